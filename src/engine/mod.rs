@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The pure logic of ferroprobe.
+//!
+//! Nothing here names the kernel: the modules stand on `core` and on the small
+//! facade `crate::sys`, which the kernel module, the host crate and the model
+//! checker each supply. So the same files are compiled into the module and
+//! into the host crate in which they are tested, fuzzed and measured.
+
+pub mod insn;

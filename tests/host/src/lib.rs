@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The engine of ferroprobe, compiled for the host.
+//!
+//! The sources are the module's own, taken from `src/engine`; this crate adds
+//! only the host's side of the [`sys`] facade. Unit tests, property tests,
+//! fuzz targets, benchmarks and the offline tool stand on it.
+
+#[path = "../../../src/engine/mod.rs"]
+pub mod engine;
+pub mod sys;
