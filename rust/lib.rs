@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Safe abstractions over what the `kernel` crate lacks.
+
+pub(crate) mod bindings;
