@@ -5,6 +5,7 @@
 #include <linux/irq_work.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/wait.h>
 
 #include "helpers.h"
 
@@ -27,6 +28,11 @@ void ferroprobe_init_irq_work(struct irq_work *work,
 			      void (*func)(struct irq_work *))
 {
 	init_irq_work(work, func);
+}
+
+void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue)
+{
+	init_waitqueue_head(queue);
 }
 
 unsigned long ferroprobe_task_size(void)

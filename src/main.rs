@@ -3,7 +3,7 @@
 //! ferroprobe.
 
 #[path = "../rust/lib.rs"]
-pub(crate) mod kapi;
+pub mod kapi;
 
 use kernel::prelude::*;
 
@@ -19,7 +19,7 @@ struct Ferroprobe;
 
 impl kernel::Module for Ferroprobe {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        pr_info!("size {}\n", core::mem::size_of::<kapi::bindings::kretprobe>());
+        pr_info!("loaded\n");
         Ok(Self)
     }
 }
