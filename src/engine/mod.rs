@@ -7,4 +7,11 @@
 //! checker each supply. So the same files are compiled into the module and
 //! into the host crate in which they are tested, fuzzed and measured.
 
+pub mod arch;
+pub mod ast;
+pub mod error;
 pub mod insn;
+pub mod lex;
+pub mod regnames;
+pub mod text;
+pub mod types;
