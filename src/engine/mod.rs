@@ -12,6 +12,7 @@ pub mod ast;
 pub mod error;
 pub mod insn;
 pub mod lex;
+pub mod parse;
 pub mod regnames;
 pub mod text;
 pub mod types;
