@@ -10,9 +10,13 @@
 pub mod arch;
 pub mod ast;
 pub mod error;
+pub mod exec;
+pub mod fetch;
+pub mod format;
 pub mod insn;
 pub mod lex;
 pub mod parse;
+pub mod record;
 pub mod regnames;
 pub mod text;
 pub mod types;
