@@ -64,7 +64,10 @@ pub trait Env {
 #[inline(always)]
 pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
     if let Some(faults) = program.faults {
-        fill(out, faults.offset, u16::from(faults.size));
+        match faults.size {
+            1 => put(out, faults.offset, [0; 1]),
+            size => fill(out, faults.offset, u16::from(size)),
+        }
     }
     let mut end = program.fixed;
     for op in &program.ops {
@@ -355,5 +358,5 @@ fn text(
     // CAST: a record is shorter than 64 KiB, `out` bounds the sum.
     let length = length.min(usize::from(u16::MAX - end)) as u16;
     put(out, dst, record::data_loc(end, length).to_le_bytes());
-    end + length
+    end.wrapping_add(length)
 }

@@ -230,7 +230,9 @@ impl Write for Short {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.len.saturating_add(text.len());
         let to = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
-        to.copy_from_slice(text.as_bytes());
+        for (to, from) in to.iter_mut().zip(text.bytes()) {
+            *to = from;
+        }
         self.len = end;
         Ok(())
     }

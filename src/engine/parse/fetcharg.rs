@@ -234,19 +234,15 @@ fn whole_call(text: Span<'_>) -> Result<(Span<'_>, Span<'_>), Error> {
 /// The offset of the `)` that closes the `(` at `open`.
 fn closing(text: Span<'_>, open: usize) -> Option<usize> {
     let mut depth = 0usize;
-    for (i, &byte) in text.bytes.iter().enumerate().skip(open) {
+    let close = text.skip(open).bytes.iter().position(|byte| {
         match byte {
             b'(' => depth = depth.saturating_add(1),
-            b')' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return Some(i);
-                }
-            }
-            _ => {}
+            b')' => depth = depth.saturating_sub(1),
+            _ => return false,
         }
-    }
-    None
+        depth == 0
+    });
+    close.map(|close| close.saturating_add(open))
 }
 
 /// Parses the innermost part.
