@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Every refusal: kind, and the column of its caret.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use ferroprobe_engine::engine::error::{Errno, Error, Kind};
+use support::{compile, Kernel};
+
+/// Kinds that only the lookups around the language raise: each has its own
+/// test below or where it is raised.
+const RAISED_ELSEWHERE: &[&str] = &[
+    // The symbol table and the placement judge.
+    "NON_UNIQ_SYMBOL",
+    "BAD_RETPROBE",
+    "BAD_INSN_BNDRY",
+    "BAD_PLACE",
+    // Registration.
+    "FAIL_REG_PROBE",
+    "EVENT_EXIST",
+    "DIFF_PROBE_TYPE",
+    "DIFF_ARG_TYPE",
+    "SAME_PROBE",
+    "NO_SUCH_EVENT",
+    "EVENT_BUSY",
+    // The words of the line.
+    "LINE_TOO_LONG",
+    "NUL_BYTE",
+    "NO_MEMORY",
+    "TOO_MANY_ARGS",
+    // Type information.
+    "NO_RETVAL",
+    "NO_BTFARG",
+    "NO_BTF_ENTRY",
+    "ARGS_2LONG",
+    "NO_PTR_STRCT",
+    "NO_BTF_FIELD",
+    "BAD_BTF_TID",
+    "BAD_TYPE4STR",
+    "TYPECAST_NOT_ALIGNED",
+    "TYPECAST_BAD_ARROW",
+];
+
+fn cases() -> Vec<(String, usize, String)> {
+    let data = include_str!("../../data/lang-errors.txt");
+    let lines = data
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'));
+    lines
+        .map(|line| {
+            let (kind, command) = line.split_once(' ').expect("KIND COMMAND");
+            let marked = command.trim_start();
+            let caret = marked.find('^').expect("a caret");
+            (kind.to_string(), caret, marked.replacen('^', "", 1))
+        })
+        .collect()
+}
+
+#[test]
+fn every_refusal_has_its_kind_and_caret() {
+    for (kind, caret, command) in cases() {
+        let error = compile(&command, &mut Kernel::default()).expect_err(&command);
+        assert_eq!(error.kind.name(), kind, "{command}");
+        assert_eq!(error.at, caret, "{kind}: {command}");
+    }
+}
+
+#[test]
+fn every_kind_has_a_test() {
+    let tested: BTreeSet<_> = cases().into_iter().map(|(kind, ..)| kind).collect();
+    for kind in Kind::ALL {
+        let elsewhere = RAISED_ELSEWHERE.contains(&kind.name());
+        assert!(
+            tested.contains(kind.name()) != elsewhere,
+            "{} is {} in lang-errors.txt",
+            kind.name(),
+            if elsewhere {
+                "listed as raised elsewhere, but is"
+            } else {
+                "missing"
+            }
+        );
+    }
+}
+
+#[test]
+fn too_many_arguments_are_refused() {
+    let many = |n: usize| {
+        let args: String = (0..n).map(|i| format!(" a{i}=%ax:u8")).collect();
+        format!("p vfs_read{args}")
+    };
+    assert!(compile(&many(128), &mut Kernel::default()).is_ok());
+    let error = compile(&many(129), &mut Kernel::default()).expect_err("129 arguments");
+    assert_eq!((error.kind, error.at), (Kind::TooManyArgs, 11));
+    assert_eq!(error.errno, Errno::E2BIG);
+}
+
+#[test]
+fn argument_zero_is_explained() {
+    let error = compile("p vfs_read $arg0", &mut Kernel::default()).expect_err("$arg0");
+    assert_eq!(error.detail(), b"arguments count from $arg1");
+}
+
+#[test]
+fn every_failed_allocation_is_survived() {
+    let command = "r10:g/e vfs_read+0 a=$arg1 b=+0(%di):string c=\\\"x\" d=$comm e=+4(%si):u8[4]";
+    for n in 0.. {
+        ferroprobe_engine::sys::fail_allocation_after(Some(n));
+        let result = compile(command, &mut Kernel::default());
+        ferroprobe_engine::sys::fail_allocation_after(None);
+        match result {
+            Ok(_) => {
+                assert!(n > 20, "only {n} allocations");
+                break;
+            }
+            Err(error) => assert_eq!(error.kind, Kind::NoMemory, "allocation {n}"),
+        }
+    }
+}
+
+#[test]
+fn texts_are_unique() {
+    let texts: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.text()).collect();
+    assert_eq!(texts.len(), Kind::ALL.len());
+    let names: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(names.len(), Kind::ALL.len());
+    assert_eq!(Error::new(Kind::BadInsnBndry, 0).errno, Errno::EILSEQ);
+}
