@@ -7,4 +7,5 @@
 //! checker each supply. So the same files are compiled into the module and
 //! into the host crate in which they are tested, fuzzed and measured.
 
+pub mod arch;
 pub mod insn;
