@@ -2,3 +2,4 @@
 
 //! Instruction decoders: length, class and verdict, without disassembly.
 
+pub mod x86;
