@@ -3,3 +3,4 @@
 //! Instruction decoders: length, class and verdict, without disassembly.
 
 pub mod arm64;
+pub mod x86;
