@@ -9,3 +9,4 @@
 
 pub mod arch;
 pub mod insn;
+pub mod placement;

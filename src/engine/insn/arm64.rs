@@ -16,8 +16,10 @@ use core::fmt;
 
 pub mod class;
 pub mod exclusive;
+pub mod mnemonic;
 
 pub use self::class::{class, Class};
+pub use self::mnemonic::mnemonic;
 
 /// The length of every instruction, in bytes.
 pub const INSN_LEN: usize = 4;

@@ -109,13 +109,17 @@ fn a_sequence_is_found_at_any_length() {
         };
         for at in [2, gap / 2 + 2, gap + 1, gap + 2] {
             assert_eq!(
-                exclusives.around(at),
+                exclusives.around(&words[..], at),
                 Ok(Some(ends)),
                 "gap {gap}, word {at}"
             );
         }
         for at in [0, 1, gap + 3, gap + 4, usize::MAX] {
-            assert_eq!(exclusives.around(at), Ok(None), "gap {gap}, word {at}");
+            assert_eq!(
+                exclusives.around(&words[..], at),
+                Ok(None),
+                "gap {gap}, word {at}"
+            );
         }
         // The kernel sees 32 words back and no further.
         let refused: Vec<_> = (0..gap + 2)
@@ -135,7 +139,12 @@ fn the_nearest_ends_are_named() {
         .map(assemble)
         .collect();
     let exclusives = Exclusives::of(&words[..]).unwrap();
-    let around = |at| exclusives.around(at).unwrap().map(|s| (s.load, s.store));
+    let around = |at| {
+        exclusives
+            .around(&words[..], at)
+            .unwrap()
+            .map(|s| (s.load, s.store))
+    };
     assert_eq!(around(1), Some((0, 3)));
     assert_eq!(around(2), Some((0, 3)));
     assert_eq!(around(4), None);
@@ -152,7 +161,7 @@ fn without_memory_there_is_no_answer() {
     assert!(Exclusives::of(&[NOP, STXR, RET][..]).is_ok_and(|e| !e.contains(1)));
     fail_allocation_after(Some(2));
     let exclusives = Exclusives::of(&words[..]).unwrap();
-    assert_eq!(exclusives.around(1).unwrap_err(), AllocError);
+    assert_eq!(exclusives.around(&words[..], 1).unwrap_err(), AllocError);
     fail_allocation_after(None);
     assert!(exclusives.contains(1));
 }
@@ -260,7 +269,7 @@ proptest! {
         let ours: Vec<bool> = (0..words.len()).map(|at| exclusives.contains(at)).collect();
         prop_assert_eq!(&ours, &closure(&words));
         for (at, inside) in ours.into_iter().enumerate() {
-            match exclusives.around(at).unwrap() {
+            match exclusives.around(&words[..], at).unwrap() {
                 None => prop_assert!(!inside),
                 Some(Sequence { load, store }) => {
                     prop_assert!(inside);

@@ -62,14 +62,16 @@ pub struct Sequence {
 }
 
 /// The exclusive sequences of one function.
+///
+/// Holds no reference to the words, so that they may be read anew for every
+/// question; they must not change in between.
 #[derive(Debug)]
-pub struct Exclusives<'a, W: Words + ?Sized> {
-    words: &'a W,
+pub struct Exclusives {
     /// `None` for a function without a load-exclusive.
     inside: Option<Places>,
 }
 
-impl<'a, W: Words + ?Sized> Exclusives<'a, W> {
+impl Exclusives {
     /// Analyses a function.
     ///
     /// The work is bounded by a fixed multiple of the function's length. Memory
@@ -79,16 +81,16 @@ impl<'a, W: Words + ?Sized> Exclusives<'a, W> {
     /// # Errors
     ///
     /// [`AllocError`] when there is no memory.
-    pub fn of(words: &'a W) -> Result<Self, AllocError> {
+    pub fn of<W: Words + ?Sized>(words: &W) -> Result<Self, AllocError> {
         let mut inside = None;
-        if first_of(words, Class::LoadExclusive).is_some() {
+        if (0..words.count()).any(|at| is(words, at, is_load)) {
             let mut after_load = Places::none(words.count())?;
             let mut before_store = Places::none(words.count())?;
             mark_after(words, is_load, &mut after_load);
             mark_before(words, is_store, &after_load, &mut before_store);
             inside = Some(before_store);
         }
-        Ok(Self { words, inside })
+        Ok(Self { inside })
     }
 
     /// Whether a probe at the word `index` would come between a load-exclusive
@@ -99,53 +101,58 @@ impl<'a, W: Words + ?Sized> Exclusives<'a, W> {
         self.inside.as_ref().is_some_and(|inside| inside.has(index))
     }
 
-    /// The sequence around `index`; `None` when it lies in none.
+    /// The sequence around the word `index` of `words`, which are those of
+    /// [`Exclusives::of`]; `None` when it lies in none.
     ///
     /// Of several sequences it is the one whose ends are nearest.
     ///
     /// # Errors
     ///
     /// [`AllocError`] when there is no memory.
-    pub fn around(&self, index: usize) -> Result<Option<Sequence>, AllocError> {
+    pub fn around<W: Words + ?Sized>(
+        &self,
+        words: &W,
+        index: usize,
+    ) -> Result<Option<Sequence>, AllocError> {
         let Some(inside) = self.inside.as_ref().filter(|inside| inside.has(index)) else {
             return Ok(None);
         };
-        let mut reached = Places::none(self.words.count())?;
-        // What control can come to from here; the place itself counts.
-        reached.add(index);
-        if !self.is(index, is_store) {
-            mark_after(self.words, |at, _| at == index, &mut reached);
-        }
-        let store = self.nearest(index, |at| reached.has(at) && self.is(at, is_store));
+        let nearest = |accept: &dyn Fn(usize) -> bool| {
+            (0..words.count())
+                .filter(|&at| accept(at))
+                .min_by_key(|at| at.abs_diff(index))
+        };
 
-        // What can lead here, within the sequences.
+        // What control can come to from here; the place itself counts.
+        let mut reached = Places::none(words.count())?;
+        reached.add(index);
+        if !is(words, index, is_store) {
+            mark_after(words, |at, _| at == index, &mut reached);
+        }
+        let store = nearest(&|at| reached.has(at) && is(words, at, is_store));
+
+        // What leads here, within the sequences.
         reached.clear();
-        mark_before(self.words, |at, _| at == index, inside, &mut reached);
-        let load = self.nearest(index, |at| {
-            self.is(at, is_load)
-                && successors(self.words, at)
-                    .into_iter()
-                    .flatten()
-                    .any(|next| reached.has(next))
-        });
+        mark_before(words, |at, _| at == index, inside, &mut reached);
+        let leads_here = |at| {
+            successors(words, at)
+                .into_iter()
+                .flatten()
+                .any(|next| reached.has(next))
+        };
+        let load = nearest(&|at| is(words, at, is_load) && leads_here(at));
+
         Ok(Some(Sequence {
             load: load.unwrap_or(index),
             store: store.unwrap_or(index),
         }))
     }
+}
 
-    fn is(&self, index: usize, what: fn(usize, Class) -> bool) -> bool {
-        self.words
-            .word(index)
-            .is_some_and(|word| what(index, class(word)))
-    }
-
-    /// The nearest index to `from`, itself included, for which `accept` holds.
-    fn nearest(&self, from: usize, accept: impl Fn(usize) -> bool) -> Option<usize> {
-        (0..self.words.count())
-            .filter(|&at| accept(at))
-            .min_by_key(|at| at.abs_diff(from))
-    }
+fn is<W: Words + ?Sized>(words: &W, index: usize, what: fn(usize, Class) -> bool) -> bool {
+    words
+        .word(index)
+        .is_some_and(|word| what(index, class(word)))
 }
 
 fn is_load(_: usize, class: Class) -> bool {
@@ -154,10 +161,6 @@ fn is_load(_: usize, class: Class) -> bool {
 
 fn is_store(_: usize, class: Class) -> bool {
     class == Class::StoreExclusive
-}
-
-fn first_of<W: Words + ?Sized>(words: &W, wanted: Class) -> Option<usize> {
-    (0..words.count()).find(|&at| words.word(at).is_some_and(|word| class(word) == wanted))
 }
 
 /// Marks every place to which control comes from a word that `start` names,
