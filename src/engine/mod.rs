@@ -16,6 +16,7 @@ pub mod format;
 pub mod insn;
 pub mod lex;
 pub mod parse;
+pub mod placement;
 pub mod record;
 pub mod regnames;
 pub mod text;

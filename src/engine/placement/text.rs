@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The text of a function as it was before anything patched it.
+
+use super::facts::{length, Facts, Function, Role};
+use crate::engine::arch::Arch;
+use crate::engine::insn::arm64::{self, exclusive::Words};
+use crate::engine::insn::x86;
+
+/// What ftrace leaves on x86 where it does not call.
+const X86_FTRACE_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
+
+/// The `brk` of a kprobe on arm64.
+const ARM64_KPROBE_BRK: u32 = 0xd420_0080;
+
+/// A function's text with all known patches undone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'a> {
+    address: u64,
+    bytes: &'a [u8],
+    facts: Facts<'a>,
+    arch: Arch,
+}
+
+/// Bytes enough for one instruction, less only at the end of the function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    bytes: [u8; x86::MAX_LEN],
+    len: usize,
+}
+
+impl Window {
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn of(function: &Function<'a>) -> Self {
+        Self {
+            address: function.address,
+            bytes: function.bytes,
+            facts: function.facts,
+            arch: function.arch,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// The address of an offset into the function.
+    pub(super) fn address(&self, offset: usize) -> u64 {
+        self.address
+            .saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
+    }
+
+    /// The original bytes from `offset` on.
+    pub(super) fn window(&self, offset: usize) -> Window {
+        let live = self.bytes.get(offset..).unwrap_or_default();
+        let mut window = Window {
+            bytes: [0; x86::MAX_LEN],
+            len: 0,
+        };
+        for (to, from) in window.bytes.iter_mut().zip(live) {
+            *to = *from;
+            window.len = window.len.saturating_add(1);
+        }
+        self.undo(self.address(offset), &mut window);
+        window
+    }
+
+    fn undo(&self, start: u64, window: &mut Window) {
+        let Some(bytes) = window.bytes.get_mut(..window.len) else {
+            return;
+        };
+        let end = start.saturating_add(length(bytes));
+        if self.arch == Arch::X86_64 {
+            for region in self.facts.regions {
+                if region.role == Role::Ftrace && region.start < end && region.end > start {
+                    overwrite(bytes, start, region.start, &X86_FTRACE_NOP);
+                }
+            }
+        }
+        let patches = self.facts.patches;
+        let first = patches.partition_point(|patch| patch.end() <= start);
+        let later = patches.get(first..).unwrap_or_default();
+        for patch in later.iter().take_while(|patch| patch.address < end) {
+            overwrite(bytes, start, patch.address, patch.original);
+        }
+    }
+}
+
+/// Lays `original`, whose place is the address `at`, over `bytes`, whose place
+/// is `start`, as far as they overlap.
+fn overwrite(bytes: &mut [u8], start: u64, at: u64, original: &[u8]) {
+    let into = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
+    let from = usize::try_from(start.saturating_sub(at)).unwrap_or(usize::MAX);
+    let to = bytes.get_mut(into..).unwrap_or_default();
+    let original = original.get(from..).unwrap_or_default();
+    for (to, from) in to.iter_mut().zip(original) {
+        *to = *from;
+    }
+}
+
+/// The text as arm64 words; what is left at the end is none.
+impl Words for Text<'_> {
+    fn count(&self) -> usize {
+        self.bytes.len() / arm64::INSN_LEN
+    }
+
+    fn word(&self, index: usize) -> Option<u32> {
+        let offset = index.checked_mul(arm64::INSN_LEN)?;
+        match arm64::word_at(self.window(offset).bytes(), 0)? {
+            // A probe that the facts do not name. It hides no exclusive, or the
+            // kernel would have refused it.
+            ARM64_KPROBE_BRK => Some(NOP),
+            word => Some(word),
+        }
+    }
+}
+
+const NOP: u32 = 0xd503_201f;
