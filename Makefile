@@ -21,10 +21,10 @@ endif
 kbuild = $(MAKE) -C $(KDIR) ARCH=$(ARCH) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(CROSS_COMPILE)) \
 		M=$(CURDIR) MO=$(abspath $(MO))
 
-export ARCH KERNEL
+export ARCH KERNEL T
 
 .DEFAULT_GOAL := modules
-.PHONY: help modules modules_install kernel clean
+.PHONY: help modules modules_install kernel demo shell selftest test lint clean
 
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
 	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(ARCH)
@@ -37,6 +37,21 @@ modules_install: modules ## install it where modprobe finds it
 kernel: ## prepare a stock kernel and a tree to build for it; print its folder
 	@qemu/kernel
 
+demo: ## build, boot and show a session in QEMU
+	@qemu/demo
+
+shell: ## an interactive guest with the module loaded
+	@qemu/shell
+
+selftest: ## one guest's selftests; T= picks some by pattern
+	@qemu/selftest
+
+test: ## every test: host, preflight, and guests of each architecture and kernel
+	@qemu/test
+
+lint: ## formatting, clippy on host and kernel code, shellcheck
+	@qemu/lint
+
 clean: ## remove everything that was built here (the cache stays)
 	rm -rf build tests/target
 
@@ -47,3 +62,4 @@ help: ## this list
 	@echo '  KDIR=             the kernel tree to compile for (modules, modules_install)'
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest'
+	@echo '  T=                pattern of selftest names'
