@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# What selftests are written with.  Every test begins in the tracing directory,
+# with nothing defined, an empty buffer and tracing on.
+#
+# Mind that "set -e" ignores a failing "! command": use expect_failure.
+
+# The tracing directory, for tests that leave it.
+# shellcheck disable=SC2034
+fp=$FERROPROBE_DIR
+
+# The architecture's name as in "requires: arch:".
+case $(uname -m) in
+aarch64) arch=arm64 ;;
+*) arch=$(uname -m) ;;
+esac
+
+skip_status=4
+
+# fail TEXT: end the test as failed.
+fail() {
+	set +x
+	echo "$*"
+	exit 1
+}
+
+# skip REASON: end the test as skipped.  The reason is the last line printed.
+skip() {
+	set +x
+	echo "$*"
+	exit "$skip_status"
+}
+
+# expect_failure COMMAND...: fail the test if the command succeeds.
+expect_failure() {
+	if "$@"; then
+		fail "succeeded, but should not: $*"
+	fi
+}
+
+# expect_equal ACTUAL EXPECTED WHAT
+expect_equal() {
+	[ "$1" = "$2" ] || fail "$3 is '$1', not '$2'"
+}
+
+# expect_line PATTERN FILE: fail unless some line matches the extended regular
+# expression.
+expect_line() {
+	grep -qE -e "$1" "$2" || {
+		head -n 30 "$2"
+		fail "no line of $2 matches: $1"
+	}
+}
+
+# expect_no_line PATTERN FILE
+expect_no_line() {
+	if grep -E -e "$1" "$2"; then
+		fail "a line of $2 matches: $1"
+	fi
+}
+
+# define LINE...: append definitions.
+define() {
+	for line; do
+		echo "$line" >>kprobe_events
+	done
+}
+
+# enable [GROUP/]EVENT, disable [GROUP/]EVENT: the group is kprobes by default.
+enable() { echo 1 >"$(event_dir "$1")/enable"; }
+disable() { echo 0 >"$(event_dir "$1")/enable"; }
+
+event_dir() {
+	case $1 in
+	*/*) echo "events/$1" ;;
+	*) echo "events/kprobes/$1" ;;
+	esac
+}
+
+# hits EVENT, misses EVENT: the columns of kprobe_profile, empty if not listed.
+hits() { awk -v event="$1" '$1 == event { print $2 }' kprobe_profile; }
+misses() { awk -v event="$1" '$1 == event { print $3 }' kprobe_profile; }
+
+# records EVENT: print the trace's lines of one event.  count_records counts.
+records() { grep -v '^#' trace | grep -F " $1: " || :; }
+count_records() { records "$1" | wc -l; }
+
+# arg_register N: the register that holds a function's N-th argument (from 1).
+arg_register() {
+	case $arch in
+	x86_64) echo di si dx cx r8 r9 ;;
+	arm64) echo x0 x1 x2 x3 x4 x5 x6 x7 ;;
+	esac | cut -d ' ' -f "$1"
+}
+
+# last_error: the newest entry of error_log as three lines: its text, the
+# command, and the caret's column in the command, counted from 0.
+last_error() { awk -f "$tests/last_error.awk" error_log; }
+
+# expect_error DEFINITION TEXT [FILE]: the definition must be refused with that
+# message (a shell pattern).  A ^ in the definition marks where the caret
+# belongs and is not part of it.
+expect_error() {
+	before=${1%%^*}
+	definition=$before${1#*^}
+	: >error_log
+	if echo "$definition" >>"${3:-kprobe_events}"; then
+		fail "accepted, but should not be: $definition"
+	fi
+	last_error >"$scratch/error"
+	text=$(sed -n 1p "$scratch/error")
+	caret=$(sed -n 3p "$scratch/error")
+	# shellcheck disable=SC2254 # it is a pattern
+	case $text in
+	$2) ;;
+	*) fail "refused with '$text', not with '$2': $definition" ;;
+	esac
+	if [ "$before" != "$1" ]; then
+		expect_equal "$caret" "${#before}" "the caret's column for '$1'"
+	fi
+}
+
+# reset_state: what every test begins with.  Fails where that cannot be had.
+reset_state() {
+	if [ -e events/enable ]; then
+		echo 0 >events/enable || return 1
+	fi
+	: >kprobe_events || return 1
+	if grep . kprobe_events >&2; then
+		return 1
+	fi
+	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1
+	[ ! -e trace ] || : >trace || return 1
+	[ ! -e error_log ] || : >error_log
+}
