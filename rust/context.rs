@@ -3,10 +3,37 @@
 //! On whose behalf, and in which context, code runs; and what time it is.
 
 use super::{arch, bindings as extra, word};
+use core::marker::PhantomData;
 use kernel::bindings;
 
 /// Length of a task's name, with its NUL.
 pub const TASK_COMM_LEN: usize = 16;
+
+/// Proof that preemption is disabled, and so that the caller stays on its CPU,
+/// for as long as it is borrowed.
+///
+/// An RCU grace period does not end before that.
+pub struct OnCpu(PhantomData<*const ()>);
+
+impl OnCpu {
+    /// A proof for the caller's context.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must stay disabled for as long as the value lives.
+    #[inline(always)]
+    pub(super) unsafe fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    /// The number of the CPU.
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub fn number(&self) -> u32 {
+        arch::cpu()
+    }
+}
 
 /// The task that runs on this CPU, for as long as the caller runs.
 #[derive(Clone, Copy)]
@@ -20,14 +47,6 @@ pub fn current() -> Current {
     Current(arch::current())
 }
 
-/// The number of the CPU that runs the caller.
-///
-/// Contexts: any; with preemption enabled it may be outdated at once.
-#[inline(always)]
-pub fn cpu() -> u32 {
-    arch::cpu()
-}
-
 /// Nanoseconds of the monotonic clock.
 ///
 /// The same on all CPUs, so that events can be merged by it.
@@ -37,6 +56,14 @@ pub fn cpu() -> u32 {
 pub fn clock() -> u64 {
     // SAFETY: Has no requirements.
     unsafe { bindings::ktime_get_mono_fast_ns() }
+}
+
+/// The address of this CPU's instance of the per-CPU variable at `address`.
+///
+/// Contexts: any.
+#[inline(always)]
+pub fn this_cpu_address(address: u64) -> u64 {
+    address.wrapping_add(word(arch::per_cpu_offset()))
 }
 
 impl Current {

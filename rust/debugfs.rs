@@ -11,7 +11,7 @@
 //! C header: [`include/linux/debugfs.h`](srctree/include/linux/debugfs.h)
 
 use super::wake::PollTable;
-use core::{marker::PhantomData, ptr};
+use core::{marker::PhantomData, pin::Pin, ptr};
 use kernel::{
     bindings,
     error::from_err_ptr,
@@ -43,7 +43,7 @@ pub trait File: Sized + 'static {
     /// # Errors
     ///
     /// What `open(2)` is to return.
-    fn open(data: ArcBorrow<'_, Self::Data>, file: &OpenFile) -> Result<Self::Open>;
+    fn open(data: ArcBorrow<'_, Self::Data>, file: &OpenFile) -> Result<Pin<KBox<Self::Open>>>;
 
     /// Reads at `offset`, moves it, and returns the number of bytes.
     ///
@@ -251,9 +251,7 @@ impl<F: File> Operations<F> {
         // SAFETY: The private pointer comes from an `Arc` that its `Entry`
         // holds until no call of `open` runs.
         let data = unsafe { ArcBorrow::from_raw((*inode).i_private.cast::<F::Data>()) };
-        let open = F::open(data, &OpenFile(file))
-            .and_then(|open| Ok(KBox::new(open, GFP_KERNEL)?));
-        match open {
+        match F::open(data, &OpenFile(file)) {
             Ok(open) => {
                 // SAFETY: The file is being opened by the caller.
                 unsafe { (*file).private_data = open.into_foreign().cast() };
@@ -270,7 +268,7 @@ impl<F: File> Operations<F> {
     /// `file` must be open, by this table.
     unsafe fn opened<'a>(file: *mut bindings::file) -> &'a F::Open {
         // SAFETY: Set by `open`, valid until `release`.
-        unsafe { KBox::<F::Open>::borrow((*file).private_data.cast()) }
+        unsafe { Pin::<KBox<F::Open>>::borrow((*file).private_data.cast()) }.get_ref()
     }
 
     unsafe extern "C" fn release(
@@ -278,7 +276,7 @@ impl<F: File> Operations<F> {
         file: *mut bindings::file,
     ) -> kernel::ffi::c_int {
         // SAFETY: Set by `open`; this is the last operation of the file.
-        drop(unsafe { KBox::<F::Open>::from_foreign((*file).private_data.cast()) });
+        drop(unsafe { Pin::<KBox<F::Open>>::from_foreign((*file).private_data.cast()) });
         0
     }
 

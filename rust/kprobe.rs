@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
 
-use super::{bindings as extra, rcu::Atomic, regs::Regs, word};
+use super::{bindings as extra, context::OnCpu, regs::Regs, word};
 use core::{marker::PhantomPinned, mem::MaybeUninit, pin::Pin, ptr};
 use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
 
@@ -13,7 +13,7 @@ pub trait Handler: Send + Sync {
     /// Called before the probed instruction runs, with preemption disabled.
     ///
     /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault.
-    fn hit(&self, regs: &Regs, context: &Atomic);
+    fn hit(&self, regs: &Regs, here: &OnCpu);
 }
 
 /// Where a probe is to be placed.
@@ -139,8 +139,8 @@ impl<T: Handler> Registration<T> {
         let this = unsafe { &*container_of!(Opaque::cast_from(probe), Self, probe) };
         // SAFETY: The registers are valid, and preemption is disabled, during the
         // call.
-        let (regs, context) = unsafe { (Regs::from_raw(regs), Atomic::new()) };
-        this.handler.hit(regs, &context);
+        let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
+        this.handler.hit(regs, &here);
         0
     }
 }

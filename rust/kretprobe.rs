@@ -7,15 +7,18 @@
 use super::{
     bindings as extra,
     kprobe::{blank, fill, Place},
-    rcu::Atomic,
+    context::OnCpu,
     regs::Regs,
     word,
 };
-use core::{marker::PhantomPinned, mem::MaybeUninit, pin::Pin, ptr, slice};
+use core::{
+    marker::PhantomPinned,
+    mem::{self, MaybeUninit},
+    pin::Pin, ptr, slice};
 use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
 
-/// Largest size of the data that one call of a function keeps, in bytes.
-pub const MAX_DATA_SIZE: usize = extra::FERROPROBE_MAX_DATA_SIZE as usize;
+/// Most words of data that one call of a function keeps.
+pub const MAX_WORDS: usize = extra::FERROPROBE_MAX_DATA_SIZE as usize / mem::size_of::<u64>();
 
 /// What a return probe does.
 pub trait Handler: Send + Sync {
@@ -23,12 +26,12 @@ pub trait Handler: Send + Sync {
     /// return; the room holds what an earlier call left there.
     ///
     /// Contexts: as for a kprobe's handler.
-    fn entry(&self, regs: &Regs, data: &mut [u8], context: &Atomic);
+    fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu);
 
     /// Called when the function has returned to `return_address`.
     ///
     /// Contexts: as for a kprobe's handler.
-    fn returned(&self, regs: &Regs, return_address: u64, data: &[u8], context: &Atomic);
+    fn returned(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu);
 }
 
 /// A registered kretprobe.
@@ -36,13 +39,13 @@ pub trait Handler: Send + Sync {
 /// # Invariants
 ///
 /// `probe` is registered with the kernel, and `handler` valid, until the drop;
-/// each of its instances has `data_size` bytes of data.
+/// each of its instances has `words` words of data.
 #[pin_data(PinnedDrop)]
 pub struct Registration<T: Handler> {
     #[pin]
     probe: Opaque<extra::kretprobe>,
     handler: T,
-    data_size: usize,
+    words: usize,
     /// The text that `probe` points to, if any.
     name: Option<CString>,
     #[pin]
@@ -58,7 +61,7 @@ impl<T: Handler> Registration<T> {
     /// Registers a return probe, disabled until [`enable`](Self::enable).
     ///
     /// `max_active` calls can be followed at a time; 0 is the kernel's default.
-    /// Each has `data_size` bytes, at most [`MAX_DATA_SIZE`].
+    /// Each has `words` words of data, at most [`MAX_WORDS`].
     ///
     /// # Errors
     ///
@@ -68,10 +71,10 @@ impl<T: Handler> Registration<T> {
     pub fn new(
         place: Place<'_>,
         max_active: i32,
-        data_size: usize,
+        words: usize,
         handler: T,
     ) -> Result<Pin<KBox<Self>>> {
-        if data_size > MAX_DATA_SIZE {
+        if words > MAX_WORDS {
             return Err(E2BIG);
         }
         let name = match place {
@@ -83,16 +86,16 @@ impl<T: Handler> Registration<T> {
         probe.kp = blank();
         fill(&mut probe.kp, place, name.as_deref());
         probe.handler = Some(Self::return_handler);
-        if data_size > 0 {
+        if words > 0 {
             probe.entry_handler = Some(Self::entry_handler);
         }
         probe.maxactive = max_active;
-        probe.data_size = data_size;
+        probe.data_size = words.wrapping_mul(mem::size_of::<u64>());
         let this = KBox::pin_init(
             pin_init!(Self {
                 probe: Opaque::new(probe),
                 handler,
-                data_size,
+                words,
                 name,
                 _pinned: PhantomPinned,
             }),
@@ -104,7 +107,7 @@ impl<T: Handler> Registration<T> {
             // SAFETY: Not registered: nobody else looks at it.
             unsafe { (*this.probe.get()).kp.addr = ptr::null_mut() };
         })?;
-        // INVARIANT: Registered above, with room for `data_size` bytes.
+        // INVARIANT: Registered above, with room for the words.
         Ok(this)
     }
 
@@ -185,14 +188,15 @@ impl<T: Handler> Registration<T> {
             return 1;
         };
         // SAFETY: The instance is this call's own; by the type invariant its
-        // data has that size, and was zeroed when allocated.
+        // data has that size, is aligned as the list node before it is, and was
+        // zeroed when allocated.
         let data = unsafe {
-            slice::from_raw_parts_mut((*instance).data.as_mut_ptr().cast(), this.data_size)
+            slice::from_raw_parts_mut((*instance).data.as_mut_ptr().cast(), this.words)
         };
         // SAFETY: The registers are valid, and preemption is disabled, during the
         // call.
-        let (regs, context) = unsafe { (Regs::from_raw(regs), Atomic::new()) };
-        this.handler.entry(regs, data, &context);
+        let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
+        this.handler.entry(regs, data, &here);
         0
     }
 
@@ -204,12 +208,12 @@ impl<T: Handler> Registration<T> {
         if let Some(this) = unsafe { Self::from_instance(instance) } {
             // SAFETY: As in `entry_handler`.
             let data = unsafe {
-                slice::from_raw_parts((*instance).data.as_ptr().cast(), this.data_size)
+                slice::from_raw_parts((*instance).data.as_ptr().cast(), this.words)
             };
             // SAFETY: As in `entry_handler`; so is the instance.
-            let (regs, to, context) =
-                unsafe { (Regs::from_raw(regs), return_address(instance), Atomic::new()) };
-            this.handler.returned(regs, to, data, &context);
+            let (regs, to, here) =
+                unsafe { (Regs::from_raw(regs), return_address(instance), OnCpu::new()) };
+            this.handler.returned(regs, to, data, &here);
         }
         0
     }

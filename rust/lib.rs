@@ -20,6 +20,7 @@ pub mod pages;
 pub mod percpu;
 pub mod rcu;
 pub mod regs;
+pub mod scratch;
 pub mod symbol;
 pub mod wake;
 

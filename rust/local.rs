@@ -15,29 +15,18 @@ pub fn has_pair() -> bool {
     arch::has_compare_exchange_pair()
 }
 
-/// Two words that change together.
+/// Two words that change together, where only one CPU changes them.
 ///
-/// # Invariants
-///
-/// Only one CPU, with preemption disabled, calls
-/// [`compare_exchange`](Self::compare_exchange) at a time; that it is so, the
-/// caller of [`new`](Self::new) promised.
+/// Where several do, nothing is promised of the values.
 #[repr(C, align(16))]
 pub struct Pair(UnsafeCell<[u64; 2]>);
 
-// SAFETY: Words are read and written by accesses that cannot tear, and the type
-// invariant keeps writers apart.
+// SAFETY: Words are read and written by accesses that do not tear only.
 unsafe impl Sync for Pair {}
 
 impl Pair {
-    /// A pair of the given words.
-    ///
-    /// # Safety
-    ///
-    /// Only one CPU at a time may call the methods that write, and only with
-    /// preemption disabled, and only where [`has_pair`] is true.
-    pub const unsafe fn new(first: u64, second: u64) -> Self {
-        // INVARIANT: By the function's safety requirements.
+    /// A pair of the given words; of use only where [`has_pair`] is true.
+    pub const fn new(first: u64, second: u64) -> Self {
         Self(UnsafeCell::new([first, second]))
     }
 
@@ -53,37 +42,33 @@ impl Pair {
         unsafe { (words.read_volatile(), words.add(1).read_volatile()) }
     }
 
+    /// The first of the two words.
+    #[inline(always)]
+    pub fn load_first(&self) -> u64 {
+        // SAFETY: As in `load`.
+        unsafe { self.0.get().cast::<u64>().read_volatile() }
+    }
+
     /// Replaces the pair by `new` if it equals `old`, and says whether it did.
     ///
     /// Orders nothing. Contexts: any, on the owning CPU.
     #[inline(always)]
     pub fn compare_exchange(&self, old: (u64, u64), new: (u64, u64)) -> bool {
-        // SAFETY: The cell is valid and aligned to 16 bytes; by the type
-        // invariant no other CPU writes.
+        // SAFETY: The cell is valid and aligned to 16 bytes.
         unsafe { arch::compare_exchange_pair(self.0.get().cast(), old, new) }
     }
 }
 
-/// A counter that one CPU increments.
-///
-/// # Invariants
-///
-/// Only one CPU, with preemption disabled, adds at a time.
+/// A counter that one CPU increments; where several do, counts are lost.
 #[repr(transparent)]
 pub struct Counter(UnsafeCell<u64>);
 
-// SAFETY: As for `Pair`.
+// SAFETY: An aligned word, accessed in ways that do not tear only.
 unsafe impl Sync for Counter {}
 
 impl Counter {
     /// A counter that starts at 0.
-    ///
-    /// # Safety
-    ///
-    /// Only one CPU at a time may call [`add`](Self::add), with preemption
-    /// disabled.
-    pub const unsafe fn new() -> Self {
-        // INVARIANT: By the function's safety requirements.
+    pub const fn new() -> Self {
         Self(UnsafeCell::new(0))
     }
 
@@ -92,8 +77,8 @@ impl Counter {
     /// Contexts: any, on the owning CPU.
     #[inline(always)]
     pub fn add(&self, value: u64) {
-        // SAFETY: The cell is valid and aligned; by the type invariant no other
-        // CPU writes.
+        // SAFETY: The cell is valid and aligned, and accessed in ways that do
+        // not tear only.
         unsafe { arch::local_add(self.0.get(), value) }
     }
 

@@ -4,29 +4,15 @@
 //!
 //! C header: [`include/linux/rcupdate.h`](srctree/include/linux/rcupdate.h)
 
+use super::context::OnCpu;
 use core::{
     marker::PhantomData,
-    ptr,
     sync::atomic::{AtomicPtr, Ordering},
 };
-use kernel::{bindings, prelude::*};
-
-/// Proof that preemption is disabled for as long as it is borrowed.
-///
-/// An RCU grace period does not end before that.
-pub struct Atomic(PhantomData<*const ()>);
-
-impl Atomic {
-    /// A proof for the caller's context.
-    ///
-    /// # Safety
-    ///
-    /// Preemption must stay disabled for as long as the value lives.
-    #[inline(always)]
-    pub(super) unsafe fn new() -> Self {
-        Self(PhantomData)
-    }
-}
+use kernel::{
+    bindings,
+    sync::{rcu, Arc, ArcBorrow},
+};
 
 /// Waits until all code that now runs with preemption disabled has ended that.
 ///
@@ -36,65 +22,67 @@ pub fn synchronize() {
     unsafe { bindings::synchronize_rcu() };
 }
 
-/// An owned value, or none, which readers use without a lock and a writer can
-/// replace.
+/// A counted value which probes use without a lock or a count, and which a
+/// writer can replace.
 ///
 /// # Invariants
 ///
-/// The pointer is null, or comes from a [`KBox`] that the cell owns.
+/// The pointer comes from an [`Arc`] whose count the cell owns.
 pub struct RcuCell<T: Send + Sync> {
     pointer: AtomicPtr<T>,
-    _owns: PhantomData<KBox<T>>,
+    _owns: PhantomData<Arc<T>>,
 }
 
 impl<T: Send + Sync> RcuCell<T> {
     /// A cell that holds `value`.
-    pub fn new(value: Option<KBox<T>>) -> Self {
-        // INVARIANT: The box's ownership passes to the cell.
+    pub fn new(value: Arc<T>) -> Self {
+        // INVARIANT: The count passes to the cell.
         Self {
-            pointer: AtomicPtr::new(into_raw(value)),
+            pointer: AtomicPtr::new(Arc::into_raw(value).cast_mut()),
             _owns: PhantomData,
         }
     }
 
-    /// The value.
+    /// The value, for as long as the caller stays on its CPU.
     ///
     /// Contexts: any in which preemption is disabled.
     #[inline(always)]
-    pub fn get<'a>(&'a self, _proof: &'a Atomic) -> Option<&'a T> {
-        let pointer = self.pointer.load(Ordering::Acquire);
-        // SAFETY: By the type invariant null or valid; whoever replaces the
-        // value frees it only after a grace period, which the proof outlasts.
-        unsafe { pointer.as_ref() }
+    pub fn get<'a>(&'a self, _here: &'a OnCpu) -> &'a T {
+        // SAFETY: By the type invariant valid; whoever replaces the value lets
+        // it go only after a grace period, which cannot end while the proof is
+        // borrowed.
+        unsafe { &*self.pointer.load(Ordering::Acquire) }
     }
 
-    /// Puts `value` in the cell and returns the old one when nobody uses it any
-    /// more.
+    /// The value, kept by another count.
+    ///
+    /// Context: process.
+    pub fn load(&self) -> Arc<T> {
+        let _guard = rcu::read_lock();
+        let pointer = self.pointer.load(Ordering::Acquire);
+        // SAFETY: By the type invariant from an `Arc`, whose count cannot be
+        // let go before the read-side critical section ends.
+        unsafe { ArcBorrow::from_raw(pointer) }.into()
+    }
+
+    /// Puts `value` in the cell and returns the old one when no probe uses it
+    /// any more.
     ///
     /// Context: process, may sleep.
-    pub fn replace(&self, value: Option<KBox<T>>) -> Option<KBox<T>> {
-        let old = self.pointer.swap(into_raw(value), Ordering::AcqRel);
-        if old.is_null() {
-            return None;
-        }
+    pub fn replace(&self, value: Arc<T>) -> Arc<T> {
+        let old = self
+            .pointer
+            .swap(Arc::into_raw(value).cast_mut(), Ordering::AcqRel);
         synchronize();
-        // SAFETY: By the type invariant from a box; nobody else takes it, as it
-        // was swapped out, and after the grace period nobody uses it.
-        Some(unsafe { KBox::from_raw(old) })
+        // SAFETY: By the type invariant from an `Arc`; its count was the cell's
+        // and is nobody else's now.
+        unsafe { Arc::from_raw(old) }
     }
 }
 
 impl<T: Send + Sync> Drop for RcuCell<T> {
     fn drop(&mut self) {
-        let pointer = *self.pointer.get_mut();
-        if !pointer.is_null() {
-            // SAFETY: By the type invariant from a box; the cell is not shared
-            // any more.
-            drop(unsafe { KBox::from_raw(pointer) });
-        }
+        // SAFETY: By the type invariant; the cell is not shared any more.
+        drop(unsafe { Arc::from_raw(*self.pointer.get_mut()) });
     }
-}
-
-fn into_raw<T>(value: Option<KBox<T>>) -> *mut T {
-    value.map_or(ptr::null_mut(), KBox::into_raw)
 }

@@ -69,6 +69,19 @@ impl Symbol {
     }
 }
 
+/// Writes `name+0xoffset/0xsize [module]` of `address` with a NUL to `out`, or
+/// as much of it as fits; returns the number of bytes.
+///
+/// Contexts: any that may take a reference to a module.
+pub fn write_name(address: u64, out: &mut [u8]) -> Option<usize> {
+    let mut text = [0; SYMBOL_LEN];
+    // SAFETY: The function writes at most KSYM_SYMBOL_LEN bytes.
+    let length = unsafe { bindings::sprint_symbol(text.as_mut_ptr().cast(), address as usize) };
+    let length = usize::try_from(length).ok()?.checked_add(1)?.min(out.len());
+    out.get_mut(..length)?.copy_from_slice(text.get(..length)?);
+    Some(length)
+}
+
 fn hexadecimal(digits: &[u8]) -> Option<u64> {
     let digits = digits.strip_prefix(b"0x")?;
     u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()

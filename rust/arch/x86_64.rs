@@ -139,8 +139,7 @@ pub(super) fn return_address_register(_regs: &bindings::pt_regs) -> Option<u64> 
 ///
 /// # Safety
 ///
-/// `pair` must be valid for reads and writes, aligned to 16 bytes, and written
-/// by this CPU only.
+/// `pair` must be valid for reads and writes, and aligned to 16 bytes.
 #[inline(always)]
 pub(super) unsafe fn compare_exchange_pair(
     pair: *mut u64,
@@ -182,8 +181,7 @@ pub(super) fn has_compare_exchange_pair() -> bool {
 ///
 /// # Safety
 ///
-/// `counter` must be valid for reads and writes, aligned, and written by this
-/// CPU only.
+/// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
 pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
     // SAFETY: The caller promises that `counter` can be accessed.

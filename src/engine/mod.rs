@@ -19,5 +19,6 @@ pub mod parse;
 pub mod placement;
 pub mod record;
 pub mod regnames;
+pub mod ring;
 pub mod text;
 pub mod types;
