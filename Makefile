@@ -4,30 +4,31 @@
 # needs to know about the module is in Kbuild.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-ARCH ?= $(shell uname -m | sed -e s/amd64/x86_64/ -e s/aarch64/arm64/)
+arch := $(or $(ARCH),$(patsubst aarch64,arm64,$(shell uname -m)))
 
-# Output is kept apart by architecture and kernel, beside nothing in the sources.
+# Output is kept apart by architecture and kernel.
 release = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' \
 		$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
-MO ?= $(CURDIR)/build/$(ARCH)-$(release)
+MO ?= $(CURDIR)/build/$(arch)-$(release)
 
 # Another architecture's compiler goes by Debian's name unless told otherwise.
 gnu_x86_64 := x86_64
 gnu_arm64 := aarch64
-ifneq ($(gnu_$(ARCH)),$(shell uname -m))
-CROSS_COMPILE ?= $(gnu_$(ARCH))-linux-gnu-
+ifneq ($(gnu_$(arch)),$(shell uname -m))
+CROSS_COMPILE ?= $(gnu_$(arch))-linux-gnu-
 endif
 
-kbuild = $(MAKE) -C $(KDIR) ARCH=$(ARCH) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(CROSS_COMPILE)) \
+kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(CROSS_COMPILE)) \
 		M=$(CURDIR) MO=$(abspath $(MO))
 
-export ARCH KERNEL T
+# What the scripts below read.
+export ARCH KERNEL T PEER
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install kernel demo shell selftest test lint clean
 
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
-	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(ARCH)
+	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(arch)
 	@mkdir -p $(MO)
 	+$(kbuild) modules
 
@@ -63,3 +64,4 @@ help: ## this list
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest'
 	@echo '  T=                pattern of selftest names'
+	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 #
 # What selftests are written with.  Every test begins in the tracing directory,
 # with nothing defined, an empty buffer and tracing on.
