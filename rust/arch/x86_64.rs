@@ -146,25 +146,25 @@ pub(super) unsafe fn compare_exchange_pair(
     old: (u64, u64),
     new: (u64, u64),
 ) -> bool {
-    let equal: u8;
-    // SAFETY: The caller promises that `pair` can be accessed. LLVM reserves
-    // rbx, so it is exchanged around the instruction.
+    let equal: u64;
+    // SAFETY: The caller promises that `pair` can be accessed. The instruction
+    // takes half of the new pair in rbx, which LLVM keeps to itself: so rbx is
+    // exchanged around it, and all operands have registers that are not rbx.
     unsafe {
         asm!(
-            "xchg {low}, rbx",
-            "cmpxchg16b xmmword ptr [{pair}]",
-            "sete {equal}",
-            "mov rbx, {low}",
-            low = inout(reg) new.0 => _,
-            pair = in(reg) pair,
-            equal = out(reg_byte) equal,
-            inout("rax") old.0 => _,
+            "xchg rsi, rbx",
+            "cmpxchg16b xmmword ptr [rdi]",
+            "sete al",
+            "mov rbx, rsi",
+            inout("rsi") new.0 => _,
+            in("rdi") pair,
+            inout("rax") old.0 => equal,
             inout("rdx") old.1 => _,
             in("rcx") new.1,
             options(nostack),
         );
     }
-    equal != 0
+    equal & 0xff != 0
 }
 
 /// Whether [`compare_exchange_pair`] works on this machine.
