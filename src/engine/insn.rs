@@ -1,4 +1,3 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Instruction decoders: length, class and verdict, without disassembly.
-

@@ -8,3 +8,4 @@
 //! into the host crate in which they are tested, fuzzed and measured.
 
 pub mod insn;
+pub mod ring;

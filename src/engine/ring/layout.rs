@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The binary layout of a sub-buffer and of the events in it.
+//!
+//! It is tracefs' own, which trace-cmd and libtraceevent read:
+//!
+//! | word | content                                                          |
+//! |------|------------------------------------------------------------------|
+//! | 0, 1 | timestamp from which the deltas on this sub-buffer count         |
+//! | 2, 3 | commit: bytes of data, [`MISSED_EVENTS`], [`MISSED_STORED`]       |
+//! | 4..  | events, each a header word and its payload                       |
+//!
+//! All offsets in this module and its siblings are words of four bytes from
+//! the start of the sub-buffer. A word has the byte order of the CPU, which is
+//! little-endian wherever this runs.
+//!
+//! C header: `include/linux/ring_buffer.h`.
+
+use crate::sys::AtomicU32;
+
+/// Bytes in a word of the layout.
+pub const WORD: usize = 4;
+
+/// Words of a sub-buffer before its first event.
+pub const HEADER_WORDS: usize = 4;
+
+/// Bytes of a sub-buffer before its first event.
+pub const HEADER_BYTES: usize = HEADER_WORDS * WORD;
+
+/// Commit flag: events were lost before this sub-buffer.
+pub const MISSED_EVENTS: u32 = 1 << 31;
+
+/// Commit flag: the number of lost events follows the data as a u64.
+pub const MISSED_STORED: u32 = 1 << 30;
+
+/// Bits of the commit that hold the length of the data.
+pub const COMMIT_LENGTH: u32 = (1 << 27) - 1;
+
+/// Largest sub-buffer: 128 pages of 4 KiB.
+pub const MAX_PAGE_BYTES: usize = 128 * 4096;
+
+/// Largest difference of time that an event header holds.
+pub(super) const MAX_DELTA: u64 = (1 << DELTA_BITS) - 1;
+
+/// First difference of time that a time extend cannot hold.
+pub(super) const EXTEND_LIMIT: u64 = 1 << (DELTA_BITS + 32);
+
+/// Words of a time extend or an absolute timestamp.
+pub(super) const TIME_WORDS: usize = 2;
+
+/// Least words of an event.
+///
+/// A discarded event becomes a padding event of at least two words, and where
+/// its own delta was zero also an absolute timestamp (see [`put_discarded`]);
+/// four words always have room for both. It also bounds the number of events
+/// on a sub-buffer to what a [`Position`](super::position::Position) counts.
+pub(super) const MIN_EVENT_WORDS: usize = 4;
+
+const DELTA_BITS: u32 = 27;
+const TYPE_BITS: u32 = 5;
+const TYPE_MASK: u32 = (1 << TYPE_BITS) - 1;
+
+/// Largest payload, in words, whose length stands in the header.
+const MAX_SHORT_WORDS: usize = 28;
+
+const TYPE_LONG: u32 = 0;
+const TYPE_PADDING: u32 = 29;
+const TYPE_TIME_EXTEND: u32 = 30;
+const TYPE_TIME_STAMP: u32 = 31;
+
+/// Size of an event, known before its place.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// Header and payload.
+    pub(super) words: usize,
+    /// Header alone: one word, or two with an explicit length.
+    pub(super) header: usize,
+}
+
+impl Shape {
+    /// The shape of an event with a payload of `len` bytes, rounded up to
+    /// whole words.
+    #[inline(always)]
+    pub(super) fn of(len: usize) -> Self {
+        // A quotient by four plus two cannot wrap.
+        let payload = len.div_ceil(WORD);
+        let header = if payload <= MAX_SHORT_WORDS { 1 } else { 2 };
+        let words = payload.wrapping_add(header);
+        Self {
+            words: if words < MIN_EVENT_WORDS {
+                MIN_EVENT_WORDS
+            } else {
+                words
+            },
+            header,
+        }
+    }
+}
+
+/// The low 32 bits of `value`.
+#[inline(always)]
+pub(super) fn low(value: u64) -> u32 {
+    // CAST: what is cut off is meant to be.
+    (value & 0xffff_ffff) as u32
+}
+
+/// `words` as a length in bytes for a 32-bit field.
+///
+/// No sub-buffer is larger than [`MAX_PAGE_BYTES`], so nothing is cut off.
+#[inline(always)]
+pub(super) fn bytes_of(words: usize) -> u32 {
+    // CAST: a sub-buffer has at most 2^17 words.
+    words.wrapping_mul(WORD) as u32
+}
+
+/// Writes the header of a data event over the first words of `event`, all of
+/// which are to be its header and payload.
+///
+/// The last word becomes zero, so that a payload that is not a whole number
+/// of words ends in zeros.
+#[inline(always)]
+pub(super) fn put_header(event: &[AtomicU32], shape: Shape, delta: u64) {
+    let delta = low(delta) << TYPE_BITS;
+    if let [head, length, .., last] = event {
+        last.store_relaxed(0);
+        let rest = bytes_of(event.len()).wrapping_sub(4);
+        if shape.header == 1 {
+            head.store_relaxed(delta | (rest / 4));
+        } else {
+            head.store_relaxed(delta | TYPE_LONG);
+            // It counts itself and the payload.
+            length.store_relaxed(rest);
+        }
+    }
+}
+
+/// Writes a time extend of `delta`, which is below [`EXTEND_LIMIT`].
+pub(super) fn put_time_extend(event: &[AtomicU32], delta: u64) {
+    put_time(event, TYPE_TIME_EXTEND, delta);
+}
+
+fn put_time(event: &[AtomicU32], kind: u32, time: u64) {
+    if let [head, high, ..] = event {
+        head.store_relaxed((low(time & MAX_DELTA) << TYPE_BITS) | kind);
+        high.store_relaxed(low(time >> DELTA_BITS));
+    }
+}
+
+/// Turns the data event that fills `event`, recorded at `time`, into one that
+/// readers skip.
+///
+/// Padding with a delta of zero would mean "nothing more on this sub-buffer",
+/// so it needs a delta of at least one, which would shift the time of all
+/// that follows: there an absolute timestamp puts the time right again.
+pub(super) fn put_discarded(event: &[AtomicU32], time: u64) {
+    let Some(head) = event.first() else { return };
+    let delta = head.load_relaxed() >> TYPE_BITS;
+    let (padding, stamp) = if delta == 0 {
+        event.split_at(event.len().saturating_sub(TIME_WORDS))
+    } else {
+        event.split_at(event.len())
+    };
+    if let [head, rest @ ..] = padding {
+        head.store_relaxed((delta.max(1) << TYPE_BITS) | TYPE_PADDING);
+        if let [length, ..] = rest {
+            length.store_relaxed(bytes_of(rest.len()));
+        }
+    }
+    put_time(stamp, TYPE_TIME_STAMP, time);
+}
+
+/// What stands at one offset of a sub-buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// An event: its time, and the offsets where its payload starts and ends.
+    Data {
+        /// Time of the event.
+        ts: u64,
+        /// First word of the payload.
+        start: usize,
+        /// First word after it.
+        end: usize,
+    },
+    /// Padding or time alone: the time after it and the offset after it.
+    Skip {
+        /// Time from which the next delta counts.
+        ts: u64,
+        /// First word after it.
+        end: usize,
+    },
+}
+
+/// Decodes what stands at `at`, before `limit`, on a sub-buffer on which the
+/// time before it is `ts`.
+///
+/// `None` when there is nothing more, or nothing that makes sense.
+pub(super) fn decode(words: &[AtomicU32], at: usize, limit: usize, ts: u64) -> Option<Item> {
+    let words = words.get(..limit)?;
+    let head = words.get(at)?.load_relaxed();
+    let delta = u64::from(head >> TYPE_BITS);
+    let next = at.checked_add(1)?;
+    let second = || words.get(next).map(AtomicU32::load_relaxed);
+    let ending = |len: u32| {
+        let end = next.checked_add(usize::try_from(len).ok()?.div_ceil(WORD))?;
+        (end <= limit && end > next).then_some(end)
+    };
+    let item = match head & TYPE_MASK {
+        TYPE_LONG => Item::Data {
+            ts: ts.wrapping_add(delta),
+            start: next.checked_add(1)?,
+            end: ending(second()?)?,
+        },
+        TYPE_PADDING if delta == 0 => return None,
+        TYPE_PADDING => Item::Skip {
+            ts: ts.wrapping_add(delta),
+            end: ending(second()?)?,
+        },
+        TYPE_TIME_EXTEND => Item::Skip {
+            ts: ts
+                .wrapping_add(delta)
+                .wrapping_add(u64::from(second()?) << DELTA_BITS),
+            end: next.checked_add(1)?,
+        },
+        TYPE_TIME_STAMP => {
+            let stamp = delta | (u64::from(second()?) << DELTA_BITS);
+            // The stamp has 59 bits; the rest is that of the time before it.
+            Item::Skip {
+                ts: (ts & !(EXTEND_LIMIT.wrapping_sub(1))) | stamp,
+                end: next.checked_add(1)?,
+            }
+        }
+        short => Item::Data {
+            ts: ts.wrapping_add(delta),
+            start: next,
+            end: ending(short.wrapping_mul(4))?,
+        },
+    };
+    Some(item)
+}
+
+/// Stores the time from which the deltas of the sub-buffer count.
+pub(super) fn set_time(page: &[AtomicU32], ts: u64) {
+    if let [first, second, ..] = page {
+        first.store_relaxed(low(ts));
+        second.store_relaxed(low(ts >> 32));
+    }
+}
+
+/// The time from which the deltas of the sub-buffer count.
+pub(super) fn time(page: &[AtomicU32]) -> u64 {
+    match page {
+        [first, second, ..] => {
+            u64::from(first.load_relaxed()) | (u64::from(second.load_relaxed()) << 32)
+        }
+        _ => 0,
+    }
+}

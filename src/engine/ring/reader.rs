@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The consuming reader: takes sub-buffers out of the ring and walks them.
+//!
+//! One at a time per ring, on any CPU, in process context. The reader always
+//! owns one page: the one it reads, or a spare. It takes the oldest unread
+//! sub-buffer by putting its spare in the slot; that may be the one on which
+//! the writers are, which then is read up to what is published, and kept until
+//! the writers have left it and everything on it has been read.
+
+use core::ops::Range;
+
+use super::layout::{self, Item, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, WORD};
+use super::layout::{MISSED_EVENTS, MISSED_STORED};
+use super::position::{Position, Seq, Slot};
+use super::{Ring, Storage};
+use crate::sys::{self, AtomicU32, AtomicU64};
+
+/// How often a reader begins again when writers overrun what it is about to
+/// take; then it says that there is nothing.
+const ATTEMPTS: u32 = 8;
+
+/// One event, as long as the reader stays on it.
+#[derive(Clone, Copy)]
+pub struct EventRef<'a> {
+    /// Its time.
+    pub ts: u64,
+    /// Events that were lost just before it.
+    pub lost: u64,
+    words: &'a [AtomicU32],
+}
+
+impl<'a> EventRef<'a> {
+    /// The payload: whole words, the last ones zero where the event was
+    /// recorded with less.
+    pub fn payload(&self) -> &'a [u8] {
+        // SAFETY: the words are committed and on the reader's own page or in
+        // the private copy of a snapshot; by the invariants of `Ring` nobody
+        // stores to them while the borrow of either lasts.
+        unsafe { sys::words_as_bytes(self.words) }
+    }
+
+    /// The payload word by word.
+    pub fn words(&self) -> &'a [AtomicU32] {
+        self.words
+    }
+
+    pub(super) fn new(ts: u64, lost: u64, words: &'a [AtomicU32]) -> Self {
+        Self { ts, lost, words }
+    }
+}
+
+/// Where a reader is on a sub-buffer.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Cursor {
+    /// Offset of the next item, in words.
+    pub(super) offset: usize,
+    /// Time from which its delta counts.
+    pub(super) ts: u64,
+}
+
+/// The next event on a page.
+pub(super) struct Found {
+    pub(super) ts: u64,
+    pub(super) payload: Range<usize>,
+}
+
+impl Cursor {
+    /// At the start of `page`.
+    pub(super) fn start(page: &[AtomicU32]) -> Self {
+        Self {
+            offset: HEADER_WORDS,
+            ts: layout::time(page),
+        }
+    }
+
+    /// The next event before `limit`; moves over what is no event.
+    pub(super) fn find(&mut self, page: &[AtomicU32], limit: usize) -> Option<Found> {
+        while self.offset < limit {
+            match layout::decode(page, self.offset, limit, self.ts) {
+                Some(Item::Data { ts, start, end }) => {
+                    return Some(Found {
+                        ts,
+                        payload: start..end,
+                    })
+                }
+                Some(Item::Skip { ts, end }) => {
+                    self.ts = ts;
+                    self.offset = end;
+                }
+                // Cannot be: what is published was written by a writer.
+                None => self.offset = limit,
+            }
+        }
+        None
+    }
+
+    /// Moves over `found`, which `find` has just found.
+    pub(super) fn pass(&mut self, found: &Found) {
+        self.ts = found.ts;
+        self.offset = found.payload.end;
+    }
+}
+
+/// What a reader knows of what came before the sub-buffer it expects next.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Passed {
+    pub(super) events: u64,
+    pub(super) losses: u64,
+}
+
+impl Passed {
+    /// Events lost between what was passed and `page`, which begins at
+    /// `before`.
+    pub(super) fn lost_until(self, before: Self) -> u64 {
+        let overrun = before.events.wrapping_sub(self.events);
+        let dropped = before.losses.wrapping_sub(self.losses);
+        overrun.wrapping_add(dropped)
+    }
+}
+
+impl super::Page {
+    /// What came before this page.
+    pub(super) fn before(&self) -> Passed {
+        Passed {
+            events: self.events_before.load_relaxed(),
+            losses: self.losses_before.load_relaxed(),
+        }
+    }
+}
+
+/// The reader's state between two readers.
+///
+/// Each field is written by whoever holds `busy`, whose cmpxchg and release
+/// order them; others may look, for statistics.
+pub(super) struct State {
+    busy: AtomicU32,
+    /// The page the reader owns.
+    page: AtomicU32,
+    /// Whether the sub-buffer in `place` is on that page; else it is the one
+    /// to take next.
+    holds: AtomicU32,
+    /// The [`Position`] of the next item. One word, so that
+    /// [`State::unread`] never sees one half of a change.
+    place: AtomicU64,
+    ts: AtomicU64,
+    passed_events: AtomicU64,
+    passed_losses: AtomicU64,
+    pending_lost: AtomicU64,
+    pub(super) read_events: AtomicU64,
+    pub(super) read_bytes: AtomicU64,
+    /// What the counters were when the ring was last reset.
+    pub(super) base: super::stats::Base,
+}
+
+impl State {
+    /// A reader with `spare` as its page, before the first sub-buffer.
+    pub(super) fn new(spare: u32) -> Self {
+        Self {
+            busy: AtomicU32::new(0),
+            page: AtomicU32::new(spare),
+            holds: AtomicU32::new(0),
+            place: AtomicU64::new(Position::start(Seq(0)).0),
+            ts: AtomicU64::new(0),
+            passed_events: AtomicU64::new(0),
+            passed_losses: AtomicU64::new(0),
+            pending_lost: AtomicU64::new(0),
+            read_events: AtomicU64::new(0),
+            read_bytes: AtomicU64::new(0),
+            base: super::stats::Base::new(),
+        }
+    }
+
+    /// Whether something before `published` may be unread.
+    pub(super) fn unread(&self, published: Position) -> bool {
+        let place = Position(self.place.load_relaxed());
+        published.crossed(place) || published.offset() > place.offset()
+    }
+}
+
+/// The consuming reader of a ring; there is one at a time.
+pub struct Reader<'r, S: Storage> {
+    ring: &'r Ring<S>,
+    page: u32,
+    holds: bool,
+    seq: Seq,
+    cursor: Cursor,
+    passed: Passed,
+    pending_lost: u64,
+}
+
+impl<S: Storage> Ring<S> {
+    /// The consuming reader; `None` while another one lives.
+    ///
+    /// Two contexts that both want to read need a lock around this, which they
+    /// can sleep on.
+    pub fn reader(&self) -> Option<Reader<'_, S>> {
+        let state = &self.reader.0;
+        state.busy.cmpxchg_full(0, 1).ok()?;
+        let place = Position(state.place.load_relaxed());
+        Some(Reader {
+            ring: self,
+            page: state.page.load_relaxed(),
+            holds: state.holds.load_relaxed() != 0,
+            seq: place.seq(),
+            cursor: Cursor {
+                offset: place.offset(),
+                ts: state.ts.load_relaxed(),
+            },
+            passed: Passed {
+                events: state.passed_events.load_relaxed(),
+                losses: state.passed_losses.load_relaxed(),
+            },
+            pending_lost: state.pending_lost.load_relaxed(),
+        })
+    }
+}
+
+impl<S: Storage> Drop for Reader<'_, S> {
+    fn drop(&mut self) {
+        let state = &self.ring.reader.0;
+        state.page.store_relaxed(self.page);
+        state.holds.store_relaxed(u32::from(self.holds));
+        let place = Position::start(self.seq);
+        let place = if self.holds {
+            place.at(self.cursor.offset)
+        } else {
+            place
+        };
+        state.place.store_relaxed(place.0);
+        state.ts.store_relaxed(self.cursor.ts);
+        state.passed_events.store_relaxed(self.passed.events);
+        state.passed_losses.store_relaxed(self.passed.losses);
+        state.pending_lost.store_relaxed(self.pending_lost);
+        state.busy.store_release(0);
+    }
+}
+
+impl<'r, S: Storage> Reader<'r, S> {
+    /// The ring that is read.
+    pub fn ring(&self) -> &'r Ring<S> {
+        self.ring
+    }
+
+    /// The oldest event that has not been consumed.
+    pub fn peek(&mut self) -> Option<EventRef<'_>> {
+        let found = self.find()?;
+        let words = self.words().get(found.payload)?;
+        Some(EventRef::new(found.ts, self.pending_lost, words))
+    }
+
+    /// Consumes the oldest event; says whether there was one.
+    pub fn consume(&mut self) -> bool {
+        let Some(found) = self.find() else {
+            return false;
+        };
+        self.pass(&found);
+        self.pending_lost = 0;
+        true
+    }
+
+    /// Copies unread data to `out` in the binary layout, consumes it, and
+    /// returns how many bytes of `out` mean something: the header, events, and
+    /// the number of lost events where there is room for it. The rest of `out`
+    /// is zeroed.
+    ///
+    /// Only whole events of one sub-buffer are copied. With `whole`, nothing
+    /// is copied from a sub-buffer on which writers still are.
+    ///
+    /// `None` when there is nothing, or no room for the next event: an `out`
+    /// of [`Ring::page_bytes`] always has room.
+    pub fn read_page(&mut self, out: &mut [u8], whole: bool) -> Option<usize> {
+        let first = self.find()?;
+        let (end, left) = self.committed();
+        if whole && !left {
+            return None;
+        }
+        let room = out
+            .len()
+            .min(self.ring.page_bytes())
+            .checked_sub(HEADER_BYTES)?
+            / WORD;
+        // The deltas count from the last event that was read, and a page that
+        // is read from its start says so in its own header. What `find` moved
+        // over is counted in.
+        let base = self.cursor.ts;
+        let start = self.cursor.offset;
+        let mut stop = start;
+        let mut next = Some(first);
+        while let Some(found) = next {
+            if found.payload.end.checked_sub(start)? > room {
+                break;
+            }
+            stop = found.payload.end;
+            self.pass(&found);
+            let mut ahead = self.cursor;
+            next = ahead.find(self.words(), end);
+            if next.is_some() && ahead.offset != self.cursor.offset {
+                // A time extend goes with its event; one without room for it
+                // is left for the next page.
+                let with = next.as_ref().map_or(0, |found| found.payload.end);
+                if with.checked_sub(start)? > room {
+                    break;
+                }
+                self.skip_to(ahead);
+            }
+        }
+        if stop == start {
+            return None;
+        }
+        let data = copy_words(self.words().get(start..stop)?, out.get_mut(HEADER_BYTES..)?);
+        self.finish_page(out, base, data)
+    }
+
+    /// Writes the header, the number of lost events, and zeros.
+    fn finish_page(&mut self, out: &mut [u8], ts: u64, data: usize) -> Option<usize> {
+        let mut commit = u32::try_from(data).ok()? & COMMIT_LENGTH;
+        let limit = self.ring.page_bytes().min(out.len());
+        let mut end = data.checked_add(HEADER_BYTES)?;
+        if self.pending_lost != 0 {
+            commit |= MISSED_EVENTS;
+            let after = end.checked_add(size_of::<u64>())?;
+            if let Some(number) = out.get_mut(..limit)?.get_mut(end..after) {
+                number.copy_from_slice(&self.pending_lost.to_ne_bytes());
+                commit |= MISSED_STORED;
+                end = after;
+            }
+            self.pending_lost = 0;
+        }
+        let (time, rest) = out.split_at_mut_checked(size_of::<u64>())?;
+        time.copy_from_slice(&ts.to_ne_bytes());
+        rest.get_mut(..size_of::<u64>())?
+            .copy_from_slice(&u64::from(commit).to_ne_bytes());
+        out.get_mut(end..)?.fill(0);
+        Some(end)
+    }
+
+    /// Consumes everything that is published now, and lets the statistics
+    /// begin anew. Writers may go on; what they record meanwhile stays.
+    pub fn reset(&mut self) {
+        let target = self.ring.published();
+        let geometry = self.ring.geometry();
+        // Each round consumes an event, and writers cannot add any before
+        // `target`.
+        while let Some(found) = self.find() {
+            let ahead = geometry.distance(target.seq(), self.seq);
+            if ahead > 0 || (ahead == 0 && self.cursor.offset >= target.offset()) {
+                break;
+            }
+            self.pass(&found);
+        }
+        self.pending_lost = 0;
+        self.ring.set_base();
+    }
+
+    /// The reader's place, for a snapshot: its page with its sub-buffer if it
+    /// has one, where it is, and what it knows.
+    pub(super) fn place(&self) -> Place<'r> {
+        Place {
+            words: if self.holds { self.words() } else { &[] },
+            page: self.page,
+            seq: self.seq,
+            cursor: self.cursor,
+            passed: self.passed,
+            pending_lost: self.pending_lost,
+        }
+    }
+
+    fn words(&self) -> &'r [AtomicU32] {
+        self.ring.storage.page(self.page).unwrap_or_default()
+    }
+
+    /// The next event, taking sub-buffers as needed.
+    fn find(&mut self) -> Option<Found> {
+        loop {
+            if !self.holds && !self.take() {
+                return None;
+            }
+            let (end, left) = self.committed();
+            let mut ahead = self.cursor;
+            let found = ahead.find(self.words(), end);
+            self.skip_to(ahead);
+            if found.is_some() {
+                return found;
+            }
+            if !left {
+                return None;
+            }
+            self.release();
+        }
+    }
+
+    fn pass(&mut self, found: &Found) {
+        let mut ahead = self.cursor;
+        ahead.pass(found);
+        self.skip_to(ahead);
+        let read = &self.ring.reader.0.read_events;
+        read.store_relaxed(read.load_relaxed().wrapping_add(1));
+    }
+
+    fn skip_to(&mut self, ahead: Cursor) {
+        let words = ahead.offset.saturating_sub(self.cursor.offset);
+        let bytes = u64::from(layout::bytes_of(words));
+        let read = &self.ring.reader.0.read_bytes;
+        read.store_relaxed(read.load_relaxed().wrapping_add(bytes));
+        self.cursor = ahead;
+    }
+
+    /// How far the reader's sub-buffer may be read, and whether the writers
+    /// have left it.
+    fn committed(&self) -> (usize, bool) {
+        let published = self.ring.published();
+        if published.seq() == self.seq {
+            return (published.offset(), false);
+        }
+        (self.fill().offset(), true)
+    }
+
+    /// The final position on the reader's sub-buffer, which writers have left.
+    fn fill(&self) -> Position {
+        let fill = self
+            .ring
+            .page(self.page)
+            .map(|page| page.fill.load_relaxed());
+        fill.map(Position)
+            .filter(|fill| fill.seq() == self.seq)
+            .unwrap_or(Position::start(self.seq))
+    }
+
+    /// Done with the sub-buffer: its page is the spare now.
+    fn release(&mut self) {
+        let fill = self.fill();
+        if let Some(page) = self.ring.page(self.page) {
+            let kept = page.kept(fill);
+            self.passed.events = self.passed.events.wrapping_add(kept);
+        }
+        self.holds = false;
+        self.seq = self.ring.geometry().next(self.seq);
+    }
+
+    /// Takes the oldest sub-buffer that is still there.
+    fn take(&mut self) -> bool {
+        let geometry = self.ring.geometry();
+        for _ in 0..ATTEMPTS {
+            let published = self.ring.published().seq();
+            let mut behind = geometry.distance(self.seq, published);
+            let most = i64::from(geometry.slots()).saturating_sub(1);
+            if behind > most {
+                // All but the last lap has been overrun for certain.
+                self.seq = geometry.next(geometry.lap_before(published));
+                behind = most;
+            }
+            // Writers may overrun it all while we look: then look again from
+            // what is published by then.
+            while behind >= 0 {
+                match self.try_take() {
+                    Taking::Taken => return true,
+                    Taking::Again => {}
+                    Taking::Gone => {
+                        self.seq = geometry.next(self.seq);
+                        behind = behind.saturating_sub(1);
+                    }
+                }
+            }
+            if geometry.distance(self.seq, self.ring.published().seq()) < 0 {
+                return false;
+            }
+        }
+        false
+    }
+
+    fn try_take(&mut self) -> Taking {
+        let Some(slot) = self.ring.slot(self.seq) else {
+            return Taking::Gone;
+        };
+        let found = Slot(slot.load_acquire());
+        if found.seq() != Some(self.seq) {
+            return Taking::Gone;
+        }
+        let spare = Slot::empty(self.page);
+        if slot.cmpxchg_full(found.0, spare.0).is_err() {
+            return Taking::Again;
+        }
+        self.page = found.page();
+        self.holds = true;
+        self.cursor = Cursor::start(self.words());
+        if let Some(page) = self.ring.page(self.page) {
+            let before = page.before();
+            let lost = self.passed.lost_until(before);
+            self.pending_lost = self.pending_lost.wrapping_add(lost);
+            self.passed = before;
+        }
+        Taking::Taken
+    }
+}
+
+enum Taking {
+    Taken,
+    /// A writer claimed the slot just now.
+    Again,
+    /// The sub-buffer has been overrun.
+    Gone,
+}
+
+/// See [`Reader::place`].
+pub(super) struct Place<'r> {
+    pub(super) words: &'r [AtomicU32],
+    pub(super) page: u32,
+    pub(super) seq: Seq,
+    pub(super) cursor: Cursor,
+    pub(super) passed: Passed,
+    pub(super) pending_lost: u64,
+}
+
+/// Copies `words` to the start of `out` and returns the number of bytes.
+fn copy_words(words: &[AtomicU32], out: &mut [u8]) -> usize {
+    let mut bytes = 0usize;
+    for (word, to) in words.iter().zip(out.chunks_exact_mut(WORD)) {
+        to.copy_from_slice(&word.load_relaxed().to_ne_bytes());
+        bytes = bytes.wrapping_add(WORD);
+    }
+    bytes
+}

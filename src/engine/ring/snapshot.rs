@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reading without consuming, for the `trace` file.
+//!
+//! A [`Snapshot`] goes from where the reader is to what was published when it
+//! was made. It copies one sub-buffer at a time to memory of its own and looks
+//! afterwards whether the slot still holds that sub-buffer, as the reader of a
+//! seqlock does; what writers claimed meanwhile is counted as lost.
+
+use super::layout::{HEADER_WORDS, WORD};
+use super::position::{Position, Seq, Slot};
+use super::reader::{Cursor, EventRef, Found, Passed};
+use super::{Reader, Ring, Storage};
+use crate::sys::{self, AllocError, AtomicU32};
+
+/// The unread events of a ring at one moment, which stay unread.
+pub struct Snapshot<'r, S: Storage> {
+    ring: &'r Ring<S>,
+    copy: sys::Vec<AtomicU32>,
+    /// Words of `copy` that are committed data; 0 when there is no page in it.
+    limit: usize,
+    cursor: Cursor,
+    /// The sub-buffer to copy next, when everything in `copy` has been seen.
+    next: Seq,
+    /// What was published when the snapshot was made.
+    end: Position,
+    passed: Passed,
+    lost: u64,
+}
+
+impl<'r, S: Storage> Snapshot<'r, S> {
+    /// A snapshot of what `reader` has not consumed.
+    ///
+    /// The reader may then be dropped, or used; a sub-buffer that it consumes
+    /// before the snapshot has come to it is missing from the snapshot, and
+    /// counted there as lost.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory for the copy of a sub-buffer.
+    pub fn new(reader: &Reader<'r, S>) -> Result<Self, AllocError> {
+        let ring = reader.ring();
+        let mut copy = sys::Vec::with_capacity(ring.page_bytes() / WORD)?;
+        for _ in 0..ring.page_bytes() / WORD {
+            copy.push(AtomicU32::new(0))?;
+        }
+        let place = reader.place();
+        let mut snapshot = Self {
+            ring,
+            copy,
+            limit: 0,
+            cursor: place.cursor,
+            next: place.seq,
+            end: ring.published(),
+            passed: place.passed,
+            lost: place.pending_lost,
+        };
+        if !place.words.is_empty() {
+            // The reader's own page: nobody can take it away now.
+            let (limit, kept) = snapshot.extent(place.seq, place.page);
+            snapshot.copy_from(place.words, limit);
+            snapshot.limit = limit;
+            snapshot.next = ring.geometry().next(place.seq);
+            snapshot.passed.events = snapshot.passed.events.wrapping_add(kept);
+        }
+        Ok(snapshot)
+    }
+
+    /// The oldest event that the snapshot has not passed.
+    pub fn peek(&mut self) -> Option<EventRef<'_>> {
+        let found = self.find()?;
+        let words = self.copy.get(found.payload)?;
+        Some(EventRef::new(found.ts, self.lost, words))
+    }
+
+    /// Passes the oldest event; says whether there was one.
+    pub fn advance(&mut self) -> bool {
+        let Some(found) = self.find() else {
+            return false;
+        };
+        self.cursor.pass(&found);
+        self.lost = 0;
+        true
+    }
+
+    /// Events lost after the last one that [`Snapshot::peek`] found, once it
+    /// finds no more.
+    pub fn lost_at_end(&self) -> u64 {
+        self.lost
+    }
+
+    fn find(&mut self) -> Option<Found> {
+        loop {
+            if let Some(found) = self.cursor.find(&self.copy, self.limit) {
+                return Some(found);
+            }
+            if self.ring.geometry().distance(self.next, self.end.seq()) < 0 {
+                return None;
+            }
+            self.copy_next();
+        }
+    }
+
+    /// Copies the sub-buffer `next`, or passes over it when it is gone.
+    fn copy_next(&mut self) {
+        let seq = self.next;
+        self.next = self.ring.geometry().next(seq);
+        self.limit = 0;
+        let Some(slot) = self.ring.slot(seq) else {
+            return;
+        };
+        let found = Slot(slot.load_acquire());
+        if found.seq() != Some(seq) {
+            self.pass_gone(seq);
+            return;
+        }
+        let id = found.page();
+        let (limit, kept) = self.extent(seq, id);
+        let words = self.ring.storage.page(id).unwrap_or_default();
+        let before = self.ring.page(id).map(super::Page::before);
+        self.copy_from(words, limit);
+        // The copy comes before the second look at the slot. A writer stores
+        // to the page only after it has claimed the slot, with full order.
+        sys::fence_acquire();
+        if slot.load_relaxed() != found.0 {
+            self.pass_gone(seq);
+            return;
+        }
+        if let Some(before) = before {
+            self.lost = self.lost.wrapping_add(self.passed.lost_until(before));
+            self.passed = before;
+        }
+        self.passed.events = self.passed.events.wrapping_add(kept);
+        self.limit = limit;
+        self.cursor = Cursor::start(&self.copy);
+    }
+
+    /// Notes that `seq` was overrun. Its events are counted when the next
+    /// sub-buffer is found; after the last one they are counted here.
+    fn pass_gone(&mut self, seq: Seq) {
+        if seq != self.end.seq() {
+            return;
+        }
+        // The whole snapshot was lapped: what is published now says how many.
+        let published = self.ring.published();
+        if let Some(page) = self.ring.tail_page(published.seq()) {
+            self.lost = self
+                .lost
+                .wrapping_add(self.passed.lost_until(page.before()));
+            self.passed = page.before();
+        }
+    }
+
+    /// The first word after the data of `seq` on page `id`, and its events.
+    fn extent(&self, seq: Seq, id: u32) -> (usize, u64) {
+        let Some(page) = self.ring.page(id) else {
+            return (HEADER_WORDS, 0);
+        };
+        let fill = if seq == self.end.seq() {
+            self.end
+        } else {
+            Position(page.fill.load_relaxed())
+        };
+        if fill.seq() == seq {
+            (fill.offset(), page.kept(fill))
+        } else {
+            // Already another's: the second look at the slot will tell.
+            (HEADER_WORDS, 0)
+        }
+    }
+
+    fn copy_from(&self, words: &[AtomicU32], limit: usize) {
+        for (from, to) in words.iter().zip(self.copy.iter()).take(limit) {
+            to.store_relaxed(from.load_relaxed());
+        }
+    }
+}

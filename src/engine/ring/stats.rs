@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a ring counts, as the `stats` file of each CPU prints it.
+
+use super::{Ring, Storage};
+use crate::sys::AtomicU64;
+
+/// The counters of one ring, since it was made or last reset.
+///
+/// Exact for a ring that rests. While writers run each number is right for
+/// some moment of the reading, but not all for the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Events that can still be read.
+    pub entries: u64,
+    /// Events overwritten before they were read.
+    pub overrun: u64,
+    /// Events lost because interrupts filled the ring under an interrupted
+    /// writer.
+    pub commit_overrun: u64,
+    /// Bytes of data that can still be read, event headers included.
+    pub bytes: u64,
+    /// Events lost because the ring was full and was to keep what it has.
+    pub dropped: u64,
+    /// Events consumed.
+    pub read: u64,
+    /// Events lost because they were larger than a sub-buffer.
+    pub too_large: u64,
+}
+
+impl Stats {
+    /// Events recorded since the reset: those that can be read, were read, or
+    /// were overwritten. The kernel's `entries-written` leaves out those that
+    /// were read.
+    pub fn recorded(&self) -> u64 {
+        self.entries
+            .wrapping_add(self.overrun)
+            .wrapping_add(self.read)
+    }
+
+    /// Events that found no room.
+    pub fn lost(&self) -> u64 {
+        self.commit_overrun
+            .wrapping_add(self.dropped)
+            .wrapping_add(self.too_large)
+    }
+}
+
+/// The counters at the last reset.
+pub(super) struct Base {
+    overrun: AtomicU64,
+    commit_overrun: AtomicU64,
+    dropped: AtomicU64,
+    read: AtomicU64,
+    too_large: AtomicU64,
+}
+
+impl Base {
+    pub(super) fn new() -> Self {
+        Self {
+            overrun: AtomicU64::new(0),
+            commit_overrun: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            too_large: AtomicU64::new(0),
+        }
+    }
+}
+
+impl<S: Storage> Ring<S> {
+    /// The counters; needs no lock and may be called by anyone.
+    ///
+    /// The time of the oldest event is that of [`Reader::peek`].
+    ///
+    /// [`Reader::peek`]: super::Reader::peek
+    pub fn stats(&self) -> Stats {
+        let total = self.totals();
+        let base = &self.reader.0.base;
+        let since = |now: u64, then: &AtomicU64| now.wrapping_sub(then.load_relaxed());
+        Stats {
+            overrun: since(total.overrun, &base.overrun),
+            commit_overrun: since(total.commit_overrun, &base.commit_overrun),
+            dropped: since(total.dropped, &base.dropped),
+            read: since(total.read, &base.read),
+            too_large: since(total.too_large, &base.too_large),
+            ..total
+        }
+    }
+
+    /// Lets the counters begin anew.
+    pub(super) fn set_base(&self) {
+        let total = self.totals();
+        let base = &self.reader.0.base;
+        base.overrun.store_relaxed(total.overrun);
+        base.commit_overrun.store_relaxed(total.commit_overrun);
+        base.dropped.store_relaxed(total.dropped);
+        base.read.store_relaxed(total.read);
+        base.too_large.store_relaxed(total.too_large);
+    }
+
+    fn totals(&self) -> Stats {
+        let published = self.published();
+        let (events, bytes) = self.tail_page(published.seq()).map_or((0, 0), |page| {
+            let events = page.events_before.load_relaxed();
+            let bytes = page.bytes_before.load_relaxed();
+            (
+                events.wrapping_add(page.kept(published)),
+                bytes.wrapping_add(super::writer::data_bytes(published)),
+            )
+        });
+        let counters = &self.counters.0;
+        let overrun = counters.overrun.load_relaxed();
+        let read = self.reader.0.read_events.load_relaxed();
+        let gone = overrun.wrapping_add(read);
+        let overrun_bytes = counters.overrun_bytes.load_relaxed();
+        let read_bytes = self.reader.0.read_bytes.load_relaxed();
+        let gone_bytes = overrun_bytes.wrapping_add(read_bytes);
+        Stats {
+            entries: events.saturating_sub(gone),
+            overrun,
+            commit_overrun: counters.commit_overrun.load_relaxed(),
+            bytes: bytes.saturating_sub(gone_bytes),
+            dropped: counters.dropped.load_relaxed(),
+            read,
+            too_large: counters.too_large.load_relaxed(),
+        }
+    }
+}
