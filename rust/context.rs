@@ -99,6 +99,17 @@ impl Current {
     }
 }
 
+/// How the CPU came from the probed code to a probe's handler.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// By a trap, or a jump that took its place.
+    Trap,
+    /// By the call at the function's entry that ftrace put there.
+    Call,
+    /// By the trampoline to which a function returns.
+    Return,
+}
+
 /// The state of this CPU as the kernel's counters tell it.
 #[derive(Clone, Copy)]
 pub struct Level {
@@ -111,15 +122,16 @@ pub struct Level {
     pub need_resched_lazy: bool,
 }
 
-/// The state of this CPU.
+/// The state of this CPU in the probed code: without what the way from there to
+/// the handler added.
 ///
-/// Contexts: any.
+/// Contexts: handlers of probes.
 #[inline(always)]
-pub fn level() -> Level {
+pub fn level(entry: Entry) -> Level {
     let (count, preempt_need_resched) = arch::preempt_count();
     let flags = current().thread_flags();
     Level {
-        count,
+        count: count.wrapping_sub(arch::added_by(entry, count)),
         preempt_need_resched,
         need_resched: flags & extra::FERROPROBE_NEED_RESCHED != 0,
         need_resched_lazy: flags & extra::FERROPROBE_NEED_RESCHED_LAZY != 0,
@@ -133,7 +145,7 @@ impl Level {
         self.count & extra::FERROPROBE_PREEMPT_MASK
     }
 
-    /// Handling an NMI, or a trap that the kernel counts as one.
+    /// Handling an NMI.
     #[inline(always)]
     pub fn in_nmi(self) -> bool {
         self.count & extra::FERROPROBE_NMI_MASK != 0

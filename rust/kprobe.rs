@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
 
-use super::{bindings as extra, context::OnCpu, regs::Regs, word};
+use super::{bindings as extra, context::{Entry, OnCpu}, regs::Regs, word};
 use core::{marker::PhantomPinned, mem::MaybeUninit, pin::Pin, ptr};
 use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
 
@@ -13,7 +13,7 @@ pub trait Handler: Send + Sync {
     /// Called before the probed instruction runs, with preemption disabled.
     ///
     /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault.
-    fn hit(&self, regs: &Regs, here: &OnCpu);
+    fn hit(&self, regs: &Regs, entry: Entry, here: &OnCpu);
 }
 
 /// Where a probe is to be placed.
@@ -140,7 +140,10 @@ impl<T: Handler> Registration<T> {
         // SAFETY: The registers are valid, and preemption is disabled, during the
         // call.
         let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
-        this.handler.hit(regs, &here);
+        // SAFETY: Constant while the handler can be called.
+        let by_call = unsafe { (*probe).flags } & extra::KPROBE_FLAG_FTRACE != 0;
+        let entry = if by_call { Entry::Call } else { Entry::Trap };
+        this.handler.hit(regs, entry, &here);
         0
     }
 }

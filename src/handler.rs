@@ -18,7 +18,7 @@ use crate::{
     },
     event::Format,
     kapi::{
-        context::{self, OnCpu},
+        context::{self, Entry, OnCpu},
         kprobe, kretprobe,
         local::Counter,
         nofault,
@@ -108,11 +108,12 @@ impl Recorder {
     fn record(
         &self,
         hit: &Hit<'_>,
+        entry: Entry,
         here: &OnCpu,
         start: impl Fn(&mut [u8], Header) -> bool,
     ) {
         let program = &self.format.program;
-        let header = self.header(hit);
+        let header = self.header(hit, entry);
         let note = Note::new(header.pid, hit.task.comm());
         let outcome = match program.size() {
             Size::Fixed(length) => self.buffer.reserve(length, note, here).map(|mut reserved| {
@@ -148,8 +149,8 @@ impl Recorder {
     }
 
     #[inline(always)]
-    fn header(&self, hit: &Hit<'_>) -> Header {
-        let level = context::level();
+    fn header(&self, hit: &Hit<'_>, entry: Entry) -> Header {
+        let level = context::level(entry);
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
         let flags = bit(hit.regs.irqs_disabled(), flag::IRQS_OFF)
             | bit(level.need_resched, flag::NEED_RESCHED)
@@ -170,7 +171,7 @@ impl Recorder {
 }
 
 impl kprobe::Handler for Recorder {
-    fn hit(&self, regs: &Regs, here: &OnCpu) {
+    fn hit(&self, regs: &Regs, entry: Entry, here: &OnCpu) {
         let hit = Hit {
             regs,
             task: context::current(),
@@ -178,7 +179,7 @@ impl kprobe::Handler for Recorder {
             entry: &[],
         };
         let place = self.place;
-        self.record(&hit, here, |out, header| {
+        self.record(&hit, entry, here, |out, header| {
             record::start_probe(out, header, place)
         });
     }
@@ -203,7 +204,7 @@ impl kretprobe::Handler for Recorder {
             entry: data,
         };
         let place = self.place;
-        self.record(&hit, here, |out, header| {
+        self.record(&hit, Entry::Return, here, |out, header| {
             record::start_return(out, header, place, return_address)
         });
     }

@@ -47,7 +47,11 @@ impl Printer {
         let Some(header) = Header::from_record(record) else {
             return writeln!(out, "# CPU {cpu}: a record of {} bytes", record.len());
         };
-        let comm = event.comm(header.pid);
+        let comm = match header.pid {
+            // The idle tasks, whatever they call themselves.
+            0 => *b"<idle>\0\0\0\0\0\0\0\0\0\0",
+            pid => event.comm(pid),
+        };
         let length = comm.iter().position(|&byte| byte == 0);
         let context = Context {
             comm: comm.get(..length.unwrap_or(comm.len())).unwrap_or_default(),

@@ -2,6 +2,7 @@
 
 //! What differs between architectures: arm64.
 
+use super::{bindings as extra, context::Entry};
 use core::arch::asm;
 use kernel::bindings;
 
@@ -44,6 +45,19 @@ pub(super) fn per_cpu_offset() -> usize {
     // SAFETY: The kernel's table has an entry for the number of every CPU that
     // runs, and is constant after boot.
     unsafe { table.add(cpu() as usize).read() }
+}
+
+/// What the way from the probed code to a handler adds to the preemption
+/// counter.
+///
+/// A trap disables preemption; the trampoline of a return is entered by a trap
+/// too, and then keeps other probes off.
+#[inline(always)]
+pub(super) fn added_by(entry: Entry, _count: u32) -> u32 {
+    match entry {
+        Entry::Trap | Entry::Call => extra::FERROPROBE_PREEMPT_OFFSET,
+        Entry::Return => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
+    }
 }
 
 /// The preemption counter of this CPU, and whether rescheduling is needed.

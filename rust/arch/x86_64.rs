@@ -2,7 +2,7 @@
 
 //! What differs between architectures: x86-64.
 
-use super::word;
+use super::{bindings as extra, context::Entry, word};
 use core::arch::asm;
 use kernel::bindings;
 
@@ -61,11 +61,44 @@ pub(super) fn per_cpu_offset() -> usize {
     offset
 }
 
-/// The preemption counter of this CPU, without the folded need-resched bit, and
-/// whether that bit asks for rescheduling.
+/// What the way from the probed code to a handler adds to `count`, which is the
+/// preemption counter in the handler.
+///
+/// A trap is entered as an NMI is. Everything else, an optimised probe's jump
+/// included, just disables preemption.
+#[inline(always)]
+pub(super) fn added_by(entry: Entry, count: u32) -> u32 {
+    if entry == Entry::Trap && count & extra::FERROPROBE_NMI_MASK != 0 {
+        extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET)
+    } else {
+        extra::FERROPROBE_PREEMPT_OFFSET
+    }
+}
+
+/// The preemption counter of this CPU, and whether rescheduling is needed.
+#[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
 #[inline(always)]
 pub(super) fn preempt_count() -> (u32, bool) {
-    // Bit 31 is inverted: clear means that rescheduling is needed.
+    let both: u64;
+    // SAFETY: As in `current`.
+    unsafe {
+        asm!(
+            "mov {both}, qword ptr gs:[rip + {preempt_count}]",
+            both = out(reg) both,
+            preempt_count = sym bindings::__preempt_count,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    // CAST: The counter is the lower half; the highest bit is clear when
+    // rescheduling is needed.
+    (both as u32, both >> 63 == 0)
+}
+
+/// The preemption counter of this CPU, and whether rescheduling is needed.
+#[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
+#[inline(always)]
+pub(super) fn preempt_count() -> (u32, bool) {
+    // Clear when rescheduling is needed.
     const PREEMPT_NEED_RESCHED: u32 = 1 << 31;
 
     let count: u32;

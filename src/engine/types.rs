@@ -111,9 +111,9 @@ impl Type {
         matches!(self, Type::String | Type::Ustring | Type::Symstr)
     }
 
-    /// Whether values are signed.
+    /// Whether a `format` file calls values signed; the kernel calls text so.
     pub fn is_signed(self) -> bool {
-        matches!(self, Type::Signed(_))
+        matches!(self, Type::Signed(_)) || self.is_text()
     }
 
     /// Bytes of one element in the fixed part of the record.

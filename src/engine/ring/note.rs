@@ -23,7 +23,7 @@ pub(super) const CONTENT_WORDS: usize = 6;
 const MAGIC: u32 = 0x6d6d_6f63;
 
 /// Bytes of a name.
-pub const NAME: usize = 16;
+pub(super) const NAME: usize = 16;
 
 /// The number and name of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -97,6 +97,10 @@ impl Cursor {
         limit: usize,
         names: &mut Names,
     ) -> Option<Found> {
+        if self.offset == HEADER_WORDS && limit > HEADER_WORDS {
+            // The reader may have come to the page before its first writer.
+            self.ts = layout::time(page);
+        }
         while self.offset < limit {
             match layout::decode(page, self.offset, limit, self.ts) {
                 Some(Item::Data { ts, start, end }) => {

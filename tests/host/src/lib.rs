@@ -8,4 +8,5 @@
 
 #[path = "../../../src/engine/mod.rs"]
 pub mod engine;
+pub mod heap_pages;
 pub mod sys;

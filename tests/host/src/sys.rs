@@ -7,6 +7,13 @@
 //! chosen allocation of the calling thread fail, so that tests can walk
 //! through every one of them.
 
+mod atomic;
+
+pub use atomic::{
+    barrier, fence_acquire, fence_full, fence_release, set_hook, words_as_bytes,
+    words_as_bytes_mut, AtomicU32, AtomicU64, LocalPair,
+};
+
 use core::ops::{Deref, DerefMut};
 use std::cell::Cell;
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the tests of the ring share: a ring, a writer, and a parser of pages
+//! that was written from the description of the format alone.
+
+#![allow(dead_code, reason = "not every test uses everything")]
+
+use ferroprobe_engine::engine::ring::{Lost, Ring};
+use ferroprobe_engine::heap_pages::HeapPages;
+
+/// A ring of `pages` sub-buffers of `bytes`.
+pub fn ring(pages: u32, bytes: usize, overwrite: bool) -> Ring<HeapPages> {
+    Ring::new(HeapPages::new(pages, bytes).unwrap(), pages, overwrite).unwrap()
+}
+
+/// Records `payload` at time `ts`.
+pub fn write(ring: &Ring<HeapPages>, ts: u64, payload: &[u8]) -> Result<(), Lost> {
+    // SAFETY: the tests write from one thread, and from hooks inside it.
+    let mut event = unsafe { ring.writer() }.reserve(payload.len(), || ts)?;
+    event.bytes()[..payload.len()].copy_from_slice(payload);
+    event.commit();
+    Ok(())
+}
+
+/// An event of a parsed page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub ts: u64,
+    pub payload: Vec<u8>,
+}
+
+/// A parsed page.
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub events: Vec<Event>,
+    /// "Events were lost here."
+    pub missed: bool,
+    /// How many, when it says so.
+    pub lost: Option<u64>,
+    /// The first byte after all that means something.
+    pub end: usize,
+}
+
+/// Parses a page as the format's description says: nothing of the engine is
+/// used.
+pub fn parse_page(page: &[u8]) -> Option<Page> {
+    let long = |at: usize| Some(u64::from_le_bytes(page.get(at..at + 8)?.try_into().ok()?));
+    let word = |at: usize| Some(u32::from_le_bytes(page.get(at..at + 4)?.try_into().ok()?));
+    let mut ts = long(0)?;
+    let commit = long(8)?;
+    if commit >> 32 != 0 || commit & 0x3800_0000 != 0 {
+        return None;
+    }
+    let data_end = 16 + (commit & 0x7ff_ffff) as usize;
+    let missed = commit & (1 << 31) != 0;
+    let stored = commit & (1 << 30) != 0;
+    let mut end = data_end;
+    let mut lost = None;
+    if stored {
+        lost = Some(long(end)?);
+        end += 8;
+    }
+    let mut events = Vec::new();
+    let mut at = 16;
+    while at < data_end {
+        let header = word(at)?;
+        let delta = u64::from(header >> 5);
+        match header & 31 {
+            0 => {
+                let len = word(at + 4)? as usize;
+                ts += delta;
+                let payload = page.get(at + 8..at + 4 + len)?.to_vec();
+                events.push(Event { ts, payload });
+                at += 4 + len;
+            }
+            29 => {
+                // A delta of zero would end the page.
+                assert_ne!(delta, 0);
+                ts += delta;
+                at += 4 + word(at + 4)? as usize;
+            }
+            30 => {
+                ts += delta + (u64::from(word(at + 4)?) << 27);
+                at += 8;
+            }
+            31 => {
+                let low = delta + (u64::from(word(at + 4)?) << 27);
+                ts = (ts >> 59 << 59) | low;
+                at += 8;
+            }
+            words => {
+                let len = words as usize * 4;
+                ts += delta;
+                let payload = page.get(at + 4..at + 4 + len)?.to_vec();
+                events.push(Event { ts, payload });
+                at += 4 + len;
+            }
+        }
+    }
+    (at == data_end).then_some(Page {
+        events,
+        missed,
+        lost,
+        end,
+    })
+}
