@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The x86-64 decoder compared with other decoders.
+
+pub mod kernel;
