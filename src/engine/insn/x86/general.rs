@@ -234,9 +234,11 @@ impl<'a> Walk<'a> {
     }
 
     fn evex(mut self) -> Result<(usize, Insn), Failure> {
-        let (map, payload) = (self.peek(1) & 7, self.peek(2));
-        self.prefixes.rex = if payload & 0x80 != 0 { 0x48 } else { 0 };
-        self.prefixes.operand_size |= payload & 3 == 1;
+        let (map, payload, last) = (self.peek(1) & 7, self.peek(2), self.peek(3));
+        // A 66 before EVEX raises #UD. The kernel's decoder heeds it, and lets
+        // it be overruled by bit 7 of the last byte; so do we.
+        let outside = self.prefixes.operand_size && last & 0x80 == 0;
+        self.prefixes.operand_size = outside || payload & 0x83 == 1;
         self.advance(4);
         self.vector(map, payload & 3, true)
     }
@@ -255,10 +257,8 @@ impl<'a> Walk<'a> {
             VectorForm::Absent => return Err((self.at, Invalid::NoSuchVectorOpcode)),
             VectorForm::Plain => Entry::PLAIN,
             VectorForm::ModRm(immediate) => Entry::vector(immediate),
-            VectorForm::Sized => {
-                let short = self.prefixes.operand_size && self.prefixes.rex & 8 == 0;
-                Entry::vector(if short { 2 } else { 4 })
-            }
+            VectorForm::Sized if self.prefixes.operand_size => Entry::vector(2),
+            VectorForm::Sized => Entry::vector(4),
         };
         self.finish(entry, Map::Vector, opcode_at)
     }

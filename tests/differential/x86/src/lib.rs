@@ -2,4 +2,6 @@
 
 //! The x86-64 decoder compared with other decoders.
 
+pub mod compare;
+pub mod generate;
 pub mod kernel;
