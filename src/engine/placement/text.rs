@@ -115,13 +115,18 @@ impl Words for Text<'_> {
 
     fn word(&self, index: usize) -> Option<u32> {
         let offset = index.checked_mul(arm64::INSN_LEN)?;
-        match arm64::word_at(self.window(offset).bytes(), 0)? {
-            // A probe that the facts do not name. It hides no exclusive, or the
-            // kernel would have refused it.
-            ARM64_KPROBE_BRK => Some(NOP),
-            word => Some(word),
-        }
+        let word = arm64::word_at(self.window(offset).bytes(), 0)?;
+        Some(behind_kprobe(word))
     }
 }
 
-const NOP: u32 = 0xd503_201f;
+/// What to take `word` for: the breakpoint of a probe that the facts do not
+/// name hides a word that the kernel has found fit, no exclusive therefore.
+pub(super) const fn behind_kprobe(word: u32) -> u32 {
+    const NOP: u32 = 0xd503_201f;
+
+    match word {
+        ARM64_KPROBE_BRK => NOP,
+        word => word,
+    }
+}
