@@ -22,6 +22,7 @@ struct Case {
     regions: Vec<Region>,
     kprobes_on_ftrace: bool,
     cfi: bool,
+    all_patches_known: bool,
     probed: Vec<(usize, usize)>,
     judgements: Vec<(usize, String)>,
 }
@@ -88,6 +89,7 @@ fn cases() -> Vec<Case> {
             }
             "flag" if rest == "kprobes_on_ftrace" => case.kprobes_on_ftrace = true,
             "flag" if rest == "cfi" => case.cfi = true,
+            "flag" if rest == "all_patches_known" => case.all_patches_known = true,
             "probed" => case.probed.push((offset(words[0]), offset(words[2]))),
             _ => {
                 let at = verb.strip_suffix(':').expect("an offset and a colon");
@@ -119,6 +121,7 @@ impl Case {
             },
             facts: Facts {
                 patches: &patches,
+                all_patches_known: self.all_patches_known,
                 regions: &self.regions,
                 kprobes_on_ftrace: self.kprobes_on_ftrace,
                 cfi: self.cfi,
@@ -253,13 +256,14 @@ proptest! {
         arm64: bool,
         kprobes_on_ftrace: bool,
         cfi: bool,
+        all_patches_known: bool,
     ) {
         let patches: Vec<_> = facts.0.iter().map(|(address, original)| Patch {
             address: *address,
             original,
         }).collect();
         let arch = if arm64 { Arch::Arm64 } else { Arch::X86_64 };
-        let facts = Facts { patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi };
+        let facts = Facts { patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi, all_patches_known };
         let placement = Placement::of(function(arch, &bytes, facts)).unwrap();
         let mut end = 0;
         for boundary in placement.map() {
