@@ -71,7 +71,7 @@ fn fits_move_wide(word: u32) -> bool {
         return shift_in_16 <= 15 - ones_less_1;
     }
     // movn: the zeros do.
-    ones_less_1 >= width - 15 && rotation % 16 <= ones_less_1 + 15 - width
+    ones_less_1 + 15 >= width && rotation % 16 + width <= ones_less_1 + 15
 }
 
 fn move_wide(word: u32) -> &'static str {
