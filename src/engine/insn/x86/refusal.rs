@@ -7,6 +7,9 @@
 //! an errno and no reason. Where it would accept a probe that cannot work, the
 //! refusal is ours, and [`Refusal::by_kernel`] says so.
 
+use super::class::Class;
+use super::{Insn, Map};
+
 /// Why an instruction cannot carry a kprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
@@ -72,4 +75,23 @@ impl Refusal {
             Self::Nonexistent => "it is no instruction of 64-bit mode",
         }
     }
+}
+
+/// The refusal of a single instruction, in the order of the kernel's checks.
+pub(super) fn of(insn: &Insn) -> Option<Refusal> {
+    let by_class = match insn.class {
+        Class::Int3 | Class::Interrupt => Some(Refusal::Trap),
+        Class::Undefine if insn.map() == Map::One && insn.mnemonic() == "udb" => {
+            Some(Refusal::TrapUdb)
+        }
+        Class::Undefine => Some(Refusal::Trap),
+        _ if insn.has_emulate_prefix() => Some(Refusal::EmulatePrefix),
+        Class::Nonexistent => Some(Refusal::Nonexistent),
+        Class::MasksException => Some(Refusal::MasksException),
+        Class::FarBranch => Some(Refusal::FarBranch),
+        Class::InterruptReturn if insn.map() == Map::One => Some(Refusal::InterruptReturn),
+        Class::VmExtension => Some(Refusal::VmExtension),
+        _ => None,
+    };
+    by_class
 }

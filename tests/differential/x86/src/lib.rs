@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The x86-64 decoder compared with other decoders.
+
+pub mod compare;
+pub mod generate;
+pub mod kernel;
