@@ -23,9 +23,9 @@ pub const RETURN_SIZE: usize = 24;
 /// Most bytes of fixed-size arguments.
 pub const MAX_ARGS_SIZE: usize = 3072;
 
-/// Most bytes of a record. Fits, with its event header, into a page of the
-/// ring.
-pub const MAX_SIZE: usize = 4064;
+/// Most bytes of a record. Fits, with its event header and a note of its task,
+/// into the smallest sub-buffer of the ring.
+pub const MAX_SIZE: usize = 4032;
 
 /// The common header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
