@@ -9,6 +9,7 @@
 
 pub mod arch;
 pub mod ast;
+pub mod btf;
 pub mod error;
 pub mod exec;
 pub mod fetch;

@@ -30,21 +30,9 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "NUL_BYTE",
     "NO_MEMORY",
     "TOO_MANY_ARGS",
-    // Type information.
-    "NO_RETVAL",
-    "NO_BTFARG",
-    "NO_BTF_ENTRY",
-    "ARGS_2LONG",
-    "NO_PTR_STRCT",
-    "NO_BTF_FIELD",
-    "BAD_BTF_TID",
-    "BAD_TYPE4STR",
-    "TYPECAST_NOT_ALIGNED",
-    "TYPECAST_BAD_ARROW",
 ];
 
-fn cases() -> Vec<(String, usize, String)> {
-    let data = include_str!("../../data/lang-errors.txt");
+fn cases(data: &str) -> Vec<(String, usize, String)> {
     let lines = data
         .lines()
         .filter(|l| !l.is_empty() && !l.starts_with('#'));
@@ -58,18 +46,37 @@ fn cases() -> Vec<(String, usize, String)> {
         .collect()
 }
 
-#[test]
-fn every_refusal_has_its_kind_and_caret() {
-    for (kind, caret, command) in cases() {
-        let error = compile(&command, &mut Kernel::default()).expect_err(&command);
+const PLAIN: &str = include_str!("../../data/lang-errors.txt");
+const WITH_BTF: &str = include_str!("../../data/lang-errors-btf.txt");
+
+fn check(data: &str, mut kernel: Kernel) {
+    for (kind, caret, command) in cases(data) {
+        let error = compile(&command, &mut kernel).expect_err(&command);
         assert_eq!(error.kind.name(), kind, "{command}");
         assert_eq!(error.at, caret, "{kind}: {command}");
     }
 }
 
 #[test]
+fn every_refusal_has_its_kind_and_caret() {
+    check(PLAIN, Kernel::default());
+}
+
+#[test]
+fn every_refusal_by_type_has_its_kind_and_caret() {
+    check(
+        WITH_BTF,
+        Kernel {
+            blob: Some(support::btf::sample()),
+            ..Kernel::default()
+        },
+    );
+}
+
+#[test]
 fn every_kind_has_a_test() {
-    let tested: BTreeSet<_> = cases().into_iter().map(|(kind, ..)| kind).collect();
+    let all = cases(PLAIN).into_iter().chain(cases(WITH_BTF));
+    let tested: BTreeSet<_> = all.map(|(kind, ..)| kind).collect();
     for kind in Kind::ALL {
         let elsewhere = RAISED_ELSEWHERE.contains(&kind.name());
         assert!(

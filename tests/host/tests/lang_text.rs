@@ -134,7 +134,8 @@ __get_str(d[0]), __get_str(d[1]), REC->e, REC->f
     assert!(out.ends_with(
         "\tfield:unsigned long __probe_func;\toffset:8;\tsize:8;\tsigned:0;\n\
          \tfield:unsigned long __probe_ret_ip;\toffset:16;\tsize:8;\tsigned:0;\n\
-         \tfield:u64 arg1;\toffset:24;\tsize:8;\tsigned:0;\n\n\
+         \tfield:u64 arg1;\toffset:24;\tsize:8;\tsigned:0;\n\
+         \tfield:u8 __probe_faults;\toffset:32;\tsize:1;\tsigned:0;\n\n\
          print fmt: \"(%lx <- %lx) arg1=0x%Lx\", REC->__probe_func, REC->__probe_ret_ip, REC->arg1\n"
     ));
 }
