@@ -19,13 +19,13 @@ mod fast;
 mod general;
 mod modrm;
 mod names;
+mod prefixed;
+mod prefixes;
 mod refusal;
 mod tables;
 
 pub use class::Class;
 pub use refusal::Refusal;
-
-use modrm::modrm_length;
 
 /// No instruction is longer; a processor raises #GP on one that would be.
 pub const MAX_LEN: usize = 15;

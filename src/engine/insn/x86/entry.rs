@@ -25,6 +25,8 @@ pub(super) struct Entry(pub(super) u16);
 const MODRM: u16 = 1 << 5;
 const SIZED: u16 = 1 << 10;
 const SELECTOR: u32 = 11;
+/// The first selector that is not a group's; of a prefix.
+const PREFIX: u16 = 29;
 /// The selector of an opcode that exists only behind VEX or EVEX.
 const VECTOR_ONLY: u16 = 31;
 
@@ -94,9 +96,24 @@ impl Entry {
         self.0 >> SELECTOR == 0
     }
 
+    /// Whether the opcode is a prefix, an escape, or exists only behind one.
+    #[inline(always)]
+    pub(super) const fn is_beyond(self) -> bool {
+        self.0 >> SELECTOR >= PREFIX
+    }
+
     /// Whether the opcode exists only behind VEX or EVEX.
     pub(super) const fn is_vector_only(self) -> bool {
         self.0 >> SELECTOR == VECTOR_ONLY
+    }
+
+    /// The number of the group, if this names one.
+    pub(super) const fn group(self) -> Option<usize> {
+        let group = (self.0 >> SELECTOR) as usize;
+        match group.checked_sub(1) {
+            Some(group) if group < GROUPS.len() => Some(group),
+            _ => None,
+        }
     }
 
     /// The entry of the group's member, if this names a group.

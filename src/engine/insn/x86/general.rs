@@ -8,44 +8,47 @@
 
 use super::class::Class;
 use super::entry::{vector_form, Entry, VectorForm};
+use super::modrm::modrm_length;
+use super::prefixes::Prefixes;
 use super::tables::{MAP_0F38, MAP_0F3A, ONE_BYTE, TWO_BYTE, VECTOR, VECTOR_PAGE};
-use super::{flag, head_of, modrm_length, DecodeError, Insn, Invalid, Map, MAX_LEN};
+use super::{prefixed, DecodeError, Insn, Invalid, Map, MAX_LEN};
 
 /// The bytes that Xen and KVM put before an instruction to be emulated.
 const EMULATE: [[u8; 5]; 2] = [*b"\x0f\x0bxen", *b"\x0f\x0bkvm"];
 
 /// Decodes the instruction at the start of `bytes`; the errors are those of
 /// [`super::decode`].
-#[cold]
+#[inline(never)]
 pub(super) fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
-    let mut padded = [0; 16];
-    let bytes = bytes.get(..MAX_LEN).unwrap_or(bytes);
-    for (to, from) in padded.iter_mut().zip(bytes) {
-        *to = *from;
+    if let Some(insn) = bytes.first_chunk().and_then(prefixed::decode) {
+        return Ok(insn);
     }
+    any(bytes)
+}
+
+/// Decodes the instruction at the start of `bytes`, of whatever kind.
+fn any(bytes: &[u8]) -> Result<Insn, DecodeError> {
+    let padded = match bytes.first_chunk::<16>() {
+        Some(bytes) => *bytes,
+        None => {
+            let mut padded = [0; 16];
+            for (to, from) in padded.iter_mut().zip(bytes) {
+                *to = *from;
+            }
+            padded
+        }
+    };
     let (end, result) = match Walk::new(&padded).instruction() {
         Ok((end, insn)) => (end, Ok(insn)),
         Err((end, reason)) => (end, Err(DecodeError::Invalid(reason))),
     };
-    if end <= bytes.len() {
+    if end <= bytes.len().min(MAX_LEN) {
         result
     } else if bytes.len() < MAX_LEN {
         Err(DecodeError::Truncated)
     } else {
         Err(DecodeError::Invalid(Invalid::TooLong))
     }
-}
-
-/// What the legacy prefixes and REX say.
-#[derive(Default)]
-struct Prefixes {
-    /// The mandatory prefix: 0 none, 1 `66`, 2 `F3`, 3 `F2`.
-    mandatory: u8,
-    operand_size: bool,
-    address_size: bool,
-    /// The REX prefix if it stands right before the opcode, else 0.
-    rex: u8,
-    emulate: bool,
 }
 
 /// A failure, and the number of bytes that were looked at to find it.
@@ -150,27 +153,15 @@ impl<'a> Walk<'a> {
             return Err((self.at, Invalid::NeedsVex));
         }
         let mut entry = entry.member(mandatory, self.peek(0));
-        if let Some(class) = self.exact_class(map) {
+        let last = self
+            .bytes
+            .get(self.at.wrapping_sub(1))
+            .copied()
+            .unwrap_or(0);
+        if let Some(class) = self.prefixes.exact_class(map, last, self.peek(0)) {
             entry = entry.with_class(class);
         }
         self.finish(entry, map, opcode_at)
-    }
-
-    /// The class of the instructions that only their whole encoding tells
-    /// from their neighbours; the walk stands behind the opcode.
-    fn exact_class(&self, map: Map) -> Option<Class> {
-        let op = self.bytes.get(self.at.checked_sub(1)?).copied()?;
-        match (map, op, self.prefixes.mandatory, self.peek(0)) {
-            (Map::Two, 0x1e, 2, 0xfa | 0xfb) => Some(Class::Endbr),
-            (Map::Two, 0x01, 2 | 3, 0xca) | (Map::Two, 0x01, 2, 0xec) => {
-                Some(Class::InterruptReturn)
-            }
-            (Map::One, 0xc7, _, 0xf8) => Some(Class::TransactionBegin),
-            // With REX.B it exchanges R8; with F3 it is PAUSE.
-            (Map::One, 0x90, _, _) if self.prefixes.rex & 1 != 0 => Some(Class::Normal),
-            (Map::One, 0x90, 2, _) => Some(Class::Normal),
-            _ => None,
-        }
     }
 
     /// An instruction behind REX2, the prefix of APX.
@@ -266,60 +257,25 @@ impl<'a> Walk<'a> {
     /// Measures what follows the opcode, behind which the walk stands.
     fn finish(self, entry: Entry, map: Map, opcode_at: usize) -> Result<(usize, Insn), Failure> {
         let modrm = self.peek(0);
+        let op = self.bytes.get(opcode_at).copied().unwrap_or(0);
         let mut end = self.at;
-        let mut flags = map.flags();
         if entry.has_modrm() {
             end = end.wrapping_add(modrm_length(modrm, self.peek(1)));
-            flags |= flag::MODRM | flag::rip_relative(modrm);
         }
         end = end
             .wrapping_add(entry.immediate())
-            .wrapping_add_signed(self.resize(entry, opcode_at));
-        for (set, bit) in [
-            (self.prefixes.emulate, flag::EMULATE),
-            (self.prefixes.address_size, flag::ADDRESS_SIZE),
-            (self.prefixes.mandatory == 2, flag::REPEAT),
-        ] {
-            flags |= if set { bit } else { 0 };
-        }
-        let insn = Insn {
-            head: head_of(self.word(opcode_at), end.wrapping_sub(opcode_at)),
-            // CAST: neither exceeds sixteen bytes and an immediate.
-            len: end as u8,
-            opcode_at: opcode_at as u8,
-            class: entry.class(),
-            flags,
-        };
+            .wrapping_add_signed(self.prefixes.resize(entry, op));
+        let head = self.word(opcode_at);
+        let insn = self
+            .prefixes
+            .insn((map, entry), modrm, head, (opcode_at, end));
         Ok((end, insn))
     }
 
-    /// Eight bytes from `at` on.
+    /// Eight bytes from `at`, which is below sixteen, on.
     fn word(&self, at: usize) -> u64 {
-        let mut word = [0; 8];
-        for (to, from) in word.iter_mut().zip(self.bytes.iter().skip(at)) {
-            *to = *from;
-        }
-        u64::from_le_bytes(word)
-    }
-
-    /// How many bytes the immediate is longer than with an operand of 32 bits
-    /// and an address of 64.
-    fn resize(&self, entry: Entry, opcode_at: usize) -> isize {
-        let op = self.bytes.get(opcode_at).copied().unwrap_or(0);
-        let wide = self.prefixes.rex & 8 != 0;
-        if entry.is_sized() {
-            if wide && !entry.has_modrm() && op & 0xf8 == 0xb8 {
-                4
-            } else if self.prefixes.operand_size && !wide {
-                -2
-            } else {
-                0
-            }
-        } else if entry.is_address() && self.prefixes.address_size {
-            -4
-        } else {
-            0
-        }
+        // CAST: the upper bytes are not wanted.
+        (u128::from_le_bytes(*self.bytes) >> (at * 8 & 127)) as u64
     }
 }
 

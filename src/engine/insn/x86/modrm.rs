@@ -16,7 +16,7 @@ pub(super) static MODRM_LENGTH: [u8; 256] = {
 
 /// Set in a slot of [`MODRM_LENGTH`] when a SIB byte with base 5 adds a
 /// displacement of four bytes.
-pub(super) const SIB_BASE: u8 = 0x80;
+pub(super) const SIB_BASE: u8 = 0x40;
 
 const fn measure(mode: usize, rm: usize) -> u8 {
     match (mode, rm) {
@@ -39,7 +39,16 @@ pub(super) fn modrm_length(modrm: u8, sib: u8) -> usize {
     let slot = MODRM_LENGTH[usize::from(modrm)];
     if slot & SIB_BASE == 0 {
         usize::from(slot)
-    } else if sib & 7 == 5 {
+    } else {
+        usize::from(with_sib(sib))
+    }
+}
+
+/// The bytes where [`SIB_BASE`] is set: ModRM, `sib`, and a displacement if
+/// that has no base.
+#[inline(always)]
+pub(super) fn with_sib(sib: u8) -> u8 {
+    if sib & 7 == 5 {
         6
     } else {
         2
