@@ -13,6 +13,7 @@ pub mod btf;
 pub mod error;
 pub mod exec;
 pub mod fetch;
+pub mod filter;
 pub mod format;
 pub mod insn;
 pub mod lex;

@@ -6,7 +6,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::error::{Errno, Error, Kind};
+use ferroprobe_engine::engine::ast::Probe;
+use ferroprobe_engine::engine::error::{Errno, Error, Kind, Subject};
+use ferroprobe_engine::engine::lex::Command;
 use support::{compile, Kernel};
 
 /// Kinds that only the lookups around the language raise: each has its own
@@ -20,6 +22,7 @@ const RAISED_ELSEWHERE: &[&str] = &[
     // Registration.
     "FAIL_REG_PROBE",
     "EVENT_EXIST",
+    // See appended_probes_must_fit.
     "DIFF_PROBE_TYPE",
     "DIFF_ARG_TYPE",
     "SAME_PROBE",
@@ -77,7 +80,10 @@ fn every_refusal_by_type_has_its_kind_and_caret() {
 fn every_kind_has_a_test() {
     let all = cases(PLAIN).into_iter().chain(cases(WITH_BTF));
     let tested: BTreeSet<_> = all.map(|(kind, ..)| kind).collect();
-    for kind in Kind::ALL {
+    for kind in Kind::ALL
+        .iter()
+        .filter(|kind| kind.subject() == Subject::Definition)
+    {
         let elsewhere = RAISED_ELSEWHERE.contains(&kind.name());
         assert!(
             tested.contains(kind.name()) != elsewhere,
@@ -134,4 +140,63 @@ fn texts_are_unique() {
     let names: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
     assert_eq!(names.len(), Kind::ALL.len());
     assert_eq!(Error::new(Kind::BadInsnBndry, 0).errno, Errno::EILSEQ);
+}
+
+/// Appends `marked` to an event with the probes `existing`; the caret marks
+/// where the refusal goes, if there is one.
+fn append(existing: &[&str], marked: &str) -> Result<(), Kind> {
+    let mut kernel = Kernel::default();
+    let text = marked.replacen('^', "", 1);
+    let (definition, program) = compile(&text, &mut kernel).expect(&text);
+    let others: Vec<_> = existing
+        .iter()
+        .map(|e| compile(e, &mut kernel).expect(e))
+        .collect();
+    let probes = others.iter().map(|(d, p)| Probe {
+        definition: d,
+        layout: p.layout(),
+    });
+    let command = Command::new(text.as_bytes()).expect(&text);
+    let result = definition.check_append(program.layout(), &command, probes);
+    if let Err(error) = &result {
+        assert_eq!(Some(error.at), marked.find('^'), "{marked}");
+        assert_eq!(error.errno, Errno::EEXIST);
+    }
+    result.map_err(|error| error.kind)
+}
+
+#[test]
+fn appended_probes_must_fit() {
+    let one = ["p:e fork abcd=\\1"];
+    assert_eq!(append(&["p:e fork"], "^r:e exit"), Err(Kind::DiffProbeType));
+    assert_eq!(append(&one, "p:e fork ^bcd=\\1"), Err(Kind::DiffArgType));
+    assert_eq!(
+        append(&one, "p:e fork ^abcd=\\1:u8"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(
+        append(&one, "p:e fork ^abcd=\\\"foo\""),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(
+        append(&one, "p:e fork abcd=\\1 ^x=\\1"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(append(&one, "p:e fork ^"), Err(Kind::DiffArgType));
+    assert_eq!(append(&one, "^p:e fork abcd=\\1"), Err(Kind::SameProbe));
+    assert_eq!(
+        append(&["p:e fork a=%ax:u8"], "p:e fork ^a=+0(%ax):u8[2]"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(append(&one, "p:e fork abcd=\\2"), Ok(()));
+    assert_eq!(append(&one, "p:e exit abcd=\\1"), Ok(()));
+    // Whether an argument can fail does not matter.
+    assert_eq!(
+        append(&["p:e fork a=%ax:u8"], "p:e fork a=+0(%ax):u8"),
+        Ok(())
+    );
+    assert_eq!(
+        append(&["p:e f a=%ax", "p:e g a=%ax"], "^p:e g a=%ax"),
+        Err(Kind::SameProbe)
+    );
 }
