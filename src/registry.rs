@@ -12,15 +12,17 @@ use crate::{
     engine::{
         ast::{Definition, Deletion, Request},
         error::{Error as Refusal, Kind},
-        fetch::{self, PathOffsets, Symbols, Target},
+        btf::Btf,
+        fetch::{self, PathOffsets, Program, Symbols, Target},
         lex::{self, Command},
         parse,
     },
     event::{Event, Format},
-    kapi::{debugfs::Dir, symbol},
+    kapi::{debugfs::Dir, paths, symbol},
     place::{c_string, Found, ARCH},
     sys::Vec,
     tracer::Tracer,
+    types,
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -37,6 +39,7 @@ pub(crate) struct Registry {
     files: Vec<EventFiles>,
     groups: Vec<Arc<Group>>,
     retired: Vec<Arc<Format>>,
+    types: types::Cache,
     last_id: u16,
     /// The directory `events`; `None` once the module is being unloaded.
     directory: Option<Arc<Dir>>,
@@ -56,6 +59,7 @@ impl Registry {
             files: Vec::new(),
             groups: Vec::new(),
             retired: Vec::new(),
+            types: types::Cache::new(),
             last_id: u16::MAX,
             directory: None,
         }
@@ -198,18 +202,7 @@ impl Registry {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
         let found = Found::new(&definition)?;
-        let program = fetch::compile(
-            &definition,
-            &mut Target {
-                arch: ARCH,
-                at_entry: found.at_entry,
-                symbols: &mut KernelSymbols,
-                paths: PathOffsets {
-                    dentry_name: 0,
-                    file_dentry: 0,
-                },
-            },
-        )?;
+        let program = self.compile(&definition, &found)?;
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
         let format = Format {
             id: self.next_id(events),
@@ -218,8 +211,30 @@ impl Registry {
             program,
         };
         let format = Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())?;
-        let event = Event::new(definition, &found, format, tracer.buffer.clone())?;
-        Arc::new(event, GFP_KERNEL).map_err(|_| no_memory())
+        Event::new(definition, &found, format, tracer.buffer.clone())
+    }
+
+    /// Compiles the arguments of `definition`.
+    fn compile(&mut self, definition: &Definition, found: &Found) -> Result<Program, Refusal> {
+        let compile = |btf: Option<Btf<'_>>| {
+            let mut target = Target {
+                arch: ARCH,
+                at_entry: found.at_entry,
+                symbols: &mut KernelSymbols,
+                paths: PathOffsets {
+                    dentry_name: paths::DENTRY_NAME,
+                    file_dentry: paths::FILE_DENTRY,
+                },
+                btf,
+                function: found.function(),
+            };
+            fetch::compile(definition, &mut target)
+        };
+        if types::are_needed(definition) {
+            self.types.with(found.module(), compile)
+        } else {
+            compile(None)
+        }
     }
 
     /// A number that neither an event nor a record in the buffer has.
