@@ -204,8 +204,14 @@ pub fn is_blacklisted(address: u64) -> Option<bool> {
         if entry == head {
             return Some(false);
         }
-        let start = field(entry, mem::offset_of!(extra::kprobe_blacklist_entry, start_addr))?;
-        let end = field(entry, mem::offset_of!(extra::kprobe_blacklist_entry, end_addr))?;
+        let start = field(
+            entry,
+            mem::offset_of!(extra::kprobe_blacklist_entry, start_addr),
+        )?;
+        let end = field(
+            entry,
+            mem::offset_of!(extra::kprobe_blacklist_entry, end_addr),
+        )?;
         if (start..end).contains(&address) {
             return Some(true);
         }

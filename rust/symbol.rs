@@ -39,16 +39,21 @@ impl Symbol {
         let name = whole.iter().rposition(|&byte| byte == b'+')?;
         let numbers = whole.get(name.checked_add(1)?..)?;
         let end = numbers.iter().position(|&byte| byte == b' ');
-        let mut parts = numbers.get(..end.unwrap_or(numbers.len()))?.split(|&byte| byte == b'/');
+        let mut parts = numbers
+            .get(..end.unwrap_or(numbers.len()))?
+            .split(|&byte| byte == b'/');
         let offset = hexadecimal(parts.next()?)?;
         let size = hexadecimal(parts.next()?)?;
-        let module = whole.iter().rposition(|&byte| byte == b'[').and_then(|open| {
-            let from = open.checked_add(1)?;
-            let name = whole.get(from..)?;
-            // A build ID may follow the name.
-            let length = name.iter().position(|&byte| byte == b']' || byte == b' ')?;
-            Some((from, from.checked_add(length)?))
-        });
+        let module = whole
+            .iter()
+            .rposition(|&byte| byte == b'[')
+            .and_then(|open| {
+                let from = open.checked_add(1)?;
+                let name = whole.get(from..)?;
+                // A build ID may follow the name.
+                let length = name.iter().position(|&byte| byte == b']' || byte == b' ')?;
+                Some((from, from.checked_add(length)?))
+            });
         Some(Self {
             text,
             name,

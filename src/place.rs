@@ -9,7 +9,7 @@ use crate::{
     engine::{
         arch::Arch,
         ast::{Definition, Place},
-        error::{Error as Refusal, Errno, Kind},
+        error::{Errno, Error as Refusal, Kind},
         placement::{Facts, Function, Judgement, Patch, Placement, Refuser, Region, Verdict, Why},
         text::Plain,
     },
@@ -93,13 +93,15 @@ impl Live {
     #[cfg(target_arch = "x86_64")]
     fn first_hidden(&self, from: usize) -> Option<usize> {
         self.judged(|placement| {
-            placement.map().find_map(|boundary| match boundary.ok()?.verdict {
-                Verdict::Refused {
-                    why: Why::Hidden { at },
-                    ..
-                } if at >= from => Some(at),
-                _ => None,
-            })
+            placement
+                .map()
+                .find_map(|boundary| match boundary.ok()?.verdict {
+                    Verdict::Refused {
+                        why: Why::Hidden { at },
+                        ..
+                    } if at >= from => Some(at),
+                    _ => None,
+                })
         })
         .flatten()
     }
@@ -117,9 +119,13 @@ impl Live {
 
         let words = self.bytes.chunks_exact(4).take(3);
         if let Some(index) = words.into_iter().position(|word| *word == MOV_X9_X30) {
-            let site = self.address.wrapping_add(index.wrapping_add(1).wrapping_mul(4) as u64);
+            let site = self
+                .address
+                .wrapping_add(index.wrapping_add(1).wrapping_mul(4) as u64);
             // Without memory the kernel refuses without a reason.
-            let _ = self.regions.push(Region::new(site, 4, crate::engine::placement::Role::Ftrace));
+            let _ = self
+                .regions
+                .push(Region::new(site, 4, crate::engine::placement::Role::Ftrace));
         }
     }
 
@@ -206,10 +212,8 @@ impl Found {
         found.at_entry = found.live.as_ref().and_then(|live| live.judged(entry)) == Some(true);
         if definition.kind.is_return() && !found.at_entry {
             let judged = found.judge(|judgement| {
-                Refusal::new(Kind::BadRetprobe, at).with_detail(format_args!(
-                    "{} begins at +0x0",
-                    Plain(judgement.name)
-                ))
+                Refusal::new(Kind::BadRetprobe, at)
+                    .with_detail(format_args!("{} begins at +0x0", Plain(judgement.name)))
             });
             return Err(judged.unwrap_or(Refusal::new(Kind::BadRetprobe, at)));
         }

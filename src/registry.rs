@@ -11,8 +11,8 @@ use crate::{
     control::event_files::{EventFiles, Group},
     engine::{
         ast::{Definition, Deletion, Request},
-        error::{Error as Refusal, Kind},
         btf::Btf,
+        error::{Error as Refusal, Kind},
         fetch::{self, PathOffsets, Program, Symbols, Target},
         lex::{self, Command},
         parse,
@@ -240,7 +240,11 @@ impl Registry {
     /// A number that neither an event nor a record in the buffer has.
     fn next_id(&mut self, events: &[Arc<Event>]) -> u16 {
         loop {
-            self.last_id = self.last_id.checked_add(1).unwrap_or(FIRST_ID).max(FIRST_ID);
+            self.last_id = self
+                .last_id
+                .checked_add(1)
+                .unwrap_or(FIRST_ID)
+                .max(FIRST_ID);
             let id = self.last_id;
             let taken = |format: &Arc<Format>| format.id == id;
             let defined = Iterator::chain(self.events.iter(), events);
@@ -256,7 +260,11 @@ impl Registry {
     fn accept(&mut self, tracer: &Arc<Tracer>, events: Vec<Arc<Event>>) -> Result {
         let is_in = |set: &[Arc<Event>], id: u16| set.iter().any(|event| event.format.id == id);
         let mut retired = Vec::new();
-        for event in self.events.iter().filter(|event| !is_in(&events, event.format.id)) {
+        for event in self
+            .events
+            .iter()
+            .filter(|event| !is_in(&events, event.format.id))
+        {
             retired.push(event.format.clone())?;
         }
         self.retired.reserve(retired.len())?;
@@ -264,7 +272,11 @@ impl Registry {
         let mut index = self.files.len();
         while let Some(next) = index.checked_sub(1) {
             index = next;
-            if self.files.get(index).is_some_and(|files| !is_in(&events, files.id())) {
+            if self
+                .files
+                .get(index)
+                .is_some_and(|files| !is_in(&events, files.id()))
+            {
                 self.files.take(index);
             }
         }
@@ -296,7 +308,10 @@ impl Registry {
 
     fn make_files(&mut self, tracer: &Arc<Tracer>, event: &Arc<Event>) -> Result {
         let directory = self.directory.clone().ok_or(ENODEV)?;
-        let known = self.groups.iter().find(|group| *group.name == *event.format.group);
+        let known = self
+            .groups
+            .iter()
+            .find(|group| *group.name == *event.format.group);
         let group = match known {
             Some(group) => group.clone(),
             None => {
@@ -336,7 +351,10 @@ impl Registry {
         while let Some(next) = index.checked_sub(1) {
             index = next;
             let empty = self.groups.get(index).is_some_and(|group| {
-                !self.events.iter().any(|event| *event.format.group == *group.name)
+                !self
+                    .events
+                    .iter()
+                    .any(|event| *event.format.group == *group.name)
             });
             if empty {
                 self.groups.take(index);
@@ -367,12 +385,14 @@ fn delete(events: &mut Vec<Arc<Event>>, deletion: &Deletion) -> Result<(), Refus
     /// Where the names stand, behind `-:`.
     const NAMES: usize = 2;
 
-
     let named = |event: &Arc<Event>| deletion.matches(event.definition());
     if !events.iter().any(named) {
         return Err(Refusal::new(Kind::NoSuchEvent, NAMES));
     }
-    if events.iter().any(|event| named(event) && event.is_enabled()) {
+    if events
+        .iter()
+        .any(|event| named(event) && event.is_enabled())
+    {
         return Err(Refusal::new(Kind::EventBusy, NAMES));
     }
     let mut index = events.len();

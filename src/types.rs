@@ -116,6 +116,11 @@ pub(crate) fn are_needed(definition: &Definition) -> bool {
             _ => false,
         };
         let is_typed = |action: &Action| matches!(action, Action::Members(_) | Action::Cast { .. });
-        by_source || arg.expression.steps.iter().any(|step| is_typed(&step.action))
+        by_source
+            || arg
+                .expression
+                .steps
+                .iter()
+                .any(|step| is_typed(&step.action))
     })
 }

@@ -71,7 +71,11 @@ impl EventFiles {
     /// # Errors
     ///
     /// As for [`Dir::new`] and [`Entry::new`].
-    pub(crate) fn new(tracer: &Arc<Tracer>, group: &Arc<Group>, event: &Arc<Event>) -> Result<Self> {
+    pub(crate) fn new(
+        tracer: &Arc<Tracer>,
+        group: &Arc<Group>,
+        event: &Arc<Event>,
+    ) -> Result<Self> {
         let directory = Dir::new(&event.format.name, Some(group.directory.clone()))?;
         let member = Arc::new(
             Member {
