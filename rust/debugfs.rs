@@ -149,8 +149,8 @@ impl Dir {
             .as_ref()
             .map_or(ptr::null_mut(), |parent| parent.dentry);
         // SAFETY: The name is copied; the parent is null or a directory.
-        let dentry =
-            from_err_ptr(unsafe { bindings::debugfs_create_dir(name.as_ptr().cast(), above) })?;
+        let dentry = unsafe { bindings::debugfs_create_dir(name.as_char_ptr(), above) };
+        let dentry = from_err_ptr(dentry)?;
         // INVARIANT: Made above.
         Ok(Arc::new(
             Self {
@@ -201,7 +201,7 @@ impl<F: File> Entry<F> {
         // the file, see the drop; the operations fit the data.
         let dentry = from_err_ptr(unsafe {
             bindings::debugfs_create_file_unsafe(
-                name.as_ptr().cast(),
+                name.as_char_ptr(),
                 mode,
                 dir.dentry,
                 Arc::as_ptr(&data).cast_mut().cast(),
@@ -245,6 +245,9 @@ impl<F: File> Operations<F> {
         ..unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
     };
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
     unsafe extern "C" fn open(
         inode: *mut bindings::inode,
         file: *mut bindings::file,
@@ -272,6 +275,9 @@ impl<F: File> Operations<F> {
         unsafe { Pin::<KBox<F::Open>>::borrow((*file).private_data.cast()) }.get_ref()
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
     unsafe extern "C" fn release(
         _inode: *mut bindings::inode,
         file: *mut bindings::file,
@@ -281,6 +287,9 @@ impl<F: File> Operations<F> {
         0
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
     unsafe extern "C" fn read(
         file: *mut bindings::file,
         buffer: *mut kernel::ffi::c_char,
@@ -295,6 +304,9 @@ impl<F: File> Operations<F> {
         outcome(result)
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
     unsafe extern "C" fn write(
         file: *mut bindings::file,
         buffer: *const kernel::ffi::c_char,
@@ -307,6 +319,9 @@ impl<F: File> Operations<F> {
         outcome(F::write(open, &OpenFile(file), from).map(|()| length))
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
     unsafe extern "C" fn poll(
         file: *mut bindings::file,
         table: *mut bindings::poll_table_struct,

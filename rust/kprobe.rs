@@ -141,6 +141,9 @@ impl<T: Handler> Registration<T> {
         &self.handler
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the probe of a `Registration<T>`.
     unsafe extern "C" fn pre_handler(
         probe: *mut extra::kprobe,
         regs: *mut bindings::pt_regs,
@@ -231,7 +234,7 @@ pub(super) fn blank() -> extra::kprobe {
 pub(super) fn fill(probe: &mut extra::kprobe, place: Place<'_>, name: Option<&CStr>) {
     match place {
         Place::Symbol { offset, .. } => {
-            probe.symbol_name = name.map_or(ptr::null(), |name| name.as_ptr().cast());
+            probe.symbol_name = name.map_or(ptr::null(), |name| name.as_char_ptr());
             probe.offset = offset;
         }
         Place::Address(address) => probe.addr = address as *mut extra::kprobe_opcode_t,

@@ -181,6 +181,9 @@ impl<T: Handler> Registration<T> {
         Some(unsafe { &*container_of!(Opaque::cast_from(probe), Self, probe) })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for an instance of a `Registration<T>`.
     unsafe extern "C" fn entry_handler(
         instance: *mut extra::kretprobe_instance,
         regs: *mut bindings::pt_regs,
@@ -201,6 +204,9 @@ impl<T: Handler> Registration<T> {
         0
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for an instance of a `Registration<T>`.
     unsafe extern "C" fn return_handler(
         instance: *mut extra::kretprobe_instance,
         regs: *mut bindings::pt_regs,

@@ -66,6 +66,12 @@ pub struct Counter(UnsafeCell<u64>);
 // SAFETY: An aligned word, accessed in ways that do not tear only.
 unsafe impl Sync for Counter {}
 
+impl Default for Counter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Counter {
     /// A counter that starts at 0.
     pub const fn new() -> Self {

@@ -100,7 +100,7 @@ pub fn write_name(address: u64, out: &mut [u8]) -> Option<usize> {
 pub fn lookup(name: &CStr) -> Option<u64> {
     // SAFETY: All zeros are a valid kprobe: null pointers and integers.
     let mut probe: extra::kprobe = unsafe { MaybeUninit::zeroed().assume_init() };
-    probe.symbol_name = name.as_ptr().cast();
+    probe.symbol_name = name.as_char_ptr();
     probe.offset = 1;
     probe.flags = extra::KPROBE_FLAG_DISABLED;
     // SAFETY: The probe outlives its registration, which ends below.

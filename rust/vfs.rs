@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
-use kernel::{bindings, error::from_err_ptr, prelude::*};
+use kernel::{bindings, error::from_err_ptr, ffi::c_int, prelude::*};
 
 /// Bytes that are read at once.
 const STEP: usize = 16 * 1024;
@@ -33,10 +33,11 @@ impl Drop for Opened {
 /// Context: process, may sleep.
 pub fn read(path: &CStr, mut each: impl FnMut(&[u8]) -> bool) -> Result {
     let mut piece: KVVec<u8> = KVVec::from_elem(0, STEP, GFP_KERNEL)?;
+    // CAST: The flags are bits; the kernel's parameter is signed.
+    let flags = bindings::O_RDONLY as c_int;
     // SAFETY: The path is a string.
-    let file = from_err_ptr(unsafe {
-        bindings::filp_open(path.as_ptr().cast(), bindings::O_RDONLY as _, 0)
-    })?;
+    let file = unsafe { bindings::filp_open(path.as_char_ptr(), flags, 0) };
+    let file = from_err_ptr(file)?;
     // INVARIANT: Opened above.
     let file = Opened(file);
     let mut offset = 0;

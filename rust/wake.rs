@@ -11,7 +11,9 @@ use core::{
     pin::Pin,
     sync::atomic::{fence, AtomicBool, Ordering},
 };
-use kernel::{bindings, container_of, prelude::*, types::Opaque};
+use kernel::{
+    bindings, container_of, ffi::c_long, prelude::*, time::msecs_to_jiffies, types::Opaque,
+};
 
 /// A queue of sleeping readers that a writer in any context can wake.
 ///
@@ -94,6 +96,9 @@ impl Waker {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the work of a [`Waker`].
     unsafe extern "C" fn run(work: *mut bindings::irq_work) {
         // SAFETY: Queued by `wake_slow` only, and waited for by the drop.
         let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, work) };
@@ -129,9 +134,11 @@ impl Waker {
             if signal != 0 {
                 break Err(ERESTARTSYS);
             }
+            // CAST: A tenth of a second is few ticks.
+            let ticks = msecs_to_jiffies(100) as c_long;
             // SAFETY: The state was set above; without a wake-up the task looks
-            // again after the time given, see `wake`.
-            unsafe { bindings::schedule_timeout(kernel::time::msecs_to_jiffies(100) as _) };
+            // again after that time, see `wake`.
+            unsafe { bindings::schedule_timeout(ticks) };
         };
         // SAFETY: The entry was prepared for this queue.
         unsafe { bindings::finish_wait(self.queue.get(), entry.as_mut_ptr()) };

@@ -99,7 +99,7 @@ struct KernelFunctions;
 
 impl Functions for KernelFunctions {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
-        self.around(symbol::lookup(&*c_string(name)?)?)
+        self.around(symbol::lookup(&c_string(name)?)?)
     }
 
     fn around(&mut self, address: u64) -> Option<(u64, u64)> {

@@ -68,7 +68,7 @@ impl File for PlacementFile {
         let place = written.trim_ascii();
         let address = match lex::unsigned(place) {
             Some(address) => address,
-            None => symbol::lookup(&*c_string(place).ok_or(EINVAL)?).ok_or(ENOENT)?,
+            None => symbol::lookup(&c_string(place).ok_or(EINVAL)?).ok_or(ENOENT)?,
         };
         *open.data.mapped.lock() = Some(address);
         Ok(())
