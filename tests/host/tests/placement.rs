@@ -383,6 +383,12 @@ proptest! {
         let facts = Facts { patches: &patches, ..Facts::default() };
         let live = Placement::of(function(Arch::X86_64, &patched, facts)).unwrap();
         let original = Placement::of(function(Arch::X86_64, &text, Facts::default())).unwrap();
+        for at in 0..=text.len() {
+            let mut kept = [0; 20];
+            let count = live.original(at, &mut kept);
+            prop_assert_eq!(count, 15.min(text.len() - at));
+            prop_assert_eq!(&kept[..count], &text[at..at + count]);
+        }
         for at in 0..text.len() {
             prop_assert_eq!(live.judge(at).unwrap(), original.judge(at).unwrap());
         }
