@@ -92,6 +92,20 @@ impl<'a> Placement<'a> {
         self.text.address(self.probed(offset))
     }
 
+    /// Copies to `to` the bytes that were at `offset` before any patch, and says
+    /// how many: all that `to` holds, up to fifteen, and less at the function's
+    /// end.
+    ///
+    /// Whoever registers a probe keeps them, to give them as a [`Patch`] when
+    /// the next place of the function is judged: five on x86, because the
+    /// kernel may turn the probe's breakpoint into a jump of that length, four
+    /// on arm64.
+    pub fn original(&self, offset: usize, to: &mut [u8]) -> usize {
+        let window = self.text.window(offset);
+        let copied = to.iter_mut().zip(window.bytes());
+        copied.map(|(to, from)| *to = *from).count()
+    }
+
     /// Judges a probe at `offset`.
     ///
     /// # Errors

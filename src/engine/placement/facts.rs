@@ -102,7 +102,8 @@ pub enum Role {
     JumpLabel,
     /// Patched by a static call.
     StaticCall,
-    /// The trap of a BUG or WARN, which the kernel finds by its address.
+    /// Its first address is in the kernel's table of BUGs and WARNs: a trap,
+    /// or on x86 the instruction behind the one that loads a WARN's entry.
     Bug,
     /// Rewritten at boot according to the processor. Only for text of which
     /// this is still to come: a file's.
@@ -127,7 +128,7 @@ impl Role {
             Self::Ftrace => "ftrace patches it, and this kernel has no kprobes on ftrace",
             Self::JumpLabel => "a jump label patches it",
             Self::StaticCall => "a static call patches it",
-            Self::Bug => "it is the trap of a BUG or WARN",
+            Self::Bug => "the kernel's table of BUGs and WARNs names it",
             Self::Alternative => "it may be rewritten at boot, according to the processor",
             Self::ExceptionTable => "its faults are handled by address (exception table)",
         }

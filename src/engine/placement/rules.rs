@@ -54,7 +54,7 @@ impl Placement<'_> {
         let region = regions.find(|region| match region.role {
             // Whether ftrace's place can be probed is seen later.
             Role::Ftrace => false,
-            // The trap is found by its first byte.
+            // The table names addresses, not instructions.
             Role::Bug => self.text.address(offset) == region.start,
             // x86 steps such an instruction and handles its fault.
             Role::ExceptionTable => self.function.arch == Arch::Arm64,

@@ -3,6 +3,8 @@
 //! Places of functions: the cases of `tests/data/placement.txt`, and properties
 //! of the walk over arbitrary bytes.
 
+use std::collections::BTreeSet;
+
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::placement::{
     Facts, Function, Patch, Placement, Region, Role, Verdict, Why,
@@ -150,6 +152,47 @@ fn places_are_judged_as_written() {
         });
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A number for every reason and role: a new one does not compile without.
+fn kind(why: &Why) -> usize {
+    match why {
+        Why::Outside { .. } => 0,
+        Why::Inside(_) => 1,
+        Why::Undecodable { .. } => 2,
+        Why::Cut => 3,
+        Why::Hidden { .. } => 4,
+        Why::X86(_) => 5,
+        Why::Arm64(_) => 6,
+        Why::Hazard(_) => 7,
+        Why::ExclusiveSequence { .. } => 8,
+        Why::LooksExclusive { .. } => 9,
+        Why::TypeCheck => 10,
+        Why::Preamble => 11,
+        Why::Padding => 12,
+        Why::Role(Role::Blacklisted) => 13,
+        Why::Role(Role::Ftrace) => 14,
+        Why::Role(Role::JumpLabel) => 15,
+        Why::Role(Role::StaticCall) => 16,
+        Why::Role(Role::Bug) => 17,
+        Why::Role(Role::Alternative) => 18,
+        Why::Role(Role::ExceptionTable) => 19,
+    }
+}
+
+#[test]
+fn every_reason_has_a_case() {
+    let mut found = BTreeSet::new();
+    for case in cases() {
+        case.with(|placement| {
+            for (at, _) in &case.judgements {
+                if let Verdict::Refused { why, .. } = placement.judge(*at).unwrap().verdict {
+                    found.insert(kind(&why));
+                }
+            }
+        });
+    }
+    assert!(found.into_iter().eq(0..20));
 }
 
 #[test]
@@ -340,6 +383,12 @@ proptest! {
         let facts = Facts { patches: &patches, ..Facts::default() };
         let live = Placement::of(function(Arch::X86_64, &patched, facts)).unwrap();
         let original = Placement::of(function(Arch::X86_64, &text, Facts::default())).unwrap();
+        for at in 0..=text.len() {
+            let mut kept = [0; 20];
+            let count = live.original(at, &mut kept);
+            prop_assert_eq!(count, 15.min(text.len() - at));
+            prop_assert_eq!(&kept[..count], &text[at..at + count]);
+        }
         for at in 0..text.len() {
             prop_assert_eq!(live.judge(at).unwrap(), original.judge(at).unwrap());
         }
