@@ -8,7 +8,7 @@
 //! [`Program`](super::fetch::Program), and cannot panic. Memory is read only
 //! through [`Env`], whose reads cannot fault.
 
-use super::fetch::{Constant, General, Link, Op, Origin, Program, Store};
+use super::fetch::{Constant, General, Link, Load, Op, Origin, Program, Read, Store};
 use super::record::{self, COMM_LEN};
 
 /// What a program needs from the context of a hit.
@@ -63,39 +63,46 @@ pub trait Env {
 /// lacks what has no room.
 #[inline(always)]
 pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
+    if program.ops.is_empty() {
+        return usize::from(program.fixed);
+    }
     if let Some(faults) = program.faults {
         match faults.size {
             1 => put(out, faults.offset, [0; 1]),
             size => fill(out, faults.offset, u16::from(size)),
         }
     }
-    let mut end = program.fixed;
-    for op in &program.ops {
-        match *op {
-            Op::Register { reg, dst } => put(out, dst, env.reg(reg).to_le_bytes()),
-            Op::Memory {
-                reg,
-                size,
-                fault,
-                dst,
-                offset,
-            } => {
-                let address = env.reg(reg).wrapping_add_signed(i64::from(offset));
-                let read = field(out, dst, u16::from(size)).is_some_and(|to| env.read(address, to));
-                if !read {
-                    failed(program, out, dst, u16::from(size), fault);
-                }
-            }
-            Op::Comm { dst, at } => {
-                put(out, at, env.comm());
-                put(out, dst, record::data_loc(at, COMM_LEN_U16).to_le_bytes());
-            }
-            Op::General(index) => {
-                if let Some(arg) = program.general.get(usize::from(index)) {
-                    end = general(program, arg, env, out, end);
-                }
-            }
+    for load in &program.words {
+        put(out, load.dst, env.reg(load.reg).to_le_bytes());
+    }
+    for load in &program.narrow {
+        let [b0, b1, b2, b3, ..] = env.reg(load.reg).to_le_bytes();
+        match load.width {
+            4 => put(out, load.dst, [b0, b1, b2, b3]),
+            2 => put(out, load.dst, [b0, b1]),
+            _ => put(out, load.dst, [b0]),
         }
+    }
+    for read in &program.reads {
+        let address = env
+            .reg(read.reg)
+            .wrapping_add_signed(i64::from(read.offset));
+        let width = u16::from(read.width);
+        if !field(out, read.dst, width).is_some_and(|to| env.read(address, to)) {
+            failed(program, out, read.dst, width, read.fault);
+        }
+    }
+    for comm in &program.comms {
+        put(out, comm.at, env.comm());
+        put(
+            out,
+            comm.dst,
+            record::data_loc(comm.at, COMM_LEN_U16).to_le_bytes(),
+        );
+    }
+    let mut end = program.fixed;
+    for arg in &program.general {
+        end = general(program, arg, env, out, end);
     }
     usize::from(end)
 }
@@ -367,11 +374,11 @@ fn text(
 /// May run in any context.
 pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Option<u64> {
     match *program.ops.get(usize::from(index))? {
-        Op::Register { reg, .. } => Some(env.reg(reg)),
-        Op::Memory {
-            reg, size, offset, ..
-        } => read_number(env, env.reg(reg), i64::from(offset), size, false),
-        Op::Comm { .. } => None,
+        Op::Load(Load { reg, width, .. }) => Some(truncate(env.reg(reg), width)),
+        Op::Read(Read {
+            reg, width, offset, ..
+        }) => read_number(env, env.reg(reg), i64::from(offset), width, false),
+        Op::Comm(_) => None,
         Op::General(at) => {
             let arg = program.general.get(usize::from(at))?;
             let from = follow(program, arg, env)?;
@@ -390,11 +397,18 @@ pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Op
                 }
                 _ => return None,
             };
-            let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
-            let value = bits.map_or(value, |bits| bits.extract(value));
-            Some(value.wrapping_shl(unused).wrapping_shr(unused))
+            Some(truncate(
+                bits.map_or(value, |bits| bits.extract(value)),
+                width,
+            ))
         }
     }
+}
+
+/// The low `width` bytes of `value`.
+fn truncate(value: u64, width: u8) -> u64 {
+    let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
+    value.wrapping_shl(unused).wrapping_shr(unused)
 }
 
 /// Reads a number of `size` bytes.

@@ -161,21 +161,37 @@ pub(super) struct General {
     pub(super) texts_behind: u16,
 }
 
-/// One operation: fetches one argument.
+/// A register, all of it or its low bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) dst: u16,
+    pub(super) reg: u8,
+    pub(super) width: u8,
+}
+
+/// Memory at a register plus an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) offset: i32,
+    pub(super) dst: u16,
+    pub(super) reg: u8,
+    pub(super) width: u8,
+    pub(super) fault: u8,
+}
+
+/// The task's name: 16 bytes at `at`, and the word at `dst`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Comm {
+    pub(super) dst: u16,
+    pub(super) at: u16,
+}
+
+/// How one argument is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
-    /// A register as a 64-bit value.
-    Register { reg: u8, dst: u16 },
-    /// Memory at a register plus an offset.
-    Memory {
-        reg: u8,
-        size: u8,
-        fault: u8,
-        dst: u16,
-        offset: i32,
-    },
-    /// The task's name: 16 bytes at `at`, and the word at `dst`.
-    Comm { dst: u16, at: u16 },
+    Load(Load),
+    Read(Read),
+    Comm(Comm),
     /// The general argument of this index.
     General(u16),
 }
@@ -189,7 +205,16 @@ pub(super) enum Op {
 /// [`record::MAX_SIZE`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Program {
+    /// One for each argument, in order: what filters look at.
     pub(super) ops: Vec<Op>,
+    // The same by shape, in the order in which they are run. A list for each
+    // shape costs less at the hit than telling the shapes apart.
+    /// Whole registers.
+    pub(super) words: Vec<Load>,
+    /// Low bytes of registers.
+    pub(super) narrow: Vec<Load>,
+    pub(super) reads: Vec<Read>,
+    pub(super) comms: Vec<Comm>,
     pub(super) general: Vec<General>,
     pub(super) links: Vec<Link>,
     pub(super) texts: Vec<u8>,
@@ -252,6 +277,10 @@ pub fn compile(definition: &Definition, target: &mut Target<'_>) -> Result<Progr
         is_return,
         program: Program {
             ops: Vec::new(),
+            words: Vec::new(),
+            narrow: Vec::new(),
+            reads: Vec::new(),
+            comms: Vec::new(),
             general: Vec::new(),
             links: Vec::new(),
             texts: Vec::new(),
@@ -295,7 +324,7 @@ impl Compiler<'_, '_> {
             fault,
         })?;
         let op = match shape {
-            None => Op::Comm { dst, at: 0 },
+            None => Op::Comm(Comm { dst, at: 0 }),
             Some(shape) => {
                 self.program.dynamic |= shape.store.texts() > 0;
                 match compact(&shape, dst, fault.unwrap_or(0)) {
@@ -369,7 +398,7 @@ impl Compiler<'_, '_> {
         }
         let mut end = u16::try_from(self.offset).map_err(|_| too_big())?;
         for op in self.program.ops.iter_mut() {
-            if let Op::Comm { at, .. } = op {
+            if let Op::Comm(Comm { at, .. }) = op {
                 *at = end;
                 end = end.checked_add(COMM_SPACE).ok_or_else(too_big)?;
             }
@@ -389,9 +418,25 @@ impl Compiler<'_, '_> {
         if least > record::MAX_SIZE {
             return Err(too_big());
         }
+        self.sort()?;
         self.program.fixed = end;
         self.program.layout.faults = self.program.faults;
         Ok(self.program)
+    }
+
+    /// Lists the compact operations by shape.
+    fn sort(&mut self) -> Result<(), Error> {
+        let program = &mut self.program;
+        for op in &program.ops {
+            match *op {
+                Op::Load(load) if load.width == 8 => program.words.push(load)?,
+                Op::Load(load) => program.narrow.push(load)?,
+                Op::Read(read) => program.reads.push(read)?,
+                Op::Comm(comm) => program.comms.push(comm)?,
+                Op::General(_) => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -404,10 +449,7 @@ fn compact(shape: &Shape, dst: u16, fault: u8) -> Option<Op> {
         return None;
     }
     match shape.store {
-        Store::Value {
-            bits: None,
-            width: 8,
-        } => Some(Op::Register { reg, dst }),
+        Store::Value { bits: None, width } => Some(Op::Load(Load { dst, reg, width })),
         Store::Memory {
             offset,
             user: false,
@@ -416,13 +458,13 @@ fn compact(shape: &Shape, dst: u16, fault: u8) -> Option<Op> {
             count: 1,
         } => {
             let offset = i32::try_from(offset).ok()?;
-            Some(Op::Memory {
-                reg,
-                size: width,
-                fault,
-                dst,
+            Some(Op::Read(Read {
                 offset,
-            })
+                dst,
+                reg,
+                width,
+                fault,
+            }))
         }
         _ => None,
     }

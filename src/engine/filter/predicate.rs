@@ -115,8 +115,25 @@ fn extend(value: u64, width: u8) -> u64 {
 
 impl Filter {
     /// Whether `term` holds for the hit. May run in any context.
+    #[inline]
     pub(super) fn holds<E: Env>(&self, term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
-        let number = |value: u64| self.number(term.test, value);
+        let value = match term.operand {
+            // CAST: extends the sign.
+            Operand::Pid => i64::from(hit.header.pid) as u64,
+            Operand::Cpu => u64::from(hit.cpu),
+            Operand::Place => hit.place,
+            Operand::Type => u64::from(hit.header.event),
+            Operand::Flags => u64::from(hit.header.flags),
+            Operand::PreemptCount => u64::from(hit.header.preempt_count),
+            _ => return self.argument_holds(term, program, env),
+        };
+        self.number_holds(term.test, value)
+    }
+
+    /// The same for what has to be fetched.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn argument_holds<E: Env>(&self, term: &Term, program: &Program, env: &E) -> bool {
         match term.operand {
             Operand::Argument {
                 index,
@@ -124,23 +141,16 @@ impl Filter {
                 width,
                 signed,
             } => (0..count).any(|n| {
-                exec::number(program, index, n, env)
-                    .is_some_and(|value| number(if signed { extend(value, width) } else { value }))
+                exec::number(program, index, n, env).is_some_and(|value| {
+                    let value = if signed { extend(value, width) } else { value };
+                    self.number_holds(term.test, value)
+                })
             }),
-            Operand::Type => number(u64::from(hit.header.event)),
-            Operand::Flags => number(u64::from(hit.header.flags)),
-            Operand::PreemptCount => number(u64::from(hit.header.preempt_count)),
-            // CAST: extends the sign.
-            Operand::Pid => number(i64::from(hit.header.pid) as u64),
-            Operand::Cpu => number(u64::from(hit.cpu)),
-            Operand::Place => number(hit.place),
-            Operand::ReturnAddress => number(env.return_address()),
+            Operand::ReturnAddress => self.number_holds(term.test, env.return_address()),
             Operand::Comm => self.text_holds(term.test, &env.comm()),
-            Operand::Text { index, count } => (0..count).any(|n| {
-                let mut buffer = [0; MAX_TEXT];
-                let text = exec::peek_text(program, index, n, env, &mut buffer);
-                text.is_some_and(|text| self.text_holds(term.test, text))
-            }),
+            Operand::Text { index, count } => {
+                (0..count).any(|n| self.argument_text_holds(term.test, program, index, n, env))
+            }
             Operand::Pointer { index, user } => {
                 let mut buffer = [0; MAX_TEXT];
                 let address = exec::number(program, index, 0, env);
@@ -148,10 +158,25 @@ impl Filter {
                 let text = len.and_then(|len| buffer.get(..len));
                 text.is_some_and(|text| self.text_holds(term.test, text))
             }
+            _ => false,
         }
     }
 
-    fn number(&self, test: Test, value: u64) -> bool {
+    fn argument_text_holds<E: Env>(
+        &self,
+        test: Test,
+        program: &Program,
+        index: u8,
+        n: u8,
+        env: &E,
+    ) -> bool {
+        let mut buffer = [0; MAX_TEXT];
+        let text = exec::peek_text(program, index, n, env, &mut buffer);
+        text.is_some_and(|text| self.text_holds(test, text))
+    }
+
+    #[inline]
+    fn number_holds(&self, test: Test, value: u64) -> bool {
         match test {
             Test::Number {
                 relation,
