@@ -35,7 +35,7 @@ impl Show for PlacementFile {
         };
         let (name, start) = live.symbol();
         writeln!(out, "# {} at {start:#x}", Plain(name))?;
-        writeln!(out, "# offset\tbytes\tinsn\tverdict")?;
+        writeln!(out, "# offset   len  insn       verdict")?;
         let written = live.judged(|placement| {
             for boundary in placement.map() {
                 writeln!(out, "{}", boundary.map_err(|_| fmt::Error)?)?;
