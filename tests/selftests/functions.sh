@@ -94,6 +94,37 @@ arg_register() {
 	esac | cut -d ' ' -f "$1"
 }
 
+# A system call that nobody makes but "fptool call A B C", the function that
+# serves it, and N-th of its arguments (from 1) as fetched where that begins.
+case $arch in
+x86_64) call=__x64_sys_setpriority ;;
+arm64) call=__arm64_sys_setpriority ;;
+esac
+
+call_arg() {
+	case $arch in
+	x86_64) echo '+112($arg1) +104($arg1) +96($arg1)' ;;
+	arm64) echo '+0($arg1) +8($arg1) +16($arg1)' ;;
+	esac | cut -d ' ' -f "$1"
+}
+
+# printed EVENT DEFINITION COMMAND...: the event's records while the command
+# runs, without what stands before the event's name; the event is removed.
+printed() {
+	printed_event=$1
+	define "$2"
+	shift 2
+	echo >trace
+	enable "$printed_event"
+	"$@"
+	disable "$printed_event"
+	records "$printed_event" | sed "s|^.*[0-9]: $printed_event: |$printed_event: |"
+	define "-:$(echo "$printed_event" | sed 's|^[^/]*$|kprobes/&|')"
+}
+
+# values EVENT DEFINITION COMMAND...: the same without name and place.
+values() { printed "$@" | sed 's/^[^)]*) //'; }
+
 # last_error: the newest entry of error_log as three lines: its text, the
 # command, and the caret's column in the command, counted from 0.
 last_error() { awk -f "$tests/last_error.awk" error_log; }
@@ -121,9 +152,44 @@ expect_error() {
 	fi
 }
 
+# expect_refused ERRNO TEXT DEFINITION: expect_error, with the errno of the
+# write; and what is defined must be as before.  The definition may hold line
+# feeds; the caret is then in the line that is refused.
+expect_refused() {
+	before=${3%%^*}
+	definition=$before${3#*^}
+	line=${before##*"$newline"}
+	: >error_log
+	cat kprobe_events >"$scratch/before"
+	status=0
+	fptool write "$fp/kprobe_events" "$definition" || status=$?
+	[ "$status" -ne 0 ] || fail "accepted, but should not be: $definition"
+	expect_equal "$status" "$1" "the errno of '$definition'"
+	last_error >"$scratch/error"
+	{
+		read -r text || :
+		read -r _ || :
+		read -r caret || :
+	} <"$scratch/error"
+	# shellcheck disable=SC2254 # it is a pattern
+	case $text in
+	$2 | $2': '*) ;;
+	*) fail "refused with '$text', not with '$2': $definition" ;;
+	esac
+	if [ "$before" != "$3" ]; then
+		expect_equal "$caret" "${#line}" "the caret's column for '$3'"
+	fi
+	cmp "$scratch/before" kprobe_events || fail "changed what is defined: $definition"
+}
+
+newline='
+'
+
 # reset_state: what every test begins with.  Fails where that cannot be had.
 # (A redirection that fails ends the shell on ":", but not on "true".)
 reset_state() {
+	# It is another directory once the module was loaded again.
+	cd "$fp" || return 1
 	if [ -e events/enable ]; then
 		echo 0 >events/enable || return 1
 	fi
