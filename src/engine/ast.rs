@@ -140,7 +140,11 @@ impl Definition {
             self.place
         )?;
         for arg in &self.args {
-            write!(out, " {}={}", Plain(&arg.name), Plain(&arg.text))?;
+            match arg.expression.source {
+                // Stands for arguments with names of their own.
+                Source::AllArguments => write!(out, " {}", Plain(&arg.text))?,
+                _ => write!(out, " {}={}", Plain(&arg.name), Plain(&arg.text))?,
+            }
         }
         out.write_char('\n')
     }

@@ -173,7 +173,7 @@ kinds! {
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
         EventBusy EVENT_BUSY EBUSY "The event is enabled"
         LineTooLong LINE_TOO_LONG EINVAL "Line is too long"
-        NulByte NUL_BYTE EINVAL "Line holds a NUL byte"
+        BadByte BAD_BYTE EINVAL "Line holds a NUL or is not UTF-8"
         NoMemory NO_MEMORY ENOMEM "Out of memory"
         // Ours: ftrace reports these as something else.
         NoDataSymbol NO_DATA_SYMBOL ENOENT "Data symbol is not found"

@@ -8,14 +8,15 @@ use crate::engine::ast::{Argument, Definition, Expression, Source, MAX_ARGS};
 use crate::engine::btf::Parameter;
 use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::lex;
-use crate::engine::parse::RESERVED_NAMES;
+use crate::engine::parse::{self, RESERVED_NAMES};
 use crate::engine::types::TypeSpec;
 use crate::sys::Vec;
 
 /// Longest list of parameters that `$arg*` stands for; ftrace's is 128.
 const MAX_LIST: usize = 1024;
 
-/// Replaces `$arg*`, and unnamed `$argN` by name, in `definition`.
+/// Replaces `$arg*`, and unnamed `$argN` by name, in `definition`, which is
+/// left without arguments when this fails.
 ///
 /// # Errors
 ///
@@ -49,7 +50,7 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
                 return Err(Error::new(Kind::NosupBtfarg, at).with_errno(Errno::EOPNOTSUPP));
             }
             for parameter in &parameters {
-                let arg = named(parameter, at, &[], TypeSpec::DEFAULT, at)?;
+                let arg = named(parameter, expanded.len(), at, &[], TypeSpec::DEFAULT, at)?;
                 expanded.push(arg)?;
             }
             let lengths = parameters.iter().map(|p| p.name.len().saturating_add(1));
@@ -66,7 +67,14 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
                 let suffix = suffix
                     .and_then(|colon| arg.text.get(colon..))
                     .unwrap_or(&[]);
-                expanded.push(named(parameter, at, suffix, arg.spec, arg.type_at)?)?;
+                expanded.push(named(
+                    parameter,
+                    expanded.len(),
+                    at,
+                    suffix,
+                    arg.spec,
+                    arg.type_at,
+                )?)?;
             }
             _ => expanded.push(arg)?,
         }
@@ -84,9 +92,11 @@ fn is_meta(arg: &Argument) -> bool {
         && matches!(source, Source::AllArguments | Source::Argument(_))
 }
 
-/// The argument that is `parameter`, with the type of the one it replaces.
+/// The argument of this index that is `parameter`, with the type of the one it
+/// replaces.
 fn named(
     parameter: &Parameter<'_>,
+    index: usize,
     at: usize,
     suffix: &[u8],
     spec: TypeSpec,
@@ -99,7 +109,7 @@ fn named(
     text.extend_from_slice(suffix)?;
     let source = Source::Name(Vec::from_slice(parameter.name)?);
     Ok(Argument {
-        name: Vec::from_slice(parameter.name)?,
+        name: parse::generated_arg_name(parameter.name, index)?,
         text,
         at,
         text_at: at,

@@ -30,7 +30,7 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "EVENT_BUSY",
     // The words of the line.
     "LINE_TOO_LONG",
-    "NUL_BYTE",
+    "BAD_BYTE",
     "NO_MEMORY",
     "TOO_MANY_ARGS",
 ];

@@ -169,6 +169,40 @@ fn the_map_says_what_judging_says() {
     }
 }
 
+/// The maps in the documentation are those of the cases that they name.
+#[test]
+fn the_documented_maps_are_real() {
+    const PLACEMENT: &str = include_str!("../../../Documentation/placement.rst");
+    const ARM64: &str = include_str!("../../../Documentation/decoders-arm64.rst");
+
+    let cases = cases();
+    let mut maps = 0;
+    for block in PLACEMENT
+        .split(".. map of ")
+        .chain(ARM64.split(".. map of "))
+        .skip(1)
+    {
+        let Some((name, rest)) = block.split_once("\n\n::\n\n") else {
+            continue;
+        };
+        let wanted = |case: &&Case| format!("{} {}", case.name, case.arch) == name;
+        let case = cases.iter().find(wanted).expect("a case of that name");
+        let documented: Vec<_> = rest
+            .lines()
+            .map_while(|line| line.strip_prefix("    "))
+            .collect();
+        case.with(|placement| {
+            let map: Vec<_> = placement
+                .map()
+                .map(|line| line.unwrap().to_string())
+                .collect();
+            assert_eq!(documented, map, "{name}");
+        });
+        maps += 1;
+    }
+    assert_eq!(maps, 3);
+}
+
 #[test]
 fn without_memory_there_is_no_answer() {
     let case = cases()

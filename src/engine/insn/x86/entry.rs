@@ -178,6 +178,11 @@ pub(super) enum VectorForm {
 /// The first value of a vector slot that is the number of a group.
 const VECTOR_GROUP: u8 = 0x10;
 
+/// Whether a slot of a vector map is a group, so that ModRM matters as well.
+pub(super) const fn is_vector_group(slot: u8) -> bool {
+    slot >= VECTOR_GROUP
+}
+
 /// What follows the opcode whose slot of a vector map is `slot`; an EVEX
 /// prefix reaches all of them, VEX and XOP do not.
 pub(super) fn vector_form(slot: u8, prefix: u8, modrm: u8, evex: bool) -> VectorForm {

@@ -19,7 +19,9 @@ use super::tables::{GROUPS, ONE_BYTE, TWO_BYTE};
 use super::{flag, head_of, Insn, Map, MAX_LEN};
 
 /// Set in a length that is not to be trusted: the general path must decode.
-const UNUSUAL: u8 = 0x80;
+const UNUSUAL: usize = 0x80;
+/// Set in a length that depends on the SIB byte.
+const SIB: usize = SIB_BASE as usize;
 
 /// What a map says of its opcodes' lengths.
 struct Shapes {
@@ -35,15 +37,16 @@ static TWO_SHAPES: Shapes = shapes(&TWO_BYTE[0], 2);
 
 const fn shapes(map: &[u16; 256], opcode_len: usize) -> Shapes {
     let mut shapes = Shapes {
-        len: [UNUSUAL; 256],
+        len: [UNUSUAL as u8; 256],
         mask: [0; 256],
     };
     let mut op = 0;
     while op < 256 {
         let entry = Entry(map[op]);
-        // With other bytes behind it, 8F is the prefix XOP.
-        let prefix = opcode_len == 1 && op == 0x8f;
-        if (entry.is_plain() || is_uniform(entry)) && !prefix {
+        // With other bytes behind it, 8F is the prefix XOP; and 90 comes here
+        // only behind REX, which may make an XCHG of it.
+        let special = opcode_len == 1 && (op == 0x8f || op == 0x90);
+        if (entry.is_plain() || is_uniform(entry)) && !special {
             // CAST: an opcode and an immediate have at most ten bytes.
             shapes.len[op] = (opcode_len + entry.immediate()) as u8;
             shapes.mask[op] = if entry.has_modrm() { 0xff } else { 0 };
@@ -57,10 +60,10 @@ impl Shapes {
     /// The length from the opcode `op` on, if `modrm` stands behind it; with
     /// [`SIB_BASE`] or [`UNUSUAL`] where that is not all there is to know.
     #[inline(always)]
-    fn length(&self, op: u8, modrm: u8) -> u8 {
+    fn length(&self, op: u8, modrm: u8) -> usize {
         // PANIC: a byte cannot exceed a table of 256.
         let follows = MODRM_LENGTH[usize::from(modrm)] & self.mask[usize::from(op)];
-        self.len[usize::from(op)].wrapping_add(follows)
+        usize::from(self.len[usize::from(op)]).wrapping_add(usize::from(follows))
     }
 }
 
@@ -98,26 +101,26 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
     let bare = ONE_SHAPES.length(first, second);
     let behind_rex = ONE_SHAPES.length(second, third).wrapping_add(1);
     // Arithmetic, so that no branch is made of it.
-    let rex = u8::from(first & 0xf0 == 0x40);
-    let mask = 0u8.wrapping_sub(rex);
+    let rex = usize::from(first & 0xf0 == 0x40);
+    let mask = 0usize.wrapping_sub(rex);
     let len = bare & !mask | behind_rex & mask;
     let word = u64::from_le_bytes(*bytes.first_chunk()?);
-    let head = word >> (rex * 8);
-    if is_odd(word) {
+    if is_wide_immediate(word) {
         return None;
     }
-    if len & (UNUSUAL | SIB_BASE) == 0 {
+    let head = word >> (rex * 8);
+    if len < SIB {
         let [op, modrm, ..] = head.to_le_bytes();
         // PANIC: a byte cannot exceed a table of 256.
         let entry = Entry(ONE_BYTE[usize::from(op)]);
-        return Some(insn(head, len, rex, Map::One, entry, modrm));
+        return Some(insn(head, len, rex, (Map::One, entry), modrm));
     }
     second_choice(head, rex)
 }
 
 /// The two-byte opcodes, and all with a SIB byte that may have no base.
 #[inline(always)]
-fn second_choice(head: u64, rex: u8) -> Option<Insn> {
+fn second_choice(head: u64, rex: usize) -> Option<Insn> {
     let [op, second, third, fourth, ..] = head.to_le_bytes();
     // PANIC: a byte cannot exceed a table of 256.
     let (map, entry, len, modrm, sib) = if op == 0x0f {
@@ -129,19 +132,22 @@ fn second_choice(head: u64, rex: u8) -> Option<Insn> {
         let len = ONE_SHAPES.length(op, second);
         (Map::One, entry, len, second, third)
     };
-    let len = if len & SIB_BASE != 0 {
-        len.wrapping_sub(SIB_BASE | 2).wrapping_add(with_sib(sib))
+    let len = if len & SIB != 0 {
+        len.wrapping_sub(SIB | 2)
+            .wrapping_add(usize::from(with_sib(sib)))
     } else {
         len
     };
-    (len & UNUSUAL == 0).then(|| insn(head, len.wrapping_add(rex), rex, map, entry, modrm))
+    (len & UNUSUAL == 0).then(|| insn(head, len.wrapping_add(rex), rex, (map, entry), modrm))
 }
 
 /// An instruction whose length is known.
 #[inline(always)]
-fn insn(head: u64, len: u8, rex: u8, map: Map, entry: Entry, modrm: u8) -> Insn {
+fn insn(head: u64, len: usize, rex: usize, (map, entry): (Map, Entry), modrm: u8) -> Insn {
     let class = if entry.is_plain() {
         entry.class()
+    } else if head & 0xffff == 0xf8c7 {
+        Class::TransactionBegin
     } else {
         entry.member(0, modrm).class()
     };
@@ -151,9 +157,10 @@ fn insn(head: u64, len: u8, rex: u8, map: Map, entry: Entry, modrm: u8) -> Insn 
         0
     };
     Insn {
-        head: head_of(head, usize::from(len.wrapping_sub(rex))),
-        len,
-        opcode_at: rex,
+        head: head_of(head, len.wrapping_sub(rex)),
+        // CAST: opcode, ModRM, SIB, displacement and immediate behind a REX.
+        len: len as u8,
+        opcode_at: rex as u8,
         class,
         flags: flags | map.flags(),
     }
@@ -172,12 +179,8 @@ fn padding(op: u8) -> Option<Class> {
     }
 }
 
-/// Whether the first bytes tell of a special case: an immediate of 64 bits,
-/// the NOP that becomes an XCHG with R8, or `XBEGIN` with any REX prefix.
+/// Whether the instruction loads an immediate of 64 bits.
 #[inline(always)]
-fn is_odd(word: u64) -> bool {
+fn is_wide_immediate(word: u64) -> bool {
     word & 0xf8f8 == 0xb848
-        || word & 0xfff1 == 0x9041
-        || word & 0xffff == 0xf8c7
-        || word & 0xff_fff0 == 0xf8_c740
 }

@@ -7,7 +7,7 @@
 //! then the caller throws the result away: see [`decode`].
 
 use super::class::Class;
-use super::entry::{vector_form, Entry, VectorForm};
+use super::entry::{is_vector_group, vector_form, Entry, VectorForm};
 use super::modrm::modrm_length;
 use super::prefixes::Prefixes;
 use super::tables::{MAP_0F38, MAP_0F3A, ONE_BYTE, TWO_BYTE, VECTOR, VECTOR_PAGE};
@@ -245,7 +245,10 @@ impl<'a> Walk<'a> {
         let slot = page.map_or(0, |page| page[usize::from(self.peek(0))]);
         self.advance(1);
         let entry = match vector_form(slot, prefix, self.peek(0), evex) {
-            VectorForm::Absent => return Err((self.at, Invalid::NoSuchVectorOpcode)),
+            VectorForm::Absent => {
+                let seen = self.at.wrapping_add(usize::from(is_vector_group(slot)));
+                return Err((seen, Invalid::NoSuchVectorOpcode));
+            }
             VectorForm::Plain => Entry::PLAIN,
             VectorForm::ModRm(immediate) => Entry::vector(immediate),
             VectorForm::Sized if self.prefixes.operand_size => Entry::vector(2),
