@@ -83,7 +83,7 @@ hits() { awk -v event="$1" '$1 == event { print $2 }' kprobe_profile; }
 misses() { awk -v event="$1" '$1 == event { print $3 }' kprobe_profile; }
 
 # records EVENT: print the trace's lines of one event.  count_records counts.
-records() { grep -v '^#' trace | grep -F " $1: " || :; }
+records() { grep -F " $1: " trace || :; }
 count_records() { records "$1" | wc -l; }
 
 # arg_register N: the register that holds a function's N-th argument (from 1).
@@ -102,28 +102,37 @@ arm64) call=__arm64_sys_setpriority ;;
 esac
 
 call_arg() {
-	case $arch in
-	x86_64) echo '+112($arg1) +104($arg1) +96($arg1)' ;;
-	arm64) echo '+0($arg1) +8($arg1) +16($arg1)' ;;
-	esac | cut -d ' ' -f "$1"
+	case $arch:$1 in
+	x86_64:1) echo '+112($arg1)' ;;
+	x86_64:2) echo '+104($arg1)' ;;
+	x86_64:3) echo '+96($arg1)' ;;
+	arm64:1) echo '+0($arg1)' ;;
+	arm64:2) echo '+8($arg1)' ;;
+	arm64:3) echo '+16($arg1)' ;;
+	esac
 }
 
-# printed EVENT DEFINITION COMMAND...: the event's records while the command
-# runs, without what stands before the event's name; the event is removed.
-printed() {
-	printed_event=$1
-	define "$2"
-	shift 2
+# printed EVENT DEFINITION COMMAND...: the records of an event of group kprobes
+# while the command runs, from the event's name on.  The event is removed again.
+# values: the same from behind the place on.
+printed() { record_of '' "$@"; }
+values() { record_of '([^)]*) ' "$@"; }
+
+record_of() {
+	record_cut=$1
+	record_event=$2
+	echo "$3" >>kprobe_events
+	shift 3
 	echo >trace
-	enable "$printed_event"
+	echo 1 >"events/kprobes/$record_event/enable"
 	"$@"
-	disable "$printed_event"
-	records "$printed_event" | sed "s|^.*[0-9]: $printed_event: |$printed_event: |"
-	define "-:$(echo "$printed_event" | sed 's|^[^/]*$|kprobes/&|')"
+	echo 0 >"events/kprobes/$record_event/enable"
+	case $record_cut in
+	'') sed -n "s/^.*[0-9]: \($record_event: \)/\1/p" trace ;;
+	*) sed -n "s/^.*[0-9]: $record_event: $record_cut//p" trace ;;
+	esac
+	echo "-:kprobes/$record_event" >>kprobe_events
 }
-
-# values EVENT DEFINITION COMMAND...: the same without name and place.
-values() { printed "$@" | sed 's/^[^)]*) //'; }
 
 # last_error: the newest entry of error_log as three lines: its text, the
 # command, and the caret's column in the command, counted from 0.
