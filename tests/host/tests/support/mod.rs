@@ -34,6 +34,9 @@ pub struct Kernel {
     pub entry: Vec<u64>,
     pub comm: &'static [u8],
     pub blob: Option<Vec<u8>>,
+    pub current: u64,
+    pub return_address: u64,
+    pub per_cpu: u64,
     pub reads: Cell<usize>,
 }
 
@@ -48,6 +51,9 @@ impl Default for Kernel {
             entry: vec![],
             comm: b"bash",
             blob: None,
+            current: 0x7000,
+            return_address: 0x8888,
+            per_cpu: 0x10_0000,
             reads: Cell::new(0),
         }
     }
@@ -90,6 +96,9 @@ impl Kernel {
 impl Symbols for Kernel {
     fn address(&mut self, name: &[u8]) -> Option<u64> {
         match name {
+            b"jiffies" => Some(0xffff_ffff_8280_6980),
+            b"cpu_number" => Some(0x2_0010),
+            b"linux_proc_banner" if self.current != 0x7000 => Some(0xffff_ffff_8220_0140),
             b"linux_proc_banner" => Some(0x1000),
             b"pcpu" => Some(0x40),
             b"x" | b"sym" | b"symbol" => Some(0x2000),
@@ -106,6 +115,7 @@ impl SymbolNames for Kernel {
         out: &mut dyn std::fmt::Write,
     ) -> std::fmt::Result {
         match address {
+            0xffff_ffff_8132_a1cc => write!(out, "ksys_read+0x6c/0xe0"),
             0x8000..0x9000 if with_offset => write!(out, "vfs_read+{:#x}/0x1000", address - 0x8000),
             0x8000..0x9000 => write!(out, "vfs_read"),
             _ => write!(out, "{address:#x}"),
@@ -123,7 +133,7 @@ impl Env for Kernel {
     }
 
     fn return_address(&self) -> u64 {
-        0x8888
+        self.return_address
     }
 
     fn entry_data(&self, n: u16) -> u64 {
@@ -137,11 +147,11 @@ impl Env for Kernel {
     }
 
     fn current(&self) -> u64 {
-        0x7000
+        self.current
     }
 
     fn this_cpu(&self, address: u64) -> u64 {
-        address.wrapping_add(0x10_0000)
+        address.wrapping_add(self.per_cpu)
     }
 
     fn read(&self, address: u64, out: &mut [u8]) -> bool {
