@@ -19,6 +19,7 @@ use ferroprobe_engine::engine::format::{self, SymbolNames};
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::sys;
 
 pub const DENTRY_NAME: u64 = 0x28;
 pub const FILE_DENTRY: u64 = 0x48;
@@ -191,14 +192,43 @@ pub fn definition(text: &str, arch: Arch) -> Result<Definition, Error> {
 }
 
 pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Program), Error> {
-    let mut definition = definition(text, kernel.arch)?;
-    let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
-    let function = definition.place.symbol().map(|(_, symbol)| symbol.to_vec());
+    compile_with(text, kernel, None)
+}
+
+/// Compiles with room for `allocations` allocations.
+pub fn compile_failing(
+    text: &str,
+    kernel: &mut Kernel,
+    allocations: usize,
+) -> Result<(Definition, Program), Error> {
+    compile_with(text, kernel, Some(allocations))
+}
+
+fn compile_with(
+    text: &str,
+    kernel: &mut Kernel,
+    allocations: Option<usize>,
+) -> Result<(Definition, Program), Error> {
     let blob = kernel.blob.clone();
     let index = blob
         .as_deref()
         .map(|blob| Index::build(blob, None).expect("a blob"));
     let btf = blob.as_deref().zip(index.as_ref());
+    let btf = btf.and_then(|(blob, index)| Btf::new(blob, index, None));
+    sys::fail_allocation_after(allocations);
+    let result = compile_by(text, kernel, btf);
+    sys::fail_allocation_after(None);
+    result
+}
+
+fn compile_by(
+    text: &str,
+    kernel: &mut Kernel,
+    btf: Option<Btf<'_>>,
+) -> Result<(Definition, Program), Error> {
+    let mut definition = definition(text, kernel.arch)?;
+    let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
+    let function = definition.place.symbol().map(|(_, symbol)| symbol.to_vec());
     let mut target = Target {
         arch: kernel.arch,
         at_entry,
@@ -207,7 +237,7 @@ pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Program),
             dentry_name: DENTRY_NAME as u32,
             file_dentry: FILE_DENTRY as u32,
         },
-        btf: btf.and_then(|(blob, index)| Btf::new(blob, index, None)),
+        btf,
         function: function.as_deref().filter(|_| at_entry),
     };
     fetch::expand(&mut definition, &target)?;
