@@ -80,9 +80,20 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// The function whose entry or return is probed, if BTF knows it.
-    fn function(&self) -> Option<Function<'b>> {
-        self.target.btf?.function(self.target.function?)
+    /// The function whose entry or return is probed, if BTF knows it. Looked
+    /// for once, as that takes a walk over all types.
+    fn function(&mut self) -> Option<Function<'b>> {
+        if let Some(known) = self.function {
+            return known;
+        }
+        let name = self.target.function;
+        let found = self
+            .target
+            .btf
+            .zip(name)
+            .and_then(|(btf, name)| btf.function(name));
+        self.function = Some(found);
+        found
     }
 
     fn source(&mut self, expression: &Expression) -> Result<Walk<'b>, Error> {
@@ -99,10 +110,15 @@ impl<'b> Compiler<'_, 'b> {
                 Origin::Register(arch.return_register())
             }
             Source::Current => {
-                structure = self
-                    .target
-                    .btf
-                    .and_then(|btf| btf.structure(b"task_struct"));
+                let wanted = matches!(
+                    expression.steps.first(),
+                    Some(Step {
+                        action: Action::Members(_),
+                        ..
+                    })
+                );
+                let btf = self.target.btf.filter(|_| wanted);
+                structure = btf.and_then(|btf| btf.structure(b"task_struct"));
                 Origin::Current
             }
             Source::Immediate(value) => Origin::Immediate(*value),
@@ -132,7 +148,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// The type of the return value, if BTF knows it.
-    fn returned(&self, at: usize) -> Result<Option<Value<'b>>, Error> {
+    fn returned(&mut self, at: usize) -> Result<Option<Value<'b>>, Error> {
         let Some(function) = self.function() else {
             return Ok(None);
         };
