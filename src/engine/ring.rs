@@ -282,7 +282,9 @@ impl<S: Storage> Ring<S> {
     pub fn max_payload(&self) -> usize {
         // An explicit length needs two words of header.
         let words = self.page_words.saturating_sub(HEADER_WORDS);
-        words.saturating_sub(NOTE_WORDS.saturating_add(2)).saturating_mul(WORD)
+        words
+            .saturating_sub(NOTE_WORDS.saturating_add(2))
+            .saturating_mul(WORD)
     }
 
     /// Lets writers record, or makes every later reservation fail with

@@ -101,7 +101,7 @@ impl<T: Source> Merge<T> {
             if head.is_none() {
                 *head = source.peek().map(|event| event.ts);
             }
-            let earlier = |ts: &u64| first.map_or(true, |(least, _)| *ts < least);
+            let earlier = |ts: &u64| first.is_none_or(|(least, _)| *ts < least);
             if let Some(ts) = head.filter(earlier) {
                 first = Some((ts, index));
             }

@@ -51,7 +51,9 @@ impl<'a> EventRef<'a> {
     /// with zeros.
     pub fn comm(&self, pid: i32) -> [u8; NAME] {
         // A writer notes the name before the record, so it is known.
-        self.names.name(pid).unwrap_or(*b"<...>\0\0\0\0\0\0\0\0\0\0\0")
+        self.names
+            .name(pid)
+            .unwrap_or(*b"<...>\0\0\0\0\0\0\0\0\0\0\0")
     }
 
     pub(super) fn new(ts: u64, lost: u64, words: &'a [AtomicU32], names: &'a Names) -> Self {
@@ -282,7 +284,12 @@ impl<'r, S: Storage> Reader<'r, S> {
     pub fn peek(&mut self) -> Option<EventRef<'_>> {
         let found = self.find()?;
         let words = self.words().get(found.payload)?;
-        Some(EventRef::new(found.ts, self.pending_lost, words, &self.names))
+        Some(EventRef::new(
+            found.ts,
+            self.pending_lost,
+            words,
+            &self.names,
+        ))
     }
 
     /// Consumes the oldest event; says whether there was one.
@@ -311,7 +318,11 @@ impl<'r, S: Storage> Reader<'r, S> {
         if whole && !left {
             return None;
         }
-        let room = out.len().min(self.ring.page_bytes()).checked_sub(HEADER_BYTES)? / WORD;
+        let room = out
+            .len()
+            .min(self.ring.page_bytes())
+            .checked_sub(HEADER_BYTES)?
+            / WORD;
         // The deltas count from the last event that was read, and a page that
         // is read from its start says so in its own header. What `find` moved
         // over is counted in.
@@ -459,7 +470,10 @@ impl<'r, S: Storage> Reader<'r, S> {
 
     /// The final position on the reader's sub-buffer, which writers have left.
     fn fill(&self) -> Position {
-        let fill = self.ring.page(self.page).map(|page| page.fill.load_relaxed());
+        let fill = self
+            .ring
+            .page(self.page)
+            .map(|page| page.fill.load_relaxed());
         fill.map(Position)
             .filter(|fill| fill.seq() == self.seq)
             .unwrap_or(Position::start(self.seq))

@@ -12,8 +12,8 @@ use super::note::Names;
 use super::position::{Position, Seq, Slot};
 use super::reader::{Cursor, EventRef, Found, Passed};
 use super::{Reader, Ring, Storage};
-use core::ops::Deref;
 use crate::sys::{self, AllocError, AtomicU32};
+use core::ops::Deref;
 
 /// The unread events of a ring at one moment, which stay unread.
 ///
@@ -153,7 +153,9 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
         // The whole snapshot was lapped: what is published now says how many.
         let published = self.ring.published();
         if let Some(page) = self.ring.tail_page(published.seq()) {
-            self.lost = self.lost.wrapping_add(self.passed.lost_until(page.before()));
+            self.lost = self
+                .lost
+                .wrapping_add(self.passed.lost_until(page.before()));
             self.passed = page.before();
         }
     }
