@@ -4,7 +4,7 @@
 # needs to know about the module is in Kbuild.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-arch := $(or $(ARCH),$(patsubst aarch64,arm64,$(shell uname -m)))
+arch := $(patsubst amd64,x86_64,$(patsubst aarch64,arm64,$(or $(ARCH),$(shell uname -m))))
 
 # Output is kept apart by architecture and kernel.
 release = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' \
@@ -20,9 +20,6 @@ endif
 
 kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(CROSS_COMPILE)) \
 		M=$(CURDIR) MO=$(abspath $(MO))
-
-# What the scripts below read.
-export ARCH KERNEL T PEER
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install kernel demo shell selftest test lint clean

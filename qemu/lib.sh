@@ -48,6 +48,11 @@ gnu_arch() {
 	esac
 }
 
+# The architecture asked for is read once and given on as an argument: in the
+# environment the kernel's make would take it, in whatever spelling.
+wanted_arch=${ARCH:-}
+unset ARCH
+
 host_arch=$(debian_arch "$(uname -m)")
 
 # kbuild_args ARCH: what make needs to compile a kernel or module for ARCH here.

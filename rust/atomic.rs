@@ -80,9 +80,9 @@ macro_rules! atomic_type {
             #[inline]
             pub fn cmpxchg_full(&self, old: $value, new: $value) -> Result<$value, $value> {
                 fence(Ordering::SeqCst);
-                let result =
-                    self.0
-                        .compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed);
+                let result = self
+                    .0
+                    .compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed);
                 fence(Ordering::SeqCst);
                 result
             }
@@ -124,9 +124,6 @@ pub unsafe fn words_as_bytes_mut(words: &[AtomicU32]) -> &mut [u8] {
     // SAFETY: A word is four initialised bytes that may change behind a shared
     // reference, and the caller promises to be alone.
     unsafe {
-        core::slice::from_raw_parts_mut(
-            words.as_ptr().cast_mut().cast::<u8>(),
-            size_of_val(words),
-        )
+        core::slice::from_raw_parts_mut(words.as_ptr().cast_mut().cast::<u8>(), size_of_val(words))
     }
 }

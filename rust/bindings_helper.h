@@ -4,6 +4,8 @@
  * bindgen_parameters for what it takes of it.
  */
 
+#include <linux/dcache.h>
+#include <linux/fs.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
@@ -20,6 +22,8 @@ static const u32 FERROPROBE_HARDIRQ_OFFSET = HARDIRQ_OFFSET;
 static const u32 FERROPROBE_NMI_OFFSET = NMI_OFFSET;
 static const u32 FERROPROBE_NMI_MASK = NMI_MASK;
 static const u32 FERROPROBE_MAX_DATA_SIZE = KRETPROBE_MAX_DATA_SIZE;
+static const u32 FERROPROBE_DENTRY_NAME = offsetof(struct dentry, d_name.name);
+static const u32 FERROPROBE_FILE_DENTRY = offsetof(struct file, f_path.dentry);
 static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
 static const u64 FERROPROBE_NEED_RESCHED = 1UL << TIF_NEED_RESCHED;
 static const u64 FERROPROBE_THREAD_SIZE = THREAD_SIZE;

@@ -81,7 +81,11 @@ impl Current {
     pub fn comm(self) -> [u8; TASK_COMM_LEN] {
         // SAFETY: The running task exists while the caller runs; any bytes are
         // valid.
-        unsafe { (&raw const (*self.0).comm).cast::<[u8; TASK_COMM_LEN]>().read() }
+        unsafe {
+            (&raw const (*self.0).comm)
+                .cast::<[u8; TASK_COMM_LEN]>()
+                .read()
+        }
     }
 
     /// The address of its `struct task_struct`.

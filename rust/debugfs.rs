@@ -145,11 +145,12 @@ impl Dir {
     ///
     /// Context: process, may sleep.
     pub fn new(name: &CStr, parent: Option<Arc<Dir>>) -> Result<Arc<Self>> {
-        let above = parent.as_ref().map_or(ptr::null_mut(), |parent| parent.dentry);
+        let above = parent
+            .as_ref()
+            .map_or(ptr::null_mut(), |parent| parent.dentry);
         // SAFETY: The name is copied; the parent is null or a directory.
-        let dentry = from_err_ptr(unsafe {
-            bindings::debugfs_create_dir(name.as_ptr().cast(), above)
-        })?;
+        let dentry =
+            from_err_ptr(unsafe { bindings::debugfs_create_dir(name.as_ptr().cast(), above) })?;
         // INVARIANT: Made above.
         Ok(Arc::new(
             Self {

@@ -4,8 +4,19 @@
 //!
 //! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
 
-use super::{bindings as extra, context::{Entry, OnCpu}, regs::Regs, word};
-use core::{marker::PhantomPinned, mem::MaybeUninit, pin::Pin, ptr};
+use super::{
+    bindings as extra,
+    context::{Entry, OnCpu},
+    nofault,
+    regs::Regs,
+    symbol, word,
+};
+use core::{
+    marker::PhantomPinned,
+    mem::{self, MaybeUninit},
+    pin::Pin,
+    ptr,
+};
 use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
 
 /// What a probe does.
@@ -159,6 +170,54 @@ impl<T: Handler> PinnedDrop for Registration<T> {
             unsafe { extra::unregister_kprobe(probe) };
         }
     }
+}
+
+/// Most entries of the kernel's blacklist that are looked at.
+const MAX_BLACKLIST: usize = 100_000;
+
+/// Whether `address` is on the kernel's list of what must not be probed; `None`
+/// where the list cannot be found.
+///
+/// The kernel does not export the question, and shows the list to user space
+/// only. So this walks the list by reads that may fault: an entry that vanishes
+/// meanwhile, with its module, ends the walk.
+///
+/// Context: process, may sleep.
+pub fn is_blacklisted(address: u64) -> Option<bool> {
+    let within = |from: &CStr, to: &CStr| {
+        let limits = symbol::lookup(from).zip(symbol::lookup(to));
+        limits.is_some_and(|(from, to)| (from..to).contains(&address))
+    };
+    if within(c"__entry_text_start", c"__entry_text_end") {
+        return Some(true);
+    }
+    let head = symbol::lookup(c"kprobe_blacklist")?;
+    let field = |entry: u64, offset: usize| {
+        let mut value = [0; 8];
+        let read = nofault::read_kernel(entry.wrapping_add(word(offset)), &mut value);
+        read.then(|| u64::from_ne_bytes(value))
+    };
+    let next = mem::offset_of!(bindings::list_head, next);
+    // The list is the first member of an entry.
+    let mut entry = field(head, next)?;
+    for _ in 0..MAX_BLACKLIST {
+        if entry == head {
+            return Some(false);
+        }
+        let start = field(
+            entry,
+            mem::offset_of!(extra::kprobe_blacklist_entry, start_addr),
+        )?;
+        let end = field(
+            entry,
+            mem::offset_of!(extra::kprobe_blacklist_entry, end_addr),
+        )?;
+        if (start..end).contains(&address) {
+            return Some(true);
+        }
+        entry = field(entry, next)?;
+    }
+    None
 }
 
 /// A kprobe that is not yet placed.

@@ -6,15 +6,17 @@
 
 use super::{
     bindings as extra,
-    kprobe::{blank, fill, Place},
     context::OnCpu,
+    kprobe::{blank, fill, Place},
     regs::Regs,
     word,
 };
 use core::{
     marker::PhantomPinned,
     mem::{self, MaybeUninit},
-    pin::Pin, ptr, slice};
+    pin::Pin,
+    ptr, slice,
+};
 use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
 
 /// Most words of data that one call of a function keeps.
@@ -190,9 +192,8 @@ impl<T: Handler> Registration<T> {
         // SAFETY: The instance is this call's own; by the type invariant its
         // data has that size, is aligned as the list node before it is, and was
         // zeroed when allocated.
-        let data = unsafe {
-            slice::from_raw_parts_mut((*instance).data.as_mut_ptr().cast(), this.words)
-        };
+        let data =
+            unsafe { slice::from_raw_parts_mut((*instance).data.as_mut_ptr().cast(), this.words) };
         // SAFETY: The registers are valid, and preemption is disabled, during the
         // call.
         let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
@@ -207,9 +208,8 @@ impl<T: Handler> Registration<T> {
         // SAFETY: Called by the kernel.
         if let Some(this) = unsafe { Self::from_instance(instance) } {
             // SAFETY: As in `entry_handler`.
-            let data = unsafe {
-                slice::from_raw_parts((*instance).data.as_ptr().cast(), this.words)
-            };
+            let data =
+                unsafe { slice::from_raw_parts((*instance).data.as_ptr().cast(), this.words) };
             // SAFETY: As in `entry_handler`; so is the instance.
             let (regs, to, here) =
                 unsafe { (Regs::from_raw(regs), return_address(instance), OnCpu::new()) };

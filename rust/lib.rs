@@ -17,11 +17,13 @@ pub mod kretprobe;
 pub mod local;
 pub mod nofault;
 pub mod pages;
+pub mod paths;
 pub mod percpu;
 pub mod rcu;
 pub mod regs;
 pub mod scratch;
 pub mod symbol;
+pub mod vfs;
 pub mod wake;
 
 /// A machine word as the kernel's `unsigned long` and as our `u64`: both have

@@ -39,16 +39,21 @@ impl Symbol {
         let name = whole.iter().rposition(|&byte| byte == b'+')?;
         let numbers = whole.get(name.checked_add(1)?..)?;
         let end = numbers.iter().position(|&byte| byte == b' ');
-        let mut parts = numbers.get(..end.unwrap_or(numbers.len()))?.split(|&byte| byte == b'/');
+        let mut parts = numbers
+            .get(..end.unwrap_or(numbers.len()))?
+            .split(|&byte| byte == b'/');
         let offset = hexadecimal(parts.next()?)?;
         let size = hexadecimal(parts.next()?)?;
-        let module = whole.iter().rposition(|&byte| byte == b'[').and_then(|open| {
-            let from = open.checked_add(1)?;
-            let name = whole.get(from..)?;
-            // A build ID may follow the name.
-            let length = name.iter().position(|&byte| byte == b']' || byte == b' ')?;
-            Some((from, from.checked_add(length)?))
-        });
+        let module = whole
+            .iter()
+            .rposition(|&byte| byte == b'[')
+            .and_then(|open| {
+                let from = open.checked_add(1)?;
+                let name = whole.get(from..)?;
+                // A build ID may follow the name.
+                let length = name.iter().position(|&byte| byte == b']' || byte == b' ')?;
+                Some((from, from.checked_add(length)?))
+            });
         Some(Self {
             text,
             name,
@@ -82,24 +87,21 @@ pub fn write_name(address: u64, out: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-fn hexadecimal(digits: &[u8]) -> Option<u64> {
-    let digits = digits.strip_prefix(b"0x")?;
-    u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
-}
-
 /// The address of the symbol `name`, or `module:name`; of any kind, data
 /// included.
 ///
 /// The kernel exports no look-up by name. But in registering a kprobe it writes
-/// the address it found into the probe before it judges the address, so a
-/// disabled probe that it refuses, or that is taken back at once, tells it.
-/// Nothing is ever armed.
+/// the address it found into the probe before it judges the address. So this
+/// asks for a probe, disabled, one byte behind the symbol: where hardly ever an
+/// instruction begins, so that the kernel refuses it, having told the address.
+/// Where it does not, the probe is taken back at once; nothing is ever armed.
 ///
 /// Context: process, may sleep.
 pub fn lookup(name: &CStr) -> Option<u64> {
     // SAFETY: All zeros are a valid kprobe: null pointers and integers.
     let mut probe: extra::kprobe = unsafe { MaybeUninit::zeroed().assume_init() };
     probe.symbol_name = name.as_ptr().cast();
+    probe.offset = 1;
     probe.flags = extra::KPROBE_FLAG_DISABLED;
     // SAFETY: The probe outlives its registration, which ends below.
     let result = unsafe { extra::register_kprobe(&mut probe) };
@@ -108,11 +110,30 @@ pub fn lookup(name: &CStr) -> Option<u64> {
         // SAFETY: Registered above.
         unsafe { extra::unregister_kprobe(&mut probe) };
     }
-    if address == 0 {
+    address.checked_sub(1)
+}
+
+/// What the byte at `address`, where a breakpoint stands, was before: as the
+/// kernel knows it if the breakpoint is a kprobe's, and the breakpoint itself
+/// if it is not; `None` where it does not say.
+///
+/// Context: process, may sleep.
+pub fn original_opcode(address: u64) -> Option<extra::kprobe_opcode_t> {
+    // SAFETY: As in `lookup`.
+    let mut probe: extra::kprobe = unsafe { MaybeUninit::zeroed().assume_init() };
+    probe.addr = address as *mut extra::kprobe_opcode_t;
+    probe.flags = extra::KPROBE_FLAG_DISABLED;
+    // SAFETY: The probe outlives its registration, which ends below.
+    if unsafe { extra::register_kprobe(&mut probe) } != 0 {
         return None;
     }
-    // On a kernel with landing pads the kernel answers with the place behind
-    // the pad of a function.
-    let offset = Symbol::at(address).map_or(0, |symbol| symbol.offset);
-    Some(address.wrapping_sub(offset))
+    let opcode = probe.opcode;
+    // SAFETY: Registered above.
+    unsafe { extra::unregister_kprobe(&mut probe) };
+    Some(opcode)
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    let digits = digits.strip_prefix(b"0x")?;
+    u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
 }

@@ -190,7 +190,9 @@ impl Buffer {
             let Some(reader) = ring.reader() else {
                 continue;
             };
-            snapshots.merge.push(Snapshot::new(ring.clone(), &reader)?)?;
+            snapshots
+                .merge
+                .push(Snapshot::new(ring.clone(), &reader)?)?;
             snapshots.cpus.push(ring.cpu())?;
         }
         Ok((snapshots, total))
@@ -212,7 +214,9 @@ impl Buffer {
     pub(crate) fn kilobytes(&self) -> usize {
         let rings = self.rings.load();
         let first = rings.iter().next();
-        first.map_or(0, |ring| (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024))
+        first.map_or(0, |ring| {
+            (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
+        })
     }
 
     /// Gives each CPU a ring of `kilobytes`. What is in the buffer is lost, as
@@ -246,10 +250,12 @@ fn make(kilobytes: usize) -> Result<Arc<Rings<Pages>>> {
     for cpu in possible_cpus() {
         let pages = Pages::new(count, SUB_BUFFER)?;
         let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
-        rings.add(cpu, pages, pages_count, true).map_err(|error| match error {
-            ring::Error::NoMemory => ENOMEM,
-            ring::Error::BadSize => EINVAL,
-        })?;
+        rings
+            .add(cpu, pages, pages_count, true)
+            .map_err(|error| match error {
+                ring::Error::NoMemory => ENOMEM,
+                ring::Error::BadSize => EINVAL,
+            })?;
     }
     Ok(Arc::new(rings, GFP_KERNEL)?)
 }

@@ -9,15 +9,21 @@ use crate::{
         error::{Errno, Error as Refusal, Kind},
         fetch::Program,
     },
-    handler::{Recorder, Totals},
+    handler::Recorder,
     kapi::{kprobe, kretprobe},
     place,
+    sys::Vec,
 };
 use core::{
     pin::Pin,
     sync::atomic::{AtomicBool, Ordering},
 };
-use kernel::{prelude::*, str::CString, sync::Arc};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    str::CString,
+    sync::{Arc, Mutex},
+};
 
 /// What is needed to read the records of an event; outlives the event for as
 /// long as records of it may be in the buffer.
@@ -41,12 +47,16 @@ impl Format {
 }
 
 /// A defined event.
+#[pin_data]
 pub(crate) struct Event {
     /// How its records are read.
     pub(crate) format: Arc<Format>,
     definition: Definition,
     probe: Probe,
     enabled: AtomicBool,
+    /// What to show of the last filter, if it was refused.
+    #[pin]
+    pub(crate) refused_filter: Mutex<Option<Vec<u8>>>,
 }
 
 /// The probe of an event.
@@ -69,10 +79,10 @@ impl Event {
         found: &place::Found,
         format: Arc<Format>,
         buffer: Arc<Buffer>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Arc<Self>, Refusal> {
         let no_memory = |_| Refusal::new(Kind::NoMemory, definition.place_at);
         let words = format.program.entry_words();
-        let recorder = Recorder::new(format.clone(), buffer, found.shown).map_err(no_memory)?;
+        let recorder = Recorder::new(format.clone(), buffer, found.address).map_err(no_memory)?;
         let at = kprobe::Place::Address(found.address);
         let probe = match definition.kind {
             ProbeKind::Probe => kprobe::Registration::new(at, recorder).map(Probe::Entry),
@@ -81,15 +91,16 @@ impl Event {
                 kretprobe::Registration::new(at, maxactive, words, recorder).map(Probe::Return)
             }
         };
-        match probe {
-            Ok(probe) => Ok(Self {
-                format,
-                definition,
-                probe,
-                enabled: AtomicBool::new(false),
-            }),
-            Err(error) => Err(found.explain(error, definition.place_at)),
-        }
+        let probe = probe.map_err(|error| found.explain(error, definition.place_at))?;
+        let place_at = definition.place_at;
+        let event = pin_init!(Self {
+            format,
+            definition,
+            probe,
+            enabled: AtomicBool::new(false),
+            refused_filter <- new_mutex!(None),
+        });
+        Arc::pin_init(event, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, place_at))
     }
 
     /// Whether the probe is armed.
@@ -123,11 +134,11 @@ impl Event {
         &self.definition
     }
 
-    /// How the hits ended on which the handler was called.
-    pub(crate) fn totals(&self) -> Totals {
+    /// What serves the hits.
+    pub(crate) fn recorder(&self) -> &Recorder {
         match &self.probe {
-            Probe::Entry(probe) => probe.handler().totals(),
-            Probe::Return(probe) => probe.handler().totals(),
+            Probe::Entry(probe) => probe.handler(),
+            Probe::Return(probe) => probe.handler(),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::{
     engine::{
         exec::{self, Env},
         fetch::Size,
+        filter::{self, Filter},
         format::flag,
         record::{self, Header, COMM_LEN},
         ring::Note,
@@ -23,6 +24,7 @@ use crate::{
         local::Counter,
         nofault,
         percpu::PerCpu,
+        rcu::RcuCell,
         regs::Regs,
         symbol,
     },
@@ -34,6 +36,7 @@ pub(crate) struct Recorder {
     format: Arc<Format>,
     buffer: Arc<Buffer>,
     counters: PerCpu<Counters>,
+    filter: RcuCell<Option<Filter>>,
     /// The place that records name: the function's entry where the kernel
     /// probes behind a landing pad.
     place: u64,
@@ -43,6 +46,8 @@ pub(crate) struct Recorder {
 pub(crate) struct Counters {
     /// In the buffer.
     recorded: Counter,
+    /// The filter rejected it.
+    filtered: Counter,
     /// Recording was off.
     off: Counter,
     /// No room in the buffer, or too deeply nested.
@@ -56,6 +61,8 @@ pub(crate) struct Counters {
 pub(crate) struct Totals {
     /// In the buffer, whether or not overrun since.
     pub(crate) recorded: u64,
+    /// The filter rejected them.
+    pub(crate) filtered: u64,
     /// While recording was off.
     pub(crate) off: u64,
     /// No room in the buffer, or too deeply nested.
@@ -68,6 +75,7 @@ impl Totals {
     /// All hits on which the handler was called.
     pub(crate) fn hits(self) -> u64 {
         self.recorded
+            .wrapping_add(self.filtered)
             .wrapping_add(self.off)
             .wrapping_add(self.lost_full)
             .wrapping_add(self.lost_large)
@@ -86,8 +94,26 @@ impl Recorder {
             format,
             buffer,
             counters,
+            filter: RcuCell::new(Arc::new(None, GFP_KERNEL)?),
             place,
         })
+    }
+
+    /// The filter in force.
+    pub(crate) fn filter(&self) -> Arc<Option<Filter>> {
+        self.filter.load()
+    }
+
+    /// Puts `filter`, or none, in force for all hits from now on.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_filter(&self, filter: Option<Filter>) -> Result {
+        drop(self.filter.replace(Arc::new(filter, GFP_KERNEL)?));
+        Ok(())
     }
 
     /// How the hits ended so far.
@@ -95,6 +121,7 @@ impl Recorder {
         let mut totals = Totals::default();
         for (_, counters) in self.counters.iter() {
             totals.recorded = totals.recorded.wrapping_add(counters.recorded.get());
+            totals.filtered = totals.filtered.wrapping_add(counters.filtered.get());
             totals.off = totals.off.wrapping_add(counters.off.get());
             totals.lost_full = totals.lost_full.wrapping_add(counters.lost_full.get());
             totals.lost_large = totals.lost_large.wrapping_add(counters.lost_large.get());
@@ -114,6 +141,17 @@ impl Recorder {
     ) {
         let program = &self.format.program;
         let header = self.header(hit, entry);
+        if let Some(filter) = self.filter.get(here) {
+            let known = filter::Hit {
+                header,
+                cpu: here.number(),
+                place: self.place,
+            };
+            if !filter.matches(program, hit, &known) {
+                self.counters.this_cpu().filtered.add(1);
+                return;
+            }
+        }
         let note = Note::new(header.pid, hit.task.comm());
         let outcome = match program.size() {
             Size::Fixed(length) => self.buffer.reserve(length, note, here).map(|mut reserved| {
@@ -214,6 +252,7 @@ impl Counters {
     fn new() -> Self {
         Self {
             recorded: Counter::new(),
+            filtered: Counter::new(),
             off: Counter::new(),
             lost_full: Counter::new(),
             lost_large: Counter::new(),

@@ -18,6 +18,7 @@ mod print;
 mod registry;
 pub mod sys;
 mod tracer;
+mod types;
 
 use core::borrow::Borrow;
 use kernel::{prelude::*, sync::Arc};

@@ -60,7 +60,10 @@ impl Printer {
             irq_info: true,
         };
         format::write_context(out, &context, header)?;
-        let known = self.format.as_ref().is_some_and(|format| format.id == header.event);
+        let known = self
+            .format
+            .as_ref()
+            .is_some_and(|format| format.id == header.event);
         if !known {
             self.format = tracer.registry.lock().format(header.event);
         }

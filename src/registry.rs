@@ -11,16 +11,18 @@ use crate::{
     control::event_files::{EventFiles, Group},
     engine::{
         ast::{Definition, Deletion, Request},
+        btf::Btf,
         error::{Error as Refusal, Kind},
-        fetch::{self, PathOffsets, Symbols, Target},
+        fetch::{self, PathOffsets, Program, Symbols, Target},
         lex::{self, Command},
         parse,
     },
     event::{Event, Format},
-    kapi::{debugfs::Dir, symbol},
+    kapi::{debugfs::Dir, paths, symbol},
     place::{c_string, Found, ARCH},
     sys::Vec,
     tracer::Tracer,
+    types,
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -37,6 +39,7 @@ pub(crate) struct Registry {
     files: Vec<EventFiles>,
     groups: Vec<Arc<Group>>,
     retired: Vec<Arc<Format>>,
+    types: types::Cache,
     last_id: u16,
     /// The directory `events`; `None` once the module is being unloaded.
     directory: Option<Arc<Dir>>,
@@ -56,6 +59,7 @@ impl Registry {
             files: Vec::new(),
             groups: Vec::new(),
             retired: Vec::new(),
+            types: types::Cache::new(),
             last_id: u16::MAX,
             directory: None,
         }
@@ -198,18 +202,7 @@ impl Registry {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
         let found = Found::new(&definition)?;
-        let program = fetch::compile(
-            &definition,
-            &mut Target {
-                arch: ARCH,
-                at_entry: found.at_entry,
-                symbols: &mut KernelSymbols,
-                paths: PathOffsets {
-                    dentry_name: 0,
-                    file_dentry: 0,
-                },
-            },
-        )?;
+        let program = self.compile(&definition, &found)?;
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
         let format = Format {
             id: self.next_id(events),
@@ -218,14 +211,40 @@ impl Registry {
             program,
         };
         let format = Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())?;
-        let event = Event::new(definition, &found, format, tracer.buffer.clone())?;
-        Arc::new(event, GFP_KERNEL).map_err(|_| no_memory())
+        Event::new(definition, &found, format, tracer.buffer.clone())
+    }
+
+    /// Compiles the arguments of `definition`.
+    fn compile(&mut self, definition: &Definition, found: &Found) -> Result<Program, Refusal> {
+        let compile = |btf: Option<Btf<'_>>| {
+            let mut target = Target {
+                arch: ARCH,
+                at_entry: found.at_entry,
+                symbols: &mut KernelSymbols,
+                paths: PathOffsets {
+                    dentry_name: paths::DENTRY_NAME,
+                    file_dentry: paths::FILE_DENTRY,
+                },
+                btf,
+                function: found.function(),
+            };
+            fetch::compile(definition, &mut target)
+        };
+        if types::are_needed(definition) {
+            self.types.with(found.module(), compile)
+        } else {
+            compile(None)
+        }
     }
 
     /// A number that neither an event nor a record in the buffer has.
     fn next_id(&mut self, events: &[Arc<Event>]) -> u16 {
         loop {
-            self.last_id = self.last_id.checked_add(1).unwrap_or(FIRST_ID).max(FIRST_ID);
+            self.last_id = self
+                .last_id
+                .checked_add(1)
+                .unwrap_or(FIRST_ID)
+                .max(FIRST_ID);
             let id = self.last_id;
             let taken = |format: &Arc<Format>| format.id == id;
             let defined = Iterator::chain(self.events.iter(), events);
@@ -241,7 +260,11 @@ impl Registry {
     fn accept(&mut self, tracer: &Arc<Tracer>, events: Vec<Arc<Event>>) -> Result {
         let is_in = |set: &[Arc<Event>], id: u16| set.iter().any(|event| event.format.id == id);
         let mut retired = Vec::new();
-        for event in self.events.iter().filter(|event| !is_in(&events, event.format.id)) {
+        for event in self
+            .events
+            .iter()
+            .filter(|event| !is_in(&events, event.format.id))
+        {
             retired.push(event.format.clone())?;
         }
         self.retired.reserve(retired.len())?;
@@ -249,7 +272,11 @@ impl Registry {
         let mut index = self.files.len();
         while let Some(next) = index.checked_sub(1) {
             index = next;
-            if self.files.get(index).is_some_and(|files| !is_in(&events, files.id())) {
+            if self
+                .files
+                .get(index)
+                .is_some_and(|files| !is_in(&events, files.id()))
+            {
                 self.files.take(index);
             }
         }
@@ -281,7 +308,10 @@ impl Registry {
 
     fn make_files(&mut self, tracer: &Arc<Tracer>, event: &Arc<Event>) -> Result {
         let directory = self.directory.clone().ok_or(ENODEV)?;
-        let known = self.groups.iter().find(|group| *group.name == *event.format.group);
+        let known = self
+            .groups
+            .iter()
+            .find(|group| *group.name == *event.format.group);
         let group = match known {
             Some(group) => group.clone(),
             None => {
@@ -321,7 +351,10 @@ impl Registry {
         while let Some(next) = index.checked_sub(1) {
             index = next;
             let empty = self.groups.get(index).is_some_and(|group| {
-                !self.events.iter().any(|event| *event.format.group == *group.name)
+                !self
+                    .events
+                    .iter()
+                    .any(|event| *event.format.group == *group.name)
             });
             if empty {
                 self.groups.take(index);
@@ -352,12 +385,14 @@ fn delete(events: &mut Vec<Arc<Event>>, deletion: &Deletion) -> Result<(), Refus
     /// Where the names stand, behind `-:`.
     const NAMES: usize = 2;
 
-
     let named = |event: &Arc<Event>| deletion.matches(event.definition());
     if !events.iter().any(named) {
         return Err(Refusal::new(Kind::NoSuchEvent, NAMES));
     }
-    if events.iter().any(|event| named(event) && event.is_enabled()) {
+    if events
+        .iter()
+        .any(|event| named(event) && event.is_enabled())
+    {
         return Err(Refusal::new(Kind::EventBusy, NAMES));
     }
     let mut index = events.len();

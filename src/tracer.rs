@@ -7,7 +7,7 @@
 //! 1. a file's own, for the text of one opening
 //! 2. the buffer's, for its readers
 //! 3. the registry
-//! 4. the error log
+//! 4. the error log, the choice of a map
 //!
 //! Creating and removing files takes locks of debugfs inside the registry's;
 //! so no file's `open` takes the registry's, except that of `kprobe_events`,
@@ -31,6 +31,9 @@ pub(crate) struct Tracer {
     /// The refusals.
     #[pin]
     pub(crate) errors: Mutex<ErrorLog>,
+    /// The address whose function `placement` shows.
+    #[pin]
+    pub(crate) mapped: Mutex<Option<u64>>,
 }
 
 impl Tracer {
@@ -46,6 +49,7 @@ impl Tracer {
                 buffer,
                 registry <- new_mutex!(Registry::new()),
                 errors <- new_mutex!(ErrorLog::new()),
+                mapped <- new_mutex!(None),
             }),
             GFP_KERNEL,
         )

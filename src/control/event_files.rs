@@ -5,6 +5,7 @@
 //! Nothing here takes the registry's lock in `open`, see [`crate::tracer`].
 
 use super::{
+    filter::FilterFile,
     switch::{Switch, Switched},
     text::{Show, TextFile},
     READ, READ_WRITE,
@@ -60,6 +61,7 @@ pub(crate) struct EventFiles {
     _enable: Entry<Switch<EnableEvent>>,
     _format: Entry<TextFile<FormatFile>>,
     _id: Entry<TextFile<IdFile>>,
+    _filter: Entry<FilterFile>,
     _group: Arc<Group>,
 }
 
@@ -69,7 +71,11 @@ impl EventFiles {
     /// # Errors
     ///
     /// As for [`Dir::new`] and [`Entry::new`].
-    pub(crate) fn new(tracer: &Arc<Tracer>, group: &Arc<Group>, event: &Arc<Event>) -> Result<Self> {
+    pub(crate) fn new(
+        tracer: &Arc<Tracer>,
+        group: &Arc<Group>,
+        event: &Arc<Event>,
+    ) -> Result<Self> {
         let directory = Dir::new(&event.format.name, Some(group.directory.clone()))?;
         let member = Arc::new(
             Member {
@@ -82,7 +88,8 @@ impl EventFiles {
             id: event.format.id,
             _enable: Entry::new(c"enable", READ_WRITE, &directory, member.clone())?,
             _format: Entry::new(c"format", READ, &directory, member.clone())?,
-            _id: Entry::new(c"id", READ, &directory, member)?,
+            _id: Entry::new(c"id", READ, &directory, member.clone())?,
+            _filter: Entry::new(c"filter", READ_WRITE, &directory, member)?,
             _group: group.clone(),
         })
     }
@@ -95,8 +102,10 @@ impl EventFiles {
 
 /// An event, for its files.
 pub(crate) struct Member {
-    tracer: Arc<Tracer>,
-    event: Arc<Event>,
+    /// Whose event it is.
+    pub(crate) tracer: Arc<Tracer>,
+    /// The event.
+    pub(crate) event: Arc<Event>,
 }
 
 /// A group, for its files.

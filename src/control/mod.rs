@@ -5,7 +5,9 @@
 mod buffer_size;
 mod error_log;
 pub(crate) mod event_files;
+mod filter;
 mod kprobe_events;
+mod placement;
 mod profile;
 mod readme;
 mod switch;
@@ -35,6 +37,7 @@ pub(crate) struct Files {
     _error_log: Entry<error_log::ErrorLogFile>,
     _readme: Entry<text::TextFile<readme::Readme>>,
     _buffer_size: Entry<buffer_size::BufferSize>,
+    _placement: Entry<placement::PlacementFile>,
     _enable: Entry<switch::Switch<event_files::EnableAll>>,
 }
 
@@ -60,6 +63,7 @@ impl Files {
             _error_log: Entry::new(c"error_log", READ_WRITE, &root, of())?,
             _readme: Entry::new(c"README", READ, &root, of())?,
             _buffer_size: Entry::new(c"buffer_size_kb", READ_WRITE, &root, of())?,
+            _placement: Entry::new(c"placement", READ_WRITE, &root, of())?,
             _enable: Entry::new(c"enable", READ_WRITE, &events, of())?,
         };
         tracer.registry.lock().set_directory(Some(events));

@@ -16,7 +16,7 @@ impl Show for Profile {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
         for event in registry.events() {
-            let hits = event.totals().hits();
+            let hits = event.recorder().totals().hits();
             format::write_profile(out, event.format.name(), hits, event.missed())?;
         }
         Ok(())

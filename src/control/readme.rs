@@ -36,6 +36,7 @@ Files:
   kprobe_events		- Create/delete kernel dynamic events
   kprobe_profile	- event, hits, misses
   error_log		- why the last definitions were refused
+  placement		- write a symbol or address, read what can be probed there
   events/enable		- arm or disarm all events
   events/GROUP/enable	- those of a group
   events/GROUP/EVENT/	- enable, format, id of an event

@@ -8,6 +8,9 @@
 
 use core::fmt::{self, Write};
 
+use super::error::{Error, Kind};
+use super::lex::Command;
+use super::record::Layout;
 use super::text::Plain;
 use super::types::TypeSpec;
 use crate::sys::Vec;
@@ -137,9 +140,57 @@ impl Definition {
             self.place
         )?;
         for arg in &self.args {
-            write!(out, " {}={}", Plain(&arg.name), Plain(&arg.text))?;
+            match arg.expression.source {
+                // Stands for arguments with names of their own.
+                Source::AllArguments => write!(out, " {}", Plain(&arg.text))?,
+                _ => write!(out, " {}={}", Plain(&arg.name), Plain(&arg.text))?,
+            }
         }
         out.write_char('\n')
+    }
+}
+
+/// A probe that has been defined, with what its arguments became.
+pub struct Probe<'a> {
+    /// As it was defined.
+    pub definition: &'a Definition,
+    /// What it records.
+    pub layout: &'a Layout,
+}
+
+impl Definition {
+    /// Checks whether a probe with this definition and `layout` may be appended
+    /// to the event of the same name, whose probes are `existing`. `command` is
+    /// the definition's text.
+    ///
+    /// # Errors
+    ///
+    /// `DIFF_PROBE_TYPE`, `DIFF_ARG_TYPE`, `SAME_PROBE`.
+    pub fn check_append<'a>(
+        &self,
+        layout: &Layout,
+        command: &Command,
+        existing: impl Iterator<Item = Probe<'a>>,
+    ) -> Result<(), Error> {
+        for probe in existing {
+            let other = probe.definition;
+            if self.kind.is_return() != other.kind.is_return() {
+                return Err(Error::new(Kind::DiffProbeType, 0));
+            }
+            if let Some(n) = layout.difference(probe.layout) {
+                // Past the last argument the caret goes behind the command.
+                let at = match self.args.get(n) {
+                    Some(arg) => arg.at,
+                    None => command.column(command.len()),
+                };
+                return Err(Error::new(Kind::DiffArgType, at));
+            }
+            let mut pairs = self.args.iter().zip(&other.args);
+            if self.place == other.place && pairs.all(|(a, b)| *a.text == *b.text) {
+                return Err(Error::new(Kind::SameProbe, 0));
+            }
+        }
+        Ok(())
     }
 }
 

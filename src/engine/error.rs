@@ -173,11 +173,35 @@ kinds! {
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
         EventBusy EVENT_BUSY EBUSY "The event is enabled"
         LineTooLong LINE_TOO_LONG EINVAL "Line is too long"
-        NulByte NUL_BYTE EINVAL "Line holds a NUL byte"
+        BadByte BAD_BYTE EINVAL "Line holds a NUL or is not UTF-8"
         NoMemory NO_MEMORY ENOMEM "Out of memory"
         // Ours: ftrace reports these as something else.
         NoDataSymbol NO_DATA_SYMBOL ENOENT "Data symbol is not found"
         BadPlace BAD_PLACE EINVAL "This place can not be probed"
+    }
+    Filter {
+        FiltInvalidOp FILT_INVALID_OP EINVAL "Invalid operator"
+        FiltTooManyOpen FILT_TOO_MANY_OPEN EINVAL "Too many '('"
+        FiltTooManyClose FILT_TOO_MANY_CLOSE EINVAL "Too few '('"
+        FiltMissingQuote FILT_MISSING_QUOTE EINVAL "Missing matching quote"
+        FiltMissingBraceOpen FILT_MISSING_BRACE_OPEN EINVAL "Missing '{'"
+        FiltMissingBraceClose FILT_MISSING_BRACE_CLOSE EINVAL "Missing '}'"
+        FiltOperandTooLong FILT_OPERAND_TOO_LONG EINVAL "Operand too long"
+        FiltExpectString FILT_EXPECT_STRING EINVAL "Expecting string field"
+        FiltExpectDigit FILT_EXPECT_DIGIT EINVAL "Expecting numeric field"
+        FiltIllegalFieldOp FILT_ILLEGAL_FIELD_OP EINVAL "Illegal operation for field type"
+        FiltFieldNotFound FILT_FIELD_NOT_FOUND EINVAL "Field not found"
+        FiltIllegalIntval FILT_ILLEGAL_INTVAL EINVAL "Illegal integer value"
+        FiltBadSubsysFilter FILT_BAD_SUBSYS_FILTER EINVAL
+            "Couldn't find or set field in one of a subsystem's events"
+        FiltTooManyPreds FILT_TOO_MANY_PREDS EINVAL "Too many terms in predicate expression"
+        FiltInvalidFilter FILT_INVALID_FILTER EINVAL "Meaningless filter expression"
+        FiltInvalidCpulist FILT_INVALID_CPULIST EINVAL "Invalid cpulist"
+        FiltInvalidValue FILT_INVALID_VALUE EINVAL "Invalid value (did you forget quotes)?"
+        FiltNoFunction FILT_NO_FUNCTION EINVAL "Function not found"
+        FiltNoFilter FILT_NO_FILTER EINVAL "No filter found"
+        // Ours: ftrace refuses the write without an entry in the log.
+        FiltTooLong FILT_TOO_LONG EINVAL "Filter is too long"
     }
 }
 

@@ -360,3 +360,100 @@ fn text(
     put(out, dst, record::data_loc(end, length).to_le_bytes());
     end.wrapping_add(length)
 }
+
+/// Element `n` of the argument of this index as a number, its sign not
+/// extended; `None` for text and for what can not be read.
+///
+/// May run in any context.
+pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Option<u64> {
+    match *program.ops.get(usize::from(index))? {
+        Op::Register { reg, .. } => Some(env.reg(reg)),
+        Op::Memory {
+            reg, size, offset, ..
+        } => read_number(env, env.reg(reg), i64::from(offset), size, false),
+        Op::Comm { .. } => None,
+        Op::General(at) => {
+            let arg = program.general.get(usize::from(at))?;
+            let from = follow(program, arg, env)?;
+            let (value, bits, width) = match arg.store {
+                Store::Value { bits, width } => (from, bits, width),
+                Store::Memory {
+                    offset,
+                    user,
+                    width,
+                    bits,
+                    count,
+                } if n < count => {
+                    let skip = u64::from(width).wrapping_mul(u64::from(n));
+                    let from = from.wrapping_add(skip);
+                    (read_number(env, from, offset, width, user)?, bits, width)
+                }
+                _ => return None,
+            };
+            let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
+            let value = bits.map_or(value, |bits| bits.extract(value));
+            Some(value.wrapping_shl(unused).wrapping_shr(unused))
+        }
+    }
+}
+
+/// Reads a number of `size` bytes.
+fn read_number<E: Env>(env: &E, from: u64, offset: i64, size: u8, user: bool) -> Option<u64> {
+    let address = from.wrapping_add_signed(offset);
+    let mut bytes = [0; 8];
+    let to = bytes.get_mut(..usize::from(size))?;
+    let read = if user {
+        env.read_user(address, to)
+    } else {
+        env.read(address, to)
+    };
+    read.then(|| u64::from_le_bytes(bytes))
+}
+
+/// Element `n` of the text argument of this index, cut where `buffer` ends;
+/// `None` for what is no text and for what can not be read.
+///
+/// May run in any context.
+pub(super) fn peek_text<'a, E: Env>(
+    program: &Program,
+    index: u8,
+    n: u8,
+    env: &E,
+    buffer: &'a mut [u8],
+) -> Option<&'a [u8]> {
+    let Op::General(at) = *program.ops.get(usize::from(index))? else {
+        let to = buffer.first_chunk_mut::<COMM_LEN>()?;
+        *to = env.comm();
+        return Some(to);
+    };
+    let arg = program.general.get(usize::from(at))?;
+    if let Store::Constant(constant) = arg.store {
+        let text = program.texts.get(usize::from(constant.start)..)?;
+        for (to, from) in buffer
+            .iter_mut()
+            .zip(text.iter().take(usize::from(constant.len)))
+        {
+            *to = *from;
+        }
+        return buffer.get(..usize::from(constant.len).min(buffer.len()));
+    }
+    let from = follow(program, arg, env)?;
+    let len = match arg.store {
+        Store::Text { offset, user } => {
+            env.read_string(from.wrapping_add_signed(offset), user, buffer)?
+        }
+        Store::Symbol => env.read_symbol(from, buffer)?,
+        Store::Texts {
+            offset,
+            user_pointers,
+            user,
+            count,
+        } if n < count => {
+            let slot = u64::from(n).wrapping_mul(8);
+            let pointer = from.wrapping_add_signed(offset).wrapping_add(slot);
+            env.read_string(word(env, pointer, user_pointers)?, user, buffer)?
+        }
+        _ => return None,
+    };
+    buffer.get(..len)
+}

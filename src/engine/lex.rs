@@ -197,7 +197,7 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// [`Kind::LineTooLong`] and [`Kind::NulByte`]; [`Kind::NoMemory`].
+    /// [`Kind::LineTooLong`] and [`Kind::BadByte`]; [`Kind::NoMemory`].
     pub fn new(line: &[u8]) -> Result<Self, Error> {
         let mut command = Self {
             text: Vec::new(),
@@ -231,8 +231,11 @@ impl Command {
         if inside {
             command.ends.push(command.text.len())?;
         }
-        match command.text.iter().position(|&b| b == 0) {
-            Some(nul) => Err(Error::new(Kind::NulByte, nul)),
+        // What is listed must be what was defined, and only text can be listed.
+        let nul = command.text.iter().position(|&b| b == 0);
+        let text = core::str::from_utf8(&command.text);
+        match nul.or(text.err().map(|error| error.valid_up_to())) {
+            Some(bad) => Err(Error::new(Kind::BadByte, bad)),
             None => Ok(command),
         }
     }
@@ -421,7 +424,7 @@ mod tests {
         assert_eq!(command.column(3), command.text().len() + 1);
         let open = Command::new(b"p x a=\\\"b c").unwrap();
         assert_eq!(open.len(), 4);
-        assert_eq!(Command::new(b"p a\0b").unwrap_err().kind, Kind::NulByte);
+        assert_eq!(Command::new(b"p a\0b").unwrap_err().kind, Kind::BadByte);
         assert_eq!(
             Command::new(&[b'a'; 4095]).unwrap_err().kind,
             Kind::LineTooLong

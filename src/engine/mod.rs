@@ -9,9 +9,11 @@
 
 pub mod arch;
 pub mod ast;
+pub mod btf;
 pub mod error;
 pub mod exec;
 pub mod fetch;
+pub mod filter;
 pub mod format;
 pub mod insn;
 pub mod lex;

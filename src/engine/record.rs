@@ -170,6 +170,16 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// The first argument, counted from zero, in whose name, type or number of
+    /// elements the two layouts differ.
+    pub fn difference(&self, other: &Layout) -> Option<usize> {
+        let pairs = self.fields.iter().zip(&other.fields);
+        let same =
+            |(a, b): (&Field, &Field)| *a.name == *b.name && a.base == b.base && a.count == b.count;
+        let common = pairs.take_while(|&pair| same(pair)).count();
+        (common < self.fields.len().max(other.fields.len())).then_some(common)
+    }
+
     /// Offset of the first argument.
     pub fn start(&self) -> usize {
         if self.is_return {

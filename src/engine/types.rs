@@ -170,18 +170,25 @@ pub struct Bits {
     pub width: u8,
     /// Bits below the field.
     pub offset: u8,
-    /// Size of the container in bits.
-    pub container: u8,
+    /// Whether the topmost bit is a sign.
+    pub signed: bool,
 }
 
 impl Bits {
     /// The field's value in the container's value.
+    ///
+    /// May run in any context.
     #[inline]
     pub fn extract(self, container: u64) -> u64 {
-        let mask = u64::MAX
-            .checked_shr(64u32.saturating_sub(u32::from(self.width)))
-            .unwrap_or(0);
-        container.checked_shr(u32::from(self.offset)).unwrap_or(0) & mask
+        let unused = 64u32.saturating_sub(u32::from(self.width));
+        let top = unused.saturating_sub(u32::from(self.offset));
+        let shifted = container.wrapping_shl(top);
+        if self.signed {
+            // CAST: the sign bit was shifted to the top.
+            (shifted as i64).wrapping_shr(unused) as u64
+        } else {
+            shifted.wrapping_shr(unused)
+        }
     }
 }
 
@@ -306,7 +313,7 @@ fn bits(text: &[u8], container: Width) -> Option<Bits> {
     Some(Bits {
         width,
         offset,
-        container: container.bits(),
+        signed: false,
     })
 }
 
@@ -319,13 +326,20 @@ mod tests {
         let bits = Bits {
             width: 4,
             offset: 4,
-            container: 32,
+            signed: false,
         };
         assert_eq!(bits.extract(0x1234_5678), 7);
+        assert_eq!(bits.extract(0xf0), 15);
+        let signed = Bits {
+            signed: true,
+            ..bits
+        };
+        assert_eq!(signed.extract(0xf0), u64::MAX);
+        assert_eq!(signed.extract(0x70), 7);
         let all = Bits {
             width: 64,
             offset: 0,
-            container: 64,
+            signed: false,
         };
         assert_eq!(all.extract(u64::MAX), u64::MAX);
     }

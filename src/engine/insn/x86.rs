@@ -14,7 +14,15 @@
 //! listed in `Documentation/decoders-x86.rst`.
 
 mod class;
+mod entry;
+mod fast;
+mod general;
+mod modrm;
+mod names;
+mod prefixed;
+mod prefixes;
 mod refusal;
+mod tables;
 
 pub use class::Class;
 pub use refusal::Refusal;
@@ -27,8 +35,8 @@ pub const MAX_LEN: usize = 15;
 /// Holds no reference to the bytes it was decoded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Insn {
-    /// The bytes from the opcode on, the first in the low byte; zero behind
-    /// the end of the instruction.
+    /// The first seven bytes from the opcode on, the first of them in the low
+    /// byte; zero behind the end of the instruction.
     head: u64,
     len: u8,
     opcode_at: u8,
@@ -66,9 +74,71 @@ pub enum Invalid {
 ///
 /// [`DecodeError::Truncated`] when `bytes` is shorter than the instruction
 /// that begins there, [`DecodeError::Invalid`] when none can begin there.
+#[inline]
 pub fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
-    let _ = bytes;
-    Err(DecodeError::Truncated)
+    match fast::decode(bytes) {
+        Some(insn) => Ok(insn),
+        None => general::decode(bytes),
+    }
+}
+
+/// The opcode map an instruction was found in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Map {
+    /// One byte of opcode.
+    One,
+    /// `0F` and a byte.
+    Two,
+    /// `0F 38` and a byte.
+    Three38,
+    /// `0F 3A` and a byte.
+    Three3a,
+    /// One byte behind REX2.
+    Rex2One,
+    /// One byte behind REX2 that stands for `0F` and that byte.
+    Rex2Two,
+    /// One byte behind VEX, EVEX or XOP.
+    Vector,
+}
+
+impl Map {
+    /// The map as it is kept in [`Insn::flags`].
+    #[inline(always)]
+    const fn flags(self) -> u8 {
+        (self as u8) << flag::MAP
+    }
+}
+
+/// The bits of [`Insn::flags`]; the upper three hold the [`Map`].
+mod flag {
+    /// The instruction begins with an emulate prefix.
+    pub(super) const EMULATE: u8 = 1 << 0;
+    /// Its address size is 32 bits.
+    pub(super) const ADDRESS_SIZE: u8 = 1 << 1;
+    /// It has a ModRM byte.
+    pub(super) const MODRM: u8 = 1 << 2;
+    /// Its operand is relative to the instruction pointer.
+    pub(super) const RIP_RELATIVE: u8 = 1 << 3;
+    /// Its mandatory prefix is `F3`.
+    pub(super) const REPEAT: u8 = 1 << 4;
+    /// The position of the map.
+    pub(super) const MAP: u32 = 5;
+
+    /// The flag of an operand relative to the instruction pointer, if `modrm`
+    /// says that.
+    #[inline(always)]
+    pub(super) fn rip_relative(modrm: u8) -> u8 {
+        u8::from(modrm & 0xc7 == 0x05) * RIP_RELATIVE
+    }
+}
+
+/// The bytes of `word` that belong to an instruction with `len` bytes from the
+/// opcode on, at most seven of them.
+#[inline(always)]
+fn head_of(word: u64, len: usize) -> u64 {
+    let bits = if len < 7 { len * 8 } else { 56 };
+    word & !(u64::MAX << bits)
 }
 
 impl Insn {
@@ -92,27 +162,67 @@ impl Insn {
     /// Where a relative branch goes, counted from the end of the instruction;
     /// `None` for all other instructions.
     pub fn relative(&self) -> Option<i64> {
-        None
+        if !self.class.is_relative() {
+            return None;
+        }
+        let [op, second, third, fourth, fifth, sixth, ..] = self.head.to_le_bytes();
+        Some(match op {
+            0xe8 | 0xe9 => i64::from(i32::from_le_bytes([second, third, fourth, fifth])),
+            0x0f => i64::from(i32::from_le_bytes([third, fourth, fifth, sixth])),
+            // XBEGIN, with 16 bits when prefixed by 66.
+            0xc7 if self.len.wrapping_sub(self.opcode_at) < 6 => {
+                i64::from(i16::from_le_bytes([third, fourth]))
+            }
+            0xc7 => i64::from(i32::from_le_bytes([third, fourth, fifth, sixth])),
+            _ => i64::from(i8::from_le_bytes([second])),
+        })
     }
 
     /// Whether it begins with the emulate prefix of Xen or KVM.
     pub const fn has_emulate_prefix(&self) -> bool {
-        false
+        self.flags & flag::EMULATE != 0
     }
 
     /// Whether its memory operand is relative to the instruction pointer.
     pub const fn is_rip_relative(&self) -> bool {
-        false
+        self.flags & flag::RIP_RELATIVE != 0
     }
 
     /// Why the instruction cannot carry a kprobe; `None` when it can.
+    ///
+    /// Judges the instruction alone; the kernel also refuses places for what
+    /// stands around them.
     pub fn refusal(&self) -> Option<Refusal> {
-        None
+        refusal::of(self)
     }
 
-    /// The name of the operation in lower case, without operands; `"insn"`
-    /// where the table has none.
+    /// The name of the operation in lower case, without operands or size;
+    /// `"insn"` where the table has none.
     pub fn mnemonic(&self) -> &'static str {
-        "insn"
+        names::of(self)
+    }
+
+    fn map(&self) -> Map {
+        match self.flags >> flag::MAP {
+            0 => Map::One,
+            1 => Map::Two,
+            2 => Map::Three38,
+            3 => Map::Three3a,
+            4 => Map::Rex2One,
+            5 => Map::Rex2Two,
+            _ => Map::Vector,
+        }
+    }
+
+    /// The ModRM byte, if there is one.
+    fn modrm(&self) -> Option<u8> {
+        let opcode_bytes = match self.map() {
+            Map::Two => 2,
+            Map::Three38 | Map::Three3a => 3,
+            Map::One | Map::Rex2One | Map::Rex2Two | Map::Vector => 1,
+        };
+        (self.flags & flag::MODRM != 0)
+            .then(|| self.head.to_le_bytes().get(opcode_bytes).copied())
+            .flatten()
     }
 }

@@ -157,21 +157,22 @@ fn maxactive(text: Span<'_>, is_return: bool) -> Result<u32, Error> {
 
 /// Parses a place; the second value tells whether it ends in `%return`.
 fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
-    if let Some(address) = lex::unsigned(word.bytes) {
-        return Ok((Place::Address(address), false));
-    }
-    if word.find(b'/').is_some() && word.find(b':').is_some() {
-        return Err(word.error(Kind::UserProbe));
-    }
-    let (symbolic, is_return) = match word.find(b'%') {
+    let (text, is_return) = match word.find(b'%') {
         None => (word, false),
         Some(percent) if word.skip(percent).bytes == b"%return" => (word.take(percent), true),
         Some(percent) => return Err(word.skip(percent).error(Kind::BadAddrSuffix)),
     };
+    if let Some(address) = lex::unsigned(text.bytes) {
+        return Ok((Place::Address(address), is_return));
+    }
+    if word.find(b'/').is_some() && word.find(b':').is_some() {
+        return Err(word.error(Kind::UserProbe));
+    }
     let bad = || word.error(Kind::BadProbeAddr);
-    let (name, offset) = split_offset(symbolic).ok_or_else(bad)?;
+    let (name, offset) = split_offset(text).ok_or_else(bad)?;
     let offset = u32::try_from(offset).map_err(|_| bad())?;
-    if name.bytes.is_empty() || name.bytes.ends_with(b":") {
+    let is_number = name.first().is_none_or(|b| b.is_ascii_digit());
+    if is_number || name.bytes.ends_with(b":") {
         return Err(bad());
     }
     Ok((
@@ -272,7 +273,7 @@ fn argument(word: Span<'_>, definition: &Definition, arch: Arch) -> Result<Argum
     let (text, type_text) = split_type(body);
     let name = match given {
         Some(name) => name.to_vec()?,
-        None => generated_arg_name(text, definition.args.len())?,
+        None => generated_arg_name(text.bytes, definition.args.len())?,
     };
     if !lex::is_identifier(&name) {
         return Err(word.error(Kind::BadArgName));
@@ -362,11 +363,11 @@ fn split_type(body: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     }
 }
 
-/// The name of an argument that was given none: its text where that is an
-/// identifier, otherwise `argN` by its position.
-fn generated_arg_name(text: Span<'_>, index: usize) -> Result<Vec<u8>, AllocError> {
-    if lex::is_identifier(text.bytes) {
-        return text.to_vec();
+/// The name of an argument that was given none: its text where that can be a
+/// name, otherwise `argN` by its position.
+pub(super) fn generated_arg_name(text: &[u8], index: usize) -> Result<Vec<u8>, AllocError> {
+    if lex::is_identifier(text) && text.len() <= MAX_ARG_NAME_LEN {
+        return Vec::from_slice(text);
     }
     let mut name = Vec::new();
     let written = write!(Appender(&mut name), "arg{}", index.saturating_add(1));

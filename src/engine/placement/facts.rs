@@ -30,6 +30,10 @@ pub struct Facts<'a> {
     /// Where the text was changed and what it was before: sorted by address,
     /// without overlaps.
     pub patches: &'a [Patch<'a>],
+    /// `patches` names every probe in the function, so that any other int3 is
+    /// one of the function's own. True for a file, and when the kernel's list
+    /// of kprobes has been read.
+    pub all_patches_known: bool,
     /// Places with a special role.
     pub regions: &'a [Region],
     /// The kernel takes probes on the places that ftrace patches

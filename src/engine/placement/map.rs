@@ -97,16 +97,15 @@ impl Iterator for Map<'_, '_> {
     }
 }
 
-/// A line of the map, as `+0x4    5  mov  can be probed`.
+/// A line of the map: offset, length, operation, verdict.
 impl fmt::Display for Boundary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:+#x}\t{}\t{}\t",
-            self.offset,
-            self.len,
-            self.class.mnemonic()
-        )?;
+        let Self { offset, len, .. } = self;
+        let mnemonic = match self.class.mnemonic() {
+            "" => "-",
+            mnemonic => mnemonic,
+        };
+        write!(f, "{offset:<+#8x} {len:>3}  {mnemonic:<10} ")?;
         match self.verdict {
             Verdict::Probeable => f.write_str("probeable"),
             Verdict::Refused { by, why } => write!(f, "{why} ({by})"),

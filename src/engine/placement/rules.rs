@@ -3,6 +3,7 @@
 //! The rules, in the order in which the kernel applies them.
 
 use super::facts::{Region, Role};
+use super::text::behind_kprobe;
 use super::verdict::{Inside, Verdict, Why};
 use super::walk::{Step, What};
 use super::Placement;
@@ -123,6 +124,7 @@ impl Placement<'_> {
     }
 
     fn rule_for_arm64(&self, word: u32, offset: usize) -> Result<Option<Verdict>, AllocError> {
+        let word = behind_kprobe(word);
         if let arm64::Verdict::Rejected(reason) = arm64::verdict(word) {
             return Ok(Some(Verdict::by_kernel(Why::Arm64(reason))));
         }

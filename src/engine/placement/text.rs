@@ -2,13 +2,13 @@
 
 //! The text of a function as it was before anything patched it.
 
-use super::facts::{length, Facts, Function, Role};
+use super::facts::{length, Facts, Function, Region, Role};
 use crate::engine::arch::Arch;
 use crate::engine::insn::arm64::{self, exclusive::Words};
 use crate::engine::insn::x86;
 
 /// What ftrace leaves on x86 where it does not call.
-const X86_FTRACE_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
+static X86_FTRACE_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
 
 /// The `brk` of a kprobe on arm64.
 const ARM64_KPROBE_BRK: u32 = 0xd420_0080;
@@ -24,14 +24,19 @@ pub(super) struct Text<'a> {
 
 /// Bytes enough for one instruction, less only at the end of the function.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
-    bytes: [u8; x86::MAX_LEN],
-    len: usize,
+pub(super) enum Window<'a> {
+    /// Nothing there was patched.
+    Live(&'a [u8]),
+    /// A copy with the patches undone, and how many of its bytes count.
+    Restored([u8; x86::MAX_LEN], usize),
 }
 
-impl Window {
+impl Window<'_> {
     pub(super) fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or_default()
+        match self {
+            Self::Live(bytes) => bytes,
+            Self::Restored(bytes, len) => bytes.get(..*len).unwrap_or_default(),
+        }
     }
 }
 
@@ -59,39 +64,50 @@ impl<'a> Text<'a> {
             .saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
-    /// The original bytes from `offset` on.
-    pub(super) fn window(&self, offset: usize) -> Window {
-        let live = self.bytes.get(offset..).unwrap_or_default();
-        let mut window = Window {
-            bytes: [0; x86::MAX_LEN],
-            len: 0,
-        };
-        for (to, from) in window.bytes.iter_mut().zip(live) {
-            *to = *from;
-            window.len = window.len.saturating_add(1);
-        }
-        self.undo(self.address(offset), &mut window);
-        window
+    pub(super) fn all_patches_known(&self) -> bool {
+        self.facts.all_patches_known
     }
 
-    fn undo(&self, start: u64, window: &mut Window) {
-        let Some(bytes) = window.bytes.get_mut(..window.len) else {
-            return;
-        };
-        let end = start.saturating_add(length(bytes));
-        if self.arch == Arch::X86_64 {
-            for region in self.facts.regions {
-                if region.role == Role::Ftrace && region.start < end && region.end > start {
-                    overwrite(bytes, start, region.start, &X86_FTRACE_NOP);
-                }
-            }
+    /// The original bytes from `offset` on.
+    pub(super) fn window(&self, offset: usize) -> Window<'a> {
+        let live = self.bytes.get(offset..).unwrap_or_default();
+        let live = live.get(..x86::MAX_LEN).unwrap_or(live);
+        let start = self.address(offset);
+        let end = start.saturating_add(length(live));
+        let mut originals = self.originals(start, end).peekable();
+        if originals.peek().is_none() {
+            return Window::Live(live);
         }
+
+        let mut copy = [0; x86::MAX_LEN];
+        overwrite(&mut copy, 0, 0, live);
+        for (at, original) in originals {
+            overwrite(&mut copy, start, at, original);
+        }
+        Window::Restored(copy, live.len())
+    }
+
+    /// What stood before between two addresses, each piece with its address.
+    fn originals(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &'a [u8])> {
+        let regions: &'a [Region] = match self.arch {
+            Arch::X86_64 => self.facts.regions,
+            Arch::Arm64 => &[],
+        };
+        let nops = regions
+            .iter()
+            .filter(|region| region.role == Role::Ftrace)
+            .map(|region| (region.start, &X86_FTRACE_NOP[..]));
+
         let patches = self.facts.patches;
         let first = patches.partition_point(|patch| patch.end() <= start);
-        let later = patches.get(first..).unwrap_or_default();
-        for patch in later.iter().take_while(|patch| patch.address < end) {
-            overwrite(bytes, start, patch.address, patch.original);
-        }
+        let patches = patches
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .map(|patch| (patch.address, patch.original));
+
+        nops.chain(patches.take_while(move |(at, _)| *at < end))
+            .filter(move |(at, original)| *at < end && at.saturating_add(length(original)) > start)
     }
 }
 
@@ -115,13 +131,18 @@ impl Words for Text<'_> {
 
     fn word(&self, index: usize) -> Option<u32> {
         let offset = index.checked_mul(arm64::INSN_LEN)?;
-        match arm64::word_at(self.window(offset).bytes(), 0)? {
-            // A probe that the facts do not name. It hides no exclusive, or the
-            // kernel would have refused it.
-            ARM64_KPROBE_BRK => Some(NOP),
-            word => Some(word),
-        }
+        let word = arm64::word_at(self.window(offset).bytes(), 0)?;
+        Some(behind_kprobe(word))
     }
 }
 
-const NOP: u32 = 0xd503_201f;
+/// What to take `word` for: the breakpoint of a probe that the facts do not
+/// name hides a word that the kernel has found fit, no exclusive therefore.
+pub(super) const fn behind_kprobe(word: u32) -> u32 {
+    const NOP: u32 = 0xd503_201f;
+
+    match word {
+        ARM64_KPROBE_BRK => NOP,
+        word => word,
+    }
+}

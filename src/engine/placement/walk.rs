@@ -65,6 +65,15 @@ impl What {
         }
     }
 
+    /// Whether it is a call over the next `bytes` bytes, with which retpolines
+    /// jump over an int3.
+    fn calls_over(&self, bytes: i64) -> bool {
+        match self {
+            Self::X86(insn) => insn.class() == x86::Class::Call && insn.relative() == Some(bytes),
+            _ => false,
+        }
+    }
+
     /// Whether it is what compilers and linkers fill gaps with.
     pub(super) fn is_filler(&self) -> bool {
         match self {
@@ -110,7 +119,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn x86(&self, left: usize) -> (usize, What) {
         let window = self.text.window(self.offset);
         match x86::decode(window.bytes()) {
-            Ok(insn) if insn.class() == x86::Class::Int3 && !self.is_padding() => {
+            Ok(insn) if insn.class() == x86::Class::Int3 && !self.is_own_int3() => {
                 (left, What::Hidden)
             }
             Ok(insn) => (insn.len(), What::X86(insn)),
@@ -119,10 +128,11 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// Whether an int3 at this place is no probe: behind a jump or a return
-    /// compilers put it to stop speculation, and linkers fill gaps with it.
-    fn is_padding(&self) -> bool {
+    /// Whether an int3 at this place is the function's own and no probe: behind
+    /// a jump or a return it stops speculation, and gaps are filled with it.
+    fn is_own_int3(&self) -> bool {
         self.after_end
+            || self.text.all_patches_known()
             || (self.offset..self.text.len())
                 .all(|at| self.text.window(at).bytes().first() == Some(&0xcc))
     }
@@ -156,7 +166,7 @@ impl Iterator for Walk<'_, '_> {
             what,
         };
         self.offset = step.end();
-        self.after_end = step.what.ends_flow();
+        self.after_end = step.what.ends_flow() || step.what.calls_over(1);
         Some(step)
     }
 }

@@ -6,7 +6,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::error::{Errno, Error, Kind};
+use ferroprobe_engine::engine::ast::Probe;
+use ferroprobe_engine::engine::error::{Errno, Error, Kind, Subject};
+use ferroprobe_engine::engine::lex::Command;
 use support::{compile, Kernel};
 
 /// Kinds that only the lookups around the language raise: each has its own
@@ -20,6 +22,7 @@ const RAISED_ELSEWHERE: &[&str] = &[
     // Registration.
     "FAIL_REG_PROBE",
     "EVENT_EXIST",
+    // See appended_probes_must_fit.
     "DIFF_PROBE_TYPE",
     "DIFF_ARG_TYPE",
     "SAME_PROBE",
@@ -27,24 +30,12 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "EVENT_BUSY",
     // The words of the line.
     "LINE_TOO_LONG",
-    "NUL_BYTE",
+    "BAD_BYTE",
     "NO_MEMORY",
     "TOO_MANY_ARGS",
-    // Type information.
-    "NO_RETVAL",
-    "NO_BTFARG",
-    "NO_BTF_ENTRY",
-    "ARGS_2LONG",
-    "NO_PTR_STRCT",
-    "NO_BTF_FIELD",
-    "BAD_BTF_TID",
-    "BAD_TYPE4STR",
-    "TYPECAST_NOT_ALIGNED",
-    "TYPECAST_BAD_ARROW",
 ];
 
-fn cases() -> Vec<(String, usize, String)> {
-    let data = include_str!("../../data/lang-errors.txt");
+fn cases(data: &str) -> Vec<(String, usize, String)> {
     let lines = data
         .lines()
         .filter(|l| !l.is_empty() && !l.starts_with('#'));
@@ -58,19 +49,41 @@ fn cases() -> Vec<(String, usize, String)> {
         .collect()
 }
 
-#[test]
-fn every_refusal_has_its_kind_and_caret() {
-    for (kind, caret, command) in cases() {
-        let error = compile(&command, &mut Kernel::default()).expect_err(&command);
+const PLAIN: &str = include_str!("../../data/lang-errors.txt");
+const WITH_BTF: &str = include_str!("../../data/lang-errors-btf.txt");
+
+fn check(data: &str, mut kernel: Kernel) {
+    for (kind, caret, command) in cases(data) {
+        let error = compile(&command, &mut kernel).expect_err(&command);
         assert_eq!(error.kind.name(), kind, "{command}");
         assert_eq!(error.at, caret, "{kind}: {command}");
     }
 }
 
 #[test]
+fn every_refusal_has_its_kind_and_caret() {
+    check(PLAIN, Kernel::default());
+}
+
+#[test]
+fn every_refusal_by_type_has_its_kind_and_caret() {
+    check(
+        WITH_BTF,
+        Kernel {
+            blob: Some(support::btf::sample()),
+            ..Kernel::default()
+        },
+    );
+}
+
+#[test]
 fn every_kind_has_a_test() {
-    let tested: BTreeSet<_> = cases().into_iter().map(|(kind, ..)| kind).collect();
-    for kind in Kind::ALL {
+    let all = cases(PLAIN).into_iter().chain(cases(WITH_BTF));
+    let tested: BTreeSet<_> = all.map(|(kind, ..)| kind).collect();
+    for kind in Kind::ALL
+        .iter()
+        .filter(|kind| kind.subject() == Subject::Definition)
+    {
         let elsewhere = RAISED_ELSEWHERE.contains(&kind.name());
         assert!(
             tested.contains(kind.name()) != elsewhere,
@@ -127,4 +140,63 @@ fn texts_are_unique() {
     let names: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
     assert_eq!(names.len(), Kind::ALL.len());
     assert_eq!(Error::new(Kind::BadInsnBndry, 0).errno, Errno::EILSEQ);
+}
+
+/// Appends `marked` to an event with the probes `existing`; the caret marks
+/// where the refusal goes, if there is one.
+fn append(existing: &[&str], marked: &str) -> Result<(), Kind> {
+    let mut kernel = Kernel::default();
+    let text = marked.replacen('^', "", 1);
+    let (definition, program) = compile(&text, &mut kernel).expect(&text);
+    let others: Vec<_> = existing
+        .iter()
+        .map(|e| compile(e, &mut kernel).expect(e))
+        .collect();
+    let probes = others.iter().map(|(d, p)| Probe {
+        definition: d,
+        layout: p.layout(),
+    });
+    let command = Command::new(text.as_bytes()).expect(&text);
+    let result = definition.check_append(program.layout(), &command, probes);
+    if let Err(error) = &result {
+        assert_eq!(Some(error.at), marked.find('^'), "{marked}");
+        assert_eq!(error.errno, Errno::EEXIST);
+    }
+    result.map_err(|error| error.kind)
+}
+
+#[test]
+fn appended_probes_must_fit() {
+    let one = ["p:e fork abcd=\\1"];
+    assert_eq!(append(&["p:e fork"], "^r:e exit"), Err(Kind::DiffProbeType));
+    assert_eq!(append(&one, "p:e fork ^bcd=\\1"), Err(Kind::DiffArgType));
+    assert_eq!(
+        append(&one, "p:e fork ^abcd=\\1:u8"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(
+        append(&one, "p:e fork ^abcd=\\\"foo\""),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(
+        append(&one, "p:e fork abcd=\\1 ^x=\\1"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(append(&one, "p:e fork ^"), Err(Kind::DiffArgType));
+    assert_eq!(append(&one, "^p:e fork abcd=\\1"), Err(Kind::SameProbe));
+    assert_eq!(
+        append(&["p:e fork a=%ax:u8"], "p:e fork ^a=+0(%ax):u8[2]"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(append(&one, "p:e fork abcd=\\2"), Ok(()));
+    assert_eq!(append(&one, "p:e exit abcd=\\1"), Ok(()));
+    // Whether an argument can fail does not matter.
+    assert_eq!(
+        append(&["p:e fork a=%ax:u8"], "p:e fork a=+0(%ax):u8"),
+        Ok(())
+    );
+    assert_eq!(
+        append(&["p:e f a=%ax", "p:e g a=%ax"], "^p:e g a=%ax"),
+        Err(Kind::SameProbe)
+    );
 }

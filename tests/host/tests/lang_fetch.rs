@@ -217,7 +217,7 @@ fn sizes_are_known_before_the_hit() {
     let size = |text: &str| compile(text, &mut kernel()).unwrap().1.size();
     assert_eq!(size("p vfs_read"), Size::Fixed(16));
     assert_eq!(size("r vfs_read"), Size::Fixed(24));
-    assert_eq!(size("p vfs_read %ax %bx:u8"), Size::Fixed(16 + 8 + 1));
+    assert_eq!(size("p vfs_read %ax %bx:u8"), Size::Fixed(16 + 8 + 1 + 1));
     assert_eq!(
         size("p vfs_read %ax %bx +0(%cx) $comm"),
         Size::Fixed(16 + 24 + 4 + 1 + 16)

@@ -48,6 +48,7 @@ fn definitions_are_listed_as_the_kernel_lists_them() {
             "p f file a0:u8 \\\"a b\"",
             "p:kprobes/p_f_0 f file=file a0=a0:u8 arg3=\\\"a b\"\n",
         ),
+        ("p 4096%return", "r:kprobes/r_0x1000 0x1000\n"),
         ("p:my-group/ev f", "p:my-group/ev f\n"),
     ] {
         assert_eq!(listed(text), want, "{text}");
@@ -134,7 +135,8 @@ __get_str(d[0]), __get_str(d[1]), REC->e, REC->f
     assert!(out.ends_with(
         "\tfield:unsigned long __probe_func;\toffset:8;\tsize:8;\tsigned:0;\n\
          \tfield:unsigned long __probe_ret_ip;\toffset:16;\tsize:8;\tsigned:0;\n\
-         \tfield:u64 arg1;\toffset:24;\tsize:8;\tsigned:0;\n\n\
+         \tfield:u64 arg1;\toffset:24;\tsize:8;\tsigned:0;\n\
+         \tfield:u8 __probe_faults;\toffset:32;\tsize:1;\tsigned:0;\n\n\
          print fmt: \"(%lx <- %lx) arg1=0x%Lx\", REC->__probe_func, REC->__probe_ret_ip, REC->arg1\n"
     ));
 }
@@ -247,4 +249,40 @@ CPU:1 [LOST EVENTS]
   myevent                                                    0              12
 ";
     assert_eq!(out, want);
+}
+
+#[test]
+fn good_definitions_are_accepted_and_read_back() {
+    let blob = Some(support::btf::sample());
+    let mut k = Kernel {
+        blob,
+        ..Kernel::default()
+    };
+    let lines = include_str!("../../data/lang-good.txt").lines();
+    for line in lines.filter(|l| l.starts_with(['p', 'r'])) {
+        let known = line
+            .replace("_sdata", "linux_proc_banner")
+            .replace("@0:", "@0x1000:");
+        let (definition, program) =
+            compile(&known, &mut k).unwrap_or_else(|e| panic!("{known}: {e:?}"));
+        let mut listed = String::new();
+        definition.write_line(&mut listed).unwrap();
+        let (again, same) = compile(&listed, &mut k).unwrap_or_else(|e| panic!("{listed}: {e:?}"));
+        assert_eq!(program, same, "{listed}");
+        assert_eq!(definition.place, again.place);
+        let mut twice = String::new();
+        again.write_line(&mut twice).unwrap();
+        assert_eq!(listed, twice);
+    }
+}
+
+/// The seed of the fuzz targets is made from the text beside the other data.
+#[test]
+fn the_seed_of_types_is_up_to_date() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/types.btf");
+    let blob = support::btf::sample();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(file, &blob).unwrap();
+    }
+    assert_eq!(std::fs::read(file).unwrap(), blob, "run with BLESS=1");
 }

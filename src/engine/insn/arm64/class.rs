@@ -145,19 +145,19 @@ const fn exclusive(load: bool) -> Class {
 const fn branch_or_system(word: u32) -> Class {
     match word >> 24 {
         0x14..=0x17 => Class::Branch {
-            displacement: displacement(word, 0, 26),
+            displacement: displacement::<0, 26>(word),
         },
         0x94..=0x97 => Class::Call {
-            displacement: displacement(word, 0, 26),
+            displacement: displacement::<0, 26>(word),
         },
         0x34 | 0x35 | 0xb4 | 0xb5 | 0x54 => Class::ConditionalBranch {
-            displacement: displacement(word, 5, 19),
+            displacement: displacement::<5, 19>(word),
         },
         0x36 | 0x37 | 0xb6 | 0xb7 => Class::ConditionalBranch {
-            displacement: displacement(word, 5, 14),
+            displacement: displacement::<5, 14>(word),
         },
         0x74 | 0x75 | 0xf4 | 0xf5 => Class::ConditionalBranch {
-            displacement: displacement(word, 5, 9),
+            displacement: displacement::<5, 9>(word),
         },
         // retaasppc, retabsppc
         0x55 if word & 0xffc0_001f == 0x5500_001f => Class::Return,
@@ -172,12 +172,12 @@ const fn branch_or_system(word: u32) -> Class {
     }
 }
 
-/// The signed field of `width` bits at `shift`, counted in instructions, in
+/// The signed field of `WIDTH` bits at `SHIFT`, counted in instructions, in
 /// bytes.
-const fn displacement(word: u32, shift: u32, width: u32) -> i32 {
+const fn displacement<const SHIFT: u32, const WIDTH: u32>(word: u32) -> i32 {
     // CAST: reinterprets the bits; the arithmetic shift then extends the sign.
-    let top = (word << (32 - width - shift)) as i32;
-    (top >> (32 - width)) << 2
+    let top = (word << (32 - WIDTH - SHIFT)) as i32;
+    (top >> (32 - WIDTH)) << 2
 }
 
 const fn system(word: u32) -> Class {

@@ -7,6 +7,9 @@
 //! an errno and no reason. Where it would accept a probe that cannot work, the
 //! refusal is ours, and [`Refusal::by_kernel`] says so.
 
+use super::class::Class;
+use super::{flag, Insn, Map, MAX_LEN};
+
 /// Why an instruction cannot carry a kprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
@@ -36,9 +39,13 @@ pub enum Refusal {
     LeavesCopy,
     /// `RET` far, which the kernel emulates as a near return.
     FarReturn,
-    /// The kernel looks at the opcode byte alone, without the VEX, EVEX, XOP
-    /// or REX2 prefix, and would treat the instruction as another one.
+    /// The kernel looks at the opcode byte without the VEX, EVEX, XOP or REX2
+    /// prefix before it, and would emulate the instruction as the branch or
+    /// the change of flags that has this opcode in the one-byte map.
     Mistaken,
+    /// For the same lack the kernel takes the instruction for one that it
+    /// refuses.
+    MistakenForTrap,
     /// The bytes are no instruction of 64-bit mode.
     Nonexistent,
 }
@@ -68,8 +75,94 @@ impl Refusal {
             Self::TooLong => "it leaves no room for the breakpoint behind its copy",
             Self::LeavesCopy => "control would not come back from its out-of-line copy",
             Self::FarReturn => "the kernel would emulate it as a near return",
-            Self::Mistaken => "the kernel would take its opcode byte for another instruction",
+            Self::Mistaken => "the kernel would emulate another instruction with its opcode byte",
+            Self::MistakenForTrap => "the kernel takes its opcode byte for one that it refuses",
             Self::Nonexistent => "it is no instruction of 64-bit mode",
         }
+    }
+}
+
+/// The refusal of a single instruction, in the order of the kernel's checks.
+pub(super) fn of(insn: &Insn) -> Option<Refusal> {
+    trap(insn)
+        .or_else(|| uncopyable(insn))
+        .or_else(|| unemulated(insn))
+        .or_else(|| (insn.len() == MAX_LEN).then_some(Refusal::TooLong))
+        .or_else(|| unchecked(insn))
+}
+
+/// Where the kernel looks at the opcode alone: the first opcode byte, as if
+/// that were of the one-byte map.
+fn mistakable(insn: &Insn) -> Option<u8> {
+    let [op, ..] = insn.head.to_le_bytes();
+    matches!(insn.map(), Map::Vector | Map::Rex2Two).then_some(op)
+}
+
+/// `can_probe`: INT and UD.
+fn trap(insn: &Insn) -> Option<Refusal> {
+    match (insn.class, mistakable(insn)) {
+        (_, Some(0xcc | 0xcd | 0xce | 0xf1)) => Some(Refusal::MistakenForTrap),
+        // UDB is of the one-byte map, the others stand behind 0F.
+        (Class::Undefine, _) if insn.map() == Map::One => Some(Refusal::TrapUdb),
+        (Class::Int3 | Class::Interrupt | Class::Undefine, _) => Some(Refusal::Trap),
+        _ => None,
+    }
+}
+
+/// `__copy_instruction`: emulate prefixes and loads of SS.
+fn uncopyable(insn: &Insn) -> Option<Refusal> {
+    let loads_ss = insn.modrm().is_some_and(|modrm| modrm >> 3 & 7 == 2);
+    match (insn.class, mistakable(insn)) {
+        _ if insn.has_emulate_prefix() => Some(Refusal::EmulatePrefix),
+        (_, Some(0x17)) => Some(Refusal::MistakenForTrap),
+        (_, Some(0x8e)) if loads_ss => Some(Refusal::MistakenForTrap),
+        (Class::MasksException, _) => Some(Refusal::MasksException),
+        _ => None,
+    }
+}
+
+/// `prepare_emulation`: branches that it knows and does not support.
+fn unemulated(insn: &Insn) -> Option<Refusal> {
+    match (insn.class, mistakable(insn)) {
+        (_, Some(0x9a | 0xcf | 0xea)) => Some(Refusal::MistakenForTrap),
+        (_, Some(op)) => mistaken(op, insn.modrm()).then_some(Refusal::Mistaken),
+        (Class::FarBranch, _) => Some(Refusal::FarBranch),
+        (Class::InterruptReturn, _) if insn.map() == Map::One => Some(Refusal::InterruptReturn),
+        (Class::VmExtension, _) => Some(Refusal::VmExtension),
+        (Class::IndirectJump | Class::IndirectCall, _) => {
+            let addresses_32 = insn.flags & flag::ADDRESS_SIZE != 0;
+            addresses_32.then_some(Refusal::AddressSize)
+        }
+        (Class::IndirectJumpMemory | Class::IndirectCallMemory, _) => Some(Refusal::IndirectMemory),
+        _ => None,
+    }
+}
+
+/// Whether `prepare_emulation` would emulate an opcode of another map as the
+/// one-byte opcode `op`.
+fn mistaken(op: u8, modrm: Option<u8>) -> bool {
+    match op {
+        0x70..=0x7f | 0x9c | 0x9d | 0xc2 | 0xc3 | 0xca | 0xcb => true,
+        0xe0..=0xe3 | 0xe8 | 0xe9 | 0xeb | 0xfa | 0xfb => true,
+        0xff => modrm.is_some_and(|modrm| matches!(modrm >> 3 & 7, 2..=5)),
+        _ => false,
+    }
+}
+
+/// What the kernel does not check.
+fn unchecked(insn: &Insn) -> Option<Refusal> {
+    match insn.class {
+        Class::Nonexistent => Some(Refusal::Nonexistent),
+        Class::AbsoluteJump
+        | Class::InterruptReturn
+        | Class::SystemCall
+        | Class::SystemReturn
+        | Class::TransactionBegin => Some(Refusal::LeavesCopy),
+        Class::FarReturn => Some(Refusal::FarReturn),
+        // The kernel takes the register's number from a REX prefix.
+        Class::IndirectJump | Class::IndirectCall if insn.map() == Map::Rex2One => {
+            Some(Refusal::Mistaken)
+        }
+        _ => None,
     }
 }

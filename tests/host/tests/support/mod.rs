@@ -4,11 +4,14 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod btf;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::ast::{Definition, Place, Request};
+use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Env};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
@@ -30,6 +33,7 @@ pub struct Kernel {
     pub user: BTreeMap<u64, u8>,
     pub entry: Vec<u64>,
     pub comm: &'static [u8],
+    pub blob: Option<Vec<u8>>,
     pub reads: Cell<usize>,
 }
 
@@ -43,6 +47,7 @@ impl Default for Kernel {
             user: BTreeMap::new(),
             entry: vec![],
             comm: b"bash",
+            blob: None,
             reads: Cell::new(0),
         }
     }
@@ -176,8 +181,14 @@ pub fn definition(text: &str, arch: Arch) -> Result<Definition, Error> {
 }
 
 pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Program), Error> {
-    let definition = definition(text, kernel.arch)?;
+    let mut definition = definition(text, kernel.arch)?;
     let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
+    let function = definition.place.symbol().map(|(_, symbol)| symbol.to_vec());
+    let blob = kernel.blob.clone();
+    let index = blob
+        .as_deref()
+        .map(|blob| Index::build(blob, None).expect("a blob"));
+    let btf = blob.as_deref().zip(index.as_ref());
     let mut target = Target {
         arch: kernel.arch,
         at_entry,
@@ -186,7 +197,10 @@ pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Program),
             dentry_name: DENTRY_NAME as u32,
             file_dentry: FILE_DENTRY as u32,
         },
+        btf: btf.and_then(|(blob, index)| Btf::new(blob, index, None)),
+        function: function.as_deref().filter(|_| at_entry),
     };
+    fetch::expand(&mut definition, &target)?;
     let program = fetch::compile(&definition, &mut target)?;
     Ok((definition, program))
 }

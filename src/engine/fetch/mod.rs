@@ -9,16 +9,24 @@
 //! (a register, memory behind one register, the task's name) are one compact
 //! operation each; all others go through [`General`].
 //!
-//! Compiling allocates and looks symbols up: process context only.
+//! Compiling allocates and looks symbols up: process context only. It has two
+//! steps: [`expand`] replaces `$arg*` and gives `$argN` the parameter's name,
+//! and what it makes of the definition is what is listed; [`compile`] makes the
+//! program.
 
-use super::arch::{Arch, ArgumentPlace};
-use super::ast::{Action, Argument, Definition, Expression, Source, Step};
+mod expand;
+mod resolve;
+
+pub use expand::expand;
+
+use super::arch::Arch;
+use super::ast::{Argument, Definition, Source};
+use super::btf::Btf;
 use super::error::{Error, Kind};
-use super::lex;
 use super::record::{self, Faults, Field, Layout, COMM_LEN};
-use super::text::Plain;
-use super::types::{Bits, PathOf, Type, TypeSpec};
+use super::types::{Bits, Type};
 use crate::sys::Vec;
+use resolve::Shape;
 
 /// Looks data symbols up.
 pub trait Symbols {
@@ -45,6 +53,11 @@ pub struct Target<'a> {
     pub symbols: &'a mut dyn Symbols,
     /// For `%pd` and `%pD`.
     pub paths: PathOffsets,
+    /// Type information of the module that holds the place, or of the kernel.
+    pub btf: Option<Btf<'a>>,
+    /// Name of the function at whose entry or return the probe is, without
+    /// its module; `None` elsewhere.
+    pub function: Option<&'a [u8]>,
 }
 
 /// Bytes that a program writes.
@@ -256,13 +269,6 @@ pub fn compile(definition: &Definition, target: &mut Target<'_>) -> Result<Progr
     compiler.finish(definition)
 }
 
-/// An argument reduced to origin, links and store.
-struct Shape {
-    origin: Origin,
-    links: Vec<Link>,
-    store: Store,
-}
-
 struct Compiler<'a, 'b> {
     offset: usize,
     fault_bits: u16,
@@ -279,10 +285,11 @@ impl Compiler<'_, '_> {
             _ => Some(self.shape(arg)?),
         };
         let dst = self.place(arg, shape.as_ref().map_or(4, |shape| shape.store.size()))?;
-        let fault = shape.as_ref().and_then(|shape| self.fault_bit(shape));
+        let base = shape.as_ref().map_or(Type::String, |shape| shape.base);
+        let fault = self.fault_bit(base);
         self.program.layout.fields.push(Field {
             name: Vec::from_slice(&arg.name)?,
-            base: arg.spec.base,
+            base,
             count: arg.spec.count,
             offset: dst,
             fault,
@@ -312,19 +319,14 @@ impl Compiler<'_, '_> {
         Ok(dst)
     }
 
-    /// The next fault bit, for an argument that can fail and does not show it
-    /// by an empty `__data_loc`.
-    fn fault_bit(&mut self, shape: &Shape) -> Option<u8> {
-        let reads = shape
-            .links
-            .iter()
-            .any(|link| matches!(link, Link::Read { .. }));
-        let can_fail = match shape.store {
-            Store::Memory { .. } => true,
-            Store::Value { .. } => reads,
-            _ => false,
-        };
-        if !can_fail {
+    /// The next fault bit, for an argument that does not show a failed read by
+    /// an empty `__data_loc`.
+    ///
+    /// Arguments that read no memory have one too: the layout must depend on
+    /// names and types alone, for another probe with the same names and types
+    /// may be appended to the event.
+    fn fault_bit(&mut self, base: Type) -> Option<u8> {
+        if base.is_text() {
             return None;
         }
         let bit = u8::try_from(self.fault_bits).ok()?;
@@ -390,214 +392,6 @@ impl Compiler<'_, '_> {
         self.program.fixed = end;
         self.program.layout.faults = self.program.faults;
         Ok(self.program)
-    }
-
-    /// Reduces an argument to origin, links and store.
-    fn shape(&mut self, arg: &Argument) -> Result<Shape, Error> {
-        let expression = &arg.expression;
-        if let Source::Text(text) = &expression.source {
-            return self.constant(arg, text);
-        }
-        let origin = self.origin(expression)?;
-        let mut links = Vec::new();
-        for step in &expression.steps {
-            links.push(self.link(step)?)?;
-        }
-        self.path(arg.spec, &mut links)?;
-        if links.len() > MAX_LINKS {
-            return Err(Error::new(Kind::TooManyOps, arg.text_at));
-        }
-        let store = store(arg, origin, &mut links)?;
-        Ok(Shape {
-            origin,
-            links,
-            store,
-        })
-    }
-
-    /// Keeps the text of `\"..."` and its NUL.
-    fn constant(&mut self, arg: &Argument, text: &[u8]) -> Result<Shape, Error> {
-        let too_big = |_| Error::new(Kind::EventTooBig, arg.text_at);
-        let start = u16::try_from(self.program.texts.len()).map_err(too_big)?;
-        self.program.texts.extend_from_slice(text)?;
-        self.program.texts.push(0)?;
-        let len = u16::try_from(text.len().saturating_add(1)).map_err(too_big)?;
-        let store = Store::Constant(Constant { start, len, at: 0 });
-        Ok(Shape {
-            origin: Origin::Immediate(0),
-            links: Vec::new(),
-            store,
-        })
-    }
-
-    /// The links from a dentry or file to its name.
-    fn path(&self, spec: TypeSpec, links: &mut Vec<Link>) -> Result<(), Error> {
-        let Some(of) = spec.path else { return Ok(()) };
-        let paths = self.target.paths;
-        let read = |offset: u32| Link::Read {
-            offset: i64::from(offset),
-            user: false,
-        };
-        if of == PathOf::File {
-            links.push(read(paths.file_dentry))?;
-        }
-        links.push(read(paths.dentry_name))?;
-        links.push(read(0))?;
-        Ok(())
-    }
-
-    fn link(&self, step: &Step) -> Result<Link, Error> {
-        match &step.action {
-            Action::Dereference { offset, user } => Ok(Link::Read {
-                offset: *offset,
-                user: *user,
-            }),
-            Action::ThisCpu => Ok(Link::ThisCpu),
-            Action::Members(_) | Action::Cast { .. } => Err(Error::new(Kind::NosupBtfarg, step.at)),
-        }
-    }
-
-    fn origin(&mut self, expression: &Expression) -> Result<Origin, Error> {
-        let at = expression.source_at;
-        let arch = self.target.arch;
-        match &expression.source {
-            Source::Register(reg) => Ok(Origin::Register(*reg)),
-            Source::StackPointer => Ok(Origin::Register(arch.stack_register())),
-            Source::Stack(n) => Ok(Origin::Stack(*n)),
-            Source::Argument(n) => self.function_argument(*n, at),
-            Source::ReturnValue => Ok(Origin::Register(arch.return_register())),
-            Source::Current => Ok(Origin::Current),
-            Source::Immediate(value) => Ok(Origin::Immediate(*value)),
-            Source::Symbol { name, offset } => {
-                match self.target.symbols.address(name) {
-                    Some(address) => Ok(Origin::Immediate(address.wrapping_add_signed(*offset))),
-                    None => Err(Error::new(Kind::NoDataSymbol, at)
-                        .with_detail(format_args!("{}", Plain(name)))),
-                }
-            }
-            Source::Name(name) => self.name(name, at),
-            Source::AllArguments => Err(Error::new(Kind::NosupBtfarg, at)),
-            Source::Comm | Source::Text(_) => Err(Error::new(Kind::BadFetchArg, at)),
-        }
-    }
-
-    /// Argument `n` of the function, counted from zero; a return probe saves
-    /// it at entry.
-    fn function_argument(&mut self, n: u16, at: usize) -> Result<Origin, Error> {
-        let origin = match self.target.arch.argument(n) {
-            ArgumentPlace::Register(reg) => Origin::Register(reg),
-            ArgumentPlace::Stack(n) => Origin::Stack(n),
-            ArgumentPlace::Zero => Origin::Immediate(0),
-        };
-        if !self.is_return {
-            return match self.target.at_entry {
-                true => Ok(origin),
-                false => Err(Error::new(Kind::NofentryArgs, at)),
-            };
-        }
-        let entry = &mut self.program.entry;
-        let slot = match entry.iter().position(|saved| *saved == origin) {
-            Some(slot) => slot,
-            None => {
-                entry.push(origin)?;
-                entry.len().saturating_sub(1)
-            }
-        };
-        let slot = u16::try_from(slot).map_err(|_| Error::new(Kind::BadArgNum, at))?;
-        Ok(Origin::EntryData(slot))
-    }
-
-    /// A bare name, in the dialect of 2009: `aN`, `sN`, `sa`, `rv`, `ra`,
-    /// `rNAME`.
-    fn name(&mut self, name: &[u8], at: usize) -> Result<Origin, Error> {
-        let arch = self.target.arch;
-        let unknown = Error::new(Kind::NosupBtfarg, at);
-        let number = |digits: &[u8]| lex::decimal(digits).and_then(|n| u16::try_from(n).ok());
-        match name {
-            b"rv" if self.is_return => Ok(Origin::Register(arch.return_register())),
-            b"rv" => Err(Error::new(Kind::RetvalOnProbe, at)),
-            b"ra" if self.is_return => Ok(Origin::ReturnAddress),
-            b"ra" if self.target.at_entry => Ok(match arch {
-                Arch::X86_64 => Origin::Stack(0),
-                Arch::Arm64 => Origin::Register(30),
-            }),
-            b"sa" => Ok(Origin::Register(arch.stack_register())),
-            [b'a', digits @ ..] if number(digits).is_some() => {
-                self.function_argument(number(digits).unwrap_or(0), at)
-            }
-            [b's', digits @ ..] if number(digits).is_some() => {
-                Ok(Origin::Stack(number(digits).unwrap_or(0)))
-            }
-            [b'r', register @ ..] => match arch.register(register).or(arch.register(name)) {
-                Some(register) => Ok(Origin::Register(register)),
-                None => Err(unknown),
-            },
-            _ => Err(unknown),
-        }
-    }
-}
-
-/// Chooses what is recorded, taking the last link where the type reads it
-/// itself.
-fn store(arg: &Argument, origin: Origin, links: &mut Vec<Link>) -> Result<Store, Error> {
-    let spec = arg.spec;
-    let last = links.last().copied();
-    match spec.base {
-        Type::String | Type::Ustring => {
-            let ustring = spec.base == Type::Ustring;
-            let (offset, user) = match (last, origin) {
-                (Some(Link::Read { offset, user }), _) => (offset, user),
-                (None, Origin::Immediate(_)) if spec.count.is_none() => (0, false),
-                _ => return Err(Error::new(Kind::BadString, arg.type_at)),
-            };
-            links.pop();
-            Ok(match spec.count {
-                None => Store::Text {
-                    offset,
-                    user: user || ustring,
-                },
-                Some(count) => Store::Texts {
-                    offset,
-                    user_pointers: user,
-                    user: user || ustring,
-                    count,
-                },
-            })
-        }
-        Type::Symstr => {
-            let source = &arg.expression.source;
-            let fits = match last {
-                Some(Link::Read { user, .. }) => !user,
-                Some(Link::ThisCpu) => false,
-                None => !matches!(
-                    source,
-                    Source::StackPointer | Source::Current | Source::Immediate(_)
-                ),
-            };
-            match spec.count {
-                _ if !fits => Err(Error::new(Kind::BadSymstring, arg.type_at)),
-                Some(_) => Err(Error::new(Kind::BadString, arg.type_at)),
-                None => Ok(Store::Symbol),
-            }
-        }
-        base => match (last, spec.count) {
-            (Some(Link::Read { offset, user }), count) => {
-                links.pop();
-                let count = count.unwrap_or(1);
-                Ok(Store::Memory {
-                    offset,
-                    user,
-                    width: base.size(),
-                    bits: spec.bits,
-                    count,
-                })
-            }
-            (_, None) => Ok(Store::Value {
-                bits: spec.bits,
-                width: base.size(),
-            }),
-            (_, Some(_)) => Err(Error::new(Kind::BadString, arg.type_at)),
-        },
     }
 }
 

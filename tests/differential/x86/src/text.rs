@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The executable sections of ELF files.
+
+use object::{Object, ObjectSection, SectionFlags};
+use std::path::Path;
+
+/// The contents of all executable sections of the ELF file at `path`, each
+/// with its name; a file that is no ELF file counts as one section.
+///
+/// # Errors
+///
+/// When the file cannot be read, or a section of it cannot.
+pub fn sections(path: &Path) -> Result<Vec<(String, Vec<u8>)>, Box<dyn std::error::Error>> {
+    let data = std::fs::read(path)?;
+    if !data.starts_with(b"\x7fELF") {
+        return Ok(vec![("raw".into(), data)]);
+    }
+    let file = object::File::parse(&*data)?;
+    let mut found = Vec::new();
+    for section in file.sections() {
+        let SectionFlags::Elf { sh_flags } = section.flags() else {
+            continue;
+        };
+        if sh_flags & u64::from(object::elf::SHF_EXECINSTR) != 0 {
+            let text = section.uncompressed_data()?.into_owned();
+            found.push((section.name()?.to_owned(), text));
+        }
+    }
+    Ok(found)
+}
