@@ -89,12 +89,14 @@ impl<'r, S: Storage> Writer<'r, S> {
         let ring = self.ring;
         let hot = &ring.hot.0;
         let shape = Shape::of(len);
-        ring.enter();
-        // Where the task is not noted the slow path does that too. It stays
-        // noted when a nested writer goes to the next sub-buffer meanwhile: that
-        // one has the same task, and notes it there.
-        while hot.noted.has(&note) {
+        let outermost = ring.enter();
+        while outermost {
             let (position, last) = hot.state.load();
+            // After the load: where a nested writer notes a task, the
+            // compare-exchange fails.
+            if !hot.noted.has(&note) {
+                break;
+            }
             let ts = clock();
             let from = Position(position);
             // A clock that went back makes a huge delta.
@@ -122,7 +124,7 @@ impl<'r, S: Storage> Writer<'r, S> {
                 });
             }
         }
-        self.reserve_slowly(shape, &note, &clock)
+        self.reserve_slowly(shape, (&note, outermost), &clock)
     }
 
     #[cold]
@@ -130,10 +132,10 @@ impl<'r, S: Storage> Writer<'r, S> {
     fn reserve_slowly(
         self,
         shape: Shape,
-        note: &Note,
+        (note, outermost): (&Note, bool),
         clock: &dyn Fn() -> u64,
     ) -> Result<Reservation<'r, S>, Lost> {
-        let reserved = self.ring.place(shape, note, clock);
+        let reserved = self.ring.place(shape, (note, outermost), clock);
         if reserved.is_err() {
             self.ring.leave();
         }
@@ -163,6 +165,18 @@ impl Prefix {
         extend: 0,
         note: NOTE_WORDS,
     };
+
+    /// What has to stand before an event at `from`, `delta` after the last,
+    /// where it fits.
+    fn new(from: Position, noted: bool, delta: u64) -> Self {
+        if from.offset() == HEADER_WORDS {
+            return Self::FRESH;
+        }
+        Self {
+            extend: if delta > MAX_DELTA { TIME_WORDS } else { 0 },
+            note: if noted { 0 } else { NOTE_WORDS },
+        }
+    }
 
     fn words(self) -> usize {
         self.extend.wrapping_add(self.note)
@@ -265,17 +279,20 @@ impl<S: Storage> Drop for Reservation<'_, S> {
 }
 
 impl<S: Storage> Ring<S> {
-    /// Counts this writer in, before it looks at `state`.
+    /// Counts this writer in, before it looks at `state`; says whether it is
+    /// the outermost.
     ///
     /// From here until [`Ring::leave`] no nested writer publishes, so
     /// `published` stands still for this writer, unless it is the outermost
     /// and publishes itself.
     #[inline(always)]
-    fn enter(&self) {
+    fn enter(&self) -> bool {
         let nesting = &self.hot.0.nesting;
         // Plain, not atomic: a nested writer restores what it found.
-        nesting.store_relaxed(nesting.load_relaxed().wrapping_add(1));
+        let depth = nesting.load_relaxed();
+        nesting.store_relaxed(depth.wrapping_add(1));
         sys::barrier();
+        depth == 0
     }
 
     /// Counts this writer out, and publishes when it is the outermost.
@@ -368,7 +385,7 @@ impl<S: Storage> Ring<S> {
     fn place<'r>(
         &'r self,
         shape: Shape,
-        note: &Note,
+        (note, outermost): (&Note, bool),
         clock: &dyn Fn() -> u64,
     ) -> Result<Reservation<'r, S>, Lost> {
         let hot = &self.hot.0;
@@ -393,7 +410,8 @@ impl<S: Storage> Ring<S> {
             // compare-exchange below finds that out.
             let ts = ts.max(last.wrapping_add(1));
             let delta = ts.wrapping_sub(last);
-            let prefix = self.prefix(from, note, delta);
+            let noted = outermost && hot.noted.has(note);
+            let prefix = Prefix::new(from, noted, delta);
             let end = from.offset().wrapping_add(prefix.words());
             let empty = from.offset() == HEADER_WORDS;
             let fits = end.wrapping_add(shape.words) <= limit && (delta < EXTEND_LIMIT || empty);
@@ -416,6 +434,9 @@ impl<S: Storage> Ring<S> {
                     left.fill.store_relaxed(from.0);
                 }
             }
+            if prefix.note != 0 {
+                self.remember(note, outermost, start.offset() == HEADER_WORDS, to);
+            }
             let event = self.put_prefix(start, room, prefix, note, (ts, delta), shape);
             return Ok(Reservation {
                 ring: self,
@@ -431,18 +452,21 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// What has to stand before an event at `from`, where it fits.
-    fn prefix(&self, from: Position, note: &Note, delta: u64) -> Prefix {
-        if from.offset() == HEADER_WORDS {
-            return Prefix::FRESH;
+    /// Brings the table of what is noted up to date, after `note` was placed
+    /// before `to`, as the first on its sub-buffer if it is `fresh`.
+    fn remember(&self, note: &Note, outermost: bool, fresh: bool, to: Position) {
+        let hot = &self.hot.0;
+        if fresh || !outermost {
+            hot.noted.clear();
         }
-        Prefix {
-            extend: if delta > MAX_DELTA { TIME_WORDS } else { 0 },
-            note: if self.hot.0.noted.has(note) {
-                0
-            } else {
-                NOTE_WORDS
-            },
+        if outermost {
+            hot.noted.add(note);
+            // A nested writer that came after the compare-exchange may have
+            // cleared the table before we added to it.
+            sys::barrier();
+            if hot.state.load_first() != to.0 {
+                hot.noted.clear();
+            }
         }
     }
 
@@ -464,7 +488,6 @@ impl<S: Storage> Ring<S> {
                 layout::set_time(page, ts.wrapping_sub(1));
             }
             delta = 1;
-            self.hot.0.noted.clear();
         }
         let (time, rest) = room.split_at_checked(prefix.extend).unwrap_or((&[], room));
         let (name, event) = rest.split_at_checked(prefix.note).unwrap_or((&[], rest));
@@ -476,7 +499,6 @@ impl<S: Storage> Ring<S> {
         }
         if !name.is_empty() {
             layout::put_note(name, note, delta);
-            self.hot.0.noted.add(note);
             delta = 0;
         }
         layout::put_header(event, shape, delta);
