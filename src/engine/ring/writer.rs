@@ -87,44 +87,16 @@ impl<'r, S: Storage> Writer<'r, S> {
         clock: C,
     ) -> Result<Reservation<'r, S>, Lost> {
         let ring = self.ring;
-        let hot = &ring.hot.0;
         let shape = Shape::of(len);
         let outermost = ring.enter();
-        while outermost {
-            let (position, last) = hot.state.load();
-            // After the load: where a nested writer notes a task, the
-            // compare-exchange fails.
-            if !hot.noted.has(&note) {
-                break;
-            }
-            let ts = clock();
-            let from = Position(position);
-            // A clock that went back makes a huge delta.
-            let delta = ts.wrapping_sub(last);
-            let end = from.offset().wrapping_add(shape.words);
-            if end > widen(hot.limit.load_relaxed()) || delta > MAX_DELTA {
-                break;
-            }
-            let Some(event) = ring.tail_words(from.seq(), from.offset(), end) else {
-                break;
-            };
-            let to = from.after(shape.words);
-            if hot.state.compare_exchange((position, last), (to.0, ts)) {
-                layout::put_header(event, shape, delta);
-                return Ok(Reservation {
-                    ring,
-                    event,
-                    header: shape.header,
-                    undo: Undo {
-                        before: (position, last),
-                        after: (to.0, ts),
-                        whole: true,
-                    },
-                    local: PhantomData,
-                });
+        // Nested writers always note their task, see `Noted`.
+        if outermost {
+            if let Some(placed) = ring.place_quickly(shape, &note, &clock) {
+                return Ok(Reservation::new(ring, shape, placed));
             }
         }
-        self.reserve_slowly(shape, (&note, outermost), &clock)
+        let placed = self.reserve_slowly(shape, (note, outermost), &clock)?;
+        Ok(Reservation::new(ring, shape, placed))
     }
 
     #[cold]
@@ -132,14 +104,14 @@ impl<'r, S: Storage> Writer<'r, S> {
     fn reserve_slowly(
         self,
         shape: Shape,
-        (note, outermost): (&Note, bool),
+        (note, outermost): (Note, bool),
         clock: &dyn Fn() -> u64,
-    ) -> Result<Reservation<'r, S>, Lost> {
-        let reserved = self.ring.place(shape, (note, outermost), clock);
-        if reserved.is_err() {
+    ) -> Result<Placed<'r>, Lost> {
+        let placed = self.ring.place(shape, (&note, outermost), clock);
+        if placed.is_err() {
             self.ring.leave();
         }
-        reserved
+        placed
     }
 }
 
@@ -192,6 +164,12 @@ struct Undo {
     whole: bool,
 }
 
+/// Where an event is.
+struct Placed<'r> {
+    event: &'r [AtomicU32],
+    undo: Undo,
+}
+
 /// Room for one event, between [`Writer::reserve`] and
 /// [`Reservation::commit`].
 ///
@@ -199,8 +177,8 @@ struct Undo {
 ///
 /// # Invariants
 ///
-/// `event` has the words that this reservation added to the position, and
-/// `ring.nesting` counts it.
+/// `event` has the words that this reservation added to the position, of which
+/// there are not fewer than `header`, and `ring.nesting` counts it.
 pub struct Reservation<'r, S: Storage> {
     ring: &'r Ring<S>,
     event: &'r [AtomicU32],
@@ -209,11 +187,27 @@ pub struct Reservation<'r, S: Storage> {
     local: PhantomData<*const ()>,
 }
 
-impl<S: Storage> Reservation<'_, S> {
+impl<'r, S: Storage> Reservation<'r, S> {
+    /// The reservation of what is placed.
+    ///
+    /// It is put together here, field by field, and not where it is placed: so
+    /// the compiler keeps those fields that the caller uses in registers.
+    #[inline(always)]
+    fn new(ring: &'r Ring<S>, shape: Shape, placed: Placed<'r>) -> Self {
+        Self {
+            ring,
+            event: placed.event,
+            header: shape.header,
+            undo: placed.undo,
+            local: PhantomData,
+        }
+    }
+
     /// The words of the payload, for straight-line stores.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU32] {
-        self.event.get(self.header..).unwrap_or_default()
+        // SAFETY: By the type invariant.
+        unsafe { self.event.get_unchecked(self.header..) }
     }
 
     /// The bytes of the payload.
@@ -380,6 +374,47 @@ impl<S: Storage> Ring<S> {
         }
     }
 
+    /// Reserves for an outermost writer, where nothing but the event has to be
+    /// written.
+    #[inline(always)]
+    fn place_quickly(
+        &self,
+        shape: Shape,
+        note: &Note,
+        clock: impl Fn() -> u64,
+    ) -> Option<Placed<'_>> {
+        let hot = &self.hot.0;
+        loop {
+            let (position, last) = hot.state.load();
+            // After the load: where a nested writer notes a task, the
+            // compare-exchange fails.
+            if !hot.noted.has(note) {
+                return None;
+            }
+            let ts = clock();
+            let from = Position(position);
+            // A clock that went back makes a huge delta.
+            let delta = ts.wrapping_sub(last);
+            let end = from.offset().wrapping_add(shape.words);
+            if end > widen(hot.limit.load_relaxed()) || delta > MAX_DELTA {
+                return None;
+            }
+            let tail = self.tail(from.seq())?;
+            let undo = Undo {
+                before: (position, last),
+                after: (from.after(shape.words).0, ts),
+                whole: true,
+            };
+            if hot.state.compare_exchange(undo.before, undo.after) {
+                // SAFETY: `limit` is not above the words of a page, and nobody
+                // changes the page of a sub-buffer on which writers are.
+                let event = unsafe { tail.words(from.offset(), shape.words) };
+                layout::put_header(event, shape, delta);
+                return Some(Placed { event, undo });
+            }
+        }
+    }
+
     /// Reserves where the fast path could not: at the end of a page, after a
     /// long time, with a clock that went back, or not at all.
     fn place<'r>(
@@ -387,7 +422,7 @@ impl<S: Storage> Ring<S> {
         shape: Shape,
         (note, outermost): (&Note, bool),
         clock: &dyn Fn() -> u64,
-    ) -> Result<Reservation<'r, S>, Lost> {
+    ) -> Result<Placed<'r>, Lost> {
         let hot = &self.hot.0;
         if shape.words.wrapping_add(NOTE_WORDS) > self.page_words.wrapping_sub(HEADER_WORDS) {
             if hot.limit.load_relaxed() == 0 {
@@ -438,16 +473,13 @@ impl<S: Storage> Ring<S> {
                 self.remember(note, outermost, start.offset() == HEADER_WORDS, to);
             }
             let event = self.put_prefix(start, room, prefix, note, (ts, delta), shape);
-            return Ok(Reservation {
-                ring: self,
+            return Ok(Placed {
                 event,
-                header: shape.header,
                 undo: Undo {
                     before: (position, last),
                     after: (to.0, ts),
                     whole: prefix.words() == 0,
                 },
-                local: PhantomData,
             });
         }
     }
@@ -548,7 +580,7 @@ impl<S: Storage> Ring<S> {
                     }
                 }
             }
-            tail.store_relaxed(page);
+            tail.set(page, self.storage.page(page).unwrap_or_default());
             return Ok(Position::start(next));
         }
     }
@@ -579,15 +611,14 @@ impl<S: Storage> Ring<S> {
     }
 
     /// The words from `start` to `end` of the writers' sub-buffer `seq`.
-    #[inline(always)]
-    pub(super) fn tail_words(&self, seq: Seq, start: usize, end: usize) -> Option<&[AtomicU32]> {
-        let page = self.tail(seq)?.load_relaxed();
+    fn tail_words(&self, seq: Seq, start: usize, end: usize) -> Option<&[AtomicU32]> {
+        let page = self.tail(seq)?.page();
         self.storage.page(page)?.get(start..end)
     }
 
     /// The notes on the writers' sub-buffer `seq`.
     pub(super) fn tail_page(&self, seq: Seq) -> Option<&super::Page> {
-        self.page(self.tail(seq)?.load_relaxed())
+        self.page(self.tail(seq)?.page())
     }
 }
 
