@@ -351,11 +351,7 @@ impl<S: Storage> Ring<S> {
     #[cold]
     #[inline(never)]
     fn settle_pages(&self, to: Seq) {
-        let counters = &self.counters.0;
-        let losses = counters
-            .dropped
-            .load_relaxed()
-            .wrapping_add(counters.commit_overrun.load_relaxed());
+        let losses = self.losses();
         let mut seq = Position(self.published.0.load_relaxed()).seq();
         while seq != to {
             let next = self.geometry().next(seq);

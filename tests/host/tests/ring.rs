@@ -258,6 +258,32 @@ fn reset_forgets() {
 }
 
 #[test]
+fn reset_forgets_what_was_dropped() {
+    let ring = ring(4, 4096, false);
+    while write(&ring, 1, &[1; 12]).is_ok() {}
+    for _ in 0..10 {
+        assert_eq!(write(&ring, 1, &[1; 12]), Err(Lost::Full));
+    }
+    let mut reader = ring.reader().unwrap();
+    reader.reset();
+    drop(reader);
+    assert_eq!(ring.stats(), Stats::default());
+    // Over the end of the sub-buffer, where losses are told.
+    for _ in 0..300 {
+        write(&ring, 2, &[1; 12]).unwrap();
+    }
+    let events = all(&ring);
+    assert_eq!(events.len(), 300);
+    assert!(events.iter().all(|event| event.0 == 0));
+    // Later losses are told again.
+    while write(&ring, 1, &[1; 12]).is_ok() {}
+    let before = ring.stats().entries;
+    assert_eq!(all(&ring).len() as u64, before);
+    write(&ring, 2, &[1; 12]).unwrap();
+    assert_eq!(all(&ring)[0].0, 1);
+}
+
+#[test]
 fn there_is_one_reader() {
     let ring = ring(3, 4096, true);
     let first = ring.reader().unwrap();
