@@ -13,9 +13,11 @@ fn main() {
     let Some(source) = std::env::var_os("FERROPROBE_KERNEL_SOURCE") else {
         return;
     };
-    let tools = PathBuf::from(source).join("tools");
+    let source = PathBuf::from(source);
+    let tools = source.join("tools");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     opcode_tables(&tools, &out);
+    kprobe_checks(&source.join("arch/x86/kernel/kprobes/core.c"), &out);
     cc::Build::new()
         .file("oracle/oracle.c")
         .include(&out)
@@ -43,4 +45,28 @@ fn opcode_tables(tools: &Path, out: &Path) {
         String::from_utf8_lossy(&made.stderr)
     );
     std::fs::write(out.join("inat-tables.c"), made.stdout).expect("OUT_DIR can be written");
+}
+
+/// Copies out of the kernel's kprobes the functions that judge an instruction.
+fn kprobe_checks(core: &Path, out: &Path) {
+    println!("cargo:rerun-if-changed={}", core.display());
+    let text = std::fs::read_to_string(core).expect("the kernel source has core.c");
+    let checks: String = [
+        "static inline bool is_exception_insn(",
+        "static int prepare_emulation(",
+    ]
+    .iter()
+    .map(|begin| function(&text, begin))
+    .collect();
+    std::fs::write(out.join("kprobe-checks.c"), checks).expect("OUT_DIR can be written");
+}
+
+/// The function of a kernel source that begins with the line `begin`.
+fn function<'a>(text: &'a str, begin: &str) -> &'a str {
+    let from = text
+        .find(begin)
+        .unwrap_or_else(|| panic!("core.c has no `{begin}`"));
+    let rest = &text[from..];
+    let end = rest.find("\n}\n").expect("a function ends");
+    &rest[..end + 3]
 }
