@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Compiles the kernel's x86 decoder from the tree that
-//! `FERROPROBE_KERNEL_SOURCE` names; does without when it names none.
+//! `FERROPROBE_KERNEL_SOURCE` names, and does without when it names none; and,
+//! on such a machine, what asks the processor itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,14 @@ fn main() {
     println!("cargo:rustc-check-cfg=cfg(kernel_oracle)");
     println!("cargo:rerun-if-env-changed=FERROPROBE_KERNEL_SOURCE");
     println!("cargo:rerun-if-changed=oracle/oracle.c");
+    println!("cargo:rustc-check-cfg=cfg(processor_oracle)");
+    println!("cargo:rerun-if-changed=oracle/processor.c");
+    if std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64") {
+        cc::Build::new()
+            .file("oracle/processor.c")
+            .compile("processor-x86-decoder");
+        println!("cargo:rustc-cfg=processor_oracle");
+    }
     let Some(source) = std::env::var_os("FERROPROBE_KERNEL_SOURCE") else {
         return;
     };
