@@ -1,3 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Instruction decoders: length, class and verdict, without disassembly.
+

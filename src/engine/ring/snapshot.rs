@@ -84,7 +84,8 @@ impl<'r, S: Storage> Snapshot<'r, S> {
     }
 
     /// Events lost after the last one that [`Snapshot::peek`] found, once it
-    /// finds no more.
+    /// finds no more: not 0 only when the end of the snapshot was overrun, and
+    /// then all events up to that moment.
     pub fn lost_at_end(&self) -> u64 {
         self.lost
     }
@@ -141,14 +142,10 @@ impl<'r, S: Storage> Snapshot<'r, S> {
         if seq != self.end.seq() {
             return;
         }
-        // The whole snapshot was lapped: what is published now says how many.
-        let published = self.ring.published();
-        if let Some(page) = self.ring.tail_page(published.seq()) {
-            self.lost = self
-                .lost
-                .wrapping_add(self.passed.lost_until(page.before()));
-            self.passed = page.before();
-        }
+        // No later page will tell, but what is published by now does.
+        let (reached, _) = self.ring.reached();
+        self.lost = self.lost.wrapping_add(self.passed.lost_until(reached));
+        self.passed = reached;
     }
 
     /// The first word after the data of `seq` on page `id`, and its events.

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ring buffer, compiled against atomics whose every outcome is explored.
+//!
+//! The sources are the module's own. [`sys`] gives them loom's atomics, so
+//! that a test sees not only every interleaving of a writer and a reader but
+//! also every stale value that a relaxed load may return.
+
+#[path = "../../../src/engine/mod.rs"]
+pub mod engine;
+#[path = "../../host/src/heap_pages.rs"]
+pub mod heap_pages;
+pub mod sys;
