@@ -188,6 +188,7 @@ pub unsafe fn words_as_bytes(_words: &[AtomicU32]) -> &[u8] {
 /// # Safety
 ///
 /// None is needed: it panics.
+#[expect(clippy::mut_from_ref, reason = "as the kernel's side")]
 pub unsafe fn words_as_bytes_mut(_words: &[AtomicU32]) -> &mut [u8] {
     panic!("the model writes words")
 }
