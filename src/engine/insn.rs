@@ -2,3 +2,5 @@
 
 //! Instruction decoders: length, class and verdict, without disassembly.
 
+pub mod arm64;
+pub mod x86;

@@ -7,5 +7,20 @@
 //! checker each supply. So the same files are compiled into the module and
 //! into the host crate in which they are tested, fuzzed and measured.
 
+pub mod arch;
+pub mod ast;
+pub mod btf;
+pub mod error;
+pub mod exec;
+pub mod fetch;
+pub mod filter;
+pub mod format;
 pub mod insn;
+pub mod lex;
+pub mod parse;
+pub mod placement;
+pub mod record;
+pub mod regnames;
 pub mod ring;
+pub mod text;
+pub mod types;

@@ -44,23 +44,31 @@ use crate::sys::{self, AllocError, AtomicU32, AtomicU64, LocalPair};
 
 mod layout;
 mod merge;
+mod note;
 mod position;
 mod reader;
+mod rings;
 mod snapshot;
 mod stats;
+mod storage;
+mod tail;
 mod writer;
 
 pub use layout::{
     COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES, MISSED_EVENTS, MISSED_STORED, WORD,
 };
 pub use merge::{Merge, Source};
+pub use note::Note;
 pub use reader::{EventRef, Reader};
+pub use rings::Rings;
 pub use snapshot::Snapshot;
 pub use stats::Stats;
 pub use writer::{Lost, Reservation, Writer};
 
-use layout::MIN_EVENT_WORDS;
+use layout::{MIN_EVENT_WORDS, NOTE_WORDS};
+use note::Noted;
 use position::{Geometry, Position, Seq, Slot};
+use tail::Tail;
 
 /// The memory in which a [`Ring`] keeps its sub-buffers.
 ///
@@ -144,6 +152,7 @@ struct Hot {
     /// then takes the slow path, at no cost to the fast one.
     limit: AtomicU32,
     geometry: Geometry,
+    noted: Noted,
 }
 
 /// The counters of what was lost, written by writers only.
@@ -160,6 +169,8 @@ struct Counters {
 /// # Invariants
 ///
 /// - From `published` to `state` less than one lap of sequences is in use.
+/// - `limit` is 0 or `page_words`.
+/// - All of `tails` are pages of `storage`.
 /// - For each of them `tails` has a page that no slot of another sequence and
 ///   not the reader has as spare.
 /// - The words between a reservation's start and end belong to it until it is
@@ -168,8 +179,9 @@ struct Counters {
 pub struct Ring<S> {
     hot: Line<Hot>,
     published: Line<AtomicU64>,
+    cpu: u32,
     storage: S,
-    tails: sys::Vec<AtomicU32>,
+    tails: sys::Vec<Tail>,
     slots: sys::Vec<AtomicU64>,
     pages: sys::Vec<Page>,
     page_words: usize,
@@ -179,7 +191,7 @@ pub struct Ring<S> {
 }
 
 impl<S: Storage> Ring<S> {
-    /// A ring over the first `pages` pages of `storage`: one of them is the
+    /// The ring of `cpu` over the first `pages` pages of `storage`: one of them is the
     /// reader's, the others go round.
     ///
     /// `overwrite` chooses what a full ring does: overrun its oldest events,
@@ -192,11 +204,11 @@ impl<S: Storage> Ring<S> {
     /// [`Error::BadSize`] for fewer than three pages, for pages without room
     /// for an event or above [`MAX_PAGE_BYTES`], for a storage that has not
     /// that many pages; [`Error::NoMemory`].
-    pub fn new(storage: S, pages: u32, overwrite: bool) -> Result<Self, Error> {
+    pub fn new(cpu: u32, storage: S, pages: u32, overwrite: bool) -> Result<Self, Error> {
         let slots = pages.checked_sub(1).ok_or(Error::BadSize)?;
         let geometry = Geometry::new(slots).ok_or(Error::BadSize)?;
         let page_words = storage.page(0).map_or(0, <[_]>::len);
-        let least = HEADER_WORDS.saturating_add(MIN_EVENT_WORDS);
+        let least = HEADER_WORDS.saturating_add(NOTE_WORDS.saturating_add(MIN_EVENT_WORDS));
         if !(least..=MAX_PAGE_BYTES / WORD).contains(&page_words) {
             return Err(Error::BadSize);
         }
@@ -211,7 +223,7 @@ impl<S: Storage> Ring<S> {
         }
         let first = Seq(0);
         for id in 0..slots {
-            tails.push(AtomicU32::new(id))?;
+            tails.push(Tail::new(id, storage.page(id).unwrap_or_default()))?;
             let slot = if id == 0 {
                 Slot::holding(first, id)
             } else {
@@ -229,8 +241,10 @@ impl<S: Storage> Ring<S> {
                 nesting: AtomicU32::new(0),
                 limit: AtomicU32::new(limit_of(page_words)),
                 geometry,
+                noted: Noted::new(),
             }),
             published: Line(AtomicU64::new(start.0)),
+            cpu,
             storage,
             tails,
             slots: slot_words,
@@ -246,6 +260,11 @@ impl<S: Storage> Ring<S> {
             }),
             reader: Line(reader::State::new(slots)),
         })
+    }
+
+    /// The CPU that writes.
+    pub fn cpu(&self) -> u32 {
+        self.cpu
     }
 
     /// The memory of the sub-buffers.
@@ -267,7 +286,9 @@ impl<S: Storage> Ring<S> {
     pub fn max_payload(&self) -> usize {
         // An explicit length needs two words of header.
         let words = self.page_words.saturating_sub(HEADER_WORDS);
-        words.saturating_sub(2).saturating_mul(WORD)
+        words
+            .saturating_sub(NOTE_WORDS.saturating_add(2))
+            .saturating_mul(WORD)
     }
 
     /// Lets writers record, or makes every later reservation fail with
@@ -321,7 +342,7 @@ impl<S: Storage> Ring<S> {
 
     /// The page on which the writers have or had `seq`.
     #[inline(always)]
-    fn tail(&self, seq: Seq) -> Option<&AtomicU32> {
+    fn tail(&self, seq: Seq) -> Option<&Tail> {
         self.tails.get(self.geometry().slot(seq))
     }
 

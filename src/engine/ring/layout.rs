@@ -16,6 +16,7 @@
 //!
 //! C header: `include/linux/ring_buffer.h`.
 
+use super::note::{Note, CONTENT_WORDS};
 use crate::sys::AtomicU32;
 
 /// Bytes in a word of the layout.
@@ -47,6 +48,9 @@ pub(super) const EXTEND_LIMIT: u64 = 1 << (DELTA_BITS + 32);
 
 /// Words of a time extend or an absolute timestamp.
 pub(super) const TIME_WORDS: usize = 2;
+
+/// Words of a note: a padding event with its length and content.
+pub(super) const NOTE_WORDS: usize = 2 + CONTENT_WORDS;
 
 /// Least words of an event.
 ///
@@ -82,16 +86,12 @@ impl Shape {
     /// whole words.
     #[inline(always)]
     pub(super) fn of(len: usize) -> Self {
-        // A quotient by four plus two cannot wrap.
-        let payload = len.div_ceil(WORD);
+        // More than any sub-buffer has stays more.
+        let payload = len.saturating_add(WORD - 1) / WORD;
+        let payload = payload.max(MIN_EVENT_WORDS - 1);
         let header = if payload <= MAX_SHORT_WORDS { 1 } else { 2 };
-        let words = payload.wrapping_add(header);
         Self {
-            words: if words < MIN_EVENT_WORDS {
-                MIN_EVENT_WORDS
-            } else {
-                words
-            },
+            words: payload.wrapping_add(header),
             header,
         }
     }
@@ -123,13 +123,14 @@ pub(super) fn put_header(event: &[AtomicU32], shape: Shape, delta: u64) {
     let delta = low(delta) << TYPE_BITS;
     if let [head, length, .., last] = event {
         last.store_relaxed(0);
-        let rest = bytes_of(event.len()).wrapping_sub(4);
+        let rest = event.len().wrapping_sub(1);
         if shape.header == 1 {
-            head.store_relaxed(delta | (rest / 4));
+            // CAST: at most `MAX_SHORT_WORDS`.
+            head.store_relaxed(delta | rest as u32);
         } else {
             head.store_relaxed(delta | TYPE_LONG);
             // It counts itself and the payload.
-            length.store_relaxed(rest);
+            length.store_relaxed(bytes_of(rest));
         }
     }
 }
@@ -137,6 +138,15 @@ pub(super) fn put_header(event: &[AtomicU32], shape: Shape, delta: u64) {
 /// Writes a time extend of `delta`, which is below [`EXTEND_LIMIT`].
 pub(super) fn put_time_extend(event: &[AtomicU32], delta: u64) {
     put_time(event, TYPE_TIME_EXTEND, delta);
+}
+
+/// Writes a note, `delta` after what is before it; `delta` is not 0.
+pub(super) fn put_note(event: &[AtomicU32], note: &Note, delta: u64) {
+    if let [head, length, content @ ..] = event {
+        head.store_relaxed((low(delta & MAX_DELTA) << TYPE_BITS) | TYPE_PADDING);
+        length.store_relaxed(bytes_of(content.len()).wrapping_add(4));
+        note.put(content);
+    }
 }
 
 fn put_time(event: &[AtomicU32], kind: u32, time: u64) {
@@ -181,6 +191,15 @@ pub(super) enum Item {
         /// First word after it.
         end: usize,
     },
+    /// The name of a task: the note, the time after it and the offset after it.
+    Note {
+        /// The note.
+        note: Note,
+        /// Time from which the next delta counts.
+        ts: u64,
+        /// First word after it.
+        end: usize,
+    },
     /// Padding or time alone: the time after it and the offset after it.
     Skip {
         /// Time from which the next delta counts.
@@ -211,10 +230,15 @@ pub(super) fn decode(words: &[AtomicU32], at: usize, limit: usize, ts: u64) -> O
             end: ending(second()?)?,
         },
         TYPE_PADDING if delta == 0 => return None,
-        TYPE_PADDING => Item::Skip {
-            ts: ts.wrapping_add(delta),
-            end: ending(second()?)?,
-        },
+        TYPE_PADDING => {
+            let ts = ts.wrapping_add(delta);
+            let end = ending(second()?)?;
+            let content = words.get(next.checked_add(1)?..end).unwrap_or_default();
+            match Note::read(content) {
+                Some(note) => Item::Note { note, ts, end },
+                None => Item::Skip { ts, end },
+            }
+        }
         TYPE_TIME_EXTEND => Item::Skip {
             ts: ts
                 .wrapping_add(delta)

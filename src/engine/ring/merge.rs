@@ -2,8 +2,9 @@
 
 //! One stream out of the events of several rings, by time.
 
-use super::{EventRef, Reader, Snapshot, Storage};
+use super::{EventRef, Reader, Ring, Snapshot, Storage};
 use crate::sys::{self, AllocError};
+use core::ops::Deref;
 
 /// A stream of events in the order of their times.
 pub trait Source {
@@ -24,7 +25,7 @@ impl<S: Storage> Source for Reader<'_, S> {
     }
 }
 
-impl<S: Storage> Source for Snapshot<'_, S> {
+impl<R: Deref<Target = Ring<S>>, S: Storage> Source for Snapshot<R> {
     fn peek(&mut self) -> Option<EventRef<'_>> {
         Snapshot::peek(self)
     }

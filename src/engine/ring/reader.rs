@@ -12,6 +12,7 @@ use core::ops::Range;
 
 use super::layout::{self, Item, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, WORD};
 use super::layout::{MISSED_EVENTS, MISSED_STORED};
+use super::note::{Names, NAME};
 use super::position::{Position, Seq, Slot};
 use super::{Ring, Storage};
 use crate::sys::{self, AtomicU32, AtomicU64};
@@ -28,6 +29,7 @@ pub struct EventRef<'a> {
     /// Events that were lost just before it.
     pub lost: u64,
     words: &'a [AtomicU32],
+    names: &'a Names,
 }
 
 impl<'a> EventRef<'a> {
@@ -45,8 +47,22 @@ impl<'a> EventRef<'a> {
         self.words
     }
 
-    pub(super) fn new(ts: u64, lost: u64, words: &'a [AtomicU32]) -> Self {
-        Self { ts, lost, words }
+    /// The name of the event's task, which the record says is `pid`; padded
+    /// with zeros.
+    pub fn comm(&self, pid: i32) -> [u8; NAME] {
+        // A writer notes the name before the record, so it is known.
+        self.names
+            .name(pid)
+            .unwrap_or(*b"<...>\0\0\0\0\0\0\0\0\0\0\0")
+    }
+
+    pub(super) fn new(ts: u64, lost: u64, words: &'a [AtomicU32], names: &'a Names) -> Self {
+        Self {
+            ts,
+            lost,
+            words,
+            names,
+        }
     }
 }
 
@@ -75,7 +91,18 @@ impl Cursor {
     }
 
     /// The next event before `limit`; moves over what is no event.
-    pub(super) fn find(&mut self, page: &[AtomicU32], limit: usize) -> Option<Found> {
+    ///
+    /// Adds what is noted there to `names`.
+    pub(super) fn find(
+        &mut self,
+        page: &[AtomicU32],
+        limit: usize,
+        names: &mut Names,
+    ) -> Option<Found> {
+        if self.offset == HEADER_WORDS && limit > HEADER_WORDS {
+            // The reader may have come to the page before its first writer.
+            self.ts = layout::time(page);
+        }
         while self.offset < limit {
             match layout::decode(page, self.offset, limit, self.ts) {
                 Some(Item::Data { ts, start, end }) => {
@@ -83,6 +110,11 @@ impl Cursor {
                         ts,
                         payload: start..end,
                     })
+                }
+                Some(Item::Note { note, ts, end }) => {
+                    names.add(note);
+                    self.ts = ts;
+                    self.offset = end;
                 }
                 Some(Item::Skip { ts, end }) => {
                     self.ts = ts;
@@ -110,11 +142,15 @@ pub(super) struct Passed {
 }
 
 impl Passed {
-    /// Events lost between what was passed and `page`, which begins at
-    /// `before`.
-    pub(super) fn lost_until(self, before: Self) -> u64 {
+    /// Goes on to `before`, where a page begins, and returns how many events
+    /// were lost between.
+    pub(super) fn go_to(&mut self, before: Self) -> u64 {
         let overrun = before.events.wrapping_sub(self.events);
-        let dropped = before.losses.wrapping_sub(self.losses);
+        // A reset may have passed losses that were counted after the page
+        // began.
+        let dropped = before.losses.saturating_sub(self.losses);
+        self.events = before.events;
+        self.losses = self.losses.max(before.losses);
         overrun.wrapping_add(dropped)
     }
 }
@@ -185,6 +221,7 @@ pub struct Reader<'r, S: Storage> {
     holds: bool,
     seq: Seq,
     cursor: Cursor,
+    names: Names,
     passed: Passed,
     pending_lost: u64,
 }
@@ -198,7 +235,7 @@ impl<S: Storage> Ring<S> {
         let state = &self.reader.0;
         state.busy.cmpxchg_full(0, 1).ok()?;
         let place = Position(state.place.load_relaxed());
-        Some(Reader {
+        let mut reader = Reader {
             ring: self,
             page: state.page.load_relaxed(),
             holds: state.holds.load_relaxed() != 0,
@@ -211,8 +248,13 @@ impl<S: Storage> Ring<S> {
                 events: state.passed_events.load_relaxed(),
                 losses: state.passed_losses.load_relaxed(),
             },
+            names: Names::new(),
             pending_lost: state.pending_lost.load_relaxed(),
-        })
+        };
+        if reader.holds {
+            reader.collect_names();
+        }
+        Some(reader)
     }
 }
 
@@ -246,7 +288,12 @@ impl<'r, S: Storage> Reader<'r, S> {
     pub fn peek(&mut self) -> Option<EventRef<'_>> {
         let found = self.find()?;
         let words = self.words().get(found.payload)?;
-        Some(EventRef::new(found.ts, self.pending_lost, words))
+        Some(EventRef::new(
+            found.ts,
+            self.pending_lost,
+            words,
+            &self.names,
+        ))
     }
 
     /// Consumes the oldest event; says whether there was one.
@@ -294,7 +341,7 @@ impl<'r, S: Storage> Reader<'r, S> {
             stop = found.payload.end;
             self.pass(&found);
             let mut ahead = self.cursor;
-            next = ahead.find(self.words(), end);
+            next = ahead.find(self.words(), end, &mut self.names);
             if next.is_some() && ahead.offset != self.cursor.offset {
                 // A time extend goes with its event; one without room for it
                 // is left for the next page.
@@ -350,6 +397,7 @@ impl<'r, S: Storage> Reader<'r, S> {
             self.pass(&found);
         }
         self.pending_lost = 0;
+        self.passed.losses = self.ring.losses();
         self.ring.set_base();
     }
 
@@ -361,8 +409,17 @@ impl<'r, S: Storage> Reader<'r, S> {
             page: self.page,
             seq: self.seq,
             cursor: self.cursor,
+            names: self.names,
             passed: self.passed,
             pending_lost: self.pending_lost,
+        }
+    }
+
+    /// Learns again what was noted on the reader's page before its place.
+    fn collect_names(&mut self) {
+        let mut cursor = Cursor::start(self.words());
+        while let Some(found) = cursor.find(self.words(), self.cursor.offset, &mut self.names) {
+            cursor.pass(&found);
         }
     }
 
@@ -378,7 +435,7 @@ impl<'r, S: Storage> Reader<'r, S> {
             }
             let (end, left) = self.committed();
             let mut ahead = self.cursor;
-            let found = ahead.find(self.words(), end);
+            let found = ahead.find(self.words(), end, &mut self.names);
             self.skip_to(ahead);
             if found.is_some() {
                 return found;
@@ -490,11 +547,10 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.page = found.page();
         self.holds = true;
         self.cursor = Cursor::start(self.words());
+        self.names = Names::new();
         if let Some(page) = self.ring.page(self.page) {
-            let before = page.before();
-            let lost = self.passed.lost_until(before);
+            let lost = self.passed.go_to(page.before());
             self.pending_lost = self.pending_lost.wrapping_add(lost);
-            self.passed = before;
         }
         Taking::Taken
     }
@@ -514,6 +570,7 @@ pub(super) struct Place<'r> {
     pub(super) page: u32,
     pub(super) seq: Seq,
     pub(super) cursor: Cursor,
+    pub(super) names: Names,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
 }

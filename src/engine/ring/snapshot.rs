@@ -8,18 +8,24 @@
 //! seqlock does; what writers claimed meanwhile is counted as lost.
 
 use super::layout::{HEADER_WORDS, WORD};
+use super::note::Names;
 use super::position::{Position, Seq, Slot};
 use super::reader::{Cursor, EventRef, Found, Passed};
 use super::{Reader, Ring, Storage};
 use crate::sys::{self, AllocError, AtomicU32};
+use core::ops::Deref;
 
 /// The unread events of a ring at one moment, which stay unread.
-pub struct Snapshot<'r, S: Storage> {
-    ring: &'r Ring<S>,
+///
+/// `R` keeps the ring: a reference, or a counted one for a snapshot that is
+/// looked at over a longer time.
+pub struct Snapshot<R> {
+    ring: R,
     copy: sys::Vec<AtomicU32>,
     /// Words of `copy` that are committed data; 0 when there is no page in it.
     limit: usize,
     cursor: Cursor,
+    names: Names,
     /// The sub-buffer to copy next, when everything in `copy` has been seen.
     next: Seq,
     /// What was published when the snapshot was made.
@@ -28,8 +34,8 @@ pub struct Snapshot<'r, S: Storage> {
     lost: u64,
 }
 
-impl<'r, S: Storage> Snapshot<'r, S> {
-    /// A snapshot of what `reader` has not consumed.
+impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
+    /// A snapshot of what `reader`, which is that of `ring`, has not consumed.
     ///
     /// The reader may then be dropped, or used; a sub-buffer that it consumes
     /// before the snapshot has come to it is missing from the snapshot, and
@@ -38,20 +44,22 @@ impl<'r, S: Storage> Snapshot<'r, S> {
     /// # Errors
     ///
     /// [`AllocError`] when there is no memory for the copy of a sub-buffer.
-    pub fn new(reader: &Reader<'r, S>) -> Result<Self, AllocError> {
-        let ring = reader.ring();
+    pub fn new(ring: R, reader: &Reader<'_, S>) -> Result<Self, AllocError> {
         let mut copy = sys::Vec::with_capacity(ring.page_bytes() / WORD)?;
         for _ in 0..ring.page_bytes() / WORD {
             copy.push(AtomicU32::new(0))?;
         }
         let place = reader.place();
+        let end = ring.published();
+        let next = ring.geometry().next(place.seq);
         let mut snapshot = Self {
             ring,
             copy,
             limit: 0,
             cursor: place.cursor,
+            names: place.names,
             next: place.seq,
-            end: ring.published(),
+            end,
             passed: place.passed,
             lost: place.pending_lost,
         };
@@ -60,7 +68,7 @@ impl<'r, S: Storage> Snapshot<'r, S> {
             let (limit, kept) = snapshot.extent(place.seq, place.page);
             snapshot.copy_from(place.words, limit);
             snapshot.limit = limit;
-            snapshot.next = ring.geometry().next(place.seq);
+            snapshot.next = next;
             snapshot.passed.events = snapshot.passed.events.wrapping_add(kept);
         }
         Ok(snapshot)
@@ -70,7 +78,7 @@ impl<'r, S: Storage> Snapshot<'r, S> {
     pub fn peek(&mut self) -> Option<EventRef<'_>> {
         let found = self.find()?;
         let words = self.copy.get(found.payload)?;
-        Some(EventRef::new(found.ts, self.lost, words))
+        Some(EventRef::new(found.ts, self.lost, words, &self.names))
     }
 
     /// Passes the oldest event; says whether there was one.
@@ -92,7 +100,7 @@ impl<'r, S: Storage> Snapshot<'r, S> {
 
     fn find(&mut self) -> Option<Found> {
         loop {
-            if let Some(found) = self.cursor.find(&self.copy, self.limit) {
+            if let Some(found) = self.cursor.find(&self.copy, self.limit, &mut self.names) {
                 return Some(found);
             }
             if self.ring.geometry().distance(self.next, self.end.seq()) < 0 {
@@ -128,12 +136,12 @@ impl<'r, S: Storage> Snapshot<'r, S> {
             return;
         }
         if let Some(before) = before {
-            self.lost = self.lost.wrapping_add(self.passed.lost_until(before));
-            self.passed = before;
+            self.lost = self.lost.wrapping_add(self.passed.go_to(before));
         }
         self.passed.events = self.passed.events.wrapping_add(kept);
         self.limit = limit;
         self.cursor = Cursor::start(&self.copy);
+        self.names = Names::new();
     }
 
     /// Notes that `seq` was overrun. Its events are counted when the next
@@ -144,8 +152,7 @@ impl<'r, S: Storage> Snapshot<'r, S> {
         }
         // No later page will tell, but what is published by now does.
         let (reached, _) = self.ring.reached();
-        self.lost = self.lost.wrapping_add(self.passed.lost_until(reached));
-        self.passed = reached;
+        self.lost = self.lost.wrapping_add(self.passed.go_to(reached));
     }
 
     /// The first word after the data of `seq` on page `id`, and its events.

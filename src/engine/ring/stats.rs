@@ -43,6 +43,19 @@ impl Stats {
             .wrapping_add(self.read)
     }
 
+    /// The sums of both.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            entries: self.entries.wrapping_add(other.entries),
+            overrun: self.overrun.wrapping_add(other.overrun),
+            commit_overrun: self.commit_overrun.wrapping_add(other.commit_overrun),
+            bytes: self.bytes.wrapping_add(other.bytes),
+            dropped: self.dropped.wrapping_add(other.dropped),
+            read: self.read.wrapping_add(other.read),
+            too_large: self.too_large.wrapping_add(other.too_large),
+        }
+    }
+
     /// Events that found no room.
     pub fn lost(&self) -> u64 {
         self.commit_overrun
@@ -101,6 +114,14 @@ impl<S: Storage> Ring<S> {
         base.dropped.store_relaxed(total.dropped);
         base.read.store_relaxed(total.read);
         base.too_large.store_relaxed(total.too_large);
+    }
+
+    /// Events that found no room since the ring was made, except those that
+    /// were too large.
+    pub(super) fn losses(&self) -> u64 {
+        let counters = &self.counters.0;
+        let dropped = counters.dropped.load_relaxed();
+        dropped.wrapping_add(counters.commit_overrun.load_relaxed())
     }
 
     fn totals(&self) -> Stats {

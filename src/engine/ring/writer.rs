@@ -11,7 +11,8 @@
 use core::marker::PhantomData;
 use core::mem;
 
-use super::layout::{self, Shape, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, TIME_WORDS};
+use super::layout::{self, Shape, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS};
+use super::note::Note;
 use super::position::{Position, Seq, Slot};
 use super::{Ring, Storage};
 use crate::sys::{self, AtomicU32};
@@ -79,40 +80,23 @@ impl<'r, S: Storage> Writer<'r, S> {
     ///
     /// See [`Lost`]; the loss is counted.
     #[inline(always)]
-    pub fn reserve<C: Fn() -> u64>(self, len: usize, clock: C) -> Result<Reservation<'r, S>, Lost> {
+    pub fn reserve<C: Fn() -> u64>(
+        self,
+        len: usize,
+        note: Note,
+        clock: C,
+    ) -> Result<Reservation<'r, S>, Lost> {
         let ring = self.ring;
-        let hot = &ring.hot.0;
         let shape = Shape::of(len);
-        ring.enter();
-        loop {
-            let (position, last) = hot.state.load();
-            let ts = clock();
-            let from = Position(position);
-            // A clock that went back makes a huge delta.
-            let delta = ts.wrapping_sub(last);
-            let end = from.offset().wrapping_add(shape.words);
-            if end > widen(hot.limit.load_relaxed()) || delta > MAX_DELTA {
-                break;
-            }
-            let Some(event) = ring.tail_words(from.seq(), from.offset(), end) else {
-                break;
-            };
-            let to = from.after(shape.words);
-            if hot.state.compare_exchange((position, last), (to.0, ts)) {
-                layout::put_header(event, shape, delta);
-                return Ok(Reservation {
-                    ring,
-                    event,
-                    header: shape.header,
-                    undo: Undo {
-                        before: (position, last),
-                        after: (to.0, ts),
-                    },
-                    local: PhantomData,
-                });
+        let outermost = ring.enter();
+        // Nested writers always note their task, see `Noted`.
+        if outermost {
+            if let Some(placed) = ring.place_quickly(shape, &note, &clock) {
+                return Ok(Reservation::new(ring, shape, placed));
             }
         }
-        self.reserve_slowly(shape, &clock)
+        let placed = self.reserve_slowly(shape, (note, outermost), &clock)?;
+        Ok(Reservation::new(ring, shape, placed))
     }
 
     #[cold]
@@ -120,13 +104,14 @@ impl<'r, S: Storage> Writer<'r, S> {
     fn reserve_slowly(
         self,
         shape: Shape,
+        (note, outermost): (Note, bool),
         clock: &dyn Fn() -> u64,
-    ) -> Result<Reservation<'r, S>, Lost> {
-        let reserved = self.ring.place(shape, clock);
-        if reserved.is_err() {
+    ) -> Result<Placed<'r>, Lost> {
+        let placed = self.ring.place(shape, (&note, outermost), clock);
+        if placed.is_err() {
             self.ring.leave();
         }
-        reserved
+        placed
     }
 }
 
@@ -137,11 +122,52 @@ pub(super) fn widen(value: u32) -> usize {
     value as usize
 }
 
+/// Words that stand before an event in its reservation.
+#[derive(Clone, Copy)]
+struct Prefix {
+    /// Of a time extend.
+    extend: usize,
+    /// Of a note of the task.
+    note: usize,
+}
+
+impl Prefix {
+    /// That of the first event of a sub-buffer.
+    const FRESH: Self = Self {
+        extend: 0,
+        note: NOTE_WORDS,
+    };
+
+    /// What has to stand before an event at `from`, `delta` after the last,
+    /// where it fits.
+    fn new(from: Position, noted: bool, delta: u64) -> Self {
+        if from.offset() == HEADER_WORDS {
+            return Self::FRESH;
+        }
+        Self {
+            extend: if delta > MAX_DELTA { TIME_WORDS } else { 0 },
+            note: if noted { 0 } else { NOTE_WORDS },
+        }
+    }
+
+    fn words(self) -> usize {
+        self.extend.wrapping_add(self.note)
+    }
+}
+
 /// How a reservation may be taken back.
 #[derive(Clone, Copy)]
 struct Undo {
     before: (u64, u64),
     after: (u64, u64),
+    /// Nothing but the event is taken back with it.
+    whole: bool,
+}
+
+/// Where an event is.
+struct Placed<'r> {
+    event: &'r [AtomicU32],
+    undo: Undo,
 }
 
 /// Room for one event, between [`Writer::reserve`] and
@@ -151,8 +177,8 @@ struct Undo {
 ///
 /// # Invariants
 ///
-/// `event` has the words that this reservation added to the position, and
-/// `ring.nesting` counts it.
+/// `event` has the words that this reservation added to the position, of which
+/// there are not fewer than `header`, and `ring.nesting` counts it.
 pub struct Reservation<'r, S: Storage> {
     ring: &'r Ring<S>,
     event: &'r [AtomicU32],
@@ -161,11 +187,27 @@ pub struct Reservation<'r, S: Storage> {
     local: PhantomData<*const ()>,
 }
 
-impl<S: Storage> Reservation<'_, S> {
+impl<'r, S: Storage> Reservation<'r, S> {
+    /// The reservation of what is placed.
+    ///
+    /// It is put together here, field by field, and not where it is placed: so
+    /// the compiler keeps those fields that the caller uses in registers.
+    #[inline(always)]
+    fn new(ring: &'r Ring<S>, shape: Shape, placed: Placed<'r>) -> Self {
+        Self {
+            ring,
+            event: placed.event,
+            header: shape.header,
+            undo: placed.undo,
+            local: PhantomData,
+        }
+    }
+
     /// The words of the payload, for straight-line stores.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU32] {
-        self.event.get(self.header..).unwrap_or_default()
+        // SAFETY: By the type invariant.
+        unsafe { self.event.get_unchecked(self.header..) }
     }
 
     /// The bytes of the payload.
@@ -211,7 +253,8 @@ impl<S: Storage> Reservation<'_, S> {
         let state = &self.ring.hot.0.state;
         // The first event of a page stays: going back over the boundary would
         // make writers cross it twice.
-        let undone = !before.crossed(after)
+        let undone = self.undo.whole
+            && !before.crossed(after)
             && before.offset() != HEADER_WORDS
             && state.compare_exchange(self.undo.after, self.undo.before);
         if !undone {
@@ -230,17 +273,20 @@ impl<S: Storage> Drop for Reservation<'_, S> {
 }
 
 impl<S: Storage> Ring<S> {
-    /// Counts this writer in, before it looks at `state`.
+    /// Counts this writer in, before it looks at `state`; says whether it is
+    /// the outermost.
     ///
     /// From here until [`Ring::leave`] no nested writer publishes, so
     /// `published` stands still for this writer, unless it is the outermost
     /// and publishes itself.
     #[inline(always)]
-    fn enter(&self) {
+    fn enter(&self) -> bool {
         let nesting = &self.hot.0.nesting;
         // Plain, not atomic: a nested writer restores what it found.
-        nesting.store_relaxed(nesting.load_relaxed().wrapping_add(1));
+        let depth = nesting.load_relaxed();
+        nesting.store_relaxed(depth.wrapping_add(1));
         sys::barrier();
+        depth == 0
     }
 
     /// Counts this writer out, and publishes when it is the outermost.
@@ -305,11 +351,7 @@ impl<S: Storage> Ring<S> {
     #[cold]
     #[inline(never)]
     fn settle_pages(&self, to: Seq) {
-        let counters = &self.counters.0;
-        let losses = counters
-            .dropped
-            .load_relaxed()
-            .wrapping_add(counters.commit_overrun.load_relaxed());
+        let losses = self.losses();
         let mut seq = Position(self.published.0.load_relaxed()).seq();
         while seq != to {
             let next = self.geometry().next(seq);
@@ -328,15 +370,57 @@ impl<S: Storage> Ring<S> {
         }
     }
 
+    /// Reserves for an outermost writer, where nothing but the event has to be
+    /// written.
+    #[inline(always)]
+    fn place_quickly(
+        &self,
+        shape: Shape,
+        note: &Note,
+        clock: impl Fn() -> u64,
+    ) -> Option<Placed<'_>> {
+        let hot = &self.hot.0;
+        loop {
+            let (position, last) = hot.state.load();
+            // After the load: where a nested writer notes a task, the
+            // compare-exchange fails.
+            if !hot.noted.has(note) {
+                return None;
+            }
+            let ts = clock();
+            let from = Position(position);
+            // A clock that went back makes a huge delta.
+            let delta = ts.wrapping_sub(last);
+            let end = from.offset().wrapping_add(shape.words);
+            if end > widen(hot.limit.load_relaxed()) || delta > MAX_DELTA {
+                return None;
+            }
+            let tail = self.tail(from.seq())?;
+            let undo = Undo {
+                before: (position, last),
+                after: (from.after(shape.words).0, ts),
+                whole: true,
+            };
+            if hot.state.compare_exchange(undo.before, undo.after) {
+                // SAFETY: `limit` is not above the words of a page, and nobody
+                // changes the page of a sub-buffer on which writers are.
+                let event = unsafe { tail.words(from.offset(), shape.words) };
+                layout::put_header(event, shape, delta);
+                return Some(Placed { event, undo });
+            }
+        }
+    }
+
     /// Reserves where the fast path could not: at the end of a page, after a
     /// long time, with a clock that went back, or not at all.
     fn place<'r>(
         &'r self,
         shape: Shape,
+        (note, outermost): (&Note, bool),
         clock: &dyn Fn() -> u64,
-    ) -> Result<Reservation<'r, S>, Lost> {
+    ) -> Result<Placed<'r>, Lost> {
         let hot = &self.hot.0;
-        if shape.words > self.page_words.wrapping_sub(HEADER_WORDS) {
+        if shape.words.wrapping_add(NOTE_WORDS) > self.page_words.wrapping_sub(HEADER_WORDS) {
             if hot.limit.load_relaxed() == 0 {
                 return Err(Lost::Disabled);
             }
@@ -351,29 +435,23 @@ impl<S: Storage> Ring<S> {
                 return Err(Lost::Disabled);
             }
             let from = Position(position);
-            // For a clock that went back no time has passed. A pair torn by a
-            // nested writer may look like that too, or like a long time; the
+            // A clock that went back gets the time of the last event, and one
+            // more: a note needs some time. A pair torn by a nested writer may
+            // look like a clock that went back or stood still for long; the
             // compare-exchange below finds that out.
-            let ts = ts.max(last);
+            let ts = ts.max(last.wrapping_add(1));
             let delta = ts.wrapping_sub(last);
+            let noted = outermost && hot.noted.has(note);
+            let prefix = Prefix::new(from, noted, delta);
+            let end = from.offset().wrapping_add(prefix.words());
             let empty = from.offset() == HEADER_WORDS;
-            let extend = if delta > MAX_DELTA && !empty {
-                TIME_WORDS
+            let fits = end.wrapping_add(shape.words) <= limit && (delta < EXTEND_LIMIT || empty);
+            let (start, prefix) = if fits {
+                (from, prefix)
             } else {
-                0
+                (self.claim_next(from)?, Prefix::FRESH)
             };
-            let words = shape.words.wrapping_add(extend);
-            let fits =
-                from.offset().wrapping_add(words) <= limit && (delta < EXTEND_LIMIT || empty);
-            let (start, delta) = match (fits, empty) {
-                (true, false) => (from, delta),
-                // The very first event of the ring.
-                (true, true) => (from, 0),
-                (false, _) => (self.claim_next(from)?, 0),
-            };
-            let extend = if fits { extend } else { 0 };
-            let words = shape.words.wrapping_add(extend);
-            let to = start.after(words);
+            let to = start.after(shape.words.wrapping_add(prefix.words()));
             let Some(room) = self.tail_words(start.seq(), start.offset(), to.offset()) else {
                 return Err(Lost::Nested);
             };
@@ -387,29 +465,72 @@ impl<S: Storage> Ring<S> {
                     left.fill.store_relaxed(from.0);
                 }
             }
-            if start.offset() == HEADER_WORDS {
-                // Nobody reads it before we, or who we interrupted, publish.
-                if let Some(page) = self.tail_words(start.seq(), 0, HEADER_WORDS) {
-                    layout::set_time(page, ts);
-                }
+            if prefix.note != 0 {
+                self.remember(note, outermost, start.offset() == HEADER_WORDS, to);
             }
-            let (time, event) = room.split_at_checked(extend).unwrap_or((&[], room));
-            if !time.is_empty() {
-                layout::put_time_extend(time, delta);
-            }
-            let delta = if extend == 0 { delta } else { 0 };
-            layout::put_header(event, shape, delta);
-            return Ok(Reservation {
-                ring: self,
+            let event = self.put_prefix(start, room, prefix, note, (ts, delta), shape);
+            return Ok(Placed {
                 event,
-                header: shape.header,
                 undo: Undo {
                     before: (position, last),
                     after: (to.0, ts),
+                    whole: prefix.words() == 0,
                 },
-                local: PhantomData,
             });
         }
+    }
+
+    /// Brings the table of what is noted up to date, after `note` was placed
+    /// before `to`, as the first on its sub-buffer if it is `fresh`.
+    fn remember(&self, note: &Note, outermost: bool, fresh: bool, to: Position) {
+        let hot = &self.hot.0;
+        if fresh || !outermost {
+            hot.noted.clear();
+        }
+        if outermost {
+            hot.noted.add(note);
+            // A nested writer that came after the compare-exchange may have
+            // cleared the table before we added to it.
+            sys::barrier();
+            if hot.state.load_first() != to.0 {
+                hot.noted.clear();
+            }
+        }
+    }
+
+    /// Writes `prefix` and the header of the event behind it to `room`, which
+    /// is reserved; returns the words of the event.
+    fn put_prefix<'r>(
+        &'r self,
+        start: Position,
+        room: &'r [AtomicU32],
+        prefix: Prefix,
+        note: &Note,
+        (ts, delta): (u64, u64),
+        shape: Shape,
+    ) -> &'r [AtomicU32] {
+        let mut delta = delta;
+        if start.offset() == HEADER_WORDS {
+            // Nobody reads it before we, or who we interrupted, publish.
+            if let Some(page) = self.tail_words(start.seq(), 0, HEADER_WORDS) {
+                layout::set_time(page, ts.wrapping_sub(1));
+            }
+            delta = 1;
+        }
+        let (time, rest) = room.split_at_checked(prefix.extend).unwrap_or((&[], room));
+        let (name, event) = rest.split_at_checked(prefix.note).unwrap_or((&[], rest));
+        // The deltas add up to that of the event.
+        if !time.is_empty() {
+            let rest = u64::from(prefix.note != 0);
+            layout::put_time_extend(time, delta.wrapping_sub(rest));
+            delta = rest;
+        }
+        if !name.is_empty() {
+            layout::put_note(name, note, delta);
+            delta = 0;
+        }
+        layout::put_header(event, shape, delta);
+        event
     }
 
     /// Makes the sub-buffer after `from` ready to be entered.
@@ -455,7 +576,7 @@ impl<S: Storage> Ring<S> {
                     }
                 }
             }
-            tail.store_relaxed(page);
+            tail.set(page, self.storage.page(page).unwrap_or_default());
             return Ok(Position::start(next));
         }
     }
@@ -486,15 +607,14 @@ impl<S: Storage> Ring<S> {
     }
 
     /// The words from `start` to `end` of the writers' sub-buffer `seq`.
-    #[inline(always)]
-    pub(super) fn tail_words(&self, seq: Seq, start: usize, end: usize) -> Option<&[AtomicU32]> {
-        let page = self.tail(seq)?.load_relaxed();
+    fn tail_words(&self, seq: Seq, start: usize, end: usize) -> Option<&[AtomicU32]> {
+        let page = self.tail(seq)?.page();
         self.storage.page(page)?.get(start..end)
     }
 
     /// The notes on the writers' sub-buffer `seq`.
     pub(super) fn tail_page(&self, seq: Seq) -> Option<&super::Page> {
-        self.page(self.tail(seq)?.load_relaxed())
+        self.page(self.tail(seq)?.page())
     }
 }
 

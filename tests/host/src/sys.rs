@@ -10,9 +10,13 @@
 
 mod alloc;
 mod atomic;
+mod cpu;
+mod pages;
 
-pub use alloc::{fail_allocation_after, AllocError, Box, Vec};
+pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
 pub use atomic::{
     barrier, fence_acquire, fence_full, fence_release, set_hook, words_as_bytes,
     words_as_bytes_mut, AtomicU32, AtomicU64, LocalPair,
 };
+pub use cpu::OnCpu;
+pub use pages::Pages;

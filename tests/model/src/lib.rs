@@ -8,6 +8,4 @@
 
 #[path = "../../../src/engine/mod.rs"]
 pub mod engine;
-#[path = "../../host/src/heap_pages.rs"]
-pub mod heap_pages;
 pub mod sys;

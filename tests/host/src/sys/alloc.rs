@@ -158,6 +158,36 @@ impl<T> IntoIterator for Vec<T> {
     }
 }
 
+/// A counted value on the heap.
+#[derive(Debug)]
+pub struct Arc<T>(std::sync::Arc<T>);
+
+impl<T> Arc<T> {
+    /// Moves `value` to the heap.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn new(value: T) -> Result<Self, AllocError> {
+        allocation()?;
+        Ok(Self(std::sync::Arc::new(value)))
+    }
+}
+
+impl<T> Clone for Arc<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Deref for Arc<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// An owned value on the heap.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Box<T>(std::boxed::Box<T>);

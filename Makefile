@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The verbs of this project; "make help" lists them.  What the kernel's build
+# needs to know about the module is in Kbuild.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+arch := $(patsubst amd64,x86_64,$(patsubst aarch64,arm64,$(or $(ARCH),$(shell uname -m))))
+
+# Output is kept apart by architecture and kernel.
+release = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' \
+		$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+MO ?= $(CURDIR)/build/$(arch)-$(release)
+
+# Another architecture's compiler goes by Debian's name unless told otherwise.
+gnu_x86_64 := x86_64
+gnu_arm64 := aarch64
+ifneq ($(gnu_$(arch)),$(shell uname -m))
+CROSS_COMPILE ?= $(gnu_$(arch))-linux-gnu-
+endif
+
+kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(CROSS_COMPILE)) \
+		M=$(CURDIR) MO=$(abspath $(MO))
+
+.DEFAULT_GOAL := modules
+.PHONY: help modules modules_install kernel demo shell selftest test lint clean
+
+modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
+	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(arch)
+	@mkdir -p $(MO)
+	+$(kbuild) modules
+
+modules_install: modules ## install it where modprobe finds it
+	+$(kbuild) modules_install
+
+kernel: ## prepare a stock kernel and a tree to build for it; print its folder
+	@qemu/kernel
+
+demo: ## build, boot and show a session in QEMU
+	@qemu/demo
+
+shell: ## an interactive guest with the module loaded
+	@qemu/shell
+
+selftest: ## one guest's selftests; T= picks some by pattern
+	@qemu/selftest
+
+test: ## every test: host, preflight, and guests of each architecture and kernel
+	@qemu/test
+
+lint: ## formatting, clippy on host and kernel code, shellcheck
+	@qemu/lint
+
+clean: ## remove everything that was built here (the cache stays)
+	rm -rf build tests/target
+
+help: ## this list
+	@echo 'Verbs:'
+	@sed -n 's/^\([a-z_]*\):[^#]*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+	@echo 'Variables:'
+	@echo '  KDIR=             the kernel tree to compile for (modules, modules_install)'
+	@echo '  ARCH=             x86_64 or arm64, default: this machine'
+	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest'
+	@echo '  T=                pattern of selftest names'
+	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'

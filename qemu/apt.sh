@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154
+#
+# Kernel packages from the backports of the toolbox's release, for both
+# architectures, looked up and fetched by an apt whose configuration, lists and
+# archives are all in the cache: neither the host's nor the toolbox's is
+# touched.  To be sourced after lib.sh.
+
+apt_dir=$cache/apt
+
+# Lists older than this many minutes are fetched again: point releases rotate.
+lists_age=1440
+
+private_apt() {
+	local tool=$1
+	shift
+	"$top/qemu/in-toolbox" "$tool" -c "$apt_dir/apt.conf" "$@"
+}
+
+# mirror_of_toolbox: the archive the toolbox itself came from.
+mirror_of_toolbox() {
+	local root
+	root=$("$top/qemu/toolbox")
+	if [ "$root" = / ]; then
+		# shellcheck source-path=SCRIPTDIR
+		. "$top/qemu/mirror.sh"
+		find_mirror
+	else
+		"$top/qemu/in-toolbox" sh -c 'cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true' |
+			awk '$1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /^https?:/) { print $i; exit } }
+				$1 == "URIs:" { print $2; exit }'
+	fi
+}
+
+configure_apt() {
+	local mirror
+	mirror=$(mirror_of_toolbox)
+	[ -n "$mirror" ] || return 1
+	mkdir -p "$apt_dir/lists/partial" "$apt_dir/archives/partial" "$apt_dir/empty"
+	: >"$apt_dir/status"
+	cat >"$apt_dir/sources.list" <<-END
+		deb $mirror $suite main
+		deb $mirror $suite-backports main
+	END
+	# shellcheck source-path=SCRIPTDIR
+	. "$top/qemu/mirror.sh"
+	apt_proxy >"$apt_dir/apt.conf"
+	cat >>"$apt_dir/apt.conf" <<-END
+		APT::Architecture "$host_arch";
+		APT::Architectures { "amd64"; "arm64"; };
+		APT::Sandbox::User "";
+		Acquire::Languages "none";
+		Acquire::Retries "3";
+		Dir::State::lists "$apt_dir/lists";
+		Dir::State::status "$apt_dir/status";
+		Dir::Cache "$apt_dir";
+		Dir::Cache::archives "$apt_dir/archives";
+		Dir::Etc::sourcelist "$apt_dir/sources.list";
+		Dir::Etc::sourceparts "$apt_dir/empty";
+		Dir::Etc::preferencesparts "$apt_dir/empty";
+	END
+}
+
+update_lists() {
+	configure_apt
+	private_apt apt-get update
+	touch "$apt_dir/updated"
+}
+
+# lists_are_fresh: is there nothing to fetch?
+lists_are_fresh() {
+	[ -n "$(find "$apt_dir/updated" -mmin "-$lists_age" 2>/dev/null)" ]
+}
+
+# versions PACKAGE: what the archive offers, one a line, newest first.
+versions() {
+	private_apt apt-cache madison "$1" | awk '{ print $3 }' | sort -rV | uniq
+}
+
+# releases SERIES ARCH: the cloud kernels of that series, newest first.
+releases() {
+	private_apt apt-cache search --names-only \
+		"^linux-binary-unsigned-${1//./\\.}\\.[0-9]+\\+[a-z0-9]+-cloud-$2\$" |
+		sed -n 's/^linux-binary-unsigned-\([^ ]*\) .*/\1/p' | sort -rV
+}
+
+# resolve SERIES ARCH: "RELEASE VERSION" of the newest kernel whose image,
+# headers and source are there in one and the same version.
+resolve() {
+	local release version
+	for release in $(releases "$1" "$2"); do
+		for version in $(versions "linux-binary-unsigned-$release"); do
+			if versions "linux-headers-$release" | grep -qxF "$version" &&
+				versions "linux-source-$1" | grep -qxF "$version"; then
+				echo "$release $version"
+				return
+			fi
+		done
+	done
+	return 1
+}
+
+# fetch DIR PACKAGE=VERSION...: download packages into a folder.
+fetch() {
+	local dir=$1
+	shift
+	mkdir -p "$dir"
+	(cd "$dir" && private_apt apt-get download -q "$@")
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What differs between architectures: arm64.
+
+use super::{bindings as extra, context::Entry};
+use core::arch::asm;
+use kernel::bindings;
+
+/// Number of arguments that a function receives in registers.
+pub(super) const REGISTER_ARGUMENTS: usize = 8;
+
+/// Bit of `PSTATE` that masks IRQs.
+const PSR_I_BIT: u64 = 1 << 7;
+
+/// The task that runs on this CPU.
+#[inline(always)]
+pub(super) fn current() -> *const bindings::task_struct {
+    let task: *const bindings::task_struct;
+    // SAFETY: Reads a register in which the kernel keeps the task; no memory.
+    unsafe {
+        asm!(
+            "mrs {task}, sp_el0",
+            task = out(reg) task,
+            options(nomem, nostack, pure, preserves_flags),
+        );
+    }
+    task
+}
+
+/// The number of this CPU.
+#[inline(always)]
+pub(super) fn cpu() -> u32 {
+    // SAFETY: The running task exists while code runs on its behalf, and only
+    // this CPU writes the number.
+    unsafe { (&raw const (*current()).thread_info.cpu).read_volatile() }
+}
+
+/// The offset of this CPU's instance of per-CPU memory.
+///
+/// From the kernel's table instead of TPIDR_EL1: with VHE the kernel keeps the
+/// offset in TPIDR_EL2, which only patched code can follow.
+#[inline(always)]
+pub(super) fn per_cpu_offset() -> usize {
+    let table = (&raw const bindings::__per_cpu_offset).cast::<usize>();
+    // SAFETY: The kernel's table has an entry for the number of every CPU that
+    // runs, and is constant after boot.
+    unsafe { table.add(cpu() as usize).read() }
+}
+
+/// What the way from the probed code to a handler adds to the preemption
+/// counter.
+///
+/// A trap disables preemption; the trampoline of a return is entered by a trap
+/// too, and then keeps other probes off.
+#[inline(always)]
+pub(super) fn added_by(entry: Entry, _count: u32) -> u32 {
+    match entry {
+        Entry::Trap | Entry::Call => extra::FERROPROBE_PREEMPT_OFFSET,
+        Entry::Return => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
+    }
+}
+
+/// The preemption counter of this CPU, and whether rescheduling is needed.
+#[inline(always)]
+pub(super) fn preempt_count() -> (u32, bool) {
+    // SAFETY: As in `cpu`. The upper half is clear when rescheduling is needed.
+    let both = unsafe {
+        (&raw const (*current()).thread_info.__bindgen_anon_1.preempt_count).read_volatile()
+    };
+    // CAST: The counter is the lower half.
+    (both as u32, both >> 32 == 0)
+}
+
+/// The registers as the architecture names them.
+#[inline(always)]
+fn user_regs(regs: &bindings::pt_regs) -> &bindings::user_pt_regs {
+    // SAFETY: Both members of the union have the same layout and any bits are
+    // valid in either.
+    unsafe { &regs.__bindgen_anon_1.user_regs }
+}
+
+/// Whether the interrupted code had interrupts disabled.
+#[inline(always)]
+pub(super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
+    user_regs(regs).pstate & PSR_I_BIT != 0
+}
+
+/// The instruction pointer.
+#[inline(always)]
+pub(super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
+    user_regs(regs).pc
+}
+
+/// The stack pointer of the interrupted code.
+#[inline(always)]
+pub(super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
+    user_regs(regs).sp
+}
+
+/// The value that a function returns.
+#[inline(always)]
+pub(super) fn return_value(regs: &bindings::pt_regs) -> u64 {
+    argument_register(regs, 0)
+}
+
+/// The argument register number `n`; 0 from [`REGISTER_ARGUMENTS`] on.
+#[inline(always)]
+pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
+    if n < REGISTER_ARGUMENTS {
+        user_regs(regs).regs.get(n).copied().unwrap_or(0)
+    } else {
+        0
+    }
+}
+
+/// Index, in words from the stack pointer, of the first argument on the stack
+/// at a function's entry.
+pub(super) const STACK_ARGUMENT_INDEX: u64 = 0;
+
+/// The return address at a function's entry, when a register holds it.
+#[inline(always)]
+pub(super) fn return_address_register(regs: &bindings::pt_regs) -> Option<u64> {
+    user_regs(regs).regs.get(30).copied()
+}
+
+/// Replaces the pair at `pair` by `new` if it equals `old`.
+///
+/// Atomic against interrupts on this CPU. Exclusives rather than CASP, which
+/// not every processor has; without ordering, which only other CPUs need.
+///
+/// # Safety
+///
+/// `pair` must be valid for reads and writes, and aligned to 16 bytes.
+#[inline(always)]
+pub(super) unsafe fn compare_exchange_pair(
+    pair: *mut u64,
+    old: (u64, u64),
+    new: (u64, u64),
+) -> bool {
+    let mut failed: u64;
+    // SAFETY: The caller promises that `pair` can be accessed. An interrupt
+    // between the exclusives clears the monitor, so the store fails and the
+    // loop compares again; it ends unless interrupts come without end.
+    unsafe {
+        asm!(
+            "2:",
+            "ldxp {low}, {high}, [{pair}]",
+            "cmp {low}, {old_low}",
+            "ccmp {high}, {old_high}, #0, eq",
+            "cset {failed}, ne",
+            "b.ne 3f",
+            "stxp {failed:w}, {new_low}, {new_high}, [{pair}]",
+            "cbnz {failed:w}, 2b",
+            "b 4f",
+            "3: clrex",
+            "4:",
+            low = out(reg) _,
+            high = out(reg) _,
+            pair = in(reg) pair,
+            old_low = in(reg) old.0,
+            old_high = in(reg) old.1,
+            new_low = in(reg) new.0,
+            new_high = in(reg) new.1,
+            failed = out(reg) failed,
+            options(nostack),
+        );
+    }
+    failed == 0
+}
+
+/// Whether [`compare_exchange_pair`] works on this machine.
+pub(super) fn has_compare_exchange_pair() -> bool {
+    true
+}
+
+/// Adds `value` to `counter`.
+///
+/// Atomic against interrupts on this CPU, not against other CPUs.
+///
+/// # Safety
+///
+/// `counter` must be valid for reads and writes, and aligned.
+#[inline(always)]
+pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
+    // SAFETY: The caller promises that `counter` can be accessed. An interrupt
+    // between the exclusives makes the store fail, and the addition is redone.
+    unsafe {
+        asm!(
+            "2:",
+            "ldxr {sum}, [{counter}]",
+            "add {sum}, {sum}, {value}",
+            "stxr {failed:w}, {sum}, [{counter}]",
+            "cbnz {failed:w}, 2b",
+            sum = out(reg) _,
+            failed = out(reg) _,
+            counter = in(reg) counter,
+            value = in(reg) value,
+            options(nostack),
+        );
+    }
+}

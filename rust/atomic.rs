@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Atomic integers, with the orderings of the kernel's memory model.
+//!
+//! They are core's atomics, not the kernel crate's: kernels built by GCC do not
+//! inline the helpers behind `kernel::sync::atomic`, so that each load there is
+//! a call, and a probe's hit has about ten of them. On the architectures
+//! supported, core's relaxed, acquire and release accesses compile to the very
+//! instructions that READ_ONCE(), smp_load_acquire() and smp_store_release()
+//! do; the fully ordered compare-exchange has explicit fences around it, as the
+//! kernel's has on arm64.
+
+use core::sync::atomic::{self, fence, Ordering};
+
+/// Orders what the compiler may reorder, as seen by an interrupt on this CPU.
+#[inline(always)]
+pub fn barrier() {
+    atomic::compiler_fence(Ordering::SeqCst);
+}
+
+/// Orders earlier loads before later accesses.
+#[inline(always)]
+pub fn fence_acquire() {
+    fence(Ordering::Acquire);
+}
+
+/// Orders earlier accesses before later stores.
+#[inline(always)]
+pub fn fence_release() {
+    fence(Ordering::Release);
+}
+
+/// Orders all earlier accesses before all later ones: smp_mb().
+#[inline(always)]
+pub fn fence_full() {
+    fence(Ordering::SeqCst);
+}
+
+macro_rules! atomic_type {
+    ($name:ident, $inner:ident, $value:ty) => {
+        /// An integer that several contexts or CPUs access at once.
+        #[repr(transparent)]
+        pub struct $name(atomic::$inner);
+
+        impl $name {
+            /// An atomic holding `value`.
+            pub const fn new(value: $value) -> Self {
+                Self(atomic::$inner::new(value))
+            }
+
+            /// Loads the value; orders nothing.
+            #[inline(always)]
+            pub fn load_relaxed(&self) -> $value {
+                self.0.load(Ordering::Relaxed)
+            }
+
+            /// Loads the value before all later accesses.
+            #[inline(always)]
+            pub fn load_acquire(&self) -> $value {
+                self.0.load(Ordering::Acquire)
+            }
+
+            /// Stores `value`; orders nothing.
+            #[inline(always)]
+            pub fn store_relaxed(&self, value: $value) {
+                self.0.store(value, Ordering::Relaxed);
+            }
+
+            /// Stores `value` after all earlier accesses.
+            #[inline(always)]
+            pub fn store_release(&self, value: $value) {
+                self.0.store(value, Ordering::Release);
+            }
+
+            /// Replaces `old` by `new`, fully ordered when it succeeds.
+            ///
+            /// # Errors
+            ///
+            /// The value found, when it is not `old`.
+            #[inline]
+            pub fn cmpxchg_full(&self, old: $value, new: $value) -> Result<$value, $value> {
+                fence(Ordering::SeqCst);
+                let result = self
+                    .0
+                    .compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed);
+                fence(Ordering::SeqCst);
+                result
+            }
+
+            /// Adds `value`, wrapping, and returns the value before; orders
+            /// nothing.
+            #[inline]
+            pub fn fetch_add_relaxed(&self, value: $value) -> $value {
+                self.0.fetch_add(value, Ordering::Relaxed)
+            }
+        }
+    };
+}
+
+atomic_type!(AtomicU32, AtomicU32, u32);
+atomic_type!(AtomicU64, AtomicU64, u64);
+
+/// The bytes of `words`.
+///
+/// # Safety
+///
+/// Nobody stores to `words` while the result lives.
+#[inline(always)]
+pub unsafe fn words_as_bytes(words: &[AtomicU32]) -> &[u8] {
+    // SAFETY: A word is four initialised bytes, the result borrows `words`, and
+    // the caller promises that they do not change.
+    unsafe { core::slice::from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words)) }
+}
+
+/// The bytes of `words`, to be written.
+///
+/// # Safety
+///
+/// Nobody else accesses `words` while the result lives, except a reader that
+/// throws away what it read.
+#[inline(always)]
+#[expect(clippy::mut_from_ref, reason = "the words are interior mutable")]
+pub unsafe fn words_as_bytes_mut(words: &[AtomicU32]) -> &mut [u8] {
+    // SAFETY: A word is four initialised bytes that may change behind a shared
+    // reference, and the caller promises to be alone.
+    unsafe {
+        core::slice::from_raw_parts_mut(words.as_ptr().cast_mut().cast::<u8>(), size_of_val(words))
+    }
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What bindgen reads to make the bindings that kernel::bindings lacks; see
+ * bindgen_parameters for what it takes of it.
+ */
+
+#include <linux/dcache.h>
+#include <linux/fs.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/thread_info.h>
+#include "helpers.h"
+
+/* Macros that bindgen cannot evaluate; 0 for what this kernel lacks. */
+static const u32 FERROPROBE_PREEMPT_MASK = PREEMPT_MASK;
+static const u32 FERROPROBE_PREEMPT_OFFSET = PREEMPT_DISABLE_OFFSET;
+static const u32 FERROPROBE_SOFTIRQ_MASK = SOFTIRQ_MASK;
+static const u32 FERROPROBE_SOFTIRQ_OFFSET = SOFTIRQ_OFFSET;
+static const u32 FERROPROBE_HARDIRQ_MASK = HARDIRQ_MASK;
+static const u32 FERROPROBE_HARDIRQ_OFFSET = HARDIRQ_OFFSET;
+static const u32 FERROPROBE_NMI_OFFSET = NMI_OFFSET;
+static const u32 FERROPROBE_NMI_MASK = NMI_MASK;
+static const u32 FERROPROBE_MAX_DATA_SIZE = KRETPROBE_MAX_DATA_SIZE;
+static const u32 FERROPROBE_DENTRY_NAME = offsetof(struct dentry, d_name.name);
+static const u32 FERROPROBE_FILE_DENTRY = offsetof(struct file, f_path.dentry);
+static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
+static const u64 FERROPROBE_NEED_RESCHED = 1UL << TIF_NEED_RESCHED;
+static const u64 FERROPROBE_THREAD_SIZE = THREAD_SIZE;
+#ifdef CONFIG_ARCH_HAS_PREEMPT_LAZY
+static const u64 FERROPROBE_NEED_RESCHED_LAZY = 1UL << TIF_NEED_RESCHED_LAZY;
+#else
+static const u64 FERROPROBE_NEED_RESCHED_LAZY;
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! On whose behalf, and in which context, code runs; and what time it is.
+
+use super::{arch, bindings as extra, word};
+use core::marker::PhantomData;
+use kernel::bindings;
+
+/// Length of a task's name, with its NUL.
+pub const TASK_COMM_LEN: usize = 16;
+
+/// Proof that preemption is disabled, and so that the caller stays on its CPU,
+/// for as long as it is borrowed.
+///
+/// An RCU grace period does not end before that.
+pub struct OnCpu(PhantomData<*const ()>);
+
+impl OnCpu {
+    /// A proof for the caller's context.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must stay disabled for as long as the value lives.
+    #[inline(always)]
+    pub(super) unsafe fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    /// The number of the CPU.
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub fn number(&self) -> u32 {
+        arch::cpu()
+    }
+}
+
+/// The task that runs on this CPU, for as long as the caller runs.
+#[derive(Clone, Copy)]
+pub struct Current(*const bindings::task_struct);
+
+/// The task that runs on this CPU.
+///
+/// Contexts: any.
+#[inline(always)]
+pub fn current() -> Current {
+    Current(arch::current())
+}
+
+/// Nanoseconds of the monotonic clock.
+///
+/// The same on all CPUs, so that events can be merged by it.
+///
+/// Contexts: any, NMI included.
+#[inline(always)]
+pub fn clock() -> u64 {
+    // SAFETY: Has no requirements.
+    unsafe { bindings::ktime_get_mono_fast_ns() }
+}
+
+/// The address of this CPU's instance of the per-CPU variable at `address`.
+///
+/// Contexts: any.
+#[inline(always)]
+pub fn this_cpu_address(address: u64) -> u64 {
+    address.wrapping_add(word(arch::per_cpu_offset()))
+}
+
+impl Current {
+    /// The thread's number in the first pid namespace.
+    #[inline(always)]
+    pub fn pid(self) -> i32 {
+        // SAFETY: The running task exists while the caller runs.
+        unsafe { (&raw const (*self.0).pid).read() }
+    }
+
+    /// The thread's name, padded with zeros.
+    ///
+    /// Another CPU may be changing it: then the bytes are a mixture.
+    #[inline(always)]
+    pub fn comm(self) -> [u8; TASK_COMM_LEN] {
+        // SAFETY: The running task exists while the caller runs; any bytes are
+        // valid.
+        unsafe {
+            (&raw const (*self.0).comm)
+                .cast::<[u8; TASK_COMM_LEN]>()
+                .read()
+        }
+    }
+
+    /// The address of its `struct task_struct`.
+    #[inline(always)]
+    pub fn address(self) -> u64 {
+        word(self.0.addr())
+    }
+
+    /// The flags of its `struct thread_info`.
+    #[inline(always)]
+    fn thread_flags(self) -> u64 {
+        // SAFETY: The running task exists while the caller runs; the word is
+        // aligned and changes atomically.
+        word(unsafe { (&raw const (*self.0).thread_info.flags).read_volatile() })
+    }
+}
+
+/// How the CPU came from the probed code to a probe's handler.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// By a trap, or a jump that took its place.
+    Trap,
+    /// By the call at the function's entry that ftrace put there.
+    Call,
+    /// By the trampoline to which a function returns.
+    Return,
+}
+
+/// The state of this CPU as the kernel's counters tell it.
+#[derive(Clone, Copy)]
+pub struct Level {
+    count: u32,
+    /// The counter asks for a reschedule as soon as it reaches 0.
+    pub preempt_need_resched: bool,
+    /// The task is to be rescheduled.
+    pub need_resched: bool,
+    /// The task is to be rescheduled when it next enters user space.
+    pub need_resched_lazy: bool,
+}
+
+/// The state of this CPU in the probed code: without what the way from there to
+/// the handler added.
+///
+/// Contexts: handlers of probes.
+#[inline(always)]
+pub fn level(entry: Entry) -> Level {
+    let (count, preempt_need_resched) = arch::preempt_count();
+    let flags = current().thread_flags();
+    Level {
+        count: count.wrapping_sub(arch::added_by(entry, count)),
+        preempt_need_resched,
+        need_resched: flags & extra::FERROPROBE_NEED_RESCHED != 0,
+        need_resched_lazy: flags & extra::FERROPROBE_NEED_RESCHED_LAZY != 0,
+    }
+}
+
+impl Level {
+    /// How deep preemption is disabled.
+    #[inline(always)]
+    pub fn preempt_depth(self) -> u32 {
+        self.count & extra::FERROPROBE_PREEMPT_MASK
+    }
+
+    /// Handling an NMI.
+    #[inline(always)]
+    pub fn in_nmi(self) -> bool {
+        self.count & extra::FERROPROBE_NMI_MASK != 0
+    }
+
+    /// Handling an interrupt.
+    #[inline(always)]
+    pub fn in_hardirq(self) -> bool {
+        self.count & extra::FERROPROBE_HARDIRQ_MASK != 0
+    }
+
+    /// Serving a softirq.
+    #[inline(always)]
+    pub fn in_softirq(self) -> bool {
+        self.count & extra::FERROPROBE_SOFTIRQ_OFFSET != 0
+    }
+
+    /// Softirqs are disabled.
+    #[inline(always)]
+    pub fn bh_disabled(self) -> bool {
+        self.count & extra::FERROPROBE_SOFTIRQ_MASK & !extra::FERROPROBE_SOFTIRQ_OFFSET != 0
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Inlines and macros of the kernel that Rust cannot call, as functions. */
+
+#include <linux/cpumask.h>
+#include <linux/irq_work.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/wait.h>
+
+#include "helpers.h"
+
+bool ferroprobe_cpu_possible(unsigned int cpu)
+{
+	return cpu_possible(cpu);
+}
+
+bool ferroprobe_cpu_online(unsigned int cpu)
+{
+	return cpu_online(cpu);
+}
+
+unsigned long ferroprobe_per_cpu_offset(unsigned int cpu)
+{
+	return per_cpu_offset(cpu);
+}
+
+void ferroprobe_init_irq_work(struct irq_work *work,
+			      void (*func)(struct irq_work *))
+{
+	init_irq_work(work, func);
+}
+
+void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue)
+{
+	init_waitqueue_head(queue);
+}
+
+unsigned long ferroprobe_task_size(void)
+{
+	return TASK_SIZE_MAX;
+}

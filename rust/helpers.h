@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Inlines and macros of the kernel that Rust cannot call, as functions. */
+#ifndef FERROPROBE_HELPERS_H
+#define FERROPROBE_HELPERS_H
+
+#include <linux/types.h>
+
+struct irq_work;
+struct wait_queue_head;
+
+bool ferroprobe_cpu_possible(unsigned int cpu);
+bool ferroprobe_cpu_online(unsigned int cpu);
+unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
+void ferroprobe_init_irq_work(struct irq_work *work,
+			      void (*func)(struct irq_work *));
+void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
+unsigned long ferroprobe_task_size(void);
+
+#endif

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Kprobes: code that runs when the CPU reaches an instruction.
+//!
+//! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
+
+use super::{
+    bindings as extra,
+    context::{Entry, OnCpu},
+    nofault,
+    regs::Regs,
+    symbol, word,
+};
+use core::{
+    marker::PhantomPinned,
+    mem::{self, MaybeUninit},
+    pin::Pin,
+    ptr,
+};
+use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
+
+/// What a probe does.
+pub trait Handler: Send + Sync {
+    /// Called before the probed instruction runs, with preemption disabled.
+    ///
+    /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault.
+    fn hit(&self, regs: &Regs, entry: Entry, here: &OnCpu);
+}
+
+/// Where a probe is to be placed.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    /// `offset` bytes behind the symbol `name`, or `module:name`.
+    Symbol {
+        /// The name.
+        name: &'a CStr,
+        /// Bytes.
+        offset: u32,
+    },
+    /// An address.
+    Address(u64),
+}
+
+/// A registered kprobe.
+///
+/// # Invariants
+///
+/// `probe` is registered with the kernel, and `handler` valid, until the drop.
+#[pin_data(PinnedDrop)]
+pub struct Registration<T: Handler> {
+    #[pin]
+    probe: Opaque<extra::kprobe>,
+    handler: T,
+    /// The text that `probe` points to, if any.
+    name: Option<CString>,
+    #[pin]
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: The kernel locks what it changes in the probe, and `T` may be shared.
+unsafe impl<T: Handler> Sync for Registration<T> {}
+// SAFETY: A probe can be unregistered by any thread, and `T` may be sent.
+unsafe impl<T: Handler> Send for Registration<T> {}
+
+impl<T: Handler> Registration<T> {
+    /// Registers a probe, disabled: it counts and calls nothing until
+    /// [`enable`](Self::enable).
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says of the place: `ENOENT` for a symbol that does not
+    /// exist, `EILSEQ` for what is no instruction boundary, `EINVAL` for a place
+    /// that it does not allow; `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub fn new(place: Place<'_>, handler: T) -> Result<Pin<KBox<Self>>> {
+        let name = match place {
+            Place::Symbol { name, .. } => Some(CString::try_from(name)?),
+            Place::Address(_) => None,
+        };
+        let mut probe = blank();
+        fill(&mut probe, place, name.as_deref());
+        probe.pre_handler = Some(Self::pre_handler);
+        let this = KBox::pin_init(
+            pin_init!(Self {
+                probe: Opaque::new(probe),
+                handler,
+                name,
+                _pinned: PhantomPinned,
+            }),
+            GFP_KERNEL,
+        )?;
+        // SAFETY: The probe is pinned, and unregistered before it is freed. On
+        // failure nothing refers to it, but the drop must not run.
+        to_result(unsafe { extra::register_kprobe(this.probe.get()) }).inspect_err(|_| {
+            // SAFETY: Not registered: nobody else looks at it.
+            unsafe { (*this.probe.get()).addr = ptr::null_mut() };
+        })?;
+        // INVARIANT: Registered above.
+        Ok(this)
+    }
+
+    /// Arms the probe.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the probed code is gone.
+    ///
+    /// Context: process, may sleep.
+    pub fn enable(&self) -> Result {
+        // SAFETY: By the type invariant registered.
+        to_result(unsafe { extra::enable_kprobe(self.probe.get()) })
+    }
+
+    /// Disarms the probe. A handler may still run on another CPU.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the probed code is gone.
+    ///
+    /// Context: process, may sleep.
+    pub fn disable(&self) -> Result {
+        // SAFETY: By the type invariant registered.
+        to_result(unsafe { extra::disable_kprobe(self.probe.get()) })
+    }
+
+    /// The address of the probed instruction.
+    pub fn address(&self) -> u64 {
+        // SAFETY: Constant while registered.
+        word(unsafe { (*self.probe.get()).addr }.addr())
+    }
+
+    /// Hits on which the kernel could not call the handler.
+    pub fn missed(&self) -> u64 {
+        // SAFETY: An aligned word that the kernel increments.
+        word(unsafe { (&raw const (*self.probe.get()).nmissed).read_volatile() })
+    }
+
+    /// What is called on a hit.
+    pub fn handler(&self) -> &T {
+        &self.handler
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the probe of a `Registration<T>`.
+    unsafe extern "C" fn pre_handler(
+        probe: *mut extra::kprobe,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: The kernel calls this with the probe registered in `new`,
+        // which lies in a `Registration<T>` that is valid until unregistered.
+        let this = unsafe { &*container_of!(Opaque::cast_from(probe), Self, probe) };
+        // SAFETY: The registers are valid, and preemption is disabled, during the
+        // call.
+        let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
+        // SAFETY: Constant while the handler can be called.
+        let by_call = unsafe { (*probe).flags } & extra::KPROBE_FLAG_FTRACE != 0;
+        let entry = if by_call { Entry::Call } else { Entry::Trap };
+        this.handler.hit(regs, entry, &here);
+        0
+    }
+}
+
+#[pinned_drop]
+impl<T: Handler> PinnedDrop for Registration<T> {
+    fn drop(self: Pin<&mut Self>) {
+        let probe = self.probe.get();
+        // SAFETY: Constant while registered, null if registration failed.
+        if !unsafe { (*probe).addr }.is_null() {
+            // SAFETY: By the type invariant registered. It waits until no
+            // handler runs any more.
+            unsafe { extra::unregister_kprobe(probe) };
+        }
+    }
+}
+
+/// Most entries of the kernel's blacklist that are looked at.
+const MAX_BLACKLIST: usize = 100_000;
+
+/// Whether `address` is on the kernel's list of what must not be probed; `None`
+/// where the list cannot be found.
+///
+/// The kernel does not export the question, and shows the list to user space
+/// only. So this walks the list by reads that may fault: an entry that vanishes
+/// meanwhile, with its module, ends the walk.
+///
+/// Context: process, may sleep.
+pub fn is_blacklisted(address: u64) -> Option<bool> {
+    let within = |from: &CStr, to: &CStr| {
+        let limits = symbol::lookup(from).zip(symbol::lookup(to));
+        limits.is_some_and(|(from, to)| (from..to).contains(&address))
+    };
+    if within(c"__entry_text_start", c"__entry_text_end") {
+        return Some(true);
+    }
+    let head = symbol::lookup(c"kprobe_blacklist")?;
+    let field = |entry: u64, offset: usize| {
+        let mut value = [0; 8];
+        let read = nofault::read_kernel(entry.wrapping_add(word(offset)), &mut value);
+        read.then(|| u64::from_ne_bytes(value))
+    };
+    let next = mem::offset_of!(bindings::list_head, next);
+    // The list is the first member of an entry.
+    let mut entry = field(head, next)?;
+    for _ in 0..MAX_BLACKLIST {
+        if entry == head {
+            return Some(false);
+        }
+        let start = field(
+            entry,
+            mem::offset_of!(extra::kprobe_blacklist_entry, start_addr),
+        )?;
+        let end = field(
+            entry,
+            mem::offset_of!(extra::kprobe_blacklist_entry, end_addr),
+        )?;
+        if (start..end).contains(&address) {
+            return Some(true);
+        }
+        entry = field(entry, next)?;
+    }
+    None
+}
+
+/// A kprobe that is not yet placed.
+pub(super) fn blank() -> extra::kprobe {
+    // SAFETY: All zeros are a valid kprobe: null pointers and integers.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// Sets the place of `probe` and the flag that keeps it disarmed; `name` is the
+/// copy of the symbol's name that lives as long as the probe.
+pub(super) fn fill(probe: &mut extra::kprobe, place: Place<'_>, name: Option<&CStr>) {
+    match place {
+        Place::Symbol { offset, .. } => {
+            probe.symbol_name = name.map_or(ptr::null(), |name| name.as_char_ptr());
+            probe.offset = offset;
+        }
+        Place::Address(address) => probe.addr = address as *mut extra::kprobe_opcode_t,
+    }
+    probe.flags = extra::KPROBE_FLAG_DISABLED;
+}

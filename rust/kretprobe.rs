@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Kretprobes: code that runs when a function returns.
+//!
+//! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
+
+use super::{
+    bindings as extra,
+    context::OnCpu,
+    kprobe::{blank, fill, Place},
+    regs::Regs,
+    word,
+};
+use core::{
+    marker::PhantomPinned,
+    mem::{self, MaybeUninit},
+    pin::Pin,
+    ptr, slice,
+};
+use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
+
+/// Most words of data that one call of a function keeps.
+pub const MAX_WORDS: usize = extra::FERROPROBE_MAX_DATA_SIZE as usize / mem::size_of::<u64>();
+
+/// What a return probe does.
+pub trait Handler: Send + Sync {
+    /// Called at the function's entry, with room for what is to be known at its
+    /// return; the room holds what an earlier call left there.
+    ///
+    /// Contexts: as for a kprobe's handler.
+    fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu);
+
+    /// Called when the function has returned to `return_address`.
+    ///
+    /// Contexts: as for a kprobe's handler.
+    fn returned(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu);
+}
+
+/// A registered kretprobe.
+///
+/// # Invariants
+///
+/// `probe` is registered with the kernel, and `handler` valid, until the drop;
+/// each of its instances has `words` words of data.
+#[pin_data(PinnedDrop)]
+pub struct Registration<T: Handler> {
+    #[pin]
+    probe: Opaque<extra::kretprobe>,
+    handler: T,
+    words: usize,
+    /// The text that `probe` points to, if any.
+    name: Option<CString>,
+    #[pin]
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: The kernel locks what it changes in the probe, and `T` may be shared.
+unsafe impl<T: Handler> Sync for Registration<T> {}
+// SAFETY: A probe can be unregistered by any thread, and `T` may be sent.
+unsafe impl<T: Handler> Send for Registration<T> {}
+
+impl<T: Handler> Registration<T> {
+    /// Registers a return probe, disabled until [`enable`](Self::enable).
+    ///
+    /// `max_active` calls can be followed at a time; 0 is the kernel's default.
+    /// Each has `words` words of data, at most [`MAX_WORDS`].
+    ///
+    /// # Errors
+    ///
+    /// As for a kprobe; also `EINVAL` where no function begins.
+    ///
+    /// Context: process, may sleep.
+    pub fn new(
+        place: Place<'_>,
+        max_active: i32,
+        words: usize,
+        handler: T,
+    ) -> Result<Pin<KBox<Self>>> {
+        if words > MAX_WORDS {
+            return Err(E2BIG);
+        }
+        let name = match place {
+            Place::Symbol { name, .. } => Some(CString::try_from(name)?),
+            Place::Address(_) => None,
+        };
+        // SAFETY: All zeros are a valid kretprobe: null pointers and integers.
+        let mut probe: extra::kretprobe = unsafe { MaybeUninit::zeroed().assume_init() };
+        probe.kp = blank();
+        fill(&mut probe.kp, place, name.as_deref());
+        probe.handler = Some(Self::return_handler);
+        if words > 0 {
+            probe.entry_handler = Some(Self::entry_handler);
+        }
+        probe.maxactive = max_active;
+        probe.data_size = words.wrapping_mul(mem::size_of::<u64>());
+        let this = KBox::pin_init(
+            pin_init!(Self {
+                probe: Opaque::new(probe),
+                handler,
+                words,
+                name,
+                _pinned: PhantomPinned,
+            }),
+            GFP_KERNEL,
+        )?;
+        // SAFETY: The probe is pinned, and unregistered before it is freed. On
+        // failure nothing refers to it, but the drop must not run.
+        to_result(unsafe { extra::register_kretprobe(this.probe.get()) }).inspect_err(|_| {
+            // SAFETY: Not registered: nobody else looks at it.
+            unsafe { (*this.probe.get()).kp.addr = ptr::null_mut() };
+        })?;
+        // INVARIANT: Registered above, with room for the words.
+        Ok(this)
+    }
+
+    /// Arms the probe.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the probed code is gone.
+    ///
+    /// Context: process, may sleep.
+    pub fn enable(&self) -> Result {
+        // SAFETY: By the type invariant registered.
+        to_result(unsafe { extra::enable_kprobe(&raw mut (*self.probe.get()).kp) })
+    }
+
+    /// Disarms the probe. A handler may still run on another CPU, also for
+    /// calls that began before.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the probed code is gone.
+    ///
+    /// Context: process, may sleep.
+    pub fn disable(&self) -> Result {
+        // SAFETY: By the type invariant registered.
+        to_result(unsafe { extra::disable_kprobe(&raw mut (*self.probe.get()).kp) })
+    }
+
+    /// The address at which the function is probed.
+    pub fn address(&self) -> u64 {
+        // SAFETY: Constant while registered.
+        word(unsafe { (*self.probe.get()).kp.addr }.addr())
+    }
+
+    /// Calls whose return was not followed: no instance was free, or the kernel
+    /// could not call the handler.
+    pub fn missed(&self) -> u64 {
+        let probe = self.probe.get();
+        // SAFETY: Aligned words that the kernel increments.
+        let (returns, entries) = unsafe {
+            (
+                (&raw const (*probe).nmissed).read_volatile(),
+                (&raw const (*probe).kp.nmissed).read_volatile(),
+            )
+        };
+        // CAST: Counts up; an int in the kernel.
+        word(entries).wrapping_add(u64::from(returns as u32))
+    }
+
+    /// What is called on a return.
+    pub fn handler(&self) -> &T {
+        &self.handler
+    }
+
+    /// The registration that `instance` belongs to, if it still exists.
+    ///
+    /// # Safety
+    ///
+    /// `instance` must come from the kernel's call of a handler of `Self`.
+    #[inline(always)]
+    unsafe fn from_instance<'a>(instance: *mut extra::kretprobe_instance) -> Option<&'a Self> {
+        // SAFETY: Valid during the call of the handler.
+        let probe: *mut extra::kretprobe = unsafe { owner(instance) };
+        if probe.is_null() {
+            return None;
+        }
+        // SAFETY: The probe was registered in `new` and lies in a `Self`, which
+        // is not freed while a handler runs.
+        Some(unsafe { &*container_of!(Opaque::cast_from(probe), Self, probe) })
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for an instance of a `Registration<T>`.
+    unsafe extern "C" fn entry_handler(
+        instance: *mut extra::kretprobe_instance,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Called by the kernel.
+        let Some(this) = (unsafe { Self::from_instance(instance) }) else {
+            return 1;
+        };
+        // SAFETY: The instance is this call's own; by the type invariant its
+        // data has that size, is aligned as the list node before it is, and was
+        // zeroed when allocated.
+        let data =
+            unsafe { slice::from_raw_parts_mut((*instance).data.as_mut_ptr().cast(), this.words) };
+        // SAFETY: The registers are valid, and preemption is disabled, during the
+        // call.
+        let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
+        this.handler.entry(regs, data, &here);
+        0
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for an instance of a `Registration<T>`.
+    unsafe extern "C" fn return_handler(
+        instance: *mut extra::kretprobe_instance,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Called by the kernel.
+        if let Some(this) = unsafe { Self::from_instance(instance) } {
+            // SAFETY: As in `entry_handler`.
+            let data =
+                unsafe { slice::from_raw_parts((*instance).data.as_ptr().cast(), this.words) };
+            // SAFETY: As in `entry_handler`; so is the instance.
+            let (regs, to, here) =
+                unsafe { (Regs::from_raw(regs), return_address(instance), OnCpu::new()) };
+            this.handler.returned(regs, to, data, &here);
+        }
+        0
+    }
+}
+
+#[pinned_drop]
+impl<T: Handler> PinnedDrop for Registration<T> {
+    fn drop(self: Pin<&mut Self>) {
+        let probe = self.probe.get();
+        // SAFETY: Constant while registered, null if registration failed.
+        if !unsafe { (*probe).kp.addr }.is_null() {
+            // SAFETY: By the type invariant registered. It waits until no
+            // handler runs any more; calls not yet returned are let go.
+            unsafe { extra::unregister_kretprobe(probe) };
+        }
+    }
+}
+
+/// The kretprobe of an instance; null if it was unregistered meanwhile.
+///
+/// # Safety
+///
+/// `instance` must be valid.
+#[cfg(CONFIG_KRETPROBE_ON_RETHOOK)]
+#[inline(always)]
+unsafe fn owner(instance: *mut extra::kretprobe_instance) -> *mut extra::kretprobe {
+    // SAFETY: A valid instance has a rethook, whose data is the kretprobe.
+    unsafe { (*(*instance).node.rethook).data.cast() }
+}
+
+/// The address to which the probed function returns.
+///
+/// # Safety
+///
+/// `instance` must be valid.
+#[cfg(CONFIG_KRETPROBE_ON_RETHOOK)]
+#[inline(always)]
+unsafe fn return_address(instance: *mut extra::kretprobe_instance) -> u64 {
+    // SAFETY: By the function's requirements.
+    word(unsafe { (*instance).node.ret_addr })
+}
+
+/// The kretprobe of an instance; null if it was unregistered meanwhile.
+///
+/// # Safety
+///
+/// `instance` must be valid.
+#[cfg(not(CONFIG_KRETPROBE_ON_RETHOOK))]
+#[inline(always)]
+unsafe fn owner(instance: *mut extra::kretprobe_instance) -> *mut extra::kretprobe {
+    // SAFETY: A valid instance has a holder; its pointer is under RCU.
+    unsafe { (&raw const (*(*instance).rph).rp).read_volatile() }
+}
+
+/// The address to which the probed function returns.
+///
+/// # Safety
+///
+/// `instance` must be valid.
+#[cfg(not(CONFIG_KRETPROBE_ON_RETHOOK))]
+#[inline(always)]
+unsafe fn return_address(instance: *mut extra::kretprobe_instance) -> u64 {
+    // SAFETY: By the function's requirements.
+    word(unsafe { (*instance).ret_addr }.addr())
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reads of memory that may not be there.
+//!
+//! C header: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h)
+
+use super::{bindings as extra, word};
+use kernel::bindings;
+
+/// Step by which strings are read. As a divisor of the page size it keeps a
+/// step from touching a page that the string may not reach.
+const STEP: usize = 32;
+
+/// Reads kernel memory at `address`; false, and `out` unspecified, if a byte of
+/// it cannot be read.
+///
+/// Contexts: any.
+#[inline]
+pub fn read_kernel(address: u64, out: &mut [u8]) -> bool {
+    // SAFETY: The function writes within `out` only, and a fault in reading is
+    // handled by it.
+    let result = unsafe {
+        bindings::copy_from_kernel_nofault(
+            out.as_mut_ptr().cast(),
+            address as *const kernel::ffi::c_void,
+            out.len(),
+        )
+    };
+    result == 0
+}
+
+/// Reads user memory of the running task at `address`; false, and `out`
+/// unspecified, if a byte of it cannot be read without sleeping.
+///
+/// Contexts: any; in an NMI it may refuse.
+#[inline]
+pub fn read_user(address: u64, out: &mut [u8]) -> bool {
+    // SAFETY: As in `read_kernel`.
+    let result = unsafe {
+        bindings::copy_from_user_nofault(
+            out.as_mut_ptr().cast(),
+            address as *const kernel::ffi::c_void,
+            out.len(),
+        )
+    };
+    result == 0
+}
+
+/// Reads memory at `address`: the task's own below the end of user space,
+/// the kernel's above.
+///
+/// Contexts: any.
+#[inline]
+pub fn read(address: u64, out: &mut [u8]) -> bool {
+    if is_user(address) {
+        read_user(address, out)
+    } else {
+        read_kernel(address, out)
+    }
+}
+
+/// Whether `address` can only be one of user space.
+#[inline]
+pub fn is_user(address: u64) -> bool {
+    // SAFETY: Has no requirements.
+    address < word(unsafe { extra::ferroprobe_task_size() })
+}
+
+/// Copies the string at `address` up to and with its NUL, or as much of it as
+/// fits, each byte once; returns the number of bytes, `None` if one of them
+/// cannot be read.
+///
+/// Contexts: any.
+pub fn read_string(address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
+    let user = user || is_user(address);
+    let mut copied: usize = 0;
+    while let Some(rest) = out.get_mut(copied..).filter(|rest| !rest.is_empty()) {
+        let at = address.wrapping_add(word(copied));
+        // CAST: Below STEP.
+        let into_step = (at % STEP as u64) as usize;
+        let length = rest.len().min(STEP.wrapping_sub(into_step));
+        let step = rest.get_mut(..length)?;
+        let readable = if user {
+            read_user(at, step)
+        } else {
+            read_kernel(at, step)
+        };
+        if !readable {
+            return None;
+        }
+        if let Some(nul) = step.iter().position(|&byte| byte == 0) {
+            return Some(copied.wrapping_add(nul).wrapping_add(1));
+        }
+        copied = copied.wrapping_add(length);
+    }
+    Some(copied)
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Owned per-CPU memory.
+//!
+//! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
+
+use super::{arch, bindings as extra};
+use core::{mem, ptr};
+use kernel::{bindings, prelude::*};
+
+/// The numbers of the CPUs that can ever be online, ascending.
+pub fn possible_cpus() -> impl Iterator<Item = u32> {
+    // SAFETY: Set at boot and constant since.
+    let limit = unsafe { bindings::nr_cpu_ids };
+    // SAFETY: Any number below the limit can be asked for.
+    (0..limit).filter(|&cpu| unsafe { extra::ferroprobe_cpu_possible(cpu) })
+}
+
+/// Whether `cpu`, one of [`possible_cpus`], is online.
+pub fn is_online(cpu: u32) -> bool {
+    // SAFETY: Any number below the limit can be asked for.
+    unsafe { extra::ferroprobe_cpu_online(cpu) }
+}
+
+/// One `T` for each possible CPU.
+///
+/// # Invariants
+///
+/// `base` is a per-CPU allocation for `T`, whose instance of every possible CPU
+/// is initialised.
+pub struct PerCpu<T: Send + Sync> {
+    base: *mut T,
+}
+
+// SAFETY: Only shared references to the instances are handed out, and `T` may
+// be shared and sent.
+unsafe impl<T: Send + Sync> Send for PerCpu<T> {}
+// SAFETY: As above.
+unsafe impl<T: Send + Sync> Sync for PerCpu<T> {}
+
+impl<T: Send + Sync> PerCpu<T> {
+    /// Allocates and fills one instance for each possible CPU.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, or what `init` returns.
+    ///
+    /// Context: process, may sleep.
+    pub fn new(mut init: impl FnMut(u32) -> Result<T>) -> Result<Self> {
+        // SAFETY: Size and alignment are those of a type.
+        let base = unsafe {
+            bindings::pcpu_alloc_noprof(
+                mem::size_of::<T>().max(1),
+                mem::align_of::<T>(),
+                false,
+                bindings::GFP_KERNEL,
+            )
+        }
+        .cast::<T>();
+        if base.is_null() {
+            return Err(ENOMEM);
+        }
+        for cpu in possible_cpus() {
+            match init(cpu) {
+                // SAFETY: The instance is allocated and not yet initialised.
+                Ok(value) => unsafe { instance(base, cpu).write(value) },
+                Err(error) => {
+                    for done in possible_cpus().take_while(|&done| done < cpu) {
+                        // SAFETY: Initialised above, and never used again.
+                        unsafe { ptr::drop_in_place(instance(base, done)) };
+                    }
+                    // SAFETY: Allocated above and nobody holds it.
+                    unsafe { bindings::free_percpu(base.cast()) };
+                    return Err(error);
+                }
+            }
+        }
+        // INVARIANT: Allocated and filled above.
+        Ok(Self { base })
+    }
+
+    /// The instance of the CPU that runs the caller.
+    ///
+    /// With preemption enabled the caller may have moved on by the time it uses
+    /// the instance; that is safe, as `T` can be shared.
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub fn this_cpu(&self) -> &T {
+        let instance = self.base.wrapping_byte_add(arch::per_cpu_offset());
+        // SAFETY: By the type invariant the instance of this CPU is initialised,
+        // and only shared references to it exist.
+        unsafe { &*instance }
+    }
+
+    /// The instance of `cpu`; `None` if that CPU is not possible.
+    pub fn get(&self, cpu: u32) -> Option<&T> {
+        let possible = possible_cpus().any(|possible| possible == cpu);
+        // SAFETY: By the type invariant the instance of a possible CPU is
+        // initialised, and only shared references to it exist.
+        possible.then(|| unsafe { &*instance(self.base, cpu) })
+    }
+
+    /// All instances with the numbers of their CPUs, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        // SAFETY: As in `get`.
+        possible_cpus().map(|cpu| (cpu, unsafe { &*instance(self.base, cpu) }))
+    }
+}
+
+impl<T: Send + Sync> Drop for PerCpu<T> {
+    fn drop(&mut self) {
+        for cpu in possible_cpus() {
+            // SAFETY: By the type invariant initialised; no reference is left.
+            unsafe { ptr::drop_in_place(instance(self.base, cpu)) };
+        }
+        // SAFETY: By the type invariant a per-CPU allocation, used no more.
+        unsafe { bindings::free_percpu(self.base.cast()) };
+    }
+}
+
+/// Where the instance of the possible CPU `cpu` lies.
+fn instance<T>(base: *mut T, cpu: u32) -> *mut T {
+    // SAFETY: `cpu` is below the limit, see the callers.
+    let offset = unsafe { extra::ferroprobe_per_cpu_offset(cpu) };
+    // CAST: Both are as wide as a pointer.
+    base.wrapping_byte_add(offset as usize)
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The registers of the code that a probe interrupted.
+//!
+//! C header: [`include/linux/ptrace.h`](srctree/include/linux/ptrace.h)
+
+use super::{arch, bindings as extra, nofault};
+use core::mem;
+use kernel::bindings;
+
+/// `struct pt_regs`.
+#[repr(transparent)]
+pub struct Regs(bindings::pt_regs);
+
+/// Number of whole words in `struct pt_regs`.
+const WORDS: usize = mem::size_of::<bindings::pt_regs>() / mem::size_of::<u64>();
+
+impl Regs {
+    /// Wraps the registers that the kernel hands to a handler.
+    ///
+    /// # Safety
+    ///
+    /// `regs` must be valid for reads for the lifetime chosen by the caller.
+    #[inline(always)]
+    pub(super) unsafe fn from_raw<'a>(regs: *const bindings::pt_regs) -> &'a Self {
+        // SAFETY: By the function's requirements; the type is transparent.
+        unsafe { &*regs.cast() }
+    }
+
+    /// The word at `index`, in the order of `struct pt_regs`; 0 beyond its end.
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub fn word(&self, index: usize) -> u64 {
+        if index < WORDS {
+            // SAFETY: Within the structure, which holds initialised words only.
+            unsafe { (&raw const self.0).cast::<u64>().add(index).read() }
+        } else {
+            0
+        }
+    }
+
+    /// The instruction pointer.
+    #[inline(always)]
+    pub fn instruction_pointer(&self) -> u64 {
+        arch::instruction_pointer(&self.0)
+    }
+
+    /// The stack pointer.
+    #[inline(always)]
+    pub fn stack_pointer(&self) -> u64 {
+        arch::stack_pointer(&self.0)
+    }
+
+    /// The value that a function returns; meaningful where it does.
+    #[inline(always)]
+    pub fn return_value(&self) -> u64 {
+        arch::return_value(&self.0)
+    }
+
+    /// Whether the interrupted code had interrupts disabled.
+    #[inline(always)]
+    pub fn irqs_disabled(&self) -> bool {
+        arch::irqs_disabled(&self.0)
+    }
+
+    /// The `n`th argument, from 0, of the function at whose entry the probe is.
+    ///
+    /// Those that the calling convention passes on the stack are read there.
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub fn argument(&self, n: usize) -> u64 {
+        if n < arch::REGISTER_ARGUMENTS {
+            arch::argument_register(&self.0, n)
+        } else {
+            // CAST: usize is as wide as u64.
+            let index = n.wrapping_sub(arch::REGISTER_ARGUMENTS) as u64;
+            self.stack_word(index.wrapping_add(arch::STACK_ARGUMENT_INDEX))
+        }
+    }
+
+    /// The `n`th word of the stack; 0 outside the kernel stack in use.
+    ///
+    /// Contexts: any.
+    #[inline]
+    pub fn stack_word(&self, n: u64) -> u64 {
+        // Stacks are aligned to their size, a power of two.
+        let mask = !extra::FERROPROBE_THREAD_SIZE.wrapping_sub(1);
+        let top = self.stack_pointer();
+        let address = top.wrapping_add(n.wrapping_mul(8));
+        let mut word = [0; 8];
+        if address & mask == top & mask && nofault::read_kernel(address, &mut word) {
+            u64::from_ne_bytes(word)
+        } else {
+            0
+        }
+    }
+
+    /// The return address of the function at whose entry the probe is.
+    ///
+    /// Contexts: any.
+    #[inline]
+    pub fn return_address(&self) -> u64 {
+        arch::return_address_register(&self.0).unwrap_or_else(|| self.stack_word(0))
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Symbols of the kernel and its modules, by address and by name.
+//!
+//! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
+
+use super::{bindings as extra, word};
+use core::mem::MaybeUninit;
+use kernel::{bindings, prelude::*};
+
+/// Room for `name+0xoffset/0xsize [module]` of the longest names.
+const SYMBOL_LEN: usize = extra::FERROPROBE_SYMBOL_LEN as usize;
+
+/// The symbol that an address belongs to.
+pub struct Symbol {
+    text: [u8; SYMBOL_LEN],
+    name: usize,
+    /// Distance of the address from the symbol, in bytes.
+    pub offset: u64,
+    /// Bytes from the symbol to the next one.
+    pub size: u64,
+    module: Option<(usize, usize)>,
+}
+
+impl Symbol {
+    /// The symbol that contains `address`; `None` if there is none.
+    ///
+    /// Contexts: any that may take a reference to a module.
+    pub fn at(address: u64) -> Option<Self> {
+        let mut text = [0; SYMBOL_LEN];
+        // SAFETY: The function writes at most KSYM_SYMBOL_LEN bytes.
+        let length = unsafe { bindings::sprint_symbol(text.as_mut_ptr().cast(), address as usize) };
+        Self::parse(text, usize::try_from(length).ok()?)
+    }
+
+    /// Takes `name+0xoffset/0xsize [module]` apart.
+    fn parse(text: [u8; SYMBOL_LEN], length: usize) -> Option<Self> {
+        let whole = text.get(..length)?;
+        let name = whole.iter().rposition(|&byte| byte == b'+')?;
+        let numbers = whole.get(name.checked_add(1)?..)?;
+        let end = numbers.iter().position(|&byte| byte == b' ');
+        let mut parts = numbers
+            .get(..end.unwrap_or(numbers.len()))?
+            .split(|&byte| byte == b'/');
+        let offset = hexadecimal(parts.next()?)?;
+        let size = hexadecimal(parts.next()?)?;
+        let module = whole
+            .iter()
+            .rposition(|&byte| byte == b'[')
+            .and_then(|open| {
+                let from = open.checked_add(1)?;
+                let name = whole.get(from..)?;
+                // A build ID may follow the name.
+                let length = name.iter().position(|&byte| byte == b']' || byte == b' ')?;
+                Some((from, from.checked_add(length)?))
+            });
+        Some(Self {
+            text,
+            name,
+            offset,
+            size,
+            module,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &[u8] {
+        self.text.get(..self.name).unwrap_or_default()
+    }
+
+    /// The module it lies in; `None` for the kernel itself.
+    pub fn module(&self) -> Option<&[u8]> {
+        self.module.and_then(|(from, to)| self.text.get(from..to))
+    }
+}
+
+/// Writes `name+0xoffset/0xsize [module]` of `address` with a NUL to `out`, or
+/// as much of it as fits; returns the number of bytes.
+///
+/// Contexts: any that may take a reference to a module.
+pub fn write_name(address: u64, out: &mut [u8]) -> Option<usize> {
+    let mut text = [0; SYMBOL_LEN];
+    // SAFETY: The function writes at most KSYM_SYMBOL_LEN bytes.
+    let length = unsafe { bindings::sprint_symbol(text.as_mut_ptr().cast(), address as usize) };
+    let length = usize::try_from(length).ok()?.checked_add(1)?.min(out.len());
+    out.get_mut(..length)?.copy_from_slice(text.get(..length)?);
+    Some(length)
+}
+
+/// The address of the symbol `name`, or `module:name`; of any kind, data
+/// included.
+///
+/// The kernel exports no look-up by name. But in registering a kprobe it writes
+/// the address it found into the probe before it judges the address. So this
+/// asks for a probe, disabled, one byte behind the symbol: where hardly ever an
+/// instruction begins, so that the kernel refuses it, having told the address.
+/// Where it does not, the probe is taken back at once; nothing is ever armed.
+///
+/// Context: process, may sleep.
+pub fn lookup(name: &CStr) -> Option<u64> {
+    // SAFETY: All zeros are a valid kprobe: null pointers and integers.
+    let mut probe: extra::kprobe = unsafe { MaybeUninit::zeroed().assume_init() };
+    probe.symbol_name = name.as_char_ptr();
+    probe.offset = 1;
+    probe.flags = extra::KPROBE_FLAG_DISABLED;
+    // SAFETY: The probe outlives its registration, which ends below.
+    let result = unsafe { extra::register_kprobe(&mut probe) };
+    let address = word(probe.addr.addr());
+    if result == 0 {
+        // SAFETY: Registered above.
+        unsafe { extra::unregister_kprobe(&mut probe) };
+    }
+    address.checked_sub(1)
+}
+
+/// What the byte at `address`, where a breakpoint stands, was before: as the
+/// kernel knows it if the breakpoint is a kprobe's, and the breakpoint itself
+/// if it is not; `None` where it does not say.
+///
+/// Context: process, may sleep.
+pub fn original_opcode(address: u64) -> Option<extra::kprobe_opcode_t> {
+    // SAFETY: As in `lookup`.
+    let mut probe: extra::kprobe = unsafe { MaybeUninit::zeroed().assume_init() };
+    probe.addr = address as *mut extra::kprobe_opcode_t;
+    probe.flags = extra::KPROBE_FLAG_DISABLED;
+    // SAFETY: The probe outlives its registration, which ends below.
+    if unsafe { extra::register_kprobe(&mut probe) } != 0 {
+        return None;
+    }
+    let opcode = probe.opcode;
+    // SAFETY: Registered above.
+    unsafe { extra::unregister_kprobe(&mut probe) };
+    Some(opcode)
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    let digits = digits.strip_prefix(b"0x")?;
+    u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The buffer: a ring for each CPU, its readers, and their waking.
+
+use crate::{
+    engine::ring::{self, EventRef, Merge, Note, Reservation, Ring, Rings, Snapshot, Stats},
+    kapi::{
+        context::{self, OnCpu},
+        debugfs::OpenFile,
+        percpu::possible_cpus,
+        rcu::RcuCell,
+        scratch::Scratch,
+        wake::{PollTable, Waker},
+    },
+    sys::{self, Pages, Vec},
+};
+use core::sync::atomic::{AtomicBool, Ordering};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+
+pub(crate) use crate::engine::ring::Lost;
+
+/// Bytes of a sub-buffer.
+const SUB_BUFFER: usize = 4096;
+
+/// Sub-buffers of a CPU, at the least: one that is written, one that is read,
+/// and one between.
+const MIN_SUB_BUFFERS: usize = 3;
+
+/// The buffer.
+#[pin_data]
+pub(crate) struct Buffer {
+    rings: RcuCell<Rings<Pages>>,
+    scratch: Scratch,
+    on: AtomicBool,
+    #[pin]
+    waker: Waker,
+    /// Held by who consumes, clears or replaces.
+    #[pin]
+    readers: Mutex<()>,
+}
+
+impl Buffer {
+    /// A buffer with `kilobytes` for each CPU, that records.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(kilobytes: usize) -> Result<Arc<Self>> {
+        let rings = make(kilobytes)?;
+        let scratch = Scratch::new()?;
+        Arc::pin_init(
+            pin_init!(Self {
+                rings: RcuCell::new(rings),
+                scratch,
+                on: AtomicBool::new(true),
+                waker <- Waker::new(),
+                readers <- new_mutex!(()),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Reserves room for a record of `length` bytes of the task described by
+    /// `note`.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub(crate) fn reserve<'a>(
+        &'a self,
+        length: usize,
+        note: Note,
+        here: &'a OnCpu,
+    ) -> Result<Reservation<'a, Pages>, Lost> {
+        match self.rings.get(here).writer(here) {
+            Some(writer) => writer.reserve(length, note, context::clock),
+            None => Err(Lost::Disabled),
+        }
+    }
+
+    /// Wakes the readers that wait for events, soon.
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub(crate) fn wake(&self) {
+        self.waker.wake();
+    }
+
+    /// Lends working memory to `work`, see [`Scratch::with`].
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub(crate) fn scratch<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+        self.scratch.with(here, work)
+    }
+
+    /// Whether hits are recorded.
+    pub(crate) fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    /// Records hits from now on, or does not.
+    ///
+    /// Context: process.
+    pub(crate) fn set_on(&self, on: bool) {
+        let _guard = self.readers.lock();
+        self.on.store(on, Ordering::Relaxed);
+        for ring in self.rings.load().iter() {
+            ring.set_enabled(on);
+        }
+        self.waker.wake_now();
+    }
+
+    /// Whether there is something to consume; at times when there is not.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.rings.load().iter().any(|ring| ring.readable())
+    }
+
+    /// Sleeps until `ready`; see [`Waker::wait`].
+    ///
+    /// # Errors
+    ///
+    /// `ERESTARTSYS` on a signal.
+    pub(crate) fn wait(&self, ready: impl FnMut() -> bool) -> Result {
+        self.waker.wait(ready)
+    }
+
+    /// Tells `poll` of the queue that wakes readers.
+    pub(crate) fn register(&self, file: &OpenFile, table: &PollTable) {
+        self.waker.register(file, table);
+    }
+
+    /// Consumes events in the order of their times for as long as `each`, which
+    /// is told the CPU and the event, returns true.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; that of `each`, and then its event is not consumed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn consume(
+        &self,
+        mut each: impl FnMut(u32, &EventRef<'_>) -> Result<bool>,
+    ) -> Result {
+        let _guard = self.readers.lock();
+        let rings = self.rings.load();
+        let mut merge = Merge::new();
+        let mut cpus = Vec::new();
+        for ring in rings.iter() {
+            // Nobody else reads while the lock is held.
+            if let Some(reader) = ring.reader() {
+                cpus.push(ring.cpu())?;
+                merge.push(reader)?;
+            }
+        }
+        while let Some((index, event)) = merge.peek() {
+            let go_on = each(cpus.get(index).copied().unwrap_or(0), &event)?;
+            merge.advance();
+            if !go_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The events that are in the buffer now, and what it has counted.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn snapshots(&self) -> Result<(Snapshots, Stats)> {
+        let _guard = self.readers.lock();
+        let rings = self.rings.load();
+        let mut snapshots = Snapshots {
+            merge: Merge::new(),
+            cpus: Vec::new(),
+        };
+        let mut total = Stats::default();
+        for ring in rings.iter() {
+            total = total.plus(&ring.stats());
+            let Some(reader) = ring.reader() else {
+                continue;
+            };
+            snapshots
+                .merge
+                .push(Snapshot::new(ring.clone(), &reader)?)?;
+            snapshots.cpus.push(ring.cpu())?;
+        }
+        Ok((snapshots, total))
+    }
+
+    /// Forgets all events that are in the buffer now.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn clear(&self) {
+        let _guard = self.readers.lock();
+        for ring in self.rings.load().iter() {
+            if let Some(mut reader) = ring.reader() {
+                reader.reset();
+            }
+        }
+    }
+
+    /// Size of a CPU's ring, in KiB.
+    pub(crate) fn kilobytes(&self) -> usize {
+        let rings = self.rings.load();
+        let first = rings.iter().next();
+        first.map_or(0, |ring| {
+            (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
+        })
+    }
+
+    /// Gives each CPU a ring of `kilobytes`. What is in the buffer is lost, as
+    /// it is when the kernel's sub-buffers change.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for 0, `ENOMEM`; then nothing has changed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn resize(&self, kilobytes: usize) -> Result {
+        if kilobytes == 0 {
+            return Err(EINVAL);
+        }
+        let rings = make(kilobytes)?;
+        let _guard = self.readers.lock();
+        for ring in rings.iter() {
+            ring.set_enabled(self.is_on());
+        }
+        drop(self.rings.replace(rings));
+        Ok(())
+    }
+}
+
+/// Rings of `kilobytes` for all CPUs that can ever be online.
+fn make(kilobytes: usize) -> Result<Arc<Rings<Pages>>> {
+    let bytes = kilobytes.checked_mul(1024).ok_or(ENOMEM)?;
+    // One more for the reader.
+    let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
+    let mut rings = Rings::new();
+    for cpu in possible_cpus() {
+        let pages = Pages::new(count, SUB_BUFFER)?;
+        let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
+        rings
+            .add(cpu, pages, pages_count, true)
+            .map_err(|error| match error {
+                ring::Error::NoMemory => ENOMEM,
+                ring::Error::BadSize => EINVAL,
+            })?;
+    }
+    Ok(Arc::new(rings, GFP_KERNEL)?)
+}
+
+/// The events of all CPUs at one moment, in the order of their times.
+pub(crate) struct Snapshots {
+    merge: Merge<Snapshot<sys::Arc<Ring<Pages>>>>,
+    cpus: Vec<u32>,
+}
+
+impl Snapshots {
+    /// The next event and its CPU.
+    pub(crate) fn peek(&mut self) -> Option<(u32, EventRef<'_>)> {
+        let (index, event) = self.merge.peek()?;
+        Some((self.cpus.get(index).copied().unwrap_or(0), event))
+    }
+
+    /// Goes past the next event.
+    pub(crate) fn advance(&mut self) {
+        self.merge.advance();
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The directories below `events`: of groups and of events.
+//!
+//! Nothing here takes the registry's lock in `open`, see [`crate::tracer`].
+
+use super::{
+    filter::FilterFile,
+    switch::{Switch, Switched},
+    text::{Show, TextFile},
+    READ, READ_WRITE,
+};
+use crate::{
+    engine::format,
+    event::Event,
+    kapi::debugfs::{Dir, Entry},
+    registry::Registry,
+    tracer::Tracer,
+};
+use core::fmt;
+use kernel::{prelude::*, str::CString, sync::Arc};
+
+/// The directory of a group; removed when its last event is gone.
+pub(crate) struct Group {
+    /// Its name.
+    pub(crate) name: CString,
+    directory: Arc<Dir>,
+    _enable: Entry<Switch<EnableGroup>>,
+}
+
+impl Group {
+    /// Makes the directory of the group `name` in `events`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::new`] and [`Entry::new`].
+    pub(crate) fn new(tracer: &Arc<Tracer>, events: &Arc<Dir>, name: &CStr) -> Result<Arc<Self>> {
+        let directory = Dir::new(name, Some(events.clone()))?;
+        let members = Arc::new(
+            Members {
+                tracer: tracer.clone(),
+                group: CString::try_from(name)?,
+            },
+            GFP_KERNEL,
+        )?;
+        let enable = Entry::new(c"enable", READ_WRITE, &directory, members)?;
+        Ok(Arc::new(
+            Self {
+                name: CString::try_from(name)?,
+                directory,
+                _enable: enable,
+            },
+            GFP_KERNEL,
+        )?)
+    }
+}
+
+/// The directory of an event; removed when dropped.
+pub(crate) struct EventFiles {
+    id: u16,
+    _enable: Entry<Switch<EnableEvent>>,
+    _format: Entry<TextFile<FormatFile>>,
+    _id: Entry<TextFile<IdFile>>,
+    _filter: Entry<FilterFile>,
+    _group: Arc<Group>,
+}
+
+impl EventFiles {
+    /// Makes the directory of `event` in that of its group.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::new`] and [`Entry::new`].
+    pub(crate) fn new(
+        tracer: &Arc<Tracer>,
+        group: &Arc<Group>,
+        event: &Arc<Event>,
+    ) -> Result<Self> {
+        let directory = Dir::new(&event.format.name, Some(group.directory.clone()))?;
+        let member = Arc::new(
+            Member {
+                tracer: tracer.clone(),
+                event: event.clone(),
+            },
+            GFP_KERNEL,
+        )?;
+        Ok(Self {
+            id: event.format.id,
+            _enable: Entry::new(c"enable", READ_WRITE, &directory, member.clone())?,
+            _format: Entry::new(c"format", READ, &directory, member.clone())?,
+            _id: Entry::new(c"id", READ, &directory, member.clone())?,
+            _filter: Entry::new(c"filter", READ_WRITE, &directory, member)?,
+            _group: group.clone(),
+        })
+    }
+
+    /// The number of the event.
+    pub(crate) fn id(&self) -> u16 {
+        self.id
+    }
+}
+
+/// An event, for its files.
+pub(crate) struct Member {
+    /// Whose event it is.
+    pub(crate) tracer: Arc<Tracer>,
+    /// The event.
+    pub(crate) event: Arc<Event>,
+}
+
+/// A group, for its files.
+pub(crate) struct Members {
+    tracer: Arc<Tracer>,
+    group: CString,
+}
+
+/// `events/GROUP/EVENT/enable`.
+pub(crate) struct EnableEvent;
+
+impl Switched for EnableEvent {
+    type Data = Member;
+
+    fn state(member: &Arc<Member>) -> u8 {
+        state(core::iter::once(&member.event))
+    }
+
+    fn set(member: &Arc<Member>, on: bool) -> Result {
+        let registry = member.tracer.registry.lock();
+        // A file may be open while its event is removed.
+        let event = registry
+            .events()
+            .iter()
+            .find(|event| event.format.id == member.event.format.id)
+            .ok_or(ENODEV)?;
+        Registry::set_enabled(core::iter::once(event), on)
+    }
+}
+
+/// `events/GROUP/enable`.
+pub(crate) struct EnableGroup;
+
+impl Switched for EnableGroup {
+    type Data = Members;
+
+    fn state(members: &Arc<Members>) -> u8 {
+        state(members.tracer.registry.lock().group(&members.group))
+    }
+
+    fn set(members: &Arc<Members>, on: bool) -> Result {
+        let registry = members.tracer.registry.lock();
+        Registry::set_enabled(registry.group(&members.group), on)
+    }
+}
+
+/// `events/enable`.
+pub(crate) struct EnableAll;
+
+impl Switched for EnableAll {
+    type Data = Tracer;
+
+    fn state(tracer: &Arc<Tracer>) -> u8 {
+        state(tracer.registry.lock().events().iter())
+    }
+
+    fn set(tracer: &Arc<Tracer>, on: bool) -> Result {
+        Registry::set_enabled(tracer.registry.lock().events().iter(), on)
+    }
+}
+
+/// One character for whether `events` are enabled.
+fn state<'a>(events: impl Iterator<Item = &'a Arc<Event>>) -> u8 {
+    let (mut on, mut off) = (false, false);
+    for event in events {
+        if event.is_enabled() {
+            on = true;
+        } else {
+            off = true;
+        }
+    }
+    match (on, off) {
+        (true, true) => b'X',
+        (true, false) => b'1',
+        (false, true) => b'0',
+        (false, false) => b'?',
+    }
+}
+
+/// `events/GROUP/EVENT/format`.
+pub(crate) struct FormatFile;
+
+impl Show for FormatFile {
+    type Data = Member;
+
+    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let format = &member.event.format;
+        format::write_format(out, format.name(), format.id, format.program.layout())
+    }
+}
+
+/// `events/GROUP/EVENT/id`.
+pub(crate) struct IdFile;
+
+impl Show for IdFile {
+    type Data = Member;
+
+    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}", member.event.format.id)
+    }
+}

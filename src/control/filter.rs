@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `events/GROUP/EVENT/filter`: which hits of an event are recorded.
+//!
+//! A filter that is refused leaves the one before in force; the file then shows
+//! what was refused and why, until the next one is accepted.
+
+use super::{
+    event_files::Member,
+    text::{self, Show, Text},
+};
+use crate::{
+    engine::{
+        filter::{self, Filter, Functions},
+        text::{Appender, Plain},
+    },
+    kapi::{
+        debugfs::{File, OpenFile},
+        symbol::{self, Symbol},
+    },
+    place::c_string,
+    sys::Vec,
+};
+use core::{fmt, pin::Pin};
+use kernel::{
+    prelude::*,
+    sync::{Arc, ArcBorrow},
+    uaccess::{UserSliceReader, UserSliceWriter},
+};
+
+/// The file.
+pub(crate) struct FilterFile;
+
+impl Show for FilterFile {
+    type Data = Member;
+
+    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let in_force = member.event.recorder().filter();
+        let refused = member.event.refused_filter.lock();
+        match (refused.as_deref(), in_force.as_ref()) {
+            (Some(refused), filter) => {
+                write!(out, "{}", Plain(refused))?;
+                match filter {
+                    Some(filter) => writeln!(out, "in force: {}", Plain(filter.text())),
+                    None => Ok(()),
+                }
+            }
+            (None, Some(filter)) => writeln!(out, "{}", Plain(filter.text())),
+            (None, None) => out.write_str("none\n"),
+        }
+    }
+}
+
+impl File for FilterFile {
+    type Data = Member;
+    type Open = Text<Self>;
+
+    fn open(member: ArcBorrow<'_, Member>, _file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
+        Text::open(member.into())
+    }
+
+    fn read(
+        open: &Text<Self>,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        open.read(to, offset)
+    }
+
+    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
+        let member = &open.data;
+        let text = text::written(from)?;
+        let mut refused = member.event.refused_filter.lock();
+        if Filter::is_removal(&text) {
+            *refused = None;
+            return member.event.recorder().set_filter(None);
+        }
+        let layout = member.event.format.program.layout();
+        match Filter::compile(&text, layout, &mut KernelFunctions) {
+            Ok(filter) => {
+                *refused = None;
+                member.event.recorder().set_filter(Some(filter))
+            }
+            Err(refusal) => {
+                let mut shown = Vec::new();
+                filter::write_refusal(&mut Appender(&mut shown), &text, &refusal)
+                    .map_err(|_| ENOMEM)?;
+                *refused = Some(shown);
+                member.tracer.errors.lock().add(&refusal, text.trim_ascii());
+                Err(Error::from_errno(refusal.errno.0.wrapping_neg()))
+            }
+        }
+    }
+}
+
+/// The kernel's functions.
+struct KernelFunctions;
+
+impl Functions for KernelFunctions {
+    fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
+        self.around(symbol::lookup(&c_string(name)?)?)
+    }
+
+    fn around(&mut self, address: u64) -> Option<(u64, u64)> {
+        let symbol = Symbol::at(address)?;
+        let start = address.wrapping_sub(symbol.offset);
+        Some((start, start.wrapping_add(symbol.size)))
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The directory and its files: one source file for each file or family.
+
+mod buffer_size;
+mod error_log;
+pub(crate) mod event_files;
+mod filter;
+mod kprobe_events;
+mod placement;
+mod profile;
+mod readme;
+mod switch;
+mod text;
+mod trace;
+mod trace_pipe;
+mod tracing_on;
+
+use crate::{
+    kapi::debugfs::{Dir, Entry},
+    tracer::Tracer,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Permissions of a file that is read and written.
+const READ_WRITE: u16 = 0o600;
+/// Permissions of a file that is only read.
+const READ: u16 = 0o400;
+
+/// The files outside `events/GROUP`; they are removed when dropped.
+pub(crate) struct Files {
+    _kprobe_events: Entry<kprobe_events::KprobeEvents>,
+    _trace: Entry<trace::Trace>,
+    _trace_pipe: Entry<trace_pipe::TracePipe>,
+    _tracing_on: Entry<switch::Switch<tracing_on::TracingOn>>,
+    _profile: Entry<text::TextFile<profile::Profile>>,
+    _error_log: Entry<error_log::ErrorLogFile>,
+    _readme: Entry<text::TextFile<readme::Readme>>,
+    _buffer_size: Entry<buffer_size::BufferSize>,
+    _placement: Entry<placement::PlacementFile>,
+    _enable: Entry<switch::Switch<event_files::EnableAll>>,
+}
+
+impl Files {
+    /// Makes the directory `ferroprobe` with its files, and gives the registry
+    /// the directory `events`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::new`] and [`Entry::new`].
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn new(tracer: &Arc<Tracer>) -> Result<Self> {
+        let root = Dir::new(c"ferroprobe", None)?;
+        let events = Dir::new(c"events", Some(root.clone()))?;
+        let of = || tracer.clone();
+        let files = Self {
+            _kprobe_events: Entry::new(c"kprobe_events", READ_WRITE, &root, of())?,
+            _trace: Entry::new(c"trace", READ_WRITE, &root, of())?,
+            _trace_pipe: Entry::new(c"trace_pipe", READ, &root, of())?,
+            _tracing_on: Entry::new(c"tracing_on", READ_WRITE, &root, of())?,
+            _profile: Entry::new(c"kprobe_profile", READ, &root, of())?,
+            _error_log: Entry::new(c"error_log", READ_WRITE, &root, of())?,
+            _readme: Entry::new(c"README", READ, &root, of())?,
+            _buffer_size: Entry::new(c"buffer_size_kb", READ_WRITE, &root, of())?,
+            _placement: Entry::new(c"placement", READ_WRITE, &root, of())?,
+            _enable: Entry::new(c"enable", READ_WRITE, &events, of())?,
+        };
+        tracer.registry.lock().set_directory(Some(events));
+        Ok(files)
+    }
+}

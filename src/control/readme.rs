@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `README`: the files and the language in short.
+//!
+//! Tools look for some of the lines here to learn what a tracer can do, so
+//! they stand as the kernel's own file has them.
+
+use super::text::Show;
+use crate::tracer::Tracer;
+use core::fmt;
+use kernel::sync::Arc;
+
+/// The file.
+pub(crate) struct Readme;
+
+impl Show for Readme {
+    type Data = Tracer;
+
+    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        out.write_str(TEXT)
+    }
+}
+
+const TEXT: &str = "\
+ferroprobe: dynamic probes on kernel code
+
+  # echo 'p:open do_sys_openat2 file=+0($arg2):string' > kprobe_events
+  # echo 1 > events/kprobes/open/enable
+  # cat trace_pipe
+
+Files:
+  trace			- the buffer as text; writing clears it
+  trace_pipe		- the same, consumed as it is read; waits for events
+  tracing_on		- 1 or 0: record events or not
+  buffer_size_kb	- size of each CPU's buffer; changing it clears it
+  kprobe_events		- Create/delete kernel dynamic events
+  kprobe_profile	- event, hits, misses
+  error_log		- why the last definitions were refused
+  placement		- write a symbol or address, read what can be probed there
+  events/enable		- arm or disarm all events
+  events/GROUP/enable	- those of a group
+  events/GROUP/EVENT/	- enable, format, id of an event
+
+kprobe_events: `>` removes all events, `>>` adds; several lines are all
+accepted or none; # starts a comment.
+	Format: p[:[<group>/][<event>]] <place> [<args>]
+	        r[maxactive][:[<group>/][<event>]] <place> [<args>]
+	        -:[<group>/][<event>]
+	place: [<module>:]<symbol>[+<offset>]|<memaddr>
+	place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
+	args: <name>=fetcharg[:type]
+	fetcharg: %<register>, $arg<N>, @<address>, @<symbol>[+|-<offset>],
+	          $stack<index>, $stack, $retval, $comm,
+	          +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
+	type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
+	      symstr, ustring, b<bit-width>@<bit-offset>/<container-size>,
+	      <type>\\[<array-size>\\]
+";

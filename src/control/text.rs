@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Files whose text is made when it is first read.
+
+use crate::{
+    engine::text::Appender,
+    kapi::debugfs::{File, OpenFile},
+    sys::Vec,
+};
+use core::{fmt, marker::PhantomData, pin::Pin};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, ArcBorrow, Mutex},
+    uaccess::{UserSliceReader, UserSliceWriter},
+};
+
+/// What a text file shows.
+pub(crate) trait Show: 'static {
+    /// What the text is made of.
+    type Data: Send + Sync + 'static;
+
+    /// Writes the text.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    fn show(data: &Arc<Self::Data>, out: &mut dyn fmt::Write) -> fmt::Result;
+}
+
+/// A file that only shows a text.
+pub(crate) struct TextFile<S>(PhantomData<S>);
+
+impl<S: Show> File for TextFile<S> {
+    type Data = S::Data;
+    type Open = Text<S>;
+
+    fn open(data: ArcBorrow<'_, S::Data>, _file: &OpenFile) -> Result<Pin<KBox<Text<S>>>> {
+        Text::open(data.into())
+    }
+
+    fn read(
+        open: &Text<S>,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        open.read(to, offset)
+    }
+}
+
+/// One opening of a file that shows a text: the text as it was at the first
+/// read.
+#[pin_data]
+pub(crate) struct Text<S: Show> {
+    /// What the text is made of.
+    pub(crate) data: Arc<S::Data>,
+    #[pin]
+    text: Mutex<Option<Vec<u8>>>,
+    _show: PhantomData<fn() -> S>,
+}
+
+impl<S: Show> Text<S> {
+    /// An opening with nothing read.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn open(data: Arc<S::Data>) -> Result<Pin<KBox<Self>>> {
+        KBox::pin_init(
+            pin_init!(Self {
+                data,
+                text <- new_mutex!(None),
+                _show: PhantomData,
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Reads at `offset`. A read from the beginning makes the text anew.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `EFAULT`.
+    pub(crate) fn read(&self, to: &mut UserSliceWriter, offset: &mut i64) -> Result<usize> {
+        let mut text = self.text.lock();
+        if text.is_none() || *offset == 0 {
+            let mut made = Vec::new();
+            S::show(&self.data, &mut Appender(&mut made)).map_err(|_| ENOMEM)?;
+            *text = Some(made);
+        }
+        copy(text.as_deref().unwrap_or_default(), to, offset)
+    }
+}
+
+/// Copies what of `text` lies at `offset` to a reader.
+///
+/// # Errors
+///
+/// `EFAULT`.
+pub(crate) fn copy(text: &[u8], to: &mut UserSliceWriter, offset: &mut i64) -> Result<usize> {
+    let from = usize::try_from(*offset).map_err(|_| EINVAL)?;
+    let rest = text.get(from..).unwrap_or_default();
+    let length = rest.len().min(to.len());
+    to.write_slice(rest.get(..length).unwrap_or_default())?;
+    // CAST: The text is in memory, so shorter than i64::MAX.
+    *offset = offset.wrapping_add(length as i64);
+    Ok(length)
+}
+
+/// Most bytes of one write.
+const MAX_WRITE: usize = 1 << 20;
+
+/// Everything that a user writes in one go.
+///
+/// # Errors
+///
+/// `EFAULT`, `ENOMEM`; `E2BIG` for more than a mebibyte.
+pub(crate) fn written(from: UserSliceReader) -> Result<KVVec<u8>> {
+    if from.len() > MAX_WRITE {
+        return Err(E2BIG);
+    }
+    let mut text = KVVec::new();
+    from.read_all(&mut text, GFP_KERNEL)?;
+    Ok(text)
+}
+
+/// A number that a user writes, in any base, with spaces around it.
+///
+/// # Errors
+///
+/// `EINVAL`, and those of [`written`].
+pub(crate) fn number(from: UserSliceReader) -> Result<u64> {
+    let text = written(from)?;
+    crate::engine::lex::unsigned(text.trim_ascii()).ok_or(EINVAL)
+}

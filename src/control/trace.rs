@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `trace`: the events in the buffer, which reading leaves there; truncating
+//! it, or any write, clears the buffer.
+//!
+//! The text is made as it is read, from a snapshot of each CPU's ring that is
+//! taken at the first read.
+
+use crate::{
+    buffer::Snapshots,
+    engine::{format, text::Appender},
+    kapi::{
+        debugfs::{File, OpenFile},
+        percpu,
+    },
+    print::Printer,
+    sys::Vec,
+    tracer::Tracer,
+};
+use core::pin::Pin;
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, ArcBorrow, Mutex},
+    uaccess::{UserSliceReader, UserSliceWriter},
+};
+
+/// Bytes of text that are made ahead of the reader.
+const AHEAD: usize = 16 * 1024;
+
+/// The file.
+pub(crate) struct Trace;
+
+/// One opening.
+#[pin_data]
+pub(crate) struct Open {
+    tracer: Arc<Tracer>,
+    #[pin]
+    listing: Mutex<Option<Listing>>,
+}
+
+/// The text of one pass over the buffer.
+struct Listing {
+    events: Snapshots,
+    printer: Printer,
+    /// Text that is made and not yet read; it begins at `offset` of the file.
+    text: Vec<u8>,
+    offset: usize,
+    /// CPUs whose first event was passed, when that is to be told.
+    started: Option<Vec<u32>>,
+}
+
+impl Listing {
+    fn new(tracer: &Tracer) -> Result<Self> {
+        let (events, stats) = tracer.buffer.snapshots()?;
+        let online = percpu::possible_cpus().filter(|&cpu| percpu::is_online(cpu));
+        let mut text = Vec::new();
+        format::write_trace_header(
+            &mut Appender(&mut text),
+            stats.entries,
+            stats.entries.wrapping_add(stats.overrun),
+            // CAST: A number of CPUs.
+            online.count() as u32,
+            true,
+        )
+        .map_err(|_| ENOMEM)?;
+        Ok(Self {
+            events,
+            printer: Printer::new(),
+            text,
+            offset: 0,
+            started: (stats.overrun > 0).then(Vec::new),
+        })
+    }
+
+    /// Makes more text; false at the end.
+    fn fill(&mut self, tracer: &Tracer) -> Result<bool> {
+        let mut any = false;
+        while self.text.len() < AHEAD {
+            let Some((cpu, event)) = self.events.peek() else {
+                break;
+            };
+            let mut out = Appender(&mut self.text);
+            if let Some(started) = &mut self.started {
+                if !started.contains(&cpu) {
+                    // Not before the very first event.
+                    if !started.is_empty() {
+                        format::write_buffer_started(&mut out, cpu).map_err(|_| ENOMEM)?;
+                    }
+                    started.push(cpu)?;
+                }
+            }
+            self.printer
+                .event(tracer, &mut out, cpu, &event)
+                .map_err(|_| ENOMEM)?;
+            self.events.advance();
+            any = true;
+        }
+        Ok(any)
+    }
+}
+
+impl File for Trace {
+    type Data = Tracer;
+    type Open = Open;
+
+    fn open(tracer: ArcBorrow<'_, Tracer>, file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+        let tracer: Arc<Tracer> = tracer.into();
+        if file.truncates() {
+            tracer.clear_buffer();
+        }
+        KBox::pin_init(
+            pin_init!(Open {
+                tracer,
+                listing <- new_mutex!(None),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    fn read(
+        open: &Open,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        let at = usize::try_from(*offset).map_err(|_| EINVAL)?;
+        let mut guard = open.listing.lock();
+        // A reader that goes back sees the buffer anew.
+        if at == 0 || guard.as_ref().is_some_and(|listing| at < listing.offset) {
+            *guard = None;
+        }
+        let listing = match &mut *guard {
+            Some(listing) => listing,
+            empty => empty.insert(Listing::new(&open.tracer)?),
+        };
+        loop {
+            let skip = at.saturating_sub(listing.offset);
+            if let Some(rest) = listing.text.get(skip..).filter(|rest| !rest.is_empty()) {
+                let length = rest.len().min(to.len());
+                to.write_slice(rest.get(..length).unwrap_or_default())?;
+                // CAST: A length in memory.
+                *offset = offset.wrapping_add(length as i64);
+                return Ok(length);
+            }
+            listing.offset = listing.offset.saturating_add(listing.text.len());
+            listing.text.clear();
+            if !listing.fill(&open.tracer)? {
+                return Ok(0);
+            }
+        }
+    }
+
+    fn write(_open: &Open, _file: &OpenFile, _from: UserSliceReader) -> Result {
+        // Opening it cleared the buffer.
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `trace_pipe`: the events of all CPUs in the order of their times, each read
+//! once; a reader waits for them.
+
+use crate::{
+    engine::text::Appender,
+    kapi::{
+        debugfs::{File, OpenFile, READABLE},
+        wake::PollTable,
+    },
+    print::Printer,
+    sys::Vec,
+    tracer::Tracer,
+};
+use core::{
+    pin::Pin,
+    sync::atomic::{AtomicBool, Ordering},
+};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, ArcBorrow, Mutex},
+    uaccess::UserSliceWriter,
+};
+
+/// Most bytes of text that are made at once.
+const CHUNK: usize = 16 * 1024;
+
+/// The file.
+pub(crate) struct TracePipe;
+
+/// One opening.
+#[pin_data]
+pub(crate) struct Open {
+    tracer: Arc<Tracer>,
+    /// Something has been read.
+    begun: AtomicBool,
+    #[pin]
+    text: Mutex<Pending>,
+}
+
+/// Text of consumed events that has not been read.
+struct Pending {
+    text: Vec<u8>,
+    read: usize,
+}
+
+impl Pending {
+    /// Consumes events, about as many as fill `room` bytes.
+    fn fill(&mut self, tracer: &Tracer, room: usize) -> Result {
+        self.text.clear();
+        self.read = 0;
+        let mut printer = Printer::new();
+        let text = &mut self.text;
+        tracer.buffer.consume(|cpu, event| {
+            let length = text.len();
+            let printed = printer.event(tracer, &mut Appender(text), cpu, event);
+            if printed.is_err() {
+                text.truncate(length);
+                return Err(ENOMEM);
+            }
+            Ok(text.len() < room)
+        })
+    }
+
+    fn copy(&mut self, to: &mut UserSliceWriter) -> Result<usize> {
+        let rest = self.text.get(self.read..).unwrap_or_default();
+        let length = rest.len().min(to.len());
+        to.write_slice(rest.get(..length).unwrap_or_default())?;
+        self.read = self.read.saturating_add(length);
+        Ok(length)
+    }
+}
+
+impl File for TracePipe {
+    type Data = Tracer;
+    type Open = Open;
+
+    const SEEKABLE: bool = false;
+
+    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+        KBox::pin_init(
+            pin_init!(Open {
+                tracer: tracer.into(),
+                begun: AtomicBool::new(false),
+                text <- new_mutex!(Pending {
+                    text: Vec::new(),
+                    read: 0,
+                }),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    fn read(
+        open: &Open,
+        file: &OpenFile,
+        to: &mut UserSliceWriter,
+        _offset: &mut i64,
+    ) -> Result<usize> {
+        if to.is_empty() {
+            return Ok(0);
+        }
+        let buffer = &open.tracer.buffer;
+        loop {
+            {
+                let mut pending = open.text.lock();
+                if pending.read >= pending.text.len() {
+                    let filled = pending.fill(&open.tracer, to.len().min(CHUNK));
+                    // What was consumed before memory ran out is still read.
+                    if pending.text.is_empty() {
+                        filled?;
+                    }
+                }
+                if !pending.text.is_empty() {
+                    let length = pending.copy(to)?;
+                    open.begun.store(true, Ordering::Relaxed);
+                    return Ok(length);
+                }
+            }
+            // As the kernel's: the end, once recording is off and something was
+            // read.
+            if !buffer.is_on() && open.begun.load(Ordering::Relaxed) {
+                return Ok(0);
+            }
+            if file.is_nonblocking() {
+                return Err(EAGAIN);
+            }
+            let begun = open.begun.load(Ordering::Relaxed);
+            buffer.wait(|| buffer.is_readable() || (begun && !buffer.is_on()))?;
+        }
+    }
+
+    fn poll(open: &Open, file: &OpenFile, table: &PollTable) -> u32 {
+        let buffer = &open.tracer.buffer;
+        buffer.register(file, table);
+        let pending = open.text.lock();
+        if pending.read < pending.text.len() || buffer.is_readable() {
+            READABLE
+        } else {
+            0
+        }
+    }
+}

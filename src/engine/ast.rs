@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A definition as it was written: names, place and fetch arguments, before
+//! any symbol, register value or type information is looked up.
+//!
+//! Everything is owned, so that a definition outlives the write it came from;
+//! columns refer to its [`Command`](super::lex::Command).
+
+use core::fmt::{self, Write};
+
+use super::error::{Error, Kind};
+use super::lex::Command;
+use super::record::Layout;
+use super::text::Plain;
+use super::types::TypeSpec;
+use crate::sys::Vec;
+
+/// Largest number of fetch arguments.
+pub const MAX_ARGS: usize = 128;
+/// Longest fetch argument, without its name.
+pub const MAX_ARG_LEN: usize = 255;
+/// Longest name of an argument.
+pub const MAX_ARG_NAME_LEN: usize = 32;
+/// Longest name of an event or a group.
+pub const MAX_NAME_LEN: usize = 63;
+/// Most instances of a return probe that can be asked for.
+pub const MAX_MAXACTIVE: u64 = 4096;
+/// Deepest nesting of dereferences and typecasts.
+pub const MAX_NESTING: usize = 8;
+
+/// What one line of `kprobe_events` asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Create a probe, or append it to the event of the same name.
+    Create(Definition),
+    /// Delete probes.
+    Delete(Deletion),
+}
+
+/// When a probe fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// Before the instruction at its place is executed.
+    Probe,
+    /// When the function at its place returns.
+    Return {
+        /// Number of calls in flight that can be followed; 0 for the default.
+        maxactive: u32,
+    },
+}
+
+impl ProbeKind {
+    /// The letter that starts such a definition.
+    pub fn letter(self) -> char {
+        match self {
+            ProbeKind::Probe => 'p',
+            ProbeKind::Return { .. } => 'r',
+        }
+    }
+
+    /// Whether it is a return probe.
+    pub fn is_return(self) -> bool {
+        matches!(self, ProbeKind::Return { .. })
+    }
+}
+
+/// Where a probe is placed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `[MODULE:]SYMBOL[+OFFSET]`.
+    Symbol {
+        /// Symbol with its module, as written.
+        name: Vec<u8>,
+        /// Bytes from the symbol.
+        offset: u32,
+    },
+    /// A kernel address.
+    Address(u64),
+}
+
+impl Place {
+    /// Module and symbol of a symbolic place.
+    pub fn symbol(&self) -> Option<(Option<&[u8]>, &[u8])> {
+        let Place::Symbol { name, .. } = self else {
+            return None;
+        };
+        match name.iter().position(|&b| b == b':') {
+            Some(colon) => Some((name.get(..colon), name.get(colon.saturating_add(1)..)?)),
+            None => Some((None, name)),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Symbol { name, offset: 0 } => write!(f, "{}", Plain(name)),
+            Place::Symbol { name, offset } => write!(f, "{}+{offset}", Plain(name)),
+            Place::Address(address) => write!(f, "{address:#x}"),
+        }
+    }
+}
+
+/// A probe definition.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// Entry or return.
+    pub kind: ProbeKind,
+    /// Group of the event.
+    pub group: Vec<u8>,
+    /// Name of the event, given or generated.
+    pub event: Vec<u8>,
+    /// Where the probe goes.
+    pub place: Place,
+    /// Column of the place in the command.
+    pub place_at: usize,
+    /// The fetch arguments.
+    pub args: Vec<Argument>,
+}
+
+impl Definition {
+    /// Writes the definition as a line of `kprobe_events`, with its line feed.
+    /// Parsed again, the line gives the same definition.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write_line(&self, out: &mut dyn Write) -> fmt::Result {
+        out.write_char(self.kind.letter())?;
+        if let ProbeKind::Return { maxactive: 1.. } = self.kind {
+            if let ProbeKind::Return { maxactive } = self.kind {
+                write!(out, "{maxactive}")?;
+            }
+        }
+        write!(
+            out,
+            ":{}/{} {}",
+            Plain(&self.group),
+            Plain(&self.event),
+            self.place
+        )?;
+        for arg in &self.args {
+            match arg.expression.source {
+                // Stands for arguments with names of their own.
+                Source::AllArguments => write!(out, " {}", Plain(&arg.text))?,
+                _ => write!(out, " {}={}", Plain(&arg.name), Plain(&arg.text))?,
+            }
+        }
+        out.write_char('\n')
+    }
+}
+
+/// A probe that has been defined, with what its arguments became.
+pub struct Probe<'a> {
+    /// As it was defined.
+    pub definition: &'a Definition,
+    /// What it records.
+    pub layout: &'a Layout,
+}
+
+impl Definition {
+    /// Checks whether a probe with this definition and `layout` may be appended
+    /// to the event of the same name, whose probes are `existing`. `command` is
+    /// the definition's text.
+    ///
+    /// # Errors
+    ///
+    /// `DIFF_PROBE_TYPE`, `DIFF_ARG_TYPE`, `SAME_PROBE`.
+    pub fn check_append<'a>(
+        &self,
+        layout: &Layout,
+        command: &Command,
+        existing: impl Iterator<Item = Probe<'a>>,
+    ) -> Result<(), Error> {
+        for probe in existing {
+            let other = probe.definition;
+            if self.kind.is_return() != other.kind.is_return() {
+                return Err(Error::new(Kind::DiffProbeType, 0));
+            }
+            if let Some(n) = layout.difference(probe.layout) {
+                // Past the last argument the caret goes behind the command.
+                let at = match self.args.get(n) {
+                    Some(arg) => arg.at,
+                    None => command.column(command.len()),
+                };
+                return Err(Error::new(Kind::DiffArgType, at));
+            }
+            let mut pairs = self.args.iter().zip(&other.args);
+            if self.place == other.place && pairs.all(|(a, b)| *a.text == *b.text) {
+                return Err(Error::new(Kind::SameProbe, 0));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One fetch argument of a definition.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Name, given or generated.
+    pub name: Vec<u8>,
+    /// The argument as written, without its name.
+    pub text: Vec<u8>,
+    /// Column of the argument, with its name.
+    pub at: usize,
+    /// Column of its text.
+    pub text_at: usize,
+    /// Column of its type, or of its text when it has none.
+    pub type_at: usize,
+    /// What is fetched.
+    pub expression: Expression,
+    /// How it is recorded.
+    pub spec: TypeSpec,
+}
+
+/// A source of a value, and what is done with the value step by step.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Expression {
+    /// The innermost part.
+    pub source: Source,
+    /// Column of the source.
+    pub source_at: usize,
+    /// The steps, innermost first.
+    pub steps: Vec<Step>,
+}
+
+/// Where a value comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `%REG`: a register, by its index.
+    Register(u8),
+    /// `$stack`: the stack pointer.
+    StackPointer,
+    /// `$stackN`: a word of the stack.
+    Stack(u16),
+    /// `$argN`: an argument of the function, counted from zero here.
+    Argument(u16),
+    /// `$arg*`: all arguments of the function.
+    AllArguments,
+    /// `$retval`: the return value.
+    ReturnValue,
+    /// `$comm`: the name of the current task.
+    Comm,
+    /// `$current`: the address of the current task's `task_struct`.
+    Current,
+    /// `\NUMBER`, and the address of `@ADDRESS`.
+    Immediate(u64),
+    /// `\"text"`.
+    Text(Vec<u8>),
+    /// The address of `@SYMBOL[+|-OFFSET]`.
+    Symbol {
+        /// The data symbol.
+        name: Vec<u8>,
+        /// Bytes from the symbol.
+        offset: i64,
+    },
+    /// A bare name: a parameter known from BTF, or the dialect of 2009.
+    Name(Vec<u8>),
+}
+
+/// One step of an expression.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What is done.
+    pub action: Action,
+    /// Column to which an error of this step points.
+    pub at: usize,
+}
+
+/// What a step does with the value it is given.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Action {
+    /// `+|-[u]OFFSET(...)`: the value is an address to read from.
+    Dereference {
+        /// Added to the address.
+        offset: i64,
+        /// Whether it is an address of user memory.
+        user: bool,
+    },
+    /// `this_cpu_ptr(...)`: the value becomes an address of this CPU's copy.
+    ThisCpu,
+    /// `->MEMBER.MEMBER->MEMBER` by the type that BTF gives the value.
+    Members(Vec<u8>),
+    /// `(STRUCT[,FIELD])...->MEMBER...`: the same by a named type.
+    Cast(Cast),
+}
+
+/// A typecast and the members that are followed from there.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Cast {
+    /// Name of the structure.
+    pub structure: Vec<u8>,
+    /// Column of the name.
+    pub structure_at: usize,
+    /// The member of the structure at which the value points.
+    pub field: Option<Vec<u8>>,
+    /// Column of that member.
+    pub field_at: usize,
+    /// The members to follow, without the leading arrow.
+    pub members: Vec<u8>,
+}
+
+/// A deletion: `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`, or a definition with
+/// `!` before it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// Only events of this group.
+    pub group: Option<Vec<u8>>,
+    /// Only the event of this name.
+    pub event: Option<Vec<u8>>,
+    /// Only the probe at this place, as written.
+    pub place: Option<Vec<u8>>,
+    /// Only the probe whose first arguments are these, as `NAME=ARG`.
+    pub args: Vec<Vec<u8>>,
+}
+
+impl Deletion {
+    /// Whether `definition` is to be deleted.
+    pub fn matches(&self, definition: &Definition) -> bool {
+        let same = |wanted: &Option<Vec<u8>>, name: &[u8]| {
+            wanted.as_ref().is_none_or(|wanted| **wanted == *name)
+        };
+        same(&self.group, &definition.group)
+            && same(&self.event, &definition.event)
+            && self
+                .place
+                .as_ref()
+                .is_none_or(|place| same_place(place, &definition.place))
+            && self.args.len() <= definition.args.len()
+            && self
+                .args
+                .iter()
+                .zip(definition.args.iter())
+                .all(|(wanted, arg)| {
+                    let rest = wanted
+                        .strip_prefix(&*arg.name)
+                        .and_then(|r| r.strip_prefix(b"="));
+                    rest == Some(&*arg.text)
+                })
+    }
+}
+
+/// Whether `text` denotes `place`. Offsets and addresses match in any base.
+fn same_place(text: &[u8], place: &Place) -> bool {
+    let text = text.strip_suffix(b"%return").unwrap_or(text);
+    match place {
+        Place::Address(address) => super::lex::unsigned(text) == Some(*address),
+        Place::Symbol { name, offset } => {
+            let Some(rest) = text.strip_prefix(&**name) else {
+                return false;
+            };
+            match rest.strip_prefix(b"+") {
+                Some(number) => super::lex::unsigned(number) == Some(u64::from(*offset)),
+                None => rest.is_empty() && *offset == 0,
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Functions, structures and their members by name.
+
+use super::{Btf, Kind, Type};
+use crate::engine::types::{Type as Printed, Width};
+
+/// Deepest nesting of anonymous members that is searched.
+const MAX_ANONYMOUS: usize = 16;
+
+/// The prototype of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function<'a> {
+    btf: Btf<'a>,
+    prototype: Type<'a>,
+}
+
+/// A parameter of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter<'a> {
+    /// Its name; empty when it has none.
+    pub name: &'a [u8],
+    /// Its type.
+    pub value: Value<'a>,
+}
+
+/// A type together with where it came from: what a value is.
+#[derive(Clone, Copy, Debug)]
+pub struct Value<'a> {
+    btf: Btf<'a>,
+    bare: Type<'a>,
+}
+
+/// A member of a structure.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// Bits from the start of the structure.
+    pub bit_offset: u32,
+    /// Size in bits of a bitfield, otherwise `None`.
+    pub bit_size: Option<u8>,
+    /// Its type.
+    pub value: Value<'a>,
+}
+
+impl<'a> Btf<'a> {
+    /// The function called `name`.
+    pub fn function(&self, name: &[u8]) -> Option<Function<'a>> {
+        let function = self.find(name, |kind| kind == Kind::Function)?;
+        let prototype = self.by_id(function.raw.size_or_type)?;
+        (prototype.kind() == Kind::Prototype).then_some(Function {
+            btf: *self,
+            prototype,
+        })
+    }
+
+    /// The structure or union called `name`.
+    pub fn structure(&self, name: &[u8]) -> Option<Value<'a>> {
+        let bare = self.find(name, |kind| matches!(kind, Kind::Struct | Kind::Union))?;
+        Some(Value { btf: *self, bare })
+    }
+}
+
+impl<'a> Function<'a> {
+    /// What the function returns; `None` when its type is broken.
+    pub fn returned(&self) -> Option<Value<'a>> {
+        self.value(self.prototype.raw.size_or_type)
+    }
+
+    /// The parameters, in order. A variable argument list is the end.
+    pub fn parameters(&self) -> impl Iterator<Item = Parameter<'a>> + 'a {
+        let function = *self;
+        self.prototype.groups::<2>().map_while(move |[name, id]| {
+            let name = function.btf.string(name)?;
+            let value = function.value(id)?;
+            (id != 0).then_some(Parameter { name, value })
+        })
+    }
+
+    fn value(&self, id: u32) -> Option<Value<'a>> {
+        Some(Value {
+            btf: self.btf,
+            bare: self.btf.bare(id)?,
+        })
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Whether there is no value.
+    pub fn is_void(&self) -> bool {
+        self.bare.kind() == Kind::Void
+    }
+
+    /// Whether it is a structure or union.
+    pub fn is_structure(&self) -> bool {
+        matches!(self.bare.kind(), Kind::Struct | Kind::Union)
+    }
+
+    /// What it points to, when it is a pointer. The outer `Option` tells
+    /// whether it is one, the inner is `None` when the type is broken.
+    pub fn pointee(&self) -> Option<Option<Value<'a>>> {
+        if self.bare.kind() != Kind::Pointer {
+            return None;
+        }
+        let bare = self.btf.bare(self.bare.raw.size_or_type);
+        Some(bare.map(|bare| Value {
+            btf: self.btf,
+            bare,
+        }))
+    }
+
+    /// Whether it is an array of characters.
+    pub fn is_text(&self) -> bool {
+        if self.bare.kind() != Kind::Array {
+            return false;
+        }
+        let Some([element, ..]) = self.bare.groups::<3>().next() else {
+            return false;
+        };
+        self.btf
+            .bare(element)
+            .is_some_and(|bare| is_character(&bare))
+    }
+
+    /// Whether it is a pointer to characters.
+    pub fn is_text_pointer(&self) -> bool {
+        let pointee = self.pointee().flatten();
+        pointee.is_some_and(|value| is_character(&value.bare))
+    }
+
+    /// The type as which it is printed when the user asks for none; `None`
+    /// where there is no better one than the default.
+    pub fn printed(&self) -> Option<Printed> {
+        match self.bare.kind() {
+            Kind::Enum => Some(Printed::Signed(Width::W32)),
+            Kind::Enum64 => Some(Printed::Signed(Width::W64)),
+            Kind::Pointer => Some(Printed::Hex(Width::W64)),
+            Kind::Int => {
+                let (bits, signed) = integer(&self.bare)?;
+                let width = Width::from_bits(u64::from(bits));
+                Some(match (width, signed) {
+                    (Some(width), true) => Printed::Signed(width),
+                    (Some(width), false) => Printed::Unsigned(width),
+                    (None, _) => Printed::Unsigned(Width::W64),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Finds `name` among the members of a structure, in its anonymous members
+    /// too.
+    pub fn member(&self, name: &[u8]) -> Option<Member<'a>> {
+        if !self.is_structure() || name.is_empty() {
+            return None;
+        }
+        let mut stack = [(0u32, self.bare); MAX_ANONYMOUS];
+        let mut depth = 1usize;
+        // Bounds the walk where a broken structure contains itself.
+        for _ in 0..MAX_ANONYMOUS.pow(2) {
+            depth = depth.checked_sub(1)?;
+            let (base, structure) = *stack.get(depth)?;
+            for [name_offset, id, offset] in structure.groups::<3>() {
+                let (bits, size) = if structure.flag() {
+                    (
+                        offset & 0xff_ffff,
+                        u8::try_from(offset >> 24).ok().filter(|&n| n != 0),
+                    )
+                } else {
+                    (offset, None)
+                };
+                let bit_offset = base.checked_add(bits)?;
+                if name_offset == 0 {
+                    let inner = self.btf.bare(id)?;
+                    let is_structure = matches!(inner.kind(), Kind::Struct | Kind::Union);
+                    if let Some(slot) = stack.get_mut(depth).filter(|_| is_structure) {
+                        *slot = (bit_offset, inner);
+                        depth = depth.saturating_add(1);
+                    }
+                } else if self.btf.is_named(name_offset, name) {
+                    let value = Value {
+                        btf: self.btf,
+                        bare: self.btf.bare(id)?,
+                    };
+                    return Some(Member {
+                        bit_offset,
+                        bit_size: size,
+                        value,
+                    });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Bits and signedness of an integer type.
+fn integer(bare: &Type<'_>) -> Option<(u8, bool)> {
+    if bare.kind() != Kind::Int {
+        return None;
+    }
+    let [encoding] = bare.groups::<1>().next()?;
+    let bits = u8::try_from(encoding & 0xff).ok()?;
+    Some((bits, encoding >> 24 & 1 != 0))
+}
+
+/// Whether a type is one byte wide; `char` is unsigned in the kernel, yet
+/// `signed char *` is text as well.
+fn is_character(bare: &Type<'_>) -> bool {
+    integer(bare).is_some_and(|(bits, _)| bits == 8)
+}

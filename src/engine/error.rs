@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Why a definition or a filter is refused: one table of all reasons.
+//!
+//! A reason has a text, an errno and the log location it is reported under. An
+//! [`Error`] adds the column of the caret and, where more is known, a detail.
+//! [`Error::write_entry`] makes the entry of `error_log`. The texts and errnos
+//! of the rows that ftrace also has are ftrace's, because its selftests and
+//! users compare them; rows marked "ours" cover what ftrace refuses without a
+//! word, or does not know.
+
+use core::fmt::{self, Write};
+
+use super::text::{Appender, OneLine, Plain};
+use crate::sys::{AllocError, Vec};
+
+/// A kernel error number, as a positive value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+#[expect(missing_docs, reason = "the names of errno.h")]
+impl Errno {
+    pub const ENOENT: Self = Self(2);
+    pub const E2BIG: Self = Self(7);
+    pub const ENOMEM: Self = Self(12);
+    pub const EBUSY: Self = Self(16);
+    pub const EEXIST: Self = Self(17);
+    pub const EINVAL: Self = Self(22);
+    pub const EILSEQ: Self = Self(84);
+    pub const EOPNOTSUPP: Self = Self(95);
+}
+
+/// Which part of the language an error belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A probe definition.
+    Definition,
+    /// An event filter.
+    Filter,
+}
+
+impl Subject {
+    /// The location under which `error_log` reports such an error.
+    pub fn location(self) -> &'static str {
+        match self {
+            Subject::Definition => "trace_kprobe",
+            Subject::Filter => "event filter parse error",
+        }
+    }
+}
+
+macro_rules! kinds {
+    ($($subject:ident { $($kind:ident $name:ident $errno:ident $text:literal)* })*) => {
+        /// The reason of a refusal.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Kind {
+            $($(#[doc = $text] $kind,)*)*
+        }
+
+        impl Kind {
+            /// All kinds, in the order of the table.
+            pub const ALL: &'static [Kind] = &[$($(Kind::$kind,)*)*];
+
+            /// The kind's symbolic name, as the kernel's sources have it.
+            pub fn name(self) -> &'static str {
+                match self { $($(Kind::$kind => stringify!($name),)*)* }
+            }
+
+            /// The text of the kind.
+            pub fn text(self) -> &'static str {
+                match self { $($(Kind::$kind => $text,)*)* }
+            }
+
+            /// The errno with which the write fails, unless the [`Error`] has
+            /// its own.
+            pub fn errno(self) -> Errno {
+                match self { $($(Kind::$kind => Errno::$errno,)*)* }
+            }
+
+            /// The part of the language the kind belongs to.
+            pub fn subject(self) -> Subject {
+                match self { $($(Kind::$kind => Subject::$subject,)*)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    Definition {
+        BadMaxactType BAD_MAXACT_TYPE EINVAL "Maxactive is only for function exit"
+        BadMaxact BAD_MAXACT EINVAL "Invalid maxactive number"
+        MaxactTooBig MAXACT_TOO_BIG EINVAL "Maxactive is too big"
+        BadProbeAddr BAD_PROBE_ADDR EINVAL "Invalid probed address or symbol"
+        NonUniqSymbol NON_UNIQ_SYMBOL EINVAL "The symbol is not unique"
+        BadRetprobe BAD_RETPROBE EINVAL "Retprobe address must be an function entry"
+        BadAddrSuffix BAD_ADDR_SUFFIX EINVAL "Invalid probed address suffix"
+        NoGroupName NO_GROUP_NAME EINVAL "Group name is not specified"
+        GroupTooLong GROUP_TOO_LONG EINVAL "Group name is too long"
+        BadGroupName BAD_GROUP_NAME EINVAL
+            "Group name must follow the same rules as C identifiers"
+        NoEventName NO_EVENT_NAME EINVAL "Event name is not specified"
+        EventTooLong EVENT_TOO_LONG EINVAL "Event name is too long"
+        BadEventName BAD_EVENT_NAME EINVAL
+            "Event name must follow the same rules as C identifiers"
+        EventExist EVENT_EXIST EEXIST
+            "Given group/event name is already used by another event"
+        DiffProbeType DIFF_PROBE_TYPE EEXIST "Probe type is different from existing probe"
+        DiffArgType DIFF_ARG_TYPE EEXIST
+            "Argument type or name is different from existing probe"
+        SameProbe SAME_PROBE EEXIST "There is already the exact same probe event"
+        BadInsnBndry BAD_INSN_BNDRY EILSEQ "Probe point is not an instruction boundary"
+        FailRegProbe FAIL_REG_PROBE EINVAL "Failed to register probe event"
+        RetvalOnProbe RETVAL_ON_PROBE EINVAL "$retval is not available on probe"
+        NoRetval NO_RETVAL ENOENT "This function returns 'void' type"
+        BadStackNum BAD_STACK_NUM EINVAL "Invalid stack number"
+        BadArgNum BAD_ARG_NUM EINVAL "Invalid argument number"
+        BadVar BAD_VAR EINVAL "Invalid $-variable specified"
+        BadRegName BAD_REG_NAME EINVAL "Invalid register name"
+        BadMemAddr BAD_MEM_ADDR EINVAL "Invalid memory address"
+        BadImm BAD_IMM EINVAL "Invalid immediate value"
+        ImmstrNoClose IMMSTR_NO_CLOSE EINVAL "String is not closed with '\"'"
+        FileOnKprobe FILE_ON_KPROBE EINVAL "File offset is not available for kernel probes"
+        TooManyOps TOO_MANY_OPS EINVAL "Dereference is too much nested"
+        TooManyNested TOO_MANY_NESTED E2BIG "Too many nested typecasts/dereferences"
+        DerefNeedBrace DEREF_NEED_BRACE EINVAL "Dereference needs a brace"
+        BadDerefOffs BAD_DEREF_OFFS EINVAL "Invalid dereference offset"
+        DerefOpenBrace DEREF_OPEN_BRACE EINVAL "Dereference brace is not closed"
+        CommCantDeref COMM_CANT_DEREF EINVAL "$comm can not be dereferenced"
+        BadFetchArg BAD_FETCH_ARG EINVAL "Invalid fetch argument"
+        ArrayNoClose ARRAY_NO_CLOSE EINVAL "Array is not closed"
+        BadArraySuffix BAD_ARRAY_SUFFIX EINVAL "Array has wrong suffix"
+        BadArrayNum BAD_ARRAY_NUM EINVAL "Invalid array size"
+        ArrayTooBig ARRAY_TOO_BIG EINVAL "Array number is too big"
+        BadType BAD_TYPE EINVAL "Unknown type is specified"
+        BadString BAD_STRING EINVAL "String accepts only memory argument"
+        BadSymstring BAD_SYMSTRING EINVAL "Symbol String doesn't accept data/userdata"
+        BadBitfield BAD_BITFIELD EINVAL "Invalid bitfield"
+        ArgNameTooLong ARG_NAME_TOO_LONG EINVAL "Argument name is too long"
+        NoArgName NO_ARG_NAME EINVAL "Argument name is not specified"
+        BadArgName BAD_ARG_NAME EINVAL
+            "Argument name must follow the same rules as C identifiers"
+        UsedArgName USED_ARG_NAME EINVAL "This argument name is already used"
+        ArgTooLong ARG_TOO_LONG E2BIG "Argument expression is too long"
+        NoArgBody NO_ARG_BODY EINVAL "No argument expression"
+        NosupBtfarg NOSUP_BTFARG EINVAL "BTF is not available or not supported"
+        NoBtfarg NO_BTFARG ENOENT "This variable is not found at this probe point"
+        NoBtfEntry NO_BTF_ENTRY ENOENT "No BTF entry for this probe point"
+        NofentryArgs NOFENTRY_ARGS EINVAL "$arg* can be used only on function entry or exit"
+        DoubleArgs DOUBLE_ARGS EINVAL "$arg* can be used only once in the parameters"
+        Args2long ARGS_2LONG E2BIG "$arg* failed because the argument list is too long"
+        NoPtrStrct NO_PTR_STRCT EINVAL "This is not a pointer to union/structure."
+        NosupDatArg NOSUP_DAT_ARG EOPNOTSUPP
+            "Non pointer structure/union argument is not supported."
+        BadHyphen BAD_HYPHEN EINVAL "Failed to parse single hyphen. Forgot '>'?"
+        NoBtfField NO_BTF_FIELD ENOENT "This field is not found."
+        BadBtfTid BAD_BTF_TID EINVAL "Failed to get BTF type info."
+        BadType4str BAD_TYPE4STR EINVAL "This type does not fit for string."
+        NeedStringType NEED_STRING_TYPE EINVAL
+            "$comm and immediate-string only accepts string type"
+        TooManyArgs TOO_MANY_ARGS E2BIG "Too many arguments are specified"
+        EventTooBig EVENT_TOO_BIG E2BIG "Event too big (too many fields?)"
+        TypecastReqField TYPECAST_REQ_FIELD EINVAL "Typecast requires a field access"
+        TypecastNotAligned TYPECAST_NOT_ALIGNED EINVAL
+            "Typecast field option is not byte-aligned"
+        TypecastBadArrow TYPECAST_BAD_ARROW EINVAL
+            "Typecast field option does not support -> operator"
+        TypecastSymOffset TYPECAST_SYM_OFFSET EINVAL
+            "@SYM+/-OFFSET with typecast needs parentheses"
+        // Ours: ftrace refuses these without an entry in the log.
+        BadProbeType BAD_PROBE_TYPE EINVAL "Unknown probe type: expected p, r or -"
+        NoPlace NO_PLACE EINVAL "No probed address or symbol is specified"
+        UserProbe USER_PROBE EINVAL "User space probes are not supported"
+        NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
+        EventBusy EVENT_BUSY EBUSY "The event is enabled"
+        LineTooLong LINE_TOO_LONG EINVAL "Line is too long"
+        BadByte BAD_BYTE EINVAL "Line holds a NUL or is not UTF-8"
+        NoMemory NO_MEMORY ENOMEM "Out of memory"
+        // Ours: ftrace reports these as something else.
+        NoDataSymbol NO_DATA_SYMBOL ENOENT "Data symbol is not found"
+        BadPlace BAD_PLACE EINVAL "This place can not be probed"
+    }
+    Filter {
+        FiltInvalidOp FILT_INVALID_OP EINVAL "Invalid operator"
+        FiltTooManyOpen FILT_TOO_MANY_OPEN EINVAL "Too many '('"
+        FiltTooManyClose FILT_TOO_MANY_CLOSE EINVAL "Too few '('"
+        FiltMissingQuote FILT_MISSING_QUOTE EINVAL "Missing matching quote"
+        FiltMissingBraceOpen FILT_MISSING_BRACE_OPEN EINVAL "Missing '{'"
+        FiltMissingBraceClose FILT_MISSING_BRACE_CLOSE EINVAL "Missing '}'"
+        FiltOperandTooLong FILT_OPERAND_TOO_LONG EINVAL "Operand too long"
+        FiltExpectString FILT_EXPECT_STRING EINVAL "Expecting string field"
+        FiltExpectDigit FILT_EXPECT_DIGIT EINVAL "Expecting numeric field"
+        FiltIllegalFieldOp FILT_ILLEGAL_FIELD_OP EINVAL "Illegal operation for field type"
+        FiltFieldNotFound FILT_FIELD_NOT_FOUND EINVAL "Field not found"
+        FiltIllegalIntval FILT_ILLEGAL_INTVAL EINVAL "Illegal integer value"
+        FiltBadSubsysFilter FILT_BAD_SUBSYS_FILTER EINVAL
+            "Couldn't find or set field in one of a subsystem's events"
+        FiltTooManyPreds FILT_TOO_MANY_PREDS EINVAL "Too many terms in predicate expression"
+        FiltInvalidFilter FILT_INVALID_FILTER EINVAL "Meaningless filter expression"
+        FiltInvalidCpulist FILT_INVALID_CPULIST EINVAL "Invalid cpulist"
+        FiltInvalidValue FILT_INVALID_VALUE EINVAL "Invalid value (did you forget quotes)?"
+        FiltNoFunction FILT_NO_FUNCTION EINVAL "Function not found"
+        FiltNoFilter FILT_NO_FILTER EINVAL "No filter found"
+        // Ours: ftrace refuses the write without an entry in the log.
+        FiltTooLong FILT_TOO_LONG EINVAL "Filter is too long"
+    }
+}
+
+/// A refusal: its reason, where the caret goes, and what more is known.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The reason.
+    pub kind: Kind,
+    /// Column of the caret in the command, words separated by single spaces.
+    pub at: usize,
+    /// The errno of the write.
+    pub errno: Errno,
+    detail: Vec<u8>,
+}
+
+impl Error {
+    /// An error of `kind` with the caret at column `at`.
+    pub fn new(kind: Kind, at: usize) -> Self {
+        Self {
+            kind,
+            at,
+            errno: kind.errno(),
+            detail: Vec::new(),
+        }
+    }
+
+    /// The error of a probe at which the kernel itself refused to register,
+    /// with `errno` (positive); the caret goes to column `at`, the place.
+    pub fn registration(errno: Errno, at: usize) -> Self {
+        let kind = match errno {
+            Errno::EILSEQ => Kind::BadInsnBndry,
+            Errno::ENOENT => Kind::BadProbeAddr,
+            Errno::ENOMEM => Kind::NoMemory,
+            _ => Kind::FailRegProbe,
+        };
+        Self::new(kind, at).with_errno(errno)
+    }
+
+    /// The same error with another errno.
+    #[must_use]
+    pub fn with_errno(mut self, errno: Errno) -> Self {
+        self.errno = errno;
+        self
+    }
+
+    /// The same error with a detail, shown behind the kind's text. When there
+    /// is no memory for it the detail is dropped rather than the error.
+    #[must_use]
+    pub fn with_detail(mut self, detail: fmt::Arguments<'_>) -> Self {
+        self.detail.clear();
+        if Appender(&mut self.detail).write_fmt(detail).is_err() {
+            self.detail.clear();
+        }
+        self
+    }
+
+    /// The detail; empty when there is none.
+    pub fn detail(&self) -> &[u8] {
+        &self.detail
+    }
+
+    /// Writes the entry of `error_log` for this error in `command`, logged at
+    /// `time_ns`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write_entry(&self, out: &mut dyn Write, time_ns: u64, command: &[u8]) -> fmt::Result {
+        let micros = time_ns / 1_000;
+        let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
+        let location = self.kind.subject().location();
+        write!(
+            out,
+            "[{seconds:5}.{micros:06}] {location}: error: {}",
+            self.kind.text()
+        )?;
+        if !self.detail.is_empty() {
+            write!(out, ": {}", OneLine(&self.detail))?;
+        }
+        writeln!(out, "\n  Command: {}", Plain(command))?;
+        const PREFIX: usize = "  Command: ".len();
+        writeln!(
+            out,
+            "{:1$}^",
+            "",
+            self.at.saturating_add(PREFIX).min(MAX_CARET)
+        )
+    }
+}
+
+/// The formatter's widths are 16 bits wide in newer versions of `core`.
+const MAX_CARET: usize = 0xffff;
+
+impl From<AllocError> for Error {
+    fn from(_: AllocError) -> Self {
+        Self::new(Kind::NoMemory, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_looks_like_the_kernels() {
+        let mut out = String::new();
+        let error = Error::new(Kind::BadVar, 11);
+        error
+            .write_entry(&mut out, 1_234_567_890, b"p vfs_read $none")
+            .unwrap();
+        assert_eq!(
+            out,
+            "[    1.234567] trace_kprobe: error: Invalid $-variable specified\n  \
+             Command: p vfs_read $none\n                      ^\n"
+        );
+    }
+
+    #[test]
+    fn a_detail_stands_before_the_command() {
+        let mut out = String::new();
+        let error = Error::registration(Errno::EILSEQ, 2)
+            .with_detail(format_args!("next boundaries: {:#x}, {:#x}", 1, 4));
+        error.write_entry(&mut out, 0, b"p f+3").unwrap();
+        assert_eq!(
+            out,
+            "[    0.000000] trace_kprobe: error: Probe point is not an instruction boundary: \
+             next boundaries: 0x1, 0x4\n  Command: p f+3\n             ^\n"
+        );
+    }
+
+    #[test]
+    fn a_registration_keeps_the_kernels_errno() {
+        assert_eq!(
+            Error::registration(Errno::ENOENT, 0).kind,
+            Kind::BadProbeAddr
+        );
+        let other = Error::registration(Errno(95), 0);
+        assert_eq!((other.kind, other.errno), (Kind::FailRegProbe, Errno(95)));
+    }
+
+    #[test]
+    fn an_error_survives_the_loss_of_its_detail() {
+        crate::sys::fail_allocation_after(Some(0));
+        let error = Error::new(Kind::BadVar, 3).with_detail(format_args!("some detail"));
+        crate::sys::fail_allocation_after(None);
+        assert_eq!((error.kind, error.detail()), (Kind::BadVar, &b""[..]));
+    }
+}

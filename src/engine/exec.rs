@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Runs a fetch program: the part of a probe hit that depends on what was
+//! asked for.
+//!
+//! [`run`] and [`capture`] may run in any context: they take no lock, do not
+//! allocate, loop only over the bounded lists of a compiled
+//! [`Program`](super::fetch::Program), and cannot panic. Memory is read only
+//! through [`Env`], whose reads cannot fault.
+
+use super::fetch::{Constant, General, Link, Load, Op, Origin, Program, Read, Store};
+use super::record::{self, COMM_LEN};
+
+/// What a program needs from the context of a hit.
+///
+/// Every function may be called in any context, and must not fault, sleep or
+/// take a lock.
+pub trait Env {
+    /// The register with this index, see [`regnames`](super::regnames).
+    fn reg(&self, index: u8) -> u64;
+
+    /// Word `n` from the stack pointer; 0 outside the stack.
+    fn stack(&self, n: u16) -> u64;
+
+    /// The address to which the function returns; return probes only.
+    fn return_address(&self) -> u64;
+
+    /// Word `n` of what [`capture`] saved at entry; return probes only.
+    fn entry_data(&self, n: u16) -> u64;
+
+    /// The current task's name, filled up with NULs.
+    fn comm(&self) -> [u8; COMM_LEN];
+
+    /// The address of the current task's `task_struct`.
+    fn current(&self) -> u64;
+
+    /// The address of this CPU's copy of the per-CPU variable at `address`.
+    fn this_cpu(&self, address: u64) -> u64;
+
+    /// Reads memory at a kernel address, or a user address where it is below
+    /// the limit of user space. `false` if not all of it can be read; `out`
+    /// may then hold anything.
+    fn read(&self, address: u64, out: &mut [u8]) -> bool;
+
+    /// Reads user memory, otherwise as [`read`](Self::read).
+    fn read_user(&self, address: u64, out: &mut [u8]) -> bool;
+
+    /// Copies the string at `address` once, with its NUL, and returns the
+    /// number of bytes. A number equal to `out.len()` tells that the string
+    /// did not fit, whatever the last byte is. `None` if it can not be read.
+    fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize>;
+
+    /// Writes symbol and offset of `address` with a NUL, with the same result
+    /// as [`read_string`](Self::read_string).
+    fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize>;
+}
+
+/// Fetches the arguments of one hit into the record `out` and returns the
+/// record's length.
+///
+/// The parts of the record before the arguments are the caller's. `out` must
+/// have the length that [`Program::size`] tells; in a shorter one the record
+/// lacks what has no room.
+#[inline(always)]
+pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
+    if program.ops.is_empty() {
+        return usize::from(program.fixed);
+    }
+    if let Some(faults) = program.faults {
+        match faults.size {
+            1 => put(out, faults.offset, [0; 1]),
+            size => fill(out, faults.offset, u16::from(size)),
+        }
+    }
+    for load in &program.words {
+        put(out, load.dst, env.reg(load.reg).to_le_bytes());
+    }
+    for load in &program.narrow {
+        let [b0, b1, b2, b3, ..] = env.reg(load.reg).to_le_bytes();
+        match load.width {
+            4 => put(out, load.dst, [b0, b1, b2, b3]),
+            2 => put(out, load.dst, [b0, b1]),
+            _ => put(out, load.dst, [b0]),
+        }
+    }
+    for read in &program.reads {
+        let address = env
+            .reg(read.reg)
+            .wrapping_add_signed(i64::from(read.offset));
+        let width = u16::from(read.width);
+        if !field(out, read.dst, width).is_some_and(|to| env.read(address, to)) {
+            failed(program, out, read.dst, width, read.fault);
+        }
+    }
+    for comm in &program.comms {
+        put(out, comm.at, env.comm());
+        put(
+            out,
+            comm.dst,
+            record::data_loc(comm.at, COMM_LEN_U16).to_le_bytes(),
+        );
+    }
+    let mut end = program.fixed;
+    for arg in &program.general {
+        end = general(program, arg, env, out, end);
+    }
+    usize::from(end)
+}
+
+/// [`COMM_LEN`] as the record has it.
+const COMM_LEN_U16: u16 = 16;
+
+/// Saves the function's arguments that the program wants at return.
+#[inline(always)]
+pub fn capture<E: Env>(program: &Program, env: &E, data: &mut [u64]) {
+    for (word, origin) in data.iter_mut().zip(&program.entry) {
+        *word = value(*origin, env);
+    }
+}
+
+#[inline(always)]
+fn field(out: &mut [u8], at: u16, size: u16) -> Option<&mut [u8]> {
+    let at = usize::from(at);
+    // Two 16-bit numbers: the sum fits.
+    out.get_mut(at..at.wrapping_add(usize::from(size)))
+}
+
+#[inline(always)]
+fn put<const N: usize>(out: &mut [u8], at: u16, bytes: [u8; N]) {
+    let at = usize::from(at);
+    if let Some(to) = out.get_mut(at..at.wrapping_add(N)) {
+        to.copy_from_slice(&bytes);
+    }
+}
+
+#[inline]
+fn fill(out: &mut [u8], at: u16, size: u16) {
+    if let Some(to) = field(out, at, size) {
+        to.fill(0);
+    }
+}
+
+/// Records that an argument could not be read: zeroes and its fault bit.
+#[cold]
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn failed(program: &Program, out: &mut [u8], dst: u16, size: u16, fault: u8) {
+    fill(out, dst, size);
+    if let Some(faults) = program.faults {
+        faults.set(out, fault);
+    }
+}
+
+#[inline(always)]
+fn value<E: Env>(origin: Origin, env: &E) -> u64 {
+    match origin {
+        Origin::Register(reg) => env.reg(reg),
+        Origin::Stack(n) => env.stack(n),
+        Origin::Immediate(value) => value,
+        Origin::EntryData(n) => env.entry_data(n),
+        Origin::ReturnAddress => env.return_address(),
+        Origin::Current => env.current(),
+    }
+}
+
+/// Reads a word at `address`.
+#[inline]
+fn word<E: Env>(env: &E, address: u64, user: bool) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let read = if user {
+        env.read_user(address, &mut bytes)
+    } else {
+        env.read(address, &mut bytes)
+    };
+    read.then(|| u64::from_le_bytes(bytes))
+}
+
+/// Follows the argument's links; `None` where one can not be read.
+fn follow<E: Env>(program: &Program, arg: &General, env: &E) -> Option<u64> {
+    let mut at = value(arg.origin, env);
+    let (first, last) = (usize::from(arg.links.0), usize::from(arg.links.1));
+    for link in program.links.get(first..last).unwrap_or(&[]) {
+        at = match *link {
+            Link::Read { offset, user } => word(env, at.wrapping_add_signed(offset), user)?,
+            Link::ThisCpu => env.this_cpu(at),
+        };
+    }
+    Some(at)
+}
+
+/// Fetches an argument of any shape. `end` is where the record ends so far;
+/// returns where it ends then.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], end: u16) -> u16 {
+    let (dst, fault) = (arg.dst, arg.fault);
+    let size = arg.store.size();
+    if let Store::Constant(constant) = arg.store {
+        constant_text(program, constant, out, dst);
+        return end;
+    }
+    let Some(at) = follow(program, arg, env) else {
+        failed(program, out, dst, size, fault);
+        return end;
+    };
+    match arg.store {
+        Store::Value { bits, width } => {
+            let value = bits.map_or(at, |bits| bits.extract(at));
+            store(out, dst, width, value);
+        }
+        Store::Memory {
+            offset,
+            user,
+            width,
+            bits: Some(bits),
+            count,
+        } => {
+            for n in 0..u16::from(count) {
+                let step = n.wrapping_mul(u16::from(width));
+                let address = at.wrapping_add_signed(offset).wrapping_add(u64::from(step));
+                let mut bytes = [0; 8];
+                let to = bytes.get_mut(..usize::from(width)).unwrap_or(&mut []);
+                if !(if user {
+                    env.read_user(address, to)
+                } else {
+                    env.read(address, to)
+                }) {
+                    failed(program, out, dst, size, fault);
+                    break;
+                }
+                store(
+                    out,
+                    dst.wrapping_add(step),
+                    width,
+                    bits.extract(u64::from_le_bytes(bytes)),
+                );
+            }
+        }
+        Store::Memory {
+            offset,
+            user,
+            bits: None,
+            ..
+        } => {
+            let address = at.wrapping_add_signed(offset);
+            let read = field(out, dst, size).is_some_and(|to| {
+                if user {
+                    env.read_user(address, to)
+                } else {
+                    env.read(address, to)
+                }
+            });
+            if !read {
+                failed(program, out, dst, size, fault);
+            }
+        }
+        Store::Text { offset, user } => {
+            let address = at.wrapping_add_signed(offset);
+            let later = arg.texts_behind;
+            return text(out, dst, end, later, |to| {
+                env.read_string(address, user, to)
+            });
+        }
+        Store::Symbol => {
+            return text(out, dst, end, arg.texts_behind, |to| {
+                env.read_symbol(at, to)
+            });
+        }
+        Store::Texts {
+            offset,
+            user_pointers,
+            user,
+            count,
+        } => {
+            let mut end = end;
+            for n in 0..u16::from(count) {
+                let slot = u64::from(n).wrapping_mul(8);
+                let pointer = at.wrapping_add_signed(offset).wrapping_add(slot);
+                let later = arg.texts_behind.saturating_add(u16::from(count) - 1 - n);
+                end = text(out, dst.wrapping_add(n.wrapping_mul(4)), end, later, |to| {
+                    env.read_string(word(env, pointer, user_pointers)?, user, to)
+                });
+            }
+            return end;
+        }
+        Store::Constant(_) => {}
+    }
+    end
+}
+
+/// Stores the low `width` bytes of `value`.
+fn store(out: &mut [u8], dst: u16, width: u8, value: u64) {
+    let bytes = value.to_le_bytes();
+    if let (Some(to), Some(from)) = (
+        field(out, dst, u16::from(width)),
+        bytes.get(..usize::from(width)),
+    ) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Copies a string known since the definition to its place.
+fn constant_text(program: &Program, constant: Constant, out: &mut [u8], dst: u16) {
+    let start = usize::from(constant.start);
+    let from = program
+        .texts
+        .get(start..start.wrapping_add(usize::from(constant.len)));
+    if let (Some(from), Some(to)) = (from, field(out, constant.at, constant.len)) {
+        to.copy_from_slice(from);
+    }
+    put(
+        out,
+        dst,
+        record::data_loc(constant.at, constant.len).to_le_bytes(),
+    );
+}
+
+/// Most bytes of one string, with its NUL: `PATH_MAX`.
+const MAX_STRING: usize = 4096;
+
+/// Most bytes that a long string leaves to each later one.
+const RESERVED: usize = 64;
+
+/// Lets `read` write a string at `end`, leaving room for the `later` strings,
+/// and points the word at `dst` to it. Returns the new end.
+///
+/// Whole strings end in one NUL, truncated ones in two, see
+/// [`record::text`]; a failed one has length zero.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn text(
+    out: &mut [u8],
+    dst: u16,
+    end: u16,
+    later: u16,
+    read: impl FnOnce(&mut [u8]) -> Option<usize>,
+) -> u16 {
+    let start = usize::from(end);
+    let later = usize::from(later);
+    let left = out.len().saturating_sub(start);
+    let share = left
+        .checked_div(later.saturating_add(1))
+        .unwrap_or(0)
+        .min(RESERVED);
+    let limit = out.len().saturating_sub(share.saturating_mul(later));
+    let limit = limit.min(start.saturating_add(MAX_STRING));
+    // Two NULs at the end of that many bytes are the padding of a task's name.
+    let ambiguous = limit == start.saturating_add(COMM_LEN);
+    let limit = limit.saturating_sub(usize::from(ambiguous));
+    let length = match out.get_mut(start..limit) {
+        // A mark for truncated text takes two.
+        Some(room) if room.len() >= 2 => {
+            let most = room.len() - 1;
+            match room.get_mut(..most).and_then(read) {
+                None => 0,
+                Some(n) if n < most => n,
+                Some(_) => {
+                    if let [.., nul, mark] = room {
+                        *nul = 0;
+                        *mark = 0;
+                    }
+                    room.len()
+                }
+            }
+        }
+        _ => 0,
+    };
+    // CAST: a record is shorter than 64 KiB, `out` bounds the sum.
+    let length = length.min(usize::from(u16::MAX - end)) as u16;
+    put(out, dst, record::data_loc(end, length).to_le_bytes());
+    end.wrapping_add(length)
+}
+
+/// Element `n` of the argument of this index as a number, its sign not
+/// extended; `None` for text and for what can not be read.
+///
+/// May run in any context.
+pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Option<u64> {
+    match *program.ops.get(usize::from(index))? {
+        Op::Load(Load { reg, width, .. }) => Some(truncate(env.reg(reg), width)),
+        Op::Read(Read {
+            reg, width, offset, ..
+        }) => read_number(env, env.reg(reg), i64::from(offset), width, false),
+        Op::Comm(_) => None,
+        Op::General(at) => {
+            let arg = program.general.get(usize::from(at))?;
+            let from = follow(program, arg, env)?;
+            let (value, bits, width) = match arg.store {
+                Store::Value { bits, width } => (from, bits, width),
+                Store::Memory {
+                    offset,
+                    user,
+                    width,
+                    bits,
+                    count,
+                } if n < count => {
+                    let skip = u64::from(width).wrapping_mul(u64::from(n));
+                    let from = from.wrapping_add(skip);
+                    (read_number(env, from, offset, width, user)?, bits, width)
+                }
+                _ => return None,
+            };
+            Some(truncate(
+                bits.map_or(value, |bits| bits.extract(value)),
+                width,
+            ))
+        }
+    }
+}
+
+/// The low `width` bytes of `value`.
+fn truncate(value: u64, width: u8) -> u64 {
+    let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
+    value.wrapping_shl(unused).wrapping_shr(unused)
+}
+
+/// Reads a number of `size` bytes.
+fn read_number<E: Env>(env: &E, from: u64, offset: i64, size: u8, user: bool) -> Option<u64> {
+    let address = from.wrapping_add_signed(offset);
+    let mut bytes = [0; 8];
+    let to = bytes.get_mut(..usize::from(size))?;
+    let read = if user {
+        env.read_user(address, to)
+    } else {
+        env.read(address, to)
+    };
+    read.then(|| u64::from_le_bytes(bytes))
+}
+
+/// Element `n` of the text argument of this index, cut where `buffer` ends;
+/// `None` for what is no text and for what can not be read.
+///
+/// May run in any context.
+pub(super) fn peek_text<'a, E: Env>(
+    program: &Program,
+    index: u8,
+    n: u8,
+    env: &E,
+    buffer: &'a mut [u8],
+) -> Option<&'a [u8]> {
+    let Op::General(at) = *program.ops.get(usize::from(index))? else {
+        let to = buffer.first_chunk_mut::<COMM_LEN>()?;
+        *to = env.comm();
+        return Some(to);
+    };
+    let arg = program.general.get(usize::from(at))?;
+    if let Store::Constant(constant) = arg.store {
+        let text = program.texts.get(usize::from(constant.start)..)?;
+        for (to, from) in buffer
+            .iter_mut()
+            .zip(text.iter().take(usize::from(constant.len)))
+        {
+            *to = *from;
+        }
+        return buffer.get(..usize::from(constant.len).min(buffer.len()));
+    }
+    let from = follow(program, arg, env)?;
+    let len = match arg.store {
+        Store::Text { offset, user } => {
+            env.read_string(from.wrapping_add_signed(offset), user, buffer)?
+        }
+        Store::Symbol => env.read_symbol(from, buffer)?,
+        Store::Texts {
+            offset,
+            user_pointers,
+            user,
+            count,
+        } if n < count => {
+            let slot = u64::from(n).wrapping_mul(8);
+            let pointer = from.wrapping_add_signed(offset).wrapping_add(slot);
+            env.read_string(word(env, pointer, user_pointers)?, user, buffer)?
+        }
+        _ => return None,
+    };
+    buffer.get(..len)
+}

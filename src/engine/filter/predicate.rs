@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One term of a filter: an operand and the test it must pass.
+
+use super::{glob, Filter, Hit};
+use crate::engine::exec::{self, Env};
+use crate::engine::fetch::Program;
+
+/// Most bytes of a string that are compared, and of a pattern: the kernel's
+/// `MAX_FILTER_STR_VAL`.
+pub(super) const MAX_TEXT: usize = 256;
+
+/// A term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Term {
+    pub(super) operand: Operand,
+    pub(super) test: Test,
+    /// Term to go on with when this one holds.
+    pub(super) on_true: u16,
+    /// Term to go on with when it does not.
+    pub(super) on_false: u16,
+}
+
+/// What a term looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operand {
+    /// The argument of this index; `count` elements, each of `width` bytes.
+    Argument {
+        index: u8,
+        count: u8,
+        width: u8,
+        signed: bool,
+    },
+    /// The text to which an argument points.
+    Pointer {
+        index: u8,
+        user: bool,
+    },
+    /// The text argument of this index.
+    Text {
+        index: u8,
+        count: u8,
+    },
+    Type,
+    Flags,
+    PreemptCount,
+    Pid,
+    Cpu,
+    Comm,
+    Place,
+    ReturnAddress,
+}
+
+/// What the operand must fulfil.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Test {
+    /// The relation to a number; both are signed or both are not.
+    Number {
+        relation: Relation,
+        value: u64,
+        signed: bool,
+    },
+    /// To lie in a range, or outside.
+    Range { start: u64, end: u64, outside: bool },
+    /// The relation to a set of CPUs, `len` words from `start`.
+    Cpus {
+        relation: Relation,
+        start: u16,
+        len: u16,
+    },
+    /// To match the pattern of `len` bytes from `start`, or not to.
+    Text {
+        start: u16,
+        len: u16,
+        glob: bool,
+        not: bool,
+    },
+}
+
+/// How two numbers relate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Bits,
+}
+
+impl Relation {
+    fn holds(self, left: u64, right: u64, signed: bool) -> bool {
+        // Flipping the sign bit maps signed order to unsigned order.
+        let flip = if signed { 1 << 63 } else { 0 };
+        let (a, b) = (left ^ flip, right ^ flip);
+        match self {
+            Relation::Equal => a == b,
+            Relation::NotEqual => a != b,
+            Relation::Less => a < b,
+            Relation::LessEqual => a <= b,
+            Relation::Greater => a > b,
+            Relation::GreaterEqual => a >= b,
+            Relation::Bits => left & right != 0,
+        }
+    }
+}
+
+/// Extends the sign of a value of `width` bytes.
+fn extend(value: u64, width: u8) -> u64 {
+    let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
+    // CAST: the sign bit is shifted to the top and back.
+    (value.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64
+}
+
+impl Filter {
+    /// Whether `term` holds for the hit. May run in any context.
+    #[inline]
+    pub(super) fn holds<E: Env>(&self, term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
+        let value = match term.operand {
+            // CAST: extends the sign.
+            Operand::Pid => i64::from(hit.header.pid) as u64,
+            Operand::Cpu => u64::from(hit.cpu),
+            Operand::Place => hit.place,
+            Operand::Type => u64::from(hit.header.event),
+            Operand::Flags => u64::from(hit.header.flags),
+            Operand::PreemptCount => u64::from(hit.header.preempt_count),
+            _ => return self.argument_holds(term, program, env),
+        };
+        self.number_holds(term.test, value)
+    }
+
+    /// The same for what has to be fetched.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn argument_holds<E: Env>(&self, term: &Term, program: &Program, env: &E) -> bool {
+        match term.operand {
+            Operand::Argument {
+                index,
+                count,
+                width,
+                signed,
+            } => (0..count).any(|n| {
+                exec::number(program, index, n, env).is_some_and(|value| {
+                    let value = if signed { extend(value, width) } else { value };
+                    self.number_holds(term.test, value)
+                })
+            }),
+            Operand::ReturnAddress => self.number_holds(term.test, env.return_address()),
+            Operand::Comm => self.text_holds(term.test, &env.comm()),
+            Operand::Text { index, count } => {
+                (0..count).any(|n| self.argument_text_holds(term.test, program, index, n, env))
+            }
+            Operand::Pointer { index, user } => {
+                let mut buffer = [0; MAX_TEXT];
+                let address = exec::number(program, index, 0, env);
+                let len = address.and_then(|at| env.read_string(at, user, &mut buffer));
+                let text = len.and_then(|len| buffer.get(..len));
+                text.is_some_and(|text| self.text_holds(term.test, text))
+            }
+            _ => false,
+        }
+    }
+
+    fn argument_text_holds<E: Env>(
+        &self,
+        test: Test,
+        program: &Program,
+        index: u8,
+        n: u8,
+        env: &E,
+    ) -> bool {
+        let mut buffer = [0; MAX_TEXT];
+        let text = exec::peek_text(program, index, n, env, &mut buffer);
+        text.is_some_and(|text| self.text_holds(test, text))
+    }
+
+    #[inline]
+    fn number_holds(&self, test: Test, value: u64) -> bool {
+        match test {
+            Test::Number {
+                relation,
+                value: right,
+                signed,
+            } => relation.holds(value, right, signed),
+            Test::Range {
+                start,
+                end,
+                outside,
+            } => (start..end).contains(&value) != outside,
+            Test::Cpus {
+                relation,
+                start,
+                len,
+            } => {
+                let start = usize::from(start);
+                let words = self.cpus.get(start..start.saturating_add(usize::from(len)));
+                cpus_hold(relation, words.unwrap_or(&[]), value)
+            }
+            Test::Text { .. } => false,
+        }
+    }
+
+    /// Whether `text`, up to its NUL, passes the test.
+    fn text_holds(&self, test: Test, text: &[u8]) -> bool {
+        let Test::Text {
+            start,
+            len,
+            glob,
+            not,
+        } = test
+        else {
+            return false;
+        };
+        let start = usize::from(start);
+        let pattern = self
+            .patterns
+            .get(start..start.saturating_add(usize::from(len)));
+        let pattern = pattern.unwrap_or(&[]);
+        let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
+        let text = text.get(..end).unwrap_or(text);
+        let found = if glob {
+            glob::matches(pattern, text)
+        } else {
+            pattern == text
+        };
+        found != not
+    }
+}
+
+/// Whether the CPU with this number relates to a set of CPUs: `==` asks for the
+/// set to be that CPU alone, `&` for it to be in the set.
+fn cpus_hold(relation: Relation, words: &[u64], cpu: u64) -> bool {
+    let word = usize::try_from(cpu / 64).ok().and_then(|n| words.get(n));
+    let member = word.is_some_and(|word| word >> (cpu % 64) & 1 != 0);
+    let several = words
+        .iter()
+        .fold(0u32, |n, word| n.saturating_add(word.count_ones()))
+        > 1;
+    match relation {
+        Relation::Equal => member && !several,
+        Relation::NotEqual => !member || several,
+        _ => member,
+    }
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! arm64: what a kprobe does with one instruction word, and why it may not.
+//!
+//! [`verdict`] answers as the kernel does
+//! (`arch/arm64/kernel/probes/decode-insn.c`), for every one of the 2^32 words;
+//! the crate `tests/differential/arm64` compares all of them with the kernel's
+//! own code. [`hazard`] then knows the words that the kernel accepts although
+//! they do something else out of line. The encodings are those of the Arm
+//! Architecture Reference Manual, section C4.1.
+//!
+//! What a single word cannot show, whether it lies between a load-exclusive
+//! and its store-exclusive, is the matter of [`exclusive`].
+
+use core::fmt;
+
+pub mod class;
+pub mod exclusive;
+pub mod mnemonic;
+
+pub use self::class::{class, Class};
+pub use self::mnemonic::mnemonic;
+
+/// The length of every instruction, in bytes.
+pub const INSN_LEN: usize = 4;
+
+/// What a kprobe does with the instruction it replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A copy of the instruction is executed in a slot elsewhere.
+    SteppableOutOfLine,
+    /// The breakpoint handler does what the instruction would do.
+    Simulated,
+    /// The kernel cannot do either.
+    Rejected(Reason),
+}
+
+/// Why the kernel cannot put a kprobe on an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// `mrs` of DAIF, whose bits the kernel changes for the step.
+    ReadsInterruptMask,
+    /// `msr` of a system register.
+    WritesSystemRegister,
+    /// `msr` with an immediate: a field of PSTATE.
+    WritesProcessState,
+    /// `svc`, `hvc`, `smc`, `brk`, `hlt` and the rest of their group.
+    GeneratesException,
+    /// `eret`, with or without authentication.
+    ReturnsFromException,
+    /// A branch, call or return to an authenticated pointer.
+    AuthenticatedBranch,
+    /// A hint other than those known to be harmless.
+    Hint,
+    /// A prefetch relative to the program counter.
+    PrefetchesLiteral,
+    /// A load-exclusive or store-exclusive.
+    Exclusive,
+    /// `casp`: not an exclusive, but the kernel takes it for one.
+    CompareAndSwapPair,
+    /// One of the three parts of a memory copy or set.
+    MemoryCopyOrSet,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReadsInterruptMask => "reads DAIF, which the step itself changes",
+            Self::WritesSystemRegister => "writes a system register",
+            Self::WritesProcessState => "writes a field of the processor state",
+            Self::GeneratesException => "generates an exception",
+            Self::ReturnsFromException => "returns from an exception",
+            Self::AuthenticatedBranch => "branches to an authenticated pointer",
+            Self::Hint => "is a hint that may not be stepped",
+            Self::PrefetchesLiteral => "prefetches relative to the program counter",
+            Self::Exclusive => "is an exclusive load or store",
+            Self::CompareAndSwapPair => "is a casp, which the kernel takes for an exclusive",
+            Self::MemoryCopyOrSet => "is part of a memory copy or set",
+        })
+    }
+}
+
+/// What the kernel does with a kprobe on `word`.
+///
+/// The scan for exclusive sequences, which looks at the words before, is left
+/// out: see [`exclusive::kernel_scan`].
+#[inline]
+pub const fn verdict(word: u32) -> Verdict {
+    match (word >> 24) & 0x1f {
+        // Bits 28 to 26: branches, exceptions and system instructions.
+        0x14..=0x17 => branch_or_system(word),
+        // adr, adrp
+        0x10 => Verdict::Simulated,
+        // ldr, ldrsw and prfm of a literal; with bit 29 other loads and stores.
+        0x18 if word & BIT_29 == 0 => match word >> 30 {
+            0b11 => Verdict::Rejected(Reason::PrefetchesLiteral),
+            _ => Verdict::Simulated,
+        },
+        0x08 if word & (BIT_29 | BIT_23) == 0 => {
+            Verdict::Rejected(if class::is_compare_and_swap_pair(word) {
+                Reason::CompareAndSwapPair
+            } else {
+                Reason::Exclusive
+            })
+        }
+        0x19 | 0x1d if word & (BIT_29 | 0x0020_0c00) == 0x400 => {
+            Verdict::Rejected(Reason::MemoryCopyOrSet)
+        }
+        _ => Verdict::SteppableOutOfLine,
+    }
+}
+
+const BIT_29: u32 = 1 << 29;
+const BIT_23: u32 = 1 << 23;
+
+const fn branch_or_system(word: u32) -> Verdict {
+    match word >> 24 {
+        // b, bl; cbz, cbnz, tbz, tbnz; b.cond, bc.cond
+        0x14..=0x17 | 0x94..=0x97 | 0x34..=0x37 | 0xb4..=0xb7 | 0x54 => Verdict::Simulated,
+        0xd4 => Verdict::Rejected(Reason::GeneratesException),
+        0xd5 => system(word),
+        0xd6 | 0xd7 => branch_to_register(word),
+        _ => Verdict::SteppableOutOfLine,
+    }
+}
+
+const fn system(word: u32) -> Verdict {
+    match (word >> 20) & 0xf {
+        0x0 if word & 0x0008_f01f == 0x0000_401f => Verdict::Rejected(Reason::WritesProcessState),
+        0x0 if word & 0x000f_f01f == 0x0003_201f => hint(word),
+        0x1 => Verdict::Rejected(Reason::WritesSystemRegister),
+        0x3 if system_register(word) == DAIF => Verdict::Rejected(Reason::ReadsInterruptMask),
+        _ => Verdict::SteppableOutOfLine,
+    }
+}
+
+/// The sixteen bits op0 to op2 that name the register of an `mrs` or `msr`.
+const fn system_register(word: u32) -> u32 {
+    (word >> 5) & 0xffff
+}
+
+const fn register(op0: u32, op1: u32, crn: u32, crm: u32, op2: u32) -> u32 {
+    op0 << 14 | op1 << 11 | crn << 7 | crm << 3 | op2
+}
+
+const DAIF: u32 = register(3, 3, 4, 2, 1);
+
+const fn hint(word: u32) -> Verdict {
+    match class::hint_number(word) {
+        class::hint::NOP => Verdict::Simulated,
+        class::hint::XPACLRI
+        | class::hint::PACIA1716
+        | class::hint::PACIB1716
+        | class::hint::PACIAZ
+        | class::hint::PACIASP
+        | class::hint::PACIBZ
+        | class::hint::PACIBSP
+        | class::hint::BTI
+        | class::hint::BTI_C
+        | class::hint::BTI_J
+        | class::hint::BTI_JC => Verdict::SteppableOutOfLine,
+        _ => Verdict::Rejected(Reason::Hint),
+    }
+}
+
+/// `br`, `blr`, `ret` and `eret`, each plain or with authentication.
+///
+/// Bits 24 and 9 to 0 tell the authenticated forms apart; what the kernel's
+/// masks do not name passes as steppable.
+const fn branch_to_register(word: u32) -> Verdict {
+    let kind = (word >> 21) & 0b111;
+    let with_modifier = word & (1 << 24) != 0;
+    let fixed = (word >> 16) & 0x1f == 0x1f;
+    let middle = (word >> 10) & 0x3f;
+    let low = word & 0x1f;
+    let all_low = word & 0x3ff;
+
+    if !fixed {
+        return Verdict::SteppableOutOfLine;
+    }
+    match (kind, with_modifier, middle) {
+        (0b000..=0b010, false, 0) if low == 0 => Verdict::Simulated,
+        (0b000 | 0b001, _, 0b10 | 0b11) => Verdict::Rejected(Reason::AuthenticatedBranch),
+        (0b010, false, 0b10 | 0b11) if all_low == 0x3ff => {
+            Verdict::Rejected(Reason::AuthenticatedBranch)
+        }
+        (0b100, false, 0) if all_low == 0x3e0 => Verdict::Rejected(Reason::ReturnsFromException),
+        (0b100, false, 0b10 | 0b11) if all_low == 0x3ff => {
+            Verdict::Rejected(Reason::ReturnsFromException)
+        }
+        _ => Verdict::SteppableOutOfLine,
+    }
+}
+
+/// Why an instruction that the kernel steps out of line would not do there what
+/// it does in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hazard {
+    /// `cb<cond>` and its like, which the kernel does not know as branches.
+    CompareAndBranch,
+    /// A load of a SIMD or floating-point register relative to the program
+    /// counter.
+    LoadsLiteral,
+    /// Signs, authenticates or returns with the program counter as modifier.
+    ProgramCounterAuthentication,
+    /// `mrs` of a register that the probe's own exception has overwritten.
+    ReadsExceptionState,
+    /// `ldtxr` or `sttxr`, which the kernel does not know as exclusives.
+    UnprivilegedExclusive,
+    /// Permanently undefined: it faults wherever it is.
+    Undefined,
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CompareAndBranch => {
+                "is a compare-and-branch, which the kernel would not simulate"
+            }
+            Self::LoadsLiteral => "loads a literal, which the kernel would not simulate",
+            Self::ProgramCounterAuthentication => {
+                "authenticates with the program counter, which differs out of line"
+            }
+            Self::ReadsExceptionState => "reads a register that the probe's exception overwrites",
+            Self::UnprivilegedExclusive => "is an exclusive load or store",
+            Self::Undefined => "is permanently undefined",
+        })
+    }
+}
+
+/// What goes wrong when `word`, steppable by the kernel's [`verdict`], is
+/// stepped out of line; `None` where nothing does.
+pub const fn hazard(word: u32) -> Option<Hazard> {
+    const RETAASPPC: u32 = 0x5500_001f;
+    const AUTIASPPC: u32 = 0xf380_001f;
+    const RETAASPPCR: u32 = 0xd65f_0be0;
+
+    if word >> 16 == 0 {
+        return Some(Hazard::Undefined);
+    }
+    match word >> 24 {
+        0x74 | 0x75 | 0xf4 | 0xf5 => Some(Hazard::CompareAndBranch),
+        0x1c | 0x5c | 0x9c => Some(Hazard::LoadsLiteral),
+        0x89 | 0xc9 => match class::class(word) {
+            Class::LoadExclusive | Class::StoreExclusive => Some(Hazard::UnprivilegedExclusive),
+            _ => None,
+        },
+        0x55 if word & 0xffc0_001f == RETAASPPC => Some(Hazard::ProgramCounterAuthentication),
+        0xf3 if word & 0xffc0_001f == AUTIASPPC => Some(Hazard::ProgramCounterAuthentication),
+        0xd6 if word & 0xffff_fbe0 == RETAASPPCR && word & 0x1f != 0x1f => {
+            Some(Hazard::ProgramCounterAuthentication)
+        }
+        // pacnbiasppc, pacnbibsppc, paciasppc, pacibsppc
+        0xda => match word {
+            0xdac1_83fe | 0xdac1_87fe | 0xdac1_a3fe | 0xdac1_a7fe => {
+                Some(Hazard::ProgramCounterAuthentication)
+            }
+            _ => None,
+        },
+        0xd5 if (word >> 20) & 0xf == 3 => match system_register(word) {
+            SPSR_EL1 | ELR_EL1 | ESR_EL1 | FAR_EL1 => Some(Hazard::ReadsExceptionState),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+const SPSR_EL1: u32 = register(3, 0, 4, 0, 0);
+const ELR_EL1: u32 = register(3, 0, 4, 0, 1);
+const ESR_EL1: u32 = register(3, 0, 5, 2, 0);
+const FAR_EL1: u32 = register(3, 0, 6, 0, 0);
+
+/// The word at `index` of little-endian text.
+pub fn word_at(text: &[u8], index: usize) -> Option<u32> {
+    let start = index.checked_mul(INSN_LEN)?;
+    let bytes = text.get(start..)?.first_chunk::<INSN_LEN>()?;
+    Some(u32::from_le_bytes(*bytes))
+}

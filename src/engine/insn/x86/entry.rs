@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What one slot of an opcode table says.
+//!
+//! An entry of a legacy map is 16 bits:
+//!
+//! | bits | meaning |
+//! |---|---|
+//! | 0-4 | the [`Class`] |
+//! | 5 | a ModRM byte follows |
+//! | 6-9 | bytes of immediate with a 32-bit operand |
+//! | 10 | the immediate depends on the operand size |
+//! | 11-15 | 0, or where to look further: a group, or a prefix |
+//!
+//! A slot of a vector map is a byte: the form of what follows, or, from
+//! [`VECTOR_GROUP`] on, the number of a group.
+
+use super::class::Class;
+use super::tables::{GROUPS, VECTOR_GROUPS};
+
+/// An entry of a legacy opcode map.
+#[derive(Clone, Copy)]
+pub(super) struct Entry(pub(super) u16);
+
+const MODRM: u16 = 1 << 5;
+const SIZED: u16 = 1 << 10;
+const SELECTOR: u32 = 11;
+/// The first selector that is not a group's; of a prefix.
+const PREFIX: u16 = 29;
+/// The selector of an opcode that exists only behind VEX or EVEX.
+const VECTOR_ONLY: u16 = 31;
+
+/// The classes in the order of their numbers.
+const CLASSES: [Class; 32] = {
+    let mut all = [Class::Nonexistent; 32];
+    let declared = [
+        Class::Normal,
+        Class::Nop,
+        Class::Endbr,
+        Class::Jump,
+        Class::ConditionalJump,
+        Class::Call,
+        Class::IndirectJump,
+        Class::IndirectJumpMemory,
+        Class::IndirectCall,
+        Class::IndirectCallMemory,
+        Class::FarBranch,
+        Class::AbsoluteJump,
+        Class::Return,
+        Class::FarReturn,
+        Class::InterruptReturn,
+        Class::SystemCall,
+        Class::SystemReturn,
+        Class::Int3,
+        Class::Interrupt,
+        Class::Undefine,
+        Class::MasksException,
+        Class::VmExtension,
+        Class::TransactionBegin,
+        Class::Halt,
+        Class::Nonexistent,
+    ];
+    let mut at = 0;
+    while at < declared.len() {
+        all[at] = declared[at];
+        at += 1;
+    }
+    all
+};
+
+impl Entry {
+    /// Bytes without an instruction, and nothing behind the opcode.
+    pub(super) const NONE: Self = Self::without_modrm(0);
+    /// Bytes without an instruction, but with a ModRM byte.
+    pub(super) const NONE_MODRM: Self = Self(Class::Nonexistent as u16 | MODRM);
+
+    /// Bytes without an instruction, but with a ModRM byte and another one.
+    pub(super) const NONE_MODRM_BYTE: Self = Self(Self::NONE_MODRM.0 | 1 << 6);
+
+    /// Bytes without an instruction, but `immediate` bytes behind the opcode.
+    pub(super) const fn without_modrm(immediate: u16) -> Self {
+        Self(Class::Nonexistent as u16 | (immediate & 0xf) << 6)
+    }
+
+    /// An ordinary instruction with a ModRM byte and `immediate` bytes.
+    pub(super) const fn vector(immediate: u16) -> Self {
+        Self(MODRM | (immediate & 0xf) << 6)
+    }
+
+    /// An ordinary instruction with nothing behind its opcode.
+    pub(super) const PLAIN: Self = Self(0);
+
+    /// Whether the entry is final, without a group or prefix to look into.
+    #[inline(always)]
+    pub(super) const fn is_plain(self) -> bool {
+        self.0 >> SELECTOR == 0
+    }
+
+    /// Whether the opcode is a prefix, an escape, or exists only behind one.
+    #[inline(always)]
+    pub(super) const fn is_beyond(self) -> bool {
+        self.0 >> SELECTOR >= PREFIX
+    }
+
+    /// Whether the opcode exists only behind VEX or EVEX.
+    pub(super) const fn is_vector_only(self) -> bool {
+        self.0 >> SELECTOR == VECTOR_ONLY
+    }
+
+    /// The number of the group, if this names one.
+    pub(super) const fn group(self) -> Option<usize> {
+        let group = (self.0 >> SELECTOR) as usize;
+        match group.checked_sub(1) {
+            Some(group) if group < GROUPS.len() => Some(group),
+            _ => None,
+        }
+    }
+
+    /// The entry of the group's member, if this names a group.
+    #[inline(always)]
+    pub(super) fn member(self, prefix: usize, modrm: u8) -> Self {
+        let slot = modrm >> 3 & 7 | u8::from(modrm >= 0xc0) << 3;
+        usize::from(self.0 >> SELECTOR)
+            .checked_sub(1)
+            .and_then(|group| GROUPS.get(group)?.get(prefix)?.get(usize::from(slot)))
+            .map_or(self, |member| Self(*member))
+    }
+
+    /// What the instruction does.
+    #[inline(always)]
+    pub(super) fn class(self) -> Class {
+        // PANIC: the mask keeps the index below the table's 32.
+        CLASSES[usize::from(self.0 & 31)]
+    }
+
+    /// The same form, with another class.
+    pub(super) const fn with_class(self, class: Class) -> Self {
+        Self(self.0 & !31 | class as u16)
+    }
+
+    /// Whether a ModRM byte follows.
+    #[inline(always)]
+    pub(super) const fn has_modrm(self) -> bool {
+        self.0 & MODRM != 0
+    }
+
+    /// Bytes of immediate when the operand has 32 bits.
+    #[inline(always)]
+    pub(super) const fn immediate(self) -> usize {
+        (self.0 >> 6 & 15) as usize
+    }
+
+    /// Whether the immediate is an address, as long as addresses are.
+    pub(super) const fn is_address(self) -> bool {
+        self.immediate() == 8
+    }
+
+    /// Whether the immediate depends on the operand size.
+    #[inline(always)]
+    pub(super) const fn is_sized(self) -> bool {
+        self.0 & SIZED != 0
+    }
+}
+
+/// What follows the opcode of a vector instruction.
+#[derive(Clone, Copy)]
+pub(super) enum VectorForm {
+    /// There is no such instruction.
+    Absent,
+    /// Nothing.
+    Plain,
+    /// A ModRM byte and so many bytes of immediate.
+    ModRm(u16),
+    /// A ModRM byte and 16 or 32 bits, by the operand size.
+    Sized,
+}
+
+/// The first value of a vector slot that is the number of a group.
+const VECTOR_GROUP: u8 = 0x10;
+
+/// Whether a slot of a vector map is a group, so that ModRM matters as well.
+pub(super) const fn is_vector_group(slot: u8) -> bool {
+    slot >= VECTOR_GROUP
+}
+
+/// What follows the opcode whose slot of a vector map is `slot`; an EVEX
+/// prefix reaches all of them, VEX and XOP do not.
+pub(super) fn vector_form(slot: u8, prefix: u8, modrm: u8, evex: bool) -> VectorForm {
+    let slot = match slot.checked_sub(VECTOR_GROUP) {
+        Some(group) => VECTOR_GROUPS
+            .get(usize::from(group))
+            .and_then(|group| group.get(usize::from(prefix << 3 & 24 | modrm >> 3 & 7)))
+            .map_or(0, |member| *member),
+        None => slot,
+    };
+    match slot {
+        1 => VectorForm::Plain,
+        2 => VectorForm::ModRm(0),
+        3 => VectorForm::ModRm(1),
+        4 => VectorForm::ModRm(4),
+        5 if evex => VectorForm::ModRm(0),
+        6 if evex => VectorForm::ModRm(1),
+        7 if evex => VectorForm::Sized,
+        _ => VectorForm::Absent,
+    }
+}

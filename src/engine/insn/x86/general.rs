@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Decodes any instruction: all prefixes, all opcode maps.
+//!
+//! Works on a copy of the bytes, padded with zeroes to sixteen. What it finds
+//! depends on the padding only when it runs past the bytes there were, and
+//! then the caller throws the result away: see [`decode`].
+
+use super::class::Class;
+use super::entry::{is_vector_group, vector_form, Entry, VectorForm};
+use super::modrm::modrm_length;
+use super::prefixes::Prefixes;
+use super::tables::{MAP_0F38, MAP_0F3A, ONE_BYTE, TWO_BYTE, VECTOR, VECTOR_PAGE};
+use super::{prefixed, DecodeError, Insn, Invalid, Map, MAX_LEN};
+
+/// The bytes that Xen and KVM put before an instruction to be emulated.
+const EMULATE: [[u8; 5]; 2] = [*b"\x0f\x0bxen", *b"\x0f\x0bkvm"];
+
+/// Decodes the instruction at the start of `bytes`; the errors are those of
+/// [`super::decode`].
+#[inline(never)]
+pub(super) fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
+    if let Some(insn) = bytes.first_chunk().and_then(prefixed::decode) {
+        return Ok(insn);
+    }
+    any(bytes)
+}
+
+/// Decodes the instruction at the start of `bytes`, of whatever kind.
+fn any(bytes: &[u8]) -> Result<Insn, DecodeError> {
+    let padded = match bytes.first_chunk::<16>() {
+        Some(bytes) => *bytes,
+        None => {
+            let mut padded = [0; 16];
+            for (to, from) in padded.iter_mut().zip(bytes) {
+                *to = *from;
+            }
+            padded
+        }
+    };
+    let (end, result) = match Walk::new(&padded).instruction() {
+        Ok((end, insn)) => (end, Ok(insn)),
+        Err((end, reason)) => (end, Err(DecodeError::Invalid(reason))),
+    };
+    if end <= bytes.len().min(MAX_LEN) {
+        result
+    } else if bytes.len() < MAX_LEN {
+        Err(DecodeError::Truncated)
+    } else {
+        Err(DecodeError::Invalid(Invalid::TooLong))
+    }
+}
+
+/// A failure, and the number of bytes that were looked at to find it.
+type Failure = (usize, Invalid);
+
+struct Walk<'a> {
+    bytes: &'a [u8; 16],
+    at: usize,
+    prefixes: Prefixes,
+}
+
+impl<'a> Walk<'a> {
+    fn new(bytes: &'a [u8; 16]) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            prefixes: Prefixes::default(),
+        }
+    }
+
+    /// The byte `ahead` of where the walk stands; zero behind the end.
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes
+            .get(self.at.wrapping_add(ahead))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    fn advance(&mut self, by: usize) {
+        self.at = self.at.wrapping_add(by);
+    }
+
+    /// The whole instruction, and where it ends.
+    fn instruction(mut self) -> Result<(usize, Insn), Failure> {
+        if EMULATE.iter().any(|prefix| self.bytes.starts_with(prefix)) {
+            self.prefixes.emulate = true;
+            self.advance(5);
+        }
+        self.legacy_prefixes()?;
+        let op = self.peek(0);
+        if self.prefixes.rex == 0 {
+            match op {
+                0xc5 => return self.vex2(),
+                0xc4 => return self.vex3(),
+                0x62 => return self.evex(),
+                0xd5 => return self.rex2(),
+                // The first bytes of POP's ModRM are those of no XOP map.
+                0x8f if self.peek(1) & 0x38 != 0 => return self.xop(),
+                _ => {}
+            }
+        }
+        self.legacy()
+    }
+
+    /// Collects prefixes up to the first byte that is none.
+    ///
+    /// In any order and number; a REX prefix counts only if it comes last.
+    fn legacy_prefixes(&mut self) -> Result<(), Failure> {
+        let prefixes = &mut self.prefixes;
+        for byte in self.bytes.iter().skip(self.at) {
+            let mut rex = 0;
+            match byte {
+                0x66 => {
+                    prefixes.operand_size = true;
+                    prefixes.mandatory = prefixes.mandatory.max(1);
+                }
+                0x67 => prefixes.address_size = true,
+                0xf3 => prefixes.mandatory = 2,
+                0xf2 => prefixes.mandatory = 3,
+                0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 | 0xf0 => {}
+                0x40..=0x4f => rex = *byte,
+                _ => return Ok(()),
+            }
+            prefixes.rex = rex;
+            self.at = self.at.wrapping_add(1);
+        }
+        Err((self.at, Invalid::TooLong))
+    }
+
+    /// An instruction of the four legacy maps.
+    fn legacy(mut self) -> Result<(usize, Insn), Failure> {
+        let opcode_at = self.at;
+        let op = self.peek(0);
+        let mandatory = usize::from(self.prefixes.mandatory);
+        let (map, entry) = match (op, self.peek(1)) {
+            (0x0f, 0x38) => {
+                self.advance(2);
+                (Map::Three38, lookup(&MAP_0F38, mandatory, self.peek(0)))
+            }
+            (0x0f, 0x3a) => {
+                self.advance(2);
+                (Map::Three3a, lookup(&MAP_0F3A, mandatory, self.peek(0)))
+            }
+            (0x0f, second) => {
+                self.advance(1);
+                (Map::Two, lookup(&TWO_BYTE, mandatory, second))
+            }
+            _ => (Map::One, one_byte(op)),
+        };
+        self.advance(1);
+        if entry.is_vector_only() {
+            return Err((self.at, Invalid::NeedsVex));
+        }
+        let mut entry = entry.member(mandatory, self.peek(0));
+        let last = self
+            .bytes
+            .get(self.at.wrapping_sub(1))
+            .copied()
+            .unwrap_or(0);
+        if let Some(class) = self.prefixes.exact_class(map, last, self.peek(0)) {
+            entry = entry.with_class(class);
+        }
+        self.finish(entry, map, opcode_at)
+    }
+
+    /// An instruction behind REX2, the prefix of APX.
+    fn rex2(mut self) -> Result<(usize, Insn), Failure> {
+        let payload = self.peek(1);
+        self.advance(2);
+        let opcode_at = self.at;
+        let op = self.peek(0);
+        let mandatory = usize::from(self.prefixes.mandatory);
+        self.prefixes.rex = 0x40 | payload & 0x0f;
+        self.advance(1);
+        let (map, row_exists, entry) = if payload & 0x80 != 0 {
+            let row_exists = !matches!(op >> 4, 3 | 8);
+            (Map::Rex2Two, row_exists, lookup(&TWO_BYTE, mandatory, op))
+        } else {
+            let row_exists = !matches!(op >> 4, 4 | 7 | 0xa | 0xe);
+            (Map::Rex2One, row_exists, self.behind_rex2(op)?)
+        };
+        let vector_only = entry.is_vector_only();
+        let mut entry = entry.member(mandatory, self.peek(0));
+        if map == Map::Rex2One && op == 0xa1 {
+            entry = entry.with_class(Class::AbsoluteJump);
+        } else if !row_exists || vector_only {
+            entry = entry.with_class(Class::Nonexistent);
+        }
+        self.finish(entry, map, opcode_at)
+    }
+
+    /// The one-byte opcodes behind REX2. The kernel's decoder reads those
+    /// that 64-bit mode lacks as 32-bit mode has them, and so do we.
+    fn behind_rex2(&self, op: u8) -> Result<Entry, Failure> {
+        Ok(match op {
+            0x82 => Entry::NONE_MODRM_BYTE,
+            0xd4 => Entry::without_modrm(1),
+            0x9a | 0xea => match (self.prefixes.rex & 8 != 0, self.prefixes.operand_size) {
+                (true, _) => return Err((self.at, Invalid::NoSuchVectorOpcode)),
+                (false, true) => Entry::without_modrm(4),
+                (false, false) => Entry::without_modrm(6),
+            },
+            _ => one_byte(op),
+        })
+    }
+
+    fn vex2(mut self) -> Result<(usize, Insn), Failure> {
+        let prefix = self.peek(1) & 3;
+        self.advance(2);
+        self.vector(1, prefix, false)
+    }
+
+    fn vex3(mut self) -> Result<(usize, Insn), Failure> {
+        let (map, prefix) = (self.peek(1) & 31, self.peek(2) & 3);
+        self.advance(3);
+        // Maps 8 to 10 of the table are XOP's.
+        self.vector(if map < 8 { map } else { 0 }, prefix, false)
+    }
+
+    fn xop(mut self) -> Result<(usize, Insn), Failure> {
+        let (map, prefix) = (self.peek(1) & 31, self.peek(2) & 3);
+        self.advance(3);
+        self.vector(if map < 8 { 0 } else { map }, prefix, false)
+    }
+
+    fn evex(mut self) -> Result<(usize, Insn), Failure> {
+        let (map, payload, last) = (self.peek(1) & 7, self.peek(2), self.peek(3));
+        // A 66 before EVEX raises #UD. The kernel's decoder heeds it, and lets
+        // it be overruled by bit 7 of the last byte; so do we.
+        let outside = self.prefixes.operand_size && last & 0x80 == 0;
+        self.prefixes.operand_size = outside || payload & 0x83 == 1;
+        self.advance(4);
+        self.vector(map, payload & 3, true)
+    }
+
+    /// An instruction behind VEX, EVEX or XOP; the walk stands at its opcode.
+    fn vector(mut self, map: u8, prefix: u8, evex: bool) -> Result<(usize, Insn), Failure> {
+        let opcode_at = self.at;
+        let page = VECTOR_PAGE
+            .get(usize::from(map))
+            .and_then(|pages| pages.get(usize::from(prefix)))
+            .and_then(|page| VECTOR.get(usize::from(*page)));
+        // PANIC: a byte cannot exceed a page of 256.
+        let slot = page.map_or(0, |page| page[usize::from(self.peek(0))]);
+        self.advance(1);
+        let entry = match vector_form(slot, prefix, self.peek(0), evex) {
+            VectorForm::Absent => {
+                let seen = self.at.wrapping_add(usize::from(is_vector_group(slot)));
+                return Err((seen, Invalid::NoSuchVectorOpcode));
+            }
+            VectorForm::Plain => Entry::PLAIN,
+            VectorForm::ModRm(immediate) => Entry::vector(immediate),
+            VectorForm::Sized if self.prefixes.operand_size => Entry::vector(2),
+            VectorForm::Sized => Entry::vector(4),
+        };
+        self.finish(entry, Map::Vector, opcode_at)
+    }
+
+    /// Measures what follows the opcode, behind which the walk stands.
+    fn finish(self, entry: Entry, map: Map, opcode_at: usize) -> Result<(usize, Insn), Failure> {
+        let modrm = self.peek(0);
+        let op = self.bytes.get(opcode_at).copied().unwrap_or(0);
+        let mut end = self.at;
+        if entry.has_modrm() {
+            end = end.wrapping_add(modrm_length(modrm, self.peek(1)));
+        }
+        end = end
+            .wrapping_add(entry.immediate())
+            .wrapping_add_signed(self.prefixes.resize(entry, op));
+        let head = self.word(opcode_at);
+        let insn = self
+            .prefixes
+            .insn((map, entry), modrm, head, (opcode_at, end));
+        Ok((end, insn))
+    }
+
+    /// Eight bytes from `at`, which is below sixteen, on.
+    fn word(&self, at: usize) -> u64 {
+        // CAST: the upper bytes are not wanted.
+        (u128::from_le_bytes(*self.bytes) >> (at.wrapping_mul(8) & 127)) as u64
+    }
+}
+
+/// The entry of a one-byte opcode where prefixes and escapes cannot stand.
+fn one_byte(op: u8) -> Entry {
+    match op {
+        // LES, LDS and BOUND of 32-bit mode, as the kernel's decoder reads
+        // them behind a REX prefix; behind none they are VEX and EVEX.
+        0xc4 | 0xc5 | 0x62 => Entry::NONE_MODRM,
+        // And so AAD.
+        0xd5 => Entry::without_modrm(1),
+        // PANIC: a byte cannot exceed a table of 256.
+        _ => Entry(ONE_BYTE[usize::from(op)]),
+    }
+}
+
+fn lookup(map: &[[u16; 256]; 4], mandatory: usize, op: u8) -> Entry {
+    map.get(mandatory)
+        .map_or(Entry::NONE, |table| Entry(table[usize::from(op)]))
+}

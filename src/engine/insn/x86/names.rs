@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Names of operations, for messages.
+
+use super::class::Class;
+use super::tables::{FIRST_NAME_GROUP, GROUP_NAMES, NAMES, OPCODE_NAMES};
+use super::{flag, Insn, Map};
+
+/// The name of the operation of `insn`; `"insn"` where the table has none.
+pub(super) fn of(insn: &Insn) -> &'static str {
+    let [op, second, ..] = insn.head.to_le_bytes();
+    let (table, op) = match insn.map() {
+        Map::One | Map::Rex2One => (0, op),
+        Map::Two => (1, second),
+        Map::Rex2Two => (1, op),
+        Map::Three38 | Map::Three3a | Map::Vector => return "insn",
+    };
+    match (insn.class, table, op) {
+        (Class::Nonexistent, ..) => return "insn",
+        (Class::AbsoluteJump, ..) => return "jmpabs",
+        (Class::Endbr, ..) if insn.modrm() == Some(0xfb) => return "endbr32",
+        (Class::Endbr, ..) => return "endbr64",
+        (Class::InterruptReturn, 1, _) => return "insn",
+        (Class::VmExtension, 1, _) => return "vm",
+        (_, 0, 0x90) if insn.flags & flag::REPEAT != 0 => return "pause",
+        (Class::Normal, 0, 0x90) => return "xchg",
+        (_, 1, 0x01 | 0xae | 0xc7) if insn.modrm() >= Some(0xc0) => return register_form(insn),
+        (_, 1, 0x1e) if insn.flags & flag::REPEAT != 0 => return "insn",
+        (_, 1, 0xbc) if insn.flags & flag::REPEAT != 0 => return "tzcnt",
+        (_, 1, 0xbd) if insn.flags & flag::REPEAT != 0 => return "lzcnt",
+        _ => {}
+    }
+    OPCODE_NAMES
+        .get(table)
+        .and_then(|names| names.get(usize::from(op)))
+        .and_then(|name| match name.checked_sub(FIRST_NAME_GROUP) {
+            Some(group) => {
+                let register = insn.modrm()? >> 3 & 7;
+                GROUP_NAMES
+                    .get(usize::from(group))?
+                    .get(usize::from(register))
+            }
+            None => Some(name),
+        })
+        .and_then(|name| NAMES.get(usize::from(*name)))
+        .map_or("insn", |name| *name)
+}
+
+/// The names of members of groups that are another operation when their
+/// operand is a register.
+fn register_form(insn: &Insn) -> &'static str {
+    let [_, second, ..] = insn.head.to_le_bytes();
+    if insn.flags & flag::REPEAT != 0 {
+        return "insn";
+    }
+    match (second, insn.modrm().unwrap_or(0)) {
+        (0x01, 0xc8) => "monitor",
+        (0x01, 0xc9) => "mwait",
+        (0x01, 0xca) => "clac",
+        (0x01, 0xcb) => "stac",
+        (0x01, 0xd0) => "xgetbv",
+        (0x01, 0xd1) => "xsetbv",
+        (0x01, 0xd8) => "vmrun",
+        (0x01, 0xd9) => "vmmcall",
+        (0x01, 0xe0..=0xe7) => "smsw",
+        (0x01, 0xee) => "rdpkru",
+        (0x01, 0xef) => "wrpkru",
+        (0x01, 0xf0..=0xf7) => "lmsw",
+        (0x01, 0xf8) => "swapgs",
+        (0x01, 0xf9) => "rdtscp",
+        (0xae, 0xe8..=0xef) => "lfence",
+        (0xae, 0xf0..=0xf7) => "mfence",
+        (0xae, 0xf8..=0xff) => "sfence",
+        (0xc7, 0xf0..=0xf7) => "rdrand",
+        (0xc7, 0xf8..=0xff) => "rdseed",
+        _ => "insn",
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Decodes instructions with legacy prefixes, and members of groups.
+//!
+//! Like [`super::fast`], of which this is the second half, it knows the
+//! one-byte map and that behind `0F` and leaves the rest to
+//! [`super::general`].
+
+use super::entry::Entry;
+use super::modrm::modrm_length;
+use super::prefixes::Prefixes;
+use super::tables::{ONE_BYTE, TWO_BYTE};
+use super::{Insn, Map, MAX_LEN};
+
+const OPERAND_SIZE: u8 = 1;
+const REPEAT: u8 = 2;
+const REPEAT_NOT: u8 = 4;
+const ADDRESS_SIZE: u8 = 8;
+const OTHER: u8 = 16;
+
+/// What a byte is as a legacy prefix; 0 if it is none.
+static PREFIX: [u8; 256] = {
+    let mut table = [0; 256];
+    table[0x66] = OPERAND_SIZE;
+    table[0xf3] = REPEAT;
+    table[0xf2] = REPEAT_NOT;
+    table[0x67] = ADDRESS_SIZE;
+    let others = [0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0xf0];
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at]] = OTHER;
+        at += 1;
+    }
+    table
+};
+
+/// Decodes the instruction at the start of `bytes`, if it is of this kind.
+#[inline(always)]
+pub(super) fn decode(bytes: &[u8; MAX_LEN]) -> Option<Insn> {
+    let mut seen = 0;
+    let mut count = 0;
+    for byte in bytes.first_chunk::<7>()? {
+        // PANIC: a byte cannot exceed a table of 256.
+        let prefix = PREFIX[usize::from(*byte)];
+        if prefix == 0 {
+            break;
+        }
+        seen |= prefix;
+        count += 1;
+    }
+    let word = u64::from_le_bytes(*bytes.get(count..)?.first_chunk()?);
+    // CAST: the low byte is what is looked at.
+    let rex = word as u8;
+    let rex = if rex & 0xf0 == 0x40 { rex } else { 0 };
+    let head = if rex == 0 { word } else { word >> 8 };
+    let prefixes = Prefixes {
+        mandatory: mandatory(seen)?,
+        operand_size: seen & OPERAND_SIZE != 0,
+        address_size: seen & ADDRESS_SIZE != 0,
+        rex,
+        emulate: false,
+    };
+    legacy(&prefixes, head, count + usize::from(rex != 0))
+}
+
+/// The mandatory prefix among those `seen`; `None` if their order matters.
+fn mandatory(seen: u8) -> Option<u8> {
+    match seen & (OPERAND_SIZE | REPEAT | REPEAT_NOT) {
+        0 => Some(0),
+        OPERAND_SIZE => Some(1),
+        both if both & REPEAT_NOT == 0 => Some(2),
+        both if both & REPEAT == 0 => Some(3),
+        _ => None,
+    }
+}
+
+/// An instruction of the first two maps.
+#[inline(always)]
+fn legacy(prefixes: &Prefixes, head: u64, opcode_at: usize) -> Option<Insn> {
+    let [first, second, third, fourth, ..] = head.to_le_bytes();
+    let mandatory = usize::from(prefixes.mandatory);
+    // PANIC: a byte cannot exceed a table of 256.
+    let (map, entry, op, modrm, sib) = if first == 0x0f {
+        let entry = TWO_BYTE.get(mandatory)?[usize::from(second)];
+        (Map::Two, entry, second, third, fourth)
+    } else {
+        (Map::One, ONE_BYTE[usize::from(first)], first, second, third)
+    };
+    let entry = Entry(entry);
+    // With other bytes behind it, 8F is the prefix XOP.
+    if entry.is_beyond() || (map == Map::One && op == 0x8f) {
+        return None;
+    }
+    let mut entry = entry.member(mandatory, modrm);
+    if let Some(class) = prefixes.exact_class(map, op, modrm) {
+        entry = entry.with_class(class);
+    }
+    let opcode_len = if map == Map::Two { 2 } else { 1 };
+    let mut len = opcode_at + opcode_len + entry.immediate();
+    if entry.has_modrm() {
+        len = len.wrapping_add(modrm_length(modrm, sib));
+    }
+    let len = len.wrapping_add_signed(prefixes.resize(entry, op));
+    (len <= MAX_LEN).then(|| prefixes.insn((map, entry), modrm, head, (opcode_at, len)))
+}

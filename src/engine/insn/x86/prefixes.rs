@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the prefixes of an instruction say, and what follows from that.
+
+use super::class::Class;
+use super::entry::Entry;
+use super::{flag, head_of, Insn, Map};
+
+/// What the legacy prefixes and REX say.
+#[derive(Default)]
+pub(super) struct Prefixes {
+    /// The mandatory prefix: 0 none, 1 `66`, 2 `F3`, 3 `F2`.
+    pub(super) mandatory: u8,
+    pub(super) operand_size: bool,
+    pub(super) address_size: bool,
+    /// The REX prefix if it stands right before the opcode, else 0.
+    pub(super) rex: u8,
+    /// The emulate prefix of Xen or KVM.
+    pub(super) emulate: bool,
+}
+
+impl Prefixes {
+    /// How many bytes the immediate behind `op` is longer than with an operand
+    /// of 32 bits and an address of 64.
+    #[inline(always)]
+    pub(super) fn resize(&self, entry: Entry, op: u8) -> isize {
+        let wide = self.rex & 8 != 0;
+        if entry.is_sized() {
+            if wide && !entry.has_modrm() && op & 0xf8 == 0xb8 {
+                4
+            } else if self.operand_size && !wide {
+                -2
+            } else {
+                0
+            }
+        } else if entry.is_address() && self.address_size {
+            -4
+        } else {
+            0
+        }
+    }
+
+    /// The class of the instructions that only their whole encoding tells
+    /// from their neighbours.
+    #[inline(always)]
+    pub(super) fn exact_class(&self, map: Map, op: u8, modrm: u8) -> Option<Class> {
+        match (map, op, self.mandatory, modrm) {
+            (Map::Two, 0x1e, 2, 0xfa | 0xfb) => Some(Class::Endbr),
+            (Map::Two, 0x01, 2 | 3, 0xca) | (Map::Two, 0x01, 2, 0xec) => {
+                Some(Class::InterruptReturn)
+            }
+            (Map::One, 0xc7, _, 0xf8) => Some(Class::TransactionBegin),
+            // With REX.B it exchanges R8; with F3 it is PAUSE.
+            (Map::One, 0x90, _, _) if self.rex & 1 != 0 => Some(Class::Normal),
+            (Map::One, 0x90, 2, _) => Some(Class::Normal),
+            _ => None,
+        }
+    }
+
+    /// An instruction of `len` bytes whose opcode begins at `opcode_at` with
+    /// the bytes `head`.
+    #[inline(always)]
+    pub(super) fn insn(
+        &self,
+        (map, entry): (Map, Entry),
+        modrm: u8,
+        head: u64,
+        (opcode_at, len): (usize, usize),
+    ) -> Insn {
+        let mut flags = map.flags();
+        if entry.has_modrm() {
+            flags |= flag::MODRM | flag::rip_relative(modrm);
+        }
+        flags |= u8::from(self.emulate) * flag::EMULATE;
+        flags |= u8::from(self.address_size) * flag::ADDRESS_SIZE;
+        flags |= u8::from(self.mandatory == 2) * flag::REPEAT;
+        Insn {
+            head: head_of(head, len.wrapping_sub(opcode_at)),
+            // CAST: neither exceeds sixteen bytes and what follows an opcode.
+            len: len as u8,
+            opcode_at: opcode_at as u8,
+            class: entry.class(),
+            flags,
+        }
+    }
+}

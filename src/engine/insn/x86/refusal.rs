@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Why an x86-64 instruction cannot carry a kprobe.
+//!
+//! The kernel decides in `arch/x86/kernel/kprobes/core.c` (`can_probe`,
+//! `__copy_instruction`, `prepare_emulation`, `prepare_singlestep`); it reports
+//! an errno and no reason. Where it would accept a probe that cannot work, the
+//! refusal is ours, and [`Refusal::by_kernel`] says so.
+
+use super::class::Class;
+use super::{flag, Insn, Map, MAX_LEN};
+
+/// Why an instruction cannot carry a kprobe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refusal {
+    /// INT3, INT, UD0, UD1 or UD2: the kernel returns `-EILSEQ`.
+    Trap,
+    /// UDB, or another behind REX2, which the kernel does not take for a trap.
+    UnseenTrap,
+    /// The emulate prefix of Xen or KVM: `-EINVAL`.
+    EmulatePrefix,
+    /// The instruction holds back exceptions (`MOV SS`): `-EINVAL`.
+    MasksException,
+    /// A far branch: `-EOPNOTSUPP`.
+    FarBranch,
+    /// `IRET`: `-EOPNOTSUPP`.
+    InterruptReturn,
+    /// An indirect branch through memory: `-EOPNOTSUPP`.
+    IndirectMemory,
+    /// An indirect branch with a 32-bit address size: `-EOPNOTSUPP`.
+    AddressSize,
+    /// `VMCALL` and its neighbours `0F 01 C0` to `C7`: `-EOPNOTSUPP`.
+    VmExtension,
+    /// Fifteen bytes leave no room in the slot for the breakpoint that ends
+    /// the step: `-ENOSPC`.
+    TooLong,
+    /// Control would leave the out-of-line copy and not come back to the
+    /// breakpoint behind it. The kernel does not check.
+    LeavesCopy,
+    /// `RET` far, which the kernel emulates as a near return.
+    FarReturn,
+    /// The kernel looks at the opcode byte without the VEX, EVEX, XOP or REX2
+    /// prefix before it, and would emulate the instruction as the branch or
+    /// the change of flags that has this opcode in the one-byte map.
+    Mistaken,
+    /// For the same lack the kernel takes the instruction for one that it
+    /// refuses.
+    MistakenForTrap,
+    /// The bytes are no instruction of 64-bit mode.
+    Nonexistent,
+}
+
+impl Refusal {
+    /// Whether the kernel itself refuses such a place.
+    pub const fn by_kernel(self) -> bool {
+        !matches!(
+            self,
+            Self::UnseenTrap
+                | Self::LeavesCopy
+                | Self::FarReturn
+                | Self::Mistaken
+                | Self::Nonexistent
+        )
+    }
+
+    /// The reason, to stand after "cannot probe `<place>`: ".
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Trap | Self::UnseenTrap => "it is a trap instruction",
+            Self::EmulatePrefix => "it has the emulate prefix of a hypervisor",
+            Self::MasksException => "it holds back exceptions until the next instruction",
+            Self::FarBranch => "a far branch cannot be emulated",
+            Self::InterruptReturn => "a return from an interrupt cannot be emulated",
+            Self::IndirectMemory => "an indirect branch through memory cannot be emulated",
+            Self::AddressSize => {
+                "an indirect branch with an address-size prefix cannot be emulated"
+            }
+            Self::VmExtension => "a VM extension cannot be stepped",
+            Self::TooLong => "it leaves no room for the breakpoint behind its copy",
+            Self::LeavesCopy => "control would not come back from its out-of-line copy",
+            Self::FarReturn => "the kernel would emulate it as a near return",
+            Self::Mistaken => "the kernel would emulate another instruction with its opcode byte",
+            Self::MistakenForTrap => "the kernel takes its opcode byte for one that it refuses",
+            Self::Nonexistent => "it is no instruction of 64-bit mode",
+        }
+    }
+}
+
+/// The refusal of a single instruction, in the order of the kernel's checks.
+pub(super) fn of(insn: &Insn) -> Option<Refusal> {
+    trap(insn)
+        .or_else(|| uncopyable(insn))
+        .or_else(|| unemulated(insn))
+        .or_else(|| (insn.len() == MAX_LEN).then_some(Refusal::TooLong))
+        .or_else(|| unchecked(insn))
+}
+
+/// Where the kernel looks at the opcode alone: the first opcode byte, as if
+/// that were of the one-byte map.
+fn mistakable(insn: &Insn) -> Option<u8> {
+    let [op, ..] = insn.head.to_le_bytes();
+    matches!(insn.map(), Map::Vector | Map::Rex2Two).then_some(op)
+}
+
+/// Whether the kernel looks at the right opcode byte.
+fn is_one_byte(insn: &Insn) -> bool {
+    matches!(insn.map(), Map::One | Map::Rex2One)
+}
+
+/// `can_probe`: INT and UD.
+fn trap(insn: &Insn) -> Option<Refusal> {
+    match (insn.class, mistakable(insn)) {
+        (_, Some(0xcc | 0xcd | 0xce | 0xf1)) => Some(Refusal::MistakenForTrap),
+        // UDB is of the one-byte map; the kernel looks for those behind 0F.
+        (Class::Undefine, _) if insn.map() != Map::Two => Some(Refusal::UnseenTrap),
+        (Class::Int3 | Class::Interrupt | Class::Undefine, _) => Some(Refusal::Trap),
+        _ => None,
+    }
+}
+
+/// `__copy_instruction`: emulate prefixes and loads of SS.
+fn uncopyable(insn: &Insn) -> Option<Refusal> {
+    let loads_ss = insn.modrm().is_some_and(|modrm| modrm >> 3 & 7 == 2);
+    match (insn.class, mistakable(insn)) {
+        _ if insn.has_emulate_prefix() => Some(Refusal::EmulatePrefix),
+        // The kernel calls 1F, POP DS, by the name of POP SS.
+        (_, Some(0x1f)) => Some(Refusal::MistakenForTrap),
+        (_, Some(0x8e)) if loads_ss => Some(Refusal::MistakenForTrap),
+        (Class::MasksException, _) => Some(Refusal::MasksException),
+        _ => None,
+    }
+}
+
+/// `prepare_emulation`: branches that it knows and does not support.
+fn unemulated(insn: &Insn) -> Option<Refusal> {
+    match (insn.class, mistakable(insn)) {
+        (_, Some(0x9a | 0xcf | 0xea)) => Some(Refusal::MistakenForTrap),
+        (_, Some(0xff)) => mistaken_group(insn),
+        (_, Some(op)) => mistaken(op).then_some(Refusal::Mistaken),
+        (Class::FarBranch, _) => Some(Refusal::FarBranch),
+        (Class::InterruptReturn, _) if is_one_byte(insn) => Some(Refusal::InterruptReturn),
+        (Class::VmExtension, None) => Some(Refusal::VmExtension),
+        (Class::IndirectJump | Class::IndirectCall, _) => {
+            let addresses_32 = insn.flags & flag::ADDRESS_SIZE != 0;
+            addresses_32.then_some(Refusal::AddressSize)
+        }
+        (Class::IndirectJumpMemory | Class::IndirectCallMemory, _) => Some(Refusal::IndirectMemory),
+        _ => None,
+    }
+}
+
+/// Whether `prepare_emulation` would emulate an opcode of another map as the
+/// one-byte opcode `op`.
+fn mistaken(op: u8) -> bool {
+    matches!(
+        op,
+        0x70..=0x7f | 0x9c | 0x9d | 0xc2 | 0xc3 | 0xca | 0xcb
+            | 0xe0..=0xe3 | 0xe8 | 0xe9 | 0xeb | 0xfa | 0xfb
+    )
+}
+
+/// The same for the opcode FF, the group of indirect branches.
+fn mistaken_group(insn: &Insn) -> Option<Refusal> {
+    let modrm = insn.modrm()?;
+    match modrm >> 3 & 7 {
+        2 | 4 if modrm >= 0xc0 && insn.flags & flag::ADDRESS_SIZE == 0 => Some(Refusal::Mistaken),
+        2..=5 => Some(Refusal::MistakenForTrap),
+        _ => None,
+    }
+}
+
+/// What the kernel does not check.
+fn unchecked(insn: &Insn) -> Option<Refusal> {
+    match insn.class {
+        Class::Nonexistent => Some(Refusal::Nonexistent),
+        Class::VmExtension
+        | Class::AbsoluteJump
+        | Class::InterruptReturn
+        | Class::SystemCall
+        | Class::SystemReturn
+        | Class::TransactionBegin => Some(Refusal::LeavesCopy),
+        Class::FarReturn => Some(Refusal::FarReturn),
+        // The kernel takes the register's number from a REX prefix.
+        Class::IndirectJump | Class::IndirectCall if insn.map() == Map::Rex2One => {
+            Some(Refusal::Mistaken)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Lines, words, numbers and names of the definition language.
+//!
+//! A write to `kprobe_events` holds one or more lines ([`lines`]). A line is
+//! split into words at white space ([`Command`]), and put together again with
+//! single spaces: the error log shows that text, and every position in an
+//! [`Error`](super::error::Error) is a column in it.
+//!
+//! Beyond what ftrace accepts, an immediate string may contain spaces and `#`:
+//! `\"two words"` is one word.
+
+use super::error::{Error, Kind};
+use crate::sys::{AllocError, Vec};
+
+/// Longest line of a write, without its line feed.
+pub const MAX_LINE: usize = 4094;
+
+/// One line of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Number of the line in its write, counted from 1.
+    pub number: usize,
+    /// The line without comment and line feed; may be empty.
+    pub text: &'a [u8],
+    /// Offset behind the line and its line feed: the bytes of the write that
+    /// are dealt with once this line is.
+    pub end: usize,
+}
+
+/// Iterator over the lines of a write, see [`lines`].
+#[derive(Clone, Debug)]
+pub struct Lines<'a> {
+    buffer: &'a [u8],
+    position: usize,
+    number: usize,
+}
+
+/// The lines of the write `buffer`, in order.
+pub fn lines(buffer: &[u8]) -> Lines<'_> {
+    Lines {
+        buffer,
+        position: 0,
+        number: 0,
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        let rest = self
+            .buffer
+            .get(self.position..)
+            .filter(|rest| !rest.is_empty())?;
+        let length = rest.iter().position(|&b| b == b'\n');
+        let (text, used) = match length {
+            Some(n) => (rest.get(..n).unwrap_or(rest), n.saturating_add(1)),
+            None => (rest, rest.len()),
+        };
+        self.position = self.position.saturating_add(used);
+        self.number = self.number.saturating_add(1);
+        Some(Line {
+            number: self.number,
+            text: strip_comment(text),
+            end: self.position,
+        })
+    }
+}
+
+/// The part of `line` before the first `#` that is not inside an immediate
+/// string.
+fn strip_comment(line: &[u8]) -> &[u8] {
+    let mut at = 0;
+    while let Some(&byte) = line.get(at) {
+        if byte == b'#' {
+            return line.get(..at).unwrap_or(line);
+        }
+        at = at.saturating_add(quoted(line, at).unwrap_or(1));
+    }
+    line
+}
+
+/// The length of the immediate string `\"..."` that starts at `at`, or `None`
+/// where none starts or it is not closed before the next one starts.
+fn quoted(line: &[u8], at: usize) -> Option<usize> {
+    const OPEN: usize = 2;
+    let body = line.get(at..)?.strip_prefix(b"\\\"")?;
+    let close = body.iter().position(|&b| b == b'"')?;
+    let before = close.checked_sub(1).and_then(|i| body.get(i));
+    if before == Some(&b'\\') {
+        return None;
+    }
+    let after = body.get(close.checked_add(1)?);
+    let ends = after.is_none_or(|&b| is_space(b) || b == b':' || b == b')');
+    ends.then(|| close.saturating_add(OPEN).saturating_add(1))
+}
+
+/// White space as `isspace()` of the C locale.
+pub fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// A part of a command together with its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span<'a> {
+    /// The text.
+    pub bytes: &'a [u8],
+    /// Column of its first byte in the command.
+    pub at: usize,
+}
+
+impl<'a> Span<'a> {
+    /// Column behind the last byte.
+    pub fn end(&self) -> usize {
+        self.at.saturating_add(self.bytes.len())
+    }
+
+    /// The first byte.
+    pub fn first(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
+    /// Byte `n`.
+    pub fn get(&self, n: usize) -> Option<u8> {
+        self.bytes.get(n).copied()
+    }
+
+    /// What follows the first `n` bytes; empty when there are fewer.
+    pub fn skip(&self, n: usize) -> Span<'a> {
+        let n = n.min(self.bytes.len());
+        Span {
+            bytes: self.bytes.get(n..).unwrap_or(&[]),
+            at: self.at.saturating_add(n),
+        }
+    }
+
+    /// The first `n` bytes, or all when there are fewer.
+    pub fn take(&self, n: usize) -> Span<'a> {
+        Span {
+            bytes: self.bytes.get(..n).unwrap_or(self.bytes),
+            at: self.at,
+        }
+    }
+
+    /// What follows `prefix`.
+    pub fn strip(&self, prefix: &[u8]) -> Option<Span<'a>> {
+        self.bytes
+            .starts_with(prefix)
+            .then(|| self.skip(prefix.len()))
+    }
+
+    /// Offset of the first `byte`.
+    pub fn find(&self, byte: u8) -> Option<usize> {
+        self.bytes.iter().position(|&b| b == byte)
+    }
+
+    /// Offset of the first byte of which `is` holds.
+    pub fn find_by(&self, is: impl Fn(u8) -> bool) -> Option<usize> {
+        self.bytes.iter().position(|&b| is(b))
+    }
+
+    /// Offset of the last `byte`.
+    pub fn rfind(&self, byte: u8) -> Option<usize> {
+        self.bytes.iter().rposition(|&b| b == byte)
+    }
+
+    /// What lies before and behind offset `n`, without the byte there.
+    pub fn around(&self, n: usize) -> (Span<'a>, Span<'a>) {
+        (self.take(n), self.skip(n.saturating_add(1)))
+    }
+
+    /// A copy of the text.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn to_vec(&self) -> Result<Vec<u8>, AllocError> {
+        Vec::from_slice(self.bytes)
+    }
+
+    /// An error whose caret is under the first byte.
+    pub fn error(&self, kind: Kind) -> Error {
+        Error::new(kind, self.at)
+    }
+}
+
+/// A line split into words.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Command {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Command {
+    /// Splits `line` at white space.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::LineTooLong`] and [`Kind::BadByte`]; [`Kind::NoMemory`].
+    pub fn new(line: &[u8]) -> Result<Self, Error> {
+        let mut command = Self {
+            text: Vec::new(),
+            ends: Vec::new(),
+        };
+        if line.len() > MAX_LINE {
+            return Err(Error::new(Kind::LineTooLong, 0));
+        }
+        command.text.reserve(line.len())?;
+        let mut at = 0;
+        let mut inside = false;
+        while let Some(&byte) = line.get(at) {
+            let length = quoted(line, at).unwrap_or(1);
+            if is_space(byte) {
+                if inside {
+                    command.ends.push(command.text.len())?;
+                }
+                inside = false;
+            } else {
+                if !inside && !command.ends.is_empty() {
+                    command.text.push(b' ')?;
+                }
+                let end = at.saturating_add(length);
+                command
+                    .text
+                    .extend_from_slice(line.get(at..end).unwrap_or(&[]))?;
+                inside = true;
+            }
+            at = at.saturating_add(length);
+        }
+        if inside {
+            command.ends.push(command.text.len())?;
+        }
+        // What is listed must be what was defined, and only text can be listed.
+        let nul = command.text.iter().position(|&b| b == 0);
+        let text = core::str::from_utf8(&command.text);
+        match nul.or(text.err().map(|error| error.valid_up_to())) {
+            Some(bad) => Err(Error::new(Kind::BadByte, bad)),
+            None => Ok(command),
+        }
+    }
+
+    /// The words, separated by single spaces.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Whether there is no word.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Number of words.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Word `n`, counted from zero.
+    pub fn word(&self, n: usize) -> Option<Span<'_>> {
+        let end = *self.ends.get(n)?;
+        let at = match n.checked_sub(1) {
+            Some(previous) => self.ends.get(previous)?.saturating_add(1),
+            None => 0,
+        };
+        Some(Span {
+            bytes: self.text.get(at..end)?,
+            at,
+        })
+    }
+
+    /// Column of word `n`; where there is no such word, the column after the
+    /// last word and a space, as ftrace has it.
+    pub fn column(&self, n: usize) -> usize {
+        match self.word(n) {
+            Some(word) => word.at,
+            None => self.text.len().saturating_add(1),
+        }
+    }
+}
+
+fn digit(byte: u8, base: u32) -> Option<u64> {
+    char::from(byte).to_digit(base).map(u64::from)
+}
+
+/// The base that the prefix of `text` names, and what follows the prefix.
+fn base(text: &[u8]) -> (u32, &[u8]) {
+    match text {
+        [b'0', b'x' | b'X', rest @ ..] if rest.first().is_some_and(u8::is_ascii_hexdigit) => {
+            (16, rest)
+        }
+        [b'0', ..] => (8, text),
+        _ => (10, text),
+    }
+}
+
+fn digits(text: &[u8], base: u32) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |value, &byte| {
+        value
+            .checked_mul(u64::from(base))?
+            .checked_add(digit(byte, base)?)
+    })
+}
+
+/// An unsigned number of any base (`10`, `0x10`, `010`), with an optional `+`,
+/// as `kstrtoull()` reads it.
+pub fn unsigned(text: &[u8]) -> Option<u64> {
+    let (base, rest) = base(text.strip_prefix(b"+").unwrap_or(text));
+    digits(rest, base)
+}
+
+/// An unsigned decimal number.
+pub fn decimal(text: &[u8]) -> Option<u64> {
+    digits(text.strip_prefix(b"+").unwrap_or(text), 10)
+}
+
+/// A signed number of any base, as `kstrtoll()` reads it.
+pub fn signed(text: &[u8]) -> Option<i64> {
+    match text.strip_prefix(b"-") {
+        Some(rest) => {
+            let (base, rest) = base(rest);
+            0i64.checked_sub_unsigned(digits(rest, base)?)
+        }
+        None => i64::try_from(unsigned(text)?).ok(),
+    }
+}
+
+/// The number with which `text` starts and the number of bytes it takes.
+pub fn leading(text: &[u8]) -> Option<(u64, usize)> {
+    let (base, rest) = base(text);
+    let count = rest
+        .iter()
+        .take_while(|&&b| digit(b, base).is_some())
+        .count();
+    let value = digits(rest.get(..count)?, base)?;
+    Some((
+        value,
+        text.len().saturating_sub(rest.len()).saturating_add(count),
+    ))
+}
+
+/// Whether `name` follows the rules of C identifiers.
+pub fn is_identifier(name: &[u8]) -> bool {
+    match name {
+        [first, rest @ ..] => {
+            (first.is_ascii_alphabetic() || *first == b'_')
+                && rest.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
+        }
+        [] => false,
+    }
+}
+
+/// Whether `name` may name a group: an identifier that may contain `-`.
+pub fn is_group_name(name: &[u8]) -> bool {
+    let allowed = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'-';
+    name.first().is_some_and(|first| !first.is_ascii_digit()) && name.iter().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_the_kernel_reads_them() {
+        assert_eq!(unsigned(b"10"), Some(10));
+        assert_eq!(unsigned(b"0x1F"), Some(31));
+        assert_eq!(unsigned(b"010"), Some(8));
+        assert_eq!(unsigned(b"+7"), Some(7));
+        assert_eq!(unsigned(b"0"), Some(0));
+        assert_eq!(unsigned(b"18446744073709551615"), Some(u64::MAX));
+        for bad in [
+            &b""[..],
+            b"+",
+            b"08",
+            b"0x",
+            b"1a",
+            b"-1",
+            b"18446744073709551616",
+            b"1 ",
+        ] {
+            assert_eq!(unsigned(bad), None, "{bad:?}");
+        }
+        assert_eq!(signed(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(signed(b"9223372036854775808"), None);
+        assert_eq!(signed(b"-0x10"), Some(-16));
+        assert_eq!(signed(b"-+1"), None);
+        assert_eq!(decimal(b"010"), Some(10));
+        assert_eq!(leading(b"4@4"), Some((4, 1)));
+        assert_eq!(leading(b"0x10/32"), Some((16, 4)));
+        assert_eq!(leading(b"@"), None);
+    }
+
+    #[test]
+    fn a_write_is_split_into_lines() {
+        let write = b"p a # one\n\n# only\nr b \\\"#no comment\"";
+        let got: std::vec::Vec<_> = lines(write).map(|l| (l.number, l.text, l.end)).collect();
+        assert_eq!(
+            got,
+            [
+                (1, &b"p a "[..], 10),
+                (2, b"", 11),
+                (3, b"", 18),
+                (4, b"r b \\\"#no comment\"", write.len()),
+            ]
+        );
+        assert_eq!(lines(b"").count(), 0);
+    }
+
+    #[test]
+    fn a_line_is_split_into_words() {
+        let command = Command::new(b"\t p:x  vfs_read a=\\\"two  words\":string\n").unwrap();
+        assert_eq!(command.text(), b"p:x vfs_read a=\\\"two  words\":string");
+        assert_eq!(command.len(), 3);
+        assert_eq!(
+            command.word(1).unwrap(),
+            Span {
+                bytes: b"vfs_read",
+                at: 4
+            }
+        );
+        assert_eq!(command.column(2), 13);
+        assert_eq!(command.column(3), command.text().len() + 1);
+        let open = Command::new(b"p x a=\\\"b c").unwrap();
+        assert_eq!(open.len(), 4);
+        assert_eq!(Command::new(b"p a\0b").unwrap_err().kind, Kind::BadByte);
+        assert_eq!(
+            Command::new(&[b'a'; 4095]).unwrap_err().kind,
+            Kind::LineTooLong
+        );
+    }
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The expression of a fetch argument.
+//!
+//! Nested forms are peeled off from the outside in, without recursion, onto a
+//! list that [`MAX_NESTING`] bounds; what remains is the source.
+
+use crate::engine::arch::{Arch, STACK_WORDS};
+use crate::engine::ast::{Action, Cast, Expression, ProbeKind, Source, Step, MAX_NESTING};
+use crate::engine::error::{Error, Kind};
+use crate::engine::lex::{self, Span};
+use crate::sys::Vec;
+
+const THIS_CPU_PTR: &[u8] = b"this_cpu_ptr(";
+const THIS_CPU_READ: &[u8] = b"this_cpu_read(";
+
+/// Whether `text` is recorded as a string of its own, with no address behind.
+pub(super) fn is_constant_text(text: &[u8]) -> bool {
+    matches!(text, b"$comm" | b"$COMM") || text.starts_with(b"\\\"")
+}
+
+/// One nested form that was peeled off.
+enum Layer<'a> {
+    /// `+|-[u]OFFSET(inner)`.
+    Dereference {
+        offset: i64,
+        user: bool,
+        inner_at: usize,
+    },
+    /// `this_cpu_ptr(inner)` or `this_cpu_read(inner)`.
+    ThisCpu { read: bool, inner_at: usize },
+    /// `(STRUCT[,FIELD])inner->MEMBERS`.
+    Cast { cast: Span<'a>, members: Span<'a> },
+}
+
+/// Parses an expression, the text before the type.
+pub(super) fn expression(text: Span<'_>, kind: ProbeKind, arch: Arch) -> Result<Expression, Error> {
+    let mut layers = Vec::new();
+    let mut inner = text;
+    loop {
+        let peel = match inner.first() {
+            Some(b'+' | b'-') => dereference,
+            Some(b'(') => typecast,
+            _ if inner.bytes.starts_with(THIS_CPU_PTR) => this_cpu,
+            _ if inner.bytes.starts_with(THIS_CPU_READ) => this_cpu,
+            _ => break,
+        };
+        if layers.len() >= MAX_NESTING {
+            return Err(inner.error(Kind::TooManyNested));
+        }
+        let (layer, next) = peel(inner)?;
+        layers.push(layer)?;
+        inner = next;
+    }
+    let mut expression = source(inner, kind, arch)?;
+    while let Some(layer) = layers.pop() {
+        wrap(&mut expression, layer, inner)?;
+    }
+    Ok(expression)
+}
+
+/// Appends the steps of `layer`; `source` is the text of the innermost part.
+fn wrap(expression: &mut Expression, layer: Layer<'_>, source: Span<'_>) -> Result<(), Error> {
+    let constant = matches!(expression.source, Source::Comm | Source::Text(_));
+    match layer {
+        Layer::Dereference { inner_at, .. } | Layer::ThisCpu { inner_at, .. } if constant => {
+            return Err(Error::new(Kind::CommCantDeref, inner_at));
+        }
+        Layer::Dereference {
+            offset,
+            user,
+            inner_at,
+        } => {
+            let action = Action::Dereference { offset, user };
+            expression.steps.push(Step {
+                action,
+                at: inner_at,
+            })?;
+        }
+        Layer::ThisCpu { read, inner_at } => {
+            // `this_cpu_ptr(@SYM)` means the variable, not its contents.
+            if inner_at == source.at && source.first() == Some(b'@') {
+                expression.steps.pop();
+            }
+            expression.steps.push(Step {
+                action: Action::ThisCpu,
+                at: inner_at,
+            })?;
+            if read {
+                let action = Action::Dereference {
+                    offset: 0,
+                    user: false,
+                };
+                expression.steps.push(Step {
+                    action,
+                    at: inner_at,
+                })?;
+            }
+        }
+        Layer::Cast { cast, .. } if constant => {
+            return Err(Error::new(Kind::CommCantDeref, cast.at));
+        }
+        Layer::Cast { cast, members } => {
+            let (structure, field) = match cast.find(b',') {
+                Some(comma) => {
+                    let (structure, field) = cast.around(comma);
+                    (structure, Some(field))
+                }
+                None => (cast, None),
+            };
+            let action = Action::Cast(Cast {
+                structure: structure.to_vec()?,
+                structure_at: structure.at,
+                field: field.map(|f| f.to_vec()).transpose()?,
+                field_at: field.map_or(structure.end(), |f| f.at),
+                members: members.to_vec()?,
+            });
+            expression.steps.push(Step {
+                action,
+                at: members.at,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Peels off `+|-[u]OFFSET(` and the last `)`.
+fn dereference(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
+    let Some(open) = text.find(b'(') else {
+        return Err(text.error(Kind::DerefNeedBrace));
+    };
+    let (number, inside) = text.around(open);
+    let negative = number.first() == Some(b'-');
+    let digits = number.skip(1);
+    let (user, digits) = match digits.strip(b"u") {
+        Some(digits) => (true, digits),
+        None => (false, digits),
+    };
+    let plain = digits.first().is_some_and(|b| b.is_ascii_digit());
+    let magnitude = lex::unsigned(digits.bytes).filter(|_| plain);
+    let offset = match (magnitude, negative) {
+        (Some(n), true) => 0i64.checked_sub_unsigned(n),
+        (Some(n), false) => i64::try_from(n).ok(),
+        (None, _) => None,
+    };
+    let Some(offset) = offset else {
+        return Err(text.error(Kind::BadDerefOffs));
+    };
+    let inner = parenthesised(inside)?;
+    Ok((
+        Layer::Dereference {
+            offset,
+            user,
+            inner_at: inner.at,
+        },
+        inner,
+    ))
+}
+
+/// Peels off `this_cpu_ptr(` or `this_cpu_read(` and the last `)`.
+fn this_cpu(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
+    let read = text.bytes.starts_with(THIS_CPU_READ);
+    let prefix = if read { THIS_CPU_READ } else { THIS_CPU_PTR };
+    let inner = parenthesised(text.skip(prefix.len()))?;
+    Ok((
+        Layer::ThisCpu {
+            read,
+            inner_at: inner.at,
+        },
+        inner,
+    ))
+}
+
+/// What stands before the last `)`, which must be the end of the text.
+fn parenthesised(inside: Span<'_>) -> Result<Span<'_>, Error> {
+    let Some(close) = inside.rfind(b')') else {
+        return Err(Error::new(Kind::DerefOpenBrace, inside.end()));
+    };
+    let (inner, behind) = inside.around(close);
+    match behind.bytes {
+        [] => Ok(inner),
+        _ => Err(behind.error(Kind::BadFetchArg)),
+    }
+}
+
+/// Peels off `(STRUCT[,FIELD])` in front and `->MEMBERS` behind.
+fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
+    let Some(close) = text.find(b')') else {
+        return Err(Error::new(Kind::DerefOpenBrace, text.end()));
+    };
+    let (open_and_cast, operand) = text.around(close);
+    let cast = open_and_cast.skip(1);
+    let (inner, behind) = match operand.first() {
+        Some(b'(') => {
+            let close = closing(operand, 0).ok_or(operand.error(Kind::DerefOpenBrace))?;
+            let (with_open, behind) = operand.around(close);
+            (with_open.skip(1), behind)
+        }
+        Some(b'+' | b'-') => whole_call(operand)?,
+        _ if operand.bytes.starts_with(THIS_CPU_PTR) => whole_call(operand)?,
+        _ if operand.bytes.starts_with(THIS_CPU_READ) => whole_call(operand)?,
+        first => {
+            let sign = operand.find_by(|b| b == b'+' || b == b'-');
+            let digit = sign.and_then(|s| operand.get(s.saturating_add(1)));
+            if first == Some(b'@') && digit.is_some_and(|b| b.is_ascii_digit()) {
+                return Err(operand.error(Kind::TypecastSymOffset));
+            }
+            match operand.find(b'-') {
+                Some(arrow) => (operand.take(arrow), operand.skip(arrow)),
+                None => (operand, operand.skip(operand.bytes.len())),
+            }
+        }
+    };
+    let Some(members) = behind.strip(b"->") else {
+        // A lone hyphen behind a name is reported at the end, as ftrace does.
+        let at = if behind.first() == Some(b'-') {
+            text.end()
+        } else {
+            behind.at
+        };
+        return Err(Error::new(Kind::TypecastReqField, at));
+    };
+    Ok((Layer::Cast { cast, members }, inner))
+}
+
+/// A call such as `+8(...)` at the start of `text`, and what follows it.
+fn whole_call(text: Span<'_>) -> Result<(Span<'_>, Span<'_>), Error> {
+    let open = text.find(b'(').ok_or(text.error(Kind::DerefNeedBrace))?;
+    let close = closing(text, open).ok_or(Error::new(Kind::DerefOpenBrace, text.end()))?;
+    let length = close.saturating_add(1);
+    Ok((text.take(length), text.skip(length)))
+}
+
+/// The offset of the `)` that closes the `(` at `open`.
+fn closing(text: Span<'_>, open: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    let close = text.skip(open).bytes.iter().position(|byte| {
+        match byte {
+            b'(' => depth = depth.saturating_add(1),
+            b')' => depth = depth.saturating_sub(1),
+            _ => return false,
+        }
+        depth == 0
+    });
+    close.map(|close| close.saturating_add(open))
+}
+
+/// Parses the innermost part.
+fn source(text: Span<'_>, kind: ProbeKind, arch: Arch) -> Result<Expression, Error> {
+    let mut steps = Vec::new();
+    let source = match text.first() {
+        Some(b'$') => variable(text, kind, &mut steps)?,
+        Some(b'%') => match arch.register(text.skip(1).bytes) {
+            Some(register) => Source::Register(register),
+            None => return Err(text.error(Kind::BadRegName)),
+        },
+        Some(b'@') => {
+            let source = memory(text)?;
+            let action = Action::Dereference {
+                offset: 0,
+                user: false,
+            };
+            steps.push(Step {
+                action,
+                at: text.at,
+            })?;
+            source
+        }
+        Some(b'\\') => immediate(text)?,
+        Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
+            let name = members(text, &mut steps)?;
+            if !lex::is_identifier(name.bytes) {
+                return Err(name.error(Kind::BadFetchArg));
+            }
+            Source::Name(name.to_vec()?)
+        }
+        _ => return Err(text.error(Kind::BadFetchArg)),
+    };
+    Ok(Expression {
+        source,
+        source_at: text.at,
+        steps,
+    })
+}
+
+/// Splits off `->MEMBERS` as a step and returns what stands before it.
+fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error> {
+    let Some(end) = text.find_by(|b| b == b'.' || b == b'-') else {
+        return Ok(text);
+    };
+    let (name, rest) = (text.take(end), text.skip(end));
+    if rest.first() == Some(b'.') {
+        return Err(rest.skip(1).error(Kind::NosupDatArg));
+    }
+    let Some(path) = rest.strip(b"->") else {
+        return Err(rest.error(Kind::BadHyphen));
+    };
+    steps.push(Step {
+        action: Action::Members(path.to_vec()?),
+        at: path.at,
+    })?;
+    Ok(name)
+}
+
+/// Parses what starts with `$`.
+fn variable(text: Span<'_>, kind: ProbeKind, steps: &mut Vec<Step>) -> Result<Source, Error> {
+    let bad = || text.error(Kind::BadVar);
+    if let Some(rest) = text.strip(b"$stack") {
+        return match rest.first() {
+            None => Ok(Source::StackPointer),
+            Some(b'0'..=b'9') => {
+                let n = lex::decimal(rest.bytes).ok_or_else(bad)?;
+                let n = u16::try_from(n).ok().filter(|_| n <= STACK_WORDS);
+                n.map(Source::Stack).ok_or(text.error(Kind::BadStackNum))
+            }
+            Some(_) => Err(bad()),
+        };
+    }
+    if let Some(rest) = text.strip(b"$arg") {
+        let n = lex::decimal(rest.bytes).ok_or_else(bad)?;
+        if n == 0 {
+            return Err(text
+                .error(Kind::BadArgNum)
+                .with_detail(format_args!("arguments count from $arg1")));
+        }
+        let n = u16::try_from(n).ok().filter(|_| n <= STACK_WORDS);
+        let n = n.ok_or(text.error(Kind::BadArgNum))?;
+        return Ok(Source::Argument(n.saturating_sub(1)));
+    }
+    if matches!(text.bytes, b"$comm" | b"$COMM") {
+        return Ok(Source::Comm);
+    }
+    if text.bytes.starts_with(b"$retval") && !kind.is_return() {
+        return Err(text.error(Kind::RetvalOnProbe));
+    }
+    if !text.bytes.starts_with(b"$retval") && !text.bytes.starts_with(b"$current") {
+        return Err(bad());
+    }
+    match members(text, steps)?.bytes {
+        b"$retval" => Ok(Source::ReturnValue),
+        b"$current" => Ok(Source::Current),
+        _ => Err(bad()),
+    }
+}
+
+/// Parses `@ADDRESS` or `@SYMBOL[+|-OFFSET]`; the value is the address.
+fn memory(text: Span<'_>) -> Result<Source, Error> {
+    let bad = || text.error(Kind::BadMemAddr);
+    let place = text.skip(1);
+    match place.first() {
+        Some(b'0'..=b'9') => lex::unsigned(place.bytes)
+            .map(Source::Immediate)
+            .ok_or_else(bad),
+        Some(b'+') => Err(text.error(Kind::FileOnKprobe)),
+        None => Err(bad()),
+        Some(_) => {
+            let (name, offset) = super::split_offset(place).ok_or_else(bad)?;
+            if name.bytes.is_empty() {
+                return Err(bad());
+            }
+            Ok(Source::Symbol {
+                name: name.to_vec()?,
+                offset,
+            })
+        }
+    }
+}
+
+/// Parses what starts with `\`.
+fn immediate(text: Span<'_>) -> Result<Source, Error> {
+    if let Some(rest) = text.strip(b"\\\"") {
+        return match rest.bytes.split_last() {
+            Some((b'"', content)) => Ok(Source::Text(Vec::from_slice(content)?)),
+            _ => Err(Error::new(Kind::ImmstrNoClose, rest.end())),
+        };
+    }
+    let number = text.skip(1);
+    let value = match number.first() {
+        Some(b'0'..=b'9') => lex::unsigned(number.bytes),
+        // CAST: the value is the two's complement of what was written.
+        Some(b'-') => lex::signed(number.bytes).map(|n| n as u64),
+        Some(b'+') => lex::signed(number.skip(1).bytes).map(|n| n as u64),
+        _ => None,
+    };
+    value
+        .map(Source::Immediate)
+        .ok_or(number.error(Kind::BadImm))
+}

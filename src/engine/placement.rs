@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where in a function a probe may be placed, and why not elsewhere.
+//!
+//! [`Placement`] takes a function's bytes and the facts known about it. It
+//! judges any offset and draws the map of all boundaries. It follows the
+//! kernel, rule by rule: `check_kprobe_address_safe` of `kernel/kprobes.c`,
+//! `can_probe` and what comes after it in `arch/x86/kernel/kprobes/core.c`,
+//! `arch_prepare_kprobe` of `arch/arm64/kernel/probes/kprobes.c`. Where the
+//! kernel would accept a probe that cannot work, the refusal is ours, and a
+//! verdict says who refuses.
+//!
+//! The kernel has the last word all the same: what the facts do not tell is not
+//! judged here.
+
+use crate::engine::arch::Arch;
+use crate::engine::insn::arm64::{self, exclusive::Exclusives};
+use crate::sys::AllocError;
+
+mod facts;
+mod map;
+mod rules;
+mod text;
+mod verdict;
+mod walk;
+
+pub use self::facts::{Facts, Function, Patch, Region, Role};
+pub use self::map::{Boundary, Class, Map};
+pub use self::verdict::{Inside, Judgement, Refuser, Verdict, Why};
+
+use self::text::Text;
+use self::walk::{Step, Walk, What};
+
+/// A function under judgement.
+///
+/// Making one walks the function once. On arm64, when the function has a
+/// load-exclusive, it also follows the flow of control and takes some memory.
+#[derive(Debug)]
+pub struct Placement<'a> {
+    function: Function<'a>,
+    text: Text<'a>,
+    exclusives: Option<Exclusives>,
+    padding: usize,
+}
+
+impl<'a> Placement<'a> {
+    /// Prepares to judge places of `function`.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory for the analysis of exclusive
+    /// sequences.
+    pub fn of(function: Function<'a>) -> Result<Self, AllocError> {
+        let text = Text::of(&function);
+        let exclusives = match function.arch {
+            Arch::Arm64 => Some(Exclusives::of(&text)?),
+            Arch::X86_64 => None,
+        };
+        Ok(Self {
+            function,
+            text,
+            exclusives,
+            padding: padding(&text),
+        })
+    }
+
+    /// The function.
+    pub fn function(&self) -> &Function<'a> {
+        &self.function
+    }
+
+    /// The offset at which the kernel puts the probe for `offset`.
+    ///
+    /// On x86, offset 0 and 4 of a function that begins with `endbr64` both
+    /// mean the function's entry, and the probe sits behind it. On arm64 it
+    /// sits on the `bti` or `paciasp`, which may be stepped.
+    pub fn probed(&self, offset: usize) -> usize {
+        match offset {
+            0 if self.begins_with_endbr() => ENDBR_LEN,
+            _ => offset,
+        }
+    }
+
+    /// Whether a probe at `offset` is one at the function's entry, where the
+    /// arguments are still in their places and a return probe may be.
+    pub fn is_entry(&self, offset: usize) -> bool {
+        self.probed(offset) == self.probed(0)
+    }
+
+    /// The address at which the kernel puts the probe for `offset`.
+    pub fn address(&self, offset: usize) -> u64 {
+        self.text.address(self.probed(offset))
+    }
+
+    /// Copies to `to` the bytes that were at `offset` before any patch, and says
+    /// how many: all that `to` holds, up to fifteen, and less at the function's
+    /// end.
+    ///
+    /// Whoever registers a probe keeps them, to give them as a [`Patch`] when
+    /// the next place of the function is judged: five on x86, because the
+    /// kernel may turn the probe's breakpoint into a jump of that length, four
+    /// on arm64.
+    pub fn original(&self, offset: usize, to: &mut [u8]) -> usize {
+        let window = self.text.window(offset);
+        let copied = to.iter_mut().zip(window.bytes());
+        copied.map(|(to, from)| *to = *from).count()
+    }
+
+    /// Judges a probe at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when a place inside an exclusive sequence is found and
+    /// there is no memory to find its ends.
+    pub fn judge(&self, offset: usize) -> Result<Judgement<'a>, AllocError> {
+        let probed = self.probed(offset);
+        let verdict = match self.step_at(probed) {
+            None => Verdict::by_us(Why::Outside {
+                size: self.text.len(),
+            }),
+            Some(step) => self.rule(&step, probed)?,
+        };
+        Ok(Judgement {
+            name: self.function.name,
+            offset,
+            verdict,
+        })
+    }
+
+    /// All instructions of the function in order, each with its verdict.
+    pub fn map(&self) -> Map<'_, 'a> {
+        Map::of(self)
+    }
+
+    /// The step of the walk in which `offset` lies.
+    fn step_at(&self, offset: usize) -> Option<Step> {
+        let mut walk = match self.function.arch {
+            Arch::X86_64 => Walk::over(&self.text),
+            Arch::Arm64 => Walk::from(&self.text, offset & !(arm64::INSN_LEN - 1)),
+        };
+        walk.find(|step| step.end() > offset)
+    }
+
+    fn begins_with_endbr(&self) -> bool {
+        self.function.arch == Arch::X86_64
+            && matches!(
+                self.text.window(0).bytes(),
+                // endbr64, endbr32, and the nop that replaces one to which
+                // nothing jumps
+                [0xf3, 0x0f, 0x1e, 0xfa | 0xfb, ..] | [0x0f, 0x1f, 0x40, 0xd6, ..]
+            )
+    }
+}
+
+/// The length of `endbr64`.
+const ENDBR_LEN: usize = 4;
+
+/// Where the padding behind a function's last instruction begins; the function's
+/// length when there is none.
+fn padding(text: &Text<'_>) -> usize {
+    let mut start = None;
+    let mut after_end = false;
+    for step in Walk::over(text) {
+        start = match start {
+            Some(start) if step.what.is_filler() => Some(start),
+            _ if after_end && step.what.is_filler() => Some(step.offset),
+            _ => None,
+        };
+        after_end = step.what.ends_flow();
+    }
+    let Some(start) = start else {
+        return text.len();
+    };
+    let is_target =
+        Walk::over(text).any(|step| target(&step).is_some_and(|to| to >= start && to < text.len()));
+    if is_target {
+        text.len()
+    } else {
+        start
+    }
+}
+
+/// Where a relative branch goes, as an offset into the function; `None` for
+/// what is no such branch or leaves the function at its beginning.
+fn target(step: &Step) -> Option<usize> {
+    match step.what {
+        What::X86(insn) => {
+            let distance = isize::try_from(insn.relative()?).ok()?;
+            step.end().checked_add_signed(distance)
+        }
+        What::Arm64(word) => match arm64::class(word) {
+            arm64::Class::Branch { displacement }
+            | arm64::Class::ConditionalBranch { displacement } => step
+                .offset
+                .checked_add_signed(isize::try_from(displacement).ok()?),
+            _ => None,
+        },
+        _ => None,
+    }
+}

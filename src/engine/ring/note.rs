@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Names of tasks, recorded so that a reader always knows them.
+//!
+//! A record holds a task's number; its name may have changed, and the task be
+//! gone, when the record is read. So before the first record of a task on a
+//! sub-buffer stands a note: number and name, in a padding event, which readers
+//! that do not know of it skip. To keep that rare, writer and reader each have
+//! a small table of what was noted on the sub-buffer: entry `number % SIZE`
+//! holds the last task noted there. A task that is in the writer's table is in
+//! the reader's too, when the reader comes to the record.
+
+use super::layout;
+use crate::sys::{AtomicU32, AtomicU64};
+
+/// Entries of a table.
+const SIZE: usize = 16;
+
+/// Words of a note's content: a magic number, the task's number, its name.
+pub(super) const CONTENT_WORDS: usize = 6;
+
+/// Tells a note from other padding.
+const MAGIC: u32 = 0x6d6d_6f63;
+
+/// Bytes of a name.
+pub(super) const NAME: usize = 16;
+
+/// The number and name of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    pid: u32,
+    name: [u64; 2],
+}
+
+impl Note {
+    /// That of the task `pid`, called `name`, which is padded with zeros.
+    #[inline(always)]
+    pub fn new(pid: i32, name: [u8; NAME]) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = name;
+        Self {
+            // CAST: The same bits.
+            pid: pid as u32,
+            name: [
+                u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+                u64::from_ne_bytes([i, j, k, l, m, n, o, p]),
+            ],
+        }
+    }
+
+    #[inline(always)]
+    fn slot(pid: u32) -> usize {
+        // CAST: u32 to usize widens.
+        pid as usize % SIZE
+    }
+
+    /// Writes the content of the note over `words`, of which there are
+    /// [`CONTENT_WORDS`].
+    pub(super) fn put(&self, words: &[AtomicU32]) {
+        let [first, second] = self.name;
+        let content = [
+            MAGIC,
+            self.pid,
+            layout::low(first),
+            layout::low(first >> 32),
+            layout::low(second),
+            layout::low(second >> 32),
+        ];
+        for (word, value) in words.iter().zip(content) {
+            word.store_relaxed(value);
+        }
+    }
+
+    /// The note whose content `words` are, if they are one's.
+    pub(super) fn read(words: &[AtomicU32]) -> Option<Self> {
+        let [magic, pid, a, b, c, d] = words.first_chunk::<CONTENT_WORDS>()?;
+        if magic.load_relaxed() != MAGIC {
+            return None;
+        }
+        let join = |low: &AtomicU32, high: &AtomicU32| {
+            u64::from(low.load_relaxed()) | (u64::from(high.load_relaxed()) << 32)
+        };
+        Some(Self {
+            pid: pid.load_relaxed(),
+            name: [join(a, b), join(c, d)],
+        })
+    }
+}
+
+/// What writers have noted on their sub-buffer.
+///
+/// Only an outermost writer looks at it or adds to it, so none ever sees an
+/// entry half written. A nested writer always notes its task, and empties the
+/// table; the one it interrupted sees from the ring's position that it has to
+/// do that again, if it was about to add.
+pub(super) struct Noted([Entry; SIZE]);
+
+struct Entry {
+    pid: AtomicU32,
+    name: [AtomicU64; 2],
+}
+
+/// A number that no task has.
+const NOBODY: u32 = u32::MAX;
+
+impl Noted {
+    /// Nothing is noted.
+    pub(super) fn new() -> Self {
+        Self(core::array::from_fn(|_| Entry {
+            pid: AtomicU32::new(NOBODY),
+            name: [AtomicU64::new(0), AtomicU64::new(0)],
+        }))
+    }
+
+    /// Whether `note` was the last to be noted in its entry.
+    #[inline(always)]
+    pub(super) fn has(&self, note: &Note) -> bool {
+        let [first, second] = note.name;
+        self.0.get(Note::slot(note.pid)).is_some_and(|entry| {
+            let [entry_first, entry_second] = &entry.name;
+            entry.pid.load_relaxed() == note.pid
+                && entry_first.load_relaxed() == first
+                && entry_second.load_relaxed() == second
+        })
+    }
+
+    /// Remembers that `note` stands on the sub-buffer.
+    pub(super) fn add(&self, note: &Note) {
+        if let Some(entry) = self.0.get(Note::slot(note.pid)) {
+            let [first, second] = note.name;
+            let [entry_first, entry_second] = &entry.name;
+            entry.pid.store_relaxed(NOBODY);
+            entry_first.store_relaxed(first);
+            entry_second.store_relaxed(second);
+            entry.pid.store_relaxed(note.pid);
+        }
+    }
+
+    /// Forgets everything: a new sub-buffer begins.
+    pub(super) fn clear(&self) {
+        for entry in &self.0 {
+            entry.pid.store_relaxed(NOBODY);
+        }
+    }
+}
+
+/// The names that a reader has come by on its sub-buffer.
+#[derive(Clone, Copy)]
+pub(super) struct Names([Option<Note>; SIZE]);
+
+impl Names {
+    /// No names.
+    pub(super) const fn new() -> Self {
+        Self([None; SIZE])
+    }
+
+    /// Remembers `note`.
+    pub(super) fn add(&mut self, note: Note) {
+        if let Some(entry) = self.0.get_mut(Note::slot(note.pid)) {
+            *entry = Some(note);
+        }
+    }
+
+    /// The name of the task `pid`, padded with zeros.
+    pub(super) fn name(&self, pid: i32) -> Option<[u8; NAME]> {
+        // CAST: The same bits.
+        let pid = pid as u32;
+        let note = self.0.get(Note::slot(pid)).copied().flatten()?;
+        (note.pid == pid).then(|| {
+            let [first, second] = note.name.map(u64::to_ne_bytes);
+            let mut name = [0; NAME];
+            for (to, from) in name.iter_mut().zip(first.into_iter().chain(second)) {
+                *to = from;
+            }
+            name
+        })
+    }
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What happens when a probe is hit.
+//!
+//! Everything here runs in any context, NMI included, on any CPU, with
+//! preemption disabled, and possibly nested in itself. It takes no lock,
+//! allocates nothing, cannot sleep, fault or panic, and loops only over what a
+//! definition bounds. Each hit ends in exactly one counter of [`Counters`].
+
+use crate::{
+    buffer::{Buffer, Lost},
+    engine::{
+        exec::{self, Env},
+        fetch::Size,
+        filter::{self, Filter},
+        format::flag,
+        record::{self, Header, COMM_LEN},
+        ring::Note,
+    },
+    event::Format,
+    kapi::{
+        context::{self, Entry, OnCpu},
+        kprobe, kretprobe,
+        local::Counter,
+        nofault,
+        percpu::PerCpu,
+        rcu::RcuCell,
+        regs::Regs,
+        symbol,
+    },
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Serves the hits of one probe.
+pub(crate) struct Recorder {
+    format: Arc<Format>,
+    buffer: Arc<Buffer>,
+    counters: PerCpu<Counters>,
+    filter: RcuCell<Option<Filter>>,
+    /// The place that records name: the function's entry where the kernel
+    /// probes behind a landing pad.
+    place: u64,
+}
+
+/// How the hits on one CPU ended.
+pub(crate) struct Counters {
+    /// In the buffer.
+    recorded: Counter,
+    /// The filter rejected it.
+    filtered: Counter,
+    /// Recording was off.
+    off: Counter,
+    /// No room in the buffer, or too deeply nested.
+    lost_full: Counter,
+    /// Larger than a sub-buffer.
+    lost_large: Counter,
+}
+
+/// How the hits of a probe ended, summed over all CPUs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Totals {
+    /// In the buffer, whether or not overrun since.
+    pub(crate) recorded: u64,
+    /// The filter rejected them.
+    pub(crate) filtered: u64,
+    /// While recording was off.
+    pub(crate) off: u64,
+    /// No room in the buffer, or too deeply nested.
+    pub(crate) lost_full: u64,
+    /// Larger than a sub-buffer.
+    pub(crate) lost_large: u64,
+}
+
+impl Totals {
+    /// All hits on which the handler was called.
+    pub(crate) fn hits(self) -> u64 {
+        self.recorded
+            .wrapping_add(self.filtered)
+            .wrapping_add(self.off)
+            .wrapping_add(self.lost_full)
+            .wrapping_add(self.lost_large)
+    }
+}
+
+impl Recorder {
+    /// The server of a probe at `place`, with all counters 0.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(format: Arc<Format>, buffer: Arc<Buffer>, place: u64) -> Result<Self> {
+        let counters = PerCpu::new(|_| Ok(Counters::new()))?;
+        Ok(Self {
+            format,
+            buffer,
+            counters,
+            filter: RcuCell::new(Arc::new(None, GFP_KERNEL)?),
+            place,
+        })
+    }
+
+    /// The filter in force.
+    pub(crate) fn filter(&self) -> Arc<Option<Filter>> {
+        self.filter.load()
+    }
+
+    /// Puts `filter`, or none, in force for all hits from now on.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_filter(&self, filter: Option<Filter>) -> Result {
+        drop(self.filter.replace(Arc::new(filter, GFP_KERNEL)?));
+        Ok(())
+    }
+
+    /// How the hits ended so far.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for (_, counters) in self.counters.iter() {
+            totals.recorded = totals.recorded.wrapping_add(counters.recorded.get());
+            totals.filtered = totals.filtered.wrapping_add(counters.filtered.get());
+            totals.off = totals.off.wrapping_add(counters.off.get());
+            totals.lost_full = totals.lost_full.wrapping_add(counters.lost_full.get());
+            totals.lost_large = totals.lost_large.wrapping_add(counters.lost_large.get());
+        }
+        totals
+    }
+
+    /// Records one hit: the parts before the arguments by `start`, which is
+    /// told the header, the arguments by the program.
+    #[inline(always)]
+    fn record(
+        &self,
+        hit: &Hit<'_>,
+        entry: Entry,
+        here: &OnCpu,
+        start: impl Fn(&mut [u8], Header) -> bool,
+    ) {
+        let program = &self.format.program;
+        let header = self.header(hit, entry);
+        if let Some(filter) = self.filter.get(here) {
+            let known = filter::Hit {
+                header,
+                cpu: here.number(),
+                place: self.place,
+            };
+            if !filter.matches(program, hit, &known) {
+                self.counters.this_cpu().filtered.add(1);
+                return;
+            }
+        }
+        let note = Note::new(header.pid, hit.task.comm());
+        let outcome = match program.size() {
+            Size::Fixed(length) => self.buffer.reserve(length, note, here).map(|mut reserved| {
+                let out = reserved.bytes();
+                start(out, header);
+                exec::run(program, hit, out);
+                reserved.commit();
+            }),
+            Size::UpTo(_) => self
+                .buffer
+                .scratch(here, |out| {
+                    start(out, header);
+                    let length = exec::run(program, hit, out);
+                    let record = out.get(..length).unwrap_or_default();
+                    let mut reserved = self.buffer.reserve(length, note, here)?;
+                    if let Some(to) = reserved.bytes().get_mut(..length) {
+                        to.copy_from_slice(record);
+                    }
+                    reserved.commit();
+                    Ok(())
+                })
+                .unwrap_or(Err(Lost::Nested)),
+        };
+        let counters = self.counters.this_cpu();
+        let counter = match outcome {
+            Ok(()) => &counters.recorded,
+            Err(Lost::Disabled) => &counters.off,
+            Err(Lost::Full | Lost::Nested) => &counters.lost_full,
+            Err(Lost::TooLarge) => &counters.lost_large,
+        };
+        counter.add(1);
+        self.buffer.wake();
+    }
+
+    #[inline(always)]
+    fn header(&self, hit: &Hit<'_>, entry: Entry) -> Header {
+        let level = context::level(entry);
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        let flags = bit(hit.regs.irqs_disabled(), flag::IRQS_OFF)
+            | bit(level.need_resched, flag::NEED_RESCHED)
+            | bit(level.need_resched_lazy, flag::NEED_RESCHED_LAZY)
+            | bit(level.preempt_need_resched, flag::PREEMPT_RESCHED)
+            | bit(level.in_nmi(), flag::NMI)
+            | bit(level.in_hardirq(), flag::HARDIRQ)
+            | bit(level.in_softirq(), flag::SOFTIRQ)
+            | bit(level.bh_disabled(), flag::BH_OFF);
+        Header {
+            event: self.format.id,
+            flags,
+            // CAST: At most 15.
+            preempt_count: level.preempt_depth().min(15) as u8,
+            pid: hit.task.pid(),
+        }
+    }
+}
+
+impl kprobe::Handler for Recorder {
+    fn hit(&self, regs: &Regs, entry: Entry, here: &OnCpu) {
+        let hit = Hit {
+            regs,
+            task: context::current(),
+            return_address: 0,
+            entry: &[],
+        };
+        let place = self.place;
+        self.record(&hit, entry, here, |out, header| {
+            record::start_probe(out, header, place)
+        });
+    }
+}
+
+impl kretprobe::Handler for Recorder {
+    fn entry(&self, regs: &Regs, data: &mut [u64], _here: &OnCpu) {
+        let hit = Hit {
+            regs,
+            task: context::current(),
+            return_address: 0,
+            entry: &[],
+        };
+        exec::capture(&self.format.program, &hit, data);
+    }
+
+    fn returned(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu) {
+        let hit = Hit {
+            regs,
+            task: context::current(),
+            return_address,
+            entry: data,
+        };
+        let place = self.place;
+        self.record(&hit, Entry::Return, here, |out, header| {
+            record::start_return(out, header, place, return_address)
+        });
+    }
+}
+
+impl Counters {
+    fn new() -> Self {
+        Self {
+            recorded: Counter::new(),
+            filtered: Counter::new(),
+            off: Counter::new(),
+            lost_full: Counter::new(),
+            lost_large: Counter::new(),
+        }
+    }
+}
+
+/// The context of a hit, as fetch programs see it.
+struct Hit<'a> {
+    regs: &'a Regs,
+    task: context::Current,
+    return_address: u64,
+    entry: &'a [u64],
+}
+
+impl Env for Hit<'_> {
+    #[inline(always)]
+    fn reg(&self, index: u8) -> u64 {
+        self.regs.word(usize::from(index))
+    }
+
+    #[inline]
+    fn stack(&self, n: u16) -> u64 {
+        self.regs.stack_word(u64::from(n))
+    }
+
+    #[inline(always)]
+    fn return_address(&self) -> u64 {
+        self.return_address
+    }
+
+    #[inline(always)]
+    fn entry_data(&self, n: u16) -> u64 {
+        self.entry.get(usize::from(n)).copied().unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn comm(&self) -> [u8; COMM_LEN] {
+        self.task.comm()
+    }
+
+    #[inline(always)]
+    fn current(&self) -> u64 {
+        self.task.address()
+    }
+
+    #[inline]
+    fn this_cpu(&self, address: u64) -> u64 {
+        context::this_cpu_address(address)
+    }
+
+    #[inline]
+    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        nofault::read(address, out)
+    }
+
+    #[inline]
+    fn read_user(&self, address: u64, out: &mut [u8]) -> bool {
+        nofault::read_user(address, out)
+    }
+
+    #[inline]
+    fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
+        nofault::read_string(address, user, out)
+    }
+
+    #[inline]
+    fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize> {
+        symbol::write_name(address, out)
+    }
+}

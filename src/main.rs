@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! ferroprobe: dynamic probes on kernel code, in the language of ftrace's
+//! `kprobe_events`.
+//!
+//! See `Documentation/design.rst` for the layers.
+
+mod buffer;
+mod control;
+pub mod engine;
+mod errors;
+mod event;
+mod handler;
+#[path = "../rust/lib.rs"]
+pub mod kapi;
+mod place;
+mod print;
+mod registry;
+pub mod sys;
+mod tracer;
+mod types;
+
+use core::borrow::Borrow;
+use kernel::{prelude::*, sync::Arc};
+
+module! {
+    type: Ferroprobe,
+    name: "ferroprobe",
+    authors: ["The ferroprobe developers"],
+    description: "Dynamic probes on kernel code",
+    license: "GPL",
+    params: {
+        buffer_size_kb: u32 {
+            default: 1408,
+            description: "Size of each CPU's buffer at load, in KiB",
+        },
+    },
+}
+
+/// The loaded module.
+///
+/// Fields are dropped in this order: first the files that anybody could open,
+/// then, with the last reference to the tracer, everything else. The probes go
+/// before both, see the drop.
+struct Ferroprobe {
+    _files: control::Files,
+    tracer: Arc<tracer::Tracer>,
+}
+
+impl kernel::Module for Ferroprobe {
+    fn init(_module: &'static ThisModule) -> Result<Self> {
+        if !kapi::local::has_pair() {
+            pr_err!("this processor lacks CMPXCHG16B, which the buffer needs\n");
+            return Err(ENODEV);
+        }
+        // A value in newer kernels, a reference in 7.2.
+        let kilobytes = module_parameters::buffer_size_kb.value();
+        let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
+        let tracer = tracer::Tracer::new(kilobytes)?;
+        let files = control::Files::new(&tracer)?;
+        Ok(Self {
+            _files: files,
+            tracer,
+        })
+    }
+}
+
+impl Drop for Ferroprobe {
+    fn drop(&mut self) {
+        self.tracer.registry.lock().shut_down();
+    }
+}

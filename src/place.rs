@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From the place in a definition to the address to be probed, judged.
+//!
+//! Our own judgement comes first; the kernel has the last word. Where both
+//! refuse, the reason is ours, because the kernel gives none.
+
+use crate::{
+    engine::{
+        arch::Arch,
+        ast::{Definition, Place},
+        error::{Errno, Error as Refusal, Kind},
+        placement::{Facts, Function, Judgement, Patch, Placement, Refuser, Region, Verdict, Why},
+        text::Plain,
+    },
+    event::errno,
+    kapi::{
+        kprobe, nofault,
+        symbol::{self, Symbol},
+    },
+    sys::Vec,
+};
+use core::fmt;
+use kernel::{prelude::*, str::CString};
+
+/// The architecture that the module runs on.
+pub(crate) const ARCH: Arch = if cfg!(target_arch = "aarch64") {
+    Arch::Arm64
+} else {
+    Arch::X86_64
+};
+
+/// Most bytes of a function that are looked at; no function is that long.
+const MAX_FUNCTION: usize = 1 << 20;
+
+/// The bytes of a function that is in memory, and what is known about it.
+pub(crate) struct Live {
+    symbol: Symbol,
+    address: u64,
+    bytes: Vec<u8>,
+    patched: Vec<(u64, u8)>,
+    regions: Vec<Region>,
+}
+
+impl Live {
+    /// The function that contains `address`; `None` if there is none that can
+    /// be read, or no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn at(address: u64) -> Option<Self> {
+        let symbol = Symbol::at(address)?;
+        let start = address.wrapping_sub(symbol.offset);
+        let size = usize::try_from(symbol.size).ok()?.min(MAX_FUNCTION);
+        let mut bytes = Vec::with_capacity(size).ok()?;
+        for _ in 0..size {
+            bytes.push(0).ok()?;
+        }
+        if !nofault::read_kernel(start, &mut bytes) {
+            return None;
+        }
+        let mut live = Self {
+            symbol,
+            address: start,
+            bytes,
+            patched: Vec::new(),
+            regions: Vec::new(),
+        };
+        live.learn_patches();
+        live.learn_ftrace_site();
+        Some(live)
+    }
+
+    /// Asks the kernel what stood where now a kprobe's breakpoint is.
+    #[cfg(target_arch = "x86_64")]
+    fn learn_patches(&mut self) {
+        const INT3: u8 = 0xcc;
+
+        let mut from = 0;
+        // Each round finds the first breakpoint that hides something; what it
+        // hid may lead to the next.
+        while let Some(at) = self.first_hidden(from) {
+            let address = self.address.wrapping_add(at as u64);
+            let original = symbol::original_opcode(address).unwrap_or(INT3);
+            // Without memory the judgement stays as unsure as it was.
+            if self.patched.push((address, original)).is_err() {
+                return;
+            }
+            from = at.wrapping_add(1);
+        }
+    }
+
+    /// Where, from `from` on, a breakpoint of somebody hides an instruction.
+    #[cfg(target_arch = "x86_64")]
+    fn first_hidden(&self, from: usize) -> Option<usize> {
+        self.judged(|placement| {
+            placement
+                .map()
+                .find_map(|boundary| match boundary.ok()?.verdict {
+                    Verdict::Refused {
+                        why: Why::Hidden { at },
+                        ..
+                    } if at >= from => Some(at),
+                    _ => None,
+                })
+        })
+        .flatten()
+    }
+
+    /// On arm64 a breakpoint takes the place of one whole instruction, and
+    /// hides no boundary.
+    #[cfg(target_arch = "aarch64")]
+    fn learn_patches(&mut self) {}
+
+    /// Finds the instruction that ftrace patches. The kernel writes
+    /// `mov x9, x30` before each of them at boot.
+    #[cfg(target_arch = "aarch64")]
+    fn learn_ftrace_site(&mut self) {
+        const MOV_X9_X30: [u8; 4] = 0xaa1e_03e9_u32.to_le_bytes();
+
+        let words = self.bytes.chunks_exact(4).take(3);
+        if let Some(index) = words.into_iter().position(|word| *word == MOV_X9_X30) {
+            let site = self
+                .address
+                .wrapping_add(index.wrapping_add(1).wrapping_mul(4) as u64);
+            // Without memory the kernel refuses without a reason.
+            let _ = self
+                .regions
+                .push(Region::new(site, 4, crate::engine::placement::Role::Ftrace));
+        }
+    }
+
+    /// On x86 the kernel takes probes on ftrace's places.
+    #[cfg(target_arch = "x86_64")]
+    fn learn_ftrace_site(&mut self) {}
+
+    /// Calls `look` with the function prepared for judgement; `None` without
+    /// memory.
+    pub(crate) fn judged<R>(&self, look: impl FnOnce(&Placement<'_>) -> R) -> Option<R> {
+        let mut patches = Vec::new();
+        for (address, original) in &self.patched {
+            patches
+                .push(Patch {
+                    address: *address,
+                    original: core::slice::from_ref(original),
+                })
+                .ok()?;
+        }
+        let function = Function {
+            name: self.symbol.name(),
+            address: self.address,
+            bytes: &self.bytes,
+            arch: ARCH,
+            facts: Facts {
+                patches: &patches,
+                all_patches_known: false,
+                regions: &self.regions,
+                kprobes_on_ftrace: cfg!(CONFIG_KPROBES_ON_FTRACE),
+                cfi: cfg!(CONFIG_CFI),
+            },
+        };
+        Some(look(&Placement::of(function).ok()?))
+    }
+
+    /// Name and address of the function.
+    pub(crate) fn symbol(&self) -> (&[u8], u64) {
+        (self.symbol.name(), self.address)
+    }
+}
+
+/// An address to be probed.
+pub(crate) struct Found {
+    /// The address that is given to the kernel, and that records name.
+    pub(crate) address: u64,
+    /// Whether a function begins there.
+    pub(crate) at_entry: bool,
+    live: Option<Live>,
+}
+
+impl Found {
+    /// Looks up and judges the place of `definition`.
+    ///
+    /// # Errors
+    ///
+    /// `BAD_PROBE_ADDR` for a symbol that does not exist; `BAD_PLACE` for a
+    /// place that the kernel would take, and where the probe could not work;
+    /// `BAD_RETPROBE` for a return probe that is not at a function's entry.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn new(definition: &Definition) -> Result<Self, Refusal> {
+        let at = definition.place_at;
+        let address = match &definition.place {
+            Place::Address(address) => *address,
+            Place::Symbol { name, offset } => {
+                let text = c_string(name).ok_or(Refusal::new(Kind::NoMemory, at))?;
+                let symbol = symbol::lookup(&text).ok_or_else(|| {
+                    Refusal::new(Kind::BadProbeAddr, at)
+                        .with_detail(format_args!("there is no symbol {}", Plain(name)))
+                })?;
+                symbol.wrapping_add(u64::from(*offset))
+            }
+        };
+        let live = Live::at(address);
+        let mut found = Self {
+            address,
+            at_entry: false,
+            live,
+        };
+        let Some(offset) = found.offset() else {
+            return Ok(found);
+        };
+        let entry = |placement: &Placement<'_>| placement.is_entry(offset);
+        found.at_entry = found.live.as_ref().and_then(|live| live.judged(entry)) == Some(true);
+        if definition.kind.is_return() && !found.at_entry {
+            let judged = found.judge(|judgement| {
+                Refusal::new(Kind::BadRetprobe, at)
+                    .with_detail(format_args!("{} begins at +0x0", Plain(judgement.name)))
+            });
+            return Err(judged.unwrap_or(Refusal::new(Kind::BadRetprobe, at)));
+        }
+        let ours = found.judge(|judgement| match judgement.verdict {
+            // What is hidden from us is not hidden from the kernel.
+            Verdict::Refused {
+                why: Why::Hidden { .. },
+                ..
+            } => None,
+            Verdict::Refused {
+                by: Refuser::Us, ..
+            } => {
+                let kind = match judgement.verdict {
+                    Verdict::Refused {
+                        why: Why::Inside(_),
+                        ..
+                    } => Kind::BadInsnBndry,
+                    _ => Kind::BadPlace,
+                };
+                Some(Refusal::new(kind, at).with_detail(format_args!("{judgement}")))
+            }
+            _ => None,
+        });
+        match ours.flatten() {
+            Some(refusal) => Err(refusal),
+            None => Ok(found),
+        }
+    }
+
+    /// The name of the function at whose entry it is.
+    pub(crate) fn function(&self) -> Option<&[u8]> {
+        let live = self.live.as_ref()?;
+        self.at_entry.then(|| live.symbol.name())
+    }
+
+    /// The module it lies in.
+    pub(crate) fn module(&self) -> Option<&[u8]> {
+        self.live.as_ref()?.symbol.module()
+    }
+
+    /// The offset of the address in its function.
+    fn offset(&self) -> Option<usize> {
+        let live = self.live.as_ref()?;
+        usize::try_from(self.address.wrapping_sub(live.address)).ok()
+    }
+
+    /// Calls `look` with the judgement on the place.
+    fn judge<R>(&self, look: impl FnOnce(&Judgement<'_>) -> R) -> Option<R> {
+        let offset = self.offset()?;
+        let judgement = |placement: &Placement<'_>| Some(look(&placement.judge(offset).ok()?));
+        self.live.as_ref()?.judged(judgement)?
+    }
+
+    /// The refusal for what the kernel said of this place; the caret goes to
+    /// `at`.
+    pub(crate) fn explain(&self, error: Error, at: usize) -> Refusal {
+        let errno = errno(error);
+        let plain = || Refusal::registration(errno, at);
+        if errno == Errno::ENOMEM {
+            return plain();
+        }
+        let reason = self.judge(|judgement| {
+            let refusal = match judgement.verdict {
+                Verdict::Refused {
+                    why: Why::Inside(_),
+                    ..
+                } => Refusal::new(Kind::BadInsnBndry, at).with_errno(errno),
+                _ => plain(),
+            };
+            match judgement.verdict {
+                Verdict::Probeable => None,
+                Verdict::Refused { .. } => Some(refusal.with_detail(format_args!("{judgement}"))),
+            }
+        });
+        reason.flatten().unwrap_or_else(|| {
+            let detail = Unforeseen {
+                address: self.address,
+                errno,
+            };
+            plain().with_detail(format_args!("{detail}"))
+        })
+    }
+}
+
+/// Why the kernel refuses what seems to be a good place.
+struct Unforeseen {
+    address: u64,
+    errno: Errno,
+}
+
+impl fmt::Display for Unforeseen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Symbol::at(self.address) {
+            Some(symbol) => write!(f, "{}+{:#x}", Plain(symbol.name()), symbol.offset)?,
+            None => return write!(f, "{:#x} is in no function", self.address),
+        }
+        f.write_str(" cannot be probed: ")?;
+        if !is_text(self.address) {
+            return f.write_str("it is not in the text of the kernel");
+        }
+        match kprobe::is_blacklisted(self.address) {
+            Some(true) => f.write_str("it is on the kernel's blacklist (the kernel refuses)"),
+            _ => write!(
+                f,
+                "the kernel refuses with errno {}, and does not say why: it may be a jump \
+                 label, a static call, or the trap of a BUG or WARN",
+                self.errno.0
+            ),
+        }
+    }
+}
+
+/// Whether `address` lies in code, of the kernel or of a module.
+fn is_text(address: u64) -> bool {
+    let in_module = Symbol::at(address).is_some_and(|symbol| symbol.module().is_some());
+    let limits = symbol::lookup(c"_stext").zip(symbol::lookup(c"_etext"));
+    in_module || limits.is_none_or(|(start, end)| (start..end).contains(&address))
+}
+
+/// `text` with a NUL; `None` if there is one in it, or no memory.
+pub(crate) fn c_string(text: &[u8]) -> Option<CString> {
+    let text = core::str::from_utf8(text).ok()?;
+    CString::try_from_fmt(kernel::prelude::fmt!("{text}")).ok()
+}

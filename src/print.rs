@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events as text.
+
+use crate::{
+    engine::{
+        format::{self, Context, SymbolNames, Time},
+        record::Header,
+        ring::EventRef,
+        text::Plain,
+    },
+    event::Format,
+    kapi::symbol::Symbol,
+    tracer::Tracer,
+};
+use core::fmt::{self, Write};
+use kernel::sync::Arc;
+
+/// Prints events; remembers how to, from one to the next.
+pub(crate) struct Printer {
+    format: Option<Arc<Format>>,
+}
+
+impl Printer {
+    /// A printer that knows no event.
+    pub(crate) const fn new() -> Self {
+        Self { format: None }
+    }
+
+    /// Writes what was lost before `event`, which `cpu` recorded, and the line
+    /// of the event.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub(crate) fn event(
+        &mut self,
+        tracer: &Tracer,
+        out: &mut dyn Write,
+        cpu: u32,
+        event: &EventRef<'_>,
+    ) -> fmt::Result {
+        if event.lost > 0 {
+            format::write_lost(out, cpu, Some(event.lost))?;
+        }
+        let record = event.payload();
+        let Some(header) = Header::from_record(record) else {
+            return writeln!(out, "# CPU {cpu}: a record of {} bytes", record.len());
+        };
+        let comm = match header.pid {
+            // The idle tasks, whatever they call themselves.
+            0 => *b"<idle>\0\0\0\0\0\0\0\0\0\0",
+            pid => event.comm(pid),
+        };
+        let length = comm.iter().position(|&byte| byte == 0);
+        let context = Context {
+            comm: comm.get(..length.unwrap_or(comm.len())).unwrap_or_default(),
+            cpu,
+            time: Time::Nanoseconds(event.ts),
+            irq_info: true,
+        };
+        format::write_context(out, &context, header)?;
+        let known = self
+            .format
+            .as_ref()
+            .is_some_and(|format| format.id == header.event);
+        if !known {
+            self.format = tracer.registry.lock().format(header.event);
+        }
+        match &self.format {
+            Some(format) => {
+                let layout = format.program.layout();
+                format::write_event(out, format.name(), layout, record, &KernelNames)
+            }
+            None => writeln!(out, "# removed event {}", header.event),
+        }
+    }
+}
+
+/// The kernel's symbols.
+struct KernelNames;
+
+impl SymbolNames for KernelNames {
+    fn symbolize(&self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result {
+        let Some(symbol) = Symbol::at(address) else {
+            return write!(out, "{address:#x}");
+        };
+        write!(out, "{}", Plain(symbol.name()))?;
+        if with_offset {
+            write!(out, "+{:#x}/{:#x}", symbol.offset, symbol.size)?;
+        }
+        match symbol.module() {
+            Some(module) => write!(out, " [{}]", Plain(module)),
+            None => Ok(()),
+        }
+    }
+}

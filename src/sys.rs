@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's side of the facade on which the engine stands.
+//!
+//! The host's side is `tests/host/src/sys.rs`; both offer the same names.
+
+pub use crate::kapi::{
+    atomic::{
+        barrier, fence_acquire, fence_full, fence_release, words_as_bytes, words_as_bytes_mut,
+        AtomicU32, AtomicU64,
+    },
+    context::OnCpu,
+    local::Pair as LocalPair,
+    pages::Pages,
+};
+use core::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
+use kernel::prelude::*;
+
+/// An allocation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllocError;
+
+impl From<kernel::alloc::AllocError> for AllocError {
+    fn from(_: kernel::alloc::AllocError) -> Self {
+        Self
+    }
+}
+
+impl From<AllocError> for Error {
+    fn from(_: AllocError) -> Self {
+        ENOMEM
+    }
+}
+
+/// A growable array whose growth can fail.
+pub struct Vec<T>(KVVec<T>);
+
+impl<T> Vec<T> {
+    /// An empty array; does not allocate.
+    pub const fn new() -> Self {
+        Self(KVVec::new())
+    }
+
+    /// An empty array with room for `capacity` elements.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn with_capacity(capacity: usize) -> Result<Self, AllocError> {
+        Ok(Self(KVVec::with_capacity(capacity, GFP_KERNEL)?))
+    }
+
+    /// Makes room for `additional` more elements.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn reserve(&mut self, additional: usize) -> Result<(), AllocError> {
+        Ok(self.0.reserve(additional, GFP_KERNEL)?)
+    }
+
+    /// Appends `value`.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn push(&mut self, value: T) -> Result<(), AllocError> {
+        Ok(self.0.push(value, GFP_KERNEL)?)
+    }
+
+    /// Removes the last element and returns it.
+    pub fn pop(&mut self) -> Option<T> {
+        self.0.pop()
+    }
+
+    /// Removes the element at `index`, moving the later ones down; `None` when
+    /// there is no such element.
+    pub fn take(&mut self, index: usize) -> Option<T> {
+        self.0.remove(index).ok()
+    }
+
+    /// Drops all elements, keeping the memory.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Drops all elements from `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+}
+
+impl<T: Clone> Vec<T> {
+    /// Appends a copy of every element of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn extend_from_slice(&mut self, other: &[T]) -> Result<(), AllocError> {
+        Ok(self.0.extend_from_slice(other, GFP_KERNEL)?)
+    }
+
+    /// A copy of `slice`.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn from_slice(slice: &[T]) -> Result<Self, AllocError> {
+        let mut vec = Self::with_capacity(slice.len())?;
+        vec.extend_from_slice(slice)?;
+        Ok(vec)
+    }
+}
+
+impl<T> Default for Vec<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Vec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<T: PartialEq> PartialEq for Vec<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Vec<T> {}
+
+impl<T> Deref for Vec<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        self.0.as_slice()
+    }
+}
+
+impl<T> DerefMut for Vec<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.0.as_mut_slice()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Vec<T> {
+    type Item = &'a T;
+    type IntoIter = core::slice::Iter<'a, T>;
+
+    #[inline(always)]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T> IntoIterator for Vec<T> {
+    type Item = T;
+    type IntoIter = <KVVec<T> as IntoIterator>::IntoIter;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// A counted value on the heap.
+pub struct Arc<T>(kernel::sync::Arc<T>);
+
+impl<T> Arc<T> {
+    /// Moves `value` to the heap.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn new(value: T) -> Result<Self, AllocError> {
+        Ok(Self(kernel::sync::Arc::new(value, GFP_KERNEL)?))
+    }
+}
+
+impl<T> Clone for Arc<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Deref for Arc<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// An owned value on the heap.
+#[derive(Debug)]
+pub struct Box<T>(KBox<T>);
+
+impl<T> Box<T> {
+    /// Moves `value` to the heap.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn new(value: T) -> Result<Self, AllocError> {
+        Ok(Self(KBox::new(value, GFP_KERNEL)?))
+    }
+
+    /// Moves the value out and frees the memory.
+    pub fn into_inner(self) -> T {
+        KBox::into_inner(self.0)
+    }
+}
+
+impl<T> Deref for Box<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Box<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}

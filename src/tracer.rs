@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What all files of the directory share.
+//!
+//! Locks, each taken only before those behind it:
+//!
+//! 1. a file's own, for the text of one opening
+//! 2. the buffer's, for its readers
+//! 3. the registry
+//! 4. the error log, the choice of a map
+//!
+//! Creating and removing files takes locks of debugfs inside the registry's;
+//! so no file's `open` takes the registry's, except that of `kprobe_events`,
+//! which is not removed under it.
+
+use crate::{buffer::Buffer, errors::ErrorLog, registry::Registry};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+
+/// The state of the tracer.
+#[pin_data]
+pub(crate) struct Tracer {
+    /// Where events are recorded.
+    pub(crate) buffer: Arc<Buffer>,
+    /// The defined events.
+    #[pin]
+    pub(crate) registry: Mutex<Registry>,
+    /// The refusals.
+    #[pin]
+    pub(crate) errors: Mutex<ErrorLog>,
+    /// The address whose function `placement` shows.
+    #[pin]
+    pub(crate) mapped: Mutex<Option<u64>>,
+}
+
+impl Tracer {
+    /// A tracer without events, that records.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(buffer_kilobytes: usize) -> Result<Arc<Self>> {
+        let buffer = Buffer::new(buffer_kilobytes)?;
+        Arc::pin_init(
+            pin_init!(Self {
+                buffer,
+                registry <- new_mutex!(Registry::new()),
+                errors <- new_mutex!(ErrorLog::new()),
+                mapped <- new_mutex!(None),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Forgets all recorded events, and the formats only they needed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn clear_buffer(&self) {
+        self.buffer.clear();
+        self.registry.lock().forget_retired();
+    }
+}

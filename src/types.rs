@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The type information of the running kernel and its modules.
+//!
+//! It is read from `/sys/kernel/btf` when a definition first needs it, and kept
+//! until the module is unloaded. Where the kernel has none, names and members
+//! cannot be used, and the error says so.
+
+use crate::{
+    engine::{
+        ast::{Action, Definition, Source},
+        btf::{Btf, Index},
+    },
+    kapi::vfs,
+    place::c_string,
+    sys::Vec,
+};
+use kernel::{prelude::*, str::CString, sync::Arc};
+
+/// Most bytes of type information that are read; the kernel's has about six
+/// million.
+const MAX_BLOB: usize = 64 << 20;
+
+/// The type information of the kernel, or of a module.
+pub(crate) struct Types {
+    blob: Vec<u8>,
+    index: Index,
+}
+
+impl Types {
+    /// Reads that of `module`, or of the kernel, on whose it then stands.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` where there is none, `EINVAL` if it is broken, `ENOMEM`.
+    fn read(path: &CStr, base: Option<&Types>) -> Result<Arc<Self>> {
+        let mut blob = Vec::new();
+        let mut result = Ok(());
+        vfs::read(path, |piece| {
+            if blob.len().saturating_add(piece.len()) > MAX_BLOB {
+                result = Err(EFBIG);
+            } else if blob.extend_from_slice(piece).is_err() {
+                result = Err(ENOMEM);
+            }
+            result.is_ok()
+        })?;
+        result?;
+        let index = Index::build(&blob, base.map(|base| &base.index)).map_err(|_| EINVAL)?;
+        Ok(Arc::new(Self { blob, index }, GFP_KERNEL)?)
+    }
+}
+
+/// What has been read so far.
+pub(crate) struct Cache {
+    kernel: Option<Arc<Types>>,
+    module: Option<(CString, Arc<Types>)>,
+}
+
+impl Cache {
+    /// Nothing.
+    pub(crate) const fn new() -> Self {
+        Self {
+            kernel: None,
+            module: None,
+        }
+    }
+
+    /// Calls `look` with the type information that holds for `module`, or for
+    /// the kernel; with none where there is none.
+    pub(crate) fn with<R>(
+        &mut self,
+        module: Option<&[u8]>,
+        look: impl FnOnce(Option<Btf<'_>>) -> R,
+    ) -> R {
+        let Some(kernel) = self.kernel() else {
+            return look(None);
+        };
+        let base = Btf::new(&kernel.blob, &kernel.index, None);
+        let own = module.and_then(|module| self.module(module, &kernel));
+        match (&own, &base) {
+            (Some(own), Some(base)) => look(Btf::new(&own.blob, &own.index, Some(base))),
+            _ => look(base),
+        }
+    }
+
+    fn kernel(&mut self) -> Option<Arc<Types>> {
+        if self.kernel.is_none() {
+            self.kernel = Types::read(c"/sys/kernel/btf/vmlinux", None).ok();
+        }
+        self.kernel.clone()
+    }
+
+    fn module(&mut self, name: &[u8], kernel: &Types) -> Option<Arc<Types>> {
+        if let Some((known, types)) = &self.module {
+            if known.to_bytes() == name {
+                return Some(types.clone());
+            }
+        }
+        let text = c_string(name)?;
+        let path = CString::try_from_fmt(fmt!("/sys/kernel/btf/{}", text.to_str().ok()?)).ok()?;
+        let types = Types::read(&path, Some(kernel)).ok()?;
+        // A module may be unloaded and another of its name loaded: the last one
+        // only is kept, and only until another is asked for.
+        self.module = Some((text, types.clone()));
+        Some(types)
+    }
+}
+
+/// Whether compiling `definition` may ask for types.
+pub(crate) fn are_needed(definition: &Definition) -> bool {
+    definition.args.iter().any(|arg| {
+        let by_source = match arg.expression.source {
+            Source::Name(_) | Source::AllArguments => true,
+            Source::ReturnValue => !arg.spec.explicit,
+            Source::Argument(_) => definition.kind.is_return(),
+            _ => false,
+        };
+        let is_typed = |action: &Action| matches!(action, Action::Members(_) | Action::Cast { .. });
+        by_source
+            || arg
+                .expression
+                .steps
+                .iter()
+                .any(|step| is_typed(&step.action))
+    })
+}

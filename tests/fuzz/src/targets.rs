@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The targets: what must hold for every input.
+
+use std::cell::Cell;
+
+use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::ast::{Definition, Request};
+use ferroprobe_engine::engine::btf::{Btf, Index};
+use ferroprobe_engine::engine::exec::{self, Env};
+use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
+use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
+use ferroprobe_engine::engine::format::{self, SymbolNames};
+use ferroprobe_engine::engine::lex::{self, Command};
+use ferroprobe_engine::engine::parse;
+use ferroprobe_engine::engine::record::{self, Header};
+
+/// A target.
+pub struct Fuzz {
+    name: &'static str,
+    /// Panics where something does not hold.
+    pub run: fn(&[u8]),
+    /// What inputs are made from.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+const TARGETS: [Fuzz; 3] = [
+    Fuzz {
+        name: "definitions_are_survived_and_listed",
+        run: definitions,
+        seeds: definition_seeds,
+    },
+    Fuzz {
+        name: "filters_end",
+        run: filters,
+        seeds: filter_seeds,
+    },
+    Fuzz {
+        name: "type_information_is_not_trusted",
+        run: types,
+        seeds: type_seeds,
+    },
+];
+
+/// The target called `name`.
+pub fn by_name(name: &str) -> Option<&'static Fuzz> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// All names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|target| target.name)
+}
+
+/// The text behind the first word of each line, without carets.
+fn second_column(data: &str) -> Vec<Vec<u8>> {
+    let lines = data
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let text = |line: &str| {
+        let (_, text) = line.split_once(' ')?;
+        Some(text.trim_start().replace('^', "").into_bytes())
+    };
+    lines.filter_map(text).collect()
+}
+
+fn definition_seeds() -> Vec<Vec<u8>> {
+    let mut seeds = second_column(include_str!("../../data/lang-errors.txt"));
+    seeds.extend(second_column(include_str!(
+        "../../data/lang-errors-btf.txt"
+    )));
+    let good = include_str!("../../data/lang-good.txt").lines();
+    let good = good.filter(|l| !l.is_empty() && !l.starts_with('#'));
+    for _ in 0..3 {
+        seeds.extend(good.clone().map(|line| line.as_bytes().to_vec()));
+    }
+    seeds
+}
+
+fn filter_seeds() -> Vec<Vec<u8>> {
+    second_column(include_str!("../../data/lang-filters.txt"))
+}
+
+fn type_seeds() -> Vec<Vec<u8>> {
+    // The kernel's own is too large to be copied for each input.
+    vec![include_bytes!("../seeds/types.btf").to_vec()]
+}
+
+/// Memory that reads as its address, with holes.
+struct Machine {
+    reads: Cell<u64>,
+}
+
+impl Env for Machine {
+    fn reg(&self, index: u8) -> u64 {
+        u64::from(index) << 12
+    }
+
+    fn stack(&self, n: u16) -> u64 {
+        u64::from(n)
+    }
+
+    fn return_address(&self) -> u64 {
+        0x8888
+    }
+
+    fn entry_data(&self, n: u16) -> u64 {
+        u64::from(n)
+    }
+
+    fn comm(&self) -> [u8; 16] {
+        *b"fifteen letters\0"
+    }
+
+    fn current(&self) -> u64 {
+        0x7000
+    }
+
+    fn this_cpu(&self, address: u64) -> u64 {
+        address ^ 0x40
+    }
+
+    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        self.reads.set(self.reads.get() + 1);
+        out.fill(address as u8);
+        address & 0x300 != 0x300
+    }
+
+    fn read_user(&self, address: u64, out: &mut [u8]) -> bool {
+        self.read(address, out)
+    }
+
+    fn read_string(&self, address: u64, _user: bool, out: &mut [u8]) -> Option<usize> {
+        if !self.read(address, out) {
+            return None;
+        }
+        let length = (address as usize & 0x1fff).min(out.len());
+        if let Some(last) = length.checked_sub(1) {
+            out[last] = 0;
+        }
+        Some(length)
+    }
+
+    fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize> {
+        self.read_string(address, false, out)
+    }
+}
+
+impl SymbolNames for Machine {
+    fn symbolize(
+        &self,
+        address: u64,
+        _with_offset: bool,
+        out: &mut dyn std::fmt::Write,
+    ) -> std::fmt::Result {
+        write!(out, "{address:#x}")
+    }
+}
+
+struct Names;
+
+impl Symbols for Names {
+    fn address(&mut self, name: &[u8]) -> Option<u64> {
+        (name.len() % 7 != 0).then_some(0x4000)
+    }
+}
+
+impl Functions for Names {
+    fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
+        self.address(name).map(|start| (start, start + 16))
+    }
+
+    fn around(&mut self, address: u64) -> Option<(u64, u64)> {
+        Some((address, address.saturating_add(16)))
+    }
+}
+
+fn compile(definition: &mut Definition, arch: Arch, btf: Option<Btf<'_>>) -> Option<Program> {
+    let name = definition.place.symbol().map(|(_, name)| name.to_vec());
+    let mut names = Names;
+    let mut target = Target {
+        arch,
+        at_entry: true,
+        symbols: &mut names,
+        paths: PathOffsets {
+            dentry_name: 0x28,
+            file_dentry: 0x48,
+        },
+        btf,
+        function: name.as_deref(),
+    };
+    fetch::expand(definition, &target).ok()?;
+    fetch::compile(definition, &mut target).ok()
+}
+
+fn parse(text: &[u8], arch: Arch) -> Option<(Command, Definition)> {
+    let command = Command::new(text).ok()?;
+    if command.is_empty() {
+        return None;
+    }
+    match parse::request(&command, arch) {
+        Ok(Request::Create(definition)) => Some((command, definition)),
+        Ok(Request::Delete(_)) => None,
+        Err(error) => {
+            assert!(
+                error.at <= command.text().len() + 1,
+                "caret at {}",
+                error.at
+            );
+            let mut out = String::new();
+            error
+                .write_entry(&mut out, 0, command.text())
+                .expect("a String");
+            assert_eq!(out.lines().count(), 3, "{out}");
+            None
+        }
+    }
+}
+
+/// Every line is refused with a caret inside it, or gives a program that stays
+/// within its record, and is listed as a line that gives the same program.
+fn definitions(input: &[u8]) {
+    let blob = include_bytes!("../seeds/types.btf");
+    let index = Index::build(blob, None).expect("a good blob");
+    let btf = Btf::new(blob, &index, None);
+    for (line, arch) in lex::lines(input).zip([Arch::X86_64, Arch::Arm64].into_iter().cycle()) {
+        let Some((_, mut definition)) = parse(line.text, arch) else {
+            continue;
+        };
+        relisted(&definition, arch);
+        if let Some(program) = compile(&mut definition, arch, btf) {
+            let mut again = relisted(&definition, arch);
+            let same = compile(&mut again, arch, btf);
+            assert_eq!(
+                Some(&program),
+                same.as_ref(),
+                "{}",
+                line.text.escape_ascii()
+            );
+            hit(&definition, &program);
+        }
+    }
+}
+
+/// What the listed line of `definition` is parsed as.
+fn relisted(definition: &Definition, arch: Arch) -> Definition {
+    let mut listed = String::new();
+    definition.write_line(&mut listed).expect("a String");
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+    let again = parse(listed.as_bytes(), arch);
+    let (_, again) = again.unwrap_or_else(|| panic!("refused when listed: {listed}"));
+    assert_eq!(
+        (definition.kind, &definition.place),
+        (again.kind, &again.place)
+    );
+    assert_eq!(
+        (&definition.group, &definition.event),
+        (&again.group, &again.event)
+    );
+    assert_eq!(definition.args.len(), again.args.len(), "{listed}");
+    again
+}
+
+fn hit(definition: &Definition, program: &Program) {
+    let machine = Machine {
+        reads: Cell::new(0),
+    };
+    let (room, exact) = match program.size() {
+        Size::Fixed(n) => (n, true),
+        Size::UpTo(n) => (n, false),
+    };
+    assert!(room <= record::MAX_SIZE);
+    let mut out = vec![0xaa; room];
+    let header = Header {
+        event: 1,
+        flags: 0,
+        preempt_count: 0,
+        pid: 1,
+    };
+    let started = match definition.kind.is_return() {
+        true => record::start_return(&mut out, header, 1, 2),
+        false => record::start_probe(&mut out, header, 1),
+    };
+    assert!(started);
+    let length = exec::run(program, &machine, &mut out);
+    assert!(if exact {
+        length == room
+    } else {
+        length <= room
+    });
+    // 128 arguments of 64 elements, each behind 16 links.
+    assert!(machine.reads.get() <= 128 * 64 * 17);
+    let mut text = String::new();
+    format::write_event(&mut text, "e", program.layout(), &out[..length], &machine)
+        .expect("a String");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    format::write_format(&mut text, "e", 1, program.layout()).expect("a String");
+}
+
+/// Every filter is refused with a caret inside it, or comes to an end.
+fn filters(input: &[u8]) {
+    let event = b"p vfs_read num=%cx neg=%bx:s32 big=%bx byte=%bx:u8 bits=%cx:b4@0/8 place=%bp \
+        task=$comm const=\\\"a b\" str=+8(%di):string ptr=%r8 names=+0(%si):string[2] \
+        array=+0(%r9):s8[4] fault=+0x300(%r10) faulttext=+0x300(%r10):string";
+    let (_, mut definition) = parse(event, Arch::X86_64).expect("the event");
+    let program = compile(&mut definition, Arch::X86_64, None).expect("the event");
+    match Filter::compile(input, program.layout(), &mut Names) {
+        Ok(filter) => {
+            let machine = Machine {
+                reads: Cell::new(0),
+            };
+            let header = Header {
+                event: 1,
+                flags: 0,
+                preempt_count: 0,
+                pid: 1,
+            };
+            let hit = Hit {
+                header,
+                cpu: 1,
+                place: 0x4000,
+            };
+            filter.matches(&program, &machine, &hit);
+        }
+        Err(error) => assert!(error.at <= input.len()),
+    }
+}
+
+/// Whatever a blob holds, lookups in it end.
+fn types(input: &[u8]) {
+    let Ok(index) = Index::build(input, None) else {
+        return;
+    };
+    let btf = Btf::new(input, &index, None);
+    for line in definition_seeds() {
+        if let Some((_, mut definition)) = parse(&line, Arch::X86_64) {
+            compile(&mut definition, Arch::X86_64, btf);
+        }
+    }
+}

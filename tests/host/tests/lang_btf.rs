@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Arguments by the kernel's type information.
+
+mod support;
+
+use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::btf::{Btf, Index, Malformed};
+use support::{btf, compile, hit, printed, Kernel};
+
+fn kernel() -> Kernel {
+    let mut k = Kernel {
+        blob: Some(btf::sample()),
+        ..Kernel::default()
+    };
+    k.set("di", 0x3000);
+    k.set("si", 0x6000);
+    k.set("dx", 77);
+    k.set("ax", u64::MAX);
+    k.write(0x3000, &[0; 128]);
+    k.write(0x3000, &0x8001u32.to_le_bytes());
+    k.write(0x3018, &0x4000u64.to_le_bytes());
+    k.write(0x3020, &0x5555u64.to_le_bytes());
+    // f_bits = 5, f_sign = -2, f_flag = 0x01020304
+    k.write(0x3028, &[0b1111_0101, 4, 3, 2, 1]);
+    k.write(0x3030, &0x3000u64.to_le_bytes());
+    k.write(0x3040, &7u32.to_le_bytes());
+    k.write(0x4000, &[0; 64]);
+    k.write(0x4020, &[1, 0, 0, 0, 4, 0, 0, 0]);
+    k.write(0x4028, &0x6000u64.to_le_bytes());
+    k.write(0x6000, b"name\0");
+    k.write(0x7000, &[0; 256]);
+    k.write(0x7008, &42u32.to_le_bytes());
+    k.write(0x7010, b"swapper\0");
+    k.write(0x7028, &0x7000u64.to_le_bytes());
+    k
+}
+
+fn check(definition: &str, want: &str) {
+    assert_eq!(printed(definition, &mut kernel()), want, "{definition}");
+}
+
+#[test]
+fn parameters_by_name() {
+    check(
+        "p vfs_read file count buf:string",
+        "file=0x3000 count=77 buf=\"name\"",
+    );
+    check(
+        "p vfs_read $arg1 $arg3:x8 n=$arg3",
+        "file=0x3000 count=0x4d n=0x4d",
+    );
+    check(
+        "p vfs_read $arg*",
+        "file=0x3000 buf=0x6000 count=77 pos=0x0",
+    );
+    check(
+        "r vfs_read $arg* $retval",
+        "file=0x3000 buf=0x6000 count=77 pos=0x0 arg2=18446744073709551615",
+    );
+    check("r getpid $retval", "arg1=-1");
+    // A name of the dialect of 2009 is one where no parameter has it.
+    check("p vfs_read a0 rdi", "a0=0x3000 rdi=0x3000");
+}
+
+#[test]
+fn expanded_arguments_are_listed() {
+    let (definition, _) = compile("p vfs_read $arg1:u8 $comm $arg3", &mut kernel()).unwrap();
+    let mut line = String::new();
+    definition.write_line(&mut line).unwrap();
+    assert_eq!(
+        line,
+        "p:kprobes/p_vfs_read_0 vfs_read file=file:u8 arg2=$comm count=count\n"
+    );
+}
+
+#[test]
+fn members() {
+    check("p vfs_read file->f_mode", "arg1=32769");
+    check(
+        "p vfs_read n=file->f_path.dentry->d_name.name:string",
+        "n=\"name\"",
+    );
+    check(
+        "p vfs_read file->f_path.dentry->d_name.len file->f_owner file->high",
+        "arg1=4 arg2=21845 arg3=0",
+    );
+    check(
+        "p vfs_read file->low file->next->next->f_mode:x16",
+        "arg1=7 arg2=0x8001",
+    );
+    check(
+        "p vfs_read file->f_bits file->f_sign file->f_flag",
+        "arg1=5 arg2=-2 arg3=16909060",
+    );
+    check(
+        "p vfs_read file->f_sign:u8 +0(file->f_path.dentry):u8",
+        "arg1=245 arg2=0",
+    );
+    check("r open_file $retval->f_mode", "arg1=(fault)");
+}
+
+#[test]
+fn the_current_task() {
+    check(
+        "p vfs_read+4 $current->pid c=$current->comm:string",
+        "arg1=42 c=\"swapper\"",
+    );
+    check(
+        "p vfs_read $current->group_leader->pid $current->colour",
+        "arg1=42 arg2=0",
+    );
+    check("p vfs_read (task_struct)$current->pid", "arg1=42");
+    check("p vfs_read $current", "arg1=0x7000");
+}
+
+#[test]
+fn typecasts() {
+    check(
+        "p vfs_read name=(file)file->f_path.dentry->d_name.name:string",
+        "name=\"name\"",
+    );
+    check(
+        "p vfs_read name=(file)(file)->f_path.dentry->d_name.name:string",
+        "name=\"name\"",
+    );
+    check(
+        "p vfs_read name=(dentry)((file)file->f_path.dentry)->d_name.name:string",
+        "name=\"name\"",
+    );
+    check(
+        "p vfs_read x=(file)%di->f_mode y=(file)$arg1->f_mode",
+        "x=32769 y=32769",
+    );
+    check(
+        "p vfs_read+8 x=(file)%di->f_mode y=(file)+0x30(%di)->f_mode",
+        "x=32769 y=32769",
+    );
+    // %di points at the member f_path, 16 bytes into the structure.
+    let mut k = kernel();
+    k.set("di", 0x3010);
+    assert_eq!(
+        printed("p vfs_read (file,f_path)file->f_mode", &mut k),
+        "arg1=32769"
+    );
+    assert_eq!(
+        printed("p vfs_read (file,f_path.mnt)%di->f_mode", &mut k),
+        "arg1=32769"
+    );
+    check(
+        "p vfs_read pid=(task_struct,group_leader)$current->pid",
+        "pid=(fault)",
+    );
+}
+
+#[test]
+fn a_register_beside_types_stays_what_it_is() {
+    let mut k = Kernel {
+        arch: Arch::Arm64,
+        ..kernel()
+    };
+    k.set("x2", 9);
+    assert_eq!(printed("p vfs_read count %x2:u8", &mut k), "count=9 arg2=9");
+}
+
+#[test]
+fn bitfields_take_no_more_than_they_need() {
+    let (_, program, record) = hit("p vfs_read file->f_bits file->f_sign", &mut kernel());
+    assert_eq!(program.layout().fields[0].size(), 4);
+    assert_eq!(record.len(), 16 + 4 + 4 + 1);
+}
+
+#[test]
+fn a_module_builds_on_the_kernel() {
+    let base_blob = btf::sample();
+    let base_index = Index::build(&base_blob, None).unwrap();
+    let base = Btf::new(&base_blob, &base_index, None).unwrap();
+    let count = include_str!("../../data/lang-btf.txt")
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+        .count();
+    // Type 17 of the base is a pointer to struct file.
+    let mut blob = btf::build(&format!("prototype 1 f:17\nfunc in_module {}", count + 1));
+    // Names of a module are counted over those of its base.
+    let strings = u32::from_le_bytes(base_blob[20..24].try_into().unwrap());
+    for at in [24 + 12, 24 + 20] {
+        let name = u32::from_le_bytes(blob[at..at + 4].try_into().unwrap());
+        blob[at..at + 4].copy_from_slice(&(name + strings).to_le_bytes());
+    }
+    let index = Index::build(&blob, Some(&base_index)).unwrap();
+    let module = Btf::new(&blob, &index, Some(&base)).unwrap();
+    let function = module
+        .function(b"in_module")
+        .expect("the module's function");
+    let parameter = function.parameters().next().expect("a parameter");
+    assert_eq!(parameter.name, b"f");
+    let file = parameter.value.pointee().flatten().expect("a structure");
+    assert_eq!(file.member(b"f_path").map(|m| m.bit_offset), Some(128));
+    assert!(module.function(b"vfs_read").is_some());
+    assert!(base.function(b"in_module").is_none());
+}
+
+#[test]
+fn broken_blobs_are_refused_or_harmless() {
+    let blob = btf::sample();
+    assert_eq!(Index::build(&[], None), Err(Malformed::Header));
+    assert_eq!(Index::build(&blob[..100], None), Err(Malformed::Section));
+    for at in 0..blob.len() {
+        for value in [0, 0xff, blob[at] ^ 0x10] {
+            let mut broken = blob.clone();
+            broken[at] = value;
+            let Ok(index) = Index::build(&broken, None) else {
+                continue;
+            };
+            let Some(btf) = Btf::new(&broken, &index, None) else {
+                continue;
+            };
+            for function in [&b"vfs_read"[..], b"kfree", b"open_file"] {
+                let Some(function) = btf.function(function) else {
+                    continue;
+                };
+                for parameter in function.parameters() {
+                    let _ = parameter.value.printed();
+                    let pointee = parameter.value.pointee().flatten();
+                    let _ = pointee.and_then(|structure| structure.member(b"low"));
+                }
+            }
+        }
+    }
+}
+
+/// The running kernel's own types, where it offers them.
+#[test]
+fn the_kernel_of_this_host() {
+    let Ok(blob) = std::fs::read("/sys/kernel/btf/vmlinux") else {
+        return;
+    };
+    let index = Index::build(&blob, None).expect("the kernel's own types");
+    let btf = Btf::new(&blob, &index, None).expect("an index of this blob");
+    let function = btf.function(b"vfs_read").expect("vfs_read");
+    let names: Vec<_> = function.parameters().map(|p| p.name.to_vec()).collect();
+    assert_eq!(names, [&b"file"[..], b"buf", b"count", b"pos"]);
+    let task = btf.structure(b"task_struct").expect("task_struct");
+    assert!(task.member(b"comm").expect("comm").value.is_text());
+    assert!(task.member(b"no_such_member").is_none());
+}

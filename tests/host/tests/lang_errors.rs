@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Every refusal: kind, and the column of its caret.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use ferroprobe_engine::engine::ast::Probe;
+use ferroprobe_engine::engine::error::{Errno, Error, Kind, Subject};
+use ferroprobe_engine::engine::lex::Command;
+use support::{compile, Kernel};
+
+/// Kinds that only the lookups around the language raise: each has its own
+/// test below or where it is raised.
+const RAISED_ELSEWHERE: &[&str] = &[
+    // The symbol table and the placement judge.
+    "NON_UNIQ_SYMBOL",
+    "BAD_RETPROBE",
+    "BAD_INSN_BNDRY",
+    "BAD_PLACE",
+    // Registration.
+    "FAIL_REG_PROBE",
+    "EVENT_EXIST",
+    // See appended_probes_must_fit.
+    "DIFF_PROBE_TYPE",
+    "DIFF_ARG_TYPE",
+    "SAME_PROBE",
+    "NO_SUCH_EVENT",
+    "EVENT_BUSY",
+    // The words of the line.
+    "LINE_TOO_LONG",
+    "BAD_BYTE",
+    "NO_MEMORY",
+    "TOO_MANY_ARGS",
+];
+
+fn cases(data: &str) -> Vec<(String, usize, String)> {
+    let lines = data
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'));
+    lines
+        .map(|line| {
+            let (kind, command) = line.split_once(' ').expect("KIND COMMAND");
+            let marked = command.trim_start();
+            let caret = marked.find('^').expect("a caret");
+            (kind.to_string(), caret, marked.replacen('^', "", 1))
+        })
+        .collect()
+}
+
+const PLAIN: &str = include_str!("../../data/lang-errors.txt");
+const WITH_BTF: &str = include_str!("../../data/lang-errors-btf.txt");
+
+fn check(data: &str, mut kernel: Kernel) {
+    for (kind, caret, command) in cases(data) {
+        let error = compile(&command, &mut kernel).expect_err(&command);
+        assert_eq!(error.kind.name(), kind, "{command}");
+        assert_eq!(error.at, caret, "{kind}: {command}");
+    }
+}
+
+#[test]
+fn every_refusal_has_its_kind_and_caret() {
+    check(PLAIN, Kernel::default());
+}
+
+#[test]
+fn every_refusal_by_type_has_its_kind_and_caret() {
+    check(
+        WITH_BTF,
+        Kernel {
+            blob: Some(support::btf::sample()),
+            ..Kernel::default()
+        },
+    );
+}
+
+#[test]
+fn every_kind_has_a_test() {
+    let all = cases(PLAIN).into_iter().chain(cases(WITH_BTF));
+    let tested: BTreeSet<_> = all.map(|(kind, ..)| kind).collect();
+    for kind in Kind::ALL
+        .iter()
+        .filter(|kind| kind.subject() == Subject::Definition)
+    {
+        let elsewhere = RAISED_ELSEWHERE.contains(&kind.name());
+        assert!(
+            tested.contains(kind.name()) != elsewhere,
+            "{} is {} in lang-errors.txt",
+            kind.name(),
+            if elsewhere {
+                "listed as raised elsewhere, but is"
+            } else {
+                "missing"
+            }
+        );
+    }
+}
+
+#[test]
+fn too_many_arguments_are_refused() {
+    let many = |n: usize| {
+        let args: String = (0..n).map(|i| format!(" a{i}=%ax:u8")).collect();
+        format!("p vfs_read{args}")
+    };
+    assert!(compile(&many(128), &mut Kernel::default()).is_ok());
+    let error = compile(&many(129), &mut Kernel::default()).expect_err("129 arguments");
+    assert_eq!((error.kind, error.at), (Kind::TooManyArgs, 11));
+    assert_eq!(error.errno, Errno::E2BIG);
+}
+
+#[test]
+fn argument_zero_is_explained() {
+    let error = compile("p vfs_read $arg0", &mut Kernel::default()).expect_err("$arg0");
+    assert_eq!(error.detail(), b"arguments count from $arg1");
+}
+
+/// Compiles `command`, failing each allocation in turn.
+fn survive(command: &str, blob: Option<Vec<u8>>, least: usize) {
+    let mut kernel = Kernel {
+        blob,
+        ..Kernel::default()
+    };
+    for n in 0.. {
+        let result = support::compile_failing(command, &mut kernel, n);
+        match result {
+            Ok(_) => {
+                assert!(n > least, "only {n} allocations: {command}");
+                break;
+            }
+            Err(error) => assert_eq!(error.kind, Kind::NoMemory, "allocation {n}"),
+        }
+    }
+}
+
+#[test]
+fn every_failed_allocation_is_survived() {
+    survive(
+        "r10:g/e vfs_read+0 a=$arg1 b=+0(%di):string c=\\\"x\" d=$comm e=+4(%si):u8[4]",
+        None,
+        20,
+    );
+    let members = "p vfs_read $arg* m=(file)%di->f_path.dentry->d_name.name:string $current->pid";
+    survive(members, Some(support::btf::sample()), 30);
+}
+
+#[test]
+fn texts_are_unique() {
+    let texts: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.text()).collect();
+    assert_eq!(texts.len(), Kind::ALL.len());
+    let names: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(names.len(), Kind::ALL.len());
+    assert_eq!(Error::new(Kind::BadInsnBndry, 0).errno, Errno::EILSEQ);
+}
+
+/// Appends `marked` to an event with the probes `existing`; the caret marks
+/// where the refusal goes, if there is one.
+fn append(existing: &[&str], marked: &str) -> Result<(), Kind> {
+    let mut kernel = Kernel::default();
+    let text = marked.replacen('^', "", 1);
+    let (definition, program) = compile(&text, &mut kernel).expect(&text);
+    let others: Vec<_> = existing
+        .iter()
+        .map(|e| compile(e, &mut kernel).expect(e))
+        .collect();
+    let probes = others.iter().map(|(d, p)| Probe {
+        definition: d,
+        layout: p.layout(),
+    });
+    let command = Command::new(text.as_bytes()).expect(&text);
+    let result = definition.check_append(program.layout(), &command, probes);
+    if let Err(error) = &result {
+        assert_eq!(Some(error.at), marked.find('^'), "{marked}");
+        assert_eq!(error.errno, Errno::EEXIST);
+    }
+    result.map_err(|error| error.kind)
+}
+
+#[test]
+fn appended_probes_must_fit() {
+    let one = ["p:e fork abcd=\\1"];
+    assert_eq!(append(&["p:e fork"], "^r:e exit"), Err(Kind::DiffProbeType));
+    assert_eq!(append(&one, "p:e fork ^bcd=\\1"), Err(Kind::DiffArgType));
+    assert_eq!(
+        append(&one, "p:e fork ^abcd=\\1:u8"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(
+        append(&one, "p:e fork ^abcd=\\\"foo\""),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(
+        append(&one, "p:e fork abcd=\\1 ^x=\\1"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(append(&one, "p:e fork ^"), Err(Kind::DiffArgType));
+    assert_eq!(append(&one, "^p:e fork abcd=\\1"), Err(Kind::SameProbe));
+    assert_eq!(
+        append(&["p:e fork a=%ax:u8"], "p:e fork ^a=+0(%ax):u8[2]"),
+        Err(Kind::DiffArgType)
+    );
+    assert_eq!(append(&one, "p:e fork abcd=\\2"), Ok(()));
+    assert_eq!(append(&one, "p:e exit abcd=\\1"), Ok(()));
+    // Whether an argument can fail does not matter.
+    assert_eq!(
+        append(&["p:e fork a=%ax:u8"], "p:e fork a=+0(%ax):u8"),
+        Ok(())
+    );
+    assert_eq!(
+        append(&["p:e f a=%ax", "p:e g a=%ax"], "^p:e g a=%ax"),
+        Err(Kind::SameProbe)
+    );
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From a definition to what `trace` prints.
+
+mod support;
+
+use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::exec;
+use ferroprobe_engine::engine::fetch::Size;
+use ferroprobe_engine::engine::record::{self, Text};
+use support::{compile, hit, printed, Kernel};
+
+fn kernel() -> Kernel {
+    let mut k = Kernel::default();
+    k.set("di", 0x3000);
+    k.set("si", 0x1234_5678_9abc_def0);
+    k.set("ax", u64::MAX - 1);
+    k.set("sp", 0x5000);
+    k.stack = vec![0x8010, 0x11, 0x22, 0x33];
+    k.write(0x3000, &0x4000u64.to_le_bytes());
+    k.write(0x3008, b"\x01\x02\xfe\xffhello\0");
+    k.write(0x4000, b"inner\0");
+    k.write(0x1000, b"%s version\n\0");
+    k.write(0x10_0040, &77u64.to_le_bytes());
+    k.write(0x2000, b"\0");
+    k.write_user(0x3000, b"user\0\0\0\0");
+    k
+}
+
+fn check(definition: &str, want: &str) {
+    assert_eq!(printed(definition, &mut kernel()), want, "{definition}");
+}
+
+#[test]
+fn sources() {
+    check("p vfs_read %si", "arg1=0x123456789abcdef0");
+    check(
+        "p vfs_read $stack $stack1 $stack9",
+        "arg1=0x5000 arg2=0x11 arg3=0x0",
+    );
+    check(
+        "p vfs_read $arg1 $arg2:x16 $arg7",
+        "arg1=0x3000 arg2=0xdef0 arg3=0x11",
+    );
+    check("r vfs_read $retval:s32 v=$retval:u8", "arg1=-2 v=254");
+    check(
+        "p vfs_read $comm $COMM:string",
+        "arg1=\"bash\" arg2=\"bash\"",
+    );
+    check(
+        "p vfs_read $current \\0x10 \\-1:s8",
+        "arg1=0x7000 arg2=0x10 arg3=-1",
+    );
+    check(
+        "p vfs_read \\\"two words # here\" x=\\\"\"",
+        "arg1=\"two words # here\" x=\"\"",
+    );
+    check(
+        "p vfs_read @0x3000 @linux_proc_banner+3:char",
+        "arg1=0x4000 arg2='v'",
+    );
+    check(
+        "p vfs_read this_cpu_read(@pcpu) this_cpu_ptr(@pcpu)",
+        "arg1=0x4d arg2=0x100040",
+    );
+}
+
+#[test]
+fn dereferences() {
+    check(
+        "p vfs_read +0(%di) +8(%di):u8 -0(%di):x16",
+        "arg1=0x4000 arg2=1 arg3=0x4000",
+    );
+    check("p vfs_read +0(+0(%di)):char", "arg1='i'");
+    check(
+        "p vfs_read +u0(%di):char +u2(%di):char",
+        "arg1='u' arg2='e'",
+    );
+    check(
+        "p vfs_read +8(%di):s8[4] +0(@0x3000):char[2]",
+        "arg1={1,2,-2,-1} arg2={'i','n'}",
+    );
+    check(
+        "p vfs_read $stack1:b4@0/8 +8(%di):b4@16/32 %si:b8@8/64",
+        "arg1=1 arg2=14 arg3=222",
+    );
+}
+
+#[test]
+fn strings() {
+    check("p vfs_read +12(%di):string", "arg1=\"hello\"");
+    check(
+        "p vfs_read +0(+0(%di)):string a=+0(%di):ustring",
+        "arg1=\"inner\" a=\"user\"",
+    );
+    check(
+        "p vfs_read @linux_proc_banner:string",
+        "arg1=\"%s version\\n\"",
+    );
+    check("p vfs_read +0(%di):string[1]", "arg1={\"inner\"}");
+    check(
+        "p vfs_read $stack0:symstr $stack0:symbol",
+        "arg1=\"vfs_read+0x10/0x1000\" arg2=vfs_read+0x10/0x1000",
+    );
+    check("p vfs_read \\0x2000:string", "arg1=\"\"");
+}
+
+#[test]
+fn empty_faulted_and_truncated_strings_differ() {
+    let mut k = kernel();
+    k.write(0x6000, &[b'x'; 0x2000]);
+    k.write(0x8000, b"\0");
+    k.set("bx", 0x6000);
+    check(
+        "p vfs_read +0(@0x2000):string +0(%cx):string",
+        "arg1=(fault) arg2=(fault)",
+    );
+    check(
+        "p vfs_read @0x2000:string +0(%cx):string",
+        "arg1=\"\" arg2=(fault)",
+    );
+    let out = printed(
+        "p vfs_read +0(%bx):string b=+12(%di):string c=@0x2000:string",
+        &mut k,
+    );
+    let (first, rest) = out.split_once(" b=").unwrap();
+    assert!(first.ends_with("xxx\"..."), "{first}");
+    assert_eq!(rest, "\"hello\" c=\"\"");
+    let out = printed(
+        "p vfs_read +0(%bx):string b=+0(%bx):string c=@0x2000:string",
+        &mut k,
+    );
+    assert!(
+        out.ends_with(&format!(" b=\"{}\"... c=\"\"", "x".repeat(62))),
+        "{out}"
+    );
+}
+
+#[test]
+fn failed_reads_are_no_values() {
+    check(
+        "p vfs_read a=+0(%cx) b=+0(%di):x64 c=+0(+0(+0(%di))):u8",
+        "a=(fault) b=0x4000 c=(fault)",
+    );
+    check("p vfs_read a=+0x10(%di):u8[32] b=%di:u8", "a=(fault) b=0");
+    let (_, _, record) = hit("p vfs_read a=+0(%cx)", &mut kernel());
+    assert_eq!(record[16..], [0, 0, 0, 0, 0, 0, 0, 0, 1]);
+}
+
+#[test]
+fn many_faults_have_a_bit_each() {
+    let args: String = (0..20)
+        .map(|i| format!(" v{i}=+{i}(%di):u8 w{i}=+{i}(%cx):u8"))
+        .collect();
+    let out = printed(&format!("p vfs_read{args}"), &mut kernel());
+    assert_eq!(out.matches("(fault)").count(), 20 + 2);
+    assert!(out.contains("v9=2 w9=(fault)"), "{out}");
+}
+
+#[test]
+fn the_dialect_of_2009() {
+    check(
+        "p:myprobe vfs_read a0 a1 a2 a3",
+        "a0=0x3000 a1=0x123456789abcdef0 a2=0x0 a3=0x0",
+    );
+    check(
+        "p vfs_read s1 sa rdi ra",
+        "s1=0x11 sa=0x5000 rdi=0x3000 ra=0x8010",
+    );
+    check(
+        "r:myretprobe vfs_read rv ra",
+        "rv=0xfffffffffffffffe ra=0x8888",
+    );
+}
+
+#[test]
+fn arguments_at_return_are_those_of_entry() {
+    let mut k = kernel();
+    let (_, program) = compile("r vfs_read $arg1 x=$arg2 y=+0($arg1) z=$arg1:u8", &mut k).unwrap();
+    assert_eq!(program.entry_words(), 2);
+    let mut saved = [0; 2];
+    exec::capture(&program, &k, &mut saved);
+    assert_eq!(saved, [0x3000, 0x1234_5678_9abc_def0]);
+    check("r vfs_read $arg1 y=+0($arg1)", "arg1=0x3000 y=0x4000");
+}
+
+#[test]
+fn arm64_registers() {
+    let mut k = Kernel {
+        arch: Arch::Arm64,
+        ..kernel()
+    };
+    k.set("x0", 5);
+    k.set("x7", 6);
+    k.set("lr", 7);
+    let out = printed("p f %x0 $arg8 $arg9 %x30 %lr ra a7", &mut k);
+    assert_eq!(
+        out,
+        "arg1=0x5 arg2=0x6 arg3=0x0 arg4=0x7 arg5=0x7 ra=0x7 a7=0x6"
+    );
+    assert_eq!(printed("r f pid=%x0 $retval", &mut k), "pid=0x5 arg2=0x5");
+}
+
+#[test]
+fn paths() {
+    let mut k = kernel();
+    k.set("bx", 0xa000);
+    k.write(0xa000 + support::FILE_DENTRY, &0xb000u64.to_le_bytes());
+    k.write(0xb000 + support::DENTRY_NAME, &0xc000u64.to_le_bytes());
+    k.write(0xc000, b"file.txt\0");
+    assert_eq!(printed("p vfs_read f=%bx:%pD", &mut k), "f=\"file.txt\"");
+    k.set("bx", 0xb000);
+    assert_eq!(printed("p vfs_read f=%bx:%pd", &mut k), "f=\"file.txt\"");
+}
+
+#[test]
+fn sizes_are_known_before_the_hit() {
+    let size = |text: &str| compile(text, &mut kernel()).unwrap().1.size();
+    assert_eq!(size("p vfs_read"), Size::Fixed(16));
+    assert_eq!(size("r vfs_read"), Size::Fixed(24));
+    assert_eq!(size("p vfs_read %ax %bx:u8"), Size::Fixed(16 + 8 + 1 + 1));
+    assert_eq!(
+        size("p vfs_read %ax %bx +0(%cx) $comm"),
+        Size::Fixed(16 + 24 + 4 + 1 + 16)
+    );
+    assert_eq!(size("p vfs_read \\\"abc\""), Size::Fixed(16 + 4 + 4));
+    assert!(matches!(size("p vfs_read +0(%di):string"), Size::UpTo(_)));
+}
+
+#[test]
+fn a_short_record_is_survived() {
+    let mut k = kernel();
+    let text = "p vfs_read %di +0(%di) $comm +12(%di):string \\\"abc\" +8(%di):u8[4] +0(%cx)";
+    let (_, program) = compile(text, &mut k).unwrap();
+    for n in 0..200 {
+        exec::run(&program, &k, &mut vec![0; n]);
+    }
+}
+
+#[test]
+fn truncated_text_is_marked_whatever_its_room() {
+    let mut k = kernel();
+    k.write(0x6000, &[b'x'; 0x100]);
+    k.set("bx", 0x6000);
+    let (_, program) = compile("p vfs_read s=+0(%bx):string", &mut k).unwrap();
+    // Header, place and the word that points to the text.
+    for room in 20 + 3..20 + 80 {
+        let mut record = vec![0; room];
+        let length = exec::run(&program, &k, &mut record);
+        let loc = u32::from_le_bytes(record[16..20].try_into().unwrap());
+        let text = record::text(&record[..length], loc);
+        assert!(
+            matches!(text, Text::Truncated(text) if text.len() + 3 >= room - 20),
+            "{room}: {text:?}"
+        );
+    }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Filters: what they accept, and how they are refused.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use ferroprobe_engine::engine::error::{Error, Kind, Subject};
+use ferroprobe_engine::engine::filter::{self, Filter, Functions, Hit};
+use ferroprobe_engine::engine::record::Header;
+use support::{compile, Kernel};
+
+const EVENT: &str = "p vfs_read num=%cx neg=%bx:s32 big=%bx byte=%bx:u8 bits=%cx:b4@0/8 \
+    place=%bp task=$comm const=\\\"a b\" str=+8(%di):string empty=+13(%di):string ptr=%r8 \
+    names=+0(%si):string[2] array=+0(%r9):s8[4] fault=+0(%r10) faulttext=+0(%r10):string";
+
+struct Symbols;
+
+impl Functions for Symbols {
+    fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
+        match name {
+            b"vfs_read" => Some((0x8000, 0x9000)),
+            b"other" => Some((0x9000, 0x9100)),
+            _ => None,
+        }
+    }
+
+    fn around(&mut self, address: u64) -> Option<(u64, u64)> {
+        (0x8000..0x9000)
+            .contains(&address)
+            .then_some((0x8000, 0x9000))
+    }
+}
+
+fn kernel() -> Kernel {
+    let mut k = Kernel::default();
+    k.set("cx", 7);
+    k.set("bx", u64::MAX - 1);
+    k.set("bp", 0x8020);
+    k.set("di", 0x3000);
+    k.write(0x3008, b"hello\0");
+    k.set("r8", 0x3008);
+    k.write_user(0x3008, b"user\0");
+    k.set("si", 0x3100);
+    k.write(0x3100, &0x3200u64.to_le_bytes());
+    k.write(0x3108, &0x3300u64.to_le_bytes());
+    k.write(0x3200, b"x\0");
+    k.write(0x3300, b"inner\0");
+    k.set("r9", 0x3400);
+    k.write(0x3400, &[0, 1, 2, 0xff]);
+    k
+}
+
+const HIT: Hit = Hit {
+    header: Header {
+        event: 9,
+        flags: 1,
+        preempt_count: 2,
+        pid: 42,
+    },
+    cpu: 3,
+    place: 0x8010,
+};
+
+fn make(text: &str) -> Result<Filter, Error> {
+    let (_, program) = compile(EVENT, &mut kernel()).expect("the event");
+    Filter::compile(text.as_bytes(), program.layout(), &mut Symbols)
+}
+
+fn evaluate(text: &str, kernel: &mut Kernel) -> bool {
+    let (_, program) = compile(EVENT, kernel).expect("the event");
+    let filter = make(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+    filter.matches(&program, kernel, &HIT)
+}
+
+fn cases() -> Vec<(&'static str, &'static str)> {
+    let lines = include_str!("../../data/lang-filters.txt").lines();
+    lines
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+        .map(|l| {
+            l.split_once(' ')
+                .map(|(want, text)| (want, text.trim_start()))
+                .expect(l)
+        })
+        .collect()
+}
+
+#[test]
+fn filters_decide_or_are_refused() {
+    for (want, text) in cases() {
+        match want {
+            "true" | "false" => {
+                assert_eq!(evaluate(text, &mut kernel()).to_string(), want, "{text}");
+            }
+            kind => {
+                let error = make(&text.replacen('^', "", 1)).expect_err(text);
+                assert_eq!(error.kind.name(), kind, "{text}");
+                assert_eq!(Some(error.at), text.find('^'), "{text}");
+            }
+        }
+    }
+}
+
+/// Kinds with a test of their own below, or that only the caller raises.
+const ELSEWHERE: [&str; 3] = ["FILT_OPERAND_TOO_LONG", "FILT_NO_FILTER", "FILT_TOO_LONG"];
+const BY_CALLER: &str = "FILT_BAD_SUBSYS_FILTER";
+
+#[test]
+fn every_kind_has_a_test() {
+    let tested: BTreeSet<_> = cases().into_iter().map(|(kind, _)| kind).collect();
+    for kind in Kind::ALL
+        .iter()
+        .filter(|kind| kind.subject() == Subject::Filter)
+    {
+        let name = kind.name();
+        let elsewhere = ELSEWHERE.contains(&name) || name == BY_CALLER;
+        assert!(tested.contains(name) != elsewhere, "{name}");
+    }
+}
+
+#[test]
+fn lengths_are_limited() {
+    let kind = |text: &str| make(text).map(|_| ()).map_err(|e| e.kind);
+    let long = |n: usize| format!("str == \"{}\"", "x".repeat(n));
+    assert_eq!(kind(&long(255)), Ok(()));
+    assert_eq!(kind(&long(256)), Err(Kind::FiltOperandTooLong));
+    assert_eq!(
+        kind(&format!("num == 7{}", " && num == 7".repeat(400))),
+        Err(Kind::FiltTooLong)
+    );
+    assert_eq!(kind(""), Err(Kind::FiltNoFilter));
+    assert_eq!(kind("  "), Err(Kind::FiltNoFilter));
+}
+
+#[test]
+fn only_what_is_needed_is_read() {
+    let mut k = kernel();
+    assert!(evaluate("num == 7 || array == 1", &mut k));
+    assert_eq!(k.reads.get(), 0);
+    assert!(!evaluate("num == 8 && array == 1", &mut k));
+    assert_eq!(k.reads.get(), 0);
+    assert!(evaluate("num == 7 && array == 1", &mut k));
+    // The second element is the one.
+    assert_eq!(k.reads.get(), 2);
+}
+
+#[test]
+fn the_text_is_kept_and_refusals_are_shown() {
+    assert_eq!(make(" num == 7\n").unwrap().text(), b"num == 7");
+    assert!(Filter::is_removal(b" 0\n"));
+    assert!(!Filter::is_removal(b"00"));
+    let error = make("num == x").unwrap_err();
+    let mut out = String::new();
+    filter::write_refusal(&mut out, b"num == x\n", &error).unwrap();
+    assert_eq!(
+        out,
+        "num == x\n       ^\nparse_error: Invalid value (did you forget quotes)?\n"
+    );
+    let mut out = String::new();
+    error.write_entry(&mut out, 0, b"num == x").unwrap();
+    assert!(
+        out.contains("] event filter parse error: error: Invalid value"),
+        "{out}"
+    );
+}
+
+#[test]
+fn every_failed_allocation_is_survived() {
+    let text = "!(num == 7 && CPU & CPUS{1-70}) || str ~ \"a*\" || (neg < 0 && comm == 'x')";
+    let (_, program) = compile(EVENT, &mut kernel()).expect("the event");
+    for n in 0.. {
+        ferroprobe_engine::sys::fail_allocation_after(Some(n));
+        let result = Filter::compile(text.as_bytes(), program.layout(), &mut Symbols);
+        ferroprobe_engine::sys::fail_allocation_after(None);
+        match result {
+            Ok(_) => {
+                assert!(n > 5, "only {n} allocations");
+                break;
+            }
+            Err(error) => assert_eq!(error.kind, Kind::NoMemory, "allocation {n}"),
+        }
+    }
+}
+
+#[test]
+fn a_return_probe_has_two_places() {
+    let mut k = kernel();
+    let (_, program) = compile("r vfs_read $retval", &mut k).unwrap();
+    let text = b"__probe_func == 0x8010 && __probe_ret_ip == 0x8888";
+    let filter = Filter::compile(text, program.layout(), &mut Symbols).unwrap();
+    assert!(filter.matches(&program, &k, &HIT));
+    let wrong = Filter::compile(b"__probe_ip == 1", program.layout(), &mut Symbols);
+    assert_eq!(wrong.unwrap_err().kind, Kind::FiltFieldNotFound);
+}
+
+mod random {
+    use super::{evaluate, kernel};
+    use proptest::prelude::*;
+
+    /// An expression and its value, worked out apart from the filter.
+    fn expression() -> impl Strategy<Value = (String, bool)> {
+        let leaf = prop_oneof![
+            Just(("num == 7".to_string(), true)),
+            Just(("num > 7".to_string(), false)),
+            Just(("comm == \"bash\"".to_string(), true)),
+            Just(("fault == 0".to_string(), false)),
+        ];
+        leaf.prop_recursive(6, 40, 2, |inner| {
+            let pair = (inner.clone(), inner.clone());
+            prop_oneof![
+                inner.prop_map(|(text, value)| (format!("!({text})"), !value)),
+                pair.clone()
+                    .prop_map(|((a, x), (b, y))| (format!("({a}) && ({b})"), x && y)),
+                pair.prop_map(|((a, x), (b, y))| (format!("({a})||({b})"), x || y)),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn logic_is_that_of_booleans((text, value) in expression()) {
+            prop_assert_eq!(evaluate(&text, &mut kernel()), value, "{}", text);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A made-up kernel for the tests of the language.
+
+#![allow(dead_code, reason = "each test uses a part")]
+
+pub mod btf;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::ast::{Definition, Place, Request};
+use ferroprobe_engine::engine::btf::{Btf, Index};
+use ferroprobe_engine::engine::error::Error;
+use ferroprobe_engine::engine::exec::{self, Env};
+use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
+use ferroprobe_engine::engine::format::{self, SymbolNames};
+use ferroprobe_engine::engine::lex::Command;
+use ferroprobe_engine::engine::parse;
+use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::sys;
+
+pub const DENTRY_NAME: u64 = 0x28;
+pub const FILE_DENTRY: u64 = 0x48;
+
+/// Registers, memory and symbols that a test sets up.
+#[derive(Clone)]
+pub struct Kernel {
+    pub arch: Arch,
+    pub regs: [u64; 40],
+    pub stack: Vec<u64>,
+    pub memory: BTreeMap<u64, u8>,
+    pub user: BTreeMap<u64, u8>,
+    pub entry: Vec<u64>,
+    pub comm: &'static [u8],
+    pub blob: Option<Vec<u8>>,
+    pub current: u64,
+    pub return_address: u64,
+    pub per_cpu: u64,
+    pub reads: Cell<usize>,
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        Self {
+            arch: Arch::X86_64,
+            regs: [0; 40],
+            stack: vec![],
+            memory: BTreeMap::new(),
+            user: BTreeMap::new(),
+            entry: vec![],
+            comm: b"bash",
+            blob: None,
+            current: 0x7000,
+            return_address: 0x8888,
+            per_cpu: 0x10_0000,
+            reads: Cell::new(0),
+        }
+    }
+}
+
+impl Kernel {
+    pub fn set(&mut self, register: &str, value: u64) {
+        let index = self.arch.register(register.as_bytes()).expect(register);
+        self.regs[usize::from(index)] = value;
+    }
+
+    pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        for (at, &byte) in (address..).zip(bytes) {
+            self.memory.insert(at, byte);
+        }
+    }
+
+    pub fn write_user(&mut self, address: u64, bytes: &[u8]) {
+        for (at, &byte) in (address..).zip(bytes) {
+            self.user.insert(at, byte);
+        }
+    }
+
+    fn copy(&self, from: &BTreeMap<u64, u8>, address: u64, out: &mut [u8]) -> bool {
+        self.reads.set(self.reads.get() + 1);
+        for (i, byte) in out.iter_mut().enumerate() {
+            match from.get(&address.wrapping_add(i as u64)) {
+                Some(&value) => *byte = value,
+                // A failed read leaves rubbish behind.
+                None => {
+                    *byte = 0xee;
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Symbols for Kernel {
+    fn address(&mut self, name: &[u8]) -> Option<u64> {
+        match name {
+            b"jiffies" => Some(0xffff_ffff_8280_6980),
+            b"cpu_number" => Some(0x2_0010),
+            b"linux_proc_banner" if self.current != 0x7000 => Some(0xffff_ffff_8220_0140),
+            b"linux_proc_banner" => Some(0x1000),
+            b"pcpu" => Some(0x40),
+            b"x" | b"sym" | b"symbol" => Some(0x2000),
+            _ => None,
+        }
+    }
+}
+
+impl SymbolNames for Kernel {
+    fn symbolize(
+        &self,
+        address: u64,
+        with_offset: bool,
+        out: &mut dyn std::fmt::Write,
+    ) -> std::fmt::Result {
+        match address {
+            0xffff_ffff_8132_a1cc => write!(out, "ksys_read+0x6c/0xe0"),
+            0x8000..0x9000 if with_offset => write!(out, "vfs_read+{:#x}/0x1000", address - 0x8000),
+            0x8000..0x9000 => write!(out, "vfs_read"),
+            _ => write!(out, "{address:#x}"),
+        }
+    }
+}
+
+impl Env for Kernel {
+    fn reg(&self, index: u8) -> u64 {
+        self.regs[usize::from(index)]
+    }
+
+    fn stack(&self, n: u16) -> u64 {
+        self.stack.get(usize::from(n)).copied().unwrap_or(0)
+    }
+
+    fn return_address(&self) -> u64 {
+        self.return_address
+    }
+
+    fn entry_data(&self, n: u16) -> u64 {
+        self.entry.get(usize::from(n)).copied().unwrap_or(0)
+    }
+
+    fn comm(&self) -> [u8; 16] {
+        let mut comm = [0; 16];
+        comm[..self.comm.len()].copy_from_slice(self.comm);
+        comm
+    }
+
+    fn current(&self) -> u64 {
+        self.current
+    }
+
+    fn this_cpu(&self, address: u64) -> u64 {
+        address.wrapping_add(self.per_cpu)
+    }
+
+    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        self.copy(&self.memory, address, out)
+    }
+
+    fn read_user(&self, address: u64, out: &mut [u8]) -> bool {
+        self.copy(&self.user, address, out)
+    }
+
+    fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
+        let from = if user { &self.user } else { &self.memory };
+        for (i, slot) in out.iter_mut().enumerate() {
+            *slot = *from.get(&address.wrapping_add(i as u64))?;
+            if *slot == 0 {
+                return Some(i + 1);
+            }
+        }
+        Some(out.len())
+    }
+
+    fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize> {
+        let mut name = String::new();
+        self.symbolize(address, true, &mut name).ok()?;
+        name.push('\0');
+        out.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+        Some(name.len())
+    }
+}
+
+pub fn definition(text: &str, arch: Arch) -> Result<Definition, Error> {
+    let command = Command::new(text.as_bytes())?;
+    match parse::request(&command, arch)? {
+        Request::Create(definition) => Ok(definition),
+        Request::Delete(_) => panic!("a deletion: {text}"),
+    }
+}
+
+pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Program), Error> {
+    compile_with(text, kernel, None)
+}
+
+/// Compiles with room for `allocations` allocations.
+pub fn compile_failing(
+    text: &str,
+    kernel: &mut Kernel,
+    allocations: usize,
+) -> Result<(Definition, Program), Error> {
+    compile_with(text, kernel, Some(allocations))
+}
+
+fn compile_with(
+    text: &str,
+    kernel: &mut Kernel,
+    allocations: Option<usize>,
+) -> Result<(Definition, Program), Error> {
+    let blob = kernel.blob.clone();
+    let index = blob
+        .as_deref()
+        .map(|blob| Index::build(blob, None).expect("a blob"));
+    let btf = blob.as_deref().zip(index.as_ref());
+    let btf = btf.and_then(|(blob, index)| Btf::new(blob, index, None));
+    sys::fail_allocation_after(allocations);
+    let result = compile_by(text, kernel, btf);
+    sys::fail_allocation_after(None);
+    result
+}
+
+fn compile_by(
+    text: &str,
+    kernel: &mut Kernel,
+    btf: Option<Btf<'_>>,
+) -> Result<(Definition, Program), Error> {
+    let mut definition = definition(text, kernel.arch)?;
+    let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
+    let function = definition.place.symbol().map(|(_, symbol)| symbol.to_vec());
+    let mut target = Target {
+        arch: kernel.arch,
+        at_entry,
+        symbols: kernel,
+        paths: PathOffsets {
+            dentry_name: DENTRY_NAME as u32,
+            file_dentry: FILE_DENTRY as u32,
+        },
+        btf,
+        function: function.as_deref().filter(|_| at_entry),
+    };
+    fetch::expand(&mut definition, &target)?;
+    let program = fetch::compile(&definition, &mut target)?;
+    Ok((definition, program))
+}
+
+/// The record of one hit of the probe defined by `text`.
+pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Program, Vec<u8>) {
+    let (definition, program) = compile(text, kernel).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+    let room = match program.size() {
+        Size::Fixed(n) | Size::UpTo(n) => n,
+    };
+    let mut out = vec![0xaa; room];
+    let header = Header {
+        event: 7,
+        flags: 0,
+        preempt_count: 0,
+        pid: 42,
+    };
+    if definition.kind.is_return() {
+        kernel.entry = vec![0xdead; program.entry_words()];
+        let mut entry = vec![0; program.entry_words()];
+        exec::capture(&program, kernel, &mut entry);
+        kernel.entry = entry;
+        assert!(record::start_return(&mut out, header, 0x8000, 0x8100));
+    } else {
+        assert!(record::start_probe(&mut out, header, 0x8000));
+    }
+    let length = exec::run(&program, kernel, &mut out);
+    if let Size::Fixed(n) = program.size() {
+        assert_eq!(length, n);
+    }
+    out.truncate(length);
+    (definition, program, out)
+}
+
+/// The text of the arguments of one hit.
+pub fn printed(text: &str, kernel: &mut Kernel) -> String {
+    let (_, program, record) = hit(text, kernel);
+    let mut out = String::new();
+    format::write_event(&mut out, "ev", program.layout(), &record, kernel).expect("a String");
+    out.split_once(')').expect("a place").1.trim().to_string()
+}

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2154
+#
+# What selftests are written with.  Every test begins in the tracing directory,
+# with nothing defined, an empty buffer and tracing on.
+#
+# Mind that "set -e" ignores a failing "! command": use expect_failure.
+
+# The tracing directory, for tests that leave it.
+# shellcheck disable=SC2034
+fp=$FERROPROBE_DIR
+
+# The architecture's name as in "requires: arch:".
+case $(uname -m) in
+aarch64) arch=arm64 ;;
+*) arch=$(uname -m) ;;
+esac
+
+skip_status=4
+
+# fail TEXT: end the test as failed.
+fail() {
+	set +x
+	echo "$*"
+	exit 1
+}
+
+# skip REASON: end the test as skipped.  The reason is the last line printed.
+skip() {
+	set +x
+	echo "$*"
+	exit "$skip_status"
+}
+
+# expect_failure COMMAND...: fail the test if the command succeeds.
+expect_failure() {
+	if "$@"; then
+		fail "succeeded, but should not: $*"
+	fi
+}
+
+# expect_equal ACTUAL EXPECTED WHAT
+expect_equal() {
+	[ "$1" = "$2" ] || fail "$3 is '$1', not '$2'"
+}
+
+# expect_line PATTERN FILE: fail unless some line matches the extended regular
+# expression.
+expect_line() {
+	grep -qE -e "$1" "$2" || {
+		head -n 30 "$2"
+		fail "no line of $2 matches: $1"
+	}
+}
+
+# expect_no_line PATTERN FILE
+expect_no_line() {
+	if grep -E -e "$1" "$2"; then
+		fail "a line of $2 matches: $1"
+	fi
+}
+
+# define LINE...: append definitions.
+define() {
+	for line; do
+		echo "$line" >>kprobe_events
+	done
+}
+
+# enable [GROUP/]EVENT, disable [GROUP/]EVENT: the group is kprobes by default.
+enable() { echo 1 >"$(event_dir "$1")/enable"; }
+disable() { echo 0 >"$(event_dir "$1")/enable"; }
+
+event_dir() {
+	case $1 in
+	*/*) echo "events/$1" ;;
+	*) echo "events/kprobes/$1" ;;
+	esac
+}
+
+# hits EVENT, misses EVENT: the columns of kprobe_profile, empty if not listed.
+hits() { awk -v event="$1" '$1 == event { print $2 }' kprobe_profile; }
+misses() { awk -v event="$1" '$1 == event { print $3 }' kprobe_profile; }
+
+# records EVENT: print the trace's lines of one event.  count_records counts.
+records() { grep -F " $1: " trace || :; }
+count_records() { records "$1" | wc -l; }
+
+# arg_register N: the register that holds a function's N-th argument (from 1).
+arg_register() {
+	case $arch in
+	x86_64) echo di si dx cx r8 r9 ;;
+	arm64) echo x0 x1 x2 x3 x4 x5 x6 x7 ;;
+	esac | cut -d ' ' -f "$1"
+}
+
+# A system call that nobody makes but "fptool call A B C", the function that
+# serves it, and N-th of its arguments (from 1) as fetched where that begins.
+case $arch in
+x86_64) call=__x64_sys_setpriority ;;
+arm64) call=__arm64_sys_setpriority ;;
+esac
+
+call_arg() {
+	case $arch:$1 in
+	x86_64:1) echo '+112($arg1)' ;;
+	x86_64:2) echo '+104($arg1)' ;;
+	x86_64:3) echo '+96($arg1)' ;;
+	arm64:1) echo '+0($arg1)' ;;
+	arm64:2) echo '+8($arg1)' ;;
+	arm64:3) echo '+16($arg1)' ;;
+	esac
+}
+
+# printed EVENT DEFINITION COMMAND...: the records of an event of group kprobes
+# while the command runs, from the event's name on.  The event is removed again.
+# values: the same from behind the place on.
+printed() { record_of '' "$@"; }
+values() { record_of '([^)]*) ' "$@"; }
+
+record_of() {
+	record_cut=$1
+	record_event=$2
+	echo "$3" >>kprobe_events
+	shift 3
+	echo >trace
+	echo 1 >"events/kprobes/$record_event/enable"
+	"$@"
+	echo 0 >"events/kprobes/$record_event/enable"
+	case $record_cut in
+	'') sed -n "s/^.*[0-9]: \($record_event: \)/\1/p" trace ;;
+	*) sed -n "s/^.*[0-9]: $record_event: $record_cut//p" trace ;;
+	esac
+	echo "-:kprobes/$record_event" >>kprobe_events
+}
+
+# last_error: the newest entry of error_log as three lines: its text, the
+# command, and the caret's column in the command, counted from 0.
+last_error() { awk -f "$tests/last_error.awk" error_log; }
+
+# expect_error DEFINITION TEXT [FILE]: the definition must be refused with that
+# message (a shell pattern), which may go on with ": " and details.  A ^ in the definition marks where the caret
+# belongs and is not part of it.
+expect_error() {
+	before=${1%%^*}
+	definition=$before${1#*^}
+	: >error_log
+	if echo "$definition" >>"${3:-kprobe_events}"; then
+		fail "accepted, but should not be: $definition"
+	fi
+	last_error >"$scratch/error"
+	text=$(sed -n 1p "$scratch/error")
+	caret=$(sed -n 3p "$scratch/error")
+	# shellcheck disable=SC2254 # it is a pattern
+	case $text in
+	$2 | $2:*) ;;
+	*) fail "refused with '$text', not with '$2': $definition" ;;
+	esac
+	if [ "$before" != "$1" ]; then
+		expect_equal "$caret" "${#before}" "the caret's column for '$1'"
+	fi
+}
+
+# expect_refused ERRNO TEXT DEFINITION: expect_error, with the errno of the
+# write; and what is defined must be as before.  The definition may hold line
+# feeds; the caret is then in the line that is refused.
+expect_refused() {
+	before=${3%%^*}
+	definition=$before${3#*^}
+	line=${before##*"$newline"}
+	: >error_log
+	cat kprobe_events >"$scratch/before"
+	status=0
+	fptool write "$fp/kprobe_events" "$definition" || status=$?
+	[ "$status" -ne 0 ] || fail "accepted, but should not be: $definition"
+	expect_equal "$status" "$1" "the errno of '$definition'"
+	last_error >"$scratch/error"
+	{
+		read -r text || :
+		read -r _ || :
+		read -r caret || :
+	} <"$scratch/error"
+	# shellcheck disable=SC2254 # it is a pattern
+	case $text in
+	$2 | $2': '*) ;;
+	*) fail "refused with '$text', not with '$2': $definition" ;;
+	esac
+	if [ "$before" != "$3" ]; then
+		expect_equal "$caret" "${#line}" "the caret's column for '$3'"
+	fi
+	cmp "$scratch/before" kprobe_events || fail "changed what is defined: $definition"
+}
+
+newline='
+'
+
+# reset_state: what every test begins with.  Fails where that cannot be had.
+# (A redirection that fails ends the shell on ":", but not on "true".)
+reset_state() {
+	# It is another directory once the module was loaded again.
+	cd "$fp" || return 1
+	if [ -e events/enable ]; then
+		echo 0 >events/enable || return 1
+	fi
+	true >kprobe_events || return 1
+	if grep . kprobe_events >&2; then
+		return 1
+	fi
+	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1
+	[ ! -e trace ] || true >trace || return 1
+	[ ! -e error_log ] || true >error_log
+}
