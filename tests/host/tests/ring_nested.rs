@@ -217,8 +217,15 @@ impl World {
     fn check(&self) {
         self.armed.set(false);
         set_hook(None);
-        // What was dropped last is told with the next sub-buffer: make one.
+        // Everything is published, without waiting for another event.
+        let recorded = |attempts: &[Outcome]| {
+            let recorded = |outcome: &&Outcome| matches!(outcome, Outcome::Recorded { .. });
+            attempts.iter().filter(recorded).count() as u64
+        };
+        let so_far = recorded(&self.attempts.borrow());
+        assert_eq!(self.ring.stats().recorded(), so_far, "published");
         self.read(usize::MAX);
+        // What was dropped last is told with the next sub-buffer: make one.
         for _ in 0..4 {
             self.write(0, false);
         }
@@ -226,7 +233,7 @@ impl World {
         let attempts = self.attempts.borrow();
         let seen = self.seen.borrow();
         let count = |want: fn(&Outcome) -> bool| attempts.iter().filter(|o| want(o)).count() as u64;
-        let recorded = count(|o| matches!(o, Outcome::Recorded { .. }));
+        let recorded = recorded(&attempts);
         let lost = count(|o| matches!(o, Outcome::Lost));
         assert_eq!(count(|o| *o == Outcome::Pending), 0);
         let stats = self.ring.stats();
