@@ -130,6 +130,26 @@ fn snapshot(events: u32) {
     reader.join().unwrap();
 }
 
+/// Statistics read while a writer goes a lap on never say what never was.
+fn statistics() {
+    let events = 4;
+    let storage = Pages::new(3, ONE_EVENT).unwrap();
+    let ring = Arc::new(Ring::new(0, storage, 3, true).unwrap());
+    let reader = {
+        let ring = Arc::clone(&ring);
+        thread::spawn(move || {
+            let stats = ring.stats();
+            // Two slots, one event each: the rest has been overrun.
+            assert!(stats.entries <= 3, "{} entries", stats.entries);
+            assert!(stats.bytes <= 3 * 48, "{} bytes", stats.bytes);
+            assert!(stats.overrun <= u64::from(events));
+        })
+    };
+    let recorded = (0..events).filter(|id| write(&ring, *id)).count();
+    reader.join().unwrap();
+    assert_eq!(ring.stats().recorded(), recorded as u64);
+}
+
 fn check(preemptions: usize, least: usize, model: fn()) {
     let rounds = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&rounds);
@@ -178,6 +198,12 @@ fn a_reader_of_a_ring_that_keeps() {
 fn a_snapshot_of_a_ring_that_overwrites() {
     let _alone = alone();
     check(1, 100, || snapshot(1));
+}
+
+#[test]
+fn statistics_of_a_ring_that_overwrites() {
+    let _alone = alone();
+    check(3, 100, statistics);
 }
 
 #[test]
