@@ -344,6 +344,9 @@ fn text(
         .min(RESERVED);
     let limit = out.len().saturating_sub(share.saturating_mul(later));
     let limit = limit.min(start.saturating_add(MAX_STRING));
+    // Two NULs at the end of that many bytes are the padding of a task's name.
+    let ambiguous = limit == start.saturating_add(COMM_LEN);
+    let limit = limit.saturating_sub(usize::from(ambiguous));
     let length = match out.get_mut(start..limit) {
         // A mark for truncated text takes two.
         Some(room) if room.len() >= 2 => {

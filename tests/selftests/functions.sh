@@ -83,7 +83,7 @@ hits() { awk -v event="$1" '$1 == event { print $2 }' kprobe_profile; }
 misses() { awk -v event="$1" '$1 == event { print $3 }' kprobe_profile; }
 
 # records EVENT: print the trace's lines of one event.  count_records counts.
-records() { grep -v '^#' trace | grep -F " $1: " || :; }
+records() { grep -F " $1: " trace || :; }
 count_records() { records "$1" | wc -l; }
 
 # arg_register N: the register that holds a function's N-th argument (from 1).
@@ -92,6 +92,46 @@ arg_register() {
 	x86_64) echo di si dx cx r8 r9 ;;
 	arm64) echo x0 x1 x2 x3 x4 x5 x6 x7 ;;
 	esac | cut -d ' ' -f "$1"
+}
+
+# A system call that nobody makes but "fptool call A B C", the function that
+# serves it, and N-th of its arguments (from 1) as fetched where that begins.
+case $arch in
+x86_64) call=__x64_sys_setpriority ;;
+arm64) call=__arm64_sys_setpriority ;;
+esac
+
+call_arg() {
+	case $arch:$1 in
+	x86_64:1) echo '+112($arg1)' ;;
+	x86_64:2) echo '+104($arg1)' ;;
+	x86_64:3) echo '+96($arg1)' ;;
+	arm64:1) echo '+0($arg1)' ;;
+	arm64:2) echo '+8($arg1)' ;;
+	arm64:3) echo '+16($arg1)' ;;
+	esac
+}
+
+# printed EVENT DEFINITION COMMAND...: the records of an event of group kprobes
+# while the command runs, from the event's name on.  The event is removed again.
+# values: the same from behind the place on.
+printed() { record_of '' "$@"; }
+values() { record_of '([^)]*) ' "$@"; }
+
+record_of() {
+	record_cut=$1
+	record_event=$2
+	echo "$3" >>kprobe_events
+	shift 3
+	echo >trace
+	echo 1 >"events/kprobes/$record_event/enable"
+	"$@"
+	echo 0 >"events/kprobes/$record_event/enable"
+	case $record_cut in
+	'') sed -n "s/^.*[0-9]: \($record_event: \)/\1/p" trace ;;
+	*) sed -n "s/^.*[0-9]: $record_event: $record_cut//p" trace ;;
+	esac
+	echo "-:kprobes/$record_event" >>kprobe_events
 }
 
 # last_error: the newest entry of error_log as three lines: its text, the
@@ -121,9 +161,44 @@ expect_error() {
 	fi
 }
 
+# expect_refused ERRNO TEXT DEFINITION: expect_error, with the errno of the
+# write; and what is defined must be as before.  The definition may hold line
+# feeds; the caret is then in the line that is refused.
+expect_refused() {
+	before=${3%%^*}
+	definition=$before${3#*^}
+	line=${before##*"$newline"}
+	: >error_log
+	cat kprobe_events >"$scratch/before"
+	status=0
+	fptool write "$fp/kprobe_events" "$definition" || status=$?
+	[ "$status" -ne 0 ] || fail "accepted, but should not be: $definition"
+	expect_equal "$status" "$1" "the errno of '$definition'"
+	last_error >"$scratch/error"
+	{
+		read -r text || :
+		read -r _ || :
+		read -r caret || :
+	} <"$scratch/error"
+	# shellcheck disable=SC2254 # it is a pattern
+	case $text in
+	$2 | $2': '*) ;;
+	*) fail "refused with '$text', not with '$2': $definition" ;;
+	esac
+	if [ "$before" != "$3" ]; then
+		expect_equal "$caret" "${#line}" "the caret's column for '$3'"
+	fi
+	cmp "$scratch/before" kprobe_events || fail "changed what is defined: $definition"
+}
+
+newline='
+'
+
 # reset_state: what every test begins with.  Fails where that cannot be had.
 # (A redirection that fails ends the shell on ":", but not on "true".)
 reset_state() {
+	# It is another directory once the module was loaded again.
+	cd "$fp" || return 1
 	if [ -e events/enable ]; then
 		echo 0 >events/enable || return 1
 	fi

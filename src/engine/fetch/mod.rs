@@ -21,7 +21,7 @@ pub use expand::expand;
 
 use super::arch::Arch;
 use super::ast::{Argument, Definition, Source};
-use super::btf::Btf;
+use super::btf::{Btf, Function};
 use super::error::{Error, Kind};
 use super::record::{self, Faults, Field, Layout, COMM_LEN};
 use super::types::{Bits, Type};
@@ -275,6 +275,7 @@ pub fn compile(definition: &Definition, target: &mut Target<'_>) -> Result<Progr
         offset: layout.start(),
         fault_bits: 0,
         is_return,
+        function: None,
         program: Program {
             ops: Vec::new(),
             words: Vec::new(),
@@ -302,6 +303,8 @@ struct Compiler<'a, 'b> {
     offset: usize,
     fault_bits: u16,
     is_return: bool,
+    /// What BTF knows of the function, once it was looked for.
+    function: Option<Option<Function<'b>>>,
     program: Program,
     target: &'a mut Target<'b>,
 }

@@ -135,8 +135,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
             return;
         }
         if let Some(before) = before {
-            self.lost = self.lost.wrapping_add(self.passed.lost_until(before));
-            self.passed = before;
+            self.lost = self.lost.wrapping_add(self.passed.go_to(before));
         }
         self.passed.events = self.passed.events.wrapping_add(kept);
         self.limit = limit;
@@ -153,10 +152,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
         // The whole snapshot was lapped: what is published now says how many.
         let published = self.ring.published();
         if let Some(page) = self.ring.tail_page(published.seq()) {
-            self.lost = self
-                .lost
-                .wrapping_add(self.passed.lost_until(page.before()));
-            self.passed = page.before();
+            self.lost = self.lost.wrapping_add(self.passed.go_to(page.before()));
         }
     }
 

@@ -111,6 +111,14 @@ impl<S: Storage> Ring<S> {
         base.too_large.store_relaxed(total.too_large);
     }
 
+    /// Events that found no room since the ring was made, except those that
+    /// were too large.
+    pub(super) fn losses(&self) -> u64 {
+        let counters = &self.counters.0;
+        let dropped = counters.dropped.load_relaxed();
+        dropped.wrapping_add(counters.commit_overrun.load_relaxed())
+    }
+
     fn totals(&self) -> Stats {
         let published = self.published();
         let (events, bytes) = self.tail_page(published.seq()).map_or((0, 0), |page| {

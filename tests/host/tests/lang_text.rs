@@ -80,6 +80,9 @@ fn deletions_match() {
         "-:g/ev vfs_read+16",
         "-:ev vfs_read+0x10",
         "-:ev vfs_read+16 a=%ax",
+        "!p:g/ev",
+        "!p:g/ev vfs_read+16",
+        "!r10:ev vfs_read+16 a=%ax",
         "-:ev vfs_read+16 a=%ax b=%bx:u8",
     ] {
         assert!(deletes(deletion, probe), "{deletion}");

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What selftests need and busybox has not.  Commands:
+ *
+ *   write FILE TEXT       append TEXT by one write(2); exit with its errno
+ *   call A B C            setpriority(A, B, C), which only looks at them
+ *   hammer COUNT CPU...   on each CPU at once, COUNT calls setpriority(1000 +
+ *                         CPU, n, 1000000000 - n) for n from 1 on
+ *   verify EVENT          of lines of trace on standard input: every EVENT of
+ *                         hammer, with cpu=, n=, m=, is whole, on its CPU, in
+ *                         order, and as many are missing as the marks say;
+ *                         prints "read R lost L first F last N", where F are
+ *                         those missing before any was read
+ *   open WHAT             open a file whose name is empty, long, null or bad
+ *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
+ *                         calls setpriority(1000, its process, n) and exits
+ *   nonblock FILE         one read without waiting: prints bytes or -errno
+ *   poll FILE MS          wait for FILE to be readable: prints 1 or 0
+ *   bytes FILE            copy to standard output, read byte by byte
+ *   read FILE SIZE        copy to standard output, read SIZE bytes at a time
+ */
+
+#include "sys.h"
+
+static char buffer[1 << 16];
+
+static s64 open(const char *name, int flags)
+{
+	s64 file = sys(NR_openat, AT_FDCWD, (s64)name, flags, 0, 0);
+
+	if (file < 0)
+		die(name, file);
+	return file;
+}
+
+static s64 fork(void)
+{
+	return sys(NR_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static int wait_for_all(void)
+{
+	int status, failed = 0;
+
+	while (sys(NR_wait4, -1, (s64)&status, 0, 0, 0) > 0)
+		failed |= status;
+	return failed != 0;
+}
+
+static int write_text(char **args)
+{
+	s64 file = sys(NR_openat, AT_FDCWD, (s64)args[0], O_WRONLY | O_APPEND, 0, 0);
+	s64 done;
+
+	if (file < 0)
+		return -file;
+	done = sys(NR_write, file, (s64)args[1], length(args[1]), 0, 0);
+	return done < 0 ? -done : 0;
+}
+
+static int hammer(char **args)
+{
+	u64 count = number(*args++);
+
+	for (; *args; args++) {
+		u64 cpu = number(*args), mask[16] = { 0 };
+
+		if (fork())
+			continue;
+		mask[cpu / 64 % 16] = 1UL << cpu % 64;
+		if (sys(NR_sched_setaffinity, 0, sizeof(mask), (s64)mask, 0, 0) < 0)
+			die("no such CPU", cpu);
+		for (u64 n = 1; n <= count; n++)
+			sys(NR_setpriority, 1000 + cpu, n, 1000000000 - n, 0, 0);
+		exit(0);
+	}
+	return wait_for_all();
+}
+
+/* Reading a line: where the next byte is, and what was expected and is not. */
+struct cursor {
+	const char *at;
+	int bad;
+};
+
+static void expect(struct cursor *line, const char *text)
+{
+	while (*text && *line->at == *text)
+		text++, line->at++;
+	line->bad |= *text != 0;
+}
+
+static u64 decimal(struct cursor *line)
+{
+	u64 value = 0;
+	const char *from = line->at;
+
+	while (*line->at >= '0' && *line->at <= '9')
+		value = value * 10 + (*line->at++ - '0');
+	line->bad |= line->at == from;
+	return value;
+}
+
+static void skip_past(struct cursor *line, const char *text)
+{
+	for (; *line->at; line->at++) {
+		struct cursor here = { line->at, 0 };
+
+		expect(&here, text);
+		if (!here.bad) {
+			line->at = here.at;
+			return;
+		}
+	}
+	line->bad = 1;
+}
+
+#define CPUS 64
+static u64 expected[CPUS], newest[CPUS], total_read, total_lost, total_first;
+
+static void bad_line(const char *why, const char *line)
+{
+	print(why);
+	print(": ");
+	print(line);
+	print("\n");
+	exit(1);
+}
+
+static void verify_line(const char *text, const char *event)
+{
+	struct cursor line = { text, 0 };
+	u64 cpu, time, value, n, m, gap;
+
+	if (text[0] == '#' || !text[0])
+		return;
+	expect(&line, "CPU:");
+	if (!line.bad) {
+		cpu = decimal(&line) % CPUS;
+		expect(&line, " [LOST ");
+		gap = decimal(&line);
+		expect(&line, " EVENTS]");
+		if (line.bad || *line.at)
+			bad_line("not a mark of lost events", text);
+		total_lost += gap;
+		if (expected[cpu])
+			expected[cpu] += gap;
+		return;
+	}
+	line = (struct cursor){ text, 0 };
+	skip_past(&line, "-");
+	decimal(&line);
+	skip_past(&line, "[");
+	cpu = decimal(&line) % CPUS;
+	expect(&line, "] ");
+	skip_past(&line, " ");
+	while (*line.at == ' ')
+		line.at++;
+	time = decimal(&line) * 1000000;
+	expect(&line, ".");
+	time += decimal(&line);
+	expect(&line, ": ");
+	expect(&line, event);
+	expect(&line, ": (");
+	skip_past(&line, ") cpu=");
+	value = decimal(&line);
+	expect(&line, " n=");
+	n = decimal(&line);
+	expect(&line, " m=");
+	m = decimal(&line);
+	if (line.bad || *line.at || n + m != 1000000000)
+		bad_line("torn", text);
+	if (value != 1000 + cpu)
+		bad_line("on another CPU", text);
+	if (time < newest[cpu])
+		bad_line("earlier than the one before", text);
+	newest[cpu] = time;
+	if (!expected[cpu])
+		total_first += n - 1;
+	else if (n != expected[cpu])
+		bad_line("events are missing without a mark, or doubled, before", text);
+	expected[cpu] = n + 1;
+	total_read++;
+}
+
+static int verify(char **args)
+{
+	u64 filled = 0, last = 0;
+	s64 got;
+
+	while ((got = sys(NR_read, 0, (s64)buffer + filled, sizeof(buffer) - filled, 0, 0)) > 0) {
+		u64 start = 0;
+
+		filled += got;
+		for (u64 at = 0; at < filled; at++) {
+			if (buffer[at] != '\n')
+				continue;
+			buffer[at] = 0;
+			verify_line(buffer + start, args[0]);
+			start = at + 1;
+		}
+		filled -= start;
+		for (u64 n = 0; n < filled; n++)
+			buffer[n] = buffer[start + n];
+		if (filled == sizeof(buffer))
+			die("a line without an end", filled);
+	}
+	if (filled)
+		die("bytes behind the last line", filled);
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		last += expected[cpu] ? expected[cpu] - 1 : 0;
+	print("read ");
+	print_number(total_read);
+	print(" lost ");
+	print_number(total_lost);
+	print(" first ");
+	print_number(total_first);
+	print(" last ");
+	print_number(last);
+	print("\n");
+	return 0;
+}
+
+static int open_odd(char **args)
+{
+	static char name[20000];
+	const char *which = name;
+
+	if (same(args[0], "long"))
+		memset(name, 'x', sizeof(name) - 1);
+	else if (same(args[0], "null"))
+		which = (const char *)0;
+	else if (same(args[0], "bad"))
+		which = (const char *)0x123000;
+	else if (!same(args[0], "empty"))
+		die("open what", 0);
+	sys(NR_openat, 0x123, (s64)which, 0, 0, 0);
+	return 0;
+}
+
+static int named(char **args)
+{
+	u64 count = number(args[1]), prefix = length(args[0]);
+
+	if (prefix > 11)
+		die("too long a prefix", prefix);
+	for (u64 n = 0; n < count; n++) {
+		char name[16] = { 0 };
+
+		if (fork()) {
+			wait_for_all();
+			continue;
+		}
+		memcpy(name, args[0], prefix);
+		for (u64 digit = 4, rest = n; digit > 0; digit--, rest /= 10)
+			name[prefix + digit - 1] = '0' + rest % 10;
+		sys(NR_prctl, PR_SET_NAME, (s64)name, 0, 0, 0);
+		sys(NR_setpriority, 1000, sys(NR_getpid, 0, 0, 0, 0, 0), n, 0, 0);
+		exit(0);
+	}
+	return 0;
+}
+
+static int nonblock(char **args)
+{
+	s64 got = sys(NR_read, open(args[0], O_NONBLOCK), (s64)buffer, sizeof(buffer), 0, 0);
+
+	print_number(got);
+	print("\n");
+	return 0;
+}
+
+static int poll(char **args)
+{
+	struct {
+		int file;
+		short events, revents;
+	} poll = { open(args[0], O_NONBLOCK), POLLIN, 0 };
+	u64 ms = number(args[1]);
+	struct {
+		s64 seconds, nanoseconds;
+	} limit = { ms / 1000, ms % 1000 * 1000000 };
+
+	print_number(sys(NR_ppoll, (s64)&poll, 1, (s64)&limit, 0, 0));
+	print("\n");
+	return 0;
+}
+
+static int copy(const char *name, u64 size)
+{
+	s64 file = open(name, 0), got;
+
+	if (size > sizeof(buffer))
+		size = sizeof(buffer);
+	while ((got = sys(NR_read, file, (s64)buffer, size, 0, 0)) > 0)
+		sys(NR_write, 1, (s64)buffer, got, 0, 0);
+	if (got < 0)
+		die(name, got);
+	return 0;
+}
+
+static int run(int count, char **args)
+{
+	const char *command = count > 1 ? args[1] : "";
+
+	args += 2;
+	count -= 2;
+	if (same(command, "write") && count == 2)
+		return write_text(args);
+	if (same(command, "call") && count == 3)
+		return sys(NR_setpriority, number(args[0]), number(args[1]), number(args[2]), 0, 0) == 0;
+	if (same(command, "hammer") && count >= 2)
+		return hammer(args);
+	if (same(command, "verify") && count == 1)
+		return verify(args);
+	if (same(command, "open") && count == 1)
+		return open_odd(args);
+	if (same(command, "named") && count == 2)
+		return named(args);
+	if (same(command, "nonblock") && count == 1)
+		return nonblock(args);
+	if (same(command, "poll") && count == 2)
+		return poll(args);
+	if (same(command, "bytes") && count == 1)
+		return copy(args[0], 1);
+	if (same(command, "read") && count == 2)
+		return copy(args[0], number(args[1]));
+	die("usage: see the head of fptool.c", count);
+}
+
+/* The stack as the kernel leaves it: the count, then the arguments. */
+__attribute__((used)) void begin(u64 *stack)
+{
+	exit(run(stack[0], (char **)(stack + 1)));
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a program needs that is linked with no C library: its entry, the system
+ * calls, and a little text.  So one compiler builds it for every architecture.
+ */
+
+typedef unsigned char u8;
+typedef unsigned long u64;
+typedef long s64;
+
+enum {
+	EAGAIN = 11,
+	O_WRONLY = 01,
+	O_RDWR = 02,
+	O_APPEND = 02000,
+	O_TRUNC = 01000,
+	O_NONBLOCK = 04000,
+	AT_FDCWD = -100,
+	SIGCHLD = 17,
+	PR_SET_NAME = 15,
+	POLLIN = 1,
+};
+
+#if defined(__x86_64__)
+enum {
+	NR_read = 0, NR_write = 1, NR_close = 3, NR_clone = 56, NR_exit = 60,
+	NR_wait4 = 61, NR_setpriority = 141, NR_prctl = 157, NR_openat = 257,
+	NR_sched_setaffinity = 203, NR_ppoll = 271, NR_getpid = 39,
+};
+
+static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
+{
+	register s64 r10 __asm__("r10") = d;
+	register s64 r8 __asm__("r8") = e;
+	s64 value;
+
+	__asm__ volatile("syscall"
+			 : "=a"(value)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
+	return value;
+}
+
+__asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin\n");
+
+#elif defined(__aarch64__)
+enum {
+	NR_openat = 56, NR_close = 57, NR_read = 63, NR_write = 64,
+	NR_ppoll = 73, NR_exit = 93, NR_sched_setaffinity = 122,
+	NR_setpriority = 140, NR_prctl = 167, NR_getpid = 172, NR_clone = 220,
+	NR_wait4 = 260,
+};
+
+static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
+{
+	register s64 x8 __asm__("x8") = nr;
+	register s64 x0 __asm__("x0") = a;
+	register s64 x1 __asm__("x1") = b;
+	register s64 x2 __asm__("x2") = c;
+	register s64 x3 __asm__("x3") = d;
+	register s64 x4 __asm__("x4") = e;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "memory");
+	return x0;
+}
+
+__asm__(".globl _start\n_start:\n\tmov x0, sp\n\tbl begin\n");
+#endif
+
+/* Compilers call these by themselves. */
+void *memset(void *to, int value, u64 count)
+{
+	for (u8 *at = to; count; count--)
+		*(volatile u8 *)at++ = value;
+	return to;
+}
+
+void *memcpy(void *to, const void *from, u64 count)
+{
+	u8 *at = to;
+
+	for (const u8 *source = from; count; count--)
+		*(volatile u8 *)at++ = *source++;
+	return to;
+}
+
+static u64 length(const char *text)
+{
+	u64 n = 0;
+
+	while (text[n])
+		n++;
+	return n;
+}
+
+static int same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static void print(const char *text)
+{
+	sys(NR_write, 1, (s64)text, length(text), 0, 0);
+}
+
+static void print_number(s64 value)
+{
+	char text[24];
+	int at = sizeof(text) - 1;
+	u64 rest = value < 0 ? -(u64)value : (u64)value;
+
+	text[at] = 0;
+	do {
+		text[--at] = '0' + rest % 10;
+		rest /= 10;
+	} while (rest);
+	if (value < 0)
+		text[--at] = '-';
+	print(text + at);
+}
+
+static void exit(int status) __attribute__((noreturn));
+static void exit(int status)
+{
+	for (;;)
+		sys(NR_exit, status, 0, 0, 0, 0);
+}
+
+static void die(const char *what, s64 value) __attribute__((noreturn));
+static void die(const char *what, s64 value)
+{
+	print(what);
+	print(": ");
+	print_number(value);
+	print("\n");
+	exit(1);
+}
+
+/* A number in decimal or, behind 0x, in hexadecimal. */
+static u64 number(const char *text)
+{
+	int negative = *text == '-', base = 10;
+	u64 value = 0;
+
+	text += negative;
+	if (text[0] == '0' && text[1] == 'x') {
+		base = 16;
+		text += 2;
+	}
+	for (; *text; text++) {
+		int digit = *text <= '9' ? *text - '0' : (*text | 32) - 'a' + 10;
+
+		if (digit < 0 || digit >= base)
+			die("not a number", 0);
+		value = value * base + digit;
+	}
+	return negative ? -value : value;
+}
