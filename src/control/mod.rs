@@ -31,6 +31,7 @@ const READ: u16 = 0o400;
 /// The files outside `events/GROUP`; they are removed when dropped.
 pub(crate) struct Files {
     _kprobe_events: Entry<kprobe_events::KprobeEvents>,
+    _dynamic_events: Entry<kprobe_events::KprobeEvents>,
     _trace: Entry<trace::Trace>,
     _trace_pipe: Entry<trace_pipe::TracePipe>,
     _current_tracer: Entry<tracers::CurrentTracer>,
@@ -59,6 +60,7 @@ impl Files {
         let of = || tracer.clone();
         let files = Self {
             _kprobe_events: Entry::new(c"kprobe_events", READ_WRITE, &root, of())?,
+            _dynamic_events: Entry::new(c"dynamic_events", READ_WRITE, &root, of())?,
             _trace: Entry::new(c"trace", READ_WRITE, &root, of())?,
             _trace_pipe: Entry::new(c"trace_pipe", READ, &root, of())?,
             _current_tracer: Entry::new(c"current_tracer", READ_WRITE, &root, of())?,
