@@ -318,12 +318,13 @@ impl Registry {
         tracer: &Arc<Tracer>,
         probes: &[Arc<Probe>],
         command: &Command,
-        definition: Definition,
+        mut definition: Definition,
     ) -> Result<Arc<Probe>, Refusal> {
         if is_taken(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
         let found = place::find(&definition, &mut self.names)?;
+        self.expand(&mut definition, found.as_ref())?;
         let program = self.compile(&definition, found.as_ref())?;
         let siblings = || {
             probes.iter().filter(|probe| {
@@ -359,13 +360,37 @@ impl Registry {
         definition: &Definition,
         found: Option<&Found>,
     ) -> Result<Program, Refusal> {
-        let at_entry = match (found, &definition.place) {
-            (Some(found), _) => found.at_entry,
-            (None, place) => matches!(place, Place::Symbol { offset: 0, .. }),
-        };
+        let needs_types = types::are_needed(definition);
+        let at_entry = is_at_entry(definition, found);
+        self.with_target(needs_types, at_entry, found, |target| {
+            fetch::compile(definition, target)
+        })
+    }
+
+    /// Names the arguments of `definition` that stand for parameters.
+    fn expand(
+        &mut self,
+        definition: &mut Definition,
+        found: Option<&Found>,
+    ) -> Result<(), Refusal> {
+        let needs_types = types::are_needed(definition);
+        let at_entry = is_at_entry(definition, found);
+        self.with_target(needs_types, at_entry, found, |target| {
+            fetch::expand(definition, target)
+        })
+    }
+
+    /// Calls `work` with what is known of the probed place.
+    fn with_target<R>(
+        &mut self,
+        needs_types: bool,
+        at_entry: bool,
+        found: Option<&Found>,
+        work: impl FnOnce(&mut Target<'_>) -> R,
+    ) -> R {
         let names = &mut self.names;
-        let mut compile = |btf: Option<Btf<'_>>| {
-            let mut target = Target {
+        let work = |btf: Option<Btf<'_>>| {
+            work(&mut Target {
                 arch: ARCH,
                 at_entry,
                 symbols: names,
@@ -375,13 +400,12 @@ impl Registry {
                 },
                 btf,
                 function: found.and_then(Found::function),
-            };
-            fetch::compile(definition, &mut target)
+            })
         };
-        if types::are_needed(definition) {
-            self.types.with(found.and_then(Found::module), compile)
+        if needs_types {
+            self.types.with(found.and_then(Found::module), work)
         } else {
-            compile(None)
+            work(None)
         }
     }
 
@@ -531,6 +555,15 @@ fn new_format(definition: &Definition, id: u16, program: Program) -> Result<Arc<
         program,
     };
     Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())
+}
+
+/// Whether `definition` is at the entry of a function, whose place was `found`,
+/// unless its module is not loaded.
+fn is_at_entry(definition: &Definition, found: Option<&Found>) -> bool {
+    match (found, &definition.place) {
+        (Some(found), _) => found.at_entry,
+        (None, place) => matches!(place, Place::Symbol { offset: 0, .. }),
+    }
 }
 
 /// Whether the directory of `definition` would have the name of a file.
