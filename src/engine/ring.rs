@@ -282,7 +282,8 @@ impl<S: Storage> Ring<S> {
         self.hot.0.geometry.slots()
     }
 
-    /// Bytes of the largest payload that fits a sub-buffer.
+    /// Bytes of the largest payload that fits a sub-buffer. Runs in any context.
+    #[inline]
     pub fn max_payload(&self) -> usize {
         // An explicit length needs two words of header.
         let words = self.page_words.saturating_sub(HEADER_WORDS);

@@ -155,8 +155,8 @@ pub(super) struct General {
     pub(super) links: (u16, u16),
     pub(super) store: Store,
     pub(super) dst: u16,
-    /// Its fault bit, if it can fail.
-    pub(super) fault: u8,
+    /// Its fault bit; a text shows a failed read without one.
+    pub(super) fault: Option<u8>,
     /// Texts that later arguments will write.
     pub(super) texts_behind: u16,
 }
@@ -332,7 +332,7 @@ impl Compiler<'_, '_> {
                 self.program.dynamic |= shape.store.texts() > 0;
                 match compact(&shape, dst, fault.unwrap_or(0)) {
                     Some(op) => op,
-                    None => self.general(&shape, dst, fault.unwrap_or(0))?,
+                    None => self.general(&shape, dst, fault)?,
                 }
             }
         };
@@ -367,7 +367,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Appends an argument that has no compact form.
-    fn general(&mut self, shape: &Shape, dst: u16, fault: u8) -> Result<Op, Error> {
+    fn general(&mut self, shape: &Shape, dst: u16, fault: Option<u8>) -> Result<Op, Error> {
         let program = &mut self.program;
         let too_big = |_| Error::new(Kind::TooManyOps, 0);
         let first = u16::try_from(program.links.len()).map_err(too_big)?;

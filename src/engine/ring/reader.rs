@@ -499,7 +499,13 @@ impl<'r, S: Storage> Reader<'r, S> {
     fn take(&mut self) -> bool {
         let geometry = self.ring.geometry();
         for _ in 0..ATTEMPTS {
-            let published = self.ring.published().seq();
+            let published = self.ring.published();
+            if published == Position::start(self.seq) {
+                // The ring's first sub-buffer, before its first event: that
+                // is yet to set the time on it.
+                return false;
+            }
+            let published = published.seq();
             let mut behind = geometry.distance(self.seq, published);
             let most = i64::from(geometry.slots()).saturating_sub(1);
             if behind > most {

@@ -65,6 +65,14 @@ impl<S: Storage> Ring<S> {
 }
 
 impl<'r, S: Storage> Writer<'r, S> {
+    /// Bytes of the largest payload that can be reserved.
+    ///
+    /// Runs in any context.
+    #[inline(always)]
+    pub fn max_payload(&self) -> usize {
+        self.ring.max_payload()
+    }
+
     /// Reserves room for an event with a payload of `len` bytes, at the time
     /// that `clock` tells.
     ///

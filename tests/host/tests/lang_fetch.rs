@@ -143,6 +143,11 @@ fn failed_reads_are_no_values() {
         "a=(fault) b=0x4000 c=(fault)",
     );
     check("p vfs_read a=+0x10(%di):u8[32] b=%di:u8", "a=(fault) b=0");
+    // A text has no bit among the faults: it must not take another's.
+    check(
+        "p vfs_read a=%di:u8 b=+0(+0(%cx)):string c=+0(+0(%cx)):symstr",
+        "a=0 b=(fault) c=(fault)",
+    );
     let (_, _, record) = hit("p vfs_read a=+0(%cx)", &mut kernel());
     assert_eq!(record[16..], [0, 0, 0, 0, 0, 0, 0, 0, 1]);
 }
