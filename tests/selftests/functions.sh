@@ -60,6 +60,13 @@ expect_no_line() {
 	fi
 }
 
+# expect_nothing WHAT: fail if there is a line on standard input.
+expect_nothing() {
+	if grep .; then
+		fail "$1"
+	fi
+}
+
 # define LINE...: append definitions.
 define() {
 	for line; do
