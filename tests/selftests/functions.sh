@@ -108,6 +108,7 @@ x86_64) call=__x64_sys_setpriority ;;
 arm64) call=__arm64_sys_setpriority ;;
 esac
 
+# shellcheck disable=SC2016 # the language has a $ of its own
 call_arg() {
 	case $arch:$1 in
 	x86_64:1) echo '+112($arg1)' ;;
