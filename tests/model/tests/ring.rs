@@ -9,6 +9,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use ferroprobe_model::engine::ring::{Note, Reader, Ring, Snapshot};
 use ferroprobe_model::sys::{inject, Fault, Pages};
@@ -20,6 +21,9 @@ type Words = Ring<Pages>;
 /// Bytes of a sub-buffer with room for a note and one event, or two.
 const ONE_EVENT: usize = 64;
 const TWO_EVENTS: usize = 80;
+
+/// Seconds that one model may take; all of them together take far less.
+const LIMIT: u64 = 30;
 
 /// Faults are of the whole process: one model at a time.
 static ONE: Mutex<()> = Mutex::new(());
@@ -135,11 +139,15 @@ fn check(preemptions: usize, least: usize, model: fn()) {
     let rounds = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&rounds);
     let mut builder = Builder::new();
-    builder.preemption_bound = Some(preemptions);
+    // Only the snapshot's model reaches the bound of executions; it has three
+    // hundred thousand. LOOM_MAX_PREEMPTIONS, LOOM_MAX_PERMUTATIONS and
+    // LOOM_MAX_DURATION, in seconds, ask for more.
+    builder.preemption_bound.get_or_insert(preemptions);
     builder.max_branches = 10_000;
-    // Only the snapshot's model has more, three hundred thousand. The variable
-    // LOOM_MAX_PERMUTATIONS says so where all are wanted.
     builder.max_permutations.get_or_insert(40_000);
+    builder
+        .max_duration
+        .get_or_insert(Duration::from_secs(LIMIT));
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
         model();
