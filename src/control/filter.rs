@@ -151,7 +151,11 @@ impl File for GroupFilterFile {
         }
         match first.filter(|_| !fits) {
             Some(refusal) => {
-                members.tracer.errors.lock().add(&refusal, text.trim_ascii());
+                members
+                    .tracer
+                    .errors
+                    .lock()
+                    .add(&refusal, text.trim_ascii());
                 Err(Error::from_errno(refusal.errno.0.wrapping_neg()))
             }
             None => Ok(()),
