@@ -8,5 +8,4 @@
 
 #[path = "../../../src/engine/mod.rs"]
 pub mod engine;
-pub mod heap_pages;
 pub mod sys;

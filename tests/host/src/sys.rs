@@ -8,12 +8,15 @@
 //! through every one of them.
 
 mod atomic;
+mod pages;
 
 pub use atomic::{
     barrier, fence_acquire, fence_full, fence_release, set_hook, words_as_bytes,
     words_as_bytes_mut, AtomicU32, AtomicU64, LocalPair,
 };
+pub use pages::Pages;
 
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use std::cell::Cell;
 
@@ -167,6 +170,61 @@ impl<T> IntoIterator for Vec<T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
+    }
+}
+
+/// A counted value on the heap.
+#[derive(Debug)]
+pub struct Arc<T>(std::sync::Arc<T>);
+
+impl<T> Arc<T> {
+    /// Moves `value` to the heap.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn new(value: T) -> Result<Self, AllocError> {
+        allocation()?;
+        Ok(Self(std::sync::Arc::new(value)))
+    }
+}
+
+impl<T> Clone for Arc<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Deref for Arc<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Proof that the caller stays on its CPU for as long as it is borrowed.
+///
+/// On the host a "CPU" is what a test calls so: a thread that writes alone, and
+/// the hooks inside it.
+#[derive(Debug)]
+pub struct OnCpu(u32, PhantomData<*const ()>);
+
+impl OnCpu {
+    /// A proof for a caller that takes the part of the CPU `number`.
+    ///
+    /// # Safety
+    ///
+    /// While the value lives nothing takes the part of that CPU but the calling
+    /// thread, including its hooks.
+    pub unsafe fn new(number: u32) -> Self {
+        Self(number, PhantomData)
+    }
+
+    /// The number of the CPU.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.0
     }
 }
 

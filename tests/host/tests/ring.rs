@@ -6,11 +6,10 @@
 mod ring_common;
 
 use ferroprobe_engine::engine::ring::{Error, Lost, Ring, Snapshot, Stats};
-use ferroprobe_engine::heap_pages::HeapPages;
-use ferroprobe_engine::sys;
-use ring_common::{parse_page, ring, write, Page};
+use ferroprobe_engine::sys::{self, Pages};
+use ring_common::{parse_page, ring, task, write, Page};
 
-fn all(ring: &Ring<HeapPages>) -> Vec<(u64, u64, Vec<u8>)> {
+fn all(ring: &Ring<Pages>) -> Vec<(u64, u64, Vec<u8>)> {
     let mut reader = ring.reader().unwrap();
     let mut events = Vec::new();
     while let Some(event) = reader.peek() {
@@ -65,7 +64,7 @@ fn long_gaps_and_clocks_that_go_back() {
         u64::MAX / 2 + (1 << 27) - 1,
         u64::MAX / 2 + (1 << 28),
         5,
-        u64::MAX / 2 + (1 << 28) + 1,
+        u64::MAX / 2 + (1 << 28) + 2,
         u64::MAX / 2 + (1 << 28) + (1 << 59),
         u64::MAX / 2 + (1 << 28) + (1 << 60) - 1,
     ];
@@ -73,7 +72,7 @@ fn long_gaps_and_clocks_that_go_back() {
         write(&ring, ts, &[1; 12]).unwrap();
     }
     let mut expected = times;
-    expected[3] = times[2];
+    expected[3] = times[2] + 1;
     let found: Vec<_> = all(&ring).iter().map(|event| event.1).collect();
     assert_eq!(found, expected);
 }
@@ -101,8 +100,8 @@ fn a_ring_that_keeps_the_oldest_drops_the_newest() {
     let mut kept = 0;
     let mut lost = 0;
     for n in 0..2_000u64 {
-        match write(&ring, n, &n.to_le_bytes()) {
-            Ok(()) => kept += 1,
+        match write(&ring, n + 1, &n.to_le_bytes()) {
+            Ok(_) => kept += 1,
             Err(Lost::Full) => lost += 1,
             Err(other) => panic!("{other:?}"),
         }
@@ -115,7 +114,7 @@ fn a_ring_that_keeps_the_oldest_drops_the_newest() {
     assert!(events
         .iter()
         .enumerate()
-        .all(|(n, event)| event.1 == n as u64));
+        .all(|(n, event)| event.1 == n as u64 + 1));
     write(&ring, 3_000, &[0; 8]).unwrap();
     assert_eq!(all(&ring)[0].0, lost);
 }
@@ -123,11 +122,11 @@ fn a_ring_that_keeps_the_oldest_drops_the_newest() {
 #[test]
 fn too_large_is_counted_apart() {
     let ring = ring(3, 4096, true);
-    assert_eq!(ring.max_payload(), 4096 - 16 - 8);
+    assert_eq!(ring.max_payload(), 4096 - 16 - 32 - 8);
     write(&ring, 1, &vec![3; ring.max_payload()]).unwrap();
     for len in [ring.max_payload() + 1, usize::MAX] {
         // SAFETY: this thread is the only writer.
-        let reserved = unsafe { ring.writer() }.reserve(len, || 2);
+        let reserved = unsafe { ring.writer() }.reserve(len, task(), || 2);
         assert_eq!(reserved.err(), Some(Lost::TooLarge));
     }
     assert_eq!(ring.stats().too_large, 2);
@@ -155,7 +154,7 @@ fn discarded_events_leave_no_trace() {
             write(&ring, times[0], &[1; 12]).unwrap();
             // SAFETY: this thread is the only writer.
             let writer = unsafe { ring.writer() };
-            let reserved = writer.reserve(20, || times[1]).ok().unwrap();
+            let reserved = writer.reserve(20, task(), || times[1]).ok().unwrap();
             if nested {
                 write(&ring, times[2], &[3; 12]).unwrap();
             }
@@ -179,7 +178,10 @@ fn discarded_events_are_not_counted_as_overrun() {
     let mut recorded = 0;
     for n in 0..3_000u64 {
         // SAFETY: this thread is the only writer.
-        let reserved = unsafe { ring.writer() }.reserve(20, || n).ok().unwrap();
+        let reserved = unsafe { ring.writer() }
+            .reserve(20, task(), || n)
+            .ok()
+            .unwrap();
         write(&ring, n, &[3; 12]).unwrap();
         recorded += 1;
         if n % 3 == 0 {
@@ -205,7 +207,7 @@ fn a_snapshot_consumes_nothing() {
         assert!(reader.consume());
     }
     for _ in 0..2 {
-        let mut snapshot = Snapshot::new(&reader).unwrap();
+        let mut snapshot = Snapshot::new(&ring, &reader).unwrap();
         let first = reader.peek().unwrap().ts;
         let mut expected = first;
         while let Some(event) = snapshot.peek() {
@@ -226,7 +228,7 @@ fn a_snapshot_that_is_lapped_counts() {
         write(&ring, n, &n.to_le_bytes()).unwrap();
     }
     let reader = ring.reader().unwrap();
-    let mut snapshot = Snapshot::new(&reader).unwrap();
+    let mut snapshot = Snapshot::new(&ring, &reader).unwrap();
     for n in 300..5_000u64 {
         write(&ring, n, &n.to_le_bytes()).unwrap();
     }
@@ -262,12 +264,12 @@ fn there_is_one_reader() {
 
 #[test]
 fn bad_sizes_are_refused() {
-    let make = |pages, bytes, used| {
-        let storage = HeapPages::new(pages, bytes).unwrap();
-        Ring::new(storage, used, true).err()
+    let make = |pages: usize, bytes, used| {
+        let storage = Pages::new(pages, bytes).unwrap();
+        Ring::new(0, storage, used, true).err()
     };
-    assert_eq!(make(3, 32, 3), None);
-    assert_eq!(make(3, 28, 3), Some(Error::BadSize));
+    assert_eq!(make(3, 64, 3), None);
+    assert_eq!(make(3, 60, 3), Some(Error::BadSize));
     assert_eq!(make(3, 128 * 4096, 3), None);
     assert_eq!(make(3, 128 * 4096 + 4, 3), Some(Error::BadSize));
     assert_eq!(make(3, 4096, 2), Some(Error::BadSize));
@@ -279,11 +281,11 @@ fn bad_sizes_are_refused() {
 fn every_failed_allocation_is_reported() {
     let mut failures = 0;
     loop {
-        let storage = HeapPages::new(5, 4096).unwrap();
+        let storage = Pages::new(5, 4096).unwrap();
         sys::fail_allocation_after(Some(failures));
-        let made = Ring::new(storage, 5, true);
+        let made = Ring::new(0, storage, 5, true);
         let made = made.and_then(|ring| {
-            let snapshot = Snapshot::new(&ring.reader().unwrap()).map(drop);
+            let snapshot = Snapshot::new(&ring, &ring.reader().unwrap()).map(drop);
             snapshot.map_err(Error::from).map(|()| ring)
         });
         sys::fail_allocation_after(None);
@@ -304,9 +306,13 @@ fn every_failed_allocation_is_reported() {
 fn raw_pages_are_read_by_another_parser() {
     let ring = ring(5, 4096, true);
     let mut out = vec![0xee; 4096];
+    let mut times = Vec::new();
     for n in 0..1_500u64 {
         let len = 8 + (n as usize * 7) % 160;
-        write(&ring, n << (n % 30), &vec![n as u8; len]).unwrap();
+        // The clock goes far ahead and back.
+        let ts = write(&ring, n << (n % 30), &vec![n as u8; len]).unwrap();
+        assert!(ts >= n << (n % 30) && times.last() <= Some(&ts));
+        times.push(ts);
     }
     let mut reader = ring.reader().unwrap();
     let mut events = Vec::new();
@@ -324,10 +330,8 @@ fn raw_pages_are_read_by_another_parser() {
     }
     assert_eq!(lost + events.len() as u64, 1_500);
     assert_eq!(lost, ring.stats().overrun);
-    let mut latest = (0..lost).map(|n| n << (n % 30)).max().unwrap();
     for (n, event) in (lost..).zip(&events) {
-        latest = latest.max(n << (n % 30));
-        assert_eq!(event.ts, latest);
+        assert_eq!(event.ts, times[n as usize]);
         let len = 8 + (n as usize * 7) % 160;
         assert_eq!(event.payload[..len], vec![n as u8; len]);
     }

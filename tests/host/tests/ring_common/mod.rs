@@ -5,21 +5,41 @@
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
-use ferroprobe_engine::engine::ring::{Lost, Ring};
-use ferroprobe_engine::heap_pages::HeapPages;
+use ferroprobe_engine::engine::ring::{Lost, Note, Ring};
+use ferroprobe_engine::sys::Pages;
 
 /// A ring of `pages` sub-buffers of `bytes`.
-pub fn ring(pages: u32, bytes: usize, overwrite: bool) -> Ring<HeapPages> {
-    Ring::new(HeapPages::new(pages, bytes).unwrap(), pages, overwrite).unwrap()
+pub fn ring(pages: u32, bytes: usize, overwrite: bool) -> Ring<Pages> {
+    let storage = Pages::new(pages as usize, bytes).unwrap();
+    Ring::new(0, storage, pages, overwrite).unwrap()
 }
 
-/// Records `payload` at time `ts`.
-pub fn write(ring: &Ring<HeapPages>, ts: u64, payload: &[u8]) -> Result<(), Lost> {
+/// `name` padded with zeros, as a task has it.
+pub fn comm(name: &str) -> [u8; 16] {
+    let mut comm = [0; 16];
+    comm[..name.len()].copy_from_slice(name.as_bytes());
+    comm
+}
+
+/// The note of the task for which tests record where it does not matter.
+pub fn task() -> Note {
+    Note::new(1, comm("init"))
+}
+
+/// Records `payload` at time `ts`; returns the time it got.
+pub fn write(ring: &Ring<Pages>, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
+    write_as(ring, task(), ts, payload)
+}
+
+/// Records `payload` of the task that `note` names, at time `ts`; returns the
+/// time it got.
+pub fn write_as(ring: &Ring<Pages>, note: Note, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
     // SAFETY: the tests write from one thread, and from hooks inside it.
-    let mut event = unsafe { ring.writer() }.reserve(payload.len(), || ts)?;
+    let mut event = unsafe { ring.writer() }.reserve(payload.len(), note, || ts)?;
     event.bytes()[..payload.len()].copy_from_slice(payload);
+    let ts = event.ts();
     event.commit();
-    Ok(())
+    Ok(ts)
 }
 
 /// An event of a parsed page.
