@@ -20,6 +20,7 @@ use crate::sys::AllocError;
 mod facts;
 mod map;
 mod rules;
+pub mod tables;
 mod text;
 mod verdict;
 mod walk;
