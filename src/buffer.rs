@@ -93,12 +93,20 @@ impl Buffer {
         self.waker.wake();
     }
 
-    /// Lends working memory to `work`, see [`Scratch::with`].
+    /// Lends working memory to `work`, as much as the largest record has; see
+    /// [`Scratch::with`].
     ///
     /// Contexts: any.
     #[inline(always)]
     pub(crate) fn scratch<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-        self.scratch.with(here, work)
+        let largest = match self.rings.get(here).writer(here) {
+            Some(writer) => writer.max_payload(),
+            None => 0,
+        };
+        self.scratch.with(here, |memory| {
+            let length = memory.len().min(largest);
+            work(memory.get_mut(..length).unwrap_or_default())
+        })
     }
 
     /// Whether hits are recorded.

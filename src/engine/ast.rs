@@ -282,21 +282,26 @@ pub enum Action {
     /// `->MEMBER.MEMBER->MEMBER` by the type that BTF gives the value.
     Members(Vec<u8>),
     /// `(STRUCT[,FIELD])...->MEMBER...`: the same by a named type.
-    Cast {
-        /// Name of the structure.
-        structure: Vec<u8>,
-        /// Column of the name.
-        structure_at: usize,
-        /// The member of the structure at which the value points.
-        field: Option<Vec<u8>>,
-        /// Column of that member.
-        field_at: usize,
-        /// The members to follow, without the leading arrow.
-        members: Vec<u8>,
-    },
+    Cast(Cast),
 }
 
-/// A deletion: `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`.
+/// A typecast and the members that are followed from there.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Cast {
+    /// Name of the structure.
+    pub structure: Vec<u8>,
+    /// Column of the name.
+    pub structure_at: usize,
+    /// The member of the structure at which the value points.
+    pub field: Option<Vec<u8>>,
+    /// Column of that member.
+    pub field_at: usize,
+    /// The members to follow, without the leading arrow.
+    pub members: Vec<u8>,
+}
+
+/// A deletion: `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`, or a definition with
+/// `!` before it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Deletion {
     /// Only events of this group.

@@ -89,7 +89,7 @@ pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
             .wrapping_add_signed(i64::from(read.offset));
         let width = u16::from(read.width);
         if !field(out, read.dst, width).is_some_and(|to| env.read(address, to)) {
-            failed(program, out, read.dst, width, read.fault);
+            failed(program, out, read.dst, width, Some(read.fault));
         }
     }
     for comm in &program.comms {
@@ -144,9 +144,9 @@ fn fill(out: &mut [u8], at: u16, size: u16) {
 #[cold]
 #[inline(never)]
 #[link_section = ".kprobes.text"]
-fn failed(program: &Program, out: &mut [u8], dst: u16, size: u16, fault: u8) {
+fn failed(program: &Program, out: &mut [u8], dst: u16, size: u16, fault: Option<u8>) {
     fill(out, dst, size);
-    if let Some(faults) = program.faults {
+    if let (Some(faults), Some(fault)) = (program.faults, fault) {
         faults.set(out, fault);
     }
 }
@@ -344,6 +344,9 @@ fn text(
         .min(RESERVED);
     let limit = out.len().saturating_sub(share.saturating_mul(later));
     let limit = limit.min(start.saturating_add(MAX_STRING));
+    // Two NULs at the end of that many bytes are the padding of a task's name.
+    let ambiguous = limit == start.saturating_add(COMM_LEN);
+    let limit = limit.saturating_sub(usize::from(ambiguous));
     let length = match out.get_mut(start..limit) {
         // A mark for truncated text takes two.
         Some(room) if room.len() >= 2 => {

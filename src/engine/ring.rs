@@ -51,6 +51,7 @@ mod rings;
 mod snapshot;
 mod stats;
 mod storage;
+mod tail;
 mod writer;
 
 pub use layout::{
@@ -67,6 +68,7 @@ pub use writer::{Lost, Reservation, Writer};
 use layout::{MIN_EVENT_WORDS, NOTE_WORDS};
 use note::Noted;
 use position::{Geometry, Position, Seq, Slot};
+use tail::Tail;
 
 /// The memory in which a [`Ring`] keeps its sub-buffers.
 ///
@@ -167,6 +169,8 @@ struct Counters {
 /// # Invariants
 ///
 /// - From `published` to `state` less than one lap of sequences is in use.
+/// - `limit` is 0 or `page_words`.
+/// - All of `tails` are pages of `storage`.
 /// - For each of them `tails` has a page that no slot of another sequence and
 ///   not the reader has as spare.
 /// - The words between a reservation's start and end belong to it until it is
@@ -177,7 +181,7 @@ pub struct Ring<S> {
     published: Line<AtomicU64>,
     cpu: u32,
     storage: S,
-    tails: sys::Vec<AtomicU32>,
+    tails: sys::Vec<Tail>,
     slots: sys::Vec<AtomicU64>,
     pages: sys::Vec<Page>,
     page_words: usize,
@@ -219,7 +223,7 @@ impl<S: Storage> Ring<S> {
         }
         let first = Seq(0);
         for id in 0..slots {
-            tails.push(AtomicU32::new(id))?;
+            tails.push(Tail::new(id, storage.page(id).unwrap_or_default()))?;
             let slot = if id == 0 {
                 Slot::holding(first, id)
             } else {
@@ -278,7 +282,8 @@ impl<S: Storage> Ring<S> {
         self.hot.0.geometry.slots()
     }
 
-    /// Bytes of the largest payload that fits a sub-buffer.
+    /// Bytes of the largest payload that fits a sub-buffer. Runs in any context.
+    #[inline]
     pub fn max_payload(&self) -> usize {
         // An explicit length needs two words of header.
         let words = self.page_words.saturating_sub(HEADER_WORDS);
@@ -338,7 +343,7 @@ impl<S: Storage> Ring<S> {
 
     /// The page on which the writers have or had `seq`.
     #[inline(always)]
-    fn tail(&self, seq: Seq) -> Option<&AtomicU32> {
+    fn tail(&self, seq: Seq) -> Option<&Tail> {
         self.tails.get(self.geometry().slot(seq))
     }
 

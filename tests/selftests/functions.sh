@@ -143,7 +143,8 @@ last_error() { awk -f "$tests/last_error.awk" error_log; }
 # belongs and is not part of it.
 expect_error() {
 	before=${1%%^*}
-	definition=$before${1#*^}
+	after=${1#"$before"}
+	definition=$before${after#^}
 	: >error_log
 	if echo "$definition" >>"${3:-kprobe_events}"; then
 		fail "accepted, but should not be: $definition"
@@ -166,7 +167,8 @@ expect_error() {
 # feeds; the caret is then in the line that is refused.
 expect_refused() {
 	before=${3%%^*}
-	definition=$before${3#*^}
+	after=${3#"$before"}
+	definition=$before${after#^}
 	line=${before##*"$newline"}
 	: >error_log
 	cat kprobe_events >"$scratch/before"

@@ -21,7 +21,7 @@ pub use expand::expand;
 
 use super::arch::Arch;
 use super::ast::{Argument, Definition, Source};
-use super::btf::Btf;
+use super::btf::{Btf, Function};
 use super::error::{Error, Kind};
 use super::record::{self, Faults, Field, Layout, COMM_LEN};
 use super::types::{Bits, Type};
@@ -155,8 +155,8 @@ pub(super) struct General {
     pub(super) links: (u16, u16),
     pub(super) store: Store,
     pub(super) dst: u16,
-    /// Its fault bit, if it can fail.
-    pub(super) fault: u8,
+    /// Its fault bit; a text shows a failed read without one.
+    pub(super) fault: Option<u8>,
     /// Texts that later arguments will write.
     pub(super) texts_behind: u16,
 }
@@ -275,6 +275,7 @@ pub fn compile(definition: &Definition, target: &mut Target<'_>) -> Result<Progr
         offset: layout.start(),
         fault_bits: 0,
         is_return,
+        function: None,
         program: Program {
             ops: Vec::new(),
             words: Vec::new(),
@@ -302,6 +303,8 @@ struct Compiler<'a, 'b> {
     offset: usize,
     fault_bits: u16,
     is_return: bool,
+    /// What BTF knows of the function, once it was looked for.
+    function: Option<Option<Function<'b>>>,
     program: Program,
     target: &'a mut Target<'b>,
 }
@@ -329,7 +332,7 @@ impl Compiler<'_, '_> {
                 self.program.dynamic |= shape.store.texts() > 0;
                 match compact(&shape, dst, fault.unwrap_or(0)) {
                     Some(op) => op,
-                    None => self.general(&shape, dst, fault.unwrap_or(0))?,
+                    None => self.general(&shape, dst, fault)?,
                 }
             }
         };
@@ -364,7 +367,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Appends an argument that has no compact form.
-    fn general(&mut self, shape: &Shape, dst: u16, fault: u8) -> Result<Op, Error> {
+    fn general(&mut self, shape: &Shape, dst: u16, fault: Option<u8>) -> Result<Op, Error> {
         let program = &mut self.program;
         let too_big = |_| Error::new(Kind::TooManyOps, 0);
         let first = u16::try_from(program.links.len()).map_err(too_big)?;

@@ -5,7 +5,7 @@
 
 use super::{Compiler, Constant, Link, Origin, Store};
 use crate::engine::arch::{Arch, ArgumentPlace};
-use crate::engine::ast::{Action, Argument, Expression, Source, Step};
+use crate::engine::ast::{Action, Argument, Cast, Expression, Source, Step};
 use crate::engine::btf::{Function, Value};
 use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::lex::{self, Span};
@@ -80,9 +80,20 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// The function whose entry or return is probed, if BTF knows it.
-    fn function(&self) -> Option<Function<'b>> {
-        self.target.btf?.function(self.target.function?)
+    /// The function whose entry or return is probed, if BTF knows it. Looked
+    /// for once, as that takes a walk over all types.
+    fn function(&mut self) -> Option<Function<'b>> {
+        if let Some(known) = self.function {
+            return known;
+        }
+        let name = self.target.function;
+        let found = self
+            .target
+            .btf
+            .zip(name)
+            .and_then(|(btf, name)| btf.function(name));
+        self.function = Some(found);
+        found
     }
 
     fn source(&mut self, expression: &Expression) -> Result<Walk<'b>, Error> {
@@ -99,10 +110,15 @@ impl<'b> Compiler<'_, 'b> {
                 Origin::Register(arch.return_register())
             }
             Source::Current => {
-                structure = self
-                    .target
-                    .btf
-                    .and_then(|btf| btf.structure(b"task_struct"));
+                let wanted = matches!(
+                    expression.steps.first(),
+                    Some(Step {
+                        action: Action::Members(_),
+                        ..
+                    })
+                );
+                let btf = self.target.btf.filter(|_| wanted);
+                structure = btf.and_then(|btf| btf.structure(b"task_struct"));
                 Origin::Current
             }
             Source::Immediate(value) => Origin::Immediate(*value),
@@ -132,7 +148,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// The type of the return value, if BTF knows it.
-    fn returned(&self, at: usize) -> Result<Option<Value<'b>>, Error> {
+    fn returned(&mut self, at: usize) -> Result<Option<Value<'b>>, Error> {
         let Some(function) = self.function() else {
             return Ok(None);
         };
@@ -254,41 +270,38 @@ impl<'b> Compiler<'_, 'b> {
                     0,
                 )?;
             }
-            Action::Cast {
-                structure,
-                structure_at,
-                field,
-                field_at,
-                members,
-            } => {
-                let Some(btf) = self.target.btf else {
-                    let at = structure_at.saturating_sub(1);
-                    return Err(Error::new(Kind::NosupBtfarg, at).with_errno(Errno::EOPNOTSUPP));
-                };
-                let Some(structure) = btf.structure(structure) else {
-                    return Err(Error::new(Kind::NoPtrStrct, *structure_at));
-                };
-                let inside = match field {
-                    Some(field) => cast_offset(
-                        structure,
-                        Span {
-                            bytes: field,
-                            at: *field_at,
-                        },
-                    )?,
-                    None => 0,
-                };
-                walk.structure = Some(structure);
-                walk.members(
-                    Span {
-                        bytes: members,
-                        at: step.at,
-                    },
-                    inside,
-                )?;
-            }
+            Action::Cast(cast) => self.cast(walk, cast, step.at)?,
         }
         Ok(())
+    }
+
+    /// Follows members of the structure that the value is said to point at.
+    fn cast(&self, walk: &mut Walk<'b>, cast: &Cast, at: usize) -> Result<(), Error> {
+        let Some(btf) = self.target.btf else {
+            let open = cast.structure_at.saturating_sub(1);
+            return Err(Error::new(Kind::NosupBtfarg, open).with_errno(Errno::EOPNOTSUPP));
+        };
+        let Some(structure) = btf.structure(&cast.structure) else {
+            return Err(Error::new(Kind::NoPtrStrct, cast.structure_at));
+        };
+        let inside = match &cast.field {
+            Some(field) => {
+                let field = Span {
+                    bytes: field,
+                    at: cast.field_at,
+                };
+                cast_offset(structure, field)?
+            }
+            None => 0,
+        };
+        walk.structure = Some(structure);
+        walk.members(
+            Span {
+                bytes: &cast.members,
+                at,
+            },
+            inside,
+        )
     }
 
     /// The links from a dentry or file to its name.

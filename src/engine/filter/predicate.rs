@@ -217,7 +217,8 @@ impl Filter {
             .patterns
             .get(start..start.saturating_add(usize::from(len)));
         let pattern = pattern.unwrap_or(&[]);
-        let text = text.split(|&b| b == 0).next().unwrap_or(&[]);
+        let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
+        let text = text.get(..end).unwrap_or(text);
         let found = if glob {
             glob::matches(pattern, text)
         } else {

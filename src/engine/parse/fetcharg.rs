@@ -6,7 +6,7 @@
 //! list that [`MAX_NESTING`] bounds; what remains is the source.
 
 use crate::engine::arch::{Arch, STACK_WORDS};
-use crate::engine::ast::{Action, Expression, ProbeKind, Source, Step, MAX_NESTING};
+use crate::engine::ast::{Action, Cast, Expression, ProbeKind, Source, Step, MAX_NESTING};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
 use crate::sys::Vec;
@@ -108,13 +108,13 @@ fn wrap(expression: &mut Expression, layer: Layer<'_>, source: Span<'_>) -> Resu
                 }
                 None => (cast, None),
             };
-            let action = Action::Cast {
+            let action = Action::Cast(Cast {
                 structure: structure.to_vec()?,
                 structure_at: structure.at,
                 field: field.map(|f| f.to_vec()).transpose()?,
                 field_at: field.map_or(structure.end(), |f| f.at),
                 members: members.to_vec()?,
-            };
+            });
             expression.steps.push(Step {
                 action,
                 at: members.at,

@@ -45,17 +45,20 @@ pub const RESERVED_NAMES: [&[u8]; 9] = [
 pub fn request(command: &Command, arch: Arch) -> Result<Request, Error> {
     let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
     match head.first() {
-        Some(b'-') => deletion(command, head).map(Request::Delete),
+        Some(b'-' | b'!') => deletion(command, head).map(Request::Delete),
         Some(b'p' | b'r') => definition(command, head, arch).map(Request::Create),
         _ => Err(head.error(Kind::BadProbeType)),
     }
 }
 
-/// Parses `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`.
+/// Parses `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`, or the same with `!` and the
+/// start of a definition in place of `-`, as `dynamic_events` has it.
 fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
-    let names = head
-        .strip(b"-:")
-        .ok_or(head.skip(1).error(Kind::BadProbeType))?;
+    let names = match head.find(b':') {
+        Some(1) => head.skip(2),
+        Some(colon) if head.first() == Some(b'!') => head.around(colon).1,
+        _ => return Err(head.skip(1).error(Kind::BadProbeType)),
+    };
     let (group, event) = match names.find(b'/') {
         Some(slash) => {
             let (group, event) = names.around(slash);

@@ -86,16 +86,12 @@ impl Shape {
     /// whole words.
     #[inline(always)]
     pub(super) fn of(len: usize) -> Self {
-        // A quotient by four plus two cannot wrap.
-        let payload = len.div_ceil(WORD);
+        // More than any sub-buffer has stays more.
+        let payload = len.saturating_add(WORD - 1) / WORD;
+        let payload = payload.max(MIN_EVENT_WORDS - 1);
         let header = if payload <= MAX_SHORT_WORDS { 1 } else { 2 };
-        let words = payload.wrapping_add(header);
         Self {
-            words: if words < MIN_EVENT_WORDS {
-                MIN_EVENT_WORDS
-            } else {
-                words
-            },
+            words: payload.wrapping_add(header),
             header,
         }
     }
@@ -127,13 +123,14 @@ pub(super) fn put_header(event: &[AtomicU32], shape: Shape, delta: u64) {
     let delta = low(delta) << TYPE_BITS;
     if let [head, length, .., last] = event {
         last.store_relaxed(0);
-        let rest = bytes_of(event.len()).wrapping_sub(4);
+        let rest = event.len().wrapping_sub(1);
         if shape.header == 1 {
-            head.store_relaxed(delta | (rest / 4));
+            // CAST: at most `MAX_SHORT_WORDS`.
+            head.store_relaxed(delta | rest as u32);
         } else {
             head.store_relaxed(delta | TYPE_LONG);
             // It counts itself and the payload.
-            length.store_relaxed(rest);
+            length.store_relaxed(bytes_of(rest));
         }
     }
 }

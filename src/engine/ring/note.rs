@@ -88,10 +88,10 @@ impl Note {
 
 /// What writers have noted on their sub-buffer.
 ///
-/// Written by the owning CPU only. A nested writer may find an entry half
-/// written: then it takes the entry for another task's and notes its own, which
-/// is the interrupted one's too, once more. Two tasks' halves cannot make up a
-/// third: an interrupt has the task that it interrupted.
+/// Only an outermost writer looks at it or adds to it, so none ever sees an
+/// entry half written. A nested writer always notes its task, and empties the
+/// table; the one it interrupted sees from the ring's position that it has to
+/// do that again, if it was about to add.
 pub(super) struct Noted([Entry; SIZE]);
 
 struct Entry {

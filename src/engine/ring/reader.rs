@@ -142,11 +142,15 @@ pub(super) struct Passed {
 }
 
 impl Passed {
-    /// Events lost between what was passed and `page`, which begins at
-    /// `before`.
-    pub(super) fn lost_until(self, before: Self) -> u64 {
+    /// Goes on to `before`, where a page begins, and returns how many events
+    /// were lost between.
+    pub(super) fn go_to(&mut self, before: Self) -> u64 {
         let overrun = before.events.wrapping_sub(self.events);
-        let dropped = before.losses.wrapping_sub(self.losses);
+        // A reset may have passed losses that were counted after the page
+        // began.
+        let dropped = before.losses.saturating_sub(self.losses);
+        self.events = before.events;
+        self.losses = self.losses.max(before.losses);
         overrun.wrapping_add(dropped)
     }
 }
@@ -393,6 +397,7 @@ impl<'r, S: Storage> Reader<'r, S> {
             self.pass(&found);
         }
         self.pending_lost = 0;
+        self.passed.losses = self.ring.losses();
         self.ring.set_base();
     }
 
@@ -494,7 +499,13 @@ impl<'r, S: Storage> Reader<'r, S> {
     fn take(&mut self) -> bool {
         let geometry = self.ring.geometry();
         for _ in 0..ATTEMPTS {
-            let published = self.ring.published().seq();
+            let published = self.ring.published();
+            if published == Position::start(self.seq) {
+                // The ring's first sub-buffer, before its first event: that
+                // is yet to set the time on it.
+                return false;
+            }
+            let published = published.seq();
             let mut behind = geometry.distance(self.seq, published);
             let most = i64::from(geometry.slots()).saturating_sub(1);
             if behind > most {
@@ -538,10 +549,8 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.cursor = Cursor::start(self.words());
         self.names = Names::new();
         if let Some(page) = self.ring.page(self.page) {
-            let before = page.before();
-            let lost = self.passed.lost_until(before);
+            let lost = self.passed.go_to(page.before());
             self.pending_lost = self.pending_lost.wrapping_add(lost);
-            self.passed = before;
         }
         Taking::Taken
     }

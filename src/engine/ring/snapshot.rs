@@ -92,7 +92,8 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
     }
 
     /// Events lost after the last one that [`Snapshot::peek`] found, once it
-    /// finds no more.
+    /// finds no more: not 0 only when the end of the snapshot was overrun, and
+    /// then all events up to that moment.
     pub fn lost_at_end(&self) -> u64 {
         self.lost
     }
@@ -135,8 +136,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
             return;
         }
         if let Some(before) = before {
-            self.lost = self.lost.wrapping_add(self.passed.lost_until(before));
-            self.passed = before;
+            self.lost = self.lost.wrapping_add(self.passed.go_to(before));
         }
         self.passed.events = self.passed.events.wrapping_add(kept);
         self.limit = limit;
@@ -150,14 +150,9 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
         if seq != self.end.seq() {
             return;
         }
-        // The whole snapshot was lapped: what is published now says how many.
-        let published = self.ring.published();
-        if let Some(page) = self.ring.tail_page(published.seq()) {
-            self.lost = self
-                .lost
-                .wrapping_add(self.passed.lost_until(page.before()));
-            self.passed = page.before();
-        }
+        // No later page will tell, but what is published by now does.
+        let (reached, _) = self.ring.reached();
+        self.lost = self.lost.wrapping_add(self.passed.go_to(reached));
     }
 
     /// The first word after the data of `seq` on page `id`, and its events.

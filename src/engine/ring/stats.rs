@@ -2,8 +2,13 @@
 
 //! What a ring counts, as the `stats` file of each CPU prints it.
 
+use super::reader::Passed;
 use super::{Ring, Storage};
-use crate::sys::AtomicU64;
+use crate::sys::{self, AtomicU64};
+
+/// How often the totals are read again while writers go from one sub-buffer
+/// to the next.
+const ATTEMPTS: u32 = 8;
 
 /// The counters of one ring, since it was made or last reset.
 ///
@@ -111,16 +116,16 @@ impl<S: Storage> Ring<S> {
         base.too_large.store_relaxed(total.too_large);
     }
 
+    /// Events that found no room since the ring was made, except those that
+    /// were too large.
+    pub(super) fn losses(&self) -> u64 {
+        let counters = &self.counters.0;
+        let dropped = counters.dropped.load_relaxed();
+        dropped.wrapping_add(counters.commit_overrun.load_relaxed())
+    }
+
     fn totals(&self) -> Stats {
-        let published = self.published();
-        let (events, bytes) = self.tail_page(published.seq()).map_or((0, 0), |page| {
-            let events = page.events_before.load_relaxed();
-            let bytes = page.bytes_before.load_relaxed();
-            (
-                events.wrapping_add(page.kept(published)),
-                bytes.wrapping_add(super::writer::data_bytes(published)),
-            )
-        });
+        let (Passed { events, .. }, bytes) = self.reached();
         let counters = &self.counters.0;
         let overrun = counters.overrun.load_relaxed();
         let read = self.reader.0.read_events.load_relaxed();
@@ -137,5 +142,28 @@ impl<S: Storage> Ring<S> {
             read,
             too_large: counters.too_large.load_relaxed(),
         }
+    }
+
+    /// What is published: events and losses, and bytes, since the ring was
+    /// made.
+    pub(super) fn reached(&self) -> (Passed, u64) {
+        let mut reached = (Passed::default(), 0);
+        for _ in 0..ATTEMPTS {
+            let published = self.published();
+            if let Some(page) = self.tail_page(published.seq()) {
+                let mut passed = page.before();
+                passed.events = passed.events.wrapping_add(page.kept(published));
+                let bytes = page.bytes_before.load_relaxed();
+                let data = super::writer::data_bytes(published);
+                reached = (passed, bytes.wrapping_add(data));
+            }
+            // The page was another's, perhaps, if the writers have gone a lap
+            // on; they publish the next sub-buffer before they do.
+            sys::fence_acquire();
+            if self.published().seq() == published.seq() {
+                break;
+            }
+        }
+        reached
     }
 }

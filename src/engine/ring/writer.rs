@@ -65,6 +65,14 @@ impl<S: Storage> Ring<S> {
 }
 
 impl<'r, S: Storage> Writer<'r, S> {
+    /// Bytes of the largest payload that can be reserved.
+    ///
+    /// Runs in any context.
+    #[inline(always)]
+    pub fn max_payload(&self) -> usize {
+        self.ring.max_payload()
+    }
+
     /// Reserves room for an event with a payload of `len` bytes, at the time
     /// that `clock` tells.
     ///
@@ -87,42 +95,16 @@ impl<'r, S: Storage> Writer<'r, S> {
         clock: C,
     ) -> Result<Reservation<'r, S>, Lost> {
         let ring = self.ring;
-        let hot = &ring.hot.0;
         let shape = Shape::of(len);
-        ring.enter();
-        // Where the task is not noted the slow path does that too. It stays
-        // noted when a nested writer goes to the next sub-buffer meanwhile: that
-        // one has the same task, and notes it there.
-        while hot.noted.has(&note) {
-            let (position, last) = hot.state.load();
-            let ts = clock();
-            let from = Position(position);
-            // A clock that went back makes a huge delta.
-            let delta = ts.wrapping_sub(last);
-            let end = from.offset().wrapping_add(shape.words);
-            if end > widen(hot.limit.load_relaxed()) || delta > MAX_DELTA {
-                break;
-            }
-            let Some(event) = ring.tail_words(from.seq(), from.offset(), end) else {
-                break;
-            };
-            let to = from.after(shape.words);
-            if hot.state.compare_exchange((position, last), (to.0, ts)) {
-                layout::put_header(event, shape, delta);
-                return Ok(Reservation {
-                    ring,
-                    event,
-                    header: shape.header,
-                    undo: Undo {
-                        before: (position, last),
-                        after: (to.0, ts),
-                        whole: true,
-                    },
-                    local: PhantomData,
-                });
+        let outermost = ring.enter();
+        // Nested writers always note their task, see `Noted`.
+        if outermost {
+            if let Some(placed) = ring.place_quickly(shape, &note, &clock) {
+                return Ok(Reservation::new(ring, shape, placed));
             }
         }
-        self.reserve_slowly(shape, &note, &clock)
+        let placed = self.reserve_slowly(shape, (note, outermost), &clock)?;
+        Ok(Reservation::new(ring, shape, placed))
     }
 
     #[cold]
@@ -130,14 +112,14 @@ impl<'r, S: Storage> Writer<'r, S> {
     fn reserve_slowly(
         self,
         shape: Shape,
-        note: &Note,
+        (note, outermost): (Note, bool),
         clock: &dyn Fn() -> u64,
-    ) -> Result<Reservation<'r, S>, Lost> {
-        let reserved = self.ring.place(shape, note, clock);
-        if reserved.is_err() {
+    ) -> Result<Placed<'r>, Lost> {
+        let placed = self.ring.place(shape, (&note, outermost), clock);
+        if placed.is_err() {
             self.ring.leave();
         }
-        reserved
+        placed
     }
 }
 
@@ -164,6 +146,18 @@ impl Prefix {
         note: NOTE_WORDS,
     };
 
+    /// What has to stand before an event at `from`, `delta` after the last,
+    /// where it fits.
+    fn new(from: Position, noted: bool, delta: u64) -> Self {
+        if from.offset() == HEADER_WORDS {
+            return Self::FRESH;
+        }
+        Self {
+            extend: if delta > MAX_DELTA { TIME_WORDS } else { 0 },
+            note: if noted { 0 } else { NOTE_WORDS },
+        }
+    }
+
     fn words(self) -> usize {
         self.extend.wrapping_add(self.note)
     }
@@ -178,6 +172,12 @@ struct Undo {
     whole: bool,
 }
 
+/// Where an event is.
+struct Placed<'r> {
+    event: &'r [AtomicU32],
+    undo: Undo,
+}
+
 /// Room for one event, between [`Writer::reserve`] and
 /// [`Reservation::commit`].
 ///
@@ -185,8 +185,8 @@ struct Undo {
 ///
 /// # Invariants
 ///
-/// `event` has the words that this reservation added to the position, and
-/// `ring.nesting` counts it.
+/// `event` has the words that this reservation added to the position, of which
+/// there are not fewer than `header`, and `ring.nesting` counts it.
 pub struct Reservation<'r, S: Storage> {
     ring: &'r Ring<S>,
     event: &'r [AtomicU32],
@@ -195,11 +195,27 @@ pub struct Reservation<'r, S: Storage> {
     local: PhantomData<*const ()>,
 }
 
-impl<S: Storage> Reservation<'_, S> {
+impl<'r, S: Storage> Reservation<'r, S> {
+    /// The reservation of what is placed.
+    ///
+    /// It is put together here, field by field, and not where it is placed: so
+    /// the compiler keeps those fields that the caller uses in registers.
+    #[inline(always)]
+    fn new(ring: &'r Ring<S>, shape: Shape, placed: Placed<'r>) -> Self {
+        Self {
+            ring,
+            event: placed.event,
+            header: shape.header,
+            undo: placed.undo,
+            local: PhantomData,
+        }
+    }
+
     /// The words of the payload, for straight-line stores.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU32] {
-        self.event.get(self.header..).unwrap_or_default()
+        // SAFETY: By the type invariant.
+        unsafe { self.event.get_unchecked(self.header..) }
     }
 
     /// The bytes of the payload.
@@ -265,17 +281,20 @@ impl<S: Storage> Drop for Reservation<'_, S> {
 }
 
 impl<S: Storage> Ring<S> {
-    /// Counts this writer in, before it looks at `state`.
+    /// Counts this writer in, before it looks at `state`; says whether it is
+    /// the outermost.
     ///
     /// From here until [`Ring::leave`] no nested writer publishes, so
     /// `published` stands still for this writer, unless it is the outermost
     /// and publishes itself.
     #[inline(always)]
-    fn enter(&self) {
+    fn enter(&self) -> bool {
         let nesting = &self.hot.0.nesting;
         // Plain, not atomic: a nested writer restores what it found.
-        nesting.store_relaxed(nesting.load_relaxed().wrapping_add(1));
+        let depth = nesting.load_relaxed();
+        nesting.store_relaxed(depth.wrapping_add(1));
         sys::barrier();
+        depth == 0
     }
 
     /// Counts this writer out, and publishes when it is the outermost.
@@ -340,11 +359,7 @@ impl<S: Storage> Ring<S> {
     #[cold]
     #[inline(never)]
     fn settle_pages(&self, to: Seq) {
-        let counters = &self.counters.0;
-        let losses = counters
-            .dropped
-            .load_relaxed()
-            .wrapping_add(counters.commit_overrun.load_relaxed());
+        let losses = self.losses();
         let mut seq = Position(self.published.0.load_relaxed()).seq();
         while seq != to {
             let next = self.geometry().next(seq);
@@ -363,14 +378,55 @@ impl<S: Storage> Ring<S> {
         }
     }
 
+    /// Reserves for an outermost writer, where nothing but the event has to be
+    /// written.
+    #[inline(always)]
+    fn place_quickly(
+        &self,
+        shape: Shape,
+        note: &Note,
+        clock: impl Fn() -> u64,
+    ) -> Option<Placed<'_>> {
+        let hot = &self.hot.0;
+        loop {
+            let (position, last) = hot.state.load();
+            // After the load: where a nested writer notes a task, the
+            // compare-exchange fails.
+            if !hot.noted.has(note) {
+                return None;
+            }
+            let ts = clock();
+            let from = Position(position);
+            // A clock that went back makes a huge delta.
+            let delta = ts.wrapping_sub(last);
+            let end = from.offset().wrapping_add(shape.words);
+            if end > widen(hot.limit.load_relaxed()) || delta > MAX_DELTA {
+                return None;
+            }
+            let tail = self.tail(from.seq())?;
+            let undo = Undo {
+                before: (position, last),
+                after: (from.after(shape.words).0, ts),
+                whole: true,
+            };
+            if hot.state.compare_exchange(undo.before, undo.after) {
+                // SAFETY: `limit` is not above the words of a page, and nobody
+                // changes the page of a sub-buffer on which writers are.
+                let event = unsafe { tail.words(from.offset(), shape.words) };
+                layout::put_header(event, shape, delta);
+                return Some(Placed { event, undo });
+            }
+        }
+    }
+
     /// Reserves where the fast path could not: at the end of a page, after a
     /// long time, with a clock that went back, or not at all.
     fn place<'r>(
         &'r self,
         shape: Shape,
-        note: &Note,
+        (note, outermost): (&Note, bool),
         clock: &dyn Fn() -> u64,
-    ) -> Result<Reservation<'r, S>, Lost> {
+    ) -> Result<Placed<'r>, Lost> {
         let hot = &self.hot.0;
         if shape.words.wrapping_add(NOTE_WORDS) > self.page_words.wrapping_sub(HEADER_WORDS) {
             if hot.limit.load_relaxed() == 0 {
@@ -393,7 +449,8 @@ impl<S: Storage> Ring<S> {
             // compare-exchange below finds that out.
             let ts = ts.max(last.wrapping_add(1));
             let delta = ts.wrapping_sub(last);
-            let prefix = self.prefix(from, note, delta);
+            let noted = outermost && hot.noted.has(note);
+            let prefix = Prefix::new(from, noted, delta);
             let end = from.offset().wrapping_add(prefix.words());
             let empty = from.offset() == HEADER_WORDS;
             let fits = end.wrapping_add(shape.words) <= limit && (delta < EXTEND_LIMIT || empty);
@@ -416,33 +473,36 @@ impl<S: Storage> Ring<S> {
                     left.fill.store_relaxed(from.0);
                 }
             }
+            if prefix.note != 0 {
+                self.remember(note, outermost, start.offset() == HEADER_WORDS, to);
+            }
             let event = self.put_prefix(start, room, prefix, note, (ts, delta), shape);
-            return Ok(Reservation {
-                ring: self,
+            return Ok(Placed {
                 event,
-                header: shape.header,
                 undo: Undo {
                     before: (position, last),
                     after: (to.0, ts),
                     whole: prefix.words() == 0,
                 },
-                local: PhantomData,
             });
         }
     }
 
-    /// What has to stand before an event at `from`, where it fits.
-    fn prefix(&self, from: Position, note: &Note, delta: u64) -> Prefix {
-        if from.offset() == HEADER_WORDS {
-            return Prefix::FRESH;
+    /// Brings the table of what is noted up to date, after `note` was placed
+    /// before `to`, as the first on its sub-buffer if it is `fresh`.
+    fn remember(&self, note: &Note, outermost: bool, fresh: bool, to: Position) {
+        let hot = &self.hot.0;
+        if fresh || !outermost {
+            hot.noted.clear();
         }
-        Prefix {
-            extend: if delta > MAX_DELTA { TIME_WORDS } else { 0 },
-            note: if self.hot.0.noted.has(note) {
-                0
-            } else {
-                NOTE_WORDS
-            },
+        if outermost {
+            hot.noted.add(note);
+            // A nested writer that came after the compare-exchange may have
+            // cleared the table before we added to it.
+            sys::barrier();
+            if hot.state.load_first() != to.0 {
+                hot.noted.clear();
+            }
         }
     }
 
@@ -464,7 +524,6 @@ impl<S: Storage> Ring<S> {
                 layout::set_time(page, ts.wrapping_sub(1));
             }
             delta = 1;
-            self.hot.0.noted.clear();
         }
         let (time, rest) = room.split_at_checked(prefix.extend).unwrap_or((&[], room));
         let (name, event) = rest.split_at_checked(prefix.note).unwrap_or((&[], rest));
@@ -476,7 +535,6 @@ impl<S: Storage> Ring<S> {
         }
         if !name.is_empty() {
             layout::put_note(name, note, delta);
-            self.hot.0.noted.add(note);
             delta = 0;
         }
         layout::put_header(event, shape, delta);
@@ -526,7 +584,7 @@ impl<S: Storage> Ring<S> {
                     }
                 }
             }
-            tail.store_relaxed(page);
+            tail.set(page, self.storage.page(page).unwrap_or_default());
             return Ok(Position::start(next));
         }
     }
@@ -557,15 +615,14 @@ impl<S: Storage> Ring<S> {
     }
 
     /// The words from `start` to `end` of the writers' sub-buffer `seq`.
-    #[inline(always)]
-    pub(super) fn tail_words(&self, seq: Seq, start: usize, end: usize) -> Option<&[AtomicU32]> {
-        let page = self.tail(seq)?.load_relaxed();
+    fn tail_words(&self, seq: Seq, start: usize, end: usize) -> Option<&[AtomicU32]> {
+        let page = self.tail(seq)?.page();
         self.storage.page(page)?.get(start..end)
     }
 
     /// The notes on the writers' sub-buffer `seq`.
     pub(super) fn tail_page(&self, seq: Seq) -> Option<&super::Page> {
-        self.page(self.tail(seq)?.load_relaxed())
+        self.page(self.tail(seq)?.page())
     }
 }
 

@@ -116,21 +116,33 @@ fn argument_zero_is_explained() {
     assert_eq!(error.detail(), b"arguments count from $arg1");
 }
 
-#[test]
-fn every_failed_allocation_is_survived() {
-    let command = "r10:g/e vfs_read+0 a=$arg1 b=+0(%di):string c=\\\"x\" d=$comm e=+4(%si):u8[4]";
+/// Compiles `command`, failing each allocation in turn.
+fn survive(command: &str, blob: Option<Vec<u8>>, least: usize) {
+    let mut kernel = Kernel {
+        blob,
+        ..Kernel::default()
+    };
     for n in 0.. {
-        ferroprobe_engine::sys::fail_allocation_after(Some(n));
-        let result = compile(command, &mut Kernel::default());
-        ferroprobe_engine::sys::fail_allocation_after(None);
+        let result = support::compile_failing(command, &mut kernel, n);
         match result {
             Ok(_) => {
-                assert!(n > 20, "only {n} allocations");
+                assert!(n > least, "only {n} allocations: {command}");
                 break;
             }
             Err(error) => assert_eq!(error.kind, Kind::NoMemory, "allocation {n}"),
         }
     }
+}
+
+#[test]
+fn every_failed_allocation_is_survived() {
+    survive(
+        "r10:g/e vfs_read+0 a=$arg1 b=+0(%di):string c=\\\"x\" d=$comm e=+4(%si):u8[4]",
+        None,
+        20,
+    );
+    let members = "p vfs_read $arg* m=(file)%di->f_path.dentry->d_name.name:string $current->pid";
+    survive(members, Some(support::btf::sample()), 30);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod support;
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::exec;
 use ferroprobe_engine::engine::fetch::Size;
+use ferroprobe_engine::engine::record::{self, Text};
 use support::{compile, hit, printed, Kernel};
 
 fn kernel() -> Kernel {
@@ -142,6 +143,11 @@ fn failed_reads_are_no_values() {
         "a=(fault) b=0x4000 c=(fault)",
     );
     check("p vfs_read a=+0x10(%di):u8[32] b=%di:u8", "a=(fault) b=0");
+    // A text has no bit among the faults: it must not take another's.
+    check(
+        "p vfs_read a=%di:u8 b=+0(+0(%cx)):string c=+0(+0(%cx)):symstr",
+        "a=0 b=(fault) c=(fault)",
+    );
     let (_, _, record) = hit("p vfs_read a=+0(%cx)", &mut kernel());
     assert_eq!(record[16..], [0, 0, 0, 0, 0, 0, 0, 0, 1]);
 }
@@ -233,5 +239,24 @@ fn a_short_record_is_survived() {
     let (_, program) = compile(text, &mut k).unwrap();
     for n in 0..200 {
         exec::run(&program, &k, &mut vec![0; n]);
+    }
+}
+
+#[test]
+fn truncated_text_is_marked_whatever_its_room() {
+    let mut k = kernel();
+    k.write(0x6000, &[b'x'; 0x100]);
+    k.set("bx", 0x6000);
+    let (_, program) = compile("p vfs_read s=+0(%bx):string", &mut k).unwrap();
+    // Header, place and the word that points to the text.
+    for room in 20 + 3..20 + 80 {
+        let mut record = vec![0; room];
+        let length = exec::run(&program, &k, &mut record);
+        let loc = u32::from_le_bytes(record[16..20].try_into().unwrap());
+        let text = record::text(&record[..length], loc);
+        assert!(
+            matches!(text, Text::Truncated(text) if text.len() + 3 >= room - 20),
+            "{room}: {text:?}"
+        );
     }
 }

@@ -166,6 +166,24 @@ fn the_text_is_kept_and_refusals_are_shown() {
 }
 
 #[test]
+fn every_failed_allocation_is_survived() {
+    let text = "!(num == 7 && CPU & CPUS{1-70}) || str ~ \"a*\" || (neg < 0 && comm == 'x')";
+    let (_, program) = compile(EVENT, &mut kernel()).expect("the event");
+    for n in 0.. {
+        ferroprobe_engine::sys::fail_allocation_after(Some(n));
+        let result = Filter::compile(text.as_bytes(), program.layout(), &mut Symbols);
+        ferroprobe_engine::sys::fail_allocation_after(None);
+        match result {
+            Ok(_) => {
+                assert!(n > 5, "only {n} allocations");
+                break;
+            }
+            Err(error) => assert_eq!(error.kind, Kind::NoMemory, "allocation {n}"),
+        }
+    }
+}
+
+#[test]
 fn a_return_probe_has_two_places() {
     let mut k = kernel();
     let (_, program) = compile("r vfs_read $retval", &mut k).unwrap();

@@ -80,6 +80,9 @@ fn deletions_match() {
         "-:g/ev vfs_read+16",
         "-:ev vfs_read+0x10",
         "-:ev vfs_read+16 a=%ax",
+        "!p:g/ev",
+        "!p:g/ev vfs_read+16",
+        "!r10:ev vfs_read+16 a=%ax",
         "-:ev vfs_read+16 a=%ax b=%bx:u8",
     ] {
         assert!(deletes(deletion, probe), "{deletion}");
@@ -118,8 +121,8 @@ format:
 \tfield:unsigned long __probe_ip;\toffset:8;\tsize:8;\tsigned:0;
 \tfield:u64 a;\toffset:16;\tsize:8;\tsigned:0;
 \tfield:s8 b[4];\toffset:24;\tsize:4;\tsigned:1;
-\tfield:__data_loc char[] c;\toffset:28;\tsize:4;\tsigned:0;
-\tfield:__data_loc char[][2] d;\toffset:32;\tsize:8;\tsigned:0;
+\tfield:__data_loc char[] c;\toffset:28;\tsize:4;\tsigned:1;
+\tfield:__data_loc char[][2] d;\toffset:32;\tsize:8;\tsigned:1;
 \tfield:u8 e;\toffset:40;\tsize:1;\tsigned:0;
 \tfield:u64 f;\toffset:41;\tsize:8;\tsigned:0;
 \tfield:u8 __probe_faults;\toffset:49;\tsize:1;\tsigned:0;

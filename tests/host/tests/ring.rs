@@ -155,17 +155,21 @@ fn discarded_events_leave_no_trace() {
             // SAFETY: this thread is the only writer.
             let writer = unsafe { ring.writer() };
             let reserved = writer.reserve(20, task(), || times[1]).ok().unwrap();
-            if nested {
-                write(&ring, times[2], &[3; 12]).unwrap();
-            }
-            reserved.discard();
-            if !nested {
-                write(&ring, times[2], &[3; 12]).unwrap();
-            }
+            let last = || write(&ring, times[2], &[3; 12]).unwrap();
+            let ts = if nested {
+                let ts = last();
+                reserved.discard();
+                ts
+            } else {
+                reserved.discard();
+                last()
+            };
+            // A nested writer notes its task, for which it needs a time.
+            assert!(ts == times[2] || nested && ts == times[2] + 1);
             assert_eq!(ring.stats().entries, 2);
             assert_eq!(
                 all(&ring),
-                [(0, times[0], vec![1; 12]), (0, times[2], vec![3; 12])]
+                [(0, times[0], vec![1; 12]), (0, ts, vec![3; 12])]
             );
             assert_eq!(ring.stats().recorded(), 2);
         }
@@ -251,6 +255,32 @@ fn reset_forgets() {
     assert_eq!(all(&ring), [(0, 2_000, vec![1; 12])]);
     assert_eq!(ring.stats().read, 1);
     assert!(!ring.readable());
+}
+
+#[test]
+fn reset_forgets_what_was_dropped() {
+    let ring = ring(4, 4096, false);
+    while write(&ring, 1, &[1; 12]).is_ok() {}
+    for _ in 0..10 {
+        assert_eq!(write(&ring, 1, &[1; 12]), Err(Lost::Full));
+    }
+    let mut reader = ring.reader().unwrap();
+    reader.reset();
+    drop(reader);
+    assert_eq!(ring.stats(), Stats::default());
+    // Over the end of the sub-buffer, where losses are told.
+    for _ in 0..300 {
+        write(&ring, 2, &[1; 12]).unwrap();
+    }
+    let events = all(&ring);
+    assert_eq!(events.len(), 300);
+    assert!(events.iter().all(|event| event.0 == 0));
+    // Later losses are told again.
+    while write(&ring, 1, &[1; 12]).is_ok() {}
+    let before = ring.stats().entries;
+    assert_eq!(all(&ring).len() as u64, before);
+    write(&ring, 2, &[1; 12]).unwrap();
+    assert_eq!(all(&ring)[0].0, 1);
 }
 
 #[test]

@@ -9,8 +9,9 @@
  *   verify EVENT          of lines of trace on standard input: every EVENT of
  *                         hammer, with cpu=, n=, m=, is whole, on its CPU, in
  *                         order, and as many are missing as the marks say;
- *                         prints "read R lost L first F last N", where F are
- *                         those missing before any was read
+ *                         prints "read R lost L first F last N": how many
+ *                         were read, are marked as lost, are missing without
+ *                         a mark before the first, and were made
  *   open WHAT             open a file whose name is empty, long, null or bad
  *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
  *                         calls setpriority(1000, its process, n) and exits
@@ -116,7 +117,7 @@ static void skip_past(struct cursor *line, const char *text)
 }
 
 #define CPUS 64
-static u64 expected[CPUS], newest[CPUS], total_read, total_lost, total_first;
+static u64 expected[CPUS], newest[CPUS], marked[CPUS], total_read, total_lost, total_first;
 
 static void bad_line(const char *why, const char *line)
 {
@@ -143,6 +144,7 @@ static void verify_line(const char *text, const char *event)
 		if (line.bad || *line.at)
 			bad_line("not a mark of lost events", text);
 		total_lost += gap;
+		marked[cpu] += gap;
 		if (expected[cpu])
 			expected[cpu] += gap;
 		return;
@@ -175,8 +177,8 @@ static void verify_line(const char *text, const char *event)
 	if (time < newest[cpu])
 		bad_line("earlier than the one before", text);
 	newest[cpu] = time;
-	if (!expected[cpu])
-		total_first += n - 1;
+	if (!expected[cpu] && marked[cpu] < n)
+		total_first += n - 1 - marked[cpu];
 	else if (n != expected[cpu])
 		bad_line("events are missing without a mark, or doubled, before", text);
 	expected[cpu] = n + 1;
@@ -226,6 +228,8 @@ static int open_odd(char **args)
 	static char name[20000];
 	const char *which = name;
 
+	/* A page that was never touched is not there to be read. */
+	memset(name, 0, sizeof(name));
 	if (same(args[0], "long"))
 		memset(name, 'x', sizeof(name) - 1);
 	else if (same(args[0], "null"))

@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
     /// Eight bytes from `at`, which is below sixteen, on.
     fn word(&self, at: usize) -> u64 {
         // CAST: the upper bytes are not wanted.
-        (u128::from_le_bytes(*self.bytes) >> (at * 8 & 127)) as u64
+        (u128::from_le_bytes(*self.bytes) >> (at.wrapping_mul(8) & 127)) as u64
     }
 }
 

@@ -15,8 +15,8 @@ use super::{flag, Insn, Map, MAX_LEN};
 pub enum Refusal {
     /// INT3, INT, UD0, UD1 or UD2: the kernel returns `-EILSEQ`.
     Trap,
-    /// UDB, which the kernel does not take for a trap.
-    TrapUdb,
+    /// UDB, or another behind REX2, which the kernel does not take for a trap.
+    UnseenTrap,
     /// The emulate prefix of Xen or KVM: `-EINVAL`.
     EmulatePrefix,
     /// The instruction holds back exceptions (`MOV SS`): `-EINVAL`.
@@ -55,14 +55,18 @@ impl Refusal {
     pub const fn by_kernel(self) -> bool {
         !matches!(
             self,
-            Self::TrapUdb | Self::LeavesCopy | Self::FarReturn | Self::Mistaken | Self::Nonexistent
+            Self::UnseenTrap
+                | Self::LeavesCopy
+                | Self::FarReturn
+                | Self::Mistaken
+                | Self::Nonexistent
         )
     }
 
     /// The reason, to stand after "cannot probe `<place>`: ".
     pub const fn describe(self) -> &'static str {
         match self {
-            Self::Trap | Self::TrapUdb => "it is a trap instruction",
+            Self::Trap | Self::UnseenTrap => "it is a trap instruction",
             Self::EmulatePrefix => "it has the emulate prefix of a hypervisor",
             Self::MasksException => "it holds back exceptions until the next instruction",
             Self::FarBranch => "a far branch cannot be emulated",
@@ -98,12 +102,17 @@ fn mistakable(insn: &Insn) -> Option<u8> {
     matches!(insn.map(), Map::Vector | Map::Rex2Two).then_some(op)
 }
 
+/// Whether the kernel looks at the right opcode byte.
+fn is_one_byte(insn: &Insn) -> bool {
+    matches!(insn.map(), Map::One | Map::Rex2One)
+}
+
 /// `can_probe`: INT and UD.
 fn trap(insn: &Insn) -> Option<Refusal> {
     match (insn.class, mistakable(insn)) {
         (_, Some(0xcc | 0xcd | 0xce | 0xf1)) => Some(Refusal::MistakenForTrap),
-        // UDB is of the one-byte map, the others stand behind 0F.
-        (Class::Undefine, _) if insn.map() == Map::One => Some(Refusal::TrapUdb),
+        // UDB is of the one-byte map; the kernel looks for those behind 0F.
+        (Class::Undefine, _) if insn.map() != Map::Two => Some(Refusal::UnseenTrap),
         (Class::Int3 | Class::Interrupt | Class::Undefine, _) => Some(Refusal::Trap),
         _ => None,
     }
@@ -114,7 +123,8 @@ fn uncopyable(insn: &Insn) -> Option<Refusal> {
     let loads_ss = insn.modrm().is_some_and(|modrm| modrm >> 3 & 7 == 2);
     match (insn.class, mistakable(insn)) {
         _ if insn.has_emulate_prefix() => Some(Refusal::EmulatePrefix),
-        (_, Some(0x17)) => Some(Refusal::MistakenForTrap),
+        // The kernel calls 1F, POP DS, by the name of POP SS.
+        (_, Some(0x1f)) => Some(Refusal::MistakenForTrap),
         (_, Some(0x8e)) if loads_ss => Some(Refusal::MistakenForTrap),
         (Class::MasksException, _) => Some(Refusal::MasksException),
         _ => None,
@@ -125,10 +135,11 @@ fn uncopyable(insn: &Insn) -> Option<Refusal> {
 fn unemulated(insn: &Insn) -> Option<Refusal> {
     match (insn.class, mistakable(insn)) {
         (_, Some(0x9a | 0xcf | 0xea)) => Some(Refusal::MistakenForTrap),
-        (_, Some(op)) => mistaken(op, insn.modrm()).then_some(Refusal::Mistaken),
+        (_, Some(0xff)) => mistaken_group(insn),
+        (_, Some(op)) => mistaken(op).then_some(Refusal::Mistaken),
         (Class::FarBranch, _) => Some(Refusal::FarBranch),
-        (Class::InterruptReturn, _) if insn.map() == Map::One => Some(Refusal::InterruptReturn),
-        (Class::VmExtension, _) => Some(Refusal::VmExtension),
+        (Class::InterruptReturn, _) if is_one_byte(insn) => Some(Refusal::InterruptReturn),
+        (Class::VmExtension, None) => Some(Refusal::VmExtension),
         (Class::IndirectJump | Class::IndirectCall, _) => {
             let addresses_32 = insn.flags & flag::ADDRESS_SIZE != 0;
             addresses_32.then_some(Refusal::AddressSize)
@@ -140,12 +151,21 @@ fn unemulated(insn: &Insn) -> Option<Refusal> {
 
 /// Whether `prepare_emulation` would emulate an opcode of another map as the
 /// one-byte opcode `op`.
-fn mistaken(op: u8, modrm: Option<u8>) -> bool {
-    match op {
-        0x70..=0x7f | 0x9c | 0x9d | 0xc2 | 0xc3 | 0xca | 0xcb => true,
-        0xe0..=0xe3 | 0xe8 | 0xe9 | 0xeb | 0xfa | 0xfb => true,
-        0xff => modrm.is_some_and(|modrm| matches!(modrm >> 3 & 7, 2..=5)),
-        _ => false,
+fn mistaken(op: u8) -> bool {
+    matches!(
+        op,
+        0x70..=0x7f | 0x9c | 0x9d | 0xc2 | 0xc3 | 0xca | 0xcb
+            | 0xe0..=0xe3 | 0xe8 | 0xe9 | 0xeb | 0xfa | 0xfb
+    )
+}
+
+/// The same for the opcode FF, the group of indirect branches.
+fn mistaken_group(insn: &Insn) -> Option<Refusal> {
+    let modrm = insn.modrm()?;
+    match modrm >> 3 & 7 {
+        2 | 4 if modrm >= 0xc0 && insn.flags & flag::ADDRESS_SIZE == 0 => Some(Refusal::Mistaken),
+        2..=5 => Some(Refusal::MistakenForTrap),
+        _ => None,
     }
 }
 
@@ -153,7 +173,8 @@ fn mistaken(op: u8, modrm: Option<u8>) -> bool {
 fn unchecked(insn: &Insn) -> Option<Refusal> {
     match insn.class {
         Class::Nonexistent => Some(Refusal::Nonexistent),
-        Class::AbsoluteJump
+        Class::VmExtension
+        | Class::AbsoluteJump
         | Class::InterruptReturn
         | Class::SystemCall
         | Class::SystemReturn

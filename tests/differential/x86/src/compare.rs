@@ -21,7 +21,7 @@ pub enum Difference {
     MandatoryNotLast,
     /// `0F FF` (UD0), `0F 19` and `0F 1D` (reserved NOPs) have a ModRM byte.
     MissingModRm,
-    /// CMOVcc and SETcc behind F2 or F3, which have no effect there.
+    /// CMOVcc behind F2 or F3, SETcc likewise, which have no effect there.
     IgnoredRepeat,
     /// EXTRQ and INSERTQ of SSE4a.
     Sse4a,

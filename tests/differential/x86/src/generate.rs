@@ -13,7 +13,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -22,7 +22,7 @@ impl Random {
 
     /// A number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+        ((u128::from(self.number()) * bound as u128) >> 64) as usize
     }
 }
 
@@ -57,8 +57,8 @@ const LEGACY_PREFIXES: [u8; 11] = [
 /// Sixteen bytes of a kind.
 pub fn bytes(random: &mut Random, kind: Kind) -> [u8; 16] {
     let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&random.next().to_le_bytes());
-    bytes[8..].copy_from_slice(&random.next().to_le_bytes());
+    bytes[..8].copy_from_slice(&random.number().to_le_bytes());
+    bytes[8..].copy_from_slice(&random.number().to_le_bytes());
     let mut at = 0;
     let put = |bytes: &mut [u8; 16], at: &mut usize, byte: u8| {
         if let Some(slot) = bytes.get_mut(*at) {

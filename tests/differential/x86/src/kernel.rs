@@ -8,6 +8,7 @@ mod bound {
 
     extern "C" {
         fn kernel_length(bytes: *const u8, available: c_int) -> c_int;
+        fn kernel_verdict(bytes: *const u8) -> c_int;
         fn kernel_walk(text: *const u8, size: usize, lengths: *mut u8) -> usize;
     }
 
@@ -19,6 +20,14 @@ mod bound {
         // `bytes` holds, and keeps no pointer.
         let length = unsafe { kernel_length(bytes.as_ptr(), available) };
         usize::try_from(length).ok().filter(|length| *length != 0)
+    }
+
+    /// What the kernel's kprobes make of an instruction: the number of an
+    /// emulation, 0 to step it, or a negative errno.
+    pub fn verdict(bytes: &[u8; 15]) -> i32 {
+        // SAFETY: the function reads no more than fifteen bytes and keeps no
+        // pointer.
+        unsafe { kernel_verdict(bytes.as_ptr()) }
     }
 
     /// Walks over `text`, writes every instruction's length to the place of
@@ -46,6 +55,11 @@ mod bound {
     }
 
     /// Never called: [`PRESENT`] is false.
+    pub fn verdict(_: &[u8; 15]) -> i32 {
+        0
+    }
+
+    /// Never called: [`PRESENT`] is false.
     pub fn walk(_: &[u8], _: &mut [u8]) -> usize {
         0
     }
@@ -54,7 +68,7 @@ mod bound {
     pub const PRESENT: bool = false;
 }
 
-pub use bound::{length, walk, PRESENT};
+pub use bound::{length, verdict, walk, PRESENT};
 
 /// The line to print where the kernel's decoder is missing.
 pub const MISSING: &str =

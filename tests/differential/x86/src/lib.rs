@@ -6,3 +6,4 @@ pub mod compare;
 pub mod generate;
 pub mod kernel;
 pub mod text;
+pub mod verdict;

@@ -5,13 +5,15 @@
 use object::{Object, ObjectSection, SectionFlags};
 use std::path::Path;
 
-/// The contents of all executable sections of the ELF file at `path`, each
-/// with its name; a file that is no ELF file counts as one section.
+/// A section's name and contents.
+pub type Section = (String, Vec<u8>);
+
+/// The contents of all executable, read-only sections of the ELF file at `path`; a file that is no ELF file counts as one section.
 ///
 /// # Errors
 ///
 /// When the file cannot be read, or a section of it cannot.
-pub fn sections(path: &Path) -> Result<Vec<(String, Vec<u8>)>, Box<dyn std::error::Error>> {
+pub fn sections(path: &Path) -> Result<Vec<Section>, Box<dyn std::error::Error>> {
     let data = std::fs::read(path)?;
     if !data.starts_with(b"\x7fELF") {
         return Ok(vec![("raw".into(), data)]);
@@ -22,7 +24,9 @@ pub fn sections(path: &Path) -> Result<Vec<(String, Vec<u8>)>, Box<dyn std::erro
         let SectionFlags::Elf { sh_flags } = section.flags() else {
             continue;
         };
-        if sh_flags & u64::from(object::elf::SHF_EXECINSTR) != 0 {
+        // A kernel's .data is marked executable as well, but it is no code.
+        let kind = sh_flags & u64::from(object::elf::SHF_EXECINSTR | object::elf::SHF_WRITE);
+        if kind == u64::from(object::elf::SHF_EXECINSTR) {
             let text = section.uncompressed_data()?.into_owned();
             found.push((section.name()?.to_owned(), text));
         }

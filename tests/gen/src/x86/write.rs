@@ -175,14 +175,14 @@ fn vectors(out: &mut String, made: &Description) {
     let mut pages: Vec<[u8; 256]> = vec![[0; 256]];
     let mut index = vec![[0u8; PREFIXES]; made.vector.len()];
     for (map, grid) in made.vector.iter().enumerate() {
-        for prefix in 0..PREFIXES {
+        for (prefix, place) in index[map].iter_mut().enumerate() {
             let page = vector_page(grid, &numbers, map, prefix);
             let at = pages.iter().position(|known| *known == page);
             let at = at.unwrap_or_else(|| {
                 pages.push(page);
                 pages.len() - 1
             });
-            index[map][prefix] = u8::try_from(at).expect("fewer than 256 pages");
+            *place = u8::try_from(at).expect("fewer than 256 pages");
         }
     }
     nested(

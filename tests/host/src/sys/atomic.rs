@@ -131,8 +131,14 @@ macro_rules! atomic_type {
             #[inline]
             pub fn cmpxchg_full(&self, old: $value, new: $value) -> Result<$value, $value> {
                 hook::call();
-                self.0
-                    .compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed)
+                // The kernel's is a full barrier on both sides for all other
+                // accesses, which the language's `SeqCst` alone is not.
+                atomic::fence(Ordering::SeqCst);
+                let found = self
+                    .0
+                    .compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed);
+                atomic::fence(Ordering::SeqCst);
+                found
             }
 
             /// Adds `value`, wrapping, and returns the value before; orders

@@ -2,7 +2,7 @@
 
 //! Memory in pages of equal size, for buffers that are written by word.
 
-use super::{AllocError, AtomicU32, Vec};
+use crate::sys::{AllocError, AtomicU32, Vec};
 
 /// Bytes in a word.
 const WORD: usize = 4;

@@ -19,6 +19,7 @@ use ferroprobe_engine::engine::format::{self, SymbolNames};
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::sys;
 
 pub const DENTRY_NAME: u64 = 0x28;
 pub const FILE_DENTRY: u64 = 0x48;
@@ -34,6 +35,9 @@ pub struct Kernel {
     pub entry: Vec<u64>,
     pub comm: &'static [u8],
     pub blob: Option<Vec<u8>>,
+    pub current: u64,
+    pub return_address: u64,
+    pub per_cpu: u64,
     pub reads: Cell<usize>,
 }
 
@@ -48,6 +52,9 @@ impl Default for Kernel {
             entry: vec![],
             comm: b"bash",
             blob: None,
+            current: 0x7000,
+            return_address: 0x8888,
+            per_cpu: 0x10_0000,
             reads: Cell::new(0),
         }
     }
@@ -90,6 +97,9 @@ impl Kernel {
 impl Symbols for Kernel {
     fn address(&mut self, name: &[u8]) -> Option<u64> {
         match name {
+            b"jiffies" => Some(0xffff_ffff_8280_6980),
+            b"cpu_number" => Some(0x2_0010),
+            b"linux_proc_banner" if self.current != 0x7000 => Some(0xffff_ffff_8220_0140),
             b"linux_proc_banner" => Some(0x1000),
             b"pcpu" => Some(0x40),
             b"x" | b"sym" | b"symbol" => Some(0x2000),
@@ -106,6 +116,7 @@ impl SymbolNames for Kernel {
         out: &mut dyn std::fmt::Write,
     ) -> std::fmt::Result {
         match address {
+            0xffff_ffff_8132_a1cc => write!(out, "ksys_read+0x6c/0xe0"),
             0x8000..0x9000 if with_offset => write!(out, "vfs_read+{:#x}/0x1000", address - 0x8000),
             0x8000..0x9000 => write!(out, "vfs_read"),
             _ => write!(out, "{address:#x}"),
@@ -123,7 +134,7 @@ impl Env for Kernel {
     }
 
     fn return_address(&self) -> u64 {
-        0x8888
+        self.return_address
     }
 
     fn entry_data(&self, n: u16) -> u64 {
@@ -137,11 +148,11 @@ impl Env for Kernel {
     }
 
     fn current(&self) -> u64 {
-        0x7000
+        self.current
     }
 
     fn this_cpu(&self, address: u64) -> u64 {
-        address.wrapping_add(0x10_0000)
+        address.wrapping_add(self.per_cpu)
     }
 
     fn read(&self, address: u64, out: &mut [u8]) -> bool {
@@ -181,14 +192,43 @@ pub fn definition(text: &str, arch: Arch) -> Result<Definition, Error> {
 }
 
 pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Program), Error> {
-    let mut definition = definition(text, kernel.arch)?;
-    let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
-    let function = definition.place.symbol().map(|(_, symbol)| symbol.to_vec());
+    compile_with(text, kernel, None)
+}
+
+/// Compiles with room for `allocations` allocations.
+pub fn compile_failing(
+    text: &str,
+    kernel: &mut Kernel,
+    allocations: usize,
+) -> Result<(Definition, Program), Error> {
+    compile_with(text, kernel, Some(allocations))
+}
+
+fn compile_with(
+    text: &str,
+    kernel: &mut Kernel,
+    allocations: Option<usize>,
+) -> Result<(Definition, Program), Error> {
     let blob = kernel.blob.clone();
     let index = blob
         .as_deref()
         .map(|blob| Index::build(blob, None).expect("a blob"));
     let btf = blob.as_deref().zip(index.as_ref());
+    let btf = btf.and_then(|(blob, index)| Btf::new(blob, index, None));
+    sys::fail_allocation_after(allocations);
+    let result = compile_by(text, kernel, btf);
+    sys::fail_allocation_after(None);
+    result
+}
+
+fn compile_by(
+    text: &str,
+    kernel: &mut Kernel,
+    btf: Option<Btf<'_>>,
+) -> Result<(Definition, Program), Error> {
+    let mut definition = definition(text, kernel.arch)?;
+    let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
+    let function = definition.place.symbol().map(|(_, symbol)| symbol.to_vec());
     let mut target = Target {
         arch: kernel.arch,
         at_entry,
@@ -197,7 +237,7 @@ pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Program),
             dentry_name: DENTRY_NAME as u32,
             file_dentry: FILE_DENTRY as u32,
         },
-        btf: btf.and_then(|(blob, index)| Btf::new(blob, index, None)),
+        btf,
         function: function.as_deref().filter(|_| at_entry),
     };
     fetch::expand(&mut definition, &target)?;

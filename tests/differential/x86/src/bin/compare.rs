@@ -4,11 +4,12 @@
 //!
 //! `compare shapes` takes every shape of an instruction once;
 //! `compare random COUNT [SEED]` takes COUNT random ones of several kinds.
-//! Prints one line per kind; the first differences come before it.
+//! `compare verdicts` takes every shape and compares what becomes of a kprobe
+//! there. Prints one line per kind; the first differences come before it.
 
 use ferroprobe_differential_x86::compare::{check, Difference, DIFFERENCES};
 use ferroprobe_differential_x86::generate::{bytes, every_shape, Random, KINDS};
-use ferroprobe_differential_x86::kernel;
+use ferroprobe_differential_x86::{kernel, verdict};
 use std::process::ExitCode;
 
 /// What a run has found.
@@ -67,6 +68,19 @@ fn main() -> ExitCode {
             tally.print("shapes");
             mismatches += tally.mismatches;
         }
+        ["verdicts"] => {
+            let mut total = 0;
+            every_shape(|bytes| {
+                total += 1;
+                if let Err(message) = verdict::check(bytes) {
+                    mismatches += 1;
+                    if mismatches <= 20 {
+                        println!("{bytes:02x?}: {message}");
+                    }
+                }
+            });
+            println!("verdicts: {total} cases, {mismatches} differences");
+        }
         ["random", count, ref seed @ ..] => {
             let count: u64 = count.parse().expect("COUNT is a number");
             let seed = seed
@@ -86,7 +100,7 @@ fn main() -> ExitCode {
             }
         }
         _ => {
-            eprintln!("usage: compare shapes | compare random COUNT [SEED]");
+            eprintln!("usage: compare shapes | compare verdicts | compare random COUNT [SEED]");
             return ExitCode::from(2);
         }
     }

@@ -1,36 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Walks over raw code with our decoder and with the kernel's and prints where
-//! they differ.
+//! Walks over the code of files with our decoder and with the kernel's.
+//!
+//! `walk FILE…` takes ELF files, of which it walks every executable section,
+//! and raw code. Prints where the decoders differ, and the totals.
 
-use ferroprobe_differential_x86::kernel;
-use ferroprobe_engine::engine::insn::x86::decode;
+use ferroprobe_differential_x86::{kernel, text};
+use ferroprobe_engine::engine::insn::x86::{decode, Refusal};
+use std::path::Path;
+use std::process::ExitCode;
 
-fn main() {
+#[derive(Default)]
+struct Totals {
+    files: usize,
+    bytes: usize,
+    instructions: usize,
+    undecodable: usize,
+    different: usize,
+    mistaken: usize,
+}
+
+fn compare(name: &str, text: &[u8], totals: &mut Totals) {
+    let mut lengths = vec![0; text.len()];
+    totals.bytes += text.len();
+    totals.instructions += kernel::walk(text, &mut lengths);
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let decoded = decode(rest).ok();
+        let ours = decoded.map_or(0, |insn| insn.len());
+        let refusal = decoded.and_then(|insn| insn.refusal());
+        totals.mistaken += usize::from(refusal == Some(Refusal::Mistaken));
+        let theirs = usize::from(lengths[at]);
+        totals.undecodable += usize::from(ours == 0);
+        if ours != theirs {
+            totals.different += 1;
+            let shown = &rest[..rest.len().min(15)];
+            println!("{name}+{at:#x}: {ours}, kernel {theirs}: {shown:02x?}");
+        }
+        at += theirs.max(1);
+    }
+}
+
+fn main() -> ExitCode {
     if !kernel::PRESENT {
         println!("{}", kernel::MISSING);
-        return;
+        return ExitCode::SUCCESS;
     }
+    let mut totals = Totals::default();
     for path in std::env::args().skip(1) {
-        let text = std::fs::read(&path).unwrap();
-        let mut lengths = vec![0; text.len()];
-        let count = kernel::walk(&text, &mut lengths);
-        let mut at = 0;
-        let mut different = 0;
-        let mut undecodable = 0;
-        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            let ours = decode(rest).map_or(0, |insn| insn.len());
-            let theirs = usize::from(lengths[at]);
-            undecodable += usize::from(ours == 0);
-            if ours != theirs {
-                different += 1;
-                println!(
-                    "{path}+{at:#x}: {ours}, kernel {theirs}: {:02x?}",
-                    &rest[..15.min(rest.len())]
-                );
+        let sections = match text::sections(Path::new(&path)) {
+            Ok(sections) => sections,
+            Err(error) => {
+                eprintln!("{path}: {error}");
+                return ExitCode::FAILURE;
             }
-            at += theirs.max(1);
+        };
+        totals.files += 1;
+        for (section, text) in sections {
+            compare(&format!("{path} {section}"), &text, &mut totals);
         }
-        println!("{path}: {count} instructions, {undecodable} undecodable, {different} different");
+    }
+    println!(
+        "files {} bytes {} insns {} undecodable {} different {} mistaken {}",
+        totals.files,
+        totals.bytes,
+        totals.instructions,
+        totals.undecodable,
+        totals.different,
+        totals.mistaken
+    );
+    if totals.different == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

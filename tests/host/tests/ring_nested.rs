@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ring buffer interrupted everywhere.
+//!
+//! Each atomic operation of a writer is a place where an interrupt can come.
+//! These tests go through all of them: at the chosen one a complete nested
+//! writer runs, or a burst of them that laps the whole ring, or the reader
+//! from another CPU; inside the nested one the next, down to depth three. The
+//! same is done to the reader, with writers in between.
+
+mod ring_common;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use ferroprobe_engine::engine::ring::{Lost, Reader, Ring, Snapshot};
+use ferroprobe_engine::sys::{set_hook, Pages};
+use ring_common::{parse_page, ring, task};
+
+/// Sub-buffers have room for the note of a task and three of the smallest
+/// events.
+const PAGE: usize = 16 + 32 + 3 * 16;
+const PAGES: u32 = 4;
+
+/// What runs at a chosen operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Write,
+    /// Reserve one, commit another inside it, discard the first.
+    Discard,
+    /// Enough events to lap the ring twice.
+    Burst,
+    /// The reader on another CPU reads all there is.
+    Read,
+    /// It reads one event and stops there.
+    ReadOne,
+    /// It reads raw sub-buffers.
+    ReadPages,
+    /// Nothing has been recorded for longer than an event header can say.
+    WriteLate,
+}
+
+/// How the ring stands before.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    overwrite: bool,
+    events: u32,
+    /// Whether the reader is on a sub-buffer already.
+    reading: bool,
+}
+
+/// The end of one attempt to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Pending,
+    Recorded { ts: u64 },
+    Discarded,
+    Lost,
+}
+
+struct World {
+    ring: Ring<Pages>,
+    clock: Cell<u64>,
+    attempts: RefCell<Vec<Outcome>>,
+    seen: RefCell<Vec<(u64, u32)>>,
+    told_lost: Cell<u64>,
+    plan: Vec<(usize, Action)>,
+    armed: Cell<bool>,
+    depth: Cell<usize>,
+    counts: RefCell<Vec<usize>>,
+    fired: Cell<usize>,
+}
+
+fn payload(id: u32) -> Vec<u8> {
+    let words = 3 + id % 3;
+    (0..words)
+        .flat_map(|n| {
+            id.wrapping_mul(0x9e37_79b1u32.wrapping_pow(n))
+                .to_le_bytes()
+        })
+        .collect()
+}
+
+impl World {
+    fn new(start: Start, plan: &[(usize, Action)]) -> Rc<Self> {
+        let world = Rc::new(Self {
+            ring: ring(PAGES, PAGE, start.overwrite),
+            clock: Cell::new(1 << 40),
+            attempts: RefCell::default(),
+            seen: RefCell::default(),
+            told_lost: Cell::new(0),
+            plan: plan.to_vec(),
+            armed: Cell::new(false),
+            depth: Cell::new(0),
+            counts: RefCell::new(vec![0; plan.len() + 1]),
+            fired: Cell::new(0),
+        });
+        if start.reading {
+            world.write(0, false);
+            world.act(Action::ReadOne);
+        }
+        for _ in 0..start.events {
+            world.write(0, false);
+        }
+        let hooked = Rc::clone(&world);
+        set_hook(Some(Box::new(move || hooked.interrupt())));
+        world
+    }
+
+    /// The hook: counts, and interrupts where the plan says so.
+    fn interrupt(&self) {
+        if !self.armed.get() {
+            return;
+        }
+        let depth = self.depth.get();
+        let Some((point, action)) = self.plan.get(depth).copied() else {
+            return;
+        };
+        let count = self.counts.borrow()[depth];
+        self.counts.borrow_mut()[depth] += 1;
+        if count != point {
+            return;
+        }
+        self.fired.set(self.fired.get().max(depth + 1));
+        self.depth.set(depth + 1);
+        self.act(action);
+        self.depth.set(depth);
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.set(self.clock.get() + 1);
+        self.clock.get()
+    }
+
+    fn act(&self, action: Action) {
+        match action {
+            Action::Write => self.write(0, false),
+            Action::WriteLate => self.write(1 << 30, false),
+            Action::Discard => self.write(0, true),
+            Action::Burst => {
+                for _ in 0..3 * 2 * PAGES {
+                    self.write(0, false);
+                }
+            }
+            Action::Read => self.read(usize::MAX),
+            Action::ReadOne => self.read(1),
+            Action::ReadPages => self.read_pages(),
+        }
+    }
+
+    fn write(&self, late: u64, discard: bool) {
+        self.clock.set(self.clock.get() + late);
+        let id = self.attempts.borrow().len() as u32;
+        self.attempts.borrow_mut().push(Outcome::Pending);
+        let bytes = payload(id);
+        // SAFETY: everything here is one thread, and nests.
+        let reserved = unsafe { self.ring.writer() }.reserve(bytes.len(), task(), || self.tick());
+        let outcome = match reserved {
+            Ok(event) => {
+                let ts = event.ts();
+                // Word by word, so that interrupts come in between.
+                for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {
+                    word.store_relaxed(u32::from_le_bytes(bytes.try_into().unwrap()));
+                }
+                if discard {
+                    self.write(0, false);
+                    event.discard();
+                    Outcome::Discarded
+                } else {
+                    event.commit();
+                    Outcome::Recorded { ts }
+                }
+            }
+            Err(Lost::Full | Lost::Nested) => Outcome::Lost,
+            Err(other) => panic!("{other:?}"),
+        };
+        self.attempts.borrow_mut()[id as usize] = outcome;
+    }
+
+    fn saw(&self, ts: u64, lost: u64, bytes: &[u8]) {
+        let id = u32::from_le_bytes(bytes[..4].try_into().unwrap());
+        assert_eq!(bytes, payload(id), "torn");
+        self.seen.borrow_mut().push((ts, id));
+        self.told_lost.set(self.told_lost.get() + lost);
+    }
+
+    fn read(&self, most: usize) {
+        let mut reader = self.ring.reader().unwrap();
+        for _ in 0..most {
+            let Some(event) = reader.peek() else { break };
+            self.saw(event.ts, event.lost, event.payload());
+            assert!(reader.consume());
+        }
+    }
+
+    fn read_pages(&self) {
+        let mut out = [0xee; PAGE];
+        let mut reader = self.ring.reader().unwrap();
+        while let Some(_len) = reader.read_page(&mut out, false) {
+            self.saw_page(&out);
+        }
+    }
+
+    fn saw_page(&self, out: &[u8]) {
+        let page = parse_page(out).unwrap();
+        if page.missed && page.lost.is_none() {
+            // No room for the number: it is known from the other side only.
+            self.told_lost.set(u64::MAX / 2);
+        }
+        let mut lost = page.lost.unwrap_or(0);
+        for event in page.events {
+            self.saw(event.ts, lost, &event.payload);
+            lost = 0;
+        }
+    }
+
+    /// Reads the rest and checks the whole story.
+    fn check(&self) {
+        self.armed.set(false);
+        set_hook(None);
+        // What was dropped last is told with the next sub-buffer: make one.
+        self.read(usize::MAX);
+        for _ in 0..4 {
+            self.write(0, false);
+        }
+        self.read(usize::MAX);
+        let attempts = self.attempts.borrow();
+        let seen = self.seen.borrow();
+        let count = |want: fn(&Outcome) -> bool| attempts.iter().filter(|o| want(o)).count() as u64;
+        let recorded = count(|o| matches!(o, Outcome::Recorded { .. }));
+        let lost = count(|o| matches!(o, Outcome::Lost));
+        assert_eq!(count(|o| *o == Outcome::Pending), 0);
+        let stats = self.ring.stats();
+        assert_eq!(stats.lost(), lost, "counted");
+        assert_eq!(stats.recorded(), recorded, "recorded");
+        assert_eq!(stats.read, seen.len() as u64, "read");
+        assert_eq!((stats.entries, stats.bytes), (0, 0));
+        if self.told_lost.get() < u64::MAX / 2 {
+            assert_eq!(self.told_lost.get(), stats.overrun + lost, "told");
+        }
+        let mut latest = 0;
+        for (ts, id) in seen.iter() {
+            assert!(*ts > latest, "order");
+            latest = *ts;
+            // Right time, of an event that was recorded; never twice, because
+            // the times ascend.
+            assert_eq!(attempts[*id as usize], Outcome::Recorded { ts: *ts });
+        }
+    }
+}
+
+/// Runs `outer` with `plan`; how deep the plan was carried out.
+fn run(start: Start, outer: Action, plan: &[(usize, Action)]) -> usize {
+    let world = World::new(start, plan);
+    world.armed.set(true);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        world.act(outer);
+        world.check();
+    }));
+    if let Err(panic) = result {
+        set_hook(None);
+        eprintln!("{start:?} {outer:?} {plan:?}");
+        std::panic::resume_unwind(panic);
+    }
+    world.fired.get()
+}
+
+/// Runs `outer` with all plans that begin with `plan`, and then have one of
+/// `levels[0]` at every operation, inside it one of `levels[1]`, and so on.
+fn run_all(
+    start: Start,
+    outer: Action,
+    plan: &mut Vec<(usize, Action)>,
+    levels: &[&[Action]],
+) -> usize {
+    let Some((actions, deeper)) = levels.split_first() else {
+        return 0;
+    };
+    let mut runs = 0;
+    for action in *actions {
+        for point in 0.. {
+            plan.push((point, *action));
+            let fired = run(start, outer, plan);
+            runs += 1;
+            if fired == plan.len() {
+                runs += run_all(start, outer, plan, deeper);
+            }
+            let done = fired < plan.len();
+            plan.pop();
+            if done {
+                break;
+            }
+        }
+    }
+    runs
+}
+
+fn starts() -> impl Iterator<Item = Start> {
+    let events = [0, 2, 3, 11];
+    events.into_iter().flat_map(|events| {
+        [(true, false), (true, true), (false, false), (false, true)].map(|(overwrite, reading)| {
+            Start {
+                overwrite,
+                events,
+                reading,
+            }
+        })
+    })
+}
+
+use Action::{Burst, Discard, Read, ReadOne, ReadPages, Write, WriteLate};
+
+#[test]
+fn one_interrupt_of_any_kind_at_every_operation() {
+    let inner = [Write, Discard, Burst, Read, ReadOne, ReadPages, WriteLate];
+    let mut runs = 0;
+    for start in starts() {
+        for outer in [Write, Discard, WriteLate, Burst] {
+            runs += run_all(start, outer, &mut Vec::new(), &[&inner]);
+        }
+    }
+    assert!(runs > 10_000, "{runs}");
+}
+
+#[test]
+#[ignore = "takes minutes; run it with --release"]
+fn two_interrupts_deep_at_every_operation() {
+    let mut runs = 0;
+    // In the middle of a sub-buffer, at its end, and with a full ring.
+    for start in starts().filter(|start| matches!(start.events, 1 | 3 | 10)) {
+        for outer in [Write, Discard] {
+            let inner: &[Action] = &[Write, Discard];
+            runs += run_all(
+                start,
+                outer,
+                &mut Vec::new(),
+                &[inner, &[Write, Burst, Read]],
+            );
+        }
+    }
+    assert!(runs > 10_000, "{runs}");
+}
+
+#[test]
+#[ignore = "takes minutes; run it with --release"]
+fn three_interrupts_deep_at_every_operation() {
+    let mut runs = 0;
+    for start in starts() {
+        let levels: [&[Action]; 3] = [&[Write], &[Write], &[Write]];
+        runs += run_all(start, Write, &mut Vec::new(), &levels);
+    }
+    assert!(runs > 10_000, "{runs}");
+}
+
+#[test]
+fn writers_at_every_operation_of_the_reader() {
+    let mut runs = 0;
+    for start in starts() {
+        for outer in [Read, ReadOne, ReadPages] {
+            for first in [Write, Burst] {
+                let levels: [&[Action]; 2] = [&[first], &[Write]];
+                // Writers after one another, not in one another: depth two is
+                // a writer inside the first one.
+                let levels = if first == Burst {
+                    &levels[..1]
+                } else {
+                    &levels[..]
+                };
+                runs += run_all(start, outer, &mut Vec::new(), levels);
+            }
+        }
+    }
+    assert!(runs > 10_000, "{runs}");
+}
+
+/// A snapshot with a burst of writers at every operation sees whole events in
+/// order, and counts the others.
+#[test]
+fn writers_at_every_operation_of_a_snapshot() {
+    for start in starts() {
+        for action in [Write, Burst] {
+            for point in 0.. {
+                let world = World::new(start, &[(point, action)]);
+                let reader: Reader<'_, _> = world.ring.reader().unwrap();
+                let mut snapshot = Snapshot::new(&world.ring, &reader).unwrap();
+                let before = world.ring.stats();
+                let attempts = world.attempts.borrow().len();
+                world.armed.set(true);
+                let mut events = 0;
+                let mut lost = 0;
+                let mut latest = 0;
+                while let Some(event) = snapshot.peek() {
+                    world.saw(event.ts, event.lost, event.payload());
+                    assert!(event.ts > latest);
+                    latest = event.ts;
+                    let (_, id) = *world.seen.borrow().last().unwrap();
+                    assert!((id as usize) < attempts, "newer than the snapshot");
+                    events += 1;
+                    lost += event.lost;
+                    assert!(snapshot.advance());
+                }
+                world.armed.set(false);
+                set_hook(None);
+                let gone = lost + snapshot.lost_at_end();
+                assert!(
+                    events + gone >= before.entries,
+                    "{start:?} {action:?} {point}: {events} and {gone} of {before:?}"
+                );
+                if world.fired.get() == 0 {
+                    assert_eq!(events, before.entries);
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The model checker's side of the facade: loom's atomics, and faults.
+//!
+//! A [`Fault`] weakens one kind of operation everywhere. Tests inject each of
+//! them to see that the model finds it: that shows both that the model can
+//! fail and that the ring needs the order it asks for.
+
+#[path = "../../host/src/sys/alloc.rs"]
+mod alloc;
+#[path = "../../host/src/sys/pages.rs"]
+mod pages;
+
+use std::sync::atomic::{AtomicU8, Ordering as StdOrdering};
+
+use loom::sync::atomic::{self, Ordering};
+
+pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
+pub use pages::Pages;
+
+/// An order that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fault {
+    /// All is as it should be.
+    None,
+    /// `store_release` orders nothing: the commit is seen before the event.
+    Release,
+    /// `load_acquire` orders nothing: the event is read before the commit.
+    Acquire,
+    /// `cmpxchg_full` orders nothing: a page is written before it is claimed.
+    Exchange,
+    /// `fence_acquire` does nothing: the second look comes before the copy.
+    Fence,
+}
+
+static FAULT: AtomicU8 = AtomicU8::new(Fault::None as u8);
+
+/// Leaves out one order from now on, in all threads.
+pub fn inject(fault: Fault) {
+    FAULT.store(fault as u8, StdOrdering::SeqCst);
+}
+
+fn is(fault: Fault) -> bool {
+    FAULT.load(StdOrdering::SeqCst) == fault as u8
+}
+
+fn unless(fault: Fault, order: Ordering) -> Ordering {
+    if is(fault) {
+        Ordering::Relaxed
+    } else {
+        order
+    }
+}
+
+/// Orders what the compiler may reorder; a model has none.
+pub fn barrier() {}
+
+/// Orders earlier loads before later accesses.
+pub fn fence_acquire() {
+    if !is(Fault::Fence) {
+        atomic::fence(Ordering::Acquire);
+    }
+}
+
+macro_rules! atomic_type {
+    ($name:ident, $value:ty) => {
+        /// An integer whose every possible value is explored.
+        #[derive(Debug)]
+        pub struct $name(atomic::$name);
+
+        impl $name {
+            /// An atomic holding `value`.
+            pub fn new(value: $value) -> Self {
+                Self(atomic::$name::new(value))
+            }
+
+            /// Loads the value; orders nothing.
+            pub fn load_relaxed(&self) -> $value {
+                self.0.load(Ordering::Relaxed)
+            }
+
+            /// Loads the value before all later accesses.
+            pub fn load_acquire(&self) -> $value {
+                self.0.load(unless(Fault::Acquire, Ordering::Acquire))
+            }
+
+            /// Stores `value`; orders nothing.
+            pub fn store_relaxed(&self, value: $value) {
+                self.0.store(value, Ordering::Relaxed);
+            }
+
+            /// Stores `value` after all earlier accesses.
+            pub fn store_release(&self, value: $value) {
+                self.0
+                    .store(value, unless(Fault::Release, Ordering::Release));
+            }
+
+            /// Replaces `old` by `new`, fully ordered when it succeeds.
+            ///
+            /// # Errors
+            ///
+            /// The value found, when it is not `old`.
+            pub fn cmpxchg_full(&self, old: $value, new: $value) -> Result<$value, $value> {
+                if is(Fault::Exchange) {
+                    return self
+                        .0
+                        .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed);
+                }
+                atomic::fence(Ordering::AcqRel);
+                let found = self
+                    .0
+                    .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed);
+                atomic::fence(Ordering::AcqRel);
+                found
+            }
+
+            /// Adds `value`, wrapping, and returns the value before; orders
+            /// nothing.
+            pub fn fetch_add_relaxed(&self, value: $value) -> $value {
+                self.0.fetch_add(value, Ordering::Relaxed)
+            }
+        }
+    };
+}
+
+atomic_type!(AtomicU32, u32);
+atomic_type!(AtomicU64, u64);
+
+/// Two words that change together as seen by the interrupts of one CPU.
+///
+/// No interrupts here, and no other CPU looks at it: ordinary atomics, which
+/// spare the model what cannot differ.
+#[derive(Debug)]
+pub struct LocalPair(std::sync::atomic::AtomicU64, std::sync::atomic::AtomicU64);
+
+impl LocalPair {
+    /// The pair `(first, second)`.
+    pub const fn new(first: u64, second: u64) -> Self {
+        Self(
+            std::sync::atomic::AtomicU64::new(first),
+            std::sync::atomic::AtomicU64::new(second),
+        )
+    }
+
+    /// Loads both words.
+    pub fn load(&self) -> (u64, u64) {
+        (self.load_first(), self.1.load(StdOrdering::Relaxed))
+    }
+
+    /// Loads the first word.
+    pub fn load_first(&self) -> u64 {
+        self.0.load(StdOrdering::Relaxed)
+    }
+
+    /// Replaces both words if they are `old`, and says whether it did.
+    pub fn compare_exchange(&self, old: (u64, u64), new: (u64, u64)) -> bool {
+        let same = self.load() == old;
+        if same {
+            self.0.store(new.0, StdOrdering::Relaxed);
+            self.1.store(new.1, StdOrdering::Relaxed);
+        }
+        same
+    }
+}
+
+/// Proof that the caller stays on its CPU, of which a model has no use.
+pub struct OnCpu(());
+
+impl OnCpu {
+    /// The number of the CPU.
+    pub fn number(&self) -> u32 {
+        0
+    }
+}
+
+/// The bytes of `words`, which a model's atomics do not have.
+///
+/// # Safety
+///
+/// None is needed: it panics.
+pub unsafe fn words_as_bytes(_words: &[AtomicU32]) -> &[u8] {
+    panic!("the model reads words")
+}
+
+/// The bytes of `words`, which a model's atomics do not have.
+///
+/// # Safety
+///
+/// None is needed: it panics.
+pub unsafe fn words_as_bytes_mut(_words: &[AtomicU32]) -> &mut [u8] {
+    panic!("the model writes words")
+}
