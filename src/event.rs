@@ -52,6 +52,8 @@ pub(crate) struct Event {
     /// How its records are read.
     pub(crate) format: Arc<Format>,
     definition: Definition,
+    /// What stood at its place, if that is known.
+    pub(crate) original: Option<place::Original>,
     probe: Probe,
     enabled: AtomicBool,
     /// What to show of the last filter, if it was refused.
@@ -96,6 +98,7 @@ impl Event {
         let event = pin_init!(Self {
             format,
             definition,
+            original: found.original,
             probe,
             enabled: AtomicBool::new(false),
             refused_filter <- new_mutex!(None),

@@ -17,6 +17,7 @@ mod place;
 mod print;
 mod registry;
 pub mod sys;
+mod tables;
 mod tracer;
 mod types;
 

@@ -201,7 +201,8 @@ impl Registry {
         if events.iter().any(|event| same(&event)) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
-        let found = Found::new(&definition)?;
+        let probes = Iterator::chain(self.events.iter(), events.iter());
+        let found = Found::new(&definition, probes.filter_map(|event| event.original))?;
         let program = self.compile(&definition, &found)?;
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
         let format = Format {

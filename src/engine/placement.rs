@@ -13,6 +13,8 @@
 //! The kernel has the last word all the same: what the facts do not tell is not
 //! judged here.
 
+use core::cell::Cell;
+
 use crate::engine::arch::Arch;
 use crate::engine::insn::arm64::{self, exclusive::Exclusives};
 use crate::sys::AllocError;
@@ -34,14 +36,15 @@ use self::walk::{Step, Walk, What};
 
 /// A function under judgement.
 ///
-/// Making one walks the function once. On arm64, when the function has a
-/// load-exclusive, it also follows the flow of control and takes some memory.
+/// Making one costs nothing on x86. On arm64 it looks for a load-exclusive, and
+/// when there is one, follows the flow of control and takes some memory.
 #[derive(Debug)]
 pub struct Placement<'a> {
     function: Function<'a>,
     text: Text<'a>,
     exclusives: Option<Exclusives>,
-    padding: usize,
+    /// Where the padding begins, once that was asked.
+    padding: Cell<Option<usize>>,
 }
 
 impl<'a> Placement<'a> {
@@ -61,7 +64,7 @@ impl<'a> Placement<'a> {
             function,
             text,
             exclusives,
-            padding: padding(&text),
+            padding: Cell::new(None),
         })
     }
 
@@ -131,6 +134,27 @@ impl<'a> Placement<'a> {
     /// All instructions of the function in order, each with its verdict.
     pub fn map(&self) -> Map<'_, 'a> {
         Map::of(self)
+    }
+
+    /// Where a breakpoint that the facts do not name hides an instruction; it
+    /// is the first, because nothing behind it can be told.
+    pub fn hidden(&self) -> Option<usize> {
+        match self.function.arch {
+            Arch::X86_64 => Walk::over(&self.text)
+                .last()
+                .filter(|step| matches!(step.what, What::Hidden))
+                .map(|step| step.offset),
+            // There it hides no boundary.
+            Arch::Arm64 => None,
+        }
+    }
+
+    /// Where the padding behind the last instruction begins.
+    fn padding(&self) -> usize {
+        let known = self.padding.get();
+        let padding = known.unwrap_or_else(|| padding(&self.text));
+        self.padding.set(Some(padding));
+        padding
     }
 
     /// The step of the walk in which `offset` lies.

@@ -122,7 +122,8 @@ impl Role {
         }
     }
 
-    pub(super) const fn describe(self) -> &'static str {
+    /// What a place of this role is, to stand behind "cannot be probed:".
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Blacklisted => "it is on the kernel's blacklist",
             Self::Ftrace => "ftrace patches it, and this kernel has no kprobes on ftrace",

@@ -162,14 +162,6 @@ impl<'d> Elf<'d> {
         code.any(|section| section.range().contains(&address))
     }
 
-    /// The addresses of all code, and what lies between.
-    pub(crate) fn text(&self) -> Range<u64> {
-        let code = || self.sections.iter().filter(|section| section.is_code);
-        let start = code().map(|section| section.address).min();
-        let end = code().map(|section| section.range().end).max();
-        start.unwrap_or(0)..end.unwrap_or(0)
-    }
-
     /// The symbols at which `name` is found.
     pub(crate) fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Symbol> {
         let mut last = None;

@@ -146,12 +146,12 @@ fn named(elf: &Elf<'_>, table: Table, regions: &mut Vec<Region>) {
             "__alt_instructions_end",
         ),
     };
-    let text = elf.text();
     for part in pieces(elf, section, start, end) {
         let Some(bytes) = elf.bytes(&part) else {
             continue;
         };
-        let Some(entry_len) = table.entry_len(elf.arch, part.start, &bytes, &text) else {
+        let Some(entry_len) = table.entry_len(elf.arch, part.start, &bytes, |at| elf.is_code(at))
+        else {
             continue;
         };
         for (entry, place) in Sites::new(part.start, &bytes, entry_len) {
