@@ -70,6 +70,8 @@ pub(crate) struct Live {
     bytes: Vec<u8>,
     /// In the order of their addresses, without overlaps.
     patched: Vec<Original>,
+    /// Probes of others that have overwritten more than is known.
+    foreign: Vec<u64>,
     regions: Vec<Region>,
 }
 
@@ -94,6 +96,7 @@ impl Live {
             address: start,
             bytes,
             patched: Vec::new(),
+            foreign: Vec::new(),
             regions: Vec::new(),
         };
         for probe in probes {
@@ -132,7 +135,11 @@ impl Live {
         // Without memory the judgement stays as unsure as it was.
         if self.patched.push(new).is_ok() {
             if let Some(behind) = self.patched.get_mut(at..) {
-                behind.rotate_right(1);
+                // Rotates, without the bound that rotate_right checks.
+                behind.reverse();
+                if let [_, rest @ ..] = behind {
+                    rest.reverse();
+                }
             }
         }
     }
@@ -142,24 +149,31 @@ impl Live {
     fn learn_patches(&mut self) {
         const INT3: u8 = 0xcc;
 
-        let mut before = None;
-        // Each round finds the first breakpoint that hides something; what it
-        // hid may lead to the next.
-        while let Some(at) = self.judged(|placement| placement.hidden()).flatten() {
-            if before.is_some_and(|before| at <= before) {
-                return;
+        let mut from = 0;
+        // What one probe hid may lead to the next.
+        while let Some(suspect) = self.judged(|placement| placement.suspect(from)).flatten() {
+            from = suspect.offset.wrapping_add(1);
+            let address = self.address.wrapping_add(suspect.offset as u64);
+            match suspect.jumps_to {
+                None => {
+                    let original = symbol::original_opcode(address).unwrap_or(INT3);
+                    let mut bytes = [0; MAX_PATCH];
+                    let [first, ..] = &mut bytes;
+                    *first = original;
+                    self.patch(Original {
+                        address,
+                        bytes,
+                        len: 1,
+                    });
+                }
+                // What belongs to no symbol is where optimised probes go.
+                Some(to) if Symbol::at(to).is_none() => {
+                    if self.foreign.push(address).is_err() {
+                        return;
+                    }
+                }
+                Some(_) => {}
             }
-            before = Some(at);
-            let address = self.address.wrapping_add(at as u64);
-            let original = symbol::original_opcode(address).unwrap_or(INT3);
-            let mut bytes = [0; MAX_PATCH];
-            let [first, ..] = &mut bytes;
-            *first = original;
-            self.patch(Original {
-                address,
-                bytes,
-                len: 1,
-            });
         }
     }
 
@@ -207,6 +221,7 @@ impl Live {
             arch: ARCH,
             facts: Facts {
                 patches: &patches,
+                foreign: &self.foreign,
                 all_patches_known: false,
                 regions: &self.regions,
                 kprobes_on_ftrace: cfg!(CONFIG_KPROBES_ON_FTRACE),

@@ -17,6 +17,7 @@ use core::cell::Cell;
 
 use crate::engine::arch::Arch;
 use crate::engine::insn::arm64::{self, exclusive::Exclusives};
+use crate::engine::insn::x86;
 use crate::sys::AllocError;
 
 mod facts;
@@ -136,17 +137,41 @@ impl<'a> Placement<'a> {
         Map::of(self)
     }
 
-    /// Where a breakpoint that the facts do not name hides an instruction; it
-    /// is the first, because nothing behind it can be told.
-    pub fn hidden(&self) -> Option<usize> {
-        match self.function.arch {
-            Arch::X86_64 => Walk::over(&self.text)
-                .last()
-                .filter(|step| matches!(step.what, What::Hidden))
-                .map(|step| step.offset),
-            // There it hides no boundary.
-            Arch::Arm64 => None,
+    /// The first place from `from` on that may be a probe of somebody else: an
+    /// int3, or a jump out of the function, as an optimised probe has. Of a
+    /// filled gap at the end only the first int3 is one.
+    ///
+    /// Whoever knows better puts it into the facts, and asks on behind it.
+    pub fn suspect(&self, from: usize) -> Option<Suspect> {
+        if self.function.arch == Arch::Arm64 {
+            // There a breakpoint hides no boundary.
+            return None;
         }
+        let mut in_gap = false;
+        Walk::over(&self.text).find_map(|step| {
+            let is_int3 = self.text.window(step.offset).bytes().first() == Some(&0xcc);
+            if is_int3 {
+                let asked = core::mem::replace(&mut in_gap, self.text.is_int3_from(step.offset));
+                return (step.offset >= from && !asked).then_some(Suspect {
+                    offset: step.offset,
+                    jumps_to: None,
+                });
+            }
+            in_gap = false;
+            let What::X86(insn) = step.what else {
+                return None;
+            };
+            let is_jump = insn.class() == x86::Class::Jump && insn.len() == 5;
+            let to = self
+                .text
+                .address(step.end())
+                .wrapping_add_signed(insn.relative()?);
+            let is_outside = self.text.offset(to).is_none();
+            (is_jump && is_outside && step.offset >= from).then_some(Suspect {
+                offset: step.offset,
+                jumps_to: Some(to),
+            })
+        })
     }
 
     /// Where the padding behind the last instruction begins.
@@ -175,6 +200,15 @@ impl<'a> Placement<'a> {
                 [0xf3, 0x0f, 0x1e, 0xfa | 0xfb, ..] | [0x0f, 0x1f, 0x40, 0xd6, ..]
             )
     }
+}
+
+/// What may be a probe of somebody else: see [`Placement::suspect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    /// Where in the function.
+    pub offset: usize,
+    /// Where it jumps to, if it is a jump and no breakpoint.
+    pub jumps_to: Option<u64>,
 }
 
 /// The length of `endbr64`.

@@ -30,6 +30,8 @@ pub struct Facts<'a> {
     /// Where the text was changed and what it was before: sorted by address,
     /// without overlaps.
     pub patches: &'a [Patch<'a>],
+    /// Where somebody else's probe is that has overwritten more than is known.
+    pub foreign: &'a [u64],
     /// `patches` names every probe in the function, so that any other int3 is
     /// one of the function's own. True for a file, and when the kernel's list
     /// of kprobes has been read.

@@ -92,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments, data: &[u8], out: &mut impl Write) -> R
 fn facts_of<'a>(elf: &Elf<'_>, regions: &'a [Region]) -> Facts<'a> {
     Facts {
         patches: &[],
+        foreign: &[],
         all_patches_known: true,
         regions,
         kprobes_on_ftrace: elf.arch == Arch::X86_64,
