@@ -22,7 +22,8 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 		M=$(CURDIR) MO=$(abspath $(MO))
 
 .DEFAULT_GOAL := modules
-.PHONY: help modules modules_install kernel demo shell selftest test bench tools lint clean
+.PHONY: help modules modules_install kernel demo shell selftest test test-upstream \
+	bench tools lint clean
 
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
 	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(arch)
@@ -46,6 +47,9 @@ selftest: ## one guest's selftests; T= picks some by pattern
 
 test: ## every test: host, preflight, and guests of each architecture and kernel
 	@qemu/test
+
+test-upstream: ## the kernel's own tests of kprobe events, against the module
+	@qemu/test-upstream
 
 bench: ## measure beside others; rows in build/bench.tsv
 	@qemu/bench

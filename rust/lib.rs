@@ -15,6 +15,7 @@ pub mod debugfs;
 pub mod kprobe;
 pub mod kretprobe;
 pub mod local;
+pub mod module;
 pub mod nofault;
 pub mod pages;
 pub mod paths;

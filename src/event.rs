@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A defined event: its format, its probe, and whether it is armed.
+//! A defined event: what its probes have in common.
 
 use crate::{
-    buffer::Buffer,
     engine::{
-        ast::{Definition, ProbeKind},
-        error::{Errno, Error as Refusal, Kind},
+        error::{Error as Refusal, Kind},
         fetch::Program,
+        filter::Filter,
     },
-    handler::Recorder,
-    kapi::{kprobe, kretprobe},
-    place,
     sys::Vec,
 };
-use core::{
-    pin::Pin,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -25,16 +18,17 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// What is needed to read the records of an event; outlives the event for as
-/// long as records of it may be in the buffer.
+/// What is needed to make and to read the records of a probe. It outlives its
+/// event for as long as records of it may be in the buffer.
 pub(crate) struct Format {
-    /// The number in each record.
+    /// The number of the event, in each record.
     pub(crate) id: u16,
     /// Name of the group.
     pub(crate) group: CString,
     /// Name of the event.
     pub(crate) name: CString,
-    /// Fetches the arguments and knows their layout.
+    /// Fetches the arguments and knows their layout. The programs of the probes
+    /// of one event may differ, their layouts do not.
     pub(crate) program: Program,
 }
 
@@ -46,115 +40,83 @@ impl Format {
     }
 }
 
-/// A defined event.
+/// A defined event. All of it but the format is changed only by who holds the
+/// registry.
 #[pin_data]
 pub(crate) struct Event {
-    /// How its records are read.
+    /// How its records are read: the format of its first probe.
     pub(crate) format: Arc<Format>,
-    definition: Definition,
-    /// What stood at its place, if that is known.
-    pub(crate) original: Option<place::Original>,
-    probe: Probe,
     enabled: AtomicBool,
-    /// What to show of the last filter, if it was refused.
     #[pin]
-    pub(crate) refused_filter: Mutex<Option<Vec<u8>>>,
+    filter: Mutex<Filtering>,
 }
 
-/// The probe of an event.
-enum Probe {
-    Entry(Pin<KBox<kprobe::Registration<Recorder>>>),
-    Return(Pin<KBox<kretprobe::Registration<Recorder>>>),
+/// The filter of an event.
+struct Filtering {
+    in_force: Arc<Option<Filter>>,
+    /// What to show of the last filter, if it was refused.
+    refused: Option<Vec<u8>>,
 }
 
 impl Event {
-    /// Registers the probe of `definition`, disarmed.
+    /// A disabled event without probes.
     ///
     /// # Errors
     ///
-    /// Why the place cannot be probed, in the kernel's words where it is the
-    /// kernel that refuses.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn new(
-        definition: Definition,
-        found: &place::Found,
-        format: Arc<Format>,
-        buffer: Arc<Buffer>,
-    ) -> Result<Arc<Self>, Refusal> {
-        let no_memory = |_| Refusal::new(Kind::NoMemory, definition.place_at);
-        let words = format.program.entry_words();
-        let recorder = Recorder::new(format.clone(), buffer, found.address).map_err(no_memory)?;
-        let at = kprobe::Place::Address(found.address);
-        let probe = match definition.kind {
-            ProbeKind::Probe => kprobe::Registration::new(at, recorder).map(Probe::Entry),
-            ProbeKind::Return { maxactive } => {
-                let maxactive = i32::try_from(maxactive).unwrap_or(i32::MAX);
-                kretprobe::Registration::new(at, maxactive, words, recorder).map(Probe::Return)
-            }
-        };
-        let probe = probe.map_err(|error| found.explain(error, definition.place_at))?;
-        let place_at = definition.place_at;
+    /// `NO_MEMORY`.
+    pub(crate) fn new(format: Arc<Format>) -> Result<Arc<Self>, Refusal> {
+        let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
+        let none = Arc::new(None, GFP_KERNEL).map_err(no_memory)?;
         let event = pin_init!(Self {
             format,
-            definition,
-            original: found.original,
-            probe,
             enabled: AtomicBool::new(false),
-            refused_filter <- new_mutex!(None),
+            filter <- new_mutex!(Filtering { in_force: none, refused: None }),
         });
-        Arc::pin_init(event, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, place_at))
+        Arc::pin_init(event, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
     }
 
-    /// Whether the probe is armed.
+    /// Its number.
+    pub(crate) fn id(&self) -> u16 {
+        self.format.id
+    }
+
+    /// Whether its probes are armed.
     pub(crate) fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::Relaxed)
     }
 
-    /// Arms or disarms the probe. The caller holds the registry.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` if the probed code is gone.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn set_enabled(&self, enabled: bool) -> Result {
-        if enabled == self.is_enabled() {
-            return Ok(());
-        }
-        match (&self.probe, enabled) {
-            (Probe::Entry(probe), true) => probe.enable()?,
-            (Probe::Entry(probe), false) => probe.disable()?,
-            (Probe::Return(probe), true) => probe.enable()?,
-            (Probe::Return(probe), false) => probe.disable()?,
-        }
+    /// Notes whether its probes are armed.
+    pub(crate) fn set_enabled(&self, enabled: bool) {
         self.enabled.store(enabled, Ordering::Relaxed);
-        Ok(())
     }
 
-    /// What was asked for.
-    pub(crate) fn definition(&self) -> &Definition {
-        &self.definition
+    /// The filter in force.
+    pub(crate) fn filter(&self) -> Arc<Option<Filter>> {
+        self.filter.lock().in_force.clone()
     }
 
-    /// What serves the hits.
-    pub(crate) fn recorder(&self) -> &Recorder {
-        match &self.probe {
-            Probe::Entry(probe) => probe.handler(),
-            Probe::Return(probe) => probe.handler(),
-        }
+    /// Notes the filter in force.
+    pub(crate) fn set_filter(&self, filter: Arc<Option<Filter>>) {
+        let mut filtering = self.filter.lock();
+        filtering.in_force = filter;
+        filtering.refused = None;
     }
 
-    /// Hits on which the kernel could not call the handler.
-    pub(crate) fn missed(&self) -> u64 {
-        match &self.probe {
-            Probe::Entry(probe) => probe.missed(),
-            Probe::Return(probe) => probe.missed(),
-        }
+    /// Notes what to show of a filter that was refused.
+    pub(crate) fn set_refused_filter(&self, shown: Vec<u8>) {
+        self.filter.lock().refused = Some(shown);
     }
-}
 
-/// An errno of the kernel crate as the engine's.
-pub(crate) fn errno(error: Error) -> Errno {
-    Errno(error.to_errno().wrapping_neg())
+    /// Calls `show` with the filter in force and what is to be shown of one that
+    /// was refused after it.
+    pub(crate) fn with_filters<R>(
+        &self,
+        show: impl FnOnce(Option<&Filter>, Option<&[u8]>) -> R,
+    ) -> R {
+        let filtering = self.filter.lock();
+        show(
+            filtering.in_force.as_ref().as_ref(),
+            filtering.refused.as_deref(),
+        )
+    }
 }

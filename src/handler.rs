@@ -88,32 +88,27 @@ impl Recorder {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(format: Arc<Format>, buffer: Arc<Buffer>, place: u64) -> Result<Self> {
+    pub(crate) fn new(
+        format: Arc<Format>,
+        buffer: Arc<Buffer>,
+        filter: Arc<Option<Filter>>,
+        place: u64,
+    ) -> Result<Self> {
         let counters = PerCpu::new(|_| Ok(Counters::new()))?;
         Ok(Self {
             format,
             buffer,
             counters,
-            filter: RcuCell::new(Arc::new(None, GFP_KERNEL)?),
+            filter: RcuCell::new(filter),
             place,
         })
     }
 
-    /// The filter in force.
-    pub(crate) fn filter(&self) -> Arc<Option<Filter>> {
-        self.filter.load()
-    }
-
     /// Puts `filter`, or none, in force for all hits from now on.
     ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    ///
     /// Context: process, may sleep.
-    pub(crate) fn set_filter(&self, filter: Option<Filter>) -> Result {
-        drop(self.filter.replace(Arc::new(filter, GFP_KERNEL)?));
-        Ok(())
+    pub(crate) fn set_filter(&self, filter: Arc<Option<Filter>>) {
+        drop(self.filter.replace(filter));
     }
 
     /// How the hits ended so far.

@@ -13,8 +13,11 @@ mod event;
 mod handler;
 #[path = "../rust/lib.rs"]
 pub mod kapi;
+mod modules;
+mod names;
 mod place;
 mod print;
+mod probe;
 mod registry;
 pub mod sys;
 mod tables;
@@ -40,10 +43,12 @@ module! {
 
 /// The loaded module.
 ///
-/// Fields are dropped in this order: first the files that anybody could open,
-/// then, with the last reference to the tracer, everything else. The probes go
-/// before both, see the drop.
+/// Fields are dropped in this order: first what the kernel calls when modules
+/// come and go, then the files that anybody could open, then, with the last
+/// reference to the tracer, everything else. The probes go before all of them,
+/// see the drop.
 struct Ferroprobe {
+    _modules: modules::Watch,
     _files: control::Files,
     tracer: Arc<tracer::Tracer>,
 }
@@ -59,7 +64,9 @@ impl kernel::Module for Ferroprobe {
         let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
         let tracer = tracer::Tracer::new(kilobytes)?;
         let files = control::Files::new(&tracer)?;
+        let modules = modules::watch(&tracer)?;
         Ok(Self {
+            _modules: modules,
             _files: files,
             tracer,
         })

@@ -15,11 +15,12 @@ use crate::{
         },
         text::Plain,
     },
-    event::errno,
     kapi::{
-        kprobe, nofault,
+        kprobe, module, nofault,
         symbol::{self, Symbol},
     },
+    names::{Addresses, Names},
+    probe::errno,
     sys::Vec,
     tables,
 };
@@ -258,32 +259,81 @@ fn is_patched(text: &[u8]) -> bool {
     }
 }
 
+/// Looks up and judges the place of `definition`, among `probes` of our own;
+/// `None` if it is in a module that is not loaded.
+///
+/// # Errors
+///
+/// `BAD_PROBE_ADDR` for a symbol that does not exist; `NON_UNIQ_SYMBOL` for one
+/// that exists more than once; `BAD_PLACE` for a place that the kernel would
+/// take, and where the probe could not work; `BAD_RETPROBE` for a return probe
+/// that is not at a function's entry.
+///
+/// Context: process, may sleep.
+pub(crate) fn find(
+    definition: &Definition,
+    names: &mut Names,
+    probes: impl Iterator<Item = Original>,
+) -> Result<Option<Found>, Refusal> {
+    let at = definition.place_at;
+    let (name, offset) = match &definition.place {
+        Place::Address(address) => return Found::new(definition, *address, probes).map(Some),
+        Place::Symbol { name, offset } => (name, *offset),
+    };
+    let module = definition.place.symbol().and_then(|(module, _)| module);
+    let no_memory = || Refusal::new(Kind::NoMemory, at);
+    let text = c_string(name).ok_or_else(no_memory)?;
+    let Some(address) = symbol::lookup(&text) else {
+        let is_awaited = match module {
+            Some(module) => !module::is_loaded(module).map_err(|_| no_memory())?,
+            None => false,
+        };
+        return match (is_awaited, definition.kind.is_return() && offset != 0) {
+            (true, false) => Ok(None),
+            (true, true) => Err(Refusal::new(Kind::BadRetprobe, at)),
+            (false, _) => Err(Refusal::new(Kind::BadProbeAddr, at)
+                .with_detail(format_args!("there is no symbol {}", Plain(name)))),
+        };
+    };
+    if module.is_none() {
+        if let Some(all) = names.addresses(name, address)?.filter(|all| all.count > 1) {
+            return Err(
+                Refusal::new(Kind::NonUniqSymbol, at).with_detail(format_args!(
+                    "{} is at {}",
+                    Plain(name),
+                    Candidates(&all)
+                )),
+            );
+        }
+    }
+    let address = address.wrapping_add(u64::from(offset));
+    Found::new(definition, address, probes).map(Some)
+}
+
+/// Writes the addresses of one name.
+struct Candidates<'a>(&'a Addresses);
+
+impl fmt::Display for Candidates<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, address) in self.0.first.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{address:#x}")?;
+        }
+        match self.0.count.checked_sub(self.0.first.len()) {
+            None | Some(0) => Ok(()),
+            Some(more) => write!(f, " and {more} more"),
+        }
+    }
+}
+
 impl Found {
-    /// Looks up and judges the place of `definition`, among `probes` of our own.
-    ///
-    /// # Errors
-    ///
-    /// `BAD_PROBE_ADDR` for a symbol that does not exist; `BAD_PLACE` for a
-    /// place that the kernel would take, and where the probe could not work;
-    /// `BAD_RETPROBE` for a return probe that is not at a function's entry.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn new(
+    /// Judges `address`, the place of `definition`, among `probes` of our own.
+    fn new(
         definition: &Definition,
+        address: u64,
         probes: impl Iterator<Item = Original>,
     ) -> Result<Self, Refusal> {
         let at = definition.place_at;
-        let address = match &definition.place {
-            Place::Address(address) => *address,
-            Place::Symbol { name, offset } => {
-                let text = c_string(name).ok_or(Refusal::new(Kind::NoMemory, at))?;
-                let symbol = symbol::lookup(&text).ok_or_else(|| {
-                    Refusal::new(Kind::BadProbeAddr, at)
-                        .with_detail(format_args!("there is no symbol {}", Plain(name)))
-                })?;
-                symbol.wrapping_add(u64::from(*offset))
-            }
-        };
         let live = Live::at(address, probes);
         let mut found = Self {
             address,

@@ -6,20 +6,26 @@
 //! copy of the set, and only if every line succeeds does the copy become the
 //! set. Probes that are new are registered, disarmed, on the way; those that
 //! are removed stay registered until the copy is accepted.
+//!
+//! The set is one of probes. Those of the same group and name belong to one
+//! event, which exists as long as it has a probe.
 
 use crate::{
     control::event_files::{EventFiles, Group},
     engine::{
-        ast::{Definition, Deletion, Request},
+        ast::{self, Definition, Deletion, Place, Request},
         btf::Btf,
         error::{Error as Refusal, Kind},
-        fetch::{self, PathOffsets, Program, Symbols, Target},
+        fetch::{self, PathOffsets, Program, Target},
+        filter::Filter,
         lex::{self, Command},
         parse,
     },
     event::{Event, Format},
-    kapi::{debugfs::Dir, paths, symbol},
-    place::{c_string, Found, ARCH},
+    kapi::{debugfs::Dir, paths},
+    names::Names,
+    place::{self, c_string, Found, ARCH},
+    probe::{errno, Probe},
     sys::Vec,
     tracer::Tracer,
     types,
@@ -35,11 +41,14 @@ const MAX_RETIRED: usize = 1024;
 
 /// The defined events and their files.
 pub(crate) struct Registry {
-    events: Vec<Arc<Event>>,
+    /// In the order of their definition.
+    probes: Vec<Arc<Probe>>,
+    /// One for each event, in the order of their first definition.
     files: Vec<EventFiles>,
     groups: Vec<Arc<Group>>,
     retired: Vec<Arc<Format>>,
     types: types::Cache,
+    names: Names,
     last_id: u16,
     /// The directory `events`; `None` once the module is being unloaded.
     directory: Option<Arc<Dir>>,
@@ -55,11 +64,12 @@ impl Registry {
     /// No events.
     pub(crate) const fn new() -> Self {
         Self {
-            events: Vec::new(),
+            probes: Vec::new(),
             files: Vec::new(),
             groups: Vec::new(),
             retired: Vec::new(),
             types: types::Cache::new(),
+            names: Names::new(),
             last_id: u16::MAX,
             directory: None,
         }
@@ -71,24 +81,25 @@ impl Registry {
         self.directory = directory;
     }
 
-    /// The events, in the order of their definition.
-    pub(crate) fn events(&self) -> &[Arc<Event>] {
-        &self.events
+    /// The probes, in the order of their definition.
+    pub(crate) fn probes(&self) -> &[Arc<Probe>] {
+        &self.probes
     }
 
-    /// The events of the group `name`.
-    pub(crate) fn group<'a>(
-        &'a self,
-        name: &'a CStr,
-    ) -> impl Iterator<Item = &'a Arc<Event>> + Clone {
-        self.events
-            .iter()
-            .filter(move |event| *event.format.group == *name)
+    /// The events, in the order of their first definition.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
+        self.files.iter().map(EventFiles::event)
+    }
+
+    /// Whether `event` is still defined: a file may be open while its event is
+    /// removed.
+    pub(crate) fn has(&self, event: &Event) -> bool {
+        self.files.iter().any(|files| files.id() == event.id())
     }
 
     /// How records with the number `id` are read.
     pub(crate) fn format(&self, id: u16) -> Option<Arc<Format>> {
-        let defined = self.events.iter().map(|event| &event.format);
+        let defined = self.events().map(|event| &event.format);
         let mut known = Iterator::chain(defined, self.retired.iter());
         known.find(|format| format.id == id).cloned()
     }
@@ -98,30 +109,48 @@ impl Registry {
         self.retired.clear();
     }
 
-    /// Arms or disarms `events`, all or, if one of them fails, none.
+    /// Arms or disarms the probes of the events that `which` names: all or, if
+    /// one of them fails, none.
     ///
     /// # Errors
     ///
-    /// As for [`Event::set_enabled`].
-    pub(crate) fn set_enabled<'a>(
-        events: impl Iterator<Item = &'a Arc<Event>> + Clone,
-        enabled: bool,
-    ) -> Result {
-        let changes = events.clone().filter(|event| event.is_enabled() != enabled);
+    /// As for [`Probe::set_armed`].
+    pub(crate) fn set_enabled(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
         let mut changed = Vec::new();
-        for event in changes {
-            changed.push(event.clone())?;
-        }
-        for (done, event) in changed.iter().enumerate() {
-            if let Err(error) = event.set_enabled(enabled) {
-                for event in changed.iter().take(done) {
-                    // It was so before.
-                    let _ = event.set_enabled(!enabled);
-                }
-                return Err(error);
+        let mut result = Ok(());
+        for probe in self.probes.iter().filter(|probe| which(&probe.event)) {
+            if probe.is_armed() == enabled {
+                continue;
+            }
+            result = changed.push(probe.clone()).map_err(Error::from);
+            if result.is_ok() {
+                result = probe.set_armed(enabled);
+            }
+            if result.is_err() {
+                break;
             }
         }
+        if result.is_err() {
+            for probe in &changed {
+                // It was so before.
+                let _ = probe.set_armed(!enabled);
+            }
+            return result;
+        }
+        for event in self.events().filter(|event| which(event)) {
+            event.set_enabled(enabled);
+        }
         Ok(())
+    }
+
+    /// Puts `filter`, or none, in force for `event`.
+    pub(crate) fn set_filter(&self, event: &Event, filter: Arc<Option<Filter>>) {
+        for probe in &self.probes {
+            if probe.event.id() == event.id() {
+                probe.set_filter(&filter);
+            }
+        }
+        event.set_filter(filter);
     }
 
     /// Removes all events.
@@ -130,7 +159,7 @@ impl Registry {
     ///
     /// `EBUSY` if one is enabled; then none is removed. `ENOMEM`.
     pub(crate) fn clear(&mut self, tracer: &Arc<Tracer>) -> Result {
-        if self.events.iter().any(|event| event.is_enabled()) {
+        if self.events().any(|event| event.is_enabled()) {
             return Err(EBUSY);
         }
         self.accept(tracer, Vec::new())
@@ -139,19 +168,113 @@ impl Registry {
     /// Removes all events, enabled or not, and their files; no more can be
     /// defined.
     pub(crate) fn shut_down(&mut self) {
-        for event in &self.events {
+        for probe in &self.probes {
             // Fails only if the probed code is gone.
-            let _ = event.set_enabled(false);
+            let _ = probe.set_armed(false);
         }
-        self.events.clear();
+        self.probes.clear();
         self.files.clear();
         self.groups.clear();
         self.directory = None;
     }
 
+    /// Places the probes that wait for the module `name`, which is there now,
+    /// and arms those of enabled events.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn module_coming(&mut self, tracer: &Tracer, name: &[u8]) {
+        for index in 0..self.probes.len() {
+            let Some(probe) = self.probes.get(index).filter(|probe| probe.is_waiting()) else {
+                continue;
+            };
+            let probe = probe.clone();
+            match probe.definition().place.symbol() {
+                // Defined with the name of another module.
+                Some((Some(module), _)) if *module != *name => continue,
+                Some(_) => {}
+                // An address meant code that is gone.
+                None => continue,
+            }
+            match self.place_again(tracer, &probe, name) {
+                Ok(Some(placed)) => {
+                    if let Some(slot) = self.probes.get_mut(index) {
+                        *slot = placed;
+                    }
+                }
+                Ok(None) => {}
+                Err(refusal) => pr_warn!(
+                    "event {} stays without its probe in module {}: {}\n",
+                    probe.event.format.name(),
+                    core::str::from_utf8(name).unwrap_or("?"),
+                    refusal.kind.text()
+                ),
+            }
+        }
+    }
+
+    /// Places `probe` in the module `name`; `None` if it lies elsewhere.
+    fn place_again(
+        &mut self,
+        tracer: &Tracer,
+        probe: &Probe,
+        name: &[u8],
+    ) -> Result<Option<Arc<Probe>>, Refusal> {
+        let definition = probe.definition();
+        let originals = self.probes.iter().filter_map(|probe| probe.original());
+        let found = match place::find(definition, &mut self.names, originals) {
+            Ok(Some(found)) if found.module() == Some(name) => found,
+            Ok(_) => return Ok(None),
+            // A symbol without a module's name may be of any.
+            Err(_)
+                if definition
+                    .place
+                    .symbol()
+                    .is_some_and(|(module, _)| module.is_none()) =>
+            {
+                return Ok(None)
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let at = definition.place_at;
+        // Addresses and types may differ from those of the last time.
+        let program = self.compile(definition, Some(&found))?;
+        if let Some(index) = program
+            .layout()
+            .difference(probe.event.format.program.layout())
+        {
+            let at = definition.args.get(index).map_or(at, |arg| arg.at);
+            return Err(Refusal::new(Kind::DiffArgType, at));
+        }
+        let format = new_format(definition, probe.event.id(), program)?;
+        let placed = probe.replaced(&found, format, &tracer.buffer)?;
+        if probe.event.is_enabled() {
+            let armed = placed.set_armed(true);
+            armed.map_err(|error| Refusal::registration(errno(error), at))?;
+        }
+        let placed = Arc::new(placed, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, at))?;
+        Ok(Some(placed))
+    }
+
+    /// Takes back the probes in the module `name`, which is about to be gone:
+    /// they wait until it is there again.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn module_going(&mut self, name: &[u8]) {
+        for slot in self.probes.iter_mut().filter(|probe| probe.is_in(name)) {
+            match Arc::new(slot.unplaced(), GFP_KERNEL) {
+                Ok(waiting) => *slot = waiting,
+                // The kernel keeps the probe, dead, until its event is removed.
+                Err(_) => pr_warn!(
+                    "no memory to place event {} again\n",
+                    slot.event.format.name()
+                ),
+            }
+        }
+    }
+
     /// Applies the lines of `text`, all or none.
     fn apply(&mut self, tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Failure> {
-        let mut events = clone(&self.events).map_err(Failure::no_memory)?;
+        let mut probes = Vec::from_slice(&self.probes).map_err(Failure::no_memory)?;
         for line in lex::lines(text) {
             let command = Command::new(line.text).map_err(|refusal| Failure {
                 refusal,
@@ -160,86 +283,137 @@ impl Registry {
             if command.is_empty() {
                 continue;
             }
-            self.line(tracer, &mut events, &command)
+            self.line(tracer, &mut probes, &command)
                 .map_err(|refusal| Failure {
                     refusal,
                     command: Vec::from_slice(command.text()).unwrap_or_default(),
                 })?;
         }
-        self.accept(tracer, events)
-            .map_err(|_| Failure::no_memory(crate::sys::AllocError))
+        self.accept(tracer, probes).map_err(|error| Failure {
+            refusal: Refusal::registration(errno(error), 0),
+            command: Vec::from_slice(text.trim_ascii()).unwrap_or_default(),
+        })
     }
 
-    /// Applies one line to `events`.
+    /// Applies one line to `probes`.
     fn line(
         &mut self,
         tracer: &Arc<Tracer>,
-        events: &mut Vec<Arc<Event>>,
+        probes: &mut Vec<Arc<Probe>>,
         command: &Command,
     ) -> Result<(), Refusal> {
         match parse::request(command, ARCH)? {
             Request::Create(definition) => {
-                let event = self.create(tracer, events, definition)?;
-                events.push(event)?;
+                let probe = self.create(tracer, probes, command, definition)?;
+                probes.push(probe)?;
                 Ok(())
             }
-            Request::Delete(deletion) => delete(events, &deletion),
+            Request::Delete(deletion) => delete(probes, &deletion),
         }
     }
 
-    /// Makes the event of `definition`.
+    /// Makes the probe of `definition`: of the event of that name if `probes`
+    /// has one, else of a new event.
     fn create(
         &mut self,
         tracer: &Arc<Tracer>,
-        events: &Vec<Arc<Event>>,
-        definition: Definition,
-    ) -> Result<Arc<Event>, Refusal> {
-        let same = |event: &&Arc<Event>| {
-            let other = event.definition();
-            *other.group == *definition.group && *other.event == *definition.event
-        };
-        if events.iter().any(|event| same(&event)) {
+        probes: &[Arc<Probe>],
+        command: &Command,
+        mut definition: Definition,
+    ) -> Result<Arc<Probe>, Refusal> {
+        if is_taken(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
-        let probes = Iterator::chain(self.events.iter(), events.iter());
-        let found = Found::new(&definition, probes.filter_map(|event| event.original))?;
-        let program = self.compile(&definition, &found)?;
-        let no_memory = || Refusal::new(Kind::NoMemory, 0);
-        let format = Format {
-            id: self.next_id(events),
-            group: c_string(&definition.group).ok_or_else(no_memory)?,
-            name: c_string(&definition.event).ok_or_else(no_memory)?,
-            program,
+        let known = Iterator::chain(self.probes.iter(), probes);
+        let originals = known.filter_map(|probe| probe.original());
+        let found = place::find(&definition, &mut self.names, originals)?;
+        self.expand(&mut definition, found.as_ref())?;
+        let program = self.compile(&definition, found.as_ref())?;
+        let siblings = || {
+            probes.iter().filter(|probe| {
+                let other = probe.definition();
+                *other.group == *definition.group && *other.event == *definition.event
+            })
         };
-        let format = Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())?;
-        Event::new(definition, &found, format, tracer.buffer.clone())
+        let described = siblings().map(|probe| ast::Probe {
+            definition: probe.definition(),
+            layout: probe.format().program.layout(),
+        });
+        definition.check_append(program.layout(), command, described)?;
+        let known = siblings().next().map(|probe| probe.event.clone());
+        let id = match &known {
+            Some(event) => event.id(),
+            None => self.next_id(probes),
+        };
+        let format = new_format(&definition, id, program)?;
+        let event = match known {
+            Some(event) => event,
+            None => Event::new(format.clone())?,
+        };
+        let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
+        let definition = Arc::new(definition, GFP_KERNEL).map_err(no_memory)?;
+        let probe = Probe::new(event, definition, found.as_ref(), format, &tracer.buffer)?;
+        Arc::new(probe, GFP_KERNEL).map_err(no_memory)
     }
 
-    /// Compiles the arguments of `definition`.
-    fn compile(&mut self, definition: &Definition, found: &Found) -> Result<Program, Refusal> {
-        let compile = |btf: Option<Btf<'_>>| {
-            let mut target = Target {
+    /// Compiles the arguments of `definition`, whose place was `found`, unless
+    /// its module is not loaded.
+    fn compile(
+        &mut self,
+        definition: &Definition,
+        found: Option<&Found>,
+    ) -> Result<Program, Refusal> {
+        let needs_types = types::are_needed(definition);
+        let at_entry = is_at_entry(definition, found);
+        self.with_target(needs_types, at_entry, found, |target| {
+            fetch::compile(definition, target)
+        })
+    }
+
+    /// Names the arguments of `definition` that stand for parameters.
+    fn expand(
+        &mut self,
+        definition: &mut Definition,
+        found: Option<&Found>,
+    ) -> Result<(), Refusal> {
+        let needs_types = types::are_needed(definition);
+        let at_entry = is_at_entry(definition, found);
+        self.with_target(needs_types, at_entry, found, |target| {
+            fetch::expand(definition, target)
+        })
+    }
+
+    /// Calls `work` with what is known of the probed place.
+    fn with_target<R>(
+        &mut self,
+        needs_types: bool,
+        at_entry: bool,
+        found: Option<&Found>,
+        work: impl FnOnce(&mut Target<'_>) -> R,
+    ) -> R {
+        let names = &mut self.names;
+        let work = |btf: Option<Btf<'_>>| {
+            work(&mut Target {
                 arch: ARCH,
-                at_entry: found.at_entry,
-                symbols: &mut KernelSymbols,
+                at_entry,
+                symbols: names,
                 paths: PathOffsets {
                     dentry_name: paths::DENTRY_NAME,
                     file_dentry: paths::FILE_DENTRY,
                 },
                 btf,
-                function: found.function(),
-            };
-            fetch::compile(definition, &mut target)
+                function: found.and_then(Found::function),
+            })
         };
-        if types::are_needed(definition) {
-            self.types.with(found.module(), compile)
+        if needs_types {
+            self.types.with(found.and_then(Found::module), work)
         } else {
-            compile(None)
+            work(None)
         }
     }
 
     /// A number that neither an event nor a record in the buffer has.
-    fn next_id(&mut self, events: &[Arc<Event>]) -> u16 {
+    fn next_id(&mut self, probes: &[Arc<Probe>]) -> u16 {
         loop {
             self.last_id = self
                 .last_id
@@ -248,8 +422,8 @@ impl Registry {
                 .max(FIRST_ID);
             let id = self.last_id;
             let taken = |format: &Arc<Format>| format.id == id;
-            let defined = Iterator::chain(self.events.iter(), events);
-            let formats = defined.map(|event| &event.format);
+            let defined = Iterator::chain(self.probes.iter(), probes);
+            let formats = defined.map(|probe| &probe.event.format);
             // Fewer are taken than there are: memory runs out before.
             if !Iterator::chain(formats, self.retired.iter()).any(taken) {
                 return id;
@@ -257,44 +431,22 @@ impl Registry {
         }
     }
 
-    /// Makes `events` the set.
-    fn accept(&mut self, tracer: &Arc<Tracer>, events: Vec<Arc<Event>>) -> Result {
-        let is_in = |set: &[Arc<Event>], id: u16| set.iter().any(|event| event.format.id == id);
+    /// Makes `probes` the set.
+    fn accept(&mut self, tracer: &Arc<Tracer>, probes: Vec<Arc<Probe>>) -> Result {
+        let is_in = |set: &[Arc<Probe>], id: u16| set.iter().any(|probe| probe.event.id() == id);
         let mut retired = Vec::new();
-        for event in self
-            .events
-            .iter()
-            .filter(|event| !is_in(&events, event.format.id))
-        {
+        for event in self.events().filter(|event| !is_in(&probes, event.id())) {
             retired.push(event.format.clone())?;
         }
         self.retired.reserve(retired.len())?;
         // Files of removed events go first: a new one may have the same name.
-        let mut index = self.files.len();
-        while let Some(next) = index.checked_sub(1) {
-            index = next;
-            if self
-                .files
-                .get(index)
-                .is_some_and(|files| !is_in(&events, files.id()))
-            {
-                self.files.take(index);
-            }
-        }
-        let mut made = Ok(());
-        for event in &events {
-            if !self.files.iter().any(|files| files.id() == event.format.id) {
-                made = self.make_files(tracer, event);
-                if made.is_err() {
-                    break;
-                }
-            }
-        }
+        self.keep_files(|id| is_in(&probes, id));
+        let made = self.add_files(tracer, &probes).and_then(|()| arm(&probes));
         if let Err(error) = made {
             self.restore_files(tracer);
             return Err(error);
         }
-        let removed = core::mem::replace(&mut self.events, events);
+        let removed = core::mem::replace(&mut self.probes, probes);
         for format in retired {
             if self.retired.len() >= MAX_RETIRED {
                 self.retired.take(0);
@@ -304,6 +456,31 @@ impl Registry {
         }
         drop(removed);
         self.drop_empty_groups();
+        Ok(())
+    }
+
+    /// Removes the files of all events but those whose number `is_kept`.
+    fn keep_files(&mut self, is_kept: impl Fn(u16) -> bool) {
+        let mut index = self.files.len();
+        while let Some(next) = index.checked_sub(1) {
+            index = next;
+            if self
+                .files
+                .get(index)
+                .is_some_and(|files| !is_kept(files.id()))
+            {
+                self.files.take(index);
+            }
+        }
+    }
+
+    /// Makes the files of those events of `probes` that have none.
+    fn add_files(&mut self, tracer: &Arc<Tracer>, probes: &[Arc<Probe>]) -> Result {
+        for probe in probes {
+            if !self.has(&probe.event) {
+                self.make_files(tracer, &probe.event)?;
+            }
+        }
         Ok(())
     }
 
@@ -327,22 +504,12 @@ impl Registry {
 
     /// After a change that failed: gives exactly the events of the set files.
     fn restore_files(&mut self, tracer: &Arc<Tracer>) {
-        let mut index = self.files.len();
-        while let Some(next) = index.checked_sub(1) {
-            index = next;
-            let id = self.files.get(index).map(EventFiles::id);
-            if !self.events.iter().any(|event| Some(event.format.id) == id) {
-                self.files.take(index);
-            }
-        }
-        let Ok(events) = clone(&self.events) else {
+        let Ok(probes) = Vec::from_slice(&self.probes) else {
             return;
         };
-        for event in &events {
-            let has = self.files.iter().any(|files| files.id() == event.format.id);
-            if !has && self.make_files(tracer, event).is_err() {
-                pr_warn!("no memory for the files of event {}\n", event.format.name());
-            }
+        self.keep_files(|id| probes.iter().any(|probe| probe.event.id() == id));
+        if self.add_files(tracer, &probes).is_err() {
+            pr_warn!("no memory for the files of all events\n");
         }
         self.drop_empty_groups();
     }
@@ -353,9 +520,9 @@ impl Registry {
             index = next;
             let empty = self.groups.get(index).is_some_and(|group| {
                 !self
-                    .events
+                    .files
                     .iter()
-                    .any(|event| *event.format.group == *group.name)
+                    .any(|files| *files.event().format.group == *group.name)
             });
             if empty {
                 self.groups.take(index);
@@ -364,7 +531,7 @@ impl Registry {
     }
 }
 
-/// Applies a write to `kprobe_events`.
+/// Applies a write to `kprobe_events` or `dynamic_events`.
 ///
 /// # Errors
 ///
@@ -381,33 +548,78 @@ pub(crate) fn write(tracer: &Arc<Tracer>, text: &[u8]) -> Result {
     })
 }
 
-/// Takes what `deletion` names out of `events`.
-fn delete(events: &mut Vec<Arc<Event>>, deletion: &Deletion) -> Result<(), Refusal> {
-    /// Where the names stand, behind `-:`.
-    const NAMES: usize = 2;
+/// How records of `definition` are made.
+fn new_format(definition: &Definition, id: u16, program: Program) -> Result<Arc<Format>, Refusal> {
+    let no_memory = || Refusal::new(Kind::NoMemory, 0);
+    let format = Format {
+        id,
+        group: c_string(&definition.group).ok_or_else(no_memory)?,
+        name: c_string(&definition.event).ok_or_else(no_memory)?,
+        program,
+    };
+    Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())
+}
 
-    let named = |event: &Arc<Event>| deletion.matches(event.definition());
-    if !events.iter().any(named) {
-        return Err(Refusal::new(Kind::NoSuchEvent, NAMES));
+/// Whether `definition` is at the entry of a function, whose place was `found`,
+/// unless its module is not loaded.
+fn is_at_entry(definition: &Definition, found: Option<&Found>) -> bool {
+    match (found, &definition.place) {
+        (Some(found), _) => found.at_entry,
+        (None, place) => matches!(place, Place::Symbol { offset: 0, .. }),
     }
-    if events
-        .iter()
-        .any(|event| named(event) && event.is_enabled())
-    {
-        return Err(Refusal::new(Kind::EventBusy, NAMES));
-    }
-    let mut index = events.len();
-    while let Some(next) = index.checked_sub(1) {
-        index = next;
-        if events.get(index).is_some_and(named) {
-            events.take(index);
+}
+
+/// Whether the directory of `definition` would have the name of a file.
+fn is_taken(definition: &Definition) -> bool {
+    let files: [&[u8]; 2] = [b"enable", b"filter"];
+    files.contains(&&*definition.group) || files.contains(&&*definition.event)
+}
+
+/// Arms the new probes of enabled events: all or, if one of them fails, none.
+fn arm(probes: &[Arc<Probe>]) -> Result {
+    let mut armed = Vec::new();
+    for probe in probes {
+        if !probe.event.is_enabled() || probe.is_armed() {
+            continue;
+        }
+        let result = armed.push(probe).map_err(Error::from);
+        if let Err(error) = result.and_then(|()| probe.set_armed(true)) {
+            for probe in &armed {
+                // It was so before.
+                let _ = probe.set_armed(false);
+            }
+            return Err(error);
         }
     }
     Ok(())
 }
 
-fn clone(events: &[Arc<Event>]) -> Result<Vec<Arc<Event>>, crate::sys::AllocError> {
-    Vec::from_slice(events)
+/// Takes what `deletion` names out of `probes`. An event that is enabled keeps
+/// its last probe.
+fn delete(probes: &mut Vec<Arc<Probe>>, deletion: &Deletion) -> Result<(), Refusal> {
+    /// Where the names stand, behind `-:`.
+    const NAMES: usize = 2;
+
+    let named = |probe: &Arc<Probe>| deletion.matches(probe.definition());
+    if !probes.iter().any(named) {
+        return Err(Refusal::new(Kind::NoSuchEvent, NAMES));
+    }
+    let stays = |event: &Event| {
+        let mut rest = probes.iter().filter(|probe| !named(probe));
+        rest.any(|probe| probe.event.id() == event.id())
+    };
+    let is_busy = |probe: &Arc<Probe>| probe.event.is_enabled() && !stays(&probe.event);
+    if probes.iter().any(|probe| named(probe) && is_busy(probe)) {
+        return Err(Refusal::new(Kind::EventBusy, NAMES));
+    }
+    let mut index = probes.len();
+    while let Some(next) = index.checked_sub(1) {
+        index = next;
+        if probes.get(index).is_some_and(named) {
+            probes.take(index);
+        }
+    }
+    Ok(())
 }
 
 impl Failure {
@@ -416,14 +628,5 @@ impl Failure {
             refusal: Refusal::new(Kind::NoMemory, 0),
             command: Vec::new(),
         }
-    }
-}
-
-/// The kernel's symbols.
-struct KernelSymbols;
-
-impl Symbols for KernelSymbols {
-    fn address(&mut self, name: &[u8]) -> Option<u64> {
-        symbol::lookup(&c_string(name)?)
     }
 }

@@ -112,7 +112,8 @@ pub(crate) fn are_needed(definition: &Definition) -> bool {
         let by_source = match arg.expression.source {
             Source::Name(_) | Source::AllArguments => true,
             Source::ReturnValue => !arg.spec.explicit,
-            Source::Argument(_) => definition.kind.is_return(),
+            // Without a name it takes that of the parameter.
+            Source::Argument(_) => definition.kind.is_return() || arg.at == arg.text_at,
             _ => false,
         };
         let is_typed = |action: &Action| matches!(action, Action::Members(_) | Action::Cast { .. });

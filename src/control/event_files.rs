@@ -14,7 +14,6 @@ use crate::{
     engine::format,
     event::Event,
     kapi::debugfs::{Dir, Entry},
-    registry::Registry,
     tracer::Tracer,
 };
 use core::fmt;
@@ -57,7 +56,7 @@ impl Group {
 
 /// The directory of an event; removed when dropped.
 pub(crate) struct EventFiles {
-    id: u16,
+    event: Arc<Event>,
     _enable: Entry<Switch<EnableEvent>>,
     _format: Entry<TextFile<FormatFile>>,
     _id: Entry<TextFile<IdFile>>,
@@ -85,7 +84,7 @@ impl EventFiles {
             GFP_KERNEL,
         )?;
         Ok(Self {
-            id: event.format.id,
+            event: event.clone(),
             _enable: Entry::new(c"enable", READ_WRITE, &directory, member.clone())?,
             _format: Entry::new(c"format", READ, &directory, member.clone())?,
             _id: Entry::new(c"id", READ, &directory, member.clone())?,
@@ -96,7 +95,12 @@ impl EventFiles {
 
     /// The number of the event.
     pub(crate) fn id(&self) -> u16 {
-        self.id
+        self.event.id()
+    }
+
+    /// The event.
+    pub(crate) fn event(&self) -> &Arc<Event> {
+        &self.event
     }
 }
 
@@ -114,6 +118,13 @@ pub(crate) struct Members {
     group: CString,
 }
 
+impl Members {
+    /// Whether `event` is one of them.
+    fn has(&self, event: &Event) -> bool {
+        *event.format.group == *self.group
+    }
+}
+
 /// `events/GROUP/EVENT/enable`.
 pub(crate) struct EnableEvent;
 
@@ -126,13 +137,10 @@ impl Switched for EnableEvent {
 
     fn set(member: &Arc<Member>, on: bool) -> Result {
         let registry = member.tracer.registry.lock();
-        // A file may be open while its event is removed.
-        let event = registry
-            .events()
-            .iter()
-            .find(|event| event.format.id == member.event.format.id)
-            .ok_or(ENODEV)?;
-        Registry::set_enabled(core::iter::once(event), on)
+        if !registry.has(&member.event) {
+            return Err(ENODEV);
+        }
+        registry.set_enabled(|event| event.id() == member.event.id(), on)
     }
 }
 
@@ -143,12 +151,13 @@ impl Switched for EnableGroup {
     type Data = Members;
 
     fn state(members: &Arc<Members>) -> u8 {
-        state(members.tracer.registry.lock().group(&members.group))
+        let registry = members.tracer.registry.lock();
+        state(registry.events().filter(|event| members.has(event)))
     }
 
     fn set(members: &Arc<Members>, on: bool) -> Result {
         let registry = members.tracer.registry.lock();
-        Registry::set_enabled(registry.group(&members.group), on)
+        registry.set_enabled(|event| members.has(event), on)
     }
 }
 
@@ -159,11 +168,11 @@ impl Switched for EnableAll {
     type Data = Tracer;
 
     fn state(tracer: &Arc<Tracer>) -> u8 {
-        state(tracer.registry.lock().events().iter())
+        state(tracer.registry.lock().events())
     }
 
     fn set(tracer: &Arc<Tracer>, on: bool) -> Result {
-        Registry::set_enabled(tracer.registry.lock().events().iter(), on)
+        tracer.registry.lock().set_enabled(|_| true, on)
     }
 }
 

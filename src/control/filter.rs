@@ -35,19 +35,19 @@ impl Show for FilterFile {
     type Data = Member;
 
     fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let in_force = member.event.recorder().filter();
-        let refused = member.event.refused_filter.lock();
-        match (refused.as_deref(), in_force.as_ref()) {
-            (Some(refused), filter) => {
-                write!(out, "{}", Plain(refused))?;
-                match filter {
-                    Some(filter) => writeln!(out, "in force: {}", Plain(filter.text())),
-                    None => Ok(()),
-                }
+        member.event.with_filters(|in_force, refused| {
+            let Some(refused) = refused else {
+                return match in_force {
+                    Some(filter) => writeln!(out, "{}", Plain(filter.text())),
+                    None => out.write_str("none\n"),
+                };
+            };
+            write!(out, "{}", Plain(refused))?;
+            match in_force {
+                Some(filter) => writeln!(out, "in force: {}", Plain(filter.text())),
+                None => Ok(()),
             }
-            (None, Some(filter)) => writeln!(out, "{}", Plain(filter.text())),
-            (None, None) => out.write_str("none\n"),
-        }
+        })
     }
 }
 
@@ -71,22 +71,25 @@ impl File for FilterFile {
     fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
         let member = &open.data;
         let text = text::written(from)?;
-        let mut refused = member.event.refused_filter.lock();
+        let registry = member.tracer.registry.lock();
+        if !registry.has(&member.event) {
+            return Err(ENODEV);
+        }
         if Filter::is_removal(&text) {
-            *refused = None;
-            return member.event.recorder().set_filter(None);
+            registry.set_filter(&member.event, Arc::new(None, GFP_KERNEL)?);
+            return Ok(());
         }
         let layout = member.event.format.program.layout();
         match Filter::compile(&text, layout, &mut KernelFunctions) {
             Ok(filter) => {
-                *refused = None;
-                member.event.recorder().set_filter(Some(filter))
+                registry.set_filter(&member.event, Arc::new(Some(filter), GFP_KERNEL)?);
+                Ok(())
             }
             Err(refusal) => {
                 let mut shown = Vec::new();
                 filter::write_refusal(&mut Appender(&mut shown), &text, &refusal)
                     .map_err(|_| ENOMEM)?;
-                *refused = Some(shown);
+                member.event.set_refused_filter(shown);
                 member.tracer.errors.lock().add(&refusal, text.trim_ascii());
                 Err(Error::from_errno(refusal.errno.0.wrapping_neg()))
             }

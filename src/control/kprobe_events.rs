@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_events`: the definitions.
+//! `kprobe_events` and `dynamic_events`, two doors to the definitions.
 //!
-//! Opening it for writing without appending, as the shell's `>` does, removes
+//! Opening one for writing without appending, as the shell's `>` does, removes
 //! all events.
 
 use super::text::{self, Show, Text};
@@ -18,7 +18,7 @@ use kernel::{
     uaccess::{UserSliceReader, UserSliceWriter},
 };
 
-/// The file.
+/// Either file.
 pub(crate) struct KprobeEvents;
 
 impl Show for KprobeEvents {
@@ -26,8 +26,8 @@ impl Show for KprobeEvents {
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
-        for event in registry.events() {
-            event.definition().write_line(out)?;
+        for probe in registry.probes() {
+            probe.definition().write_line(out)?;
         }
         Ok(())
     }

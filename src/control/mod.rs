@@ -14,6 +14,7 @@ mod switch;
 mod text;
 mod trace;
 mod trace_pipe;
+mod tracers;
 mod tracing_on;
 
 use crate::{
@@ -30,8 +31,11 @@ const READ: u16 = 0o400;
 /// The files outside `events/GROUP`; they are removed when dropped.
 pub(crate) struct Files {
     _kprobe_events: Entry<kprobe_events::KprobeEvents>,
+    _dynamic_events: Entry<kprobe_events::KprobeEvents>,
     _trace: Entry<trace::Trace>,
     _trace_pipe: Entry<trace_pipe::TracePipe>,
+    _current_tracer: Entry<tracers::CurrentTracer>,
+    _available_tracers: Entry<text::TextFile<tracers::Tracers>>,
     _tracing_on: Entry<switch::Switch<tracing_on::TracingOn>>,
     _profile: Entry<text::TextFile<profile::Profile>>,
     _error_log: Entry<error_log::ErrorLogFile>,
@@ -56,8 +60,11 @@ impl Files {
         let of = || tracer.clone();
         let files = Self {
             _kprobe_events: Entry::new(c"kprobe_events", READ_WRITE, &root, of())?,
+            _dynamic_events: Entry::new(c"dynamic_events", READ_WRITE, &root, of())?,
             _trace: Entry::new(c"trace", READ_WRITE, &root, of())?,
             _trace_pipe: Entry::new(c"trace_pipe", READ, &root, of())?,
+            _current_tracer: Entry::new(c"current_tracer", READ_WRITE, &root, of())?,
+            _available_tracers: Entry::new(c"available_tracers", READ, &root, of())?,
             _tracing_on: Entry::new(c"tracing_on", READ_WRITE, &root, of())?,
             _profile: Entry::new(c"kprobe_profile", READ, &root, of())?,
             _error_log: Entry::new(c"error_log", READ_WRITE, &root, of())?,

@@ -32,8 +32,8 @@ impl Show for PlacementFile {
         };
         let live = {
             let registry = tracer.registry.lock();
-            let events = registry.events().iter();
-            Live::at(address, events.filter_map(|event| event.original))
+            let probes = registry.probes().iter();
+            Live::at(address, probes.filter_map(|probe| probe.original()))
         };
         let Some(live) = live else {
             return writeln!(out, "# {address:#x} is in no function that can be read");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_profile`: hits and misses of each event.
+//! `kprobe_profile`: hits and misses of each probe, by the name of its event.
 
 use super::text::Show;
 use crate::{engine::format, tracer::Tracer};
@@ -15,9 +15,9 @@ impl Show for Profile {
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
-        for event in registry.events() {
-            let hits = event.recorder().totals().hits();
-            format::write_profile(out, event.format.name(), hits, event.missed())?;
+        for probe in registry.probes() {
+            let counts = probe.counts();
+            format::write_profile(out, probe.event.format.name(), counts.hits, counts.missed)?;
         }
         Ok(())
     }

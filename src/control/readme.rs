@@ -33,26 +33,32 @@ Files:
   trace_pipe		- the same, consumed as it is read; waits for events
   tracing_on		- 1 or 0: record events or not
   buffer_size_kb	- size of each CPU's buffer; changing it clears it
-  kprobe_events		- Create/delete kernel dynamic events
-  kprobe_profile	- event, hits, misses
+  kprobe_events		- Create/append/remove/show the kernel dynamic events
+  dynamic_events	- Create/append/remove/show the generic dynamic events
+  kprobe_profile	- event, hits, misses of each probe
   error_log		- why the last definitions were refused
   placement		- write a symbol or address, read what can be probed there
   events/enable		- arm or disarm all events
   events/GROUP/enable	- those of a group
-  events/GROUP/EVENT/	- enable, format, id of an event
+  events/GROUP/EVENT/	- enable, filter, format, id of an event
 
 kprobe_events: `>` removes all events, `>>` adds; several lines are all
-accepted or none; # starts a comment.
+accepted or none; # starts a comment.  A definition with the group and name of
+another, and the same arguments, appends its probe to that event.
 	Format: p[:[<group>/][<event>]] <place> [<args>]
 	        r[maxactive][:[<group>/][<event>]] <place> [<args>]
-	        -:[<group>/][<event>]
+	        -:[<group>/][<event>] [<place> [<args>]]
 	place: [<module>:]<symbol>[+<offset>]|<memaddr>
 	place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 	args: <name>=fetcharg[:type]
-	fetcharg: %<register>, $arg<N>, @<address>, @<symbol>[+|-<offset>],
-	          $stack<index>, $stack, $retval, $comm,
+	fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],
+	          $stack<index>, $stack, $retval, $comm, $arg<N>, $arg*, $current,
+	          <argname>[->field[->field|.field...]],
+	          [(structname[,field])]<argname>[->field[->field|.field...]],
+	          this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>),
 	          +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
+	kernel return probes support: $retval, $arg<N>, $comm
 	type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
-	      symstr, ustring, b<bit-width>@<bit-offset>/<container-size>,
+	      symstr, %pd/%pD, ustring, b<bit-width>@<bit-offset>/<container-size>,
 	      <type>\\[<array-size>\\]
 ";

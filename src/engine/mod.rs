@@ -16,6 +16,7 @@ pub mod fetch;
 pub mod filter;
 pub mod format;
 pub mod insn;
+pub mod kallsyms;
 pub mod lex;
 pub mod parse;
 pub mod placement;

@@ -60,6 +60,13 @@ expect_no_line() {
 	fi
 }
 
+# expect_nothing WHAT: fail if there is a line on standard input.
+expect_nothing() {
+	if grep .; then
+		fail "$1"
+	fi
+}
+
 # define LINE...: append definitions.
 define() {
 	for line; do
@@ -101,6 +108,7 @@ x86_64) call=__x64_sys_setpriority ;;
 arm64) call=__arm64_sys_setpriority ;;
 esac
 
+# shellcheck disable=SC2016 # the language has a $ of its own
 call_arg() {
 	case $arch:$1 in
 	x86_64:1) echo '+112($arg1)' ;;

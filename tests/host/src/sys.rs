@@ -10,6 +10,7 @@
 
 mod alloc;
 mod atomic;
+mod cpu;
 mod pages;
 
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
@@ -17,31 +18,5 @@ pub use atomic::{
     barrier, fence_acquire, fence_full, fence_release, set_hook, words_as_bytes,
     words_as_bytes_mut, AtomicU32, AtomicU64, LocalPair,
 };
+pub use cpu::OnCpu;
 pub use pages::Pages;
-
-use core::marker::PhantomData;
-
-/// Proof that the caller stays on its CPU for as long as it is borrowed.
-///
-/// On the host a "CPU" is what a test calls so: a thread that writes alone, and
-/// the hooks inside it.
-#[derive(Debug)]
-pub struct OnCpu(u32, PhantomData<*const ()>);
-
-impl OnCpu {
-    /// A proof for a caller that takes the part of the CPU `number`.
-    ///
-    /// # Safety
-    ///
-    /// While the value lives nothing takes the part of that CPU but the calling
-    /// thread, including its hooks.
-    pub unsafe fn new(number: u32) -> Self {
-        Self(number, PhantomData)
-    }
-
-    /// The number of the CPU.
-    #[inline]
-    pub fn number(&self) -> u32 {
-        self.0
-    }
-}

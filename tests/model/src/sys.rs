@@ -8,6 +8,8 @@
 
 #[path = "../../host/src/sys/alloc.rs"]
 mod alloc;
+#[path = "../../host/src/sys/cpu.rs"]
+mod cpu;
 #[path = "../../host/src/sys/pages.rs"]
 mod pages;
 
@@ -16,6 +18,7 @@ use std::sync::atomic::{AtomicU8, Ordering as StdOrdering};
 use loom::sync::atomic::{self, Ordering};
 
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
+pub use cpu::OnCpu;
 pub use pages::Pages;
 
 /// An order that is left out.
@@ -164,16 +167,6 @@ impl LocalPair {
     }
 }
 
-/// Proof that the caller stays on its CPU, of which a model has no use.
-pub struct OnCpu(());
-
-impl OnCpu {
-    /// The number of the CPU.
-    pub fn number(&self) -> u32 {
-        0
-    }
-}
-
 /// The bytes of `words`, which a model's atomics do not have.
 ///
 /// # Safety
@@ -188,6 +181,7 @@ pub unsafe fn words_as_bytes(_words: &[AtomicU32]) -> &[u8] {
 /// # Safety
 ///
 /// None is needed: it panics.
+#[expect(clippy::mut_from_ref, reason = "the words are interior mutable")]
 pub unsafe fn words_as_bytes_mut(_words: &[AtomicU32]) -> &mut [u8] {
     panic!("the model writes words")
 }

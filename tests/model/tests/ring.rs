@@ -17,6 +17,10 @@ use loom::thread;
 
 type Words = Ring<Pages>;
 
+/// Bytes of a sub-buffer with room for a note and one event, or two.
+const ONE_EVENT: usize = 64;
+const TWO_EVENTS: usize = 80;
+
 /// Faults are of the whole process: one model at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -30,8 +34,8 @@ fn content(id: u32) -> [u32; 3] {
 
 fn write(ring: &Words, id: u32) -> bool {
     // SAFETY: one thread of the model writes.
-    let reserved =
-        unsafe { ring.writer() }.reserve(12, Note::new(1, [0; 16]), || u64::from(id) + 1);
+    let reserved = unsafe { ring.writer() }
+        .reserve(12, Note::new(1, *b"a task's name..."), || u64::from(id) + 1);
     let Ok(event) = reserved else { return false };
     for (word, value) in event.words().iter().zip(content(id)) {
         word.store_relaxed(value);
@@ -101,7 +105,7 @@ fn consume(overwrite: bool, bytes: usize, events: u32) {
 
 /// A snapshot of a ring with two events while a writer adds `events`.
 fn snapshot(events: u32) {
-    let storage = Pages::new(3, 64).unwrap();
+    let storage = Pages::new(3, ONE_EVENT).unwrap();
     let ring = Arc::new(Ring::new(0, storage, 3, true).unwrap());
     for id in 0..2 {
         assert!(write(&ring, id));
@@ -132,6 +136,9 @@ fn check(preemptions: usize, least: usize, model: fn()) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 10_000;
+    // Only the snapshot's model has more, three hundred thousand. The variable
+    // LOOM_MAX_PERMUTATIONS says so where all are wanted.
+    builder.max_permutations.get_or_insert(40_000);
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
         model();
@@ -152,19 +159,19 @@ fn finds(fault: Fault, model: fn()) -> bool {
 #[test]
 fn a_reader_of_a_ring_that_overwrites() {
     let _alone = alone();
-    check(3, 100, || consume(true, 64, 4));
+    check(3, 100, || consume(true, ONE_EVENT, 4));
 }
 
 #[test]
 fn a_reader_of_a_ring_that_overwrites_two_events_a_page() {
     let _alone = alone();
-    check(2, 100, || consume(true, 80, 5));
+    check(2, 100, || consume(true, TWO_EVENTS, 5));
 }
 
 #[test]
 fn a_reader_of_a_ring_that_keeps() {
     let _alone = alone();
-    check(3, 100, || consume(false, 64, 4));
+    check(3, 100, || consume(false, ONE_EVENT, 4));
 }
 
 #[test]
@@ -176,13 +183,13 @@ fn a_snapshot_of_a_ring_that_overwrites() {
 #[test]
 fn a_commit_before_the_event_is_found() {
     let _alone = alone();
-    assert!(finds(Fault::Release, || consume(true, 80, 3)));
+    assert!(finds(Fault::Release, || consume(true, TWO_EVENTS, 3)));
 }
 
 #[test]
 fn a_read_before_the_commit_is_found() {
     let _alone = alone();
-    assert!(finds(Fault::Acquire, || consume(true, 80, 3)));
+    assert!(finds(Fault::Acquire, || consume(true, TWO_EVENTS, 3)));
 }
 
 #[test]

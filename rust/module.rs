@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Loadable modules: whether one is loaded, and when they come and go.
+//!
+//! C header: [`include/linux/module.h`](srctree/include/linux/module.h)
+
+use super::symbol;
+use core::{marker::PhantomPinned, pin::Pin};
+use kernel::{
+    bindings, container_of,
+    error::to_result,
+    ffi::{c_int, c_ulong, c_void},
+    prelude::*,
+    str::CString,
+    types::Opaque,
+};
+
+/// Symbols of which every module has at least one, where the kernel knows any
+/// symbols of modules.
+const OF_EVERY_MODULE: [&str; 3] = ["__this_module", "cleanup_module", "init_module"];
+
+/// Whether the module `name` is loaded; true also while it is being loaded or
+/// unloaded.
+///
+/// # Errors
+///
+/// `ENOMEM`; `EINVAL` if the name holds a NUL or is not UTF-8.
+///
+/// Context: process, may sleep.
+pub fn is_loaded(name: &[u8]) -> Result<bool> {
+    let name = core::str::from_utf8(name).map_err(|_| EINVAL)?;
+    for symbol in OF_EVERY_MODULE {
+        let symbol = CString::try_from_fmt(fmt!("{name}:{symbol}"))?;
+        if symbol::lookup(&symbol).is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What is done when modules come and go.
+pub trait Handler: Send + Sync {
+    /// The module `name` is in memory, and none of its code has run.
+    ///
+    /// Context: process, may sleep.
+    fn coming(&self, name: &CStr);
+
+    /// None of the code of the module `name` runs any more, and it is about to
+    /// leave memory.
+    ///
+    /// Context: process, may sleep.
+    fn going(&self, name: &CStr);
+}
+
+/// A handler that the kernel calls, until it is dropped.
+///
+/// # Invariants
+///
+/// `block` is registered with the kernel, or registering it failed.
+#[pin_data(PinnedDrop)]
+pub struct Registration<T: Handler> {
+    #[pin]
+    block: Opaque<bindings::notifier_block>,
+    handler: T,
+    #[pin]
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: The kernel locks what it changes in the block, and `T` may be shared.
+unsafe impl<T: Handler> Sync for Registration<T> {}
+// SAFETY: A block can be unregistered by any thread, and `T` may be sent.
+unsafe impl<T: Handler> Send for Registration<T> {}
+
+impl<T: Handler> Registration<T> {
+    /// Registers `handler`, to be called after the kernel's own care for the
+    /// symbols, probes and types of a module.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub fn new(handler: T) -> Result<Pin<KBox<Self>>> {
+        let block = bindings::notifier_block {
+            notifier_call: Some(Self::notified),
+            next: core::ptr::null_mut(),
+            priority: -1,
+        };
+        let this = KBox::pin_init(
+            pin_init!(Self {
+                block: Opaque::new(block),
+                handler,
+                _pinned: PhantomPinned,
+            }),
+            GFP_KERNEL,
+        )?;
+        // SAFETY: The block is pinned, and unregistered before it is freed.
+        to_result(unsafe { bindings::register_module_notifier(this.block.get()) })?;
+        // INVARIANT: Registered above.
+        Ok(this)
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the block of a `Registration<T>`.
+    unsafe extern "C" fn notified(
+        block: *mut bindings::notifier_block,
+        action: c_ulong,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: The kernel calls this with the block registered in `new`,
+        // which lies in a `Registration<T>` that is valid until unregistered.
+        let this = unsafe { &*container_of!(Opaque::cast_from(block), Self, block) };
+        let module: *mut bindings::module = data.cast();
+        // SAFETY: The kernel calls this with a module that stays in memory
+        // during the call; its name is a string.
+        let name = unsafe { CStr::from_char_ptr((&raw const (*module).name).cast()) };
+        const COMING: c_ulong = bindings::module_state_MODULE_STATE_COMING as c_ulong;
+        const GOING: c_ulong = bindings::module_state_MODULE_STATE_GOING as c_ulong;
+        match action {
+            COMING => this.handler.coming(name),
+            GOING => this.handler.going(name),
+            _ => {}
+        }
+        // CAST: A small constant.
+        bindings::NOTIFY_DONE as c_int
+    }
+}
+
+#[pinned_drop]
+impl<T: Handler> PinnedDrop for Registration<T> {
+    fn drop(self: Pin<&mut Self>) {
+        // SAFETY: By the type invariant registered, or unknown to the kernel,
+        // which it then says. It waits until no call runs.
+        unsafe { bindings::unregister_module_notifier(self.block.get()) };
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's names: the address of one, and whether it has only one.
+
+use crate::{
+    engine::{
+        fetch::Symbols,
+        kallsyms::{self, Tables},
+    },
+    kapi::{nofault, symbol},
+    place::c_string,
+    sys::{AllocError, Vec},
+};
+
+/// Most addresses of one name that are told.
+const MAX_TOLD: usize = 16;
+
+/// The kernel's symbols.
+pub(crate) struct Names {
+    tables: Option<Tables>,
+}
+
+/// The addresses of one name.
+pub(crate) struct Addresses {
+    /// How many there are.
+    pub(crate) count: usize,
+    /// The first of them, a few.
+    pub(crate) first: Vec<u64>,
+}
+
+impl Names {
+    /// Nothing looked up yet.
+    pub(crate) const fn new() -> Self {
+        Self { tables: None }
+    }
+
+    /// All addresses in the kernel, without its modules, of the symbol `name`,
+    /// one of which is `known`; `None` where the kernel does not tell.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn addresses(
+        &mut self,
+        name: &[u8],
+        known: u64,
+    ) -> Result<Option<Addresses>, AllocError> {
+        let Some(tables) = self.tables() else {
+            return Ok(None);
+        };
+        let mut found = Addresses {
+            count: 0,
+            first: Vec::new(),
+        };
+        let mut is_sound = false;
+        let mut memory = Ok(());
+        let read = kallsyms::each_address(&tables, &mut KernelMemory, name, |address| {
+            is_sound |= address == known;
+            found.count = found.count.saturating_add(1);
+            if found.count <= MAX_TOLD && memory.is_ok() {
+                memory = found.first.push(address);
+            }
+        });
+        memory?;
+        Ok(read.filter(|()| is_sound).map(|()| found))
+    }
+
+    fn tables(&mut self) -> Option<Tables> {
+        if self.tables.is_none() {
+            self.tables = Some(Tables {
+                count: symbol::lookup(c"kallsyms_num_syms")?,
+                names: symbol::lookup(c"kallsyms_names")?,
+                markers: symbol::lookup(c"kallsyms_markers")?,
+                token_table: symbol::lookup(c"kallsyms_token_table")?,
+                token_index: symbol::lookup(c"kallsyms_token_index")?,
+                offsets: symbol::lookup(c"kallsyms_offsets")?,
+                sequence: symbol::lookup(c"kallsyms_seqs_of_names")?,
+            });
+        }
+        self.tables
+    }
+}
+
+struct KernelMemory;
+
+impl kallsyms::Memory for KernelMemory {
+    fn read(&mut self, address: u64, out: &mut [u8]) -> bool {
+        nofault::read_kernel(address, out)
+    }
+}
+
+impl Symbols for Names {
+    fn address(&mut self, name: &[u8]) -> Option<u64> {
+        symbol::lookup(&c_string(name)?)
+    }
+}

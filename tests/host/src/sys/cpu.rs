@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Who takes the part of a CPU.
+
+use core::marker::PhantomData;
+
+/// Proof that the caller stays on its CPU for as long as it is borrowed.
+///
+/// On the host a "CPU" is what a test calls so: a thread that writes alone, and
+/// the hooks inside it.
+#[derive(Debug)]
+pub struct OnCpu(u32, PhantomData<*const ()>);
+
+impl OnCpu {
+    /// A proof for a caller that takes the part of the CPU `number`.
+    ///
+    /// # Safety
+    ///
+    /// While the value lives nothing takes the part of that CPU but the calling
+    /// thread, including its hooks.
+    pub unsafe fn new(number: u32) -> Self {
+        Self(number, PhantomData)
+    }
+
+    /// The number of the CPU.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.0
+    }
+}
