@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fpplaces SEED COUNT LIMIT [armed]
+ * fpplaces SEED COUNT LIMIT [armed|traced|enabled]...
  *
  * Draws COUNT functions of the kernel, defines a probe at every offset of each,
  * and compares what comes of it with what the file "placement" had said.  Of
@@ -12,8 +12,9 @@
  * error log.
  *
  * With "armed" the kernel's own events first have two probes in each function,
- * enabled, and the maps must remain as they were, or say that something is
- * hidden.
+ * enabled, and with "traced" the kernel's function tracer traces each; the maps
+ * must remain as they were, or say that something is hidden.  With "enabled"
+ * each probe of ours that was taken is armed, and disarmed again.
  *
  * Runs in the tracing directory.  Prints the counts; fails if a difference has
  * no explanation.
@@ -35,7 +36,8 @@ static u8 verdicts[MAX_SIZE];
 static u64 state;
 
 static struct {
-	u64 offsets, accepted, inside, refused, ours, skipped, probed;
+	u64 offsets, accepted, inside, refused, ours, skipped;
+	u64 probed, traced, enabled;
 	u64 label, call, bug, exception, blacklist, hidden;
 	u64 unexplained;
 } counts;
@@ -277,6 +279,21 @@ static void undefine(const char *prefix, const char *event)
 		die("removal", done);
 }
 
+static int enables;
+
+/* enable: arm the probe that was taken at an offset, and disarm it. */
+static void enable(u64 offset)
+{
+	s64 result = put("events/places/place/enable", "1", 0);
+
+	if (result < 0)
+		complain("cannot be armed", offset, result);
+	result = put("events/places/place/enable", "0", 0);
+	if (result < 0)
+		die("disarming", result);
+	counts.enabled++;
+}
+
 static void try(u64 address, u64 offset)
 {
 	u8 said = verdicts[offset];
@@ -285,8 +302,11 @@ static void try(u64 address, u64 offset)
 	counts.offsets++;
 	put("error_log", "", O_TRUNC);
 	result = define("", "places/place", address + offset);
-	if (result >= 0)
+	if (result >= 0) {
+		if (enables)
+			enable(offset);
 		undefine("", "places/place");
+	}
 	if (said == HIDDEN)
 		counts.hidden++;
 	else if (result >= 0 && said == PROBEABLE)
@@ -341,6 +361,21 @@ static void arm(u64 address, u64 index)
 	}
 }
 
+/* trace: let the function tracer trace a function that it can. */
+static void trace(u64 address)
+{
+	char name[512];
+	u64 i = 0;
+
+	if (!map(address))
+		return;
+	/* The map's first line is "# NAME at ADDRESS". */
+	for (; text[i + 2] != ' ' && i < sizeof(name) - 1; i++)
+		name[i] = text[i + 2];
+	name[i] = 0;
+	counts.traced += put(PEER "set_ftrace_filter", name, O_APPEND) >= 0;
+}
+
 /* check_map: the map as it is now against that from before probes were armed. */
 static void check_map(u64 address, u64 *sum, int compare)
 {
@@ -369,9 +404,15 @@ __attribute__((used, noreturn)) void begin(u64 *stack)
 {
 	char **args = (char **)(stack + 2);
 	u64 functions, limit;
+	int armed = 0, traced = 0;
 
 	if (stack[0] < 4)
-		die("usage: fpplaces SEED COUNT LIMIT [armed]", 2);
+		die("usage: fpplaces SEED COUNT LIMIT [armed|traced|enabled]...", 2);
+	for (u64 i = 3; i < stack[0] - 1; i++) {
+		armed |= same(args[i], "armed");
+		traced |= same(args[i], "traced");
+		enables |= same(args[i], "enabled");
+	}
 	state = number(args[0]) * 0x9e3779b97f4a7c15UL + 1;
 	functions = number(args[1]);
 	limit = number(args[2]);
@@ -380,20 +421,29 @@ __attribute__((used, noreturn)) void begin(u64 *stack)
 	read_symbols();
 	for (u64 i = 0; i < functions; i++)
 		drawn[i] = symbols[random(symbol_count)];
-	if (stack[0] > 4) {
-		for (u64 i = 0; i < functions; i++) {
-			check_map(drawn[i], &sums[i], 0);
+	for (u64 i = 0; i < functions; i++) {
+		check_map(drawn[i], &sums[i], 0);
+		if (traced)
+			trace(drawn[i]);
+		if (armed)
 			arm(drawn[i], i);
-		}
-		if (put(PEER "events/armed/enable", "1", 0) < 0)
-			die("arming", 0);
-		for (u64 i = 0; i < functions; i++)
-			check_map(drawn[i], &sums[i], 1);
 	}
+	if (counts.traced && put(PEER "current_tracer", "function", 0) < 0)
+		die("tracing", 0);
+	if (counts.probed && put(PEER "events/armed/enable", "1", 0) < 0)
+		die("arming", 0);
+	for (u64 i = 0; i < functions; i++)
+		check_map(drawn[i], &sums[i], 1);
 	for (u64 i = 0; i < functions; i++)
 		try_function(drawn[i], limit);
-	if (stack[0] > 4)
+	if (counts.probed) {
 		put(PEER "events/armed/enable", "0", 0);
+		put(PEER "kprobe_events", "", O_TRUNC);
+	}
+	if (counts.traced) {
+		put(PEER "current_tracer", "nop", 0);
+		put(PEER "set_ftrace_filter", "", O_TRUNC);
+	}
 	count("functions ", functions);
 	count(" offsets ", counts.offsets);
 	count(" accepted ", counts.accepted);
@@ -401,8 +451,10 @@ __attribute__((used, noreturn)) void begin(u64 *stack)
 	count(" refused ", counts.refused);
 	count(" ours ", counts.ours);
 	count(" left out ", counts.skipped);
-	count(" armed ", counts.probed);
+	count(" armed by us ", counts.enabled);
+	count(" by the kernel's events ", counts.probed);
 	count(" hidden by them ", counts.hidden);
+	count(" functions traced ", counts.traced);
 	count("\nonly the kernel refuses: jump label ", counts.label);
 	count(" static call ", counts.call);
 	count(" bug ", counts.bug);
