@@ -143,6 +143,13 @@ pub fn level(entry: Entry) -> Level {
 }
 
 impl Level {
+    /// Whether all that follows is false or 0: most hits.
+    #[inline(always)]
+    pub fn is_plain(self) -> bool {
+        self.count == 0
+            && !(self.preempt_need_resched | self.need_resched | self.need_resched_lazy)
+    }
+
     /// How deep preemption is disabled.
     #[inline(always)]
     pub fn preempt_depth(self) -> u32 {

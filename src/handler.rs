@@ -185,19 +185,23 @@ impl Recorder {
     fn header(&self, hit: &Hit<'_>, entry: Entry) -> Header {
         let level = context::level(entry);
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
-        let flags = bit(hit.regs.irqs_disabled(), flag::IRQS_OFF)
-            | bit(level.need_resched, flag::NEED_RESCHED)
-            | bit(level.need_resched_lazy, flag::NEED_RESCHED_LAZY)
-            | bit(level.preempt_need_resched, flag::PREEMPT_RESCHED)
-            | bit(level.in_nmi(), flag::NMI)
-            | bit(level.in_hardirq(), flag::HARDIRQ)
-            | bit(level.in_softirq(), flag::SOFTIRQ)
-            | bit(level.bh_disabled(), flag::BH_OFF);
+        let mut flags = bit(hit.regs.irqs_disabled(), flag::IRQS_OFF);
+        let mut preempt_count = 0;
+        if !level.is_plain() {
+            flags |= bit(level.need_resched, flag::NEED_RESCHED)
+                | bit(level.need_resched_lazy, flag::NEED_RESCHED_LAZY)
+                | bit(level.preempt_need_resched, flag::PREEMPT_RESCHED)
+                | bit(level.in_nmi(), flag::NMI)
+                | bit(level.in_hardirq(), flag::HARDIRQ)
+                | bit(level.in_softirq(), flag::SOFTIRQ)
+                | bit(level.bh_disabled(), flag::BH_OFF);
+            // CAST: At most 15.
+            preempt_count = level.preempt_depth().min(15) as u8;
+        }
         Header {
             event: self.format.id,
             flags,
-            // CAST: At most 15.
-            preempt_count: level.preempt_depth().min(15) as u8,
+            preempt_count,
             pid: hit.task.pid(),
         }
     }

@@ -20,6 +20,7 @@ mod print;
 mod probe;
 mod registry;
 pub mod sys;
+mod tables;
 mod tracer;
 mod types;
 

@@ -12,7 +12,7 @@ use crate::{
     event::{Event, Format},
     handler::Recorder,
     kapi::{kprobe, kretprobe},
-    place::Found,
+    place::{Found, Original},
     sys::Vec,
 };
 use core::{
@@ -38,6 +38,8 @@ struct Placed {
     registration: Registration,
     /// The module it lies in.
     module: Option<Vec<u8>>,
+    /// What stood at its place, if that is known.
+    original: Option<Original>,
 }
 
 enum Registration {
@@ -136,6 +138,11 @@ impl Probe {
         module.is_some_and(|module| **module == *name)
     }
 
+    /// What stood at its place; `None` if it waits, or where that is not known.
+    pub(crate) fn original(&self) -> Option<Original> {
+        self.placed.as_ref()?.original
+    }
+
     /// Whether it is armed; one that waits never is.
     pub(crate) fn is_armed(&self) -> bool {
         self.armed.load(Ordering::Relaxed)
@@ -228,6 +235,7 @@ impl Placed {
             registration: registration
                 .map_err(|error| found.explain(error, definition.place_at))?,
             module,
+            original: found.original,
         })
     }
 

@@ -220,7 +220,8 @@ impl Registry {
         name: &[u8],
     ) -> Result<Option<Arc<Probe>>, Refusal> {
         let definition = probe.definition();
-        let found = match place::find(definition, &mut self.names) {
+        let originals = self.probes.iter().filter_map(|probe| probe.original());
+        let found = match place::find(definition, &mut self.names, originals) {
             Ok(Some(found)) if found.module() == Some(name) => found,
             Ok(_) => return Ok(None),
             // A symbol without a module's name may be of any.
@@ -323,7 +324,9 @@ impl Registry {
         if is_taken(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
-        let found = place::find(&definition, &mut self.names)?;
+        let known = Iterator::chain(self.probes.iter(), probes);
+        let originals = known.filter_map(|probe| probe.original());
+        let found = place::find(&definition, &mut self.names, originals)?;
         self.expand(&mut definition, found.as_ref())?;
         let program = self.compile(&definition, found.as_ref())?;
         let siblings = || {

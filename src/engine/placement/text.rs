@@ -64,6 +64,23 @@ impl<'a> Text<'a> {
             .saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
+    /// The offset of an address, if it lies in the function.
+    pub(super) fn offset(&self, address: u64) -> Option<usize> {
+        let offset = usize::try_from(address.checked_sub(self.address)?).ok()?;
+        (offset < self.len()).then_some(offset)
+    }
+
+    /// Whether there is nothing but int3 from `offset` on.
+    pub(super) fn is_int3_from(&self, offset: usize) -> bool {
+        (offset..self.len()).all(|at| self.window(at).bytes().first() == Some(&0xcc))
+    }
+
+    /// Whether somebody else's probe stands at `offset`, and nothing is known
+    /// of what it has overwritten.
+    pub(super) fn is_foreign(&self, offset: usize) -> bool {
+        self.facts.foreign.contains(&self.address(offset))
+    }
+
     pub(super) fn all_patches_known(&self) -> bool {
         self.facts.all_patches_known
     }

@@ -123,6 +123,7 @@ impl Case {
             },
             facts: Facts {
                 patches: &patches,
+                foreign: &[],
                 all_patches_known: self.all_patches_known,
                 regions: &self.regions,
                 kprobes_on_ftrace: self.kprobes_on_ftrace,
@@ -340,7 +341,7 @@ proptest! {
             original,
         }).collect();
         let arch = if arm64 { Arch::Arm64 } else { Arch::X86_64 };
-        let facts = Facts { patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi, all_patches_known };
+        let facts = Facts { foreign: &[], patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi, all_patches_known };
         let placement = Placement::of(function(arch, &bytes, facts)).unwrap();
         let mut end = 0;
         for boundary in placement.map() {
