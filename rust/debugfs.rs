@@ -10,7 +10,7 @@
 //!
 //! C header: [`include/linux/debugfs.h`](srctree/include/linux/debugfs.h)
 
-use super::wake::PollTable;
+use super::{bindings as extra, wake::PollTable};
 use core::{marker::PhantomData, pin::Pin, ptr};
 use kernel::{
     bindings,
@@ -37,6 +37,10 @@ pub trait File: Sized + 'static {
 
     /// Whether a reader can move in the file.
     const SEEKABLE: bool = true;
+
+    /// Whether the file can be spliced; then it has [`File::splice_ready`] and
+    /// [`File::take`].
+    const SPLICEABLE: bool = false;
 
     /// Opens the file.
     ///
@@ -68,12 +72,44 @@ pub trait File: Sized + 'static {
         Err(EINVAL)
     }
 
+    /// Waits until there is something to splice, unless `nonblocking`; false at
+    /// the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// What `splice(2)` is to return.
+    fn splice_ready(_open: &Self::Open, _file: &OpenFile, _nonblocking: bool) -> Result<bool> {
+        Err(EINVAL)
+    }
+
+    /// Fills `page`, of [`SPLICED`] bytes, with what is spliced; false when
+    /// there is nothing more at the moment.
+    ///
+    /// # Errors
+    ///
+    /// What `splice(2)` is to return.
+    fn take(_open: &Self::Open, _page: &mut [u8]) -> Result<bool> {
+        Err(EINVAL)
+    }
+
+    /// What `ioctl(2)` with the number `command` does.
+    ///
+    /// # Errors
+    ///
+    /// What `ioctl(2)` is to return.
+    fn control(_open: &Self::Open, _command: u32) -> Result {
+        Err(ENOTTY)
+    }
+
     /// The events of `poll(2)` that hold now, after naming to `table` the
     /// queues that tell of others.
     fn poll(_open: &Self::Open, _file: &OpenFile, _table: &PollTable) -> u32 {
         READABLE | WRITABLE
     }
 }
+
+/// Bytes that are spliced as one piece.
+pub const SPLICED: usize = 4096;
 
 /// `poll(2)`: reading does not block.
 pub const READABLE: u32 = bindings::POLLIN | bindings::POLLRDNORM;
@@ -236,6 +272,18 @@ impl<F: File> Operations<F> {
         read: Some(Self::read),
         write: Some(Self::write),
         poll: Some(Self::poll),
+        unlocked_ioctl: Some(Self::control),
+        // Only copy_splice_read() comes this way: others find `read`.
+        read_iter: if F::SPLICEABLE {
+            Some(Self::read_iter)
+        } else {
+            None
+        },
+        splice_read: if F::SPLICEABLE {
+            Some(Self::splice_read)
+        } else {
+            None
+        },
         llseek: if F::SEEKABLE {
             Some(bindings::default_llseek)
         } else {
@@ -329,6 +377,74 @@ impl<F: File> Operations<F> {
         // SAFETY: The file is open by this table.
         let open = unsafe { Self::opened(file) };
         F::poll(open, &OpenFile(file), &PollTable(table))
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
+    unsafe extern "C" fn control(
+        file: *mut bindings::file,
+        command: kernel::ffi::c_uint,
+        _argument: kernel::ffi::c_ulong,
+    ) -> kernel::ffi::c_long {
+        // SAFETY: The file is open by this table.
+        let open = unsafe { Self::opened(file) };
+        outcome(F::control(open, command).map(|()| 0)) as kernel::ffi::c_long
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
+    unsafe extern "C" fn read_iter(
+        kiocb: *mut bindings::kiocb,
+        iter: *mut bindings::iov_iter,
+    ) -> isize {
+        // SAFETY: Both are valid during the call, and the file is open by this
+        // table.
+        let open = unsafe { Self::opened((*kiocb).ki_filp) };
+        outcome(Self::fill(open, iter))
+    }
+
+    /// Moves pages to `iter`, which is valid, as many as there are and fit.
+    fn fill(open: &F::Open, iter: *mut bindings::iov_iter) -> Result<usize> {
+        let mut page: KVVec<u8> = KVVec::from_elem(0, SPLICED, GFP_KERNEL)?;
+        let mut total = 0usize;
+        // SAFETY: The caller's iterator is valid.
+        while unsafe { extra::ferroprobe_iov_iter_count(iter) } >= SPLICED && F::take(open, &mut page)? {
+            // SAFETY: As above; the page has that many bytes.
+            let copied = unsafe { bindings::_copy_to_iter(page.as_ptr().cast(), SPLICED, iter) };
+            total = total.wrapping_add(copied);
+            if copied != SPLICED {
+                break;
+            }
+        }
+        Ok(total)
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
+    unsafe extern "C" fn splice_read(
+        file: *mut bindings::file,
+        offset: *mut bindings::loff_t,
+        pipe: *mut bindings::pipe_inode_info,
+        length: usize,
+        flags: kernel::ffi::c_uint,
+    ) -> isize {
+        if length < SPLICED {
+            return outcome(Err(EINVAL));
+        }
+        // SAFETY: The file is open by this table.
+        let open = unsafe { Self::opened(file) };
+        let of = OpenFile(file);
+        let nonblocking = flags & extra::FERROPROBE_SPLICE_NONBLOCK != 0 || of.is_nonblocking();
+        match F::splice_ready(open, &of, nonblocking) {
+            // SAFETY: What the caller handed down, and `read_iter` is there.
+            Ok(true) => unsafe {
+                bindings::copy_splice_read(file, offset, pipe, length, flags)
+            },
+            ready => outcome(ready.map(|_| 0)),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 #include <linux/irq_work.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/uio.h>
 #include <linux/wait.h>
 
 #include "helpers.h"
@@ -38,4 +39,9 @@ void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue)
 unsigned long ferroprobe_task_size(void)
 {
 	return TASK_SIZE_MAX;
+}
+
+size_t ferroprobe_iov_iter_count(const struct iov_iter *iter)
+{
+	return iov_iter_count(iter);
 }

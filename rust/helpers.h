@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct iov_iter;
 struct irq_work;
 struct wait_queue_head;
 
@@ -15,5 +16,6 @@ void ferroprobe_init_irq_work(struct irq_work *work,
 			      void (*func)(struct irq_work *));
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 unsigned long ferroprobe_task_size(void);
+size_t ferroprobe_iov_iter_count(const struct iov_iter *iter);
 
 #endif

@@ -112,7 +112,24 @@ impl Waker {
     /// `ERESTARTSYS` on a signal.
     ///
     /// Context: process.
-    pub fn wait(&self, mut ready: impl FnMut() -> bool) -> Result {
+    pub fn wait(&self, ready: impl FnMut() -> bool) -> Result {
+        self.sleep(true, 100, ready)
+    }
+
+    /// Sleeps until `ready`, which is asked every ten milliseconds, and when
+    /// [`Waker::wake_now`] is called: for one who waits for more than the next
+    /// event, and whom not every event should wake.
+    ///
+    /// # Errors
+    ///
+    /// `ERESTARTSYS` on a signal.
+    ///
+    /// Context: process.
+    pub fn wait_for_many(&self, ready: impl FnMut() -> bool) -> Result {
+        self.sleep(false, 10, ready)
+    }
+
+    fn sleep(&self, wanted: bool, millis: u32, mut ready: impl FnMut() -> bool) -> Result {
         let mut entry = MaybeUninit::<bindings::wait_queue_entry>::zeroed();
         // SAFETY: The entry is on the stack of the sleeping task and is taken
         // off the queue below.
@@ -126,7 +143,9 @@ impl Waker {
                     bindings::TASK_INTERRUPTIBLE as kernel::ffi::c_int,
                 )
             };
-            self.wanted.store(true, Ordering::Relaxed);
+            if wanted {
+                self.wanted.store(true, Ordering::Relaxed);
+            }
             fence(Ordering::SeqCst);
             if ready() {
                 break Ok(());
@@ -134,8 +153,8 @@ impl Waker {
             if signal != 0 {
                 break Err(ERESTARTSYS);
             }
-            // CAST: A tenth of a second is few ticks.
-            let ticks = msecs_to_jiffies(100) as c_long;
+            // CAST: At most a tenth of a second, which is few ticks.
+            let ticks = msecs_to_jiffies(millis) as c_long;
             // SAFETY: The state was set above; without a wake-up the task looks
             // again after that time, see `wake`.
             unsafe { bindings::schedule_timeout(ticks) };

@@ -3,6 +3,7 @@
 //! The buffer: a ring for each CPU, its readers, and their waking.
 
 use crate::{
+    commands::Commands,
     engine::ring::{self, EventRef, Merge, Note, Reservation, Ring, Rings, Snapshot, Stats},
     kapi::{
         context::{self, OnCpu},
@@ -14,7 +15,7 @@ use crate::{
     },
     sys::{self, Pages, Vec},
 };
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -38,9 +39,12 @@ pub(crate) struct Buffer {
     on: AtomicBool,
     #[pin]
     waker: Waker,
-    /// Held by who consumes, clears or replaces.
+    /// How often blocked readers were told to give up.
+    releases: AtomicU32,
+    /// Held by who consumes, clears or replaces. Names of tasks whose records
+    /// left in binary.
     #[pin]
-    readers: Mutex<()>,
+    readers: Mutex<Commands>,
 }
 
 impl Buffer {
@@ -58,7 +62,8 @@ impl Buffer {
                 scratch,
                 on: AtomicBool::new(true),
                 waker <- Waker::new(),
-                readers <- new_mutex!(()),
+                releases: AtomicU32::new(0),
+                readers <- new_mutex!(Commands::new()),
             }),
             GFP_KERNEL,
         )
@@ -138,6 +143,80 @@ impl Buffer {
     /// `ERESTARTSYS` on a signal.
     pub(crate) fn wait(&self, ready: impl FnMut() -> bool) -> Result {
         self.waker.wait(ready)
+    }
+
+    /// Sleeps until `ready`, asking now and then; see [`Waker::wait_for_many`].
+    ///
+    /// # Errors
+    ///
+    /// `ERESTARTSYS` on a signal.
+    pub(crate) fn wait_for_many(&self, ready: impl FnMut() -> bool) -> Result {
+        self.waker.wait_for_many(ready)
+    }
+
+    /// Makes readers that block look up, and those of pages give up.
+    pub(crate) fn release(&self) {
+        self.releases.fetch_add(1, Ordering::Relaxed);
+        self.waker.wake_now();
+    }
+
+    /// A number that changes with each [`Buffer::release`].
+    pub(crate) fn releases(&self) -> u32 {
+        self.releases.load(Ordering::Relaxed)
+    }
+
+    /// Whether `cpu` has something to consume, or a whole sub-buffer; at times
+    /// when it has not.
+    pub(crate) fn is_readable_on(&self, cpu: u32, whole: bool) -> bool {
+        let rings = self.rings.load();
+        rings.of(cpu).is_some_and(|ring| {
+            if whole {
+                ring.whole_readable()
+            } else {
+                ring.readable()
+            }
+        })
+    }
+
+    /// Consumes events of `cpu` in binary, as many of one sub-buffer as fit
+    /// `page`, or only a whole one; returns how many bytes mean something,
+    /// `None` when there is nothing.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn read_page(&self, cpu: u32, page: &mut [u8], whole: bool) -> Option<usize> {
+        let mut commands = self.readers.lock();
+        let rings = self.rings.load();
+        let mut reader = rings.of(cpu)?.reader()?;
+        reader.read_page_with(page, whole, |event| commands.see(event))
+    }
+
+    /// Calls `each` with the number and name of every task that has a record in
+    /// the buffer, or had one that was read in binary; with some more than once.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and those of `each`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn commands(&self, mut each: impl FnMut(u32, &[u8]) -> Result) -> Result {
+        let (mut unread, _) = self.snapshots()?;
+        let mut commands = self.readers.lock();
+        while let Some((_, event)) = unread.peek() {
+            commands.see(&event);
+            unread.advance();
+        }
+        commands.each(&mut each)
+    }
+
+    /// What `cpu` has counted, and the time of its oldest event.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn stats(&self, cpu: u32) -> Option<(Stats, Option<u64>)> {
+        let _guard = self.readers.lock();
+        let rings = self.rings.load();
+        let ring = rings.of(cpu)?;
+        let oldest = ring.reader().and_then(|mut reader| Some(reader.peek()?.ts));
+        Some((ring.stats(), oldest))
     }
 
     /// Tells `poll` of the queue that wakes readers.
@@ -225,6 +304,17 @@ impl Buffer {
         first.map_or(0, |ring| {
             (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
         })
+    }
+
+    /// Size of all rings, in KiB.
+    pub(crate) fn total_kilobytes(&self) -> usize {
+        let rings = self.rings.load().iter().count();
+        self.kilobytes().saturating_mul(rings)
+    }
+
+    /// Bytes of a sub-buffer.
+    pub(crate) fn page_bytes(&self) -> usize {
+        SUB_BUFFER
     }
 
     /// Gives each CPU a ring of `kilobytes`. What is in the buffer is lost, as

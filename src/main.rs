@@ -6,6 +6,7 @@
 //! See `Documentation/design.rst` for the layers.
 
 mod buffer;
+mod commands;
 mod control;
 pub mod engine;
 mod errors;

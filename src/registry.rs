@@ -571,8 +571,11 @@ fn is_at_entry(definition: &Definition, found: Option<&Found>) -> bool {
 
 /// Whether the directory of `definition` would have the name of a file.
 fn is_taken(definition: &Definition) -> bool {
+    let above: [&[u8]; 4] = [b"enable", b"ftrace", b"header_event", b"header_page"];
     let files: [&[u8]; 2] = [b"enable", b"filter"];
-    files.contains(&&*definition.group) || files.contains(&&*definition.event)
+    above.contains(&&*definition.group)
+        || files.contains(&&*definition.group)
+        || files.contains(&&*definition.event)
 }
 
 /// Arms the new probes of enabled events: all or, if one of them fails, none.

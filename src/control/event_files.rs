@@ -5,7 +5,7 @@
 //! Nothing here takes the registry's lock in `open`, see [`crate::tracer`].
 
 use super::{
-    filter::FilterFile,
+    filter::{FilterFile, GroupFilterFile},
     switch::{Switch, Switched},
     text::{Show, TextFile},
     READ, READ_WRITE,
@@ -25,6 +25,7 @@ pub(crate) struct Group {
     pub(crate) name: CString,
     directory: Arc<Dir>,
     _enable: Entry<Switch<EnableGroup>>,
+    _filter: Entry<GroupFilterFile>,
 }
 
 impl Group {
@@ -42,12 +43,14 @@ impl Group {
             },
             GFP_KERNEL,
         )?;
-        let enable = Entry::new(c"enable", READ_WRITE, &directory, members)?;
+        let enable = Entry::new(c"enable", READ_WRITE, &directory, members.clone())?;
+        let filter = Entry::new(c"filter", READ_WRITE, &directory, members)?;
         Ok(Arc::new(
             Self {
                 name: CString::try_from(name)?,
                 directory,
                 _enable: enable,
+                _filter: filter,
             },
             GFP_KERNEL,
         )?)
@@ -114,13 +117,14 @@ pub(crate) struct Member {
 
 /// A group, for its files.
 pub(crate) struct Members {
-    tracer: Arc<Tracer>,
+    /// Whose events they are.
+    pub(crate) tracer: Arc<Tracer>,
     group: CString,
 }
 
 impl Members {
     /// Whether `event` is one of them.
-    fn has(&self, event: &Event) -> bool {
+    pub(crate) fn has(&self, event: &Event) -> bool {
         *event.format.group == *self.group
     }
 }

@@ -6,10 +6,14 @@ mod buffer_size;
 mod error_log;
 pub(crate) mod event_files;
 mod filter;
+mod headers;
 mod kprobe_events;
+mod per_cpu;
 mod placement;
 mod profile;
+mod raw;
 mod readme;
+mod saved_cmdlines;
 mod switch;
 mod text;
 mod trace;
@@ -19,6 +23,7 @@ mod tracing_on;
 
 use crate::{
     kapi::debugfs::{Dir, Entry},
+    sys::Vec,
     tracer::Tracer,
 };
 use kernel::{prelude::*, sync::Arc};
@@ -43,6 +48,15 @@ pub(crate) struct Files {
     _buffer_size: Entry<buffer_size::BufferSize>,
     _placement: Entry<placement::PlacementFile>,
     _enable: Entry<switch::Switch<event_files::EnableAll>>,
+    _total_size: Entry<text::TextFile<headers::BufferTotalSize>>,
+    _clock: Entry<text::TextFile<headers::TraceClock>>,
+    _printk_formats: Entry<text::TextFile<headers::PrintkFormats>>,
+    _saved_cmdlines: Entry<text::TextFile<saved_cmdlines::SavedCmdlines>>,
+    _saved_cmdlines_size: Entry<text::TextFile<saved_cmdlines::SavedCmdlinesSize>>,
+    _header_page: Entry<text::TextFile<headers::HeaderPage>>,
+    _header_event: Entry<text::TextFile<headers::HeaderEvent>>,
+    _print_format: Entry<text::TextFile<headers::PrintFormat>>,
+    _cpus: Vec<per_cpu::CpuFiles>,
 }
 
 impl Files {
@@ -57,6 +71,8 @@ impl Files {
     pub(crate) fn new(tracer: &Arc<Tracer>) -> Result<Self> {
         let root = Dir::new(c"ferroprobe", None)?;
         let events = Dir::new(c"events", Some(root.clone()))?;
+        let ftrace = Dir::new(c"ftrace", Some(events.clone()))?;
+        let print = Dir::new(c"print", Some(ftrace))?;
         let of = || tracer.clone();
         let files = Self {
             _kprobe_events: Entry::new(c"kprobe_events", READ_WRITE, &root, of())?,
@@ -72,6 +88,15 @@ impl Files {
             _buffer_size: Entry::new(c"buffer_size_kb", READ_WRITE, &root, of())?,
             _placement: Entry::new(c"placement", READ_WRITE, &root, of())?,
             _enable: Entry::new(c"enable", READ_WRITE, &events, of())?,
+            _total_size: Entry::new(c"buffer_total_size_kb", READ, &root, of())?,
+            _clock: Entry::new(c"trace_clock", READ, &root, of())?,
+            _printk_formats: Entry::new(c"printk_formats", READ, &root, of())?,
+            _saved_cmdlines: Entry::new(c"saved_cmdlines", READ, &root, of())?,
+            _saved_cmdlines_size: Entry::new(c"saved_cmdlines_size", READ, &root, of())?,
+            _header_page: Entry::new(c"header_page", READ, &events, of())?,
+            _header_event: Entry::new(c"header_event", READ, &events, of())?,
+            _print_format: Entry::new(c"format", READ, &print, of())?,
+            _cpus: per_cpu::make(tracer, &root)?,
         };
         tracer.registry.lock().set_directory(Some(events));
         Ok(files)

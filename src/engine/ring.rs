@@ -328,6 +328,11 @@ impl<S: Storage> Ring<S> {
         self.reader.0.unread(self.published())
     }
 
+    /// The same of a sub-buffer that the writers have left.
+    pub fn whole_readable(&self) -> bool {
+        self.reader.0.whole_unread(self.published())
+    }
+
     fn geometry(&self) -> Geometry {
         self.hot.0.geometry
     }

@@ -207,6 +207,11 @@ impl State {
         }
     }
 
+    /// Whether a whole sub-buffer before `published` may be unread.
+    pub(super) fn whole_unread(&self, published: Position) -> bool {
+        published.crossed(Position(self.place.load_relaxed()))
+    }
+
     /// Whether something before `published` may be unread.
     pub(super) fn unread(&self, published: Position) -> bool {
         let place = Position(self.place.load_relaxed());
@@ -317,6 +322,16 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// `None` when there is nothing, or no room for the next event: an `out`
     /// of [`Ring::page_bytes`] always has room.
     pub fn read_page(&mut self, out: &mut [u8], whole: bool) -> Option<usize> {
+        self.read_page_with(out, whole, |_| {})
+    }
+
+    /// As [`Reader::read_page`]; shows `each` the events that are copied.
+    pub fn read_page_with(
+        &mut self,
+        out: &mut [u8],
+        whole: bool,
+        mut each: impl FnMut(&EventRef<'_>),
+    ) -> Option<usize> {
         let first = self.find()?;
         let (end, left) = self.committed();
         if whole && !left {
@@ -339,6 +354,9 @@ impl<'r, S: Storage> Reader<'r, S> {
                 break;
             }
             stop = found.payload.end;
+            if let Some(words) = self.words().get(found.payload.clone()) {
+                each(&EventRef::new(found.ts, 0, words, &self.names));
+            }
             self.pass(&found);
             let mut ahead = self.cursor;
             next = ahead.find(self.words(), end, &mut self.names);

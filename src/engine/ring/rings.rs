@@ -50,6 +50,11 @@ impl<S: Storage> Rings<S> {
         Some(unsafe { ring.writer() })
     }
 
+    /// The ring of `cpu`, if it has one.
+    pub fn of(&self, cpu: u32) -> Option<&Arc<Ring<S>>> {
+        self.0.get(usize::try_from(cpu).ok()?)?.as_ref()
+    }
+
     /// The rings, in the order of their CPUs.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Ring<S>>> {
         self.0.iter().flatten()

@@ -63,7 +63,11 @@ struct World {
     attempts: RefCell<Vec<Outcome>>,
     seen: RefCell<Vec<(u64, u32)>>,
     told_lost: Cell<u64>,
+    /// Events that were published when it was last looked at.
+    published: Cell<u64>,
     plan: Vec<(usize, Action)>,
+    /// The plan's interrupts come one after another, not in one another.
+    in_turn: bool,
     armed: Cell<bool>,
     depth: Cell<usize>,
     counts: RefCell<Vec<usize>>,
@@ -81,14 +85,16 @@ fn payload(id: u32) -> Vec<u8> {
 }
 
 impl World {
-    fn new(start: Start, plan: &[(usize, Action)]) -> Rc<Self> {
+    fn new(start: Start, plan: &[(usize, Action)], in_turn: bool) -> Rc<Self> {
         let world = Rc::new(Self {
             ring: ring(PAGES, PAGE, start.overwrite),
             clock: Cell::new(1 << 40),
             attempts: RefCell::default(),
             seen: RefCell::default(),
             told_lost: Cell::new(0),
+            published: Cell::new(0),
             plan: plan.to_vec(),
+            in_turn,
             armed: Cell::new(false),
             depth: Cell::new(0),
             counts: RefCell::new(vec![0; plan.len() + 1]),
@@ -122,8 +128,15 @@ impl World {
         }
         self.fired.set(self.fired.get().max(depth + 1));
         self.depth.set(depth + 1);
-        self.act(action);
-        self.depth.set(depth);
+        if self.in_turn {
+            self.armed.set(false);
+            self.act(action);
+            self.look();
+            self.armed.set(true);
+        } else {
+            self.act(action);
+            self.depth.set(depth);
+        }
     }
 
     fn tick(&self) -> u64 {
@@ -183,7 +196,15 @@ impl World {
         self.told_lost.set(self.told_lost.get() + lost);
     }
 
+    /// What was published stays so.
+    fn look(&self) {
+        let recorded = self.ring.stats().recorded();
+        assert!(recorded >= self.published.get(), "unpublished");
+        self.published.set(recorded);
+    }
+
     fn read(&self, most: usize) {
+        self.look();
         let mut reader = self.ring.reader().unwrap();
         for _ in 0..most {
             let Some(event) = reader.peek() else { break };
@@ -256,8 +277,8 @@ impl World {
 }
 
 /// Runs `outer` with `plan`; how deep the plan was carried out.
-fn run(start: Start, outer: Action, plan: &[(usize, Action)]) -> usize {
-    let world = World::new(start, plan);
+fn run(start: Start, outer: Action, plan: &[(usize, Action)], in_turn: bool) -> usize {
+    let world = World::new(start, plan, in_turn);
     world.armed.set(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         world.act(outer);
@@ -272,12 +293,14 @@ fn run(start: Start, outer: Action, plan: &[(usize, Action)]) -> usize {
 }
 
 /// Runs `outer` with all plans that begin with `plan`, and then have one of
-/// `levels[0]` at every operation, inside it one of `levels[1]`, and so on.
+/// `levels[0]` at every operation, inside it (or after it, if they come
+/// `in_turn`) one of `levels[1]`, and so on.
 fn run_all(
     start: Start,
     outer: Action,
     plan: &mut Vec<(usize, Action)>,
     levels: &[&[Action]],
+    in_turn: bool,
 ) -> usize {
     let Some((actions, deeper)) = levels.split_first() else {
         return 0;
@@ -286,10 +309,10 @@ fn run_all(
     for action in *actions {
         for point in 0.. {
             plan.push((point, *action));
-            let fired = run(start, outer, plan);
+            let fired = run(start, outer, plan, in_turn);
             runs += 1;
             if fired == plan.len() {
-                runs += run_all(start, outer, plan, deeper);
+                runs += run_all(start, outer, plan, deeper, in_turn);
             }
             let done = fired < plan.len();
             plan.pop();
@@ -322,7 +345,7 @@ fn one_interrupt_of_any_kind_at_every_operation() {
     let mut runs = 0;
     for start in starts() {
         for outer in [Write, Discard, WriteLate] {
-            runs += run_all(start, outer, &mut Vec::new(), &[&inner]);
+            runs += run_all(start, outer, &mut Vec::new(), &[&inner], false);
         }
     }
     assert!(runs > 10_000, "{runs}");
@@ -340,6 +363,7 @@ fn two_interrupts_deep_at_every_operation() {
                 outer,
                 &mut Vec::new(),
                 &[inner, &[Write, Burst, Read]],
+                false,
             );
         }
     }
@@ -351,7 +375,18 @@ fn three_interrupts_deep_at_every_operation() {
     let mut runs = 0;
     for start in starts().filter(|start| matches!(start.events, 3 | 11)) {
         let levels: [&[Action]; 3] = [&[Write], &[Write], &[Write]];
-        runs += run_all(start, Write, &mut Vec::new(), &levels);
+        runs += run_all(start, Write, &mut Vec::new(), &levels, false);
+    }
+    assert!(runs > 10_000, "{runs}");
+}
+
+/// Among them two writers while the outermost publishes, and the reader then.
+#[test]
+fn three_interrupts_in_turn_at_every_operation() {
+    let mut runs = 0;
+    for start in starts().filter(|start| matches!(start.events, 3 | 11)) {
+        let levels: [&[Action]; 3] = [&[Write], &[Write, Burst], &[Read]];
+        runs += run_all(start, Write, &mut Vec::new(), &levels, true);
     }
     assert!(runs > 10_000, "{runs}");
 }
@@ -370,7 +405,7 @@ fn writers_at_every_operation_of_the_reader() {
                 } else {
                     &levels[..]
                 };
-                runs += run_all(start, outer, &mut Vec::new(), levels);
+                runs += run_all(start, outer, &mut Vec::new(), levels, false);
             }
         }
     }
@@ -384,7 +419,7 @@ fn writers_at_every_operation_of_a_snapshot() {
     for start in starts() {
         for action in [Write, Burst] {
             for point in 0.. {
-                let world = World::new(start, &[(point, action)]);
+                let world = World::new(start, &[(point, action)], false);
                 let reader: Reader<'_, _> = world.ring.reader().unwrap();
                 let mut snapshot = Snapshot::new(&world.ring, &reader).unwrap();
                 let before = world.ring.stats();

@@ -9,6 +9,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use ferroprobe_model::engine::ring::{Note, Reader, Ring, Snapshot};
 use ferroprobe_model::sys::{inject, Fault, Pages};
@@ -20,6 +21,9 @@ type Words = Ring<Pages>;
 /// Bytes of a sub-buffer with room for a note and one event, or two.
 const ONE_EVENT: usize = 64;
 const TWO_EVENTS: usize = 80;
+
+/// Seconds that one model may take; all of them together take far less.
+const LIMIT: u64 = 30;
 
 /// Faults are of the whole process: one model at a time.
 static ONE: Mutex<()> = Mutex::new(());
@@ -34,8 +38,9 @@ fn content(id: u32) -> [u32; 3] {
 
 fn write(ring: &Words, id: u32) -> bool {
     // SAFETY: one thread of the model writes.
-    let reserved = unsafe { ring.writer() }
-        .reserve(12, Note::new(1, *b"a task's name..."), || u64::from(id) + 1);
+    let reserved = unsafe { ring.writer() }.reserve(12, Note::new(1, *b"a task's name..."), || {
+        u64::from(id) + 100
+    });
     let Ok(event) = reserved else { return false };
     for (word, value) in event.words().iter().zip(content(id)) {
         word.store_relaxed(value);
@@ -56,7 +61,7 @@ impl Story {
         let words: Vec<u32> = words.iter().map(|word| word.load_relaxed()).collect();
         let id = words[0];
         assert_eq!(words, content(id), "torn");
-        assert_eq!(ts, u64::from(id) + 1, "time");
+        assert_eq!(ts, u64::from(id) + 100, "time");
         assert_eq!(u64::from(id), u64::from(self.next) + lost, "lost");
         self.next = id + 1;
         self.seen += 1;
@@ -134,11 +139,15 @@ fn check(preemptions: usize, least: usize, model: fn()) {
     let rounds = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&rounds);
     let mut builder = Builder::new();
-    builder.preemption_bound = Some(preemptions);
+    // Only the snapshot's model reaches the bound of executions; it has three
+    // hundred thousand. LOOM_MAX_PREEMPTIONS, LOOM_MAX_PERMUTATIONS and
+    // LOOM_MAX_DURATION, in seconds, ask for more.
+    builder.preemption_bound.get_or_insert(preemptions);
     builder.max_branches = 10_000;
-    // Only the snapshot's model has more, three hundred thousand. The variable
-    // LOOM_MAX_PERMUTATIONS says so where all are wanted.
     builder.max_permutations.get_or_insert(40_000);
+    builder
+        .max_duration
+        .get_or_insert(Duration::from_secs(LIMIT));
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
         model();

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `per_cpu/cpuN`: the files of one CPU's ring.
+//!
+//! Every CPU that can ever be online has a ring and its files from the start.
+
+use super::{
+    raw::RawPipe,
+    text::{Show, TextFile},
+    READ,
+};
+use crate::{
+    kapi::{
+        context,
+        debugfs::{Dir, Entry},
+        percpu::possible_cpus,
+    },
+    sys::Vec,
+    tracer::Tracer,
+};
+use core::fmt;
+use kernel::{prelude::*, str::CString, sync::Arc};
+
+/// A CPU, for its files.
+pub(crate) struct OneCpu {
+    /// Whose ring it is.
+    pub(crate) tracer: Arc<Tracer>,
+    /// Its number.
+    pub(crate) cpu: u32,
+}
+
+/// The files of one CPU; removed when dropped.
+pub(crate) struct CpuFiles {
+    _raw: Entry<RawPipe>,
+    _stats: Entry<TextFile<StatsFile>>,
+    _size: Entry<TextFile<SizeFile>>,
+}
+
+/// Makes the directories of all CPUs in `root`.
+///
+/// # Errors
+///
+/// As for [`Dir::new`] and [`Entry::new`].
+pub(crate) fn make(tracer: &Arc<Tracer>, root: &Arc<Dir>) -> Result<Vec<CpuFiles>> {
+    let above = Dir::new(c"per_cpu", Some(root.clone()))?;
+    let mut files = Vec::new();
+    for cpu in possible_cpus() {
+        let name = CString::try_from_fmt(fmt!("cpu{cpu}"))?;
+        let dir = Dir::new(&name, Some(above.clone()))?;
+        let tracer = tracer.clone();
+        let one = Arc::new(OneCpu { tracer, cpu }, GFP_KERNEL)?;
+        files.push(CpuFiles {
+            _raw: Entry::new(c"trace_pipe_raw", READ, &dir, one.clone())?,
+            _stats: Entry::new(c"stats", READ, &dir, one.clone())?,
+            _size: Entry::new(c"buffer_size_kb", READ, &dir, one)?,
+        })?;
+    }
+    Ok(files)
+}
+
+/// `stats`.
+pub(crate) struct StatsFile;
+
+impl Show for StatsFile {
+    type Data = OneCpu;
+
+    fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Some((stats, oldest)) = one.tracer.buffer.stats(one.cpu) else {
+            return Ok(());
+        };
+        writeln!(out, "entries: {}", stats.entries)?;
+        writeln!(out, "overrun: {}", stats.overrun)?;
+        writeln!(out, "commit overrun: {}", stats.commit_overrun)?;
+        writeln!(out, "bytes: {}", stats.bytes)?;
+        time(out, "oldest event ts", oldest.unwrap_or(0))?;
+        time(out, "now ts", context::clock())?;
+        writeln!(out, "dropped events: {}", stats.dropped)?;
+        writeln!(out, "read events: {}", stats.read)?;
+        // Not among the kernel's: it does not count these.
+        writeln!(out, "too large events: {}", stats.too_large)
+    }
+}
+
+/// A line with the time `ts`, in nanoseconds, as seconds.
+fn time(out: &mut dyn fmt::Write, what: &str, ts: u64) -> fmt::Result {
+    let micros = ts / 1000;
+    writeln!(out, "{what}: {:5}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+/// `buffer_size_kb`.
+pub(crate) struct SizeFile;
+
+impl Show for SizeFile {
+    type Data = OneCpu;
+
+    fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}", one.tracer.buffer.kilobytes())
+    }
+}

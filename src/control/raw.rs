@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `per_cpu/cpuN/trace_pipe_raw`: the events of one CPU in binary, each read
+//! once.
+//!
+//! A read returns a sub-buffer, the rest of it zeros; a read of less goes on
+//! with the same one. Splicing takes whole sub-buffers only, like the kernel's,
+//! and so leaves the last one to be read. It copies: the pages belong to the
+//! ring, which has as many as it needs and none to give away.
+
+use super::per_cpu::OneCpu;
+use crate::{
+    kapi::{
+        debugfs::{File, OpenFile, READABLE},
+        wake::PollTable,
+    },
+    sys::Vec,
+};
+use core::pin::Pin;
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, ArcBorrow, Mutex},
+    uaccess::UserSliceWriter,
+};
+
+/// The file.
+pub(crate) struct RawPipe;
+
+/// One opening.
+#[pin_data]
+pub(crate) struct Open {
+    one: Arc<OneCpu>,
+    #[pin]
+    page: Mutex<Page>,
+}
+
+/// The sub-buffer that is being read.
+struct Page {
+    bytes: Vec<u8>,
+    /// How many of them were read.
+    read: usize,
+}
+
+impl Page {
+    /// Takes the next sub-buffer; says whether there was one.
+    fn fill(&mut self, one: &OneCpu) -> Result<bool> {
+        let size = one.tracer.buffer.page_bytes();
+        self.bytes.clear();
+        self.bytes.reserve(size)?;
+        for _ in 0..size {
+            self.bytes.push(0)?;
+        }
+        let filled = one.tracer.buffer.read_page(one.cpu, &mut self.bytes, false);
+        self.read = if filled.is_some() { 0 } else { size };
+        Ok(filled.is_some())
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(self.read..).unwrap_or_default()
+    }
+}
+
+impl File for RawPipe {
+    type Data = OneCpu;
+    type Open = Open;
+
+    const SEEKABLE: bool = false;
+    const SPLICEABLE: bool = true;
+
+    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+        KBox::pin_init(
+            pin_init!(Open {
+                one: one.into(),
+                page <- new_mutex!(Page {
+                    bytes: Vec::new(),
+                    read: 0,
+                }),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    fn read(
+        open: &Open,
+        file: &OpenFile,
+        to: &mut UserSliceWriter,
+        _offset: &mut i64,
+    ) -> Result<usize> {
+        let one = &open.one;
+        let buffer = &one.tracer.buffer;
+        if to.is_empty() {
+            return Ok(0);
+        }
+        let releases = buffer.releases();
+        loop {
+            {
+                let mut page = open.page.lock();
+                if !page.rest().is_empty() || page.fill(one)? {
+                    let length = page.rest().len().min(to.len());
+                    to.write_slice(page.rest().get(..length).unwrap_or_default())?;
+                    page.read = page.read.saturating_add(length);
+                    return Ok(length);
+                }
+            }
+            if file.is_nonblocking() {
+                return Err(EAGAIN);
+            }
+            if buffer.releases() != releases {
+                return Ok(0);
+            }
+            buffer.wait(|| {
+                buffer.is_readable_on(one.cpu, false)
+                    || file.is_nonblocking()
+                    || buffer.releases() != releases
+            })?;
+        }
+    }
+
+    fn splice_ready(open: &Open, file: &OpenFile, nonblocking: bool) -> Result<bool> {
+        let one = &open.one;
+        let buffer = &one.tracer.buffer;
+        let releases = buffer.releases();
+        loop {
+            if buffer.is_readable_on(one.cpu, true) {
+                return Ok(true);
+            }
+            if nonblocking || file.is_nonblocking() {
+                return Err(EAGAIN);
+            }
+            if !buffer.is_on() || buffer.releases() != releases {
+                return Ok(false);
+            }
+            buffer.wait_for_many(|| {
+                buffer.is_readable_on(one.cpu, true)
+                    || file.is_nonblocking()
+                    || !buffer.is_on()
+                    || buffer.releases() != releases
+            })?;
+        }
+    }
+
+    fn take(open: &Open, page: &mut [u8]) -> Result<bool> {
+        let one = &open.one;
+        Ok(one.tracer.buffer.read_page(one.cpu, page, true).is_some())
+    }
+
+    fn control(open: &Open, command: u32) -> Result {
+        // As the kernel's: readers that block are to return.
+        if command != 0 {
+            return Err(ENOTTY);
+        }
+        open.one.tracer.buffer.release();
+        Ok(())
+    }
+
+    fn poll(open: &Open, file: &OpenFile, table: &PollTable) -> u32 {
+        let buffer = &open.one.tracer.buffer;
+        buffer.register(file, table);
+        let page = open.page.lock();
+        if !page.rest().is_empty() || buffer.is_readable_on(open.one.cpu, false) {
+            READABLE
+        } else {
+            0
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `saved_cmdlines` and `saved_cmdlines_size`: the names of tasks that have
+//! records, for readers of the binary form.
+
+use super::text::Show;
+use crate::{
+    commands,
+    engine::text::{Appender, OneLine},
+    sys::Vec,
+    tracer::Tracer,
+};
+use core::fmt::{self, Write};
+use kernel::{prelude::*, sync::Arc};
+
+/// `saved_cmdlines`.
+pub(crate) struct SavedCmdlines;
+
+impl Show for SavedCmdlines {
+    type Data = Tracer;
+
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut text = Vec::new();
+        let made = tracer.buffer.commands(|number, name| {
+            writeln!(Appender(&mut text), "{number} {}", OneLine(name)).map_err(|_| ENOMEM)
+        });
+        made.map_err(|_| fmt::Error)?;
+        // Names are printed with the bytes that a line can have.
+        out.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+    }
+}
+
+/// `saved_cmdlines_size`.
+pub(crate) struct SavedCmdlinesSize;
+
+impl Show for SavedCmdlinesSize {
+    type Data = Tracer;
+
+    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}", commands::SIZE)
+    }
+}
