@@ -98,7 +98,7 @@ impl File for FilterFile {
 }
 
 /// The kernel's functions.
-struct KernelFunctions;
+pub(super) struct KernelFunctions;
 
 impl Functions for KernelFunctions {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
