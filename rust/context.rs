@@ -35,6 +35,19 @@ impl OnCpu {
     }
 }
 
+/// Calls `work` with preemption disabled.
+///
+/// Context: process.
+pub fn on_this_cpu<R>(work: impl FnOnce(&OnCpu) -> R) -> R {
+    // SAFETY: Has no requirements; enabled again below.
+    unsafe { extra::ferroprobe_preempt_disable() };
+    // SAFETY: Disabled above, until after the last use.
+    let result = work(&unsafe { OnCpu::new() });
+    // SAFETY: Undoes the call above.
+    unsafe { extra::ferroprobe_preempt_enable() };
+    result
+}
+
 /// The task that runs on this CPU, for as long as the caller runs.
 #[derive(Clone, Copy)]
 pub struct Current(*const bindings::task_struct);

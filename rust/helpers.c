@@ -4,6 +4,7 @@
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
@@ -34,6 +35,16 @@ void ferroprobe_init_irq_work(struct irq_work *work,
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue)
 {
 	init_waitqueue_head(queue);
+}
+
+void ferroprobe_preempt_disable(void)
+{
+	preempt_disable();
+}
+
+void ferroprobe_preempt_enable(void)
+{
+	preempt_enable();
 }
 
 unsigned long ferroprobe_task_size(void)

@@ -15,6 +15,8 @@ unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
 void ferroprobe_init_irq_work(struct irq_work *work,
 			      void (*func)(struct irq_work *));
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
+void ferroprobe_preempt_disable(void);
+void ferroprobe_preempt_enable(void);
 unsigned long ferroprobe_task_size(void);
 size_t ferroprobe_iov_iter_count(const struct iov_iter *iter);
 

@@ -4,7 +4,10 @@
 
 use crate::{
     commands::Commands,
-    engine::ring::{self, EventRef, Merge, Note, Reservation, Ring, Rings, Snapshot, Stats},
+    engine::{
+        marker,
+        ring::{self, EventRef, Merge, Note, Reservation, Ring, Rings, Snapshot, Stats},
+    },
     kapi::{
         context::{self, OnCpu},
         debugfs::OpenFile,
@@ -112,6 +115,35 @@ impl Buffer {
             let length = memory.len().min(largest);
             work(memory.get_mut(..length).unwrap_or_default())
         })
+    }
+
+    /// Records `text` as written by the running task, in as many records as it
+    /// needs.
+    ///
+    /// # Errors
+    ///
+    /// `EBADF` while nothing is recorded, or where there is no room.
+    ///
+    /// Context: process.
+    pub(crate) fn mark(&self, text: &[u8]) -> Result {
+        let mut rest = text;
+        while !rest.is_empty() {
+            rest = context::on_this_cpu(|here| {
+                let rings = self.rings.get(here);
+                let largest = rings.writer(here).map_or(0, |writer| writer.max_payload());
+                let room = largest.saturating_sub(marker::OVERHEAD).max(1);
+                let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+                let task = context::current();
+                let note = Note::new(task.pid(), task.comm());
+                let mut reserved = self.reserve(marker::length(now), note, here).ok()?;
+                marker::write_record(reserved.bytes(), task.pid(), now);
+                reserved.commit();
+                Some(later)
+            })
+            .ok_or(EBADF)?;
+        }
+        self.wake();
+        Ok(())
     }
 
     /// Whether hits are recorded.

@@ -72,6 +72,17 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// The sums of both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            recorded: self.recorded.wrapping_add(other.recorded),
+            filtered: self.filtered.wrapping_add(other.filtered),
+            off: self.off.wrapping_add(other.off),
+            lost_full: self.lost_full.wrapping_add(other.lost_full),
+            lost_large: self.lost_large.wrapping_add(other.lost_large),
+        }
+    }
+
     /// All hits on which the handler was called.
     pub(crate) fn hits(self) -> u64 {
         self.recorded

@@ -5,6 +5,7 @@
 use crate::{
     engine::{
         format::{self, Context, SymbolNames, Time},
+        marker,
         record::Header,
         ring::EventRef,
         text::Plain,
@@ -60,6 +61,9 @@ impl Printer {
             irq_info: true,
         };
         format::write_context(out, &context, header)?;
+        if header.event == marker::EVENT {
+            return marker::write_event(out, record);
+        }
         let known = self
             .format
             .as_ref()

@@ -10,7 +10,7 @@ use crate::{
         filter::Filter,
     },
     event::{Event, Format},
-    handler::Recorder,
+    handler::{Recorder, Totals},
     kapi::{kprobe, kretprobe},
     place::{Found, Original},
     sys::Vec,
@@ -50,8 +50,8 @@ enum Registration {
 /// What a probe has counted.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// Hits on which the handler was called.
-    pub(crate) hits: u64,
+    /// How the hits ended on which the handler was called.
+    pub(crate) hits: Totals,
     /// Hits on which the kernel could not call the handler.
     pub(crate) missed: u64,
 }
@@ -198,7 +198,7 @@ impl Probe {
             .as_ref()
             .map_or_else(Counts::default, Placed::counts);
         Counts {
-            hits: self.before.hits.wrapping_add(now.hits),
+            hits: self.before.hits.plus(now.hits),
             missed: self.before.missed.wrapping_add(now.missed),
         }
     }
@@ -248,7 +248,7 @@ impl Placed {
 
     fn counts(&self) -> Counts {
         Counts {
-            hits: self.recorder().totals().hits(),
+            hits: self.recorder().totals(),
             missed: match &self.registration {
                 Registration::Entry(probe) => probe.missed(),
                 Registration::Return(probe) => probe.missed(),

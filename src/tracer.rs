@@ -10,8 +10,8 @@
 //! 4. the error log, the choice of a map
 //!
 //! Creating and removing files takes locks of debugfs inside the registry's;
-//! so no file's `open` takes the registry's, except that of `kprobe_events`,
-//! which is not removed under it.
+//! so no file's `open` takes the registry's, except those of `kprobe_events`
+//! and `set_event`, which are not removed under it.
 
 use crate::{buffer::Buffer, errors::ErrorLog, registry::Registry};
 use kernel::{

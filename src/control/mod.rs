@@ -7,6 +7,7 @@ mod error_log;
 pub(crate) mod event_files;
 mod filter;
 mod headers;
+mod group_filter;
 mod kprobe_events;
 mod per_cpu;
 mod placement;
@@ -14,9 +15,12 @@ mod profile;
 mod raw;
 mod readme;
 mod saved_cmdlines;
+mod set_event;
+mod stats;
 mod switch;
 mod text;
 mod trace;
+mod trace_marker;
 mod trace_pipe;
 mod tracers;
 mod tracing_on;
@@ -30,6 +34,8 @@ use kernel::{prelude::*, sync::Arc};
 
 /// Permissions of a file that is read and written.
 const READ_WRITE: u16 = 0o600;
+/// Permissions of a file that is only written.
+const WRITE: u16 = 0o200;
 /// Permissions of a file that is only read.
 const READ: u16 = 0o400;
 
@@ -39,10 +45,14 @@ pub(crate) struct Files {
     _dynamic_events: Entry<kprobe_events::KprobeEvents>,
     _trace: Entry<trace::Trace>,
     _trace_pipe: Entry<trace_pipe::TracePipe>,
+    _trace_marker: Entry<trace_marker::TraceMarker>,
+    _set_event: Entry<set_event::SetEvent>,
+    _available_events: Entry<text::TextFile<set_event::AvailableEvents>>,
     _current_tracer: Entry<tracers::CurrentTracer>,
     _available_tracers: Entry<text::TextFile<tracers::Tracers>>,
     _tracing_on: Entry<switch::Switch<tracing_on::TracingOn>>,
     _profile: Entry<text::TextFile<profile::Profile>>,
+    _stats: Entry<text::TextFile<stats::Stats>>,
     _error_log: Entry<error_log::ErrorLogFile>,
     _readme: Entry<text::TextFile<readme::Readme>>,
     _buffer_size: Entry<buffer_size::BufferSize>,
@@ -79,10 +89,14 @@ impl Files {
             _dynamic_events: Entry::new(c"dynamic_events", READ_WRITE, &root, of())?,
             _trace: Entry::new(c"trace", READ_WRITE, &root, of())?,
             _trace_pipe: Entry::new(c"trace_pipe", READ, &root, of())?,
+            _trace_marker: Entry::new(c"trace_marker", WRITE, &root, of())?,
+            _set_event: Entry::new(c"set_event", READ_WRITE, &root, of())?,
+            _available_events: Entry::new(c"available_events", READ, &root, of())?,
             _current_tracer: Entry::new(c"current_tracer", READ_WRITE, &root, of())?,
             _available_tracers: Entry::new(c"available_tracers", READ, &root, of())?,
             _tracing_on: Entry::new(c"tracing_on", READ_WRITE, &root, of())?,
             _profile: Entry::new(c"kprobe_profile", READ, &root, of())?,
+            _stats: Entry::new(c"kprobe_stats", READ, &root, of())?,
             _error_log: Entry::new(c"error_log", READ_WRITE, &root, of())?,
             _readme: Entry::new(c"README", READ, &root, of())?,
             _buffer_size: Entry::new(c"buffer_size_kb", READ_WRITE, &root, of())?,
