@@ -37,7 +37,7 @@ static u64 state;
 
 static struct {
 	u64 offsets, accepted, inside, refused, ours, skipped;
-	u64 probed, traced, enabled;
+	u64 probed, traced, enabled, notrace;
 	u64 label, call, bug, exception, blacklist, hidden;
 	u64 unexplained;
 } counts;
@@ -279,6 +279,24 @@ static void undefine(const char *prefix, const char *event)
 		die("removal", done);
 }
 
+/*
+ * is_notrace: do the kernel's events refuse the function as a whole?  Those that
+ * ftrace does not trace they do, while register_kprobe() takes them: then there
+ * is no one to ask.
+ */
+static int is_notrace(u64 address)
+{
+	for (u64 at = 0; at < MAX_SIZE; at++) {
+		if (verdicts[at] != PROBEABLE)
+			continue;
+		if (define(PEER, "places/place", address + at) < 0)
+			return 1;
+		undefine(PEER, "places/place");
+		return 0;
+	}
+	return 0;
+}
+
 static int enables;
 
 /* enable: arm the probe that was taken at an offset, and disarm it. */
@@ -322,6 +340,8 @@ static void try(u64 address, u64 offset)
 	else if (define(PEER, "places/place", address + offset) >= 0) {
 		undefine(PEER, "places/place");
 		counts.ours++;
+	} else if (is_notrace(address)) {
+		counts.notrace++;
 	} else {
 		explain(offset, result);
 	}
@@ -450,6 +470,7 @@ __attribute__((used, noreturn)) void begin(u64 *stack)
 	count(" inside ", counts.inside);
 	count(" refused ", counts.refused);
 	count(" ours ", counts.ours);
+	count(" ours, and nobody to ask ", counts.notrace);
 	count(" left out ", counts.skipped);
 	count(" armed by us ", counts.enabled);
 	count(" by the kernel's events ", counts.probed);
