@@ -98,4 +98,10 @@ impl SymbolNames for KernelNames {
             None => Ok(()),
         }
     }
+
+    fn is_return_trampoline(&self, address: u64) -> bool {
+        let names: [&[u8]; 2] = [b"arch_rethook_trampoline", b"__kretprobe_trampoline"];
+        Symbol::at(address)
+            .is_some_and(|symbol| symbol.offset == 0 && names.contains(&symbol.name()))
+    }
 }

@@ -43,6 +43,12 @@ pub trait SymbolNames {
     ///
     /// Those of `out`.
     fn symbolize(&self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result;
+
+    /// Whether `address` is where a function returns to while another return
+    /// probe follows it: its caller is then not known.
+    fn is_return_trampoline(&self, _address: u64) -> bool {
+        false
+    }
 }
 
 /// Writes the `format` file of the event called `name` with number `id`.
@@ -298,7 +304,12 @@ pub fn write_event(
     write!(out, "{name}: (")?;
     let first = integer(record, 8, 8).unwrap_or(0);
     if layout.is_return {
-        place(out, integer(record, 16, 8).unwrap_or(0), true, symbols)?;
+        let caller = integer(record, 16, 8).unwrap_or(0);
+        if symbols.is_return_trampoline(caller) {
+            out.write_str("[unknown/kretprobe'd]")?;
+        } else {
+            place(out, caller, true, symbols)?;
+        }
         out.write_str(" <- ")?;
         place(out, first, false, symbols)?;
     } else {
