@@ -410,7 +410,9 @@ impl<F: File> Operations<F> {
         let mut page: KVVec<u8> = KVVec::from_elem(0, SPLICED, GFP_KERNEL)?;
         let mut total = 0usize;
         // SAFETY: The caller's iterator is valid.
-        while unsafe { extra::ferroprobe_iov_iter_count(iter) } >= SPLICED && F::take(open, &mut page)? {
+        while unsafe { extra::ferroprobe_iov_iter_count(iter) } >= SPLICED
+            && F::take(open, &mut page)?
+        {
             // SAFETY: As above; the page has that many bytes.
             let copied = unsafe { bindings::_copy_to_iter(page.as_ptr().cast(), SPLICED, iter) };
             total = total.wrapping_add(copied);
@@ -440,9 +442,7 @@ impl<F: File> Operations<F> {
         let nonblocking = flags & extra::FERROPROBE_SPLICE_NONBLOCK != 0 || of.is_nonblocking();
         match F::splice_ready(open, &of, nonblocking) {
             // SAFETY: What the caller handed down, and `read_iter` is there.
-            Ok(true) => unsafe {
-                bindings::copy_splice_read(file, offset, pipe, length, flags)
-            },
+            Ok(true) => unsafe { bindings::copy_splice_read(file, offset, pipe, length, flags) },
             ready => outcome(ready.map(|_| 0)),
         }
     }

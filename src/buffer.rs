@@ -210,6 +210,16 @@ impl Buffer {
         })
     }
 
+    /// Whether `cpu` has a whole sub-buffer to consume, for certain.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn has_whole(&self, cpu: u32) -> bool {
+        let _guard = self.readers.lock();
+        let rings = self.rings.load();
+        let reader = rings.of(cpu).and_then(|ring| ring.reader());
+        reader.is_some_and(|mut reader| reader.has_whole())
+    }
+
     /// Consumes events of `cpu` in binary, as many of one sub-buffer as fit
     /// `page`, or only a whole one; returns how many bytes mean something,
     /// `None` when there is nothing.

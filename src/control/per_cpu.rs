@@ -84,7 +84,12 @@ impl Show for StatsFile {
 /// A line with the time `ts`, in nanoseconds, as seconds.
 fn time(out: &mut dyn fmt::Write, what: &str, ts: u64) -> fmt::Result {
     let micros = ts / 1000;
-    writeln!(out, "{what}: {:5}.{:06}", micros / 1_000_000, micros % 1_000_000)
+    writeln!(
+        out,
+        "{what}: {:5}.{:06}",
+        micros / 1_000_000,
+        micros % 1_000_000
+    )
 }
 
 /// `buffer_size_kb`.

@@ -122,14 +122,16 @@ impl File for RawPipe {
         let buffer = &one.tracer.buffer;
         let releases = buffer.releases();
         loop {
-            if buffer.is_readable_on(one.cpu, true) {
+            if buffer.has_whole(one.cpu) {
                 return Ok(true);
+            }
+            // Before EAGAIN: trace-cmd takes that for an error when it stops, and
+            // leaves the rest unread.
+            if !buffer.is_on() || buffer.releases() != releases {
+                return Ok(false);
             }
             if nonblocking || file.is_nonblocking() {
                 return Err(EAGAIN);
-            }
-            if !buffer.is_on() || buffer.releases() != releases {
-                return Ok(false);
             }
             buffer.wait_for_many(|| {
                 buffer.is_readable_on(one.cpu, true)

@@ -311,6 +311,12 @@ impl<'r, S: Storage> Reader<'r, S> {
         true
     }
 
+    /// Whether the oldest unread event is on a sub-buffer that the writers have
+    /// left.
+    pub fn has_whole(&mut self) -> bool {
+        self.find().is_some() && self.committed().1
+    }
+
     /// Copies unread data to `out` in the binary layout, consumes it, and
     /// returns how many bytes of `out` mean something: the header, events, and
     /// the number of lost events where there is room for it. The rest of `out`
