@@ -159,8 +159,7 @@ impl Level {
     /// Whether all that follows is false or 0: most hits.
     #[inline(always)]
     pub fn is_plain(self) -> bool {
-        self.count == 0
-            && !(self.preempt_need_resched | self.need_resched | self.need_resched_lazy)
+        self.count == 0 && !(self.preempt_need_resched | self.need_resched | self.need_resched_lazy)
     }
 
     /// How deep preemption is disabled.
