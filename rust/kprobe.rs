@@ -16,6 +16,7 @@ use core::{
     mem::{self, MaybeUninit},
     pin::Pin,
     ptr,
+    sync::atomic::{AtomicU64, Ordering},
 };
 use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
 
@@ -221,6 +222,39 @@ pub fn is_blacklisted(address: u64) -> Option<bool> {
         entry = field(entry, next)?;
     }
     None
+}
+
+/// Whether a kprobe of anybody may be registered at `address`: `false` is
+/// certain, and much cheaper to find out than what is there.
+///
+/// The kernel keeps its probes in a hash table of 64 lists. Where that is not
+/// found as it should be, the answer is `true`.
+///
+/// Context: process, may sleep.
+pub fn may_be_at(address: u64) -> bool {
+    /// `KPROBE_HASH_BITS` of `kernel/kprobes.c`.
+    const BITS: u32 = 6;
+    /// `GOLDEN_RATIO_64` of `include/linux/hash.h`.
+    const GOLDEN_RATIO: u64 = 0x61c8_8646_80b5_83eb;
+    const HEAD_LEN: u64 = 8;
+    /// The address of the table; 0 before it was looked up, 1 if there is none.
+    static TABLE: AtomicU64 = AtomicU64::new(0);
+
+    let mut table = TABLE.load(Ordering::Relaxed);
+    if table == 0 {
+        let whole = |at: &u64| {
+            symbol::Symbol::at(*at).is_some_and(|symbol| symbol.size == HEAD_LEN << BITS)
+        };
+        table = symbol::lookup(c"kprobe_table").filter(whole).unwrap_or(1);
+        TABLE.store(table, Ordering::Relaxed);
+    }
+    if table == 1 {
+        return true;
+    }
+    let list = address.wrapping_mul(GOLDEN_RATIO) >> (u64::BITS - BITS);
+    let mut head = [0; HEAD_LEN as usize];
+    let read = nofault::read_kernel(table.wrapping_add(list.wrapping_mul(HEAD_LEN)), &mut head);
+    !read || head != [0; HEAD_LEN as usize]
 }
 
 /// A kprobe that is not yet placed.

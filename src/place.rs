@@ -155,6 +155,9 @@ impl Live {
         while let Some(suspect) = self.judged(|placement| placement.suspect(from)).flatten() {
             from = suspect.offset.wrapping_add(1);
             let address = self.address.wrapping_add(suspect.offset as u64);
+            if !kprobe::may_be_at(address) {
+                continue;
+            }
             match suspect.jumps_to {
                 None => {
                     let original = symbol::original_opcode(address).unwrap_or(INT3);
