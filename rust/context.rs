@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! On whose behalf, and in which context, code runs; and what time it is.
+//! On whose behalf, and in which context, code runs.
 
 use super::{arch, bindings as extra, word};
 use core::marker::PhantomData;
@@ -58,17 +58,6 @@ pub struct Current(*const bindings::task_struct);
 #[inline(always)]
 pub fn current() -> Current {
     Current(arch::current())
-}
-
-/// Nanoseconds of the monotonic clock.
-///
-/// The same on all CPUs, so that events can be merged by it.
-///
-/// Contexts: any, NMI included.
-#[inline(always)]
-pub fn clock() -> u64 {
-    // SAFETY: Has no requirements.
-    unsafe { bindings::ktime_get_mono_fast_ns() }
 }
 
 /// The address of this CPU's instance of the per-CPU variable at `address`.

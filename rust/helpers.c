@@ -3,9 +3,11 @@
 
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
+#include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
 
@@ -50,6 +52,16 @@ void ferroprobe_preempt_enable(void)
 unsigned long ferroprobe_task_size(void)
 {
 	return TASK_SIZE_MAX;
+}
+
+u64 ferroprobe_local_clock(void)
+{
+	return local_clock();
+}
+
+u64 ferroprobe_uptime(void)
+{
+	return jiffies_64_to_clock_t(get_jiffies_64() - INITIAL_JIFFIES);
 }
 
 size_t ferroprobe_iov_iter_count(const struct iov_iter *iter)

@@ -18,6 +18,8 @@ void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 void ferroprobe_preempt_disable(void);
 void ferroprobe_preempt_enable(void);
 unsigned long ferroprobe_task_size(void);
+u64 ferroprobe_local_clock(void);
+u64 ferroprobe_uptime(void);
 size_t ferroprobe_iov_iter_count(const struct iov_iter *iter);
 
 #endif

@@ -9,6 +9,7 @@ use crate::{
         ring::{self, EventRef, Merge, Note, Reservation, Ring, Rings, Snapshot, Stats},
     },
     kapi::{
+        clock::Clock,
         context::{self, OnCpu},
         debugfs::OpenFile,
         percpu::possible_cpus,
@@ -18,7 +19,10 @@ use crate::{
     },
     sys::{self, Pages, Vec},
 };
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::{
+    ops::Deref,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -34,10 +38,25 @@ const SUB_BUFFER: usize = 4096;
 /// and one between.
 const MIN_SUB_BUFFERS: usize = 3;
 
+/// What changes as a whole: nothing is in a ring with another clock's time.
+struct Timed {
+    rings: Rings<Pages>,
+    clock: Clock,
+}
+
+impl Deref for Timed {
+    type Target = Rings<Pages>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Rings<Pages> {
+        &self.rings
+    }
+}
+
 /// The buffer.
 #[pin_data]
 pub(crate) struct Buffer {
-    rings: RcuCell<Rings<Pages>>,
+    rings: RcuCell<Timed>,
     scratch: Scratch,
     on: AtomicBool,
     #[pin]
@@ -57,7 +76,7 @@ impl Buffer {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(kilobytes: usize) -> Result<Arc<Self>> {
-        let rings = make(kilobytes)?;
+        let rings = make(kilobytes, Clock::Mono)?;
         let scratch = Scratch::new()?;
         Arc::pin_init(
             pin_init!(Self {
@@ -87,8 +106,9 @@ impl Buffer {
         note: Note,
         here: &'a OnCpu,
     ) -> Result<Reservation<'a, Pages>, Lost> {
-        match self.rings.get(here).writer(here) {
-            Some(writer) => writer.reserve(length, note, context::clock),
+        let rings = self.rings.get(here);
+        match rings.writer(here) {
+            Some(writer) => writer.reserve(length, note, || rings.clock.now()),
             None => Err(Lost::Disabled),
         }
     }
@@ -267,7 +287,7 @@ impl Buffer {
     }
 
     /// Consumes events in the order of their times for as long as `each`, which
-    /// is told the CPU and the event, returns true.
+    /// is told the clock, the CPU and the event, returns true.
     ///
     /// # Errors
     ///
@@ -276,7 +296,7 @@ impl Buffer {
     /// Context: process, may sleep.
     pub(crate) fn consume(
         &self,
-        mut each: impl FnMut(u32, &EventRef<'_>) -> Result<bool>,
+        mut each: impl FnMut(Clock, u32, &EventRef<'_>) -> Result<bool>,
     ) -> Result {
         let _guard = self.readers.lock();
         let rings = self.rings.load();
@@ -290,7 +310,8 @@ impl Buffer {
             }
         }
         while let Some((index, event)) = merge.peek() {
-            let go_on = each(cpus.get(index).copied().unwrap_or(0), &event)?;
+            let cpu = cpus.get(index).copied().unwrap_or(0);
+            let go_on = each(rings.clock, cpu, &event)?;
             merge.advance();
             if !go_on {
                 break;
@@ -310,6 +331,7 @@ impl Buffer {
         let _guard = self.readers.lock();
         let rings = self.rings.load();
         let mut snapshots = Snapshots {
+            clock: rings.clock,
             merge: Merge::new(),
             cpus: Vec::new(),
         };
@@ -371,18 +393,42 @@ impl Buffer {
         if kilobytes == 0 {
             return Err(EINVAL);
         }
-        let rings = make(kilobytes)?;
         let _guard = self.readers.lock();
+        self.replace(make(kilobytes, self.clock())?);
+        Ok(())
+    }
+
+    /// The clock that tells the times of events.
+    pub(crate) fn clock(&self) -> Clock {
+        self.rings.load().clock
+    }
+
+    /// Takes the times of events from `clock`. What is in the buffer is lost:
+    /// times of two clocks cannot be compared.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_clock(&self, clock: Clock) -> Result {
+        let _guard = self.readers.lock();
+        self.replace(make(self.kilobytes(), clock)?);
+        Ok(())
+    }
+
+    /// Puts empty `rings` in the place of those there are. The caller holds the
+    /// readers' lock.
+    fn replace(&self, rings: Arc<Timed>) {
         for ring in rings.iter() {
             ring.set_enabled(self.is_on());
         }
         drop(self.rings.replace(rings));
-        Ok(())
     }
 }
 
 /// Rings of `kilobytes` for all CPUs that can ever be online.
-fn make(kilobytes: usize) -> Result<Arc<Rings<Pages>>> {
+fn make(kilobytes: usize, clock: Clock) -> Result<Arc<Timed>> {
     let bytes = kilobytes.checked_mul(1024).ok_or(ENOMEM)?;
     // One more for the reader.
     let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
@@ -397,11 +443,13 @@ fn make(kilobytes: usize) -> Result<Arc<Rings<Pages>>> {
                 ring::Error::BadSize => EINVAL,
             })?;
     }
-    Ok(Arc::new(rings, GFP_KERNEL)?)
+    Ok(Arc::new(Timed { rings, clock }, GFP_KERNEL)?)
 }
 
 /// The events of all CPUs at one moment, in the order of their times.
 pub(crate) struct Snapshots {
+    /// What their times are.
+    pub(crate) clock: Clock,
     merge: Merge<Snapshot<sys::Arc<Ring<Pages>>>>,
     cpus: Vec<u32>,
 }

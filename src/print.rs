@@ -11,7 +11,7 @@ use crate::{
         text::Plain,
     },
     event::Format,
-    kapi::symbol::Symbol,
+    kapi::{clock::Clock, symbol::Symbol},
     tracer::Tracer,
 };
 use core::fmt::{self, Write};
@@ -28,8 +28,8 @@ impl Printer {
         Self { format: None }
     }
 
-    /// Writes what was lost before `event`, which `cpu` recorded, and the line
-    /// of the event.
+    /// Writes what was lost before `event`, which `cpu` recorded at a time by
+    /// `clock`, and the line of the event.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Printer {
         &mut self,
         tracer: &Tracer,
         out: &mut dyn Write,
-        cpu: u32,
+        (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
     ) -> fmt::Result {
         if event.lost > 0 {
@@ -57,7 +57,11 @@ impl Printer {
         let context = Context {
             comm: comm.get(..length.unwrap_or(comm.len())).unwrap_or_default(),
             cpu,
-            time: Time::Nanoseconds(event.ts),
+            time: if clock.is_nanoseconds() {
+                Time::Nanoseconds(event.ts)
+            } else {
+                Time::Count(event.ts)
+            },
             irq_info: true,
         };
         format::write_context(out, &context, header)?;

@@ -13,7 +13,7 @@
 //! so no file's `open` takes the registry's, except those of `kprobe_events`
 //! and `set_event`, which are not removed under it.
 
-use crate::{buffer::Buffer, errors::ErrorLog, registry::Registry};
+use crate::{buffer::Buffer, errors::ErrorLog, kapi::clock::Clock, registry::Registry};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -53,6 +53,19 @@ impl Tracer {
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Takes the times of events from `clock`, and forgets all recorded events.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_clock(&self, clock: Clock) -> Result {
+        self.buffer.set_clock(clock)?;
+        self.registry.lock().forget_retired();
+        Ok(())
     }
 
     /// Forgets all recorded events, and the formats only they needed.

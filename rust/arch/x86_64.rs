@@ -200,6 +200,23 @@ pub(super) unsafe fn compare_exchange_pair(
     equal & 0xff != 0
 }
 
+/// The time stamp counter, read after everything before it.
+pub(super) fn time_stamp_counter() -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: Both instructions exist on every 64-bit processor, and touch no
+    // memory.
+    unsafe {
+        asm!(
+            "lfence",
+            "rdtsc",
+            out("rax") low,
+            out("rdx") high,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    high << 32 | low
+}
+
 /// Whether [`compare_exchange_pair`] works on this machine.
 pub(super) fn has_compare_exchange_pair() -> bool {
     // CPUID leaf 1, ECX bit 13: CMPXCHG16B.

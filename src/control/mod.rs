@@ -20,6 +20,7 @@ mod stats;
 mod switch;
 mod text;
 mod trace;
+mod trace_clock;
 mod trace_marker;
 mod trace_pipe;
 mod tracers;
@@ -59,7 +60,7 @@ pub(crate) struct Files {
     _placement: Entry<placement::PlacementFile>,
     _enable: Entry<switch::Switch<event_files::EnableAll>>,
     _total_size: Entry<text::TextFile<headers::BufferTotalSize>>,
-    _clock: Entry<text::TextFile<headers::TraceClock>>,
+    _clock: Entry<trace_clock::TraceClock>,
     _printk_formats: Entry<text::TextFile<headers::PrintkFormats>>,
     _saved_cmdlines: Entry<text::TextFile<saved_cmdlines::SavedCmdlines>>,
     _saved_cmdlines_size: Entry<text::TextFile<saved_cmdlines::SavedCmdlinesSize>>,
@@ -103,7 +104,7 @@ impl Files {
             _placement: Entry::new(c"placement", READ_WRITE, &root, of())?,
             _enable: Entry::new(c"enable", READ_WRITE, &events, of())?,
             _total_size: Entry::new(c"buffer_total_size_kb", READ, &root, of())?,
-            _clock: Entry::new(c"trace_clock", READ, &root, of())?,
+            _clock: Entry::new(c"trace_clock", READ_WRITE, &root, of())?,
             _printk_formats: Entry::new(c"printk_formats", READ, &root, of())?,
             _saved_cmdlines: Entry::new(c"saved_cmdlines", READ, &root, of())?,
             _saved_cmdlines_size: Entry::new(c"saved_cmdlines_size", READ, &root, of())?,

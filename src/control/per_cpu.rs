@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     kapi::{
-        context,
+        clock::Clock,
         debugfs::{Dir, Entry},
         percpu::possible_cpus,
     },
@@ -72,8 +72,9 @@ impl Show for StatsFile {
         writeln!(out, "overrun: {}", stats.overrun)?;
         writeln!(out, "commit overrun: {}", stats.commit_overrun)?;
         writeln!(out, "bytes: {}", stats.bytes)?;
-        time(out, "oldest event ts", oldest.unwrap_or(0))?;
-        time(out, "now ts", context::clock())?;
+        let clock = one.tracer.buffer.clock();
+        time(out, clock, "oldest event ts", oldest.unwrap_or(0))?;
+        time(out, clock, "now ts", clock.now())?;
         writeln!(out, "dropped events: {}", stats.dropped)?;
         writeln!(out, "read events: {}", stats.read)?;
         // Not among the kernel's: it does not count these.
@@ -81,8 +82,11 @@ impl Show for StatsFile {
     }
 }
 
-/// A line with the time `ts`, in nanoseconds, as seconds.
-fn time(out: &mut dyn fmt::Write, what: &str, ts: u64) -> fmt::Result {
+/// A line with the time `ts` of `clock`; nanoseconds as seconds.
+fn time(out: &mut dyn fmt::Write, clock: Clock, what: &str, ts: u64) -> fmt::Result {
+    if !clock.is_nanoseconds() {
+        return writeln!(out, "{what}: {ts}");
+    }
     let micros = ts / 1000;
     writeln!(
         out,

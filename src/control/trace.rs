@@ -76,6 +76,7 @@ impl Listing {
     /// Makes more text; false at the end.
     fn fill(&mut self, tracer: &Tracer) -> Result<bool> {
         let mut any = false;
+        let clock = self.events.clock;
         while self.text.len() < AHEAD {
             let Some((cpu, event)) = self.events.peek() else {
                 break;
@@ -91,7 +92,7 @@ impl Listing {
                 }
             }
             self.printer
-                .event(tracer, &mut out, cpu, &event)
+                .event(tracer, &mut out, (clock, cpu), &event)
                 .map_err(|_| ENOMEM)?;
             self.events.advance();
             any = true;
