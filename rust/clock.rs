@@ -8,16 +8,94 @@
 //! C headers: [`include/linux/timekeeping.h`](srctree/include/linux/timekeeping.h),
 //! [`include/linux/sched/clock.h`](srctree/include/linux/sched/clock.h)
 
-#[cfg(target_arch = "x86_64")]
-use super::arch;
-use super::bindings as extra;
+use super::{arch, bindings as extra};
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::bindings;
+
+/// How the processor's counter becomes nanoseconds: by `(counter * mult >> 32) +
+/// offset`. `mult` is 0 where the counter is not good as a clock.
+///
+/// The factor is that of the frequency when the module was loaded. Unlike that of
+/// `CLOCK_MONOTONIC` it does not follow the time of the network.
+struct Rate {
+    mult: AtomicU64,
+    offset: AtomicU64,
+}
+
+static RATE: Rate = Rate {
+    mult: AtomicU64::new(0),
+    offset: AtomicU64::new(0),
+};
+
+/// Finds out whether the processor's counter is good as a clock; returns the clock
+/// that is the best to begin with, which is the same on all CPUs.
+///
+/// The counter is, where the kernel itself takes the scheduler's clock from it: then
+/// it runs at a constant rate and is the same on all CPUs.
+///
+/// Context: process, once and before anything else of this file.
+pub fn calibrate() -> Clock {
+    const SECOND: u64 = 1_000_000_000;
+    // SAFETY: Has no requirements.
+    let hertz = unsafe { extra::ferroprobe_counter_hertz() };
+    let Some(mult) = (SECOND << 32).checked_div(hertz) else {
+        return Clock::Mono;
+    };
+    // SAFETY: Has no requirements.
+    let now = unsafe { extra::ferroprobe_local_clock() };
+    let offset = now.wrapping_sub(scale(arch::counter(), mult));
+    RATE.offset.store(offset, Ordering::Relaxed);
+    RATE.mult.store(mult, Ordering::Relaxed);
+    Clock::Local
+}
+
+#[inline(always)]
+fn scale(count: u64, mult: u64) -> u64 {
+    // CAST: What is cut off is beyond 500 years.
+    (u128::from(count).wrapping_mul(u128::from(mult)) >> 32) as u64
+}
+
+/// All that reading a clock needs, in one place.
+#[derive(Clone, Copy)]
+pub struct Hands {
+    /// See [`Rate`]; 0 for all clocks but a [`Clock::Local`] by the counter.
+    mult: u64,
+    offset: u64,
+    clock: Clock,
+}
+
+impl Hands {
+    /// Those of `clock`.
+    pub fn of(clock: Clock) -> Self {
+        let mult = match clock {
+            Clock::Local => RATE.mult.load(Ordering::Relaxed),
+            _ => 0,
+        };
+        Self {
+            mult,
+            offset: RATE.offset.load(Ordering::Relaxed),
+            clock,
+        }
+    }
+
+    /// [`Clock::now`], the usual one in few instructions.
+    ///
+    /// Contexts: as there.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        if self.mult != 0 {
+            scale(arch::counter(), self.mult).wrapping_add(self.offset)
+        } else {
+            self.clock.read()
+        }
+    }
+}
 
 /// A clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// The scheduler's: quick, and not the same on all CPUs.
+    /// Nanoseconds by the processor's counter, the quickest; where that is not
+    /// good as a clock the scheduler's, which is not the same on all CPUs.
     Local,
     /// The scheduler's, kept from going back from one CPU to the other.
     Global,
@@ -35,9 +113,8 @@ pub enum Clock {
     Boot,
     /// `CLOCK_TAI`.
     Tai,
-    /// The time stamp counter of the processor.
-    #[cfg(target_arch = "x86_64")]
-    Tsc,
+    /// The processor's counter as it is.
+    Cycles,
 }
 
 impl Clock {
@@ -52,8 +129,7 @@ impl Clock {
         Self::MonoRaw,
         Self::Boot,
         Self::Tai,
-        #[cfg(target_arch = "x86_64")]
-        Self::Tsc,
+        Self::Cycles,
     ];
 
     /// The kernel's name of it.
@@ -68,17 +144,14 @@ impl Clock {
             Self::MonoRaw => "mono_raw",
             Self::Boot => "boot",
             Self::Tai => "tai",
-            #[cfg(target_arch = "x86_64")]
-            Self::Tsc => "x86-tsc",
+            Self::Cycles => arch::COUNTER_NAME,
         }
     }
 
     /// Whether it counts nanoseconds, and not something else.
     pub const fn is_nanoseconds(self) -> bool {
         match self {
-            Self::Counter | Self::Uptime => false,
-            #[cfg(target_arch = "x86_64")]
-            Self::Tsc => false,
+            Self::Counter | Self::Uptime | Self::Cycles => false,
             _ => true,
         }
     }
@@ -87,13 +160,8 @@ impl Clock {
     ///
     /// Contexts: any, NMI included, with preemption disabled for [`Clock::Local`],
     /// [`Clock::Global`] and [`Clock::Perf`] to mean anything.
-    #[inline(always)]
     pub fn now(self) -> u64 {
-        match self {
-            // SAFETY: Has no requirements.
-            Self::Mono => unsafe { bindings::ktime_get_mono_fast_ns() },
-            other => other.read(),
-        }
+        Hands::of(self).now()
     }
 
     /// The time by any clock; apart, so that the usual one is read in few
@@ -131,8 +199,7 @@ impl Clock {
                 Self::MonoRaw => bindings::ktime_get_raw_fast_ns(),
                 Self::Boot => bindings::ktime_get_boot_fast_ns(),
                 Self::Tai => bindings::ktime_get_tai_fast_ns(),
-                #[cfg(target_arch = "x86_64")]
-                Self::Tsc => arch::time_stamp_counter(),
+                Self::Cycles => arch::counter(),
             }
         }
     }

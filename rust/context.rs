@@ -144,6 +144,16 @@ pub fn level(entry: Entry) -> Level {
     }
 }
 
+/// Whether the probed code runs with nothing disabled or asked for that
+/// [`level`] could tell of: most hits.
+///
+/// Contexts: handlers of probes.
+#[inline(always)]
+pub fn is_plain(entry: impl Fn() -> Entry) -> bool {
+    const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
+    arch::is_plain(entry) && current().thread_flags() & RESCHED == 0
+}
+
 impl Level {
     /// Whether all that follows is false or 0: most hits.
     #[inline(always)]

@@ -4,12 +4,20 @@
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
+#include <linux/kallsyms.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
+#ifdef CONFIG_X86_64
+#include <asm/tsc.h>
+#endif
+#ifdef CONFIG_ARM64
+#include <clocksource/arm_arch_timer.h>
+#include <asm/arch_timer.h>
+#endif
 
 #include "helpers.h"
 
@@ -62,6 +70,23 @@ u64 ferroprobe_local_clock(void)
 u64 ferroprobe_uptime(void)
 {
 	return jiffies_64_to_clock_t(get_jiffies_64() - INITIAL_JIFFIES);
+}
+
+u64 ferroprobe_counter_hertz(void)
+{
+#if defined(CONFIG_X86_64)
+	return check_tsc_unstable() ? 0 : tsc_khz * 1000ull;
+#elif defined(CONFIG_ARM64)
+	char name[KSYM_SYMBOL_LEN];
+
+	/* The kernel reads it by another function where the plain read may err. */
+	sprint_symbol_no_offset(name, (unsigned long)arch_timer_read_counter);
+	if (strcmp(name, "arch_counter_get_cntvct") && strcmp(name, "arch_counter_get_cntpct"))
+		return 0;
+	return arch_timer_get_cntfrq();
+#else
+	return 0;
+#endif
 }
 
 size_t ferroprobe_iov_iter_count(const struct iov_iter *iter)

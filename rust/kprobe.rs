@@ -25,7 +25,26 @@ pub trait Handler: Send + Sync {
     /// Called before the probed instruction runs, with preemption disabled.
     ///
     /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault.
-    fn hit(&self, regs: &Regs, entry: Entry, here: &OnCpu);
+    fn hit(&self, regs: &Regs, way: Way<'_>, here: &OnCpu);
+}
+
+/// How the CPU came to the handler: known to the probe, for whom it concerns.
+#[derive(Clone, Copy)]
+pub struct Way<'a>(&'a Opaque<extra::kprobe>);
+
+impl Way<'_> {
+    /// By a trap or by a call.
+    #[inline(always)]
+    pub fn entry(self) -> Entry {
+        // SAFETY: That of a registration whose handler was called, and constant
+        // as long as that can be.
+        let flags = unsafe { (*self.0.get()).flags };
+        if flags & extra::KPROBE_FLAG_FTRACE != 0 {
+            Entry::Call
+        } else {
+            Entry::Trap
+        }
+    }
 }
 
 /// Where a probe is to be placed.
@@ -155,10 +174,7 @@ impl<T: Handler> Registration<T> {
         // SAFETY: The registers are valid, and preemption is disabled, during the
         // call.
         let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
-        // SAFETY: Constant while the handler can be called.
-        let by_call = unsafe { (*probe).flags } & extra::KPROBE_FLAG_FTRACE != 0;
-        let entry = if by_call { Entry::Call } else { Entry::Trap };
-        this.handler.hit(regs, entry, &here);
+        this.handler.hit(regs, Way(&this.probe), &here);
         0
     }
 }

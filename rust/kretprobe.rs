@@ -89,7 +89,7 @@ impl<T: Handler> Registration<T> {
         fill(&mut probe.kp, place, name.as_deref());
         probe.handler = Some(Self::return_handler);
         if words > 0 {
-            probe.entry_handler = Some(Self::entry_handler);
+            probe.entry_handler = (words != 0).then_some(Self::entry_handler);
         }
         probe.maxactive = max_active;
         probe.data_size = words.wrapping_mul(mem::size_of::<u64>());

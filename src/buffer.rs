@@ -6,23 +6,20 @@ use crate::{
     commands::Commands,
     engine::{
         marker,
-        ring::{self, EventRef, Merge, Note, Reservation, Ring, Rings, Snapshot, Stats},
+        ring::{self, EventRef, Merge, Note, Quick, Reservation, Ring, Short, Snapshot, Stats},
     },
     kapi::{
-        clock::Clock,
+        clock::{Clock, Hands},
         context::{self, OnCpu},
         debugfs::OpenFile,
-        percpu::possible_cpus,
+        percpu::{possible_cpus, PerCpu},
         rcu::RcuCell,
         scratch::Scratch,
         wake::{PollTable, Waker},
     },
     sys::{self, Pages, Vec},
 };
-use core::{
-    ops::Deref,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
-};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -40,16 +37,41 @@ const MIN_SUB_BUFFERS: usize = 3;
 
 /// What changes as a whole: nothing is in a ring with another clock's time.
 struct Timed {
-    rings: Rings<Pages>,
+    /// Each CPU's ring.
+    here: PerCpu<Here>,
     clock: Clock,
 }
 
-impl Deref for Timed {
-    type Target = Rings<Pages>;
+/// What the writers of one CPU need: its ring, and the clock close by.
+struct Here {
+    ring: sys::Arc<Ring<Pages>>,
+    clock: Hands,
+}
 
+struct ByReference<'a>(&'a Hands);
+
+impl ring::Clock for ByReference<'_> {
     #[inline(always)]
-    fn deref(&self) -> &Rings<Pages> {
-        &self.rings
+    fn now(&self) -> u64 {
+        self.0.now()
+    }
+}
+
+impl Timed {
+    /// The rings, in the order of their CPUs.
+    fn iter(&self) -> impl Iterator<Item = &sys::Arc<Ring<Pages>>> {
+        self.here.iter().map(|(_, here)| &here.ring)
+    }
+
+    /// The ring of `cpu`, if it has one.
+    fn of(&self, cpu: u32) -> Option<&sys::Arc<Ring<Pages>>> {
+        self.here.get(cpu).map(|here| &here.ring)
+    }
+
+    /// Bytes of the largest payload of a record.
+    #[inline]
+    fn max_payload(&self) -> usize {
+        self.here.this_cpu().ring.max_payload()
     }
 }
 
@@ -70,13 +92,13 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer with `kilobytes` for each CPU, that records.
+    /// A buffer with `kilobytes` for each CPU, that records the times of `clock`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(kilobytes: usize) -> Result<Arc<Self>> {
-        let rings = make(kilobytes, Clock::Mono)?;
+    pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
+        let rings = make(kilobytes, clock)?;
         let scratch = Scratch::new()?;
         Arc::pin_init(
             pin_init!(Self {
@@ -106,11 +128,27 @@ impl Buffer {
         note: Note,
         here: &'a OnCpu,
     ) -> Result<Reservation<'a, Pages>, Lost> {
-        let rings = self.rings.get(here);
-        match rings.writer(here) {
-            Some(writer) => writer.reserve(length, note, || rings.clock.now()),
+        let own = self.rings.get(here).here.this_cpu();
+        match own.ring.writer_here(here) {
+            Some(writer) => writer.reserve(length, note, ByReference(&own.clock)),
             None => Err(Lost::Disabled),
         }
+    }
+
+    /// The same where nothing unusual is to be done, in few instructions; `None`
+    /// leaves everything to [`Buffer::reserve`].
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub(crate) fn reserve_quickly<'a>(
+        &'a self,
+        short: Short,
+        note: impl Fn() -> Note,
+        here: &'a OnCpu,
+    ) -> Option<Quick<'a, Pages>> {
+        let own = self.rings.get(here).here.this_cpu();
+        let writer = own.ring.writer_here(here)?;
+        writer.reserve_quickly(short, note, ByReference(&own.clock))
     }
 
     /// Wakes the readers that wait for events, soon.
@@ -127,10 +165,7 @@ impl Buffer {
     /// Contexts: any.
     #[inline(always)]
     pub(crate) fn scratch<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-        let largest = match self.rings.get(here).writer(here) {
-            Some(writer) => writer.max_payload(),
-            None => 0,
-        };
+        let largest = self.rings.get(here).max_payload();
         self.scratch.with(here, |memory| {
             let length = memory.len().min(largest);
             work(memory.get_mut(..length).unwrap_or_default())
@@ -149,8 +184,7 @@ impl Buffer {
         let mut rest = text;
         while !rest.is_empty() {
             rest = context::on_this_cpu(|here| {
-                let rings = self.rings.get(here);
-                let largest = rings.writer(here).map_or(0, |writer| writer.max_payload());
+                let largest = self.rings.get(here).max_payload();
                 let room = largest.saturating_sub(marker::OVERHEAD).max(1);
                 let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
                 let task = context::current();
@@ -432,18 +466,19 @@ fn make(kilobytes: usize, clock: Clock) -> Result<Arc<Timed>> {
     let bytes = kilobytes.checked_mul(1024).ok_or(ENOMEM)?;
     // One more for the reader.
     let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
-    let mut rings = Rings::new();
-    for cpu in possible_cpus() {
+    let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
+    let here = PerCpu::new(|cpu| {
         let pages = Pages::new(count, SUB_BUFFER)?;
-        let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
-        rings
-            .add(cpu, pages, pages_count, true)
-            .map_err(|error| match error {
-                ring::Error::NoMemory => ENOMEM,
-                ring::Error::BadSize => EINVAL,
-            })?;
-    }
-    Ok(Arc::new(Timed { rings, clock }, GFP_KERNEL)?)
+        let ring = Ring::new(cpu, pages, pages_count, true).map_err(|error| match error {
+            ring::Error::NoMemory => ENOMEM,
+            ring::Error::BadSize => EINVAL,
+        })?;
+        Ok(Here {
+            ring: sys::Arc::new(ring)?,
+            clock: Hands::of(clock),
+        })
+    })?;
+    Ok(Arc::new(Timed { here, clock }, GFP_KERNEL)?)
 }
 
 /// The events of all CPUs at one moment, in the order of their times.

@@ -13,7 +13,7 @@
 //! so no file's `open` takes the registry's, except those of `kprobe_events`
 //! and `set_event`, which are not removed under it.
 
-use crate::{buffer::Buffer, errors::ErrorLog, kapi::clock::Clock, registry::Registry};
+use crate::{buffer::Buffer, errors::ErrorLog, kapi::clock::{self, Clock}, registry::Registry};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -43,7 +43,7 @@ impl Tracer {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(buffer_kilobytes: usize) -> Result<Arc<Self>> {
-        let buffer = Buffer::new(buffer_kilobytes)?;
+        let buffer = Buffer::new(buffer_kilobytes, clock::calibrate())?;
         Arc::pin_init(
             pin_init!(Self {
                 buffer,

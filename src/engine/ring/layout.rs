@@ -97,6 +97,29 @@ impl Shape {
     }
 }
 
+/// Size of an event whose header is one word, known before its place.
+#[derive(Clone, Copy)]
+pub struct Short {
+    words: usize,
+}
+
+impl Short {
+    /// That of an event with a payload of `len` bytes; `None` if it needs a
+    /// longer header.
+    pub fn of(len: usize) -> Option<Self> {
+        let Shape { words, header } = Shape::of(len);
+        (header == 1).then_some(Self { words })
+    }
+
+    #[inline(always)]
+    pub(super) fn shape(self) -> Shape {
+        Shape {
+            words: self.words,
+            header: 1,
+        }
+    }
+}
+
 /// The low 32 bits of `value`.
 #[inline(always)]
 pub(super) fn low(value: u64) -> u32 {
