@@ -59,6 +59,10 @@ pub(crate) struct Buffer {
     rings: RcuCell<Timed>,
     scratch: Scratch,
     on: AtomicBool,
+    /// How many want nothing to be recorded meanwhile.
+    pauses: AtomicU32,
+    /// A full ring loses its oldest events.
+    overwrite: AtomicBool,
     #[pin]
     waker: Waker,
     /// How often blocked readers were told to give up.
@@ -83,6 +87,8 @@ impl Buffer {
                 rings: RcuCell::new(rings),
                 scratch,
                 on: AtomicBool::new(true),
+                pauses: AtomicU32::new(0),
+                overwrite: AtomicBool::new(true),
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),
                 readers <- new_mutex!(Commands::new()),
@@ -177,10 +183,45 @@ impl Buffer {
     pub(crate) fn set_on(&self, on: bool) {
         let _guard = self.readers.lock();
         self.on.store(on, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+        self.waker.wake_now();
+    }
+
+    /// Records nothing until as many calls of [`Buffer::resume`].
+    ///
+    /// Context: process.
+    pub(crate) fn pause(&self) {
+        let _guard = self.readers.lock();
+        self.pauses.fetch_add(1, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+    }
+
+    /// Undoes one [`Buffer::pause`].
+    ///
+    /// Context: process.
+    pub(crate) fn resume(&self) {
+        let _guard = self.readers.lock();
+        self.pauses.fetch_sub(1, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+    }
+
+    /// Lets full rings lose their oldest events, or the newest.
+    ///
+    /// Context: process.
+    pub(crate) fn set_overwrite(&self, overwrite: bool) {
+        let _guard = self.readers.lock();
+        self.overwrite.store(overwrite, Ordering::Relaxed);
         for ring in self.rings.load().iter() {
+            ring.set_overwrite(overwrite);
+        }
+    }
+
+    /// Lets `rings` record if they are to. The caller holds the readers' lock.
+    fn enable(&self, rings: &Timed) {
+        let on = self.is_on() && self.pauses.load(Ordering::Relaxed) == 0;
+        for ring in rings.iter() {
             ring.set_enabled(on);
         }
-        self.waker.wake_now();
     }
 
     /// Whether there is something to consume; at times when there is not.
@@ -420,8 +461,9 @@ impl Buffer {
     /// Puts empty `rings` in the place of those there are. The caller holds the
     /// readers' lock.
     fn replace(&self, rings: Arc<Timed>) {
+        self.enable(&rings);
         for ring in rings.iter() {
-            ring.set_enabled(self.is_on());
+            ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));
         }
         drop(self.rings.replace(rings));
     }

@@ -37,6 +37,8 @@ pub enum Subject {
     Definition,
     /// An event filter.
     Filter,
+    /// A trigger of an event.
+    Trigger,
 }
 
 impl Subject {
@@ -45,6 +47,7 @@ impl Subject {
         match self {
             Subject::Definition => "trace_kprobe",
             Subject::Filter => "event filter parse error",
+            Subject::Trigger => "event trigger",
         }
     }
 }
@@ -202,6 +205,9 @@ kinds! {
         FiltNoFilter FILT_NO_FILTER EINVAL "No filter found"
         // Ours: ftrace refuses the write without an entry in the log.
         FiltTooLong FILT_TOO_LONG EINVAL "Filter is too long"
+    }
+    Trigger {
+        NoTriggers NO_TRIGGERS EINVAL "Triggers are not supported"
     }
 }
 
