@@ -80,7 +80,7 @@ impl Buffer {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(kilobytes: usize) -> Result<Arc<Self>> {
-        let rings = make(kilobytes, Clock::Mono)?;
+        let rings = make(|_| kilobytes, Clock::Mono)?;
         let scratch = Scratch::new()?;
         Arc::pin_init(
             pin_init!(Self {
@@ -402,19 +402,25 @@ impl Buffer {
         }
     }
 
-    /// Size of a CPU's ring, in KiB.
-    pub(crate) fn kilobytes(&self) -> usize {
+    /// Size of the ring of `cpu`, in KiB.
+    pub(crate) fn kilobytes_of(&self, cpu: u32) -> usize {
+        self.rings.load().of(cpu).map_or(0, |ring| kilobytes(ring))
+    }
+
+    /// Size of each CPU's ring, in KiB; `None` if they differ.
+    pub(crate) fn kilobytes(&self) -> Option<usize> {
         let rings = self.rings.load();
-        let first = rings.iter().next();
-        first.map_or(0, |ring| {
-            (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
-        })
+        let mut sizes = rings.iter().map(|ring| kilobytes(ring));
+        let first = sizes.next()?;
+        sizes.all(|size| size == first).then_some(first)
     }
 
     /// Size of all rings, in KiB.
     pub(crate) fn total_kilobytes(&self) -> usize {
-        let rings = self.rings.load().iter().count();
-        self.kilobytes().saturating_mul(rings)
+        let rings = self.rings.load();
+        rings
+            .iter()
+            .fold(0, |sum, ring| kilobytes(ring).saturating_add(sum))
     }
 
     /// Bytes of a sub-buffer.
@@ -422,20 +428,24 @@ impl Buffer {
         SUB_BUFFER
     }
 
-    /// Gives each CPU a ring of `kilobytes`. What is in the buffer is lost, as
-    /// it is when the kernel's sub-buffers change.
+    /// Gives each CPU, or only the `one`, a ring of `kilobytes`. What is in the
+    /// buffer is lost, as it is when the kernel's sub-buffers change.
     ///
     /// # Errors
     ///
     /// `EINVAL` for 0, `ENOMEM`; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn resize(&self, kilobytes: usize) -> Result {
+    pub(crate) fn resize(&self, kilobytes: usize, one: Option<u32>) -> Result {
         if kilobytes == 0 {
             return Err(EINVAL);
         }
         let _guard = self.readers.lock();
-        self.replace(make(kilobytes, self.clock())?);
+        let size = |cpu| match one {
+            Some(one) if one != cpu => self.kilobytes_of(cpu),
+            _ => kilobytes,
+        };
+        self.replace(make(size, self.clock())?);
         Ok(())
     }
 
@@ -454,7 +464,7 @@ impl Buffer {
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
         let _guard = self.readers.lock();
-        self.replace(make(self.kilobytes(), clock)?);
+        self.replace(make(|cpu| self.kilobytes_of(cpu), clock)?);
         Ok(())
     }
 
@@ -469,13 +479,20 @@ impl Buffer {
     }
 }
 
-/// Rings of `kilobytes` for all CPUs that can ever be online.
-fn make(kilobytes: usize, clock: Clock) -> Result<Arc<Timed>> {
-    let bytes = kilobytes.checked_mul(1024).ok_or(ENOMEM)?;
-    // One more for the reader.
-    let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
+/// Size of `ring`, in KiB.
+fn kilobytes(ring: &Ring<Pages>) -> usize {
+    // CAST: u32 to usize widens.
+    (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
+}
+
+/// Rings for all CPUs that can ever be online, with as many `kilobytes` as it
+/// says for each.
+fn make(kilobytes: impl Fn(u32) -> usize, clock: Clock) -> Result<Arc<Timed>> {
     let mut rings = Rings::new();
     for cpu in possible_cpus() {
+        let bytes = kilobytes(cpu).checked_mul(1024).ok_or(ENOMEM)?;
+        // One more for the reader.
+        let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
         let pages = Pages::new(count, SUB_BUFFER)?;
         let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
         rings
