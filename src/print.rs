@@ -20,7 +20,8 @@ use kernel::sync::Arc;
 
 /// Prints events; remembers how to, from one to the next.
 pub(crate) struct Printer {
-    format: Option<Arc<Format>>,
+    /// The last one that was used, and up to when it holds.
+    format: Option<(Arc<Format>, u64)>,
 }
 
 impl Printer {
@@ -58,12 +59,12 @@ impl Printer {
         let known = self
             .format
             .as_ref()
-            .is_some_and(|format| format.id == header.event);
+            .is_some_and(|(format, until)| format.id == header.event && event.ts <= *until);
         if !known {
-            self.format = tracer.registry.lock().format(header.event);
+            self.format = tracer.registry.lock().format(header.event, event.ts);
         }
         match &self.format {
-            Some(format) => {
+            Some((format, _)) => {
                 let layout = format.program.layout();
                 let names = KernelNames {
                     with_addresses: tracer.options.has(Flag::SymAddr),

@@ -100,11 +100,6 @@ impl EventFiles {
         })
     }
 
-    /// The number of the event.
-    pub(crate) fn id(&self) -> u16 {
-        self.event.id()
-    }
-
     /// The event.
     pub(crate) fn event(&self) -> &Arc<Event> {
         &self.event

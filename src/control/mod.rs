@@ -5,7 +5,7 @@
 mod buffer_size;
 mod error_log;
 pub(crate) mod event_files;
-mod filter;
+pub(crate) mod filter;
 mod group_filter;
 mod headers;
 mod kprobe_events;

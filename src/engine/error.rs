@@ -175,6 +175,7 @@ kinds! {
         UserProbe USER_PROBE EINVAL "User space probes are not supported"
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
         EventBusy EVENT_BUSY EBUSY "The event is enabled"
+        FilterLost FILTER_LOST EINVAL "The event's filter does not fit the new definition"
         LineTooLong LINE_TOO_LONG EINVAL "Line is too long"
         BadByte BAD_BYTE EINVAL "Line holds a NUL or is not UTF-8"
         NoMemory NO_MEMORY ENOMEM "Out of memory"

@@ -27,6 +27,7 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "SAME_PROBE",
     "NO_SUCH_EVENT",
     "EVENT_BUSY",
+    "FILTER_LOST",
     // The words of the line.
     "TOO_MANY_ARGS",
     // There are none.
