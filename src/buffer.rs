@@ -81,6 +81,10 @@ pub(crate) struct Buffer {
     rings: RcuCell<Timed>,
     scratch: Scratch,
     on: AtomicBool,
+    /// How many want nothing to be recorded meanwhile.
+    pauses: AtomicU32,
+    /// A full ring loses its oldest events.
+    overwrite: AtomicBool,
     #[pin]
     waker: Waker,
     /// How often blocked readers were told to give up.
@@ -98,13 +102,15 @@ impl Buffer {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
-        let rings = make(kilobytes, clock)?;
+        let rings = make(|_| kilobytes, clock)?;
         let scratch = Scratch::new()?;
         Arc::pin_init(
             pin_init!(Self {
                 rings: RcuCell::new(rings),
                 scratch,
                 on: AtomicBool::new(true),
+                pauses: AtomicU32::new(0),
+                overwrite: AtomicBool::new(true),
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),
                 readers <- new_mutex!(Commands::new()),
@@ -211,10 +217,45 @@ impl Buffer {
     pub(crate) fn set_on(&self, on: bool) {
         let _guard = self.readers.lock();
         self.on.store(on, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+        self.waker.wake_now();
+    }
+
+    /// Records nothing until as many calls of [`Buffer::resume`].
+    ///
+    /// Context: process.
+    pub(crate) fn pause(&self) {
+        let _guard = self.readers.lock();
+        self.pauses.fetch_add(1, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+    }
+
+    /// Undoes one [`Buffer::pause`].
+    ///
+    /// Context: process.
+    pub(crate) fn resume(&self) {
+        let _guard = self.readers.lock();
+        self.pauses.fetch_sub(1, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+    }
+
+    /// Lets full rings lose their oldest events, or the newest.
+    ///
+    /// Context: process.
+    pub(crate) fn set_overwrite(&self, overwrite: bool) {
+        let _guard = self.readers.lock();
+        self.overwrite.store(overwrite, Ordering::Relaxed);
         for ring in self.rings.load().iter() {
+            ring.set_overwrite(overwrite);
+        }
+    }
+
+    /// Lets `rings` record if they are to. The caller holds the readers' lock.
+    fn enable(&self, rings: &Timed) {
+        let on = self.is_on() && self.pauses.load(Ordering::Relaxed) == 0;
+        for ring in rings.iter() {
             ring.set_enabled(on);
         }
-        self.waker.wake_now();
     }
 
     /// Whether there is something to consume; at times when there is not.
@@ -395,19 +436,25 @@ impl Buffer {
         }
     }
 
-    /// Size of a CPU's ring, in KiB.
-    pub(crate) fn kilobytes(&self) -> usize {
+    /// Size of the ring of `cpu`, in KiB.
+    pub(crate) fn kilobytes_of(&self, cpu: u32) -> usize {
+        self.rings.load().of(cpu).map_or(0, |ring| kilobytes(ring))
+    }
+
+    /// Size of each CPU's ring, in KiB; `None` if they differ.
+    pub(crate) fn kilobytes(&self) -> Option<usize> {
         let rings = self.rings.load();
-        let first = rings.iter().next();
-        first.map_or(0, |ring| {
-            (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
-        })
+        let mut sizes = rings.iter().map(|ring| kilobytes(ring));
+        let first = sizes.next()?;
+        sizes.all(|size| size == first).then_some(first)
     }
 
     /// Size of all rings, in KiB.
     pub(crate) fn total_kilobytes(&self) -> usize {
-        let rings = self.rings.load().iter().count();
-        self.kilobytes().saturating_mul(rings)
+        let rings = self.rings.load();
+        rings
+            .iter()
+            .fold(0, |sum, ring| kilobytes(ring).saturating_add(sum))
     }
 
     /// Bytes of a sub-buffer.
@@ -415,20 +462,24 @@ impl Buffer {
         SUB_BUFFER
     }
 
-    /// Gives each CPU a ring of `kilobytes`. What is in the buffer is lost, as
-    /// it is when the kernel's sub-buffers change.
+    /// Gives each CPU, or only the `one`, a ring of `kilobytes`. What is in the
+    /// buffer is lost, as it is when the kernel's sub-buffers change.
     ///
     /// # Errors
     ///
     /// `EINVAL` for 0, `ENOMEM`; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn resize(&self, kilobytes: usize) -> Result {
+    pub(crate) fn resize(&self, kilobytes: usize, one: Option<u32>) -> Result {
         if kilobytes == 0 {
             return Err(EINVAL);
         }
         let _guard = self.readers.lock();
-        self.replace(make(kilobytes, self.clock())?);
+        let size = |cpu| match one {
+            Some(one) if one != cpu => self.kilobytes_of(cpu),
+            _ => kilobytes,
+        };
+        self.replace(make(size, self.clock())?);
         Ok(())
     }
 
@@ -447,27 +498,35 @@ impl Buffer {
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
         let _guard = self.readers.lock();
-        self.replace(make(self.kilobytes(), clock)?);
+        self.replace(make(|cpu| self.kilobytes_of(cpu), clock)?);
         Ok(())
     }
 
     /// Puts empty `rings` in the place of those there are. The caller holds the
     /// readers' lock.
     fn replace(&self, rings: Arc<Timed>) {
+        self.enable(&rings);
         for ring in rings.iter() {
-            ring.set_enabled(self.is_on());
+            ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));
         }
         drop(self.rings.replace(rings));
     }
 }
 
-/// Rings of `kilobytes` for all CPUs that can ever be online.
-fn make(kilobytes: usize, clock: Clock) -> Result<Arc<Timed>> {
-    let bytes = kilobytes.checked_mul(1024).ok_or(ENOMEM)?;
-    // One more for the reader.
-    let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
-    let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
+/// Size of `ring`, in KiB.
+fn kilobytes(ring: &Ring<Pages>) -> usize {
+    // CAST: u32 to usize widens.
+    (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
+}
+
+/// Rings for all CPUs that can ever be online, with as many `kilobytes` as it
+/// says for each.
+fn make(kilobytes: impl Fn(u32) -> usize, clock: Clock) -> Result<Arc<Timed>> {
     let here = PerCpu::new(|cpu| {
+        let bytes = kilobytes(cpu).checked_mul(1024).ok_or(ENOMEM)?;
+        // One more for the reader.
+        let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
+        let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
         let pages = Pages::new(count, SUB_BUFFER)?;
         let ring = Ring::new(cpu, pages, pages_count, true).map_err(|error| match error {
             ring::Error::NoMemory => ENOMEM,

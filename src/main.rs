@@ -16,6 +16,7 @@ mod handler;
 pub mod kapi;
 mod modules;
 mod names;
+mod options;
 mod place;
 mod print;
 mod probe;

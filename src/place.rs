@@ -44,6 +44,12 @@ const MAX_PATCH: usize = match ARCH {
     Arch::Arm64 => 4,
 };
 
+/// Most places of a function of which the kernel is asked whether a probe of
+/// somebody else is there. What belongs to no function, a gap between sections
+/// say, may have a million of them.
+#[cfg(target_arch = "x86_64")]
+const MAX_SUSPECTS: usize = 128;
+
 /// What stood at the place of a probe before there was one.
 #[derive(Clone, Copy)]
 pub(crate) struct Original {
@@ -152,12 +158,13 @@ impl Live {
 
         let mut from = 0;
         // What one probe hid may lead to the next.
-        while let Some(suspect) = self.judged(|placement| placement.suspect(from)).flatten() {
+        for _ in 0..MAX_SUSPECTS {
+            let next = |placement: &Placement<'_>| placement.suspect(from, kprobe::may_be_at);
+            let Some(suspect) = self.judged(next).flatten() else {
+                return;
+            };
             from = suspect.offset.wrapping_add(1);
             let address = self.address.wrapping_add(suspect.offset as u64);
-            if !kprobe::may_be_at(address) {
-                continue;
-            }
             match suspect.jumps_to {
                 None => {
                     let original = symbol::original_opcode(address).unwrap_or(INT3);

@@ -181,6 +181,28 @@ impl Probe {
         }
     }
 
+    /// Unregisters `probes`, which nobody else has any more, waiting for the
+    /// handlers of all of them at once.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn remove_all(mut probes: Vec<Arc<Self>>) {
+        let (mut entries, mut returns) = (KVec::new(), KVec::new());
+        while let Some(probe) = probes.pop() {
+            let Some(mut probe) = Arc::into_unique_or_drop(probe) else {
+                continue;
+            };
+            let placed = probe.placed.take();
+            // Without memory for one more that one goes alone.
+            match placed.map(|placed| placed.registration) {
+                Some(Registration::Entry(probe)) => drop(entries.push(probe, GFP_KERNEL)),
+                Some(Registration::Return(probe)) => drop(returns.push(probe, GFP_KERNEL)),
+                None => {}
+            }
+        }
+        kprobe::Registration::drop_all(entries);
+        kretprobe::Registration::drop_all(returns);
+    }
+
     /// What was asked for.
     pub(crate) fn definition(&self) -> &Definition {
         &self.definition

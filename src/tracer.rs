@@ -13,7 +13,13 @@
 //! so no file's `open` takes the registry's, except those of `kprobe_events`
 //! and `set_event`, which are not removed under it.
 
-use crate::{buffer::Buffer, errors::ErrorLog, kapi::clock::{self, Clock}, registry::Registry};
+use crate::{
+    buffer::Buffer,
+    errors::ErrorLog,
+    kapi::clock::{self, Clock},
+    options::{Flag, Options},
+    registry::Registry,
+};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -28,6 +34,8 @@ pub(crate) struct Tracer {
     /// The defined events.
     #[pin]
     pub(crate) registry: Mutex<Registry>,
+    /// How events are recorded and printed.
+    pub(crate) options: Options,
     /// The refusals.
     #[pin]
     pub(crate) errors: Mutex<ErrorLog>,
@@ -47,6 +55,7 @@ impl Tracer {
         Arc::pin_init(
             pin_init!(Self {
                 buffer,
+                options: Options::new(),
                 registry <- new_mutex!(Registry::new()),
                 errors <- new_mutex!(ErrorLog::new()),
                 mapped <- new_mutex!(None),
@@ -65,6 +74,22 @@ impl Tracer {
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
         self.buffer.set_clock(clock)?;
         self.registry.lock().forget_retired();
+        Ok(())
+    }
+
+    /// Switches an option.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for one that cannot be switched so.
+    pub(crate) fn set_option(&self, flag: Flag, on: bool) -> Result {
+        if flag.is_fixed() && on != self.options.has(flag) {
+            return Err(EINVAL);
+        }
+        if flag == Flag::Overwrite {
+            self.buffer.set_overwrite(on);
+        }
+        self.options.set(flag, on);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use super::{
     group_filter::GroupFilter,
     switch::{Switch, Switched},
     text::{Show, TextFile},
+    trigger::TriggerFile,
     READ, READ_WRITE,
 };
 use crate::{
@@ -65,6 +66,7 @@ pub(crate) struct EventFiles {
     _format: Entry<TextFile<FormatFile>>,
     _id: Entry<TextFile<IdFile>>,
     _filter: Entry<FilterFile>,
+    _trigger: Entry<TriggerFile>,
     _group: Arc<Group>,
 }
 
@@ -92,14 +94,10 @@ impl EventFiles {
             _enable: Entry::new(c"enable", READ_WRITE, &directory, member.clone())?,
             _format: Entry::new(c"format", READ, &directory, member.clone())?,
             _id: Entry::new(c"id", READ, &directory, member.clone())?,
-            _filter: Entry::new(c"filter", READ_WRITE, &directory, member)?,
+            _filter: Entry::new(c"filter", READ_WRITE, &directory, member.clone())?,
+            _trigger: Entry::new(c"trigger", READ_WRITE, &directory, member)?,
             _group: group.clone(),
         })
-    }
-
-    /// The number of the event.
-    pub(crate) fn id(&self) -> u16 {
-        self.event.id()
     }
 
     /// The event.

@@ -98,7 +98,7 @@ impl File for FilterFile {
 }
 
 /// The kernel's functions.
-pub(super) struct KernelFunctions;
+pub(crate) struct KernelFunctions;
 
 impl Functions for KernelFunctions {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {

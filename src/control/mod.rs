@@ -5,10 +5,11 @@
 mod buffer_size;
 mod error_log;
 pub(crate) mod event_files;
-mod filter;
+pub(crate) mod filter;
 mod group_filter;
 mod headers;
 mod kprobe_events;
+mod options;
 mod per_cpu;
 mod placement;
 mod profile;
@@ -25,6 +26,7 @@ mod trace_marker;
 mod trace_pipe;
 mod tracers;
 mod tracing_on;
+mod trigger;
 
 use crate::{
     kapi::debugfs::{Dir, Entry},
@@ -67,6 +69,8 @@ pub(crate) struct Files {
     _header_page: Entry<text::TextFile<headers::HeaderPage>>,
     _header_event: Entry<text::TextFile<headers::HeaderEvent>>,
     _print_format: Entry<text::TextFile<headers::PrintFormat>>,
+    _trace_options: Entry<options::TraceOptions>,
+    _options: Vec<Entry<switch::Switch<options::OneOption>>>,
     _cpus: Vec<per_cpu::CpuFiles>,
 }
 
@@ -111,6 +115,8 @@ impl Files {
             _header_page: Entry::new(c"header_page", READ, &events, of())?,
             _header_event: Entry::new(c"header_event", READ, &events, of())?,
             _print_format: Entry::new(c"format", READ, &print, of())?,
+            _trace_options: Entry::new(c"trace_options", READ_WRITE, &root, of())?,
+            _options: options::make(tracer, &root)?,
             _cpus: per_cpu::make(tracer, &root)?,
         };
         tracer.registry.lock().set_directory(Some(events));

@@ -5,6 +5,7 @@
 use super::text;
 use crate::{
     kapi::debugfs::{File, OpenFile},
+    options::Flag,
     tracer::Tracer,
 };
 use core::pin::Pin;
@@ -26,6 +27,9 @@ impl File for TraceMarker {
     }
 
     fn write(tracer: &Arc<Tracer>, _file: &OpenFile, from: UserSliceReader) -> Result {
+        if !tracer.options.has(Flag::Markers) {
+            return Err(EINVAL);
+        }
         tracer.buffer.mark(&text::written(from)?)
     }
 }

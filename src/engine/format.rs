@@ -44,6 +44,12 @@ pub trait SymbolNames {
     /// Those of `out`.
     fn symbolize(&self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result;
 
+    /// Whether places show their addresses behind the symbols (option
+    /// `sym-addr`).
+    fn shows_addresses(&self) -> bool {
+        false
+    }
+
     /// Whether `address` is where a function returns to while another return
     /// probe follows it: its caller is then not known.
     fn is_return_trampoline(&self, _address: u64) -> bool {
@@ -331,7 +337,13 @@ fn place(
 ) -> fmt::Result {
     match address {
         0 => out.write_char('0'),
-        _ => symbols.symbolize(address, with_offset, out),
+        _ => {
+            symbols.symbolize(address, with_offset, out)?;
+            if symbols.shows_addresses() {
+                write!(out, " <{address:016x}>")?;
+            }
+            Ok(())
+        }
     }
 }
 
@@ -412,7 +424,8 @@ fn integer(record: &[u8], at: u16, size: u8) -> Option<u64> {
 }
 
 /// Writes the header of `trace` for a buffer that holds `entries` of `written`
-/// events on a machine with `cpus` CPUs online.
+/// events on a machine with `cpus` CPUs online; with `irq_info` where the lines
+/// have the flags column.
 ///
 /// # Errors
 ///

@@ -138,21 +138,23 @@ impl<'a> Placement<'a> {
     }
 
     /// The first place from `from` on that may be a probe of somebody else: an
-    /// int3, or a jump out of the function, as an optimised probe has. Of a
-    /// filled gap at the end only the first int3 is one.
+    /// int3, or a jump out of the function, as an optimised probe has, at an
+    /// address of which `may_be` says so too. Of a filled gap at the end only
+    /// the first int3 is one.
     ///
     /// Whoever knows better puts it into the facts, and asks on behind it.
-    pub fn suspect(&self, from: usize) -> Option<Suspect> {
+    pub fn suspect(&self, from: usize, may_be: impl Fn(u64) -> bool) -> Option<Suspect> {
         if self.function.arch == Arch::Arm64 {
             // There a breakpoint hides no boundary.
             return None;
         }
+        let may_be = |step: &Step| step.offset >= from && may_be(self.text.address(step.offset));
         let mut in_gap = false;
         Walk::over(&self.text).find_map(|step| {
             let is_int3 = self.text.window(step.offset).bytes().first() == Some(&0xcc);
             if is_int3 {
                 let asked = core::mem::replace(&mut in_gap, self.text.is_int3_from(step.offset));
-                return (step.offset >= from && !asked).then_some(Suspect {
+                return (!asked && may_be(&step)).then_some(Suspect {
                     offset: step.offset,
                     jumps_to: None,
                 });
@@ -167,7 +169,7 @@ impl<'a> Placement<'a> {
                 .address(step.end())
                 .wrapping_add_signed(insn.relative()?);
             let is_outside = self.text.offset(to).is_none();
-            (is_jump && is_outside && step.offset >= from).then_some(Suspect {
+            (is_jump && is_outside && may_be(&step)).then_some(Suspect {
                 offset: step.offset,
                 jumps_to: Some(to),
             })

@@ -305,6 +305,23 @@ fn function<'a>(arch: Arch, bytes: &'a [u8], facts: Facts<'a>) -> Function<'a> {
     }
 }
 
+/// What lies between two sections counts as a function, and has a breakpoint in
+/// each byte: that must not take a time with the square of its length.
+#[test]
+fn a_gap_of_a_million_breakpoints_is_judged_soon() {
+    let mut bytes = vec![0xcc; 1 << 20];
+    bytes[0] = 0xc3;
+    for last in [0xcc, 0x90] {
+        *bytes.last_mut().expect("a byte") = last;
+        let placement = Placement::of(function(Arch::X86_64, &bytes, Facts::default())).unwrap();
+        assert_eq!(placement.suspect(0, |_| false), None);
+        let suspect = placement.suspect(2, |_| true).map(|found| found.offset);
+        // In a gap at the end, one breakpoint is as good as all.
+        assert_eq!(suspect, (last != 0xcc).then_some(2));
+        assert!(placement.judge(5).is_ok());
+    }
+}
+
 fn facts() -> impl Strategy<Value = (Vec<(u64, Vec<u8>)>, Vec<Region>)> {
     let near = ADDRESS - 20..ADDRESS + 80;
     let role = prop::sample::select(vec![

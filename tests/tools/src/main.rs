@@ -6,6 +6,7 @@
 //! `verdicts` are for programs that compare decoders; `map` is for people, and
 //! with `--json` for programs.
 
+mod btf;
 mod elf;
 mod facts;
 mod map;
@@ -68,6 +69,11 @@ enum Mode {
         /// The image
         file: PathBuf,
     },
+    /// Write the type information (BTF) of a kernel
+    Btf {
+        /// Its bootable image, or vmlinux
+        file: PathBuf,
+    },
 }
 
 /// The architectures, by the names that `uname -m` and the kernel give them.
@@ -117,6 +123,10 @@ fn run(mode: Mode, out: &mut impl Write) -> Result<(), Failure> {
         Mode::Unpack { file } => {
             let data = read(&file)?;
             out.write_all(&unpack::unpack(&data)?)?;
+        }
+        Mode::Btf { file } => {
+            let data = read(&file)?;
+            out.write_all(btf::find(&unpack::unpack(&data)?)?)?;
         }
     }
     Ok(out.flush()?)
