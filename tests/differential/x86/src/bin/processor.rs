@@ -55,7 +55,10 @@ mod ask {
 
     fn iced(bytes: &[u8]) -> usize {
         let insn = iced_x86::Decoder::new(64, bytes, iced_x86::DecoderOptions::NONE).decode();
-        (!insn.is_invalid()).then(|| insn.len()).unwrap_or(0)
+        match insn.is_invalid() {
+            true => 0,
+            false => insn.len(),
+        }
     }
 
     fn yaxpeax(bytes: &[u8]) -> usize {
