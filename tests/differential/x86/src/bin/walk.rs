@@ -26,7 +26,7 @@ struct Totals {
 fn compare(name: &str, text: &[u8], totals: &mut Totals) {
     let mut lengths = vec![0; text.len()];
     totals.bytes += text.len();
-    totals.instructions += kernel::walk(text, &mut lengths);
+    totals.instructions += kernel::walk(text, &mut lengths).0;
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let decoded = decode(rest).ok();
