@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! On whose behalf, and in which context, code runs; and what time it is.
+//! On whose behalf, and in which context, code runs.
 
 use super::{arch, bindings as extra, word};
 use core::marker::PhantomData;
@@ -35,6 +35,19 @@ impl OnCpu {
     }
 }
 
+/// Calls `work` with preemption disabled.
+///
+/// Context: process.
+pub fn on_this_cpu<R>(work: impl FnOnce(&OnCpu) -> R) -> R {
+    // SAFETY: Has no requirements; enabled again below.
+    unsafe { extra::ferroprobe_preempt_disable() };
+    // SAFETY: Disabled above, until after the last use.
+    let result = work(&unsafe { OnCpu::new() });
+    // SAFETY: Undoes the call above.
+    unsafe { extra::ferroprobe_preempt_enable() };
+    result
+}
+
 /// The task that runs on this CPU, for as long as the caller runs.
 #[derive(Clone, Copy)]
 pub struct Current(*const bindings::task_struct);
@@ -45,17 +58,6 @@ pub struct Current(*const bindings::task_struct);
 #[inline(always)]
 pub fn current() -> Current {
     Current(arch::current())
-}
-
-/// Nanoseconds of the monotonic clock.
-///
-/// The same on all CPUs, so that events can be merged by it.
-///
-/// Contexts: any, NMI included.
-#[inline(always)]
-pub fn clock() -> u64 {
-    // SAFETY: Has no requirements.
-    unsafe { bindings::ktime_get_mono_fast_ns() }
 }
 
 /// The address of this CPU's instance of the per-CPU variable at `address`.
@@ -142,7 +144,23 @@ pub fn level(entry: Entry) -> Level {
     }
 }
 
+/// Whether the probed code runs with nothing disabled or asked for that
+/// [`level`] could tell of: most hits.
+///
+/// Contexts: handlers of probes.
+#[inline(always)]
+pub fn is_plain(entry: impl Fn() -> Entry) -> bool {
+    const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
+    arch::is_plain(entry) && current().thread_flags() & RESCHED == 0
+}
+
 impl Level {
+    /// Whether all that follows is false or 0: most hits.
+    #[inline(always)]
+    pub fn is_plain(self) -> bool {
+        self.count == 0 && !(self.preempt_need_resched | self.need_resched | self.need_resched_lazy)
+    }
+
     /// How deep preemption is disabled.
     #[inline(always)]
     pub fn preempt_depth(self) -> u32 {

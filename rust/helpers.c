@@ -3,10 +3,21 @@
 
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/kallsyms.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
+#ifdef CONFIG_X86_64
+#include <asm/tsc.h>
+#endif
+#ifdef CONFIG_ARM64
+#include <clocksource/arm_arch_timer.h>
+#include <asm/arch_timer.h>
+#endif
 
 #include "helpers.h"
 
@@ -36,9 +47,46 @@ void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue)
 	init_waitqueue_head(queue);
 }
 
+void ferroprobe_preempt_disable(void)
+{
+	preempt_disable();
+}
+
+void ferroprobe_preempt_enable(void)
+{
+	preempt_enable();
+}
+
 unsigned long ferroprobe_task_size(void)
 {
 	return TASK_SIZE_MAX;
+}
+
+u64 ferroprobe_local_clock(void)
+{
+	return local_clock();
+}
+
+u64 ferroprobe_uptime(void)
+{
+	return jiffies_64_to_clock_t(get_jiffies_64() - INITIAL_JIFFIES);
+}
+
+u64 ferroprobe_counter_hertz(void)
+{
+#if defined(CONFIG_X86_64)
+	return check_tsc_unstable() ? 0 : tsc_khz * 1000ull;
+#elif defined(CONFIG_ARM64)
+	char name[KSYM_SYMBOL_LEN];
+
+	/* The kernel reads it by another function where the plain read may err. */
+	sprint_symbol_no_offset(name, (unsigned long)arch_timer_read_counter);
+	if (strcmp(name, "arch_counter_get_cntvct") && strcmp(name, "arch_counter_get_cntpct"))
+		return 0;
+	return arch_timer_get_cntfrq();
+#else
+	return 0;
+#endif
 }
 
 size_t ferroprobe_iov_iter_count(const struct iov_iter *iter)

@@ -15,7 +15,21 @@ unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
 void ferroprobe_init_irq_work(struct irq_work *work,
 			      void (*func)(struct irq_work *));
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
+void ferroprobe_preempt_disable(void);
+void ferroprobe_preempt_enable(void);
 unsigned long ferroprobe_task_size(void);
+u64 ferroprobe_local_clock(void);
+u64 ferroprobe_uptime(void);
+/* Of the processor's counter, where that is good as a clock; otherwise 0. */
+u64 ferroprobe_counter_hertz(void);
+
+/* Contexts: any. */
+bool ferroprobe_read_kernel(void *to, u64 from, size_t size);
+/* Bytes with the NUL, @room where the string is longer, or a negative errno. */
+s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room);
+/* The same; -EAGAIN where it cannot be done in this context. */
+s64 ferroprobe_read_user_string(char *to, u64 from, size_t room);
+
 size_t ferroprobe_iov_iter_count(const struct iov_iter *iter);
 
 #endif

@@ -16,6 +16,7 @@ use core::{
     mem::{self, MaybeUninit},
     pin::Pin,
     ptr,
+    sync::atomic::{AtomicU64, Ordering},
 };
 use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
 
@@ -24,7 +25,26 @@ pub trait Handler: Send + Sync {
     /// Called before the probed instruction runs, with preemption disabled.
     ///
     /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault.
-    fn hit(&self, regs: &Regs, entry: Entry, here: &OnCpu);
+    fn hit(&self, regs: &Regs, way: Way<'_>, here: &OnCpu);
+}
+
+/// How the CPU came to the handler: known to the probe, for whom it concerns.
+#[derive(Clone, Copy)]
+pub struct Way<'a>(&'a Opaque<extra::kprobe>);
+
+impl Way<'_> {
+    /// By a trap or by a call.
+    #[inline(always)]
+    pub fn entry(self) -> Entry {
+        // SAFETY: That of a registration whose handler was called, and constant
+        // as long as that can be.
+        let flags = unsafe { (*self.0.get()).flags };
+        if flags & extra::KPROBE_FLAG_FTRACE != 0 {
+            Entry::Call
+        } else {
+            Entry::Trap
+        }
+    }
 }
 
 /// Where a probe is to be placed.
@@ -100,6 +120,30 @@ impl<T: Handler> Registration<T> {
         Ok(this)
     }
 
+    /// Unregisters all of `probes` and frees them, and waits only once for the
+    /// handlers of all. Without memory it does so for one after the other.
+    ///
+    /// Context: process, may sleep.
+    pub fn drop_all(probes: KVec<Pin<KBox<Self>>>) {
+        let mut pointers = KVec::new();
+        for probe in &probes {
+            if pointers.push(probe.probe.get(), GFP_KERNEL).is_err() {
+                return;
+            }
+        }
+        let Ok(count) = i32::try_from(pointers.len()) else {
+            return;
+        };
+        // SAFETY: By the type invariant all are registered. It waits until no
+        // handler runs any more.
+        unsafe { extra::unregister_kprobes(pointers.as_mut_ptr(), count) };
+        for probe in &probes {
+            // INVARIANT: The drop follows, and does nothing with a null.
+            // SAFETY: Not registered any more: nobody else looks at it.
+            unsafe { (*probe.probe.get()).addr = ptr::null_mut() };
+        }
+    }
+
     /// Arms the probe.
     ///
     /// # Errors
@@ -154,10 +198,7 @@ impl<T: Handler> Registration<T> {
         // SAFETY: The registers are valid, and preemption is disabled, during the
         // call.
         let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
-        // SAFETY: Constant while the handler can be called.
-        let by_call = unsafe { (*probe).flags } & extra::KPROBE_FLAG_FTRACE != 0;
-        let entry = if by_call { Entry::Call } else { Entry::Trap };
-        this.handler.hit(regs, entry, &here);
+        this.handler.hit(regs, Way(&this.probe), &here);
         0
     }
 }
@@ -221,6 +262,39 @@ pub fn is_blacklisted(address: u64) -> Option<bool> {
         entry = field(entry, next)?;
     }
     None
+}
+
+/// Whether a kprobe of anybody may be registered at `address`: `false` is
+/// certain, and much cheaper to find out than what is there.
+///
+/// The kernel keeps its probes in a hash table of 64 lists. Where that is not
+/// found as it should be, the answer is `true`.
+///
+/// Context: process, may sleep.
+pub fn may_be_at(address: u64) -> bool {
+    /// `KPROBE_HASH_BITS` of `kernel/kprobes.c`.
+    const BITS: u32 = 6;
+    /// `GOLDEN_RATIO_64` of `include/linux/hash.h`.
+    const GOLDEN_RATIO: u64 = 0x61c8_8646_80b5_83eb;
+    const HEAD_LEN: u64 = 8;
+    /// The address of the table; 0 before it was looked up, 1 if there is none.
+    static TABLE: AtomicU64 = AtomicU64::new(0);
+
+    let mut table = TABLE.load(Ordering::Relaxed);
+    if table == 0 {
+        let whole = |at: &u64| {
+            symbol::Symbol::at(*at).is_some_and(|symbol| symbol.size == HEAD_LEN << BITS)
+        };
+        table = symbol::lookup(c"kprobe_table").filter(whole).unwrap_or(1);
+        TABLE.store(table, Ordering::Relaxed);
+    }
+    if table == 1 {
+        return true;
+    }
+    let list = address.wrapping_mul(GOLDEN_RATIO) >> (u64::BITS - BITS);
+    let mut head = [0; HEAD_LEN as usize];
+    let read = nofault::read_kernel(table.wrapping_add(list.wrapping_mul(HEAD_LEN)), &mut head);
+    !read || head != [0; HEAD_LEN as usize]
 }
 
 /// A kprobe that is not yet placed.

@@ -89,7 +89,7 @@ impl<T: Handler> Registration<T> {
         fill(&mut probe.kp, place, name.as_deref());
         probe.handler = Some(Self::return_handler);
         if words > 0 {
-            probe.entry_handler = Some(Self::entry_handler);
+            probe.entry_handler = (words != 0).then_some(Self::entry_handler);
         }
         probe.maxactive = max_active;
         probe.data_size = words.wrapping_mul(mem::size_of::<u64>());
@@ -111,6 +111,30 @@ impl<T: Handler> Registration<T> {
         })?;
         // INVARIANT: Registered above, with room for the words.
         Ok(this)
+    }
+
+    /// Unregisters all of `probes` and frees them, and waits only once for the
+    /// handlers of all. Without memory it does so for one after the other.
+    ///
+    /// Context: process, may sleep.
+    pub fn drop_all(probes: KVec<Pin<KBox<Self>>>) {
+        let mut pointers = KVec::new();
+        for probe in &probes {
+            if pointers.push(probe.probe.get(), GFP_KERNEL).is_err() {
+                return;
+            }
+        }
+        let Ok(count) = i32::try_from(pointers.len()) else {
+            return;
+        };
+        // SAFETY: By the type invariant all are registered. It waits until no
+        // handler runs any more.
+        unsafe { extra::unregister_kretprobes(pointers.as_mut_ptr(), count) };
+        for probe in &probes {
+            // INVARIANT: The drop follows, and does nothing with a null.
+            // SAFETY: Not registered any more: nobody else looks at it.
+            unsafe { (*probe.probe.get()).kp.addr = ptr::null_mut() };
+        }
     }
 
     /// Arms the probe.

@@ -10,6 +10,7 @@
 mod arch;
 pub mod atomic;
 mod bindings;
+pub mod clock;
 pub mod context;
 pub mod debugfs;
 pub mod kprobe;

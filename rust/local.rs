@@ -78,6 +78,15 @@ impl Counter {
         Self(UnsafeCell::new(0))
     }
 
+    /// Adds 1, wrapping.
+    ///
+    /// Contexts: any, on the owning CPU.
+    #[inline(always)]
+    pub fn increment(&self) {
+        // SAFETY: As in `add`.
+        unsafe { arch::local_increment(self.0.get()) }
+    }
+
     /// Adds `value`, wrapping.
     ///
     /// Contexts: any, on the owning CPU.

@@ -15,18 +15,11 @@ const STEP: usize = 32;
 /// it cannot be read.
 ///
 /// Contexts: any.
-#[inline]
+#[inline(always)]
 pub fn read_kernel(address: u64, out: &mut [u8]) -> bool {
-    // SAFETY: The function writes within `out` only, and a fault in reading is
-    // handled by it.
-    let result = unsafe {
-        bindings::copy_from_kernel_nofault(
-            out.as_mut_ptr().cast(),
-            address as *const kernel::ffi::c_void,
-            out.len(),
-        )
-    };
-    result == 0
+    // SAFETY: The function writes within `out` only, and survives a fault in
+    // reading.
+    unsafe { extra::ferroprobe_read_kernel(out.as_mut_ptr().cast(), address, out.len()) }
 }
 
 /// Reads user memory of the running task at `address`; false, and `out`
@@ -50,20 +43,32 @@ pub fn read_user(address: u64, out: &mut [u8]) -> bool {
 /// the kernel's above.
 ///
 /// Contexts: any.
-#[inline]
+#[inline(always)]
 pub fn read(address: u64, out: &mut [u8]) -> bool {
-    if is_user(address) {
-        read_user(address, out)
-    } else {
+    if in_upper_half(address) {
         read_kernel(address, out)
+    } else {
+        read_lower_half(address, out)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn read_lower_half(address: u64, out: &mut [u8]) -> bool {
+    is_user(address) && read_user(address, out)
+}
+
+/// Whether `address` lies where only the kernel's addresses do.
+#[inline(always)]
+fn in_upper_half(address: u64) -> bool {
+    address >> 63 != 0
 }
 
 /// Whether `address` can only be one of user space.
 #[inline]
 pub fn is_user(address: u64) -> bool {
     // SAFETY: Has no requirements.
-    address < word(unsafe { extra::ferroprobe_task_size() })
+    !in_upper_half(address) && address < word(unsafe { extra::ferroprobe_task_size() })
 }
 
 /// Copies the string at `address` up to and with its NUL, or as much of it as
@@ -72,7 +77,26 @@ pub fn is_user(address: u64) -> bool {
 ///
 /// Contexts: any.
 pub fn read_string(address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
-    let user = user || is_user(address);
+    let (to, room) = (out.as_mut_ptr().cast(), out.len());
+    // SAFETY: Both write within `out` only, and survive faults in reading.
+    let length = unsafe {
+        if user || is_user(address) {
+            extra::ferroprobe_read_user_string(to, address, room)
+        } else {
+            extra::ferroprobe_read_kernel_string(to, address, room)
+        }
+    };
+    if length == -i64::from(bindings::EAGAIN) {
+        return read_user_string_in_steps(address, out);
+    }
+    usize::try_from(length).ok()
+}
+
+/// The same of user memory where the kernel has nothing better than reading so
+/// many bytes.
+#[cold]
+#[inline(never)]
+fn read_user_string_in_steps(address: u64, out: &mut [u8]) -> Option<usize> {
     let mut copied: usize = 0;
     while let Some(rest) = out.get_mut(copied..).filter(|rest| !rest.is_empty()) {
         let at = address.wrapping_add(word(copied));
@@ -80,12 +104,7 @@ pub fn read_string(address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
         let into_step = (at % STEP as u64) as usize;
         let length = rest.len().min(STEP.wrapping_sub(into_step));
         let step = rest.get_mut(..length)?;
-        let readable = if user {
-            read_user(at, step)
-        } else {
-            read_kernel(at, step)
-        };
-        if !readable {
+        if !read_user(at, step) {
             return None;
         }
         if let Some(nul) = step.iter().position(|&byte| byte == 0) {

@@ -4,11 +4,15 @@
 
 use crate::{
     commands::Commands,
-    engine::ring::{self, EventRef, Merge, Note, Reservation, Ring, Rings, Snapshot, Stats},
+    engine::{
+        marker,
+        ring::{self, EventRef, Merge, Note, Quick, Reservation, Ring, Short, Snapshot, Stats},
+    },
     kapi::{
+        clock::{Clock, Hands},
         context::{self, OnCpu},
         debugfs::OpenFile,
-        percpu::possible_cpus,
+        percpu::PerCpu,
         rcu::RcuCell,
         scratch::Scratch,
         wake::{PollTable, Waker},
@@ -31,12 +35,56 @@ const SUB_BUFFER: usize = 4096;
 /// and one between.
 const MIN_SUB_BUFFERS: usize = 3;
 
+/// What changes as a whole: nothing is in a ring with another clock's time.
+struct Timed {
+    /// Each CPU's ring.
+    here: PerCpu<Here>,
+    clock: Clock,
+}
+
+/// What the writers of one CPU need: its ring, and the clock close by.
+struct Here {
+    ring: sys::Arc<Ring<Pages>>,
+    clock: Hands,
+}
+
+struct ByReference<'a>(&'a Hands);
+
+impl ring::Clock for ByReference<'_> {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.0.now()
+    }
+}
+
+impl Timed {
+    /// The rings, in the order of their CPUs.
+    fn iter(&self) -> impl Iterator<Item = &sys::Arc<Ring<Pages>>> {
+        self.here.iter().map(|(_, here)| &here.ring)
+    }
+
+    /// The ring of `cpu`, if it has one.
+    fn of(&self, cpu: u32) -> Option<&sys::Arc<Ring<Pages>>> {
+        self.here.get(cpu).map(|here| &here.ring)
+    }
+
+    /// Bytes of the largest payload of a record.
+    #[inline]
+    fn max_payload(&self) -> usize {
+        self.here.this_cpu().ring.max_payload()
+    }
+}
+
 /// The buffer.
 #[pin_data]
 pub(crate) struct Buffer {
-    rings: RcuCell<Rings<Pages>>,
+    rings: RcuCell<Timed>,
     scratch: Scratch,
     on: AtomicBool,
+    /// How many want nothing to be recorded meanwhile.
+    pauses: AtomicU32,
+    /// A full ring loses its oldest events.
+    overwrite: AtomicBool,
     #[pin]
     waker: Waker,
     /// How often blocked readers were told to give up.
@@ -48,19 +96,21 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer with `kilobytes` for each CPU, that records.
+    /// A buffer with `kilobytes` for each CPU, that records the times of `clock`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(kilobytes: usize) -> Result<Arc<Self>> {
-        let rings = make(kilobytes)?;
+    pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
+        let rings = make(|_| kilobytes, clock)?;
         let scratch = Scratch::new()?;
         Arc::pin_init(
             pin_init!(Self {
                 rings: RcuCell::new(rings),
                 scratch,
                 on: AtomicBool::new(true),
+                pauses: AtomicU32::new(0),
+                overwrite: AtomicBool::new(true),
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),
                 readers <- new_mutex!(Commands::new()),
@@ -84,10 +134,27 @@ impl Buffer {
         note: Note,
         here: &'a OnCpu,
     ) -> Result<Reservation<'a, Pages>, Lost> {
-        match self.rings.get(here).writer(here) {
-            Some(writer) => writer.reserve(length, note, context::clock),
+        let own = self.rings.get(here).here.this_cpu();
+        match own.ring.writer_here(here) {
+            Some(writer) => writer.reserve(length, note, ByReference(&own.clock)),
             None => Err(Lost::Disabled),
         }
+    }
+
+    /// The same where nothing unusual is to be done, in few instructions; `None`
+    /// leaves everything to [`Buffer::reserve`].
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub(crate) fn reserve_quickly<'a>(
+        &'a self,
+        short: Short,
+        note: impl Fn() -> Note,
+        here: &'a OnCpu,
+    ) -> Option<Quick<'a, Pages>> {
+        let own = self.rings.get(here).here.this_cpu();
+        let writer = own.ring.writer_here(here)?;
+        writer.reserve_quickly(short, note, ByReference(&own.clock))
     }
 
     /// Wakes the readers that wait for events, soon.
@@ -104,14 +171,39 @@ impl Buffer {
     /// Contexts: any.
     #[inline(always)]
     pub(crate) fn scratch<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-        let largest = match self.rings.get(here).writer(here) {
-            Some(writer) => writer.max_payload(),
-            None => 0,
-        };
+        let largest = self.rings.get(here).max_payload();
         self.scratch.with(here, |memory| {
             let length = memory.len().min(largest);
             work(memory.get_mut(..length).unwrap_or_default())
         })
+    }
+
+    /// Records `text` as written by the running task, in as many records as it
+    /// needs.
+    ///
+    /// # Errors
+    ///
+    /// `EBADF` while nothing is recorded, or where there is no room.
+    ///
+    /// Context: process.
+    pub(crate) fn mark(&self, text: &[u8]) -> Result {
+        let mut rest = text;
+        while !rest.is_empty() {
+            rest = context::on_this_cpu(|here| {
+                let largest = self.rings.get(here).max_payload();
+                let room = largest.saturating_sub(marker::OVERHEAD).max(1);
+                let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+                let task = context::current();
+                let note = Note::new(task.pid(), task.comm());
+                let mut reserved = self.reserve(marker::length(now), note, here).ok()?;
+                marker::write_record(reserved.bytes(), task.pid(), now);
+                reserved.commit();
+                Some(later)
+            })
+            .ok_or(EBADF)?;
+        }
+        self.wake();
+        Ok(())
     }
 
     /// Whether hits are recorded.
@@ -125,10 +217,45 @@ impl Buffer {
     pub(crate) fn set_on(&self, on: bool) {
         let _guard = self.readers.lock();
         self.on.store(on, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+        self.waker.wake_now();
+    }
+
+    /// Records nothing until as many calls of [`Buffer::resume`].
+    ///
+    /// Context: process.
+    pub(crate) fn pause(&self) {
+        let _guard = self.readers.lock();
+        self.pauses.fetch_add(1, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+    }
+
+    /// Undoes one [`Buffer::pause`].
+    ///
+    /// Context: process.
+    pub(crate) fn resume(&self) {
+        let _guard = self.readers.lock();
+        self.pauses.fetch_sub(1, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+    }
+
+    /// Lets full rings lose their oldest events, or the newest.
+    ///
+    /// Context: process.
+    pub(crate) fn set_overwrite(&self, overwrite: bool) {
+        let _guard = self.readers.lock();
+        self.overwrite.store(overwrite, Ordering::Relaxed);
         for ring in self.rings.load().iter() {
+            ring.set_overwrite(overwrite);
+        }
+    }
+
+    /// Lets `rings` record if they are to. The caller holds the readers' lock.
+    fn enable(&self, rings: &Timed) {
+        let on = self.is_on() && self.pauses.load(Ordering::Relaxed) == 0;
+        for ring in rings.iter() {
             ring.set_enabled(on);
         }
-        self.waker.wake_now();
     }
 
     /// Whether there is something to consume; at times when there is not.
@@ -235,7 +362,7 @@ impl Buffer {
     }
 
     /// Consumes events in the order of their times for as long as `each`, which
-    /// is told the CPU and the event, returns true.
+    /// is told the clock, the CPU and the event, returns true.
     ///
     /// # Errors
     ///
@@ -244,7 +371,7 @@ impl Buffer {
     /// Context: process, may sleep.
     pub(crate) fn consume(
         &self,
-        mut each: impl FnMut(u32, &EventRef<'_>) -> Result<bool>,
+        mut each: impl FnMut(Clock, u32, &EventRef<'_>) -> Result<bool>,
     ) -> Result {
         let _guard = self.readers.lock();
         let rings = self.rings.load();
@@ -258,7 +385,8 @@ impl Buffer {
             }
         }
         while let Some((index, event)) = merge.peek() {
-            let go_on = each(cpus.get(index).copied().unwrap_or(0), &event)?;
+            let cpu = cpus.get(index).copied().unwrap_or(0);
+            let go_on = each(rings.clock, cpu, &event)?;
             merge.advance();
             if !go_on {
                 break;
@@ -278,6 +406,7 @@ impl Buffer {
         let _guard = self.readers.lock();
         let rings = self.rings.load();
         let mut snapshots = Snapshots {
+            clock: rings.clock,
             merge: Merge::new(),
             cpus: Vec::new(),
         };
@@ -307,19 +436,25 @@ impl Buffer {
         }
     }
 
-    /// Size of a CPU's ring, in KiB.
-    pub(crate) fn kilobytes(&self) -> usize {
+    /// Size of the ring of `cpu`, in KiB.
+    pub(crate) fn kilobytes_of(&self, cpu: u32) -> usize {
+        self.rings.load().of(cpu).map_or(0, |ring| kilobytes(ring))
+    }
+
+    /// Size of each CPU's ring, in KiB; `None` if they differ.
+    pub(crate) fn kilobytes(&self) -> Option<usize> {
         let rings = self.rings.load();
-        let first = rings.iter().next();
-        first.map_or(0, |ring| {
-            (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
-        })
+        let mut sizes = rings.iter().map(|ring| kilobytes(ring));
+        let first = sizes.next()?;
+        sizes.all(|size| size == first).then_some(first)
     }
 
     /// Size of all rings, in KiB.
     pub(crate) fn total_kilobytes(&self) -> usize {
-        let rings = self.rings.load().iter().count();
-        self.kilobytes().saturating_mul(rings)
+        let rings = self.rings.load();
+        rings
+            .iter()
+            .fold(0, |sum, ring| kilobytes(ring).saturating_add(sum))
     }
 
     /// Bytes of a sub-buffer.
@@ -327,49 +462,88 @@ impl Buffer {
         SUB_BUFFER
     }
 
-    /// Gives each CPU a ring of `kilobytes`. What is in the buffer is lost, as
-    /// it is when the kernel's sub-buffers change.
+    /// Gives each CPU, or only the `one`, a ring of `kilobytes`. What is in the
+    /// buffer is lost, as it is when the kernel's sub-buffers change.
     ///
     /// # Errors
     ///
     /// `EINVAL` for 0, `ENOMEM`; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn resize(&self, kilobytes: usize) -> Result {
+    pub(crate) fn resize(&self, kilobytes: usize, one: Option<u32>) -> Result {
         if kilobytes == 0 {
             return Err(EINVAL);
         }
-        let rings = make(kilobytes)?;
         let _guard = self.readers.lock();
+        let size = |cpu| match one {
+            Some(one) if one != cpu => self.kilobytes_of(cpu),
+            _ => kilobytes,
+        };
+        self.replace(make(size, self.clock())?);
+        Ok(())
+    }
+
+    /// The clock that tells the times of events.
+    pub(crate) fn clock(&self) -> Clock {
+        self.rings.load().clock
+    }
+
+    /// Takes the times of events from `clock`. What is in the buffer is lost:
+    /// times of two clocks cannot be compared.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_clock(&self, clock: Clock) -> Result {
+        let _guard = self.readers.lock();
+        self.replace(make(|cpu| self.kilobytes_of(cpu), clock)?);
+        Ok(())
+    }
+
+    /// Puts empty `rings` in the place of those there are. The caller holds the
+    /// readers' lock.
+    fn replace(&self, rings: Arc<Timed>) {
+        self.enable(&rings);
         for ring in rings.iter() {
-            ring.set_enabled(self.is_on());
+            ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));
         }
         drop(self.rings.replace(rings));
-        Ok(())
     }
 }
 
-/// Rings of `kilobytes` for all CPUs that can ever be online.
-fn make(kilobytes: usize) -> Result<Arc<Rings<Pages>>> {
-    let bytes = kilobytes.checked_mul(1024).ok_or(ENOMEM)?;
-    // One more for the reader.
-    let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
-    let mut rings = Rings::new();
-    for cpu in possible_cpus() {
-        let pages = Pages::new(count, SUB_BUFFER)?;
+/// Size of `ring`, in KiB.
+fn kilobytes(ring: &Ring<Pages>) -> usize {
+    // CAST: u32 to usize widens.
+    (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
+}
+
+/// Rings for all CPUs that can ever be online, with as many `kilobytes` as it
+/// says for each.
+fn make(kilobytes: impl Fn(u32) -> usize, clock: Clock) -> Result<Arc<Timed>> {
+    let here = PerCpu::new(|cpu| {
+        let bytes = kilobytes(cpu).checked_mul(1024).ok_or(ENOMEM)?;
+        // One more for the reader.
+        let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
         let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
-        rings
-            .add(cpu, pages, pages_count, true)
-            .map_err(|error| match error {
-                ring::Error::NoMemory => ENOMEM,
-                ring::Error::BadSize => EINVAL,
-            })?;
-    }
-    Ok(Arc::new(rings, GFP_KERNEL)?)
+        let pages = Pages::new(count, SUB_BUFFER)?;
+        let ring = Ring::new(cpu, pages, pages_count, true).map_err(|error| match error {
+            ring::Error::NoMemory => ENOMEM,
+            ring::Error::BadSize => EINVAL,
+        })?;
+        Ok(Here {
+            ring: sys::Arc::new(ring)?,
+            clock: Hands::of(clock),
+        })
+    })?;
+    Ok(Arc::new(Timed { here, clock }, GFP_KERNEL)?)
 }
 
 /// The events of all CPUs at one moment, in the order of their times.
 pub(crate) struct Snapshots {
+    /// What their times are.
+    pub(crate) clock: Clock,
     merge: Merge<Snapshot<sys::Arc<Ring<Pages>>>>,
     cpus: Vec<u32>,
 }

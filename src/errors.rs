@@ -4,7 +4,7 @@
 
 use crate::{
     engine::{error::Error as Refusal, text::Appender},
-    kapi::context,
+    kapi::clock::Clock,
     sys::Vec,
 };
 use core::fmt;
@@ -25,7 +25,7 @@ impl ErrorLog {
     /// of the write still tells that there was one.
     pub(crate) fn add(&mut self, refusal: &Refusal, command: &[u8]) {
         let mut entry = Vec::new();
-        let written = refusal.write_entry(&mut Appender(&mut entry), context::clock(), command);
+        let written = refusal.write_entry(&mut Appender(&mut entry), Clock::Mono.now(), command);
         if written.is_err() {
             return;
         }

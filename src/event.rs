@@ -4,6 +4,7 @@
 
 use crate::{
     engine::{
+        ast::Definition,
         error::{Error as Refusal, Kind},
         fetch::Program,
         filter::Filter,
@@ -33,6 +34,11 @@ pub(crate) struct Format {
 }
 
 impl Format {
+    /// Whether `definition` is of the event with these names.
+    pub(crate) fn is_of(&self, definition: &Definition) -> bool {
+        *self.group.to_bytes() == *definition.group && *self.name.to_bytes() == *definition.event
+    }
+
     /// The event's name.
     pub(crate) fn name(&self) -> &str {
         // Names are identifiers.

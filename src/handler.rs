@@ -15,7 +15,7 @@ use crate::{
         filter::{self, Filter},
         format::flag,
         record::{self, Header, COMM_LEN},
-        ring::Note,
+        ring::{Note, Short},
     },
     event::Format,
     kapi::{
@@ -33,6 +33,8 @@ use kernel::{prelude::*, sync::Arc};
 
 /// Serves the hits of one probe.
 pub(crate) struct Recorder {
+    /// The size of its records, where all have the same and are short.
+    short: Option<Short>,
     format: Arc<Format>,
     buffer: Arc<Buffer>,
     counters: PerCpu<Counters>,
@@ -72,6 +74,17 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// The sums of both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            recorded: self.recorded.wrapping_add(other.recorded),
+            filtered: self.filtered.wrapping_add(other.filtered),
+            off: self.off.wrapping_add(other.off),
+            lost_full: self.lost_full.wrapping_add(other.lost_full),
+            lost_large: self.lost_large.wrapping_add(other.lost_large),
+        }
+    }
+
     /// All hits on which the handler was called.
     pub(crate) fn hits(self) -> u64 {
         self.recorded
@@ -95,7 +108,12 @@ impl Recorder {
         place: u64,
     ) -> Result<Self> {
         let counters = PerCpu::new(|_| Ok(Counters::new()))?;
+        let short = match format.program.size() {
+            Size::Fixed(length) => Short::of(length),
+            Size::UpTo(_) => None,
+        };
         Ok(Self {
+            short,
             format,
             buffer,
             counters,
@@ -124,16 +142,79 @@ impl Recorder {
         totals
     }
 
-    /// Records one hit: the parts before the arguments by `start`, which is
-    /// told the header, the arguments by the program.
+    /// Serves a hit in few instructions, where nothing about it is unusual;
+    /// otherwise returns false and has done nothing.
+    ///
+    /// Everything here is inlined and the rest is not, so that little has to be
+    /// saved on the stack. What is usual: no filter, or one that compares a
+    /// register; a record of one short size; code that runs with preemption
+    /// enabled; a ring with room for the record on whose sub-buffer the task is
+    /// already named; no other writer interrupted.
     #[inline(always)]
-    fn record(
+    fn serve_quickly(
         &self,
-        hit: &Hit<'_>,
-        entry: Entry,
+        hit: Hit<'_>,
+        entry: impl Fn() -> Entry,
         here: &OnCpu,
         start: impl Fn(&mut [u8], Header) -> bool,
+    ) -> bool {
+        if let Some(filter) = self.filter.get(here) {
+            match filter.decide_quickly(&self.format.program, &hit) {
+                Some(true) => {}
+                Some(false) => {
+                    self.counters.this_cpu().filtered.increment();
+                    return true;
+                }
+                None => return false,
+            }
+        }
+        let Some(short) = self.short else {
+            return false;
+        };
+        if !context::is_plain(entry) {
+            return false;
+        }
+        let note = || Note::new(hit.task.pid(), hit.task.comm());
+        let Some(mut reserved) = self.buffer.reserve_quickly(short, note, here) else {
+            return false;
+        };
+        // Not before: what is loaded before a reservation is kept on the stack.
+        let format = &*self.format;
+        let irqs_off = hit.regs.irqs_disabled();
+        let header = Header {
+            event: format.id,
+            flags: if irqs_off { flag::IRQS_OFF } else { 0 },
+            preempt_count: 0,
+            pid: hit.task.pid(),
+        };
+        let out = reserved.bytes();
+        start(out, header);
+        exec::run_compact(&format.program, &hit, out);
+        if !format.program.is_compact() {
+            self.run_general(hit.regs, hit.return_address, hit.entry, out);
+        }
+        drop(reserved);
+        self.counters.this_cpu().recorded.increment();
+        self.buffer.wake();
+        true
+    }
+
+    #[inline(never)]
+    fn run_general(&self, regs: &Regs, return_address: u64, entry: &[u64], out: &mut [u8]) {
+        let hit = Hit::new(regs, return_address, entry);
+        exec::run_general(&self.format.program, &hit, out);
+    }
+
+    /// Serves any hit.
+    #[inline(never)]
+    fn serve(
+        &self,
+        regs: &Regs,
+        return_address: u64,
+        data: &[u64],
+        (entry, here): (Entry, &OnCpu),
     ) {
+        let hit = &Hit::new(regs, return_address, data);
         let program = &self.format.program;
         let header = self.header(hit, entry);
         if let Some(filter) = self.filter.get(here) {
@@ -143,22 +224,29 @@ impl Recorder {
                 place: self.place,
             };
             if !filter.matches(program, hit, &known) {
-                self.counters.this_cpu().filtered.add(1);
+                self.counters.this_cpu().filtered.increment();
                 return;
             }
         }
+        let start = |out: &mut [u8]| {
+            if program.layout().is_return {
+                record::start_return(out, header, self.place, return_address)
+            } else {
+                record::start_probe(out, header, self.place)
+            }
+        };
         let note = Note::new(header.pid, hit.task.comm());
         let outcome = match program.size() {
             Size::Fixed(length) => self.buffer.reserve(length, note, here).map(|mut reserved| {
                 let out = reserved.bytes();
-                start(out, header);
+                start(out);
                 exec::run(program, hit, out);
                 reserved.commit();
             }),
             Size::UpTo(_) => self
                 .buffer
                 .scratch(here, |out| {
-                    start(out, header);
+                    start(out);
                     let length = exec::run(program, hit, out);
                     let record = out.get(..length).unwrap_or_default();
                     let mut reserved = self.buffer.reserve(length, note, here)?;
@@ -177,7 +265,7 @@ impl Recorder {
             Err(Lost::Full | Lost::Nested) => &counters.lost_full,
             Err(Lost::TooLarge) => &counters.lost_large,
         };
-        counter.add(1);
+        counter.increment();
         self.buffer.wake();
     }
 
@@ -185,61 +273,52 @@ impl Recorder {
     fn header(&self, hit: &Hit<'_>, entry: Entry) -> Header {
         let level = context::level(entry);
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
-        let flags = bit(hit.regs.irqs_disabled(), flag::IRQS_OFF)
-            | bit(level.need_resched, flag::NEED_RESCHED)
-            | bit(level.need_resched_lazy, flag::NEED_RESCHED_LAZY)
-            | bit(level.preempt_need_resched, flag::PREEMPT_RESCHED)
-            | bit(level.in_nmi(), flag::NMI)
-            | bit(level.in_hardirq(), flag::HARDIRQ)
-            | bit(level.in_softirq(), flag::SOFTIRQ)
-            | bit(level.bh_disabled(), flag::BH_OFF);
+        let mut flags = bit(hit.regs.irqs_disabled(), flag::IRQS_OFF);
+        let mut preempt_count = 0;
+        if !level.is_plain() {
+            flags |= bit(level.need_resched, flag::NEED_RESCHED)
+                | bit(level.need_resched_lazy, flag::NEED_RESCHED_LAZY)
+                | bit(level.preempt_need_resched, flag::PREEMPT_RESCHED)
+                | bit(level.in_nmi(), flag::NMI)
+                | bit(level.in_hardirq(), flag::HARDIRQ)
+                | bit(level.in_softirq(), flag::SOFTIRQ)
+                | bit(level.bh_disabled(), flag::BH_OFF);
+            // CAST: At most 15.
+            preempt_count = level.preempt_depth().min(15) as u8;
+        }
         Header {
             event: self.format.id,
             flags,
-            // CAST: At most 15.
-            preempt_count: level.preempt_depth().min(15) as u8,
+            preempt_count,
             pid: hit.task.pid(),
         }
     }
 }
 
 impl kprobe::Handler for Recorder {
-    fn hit(&self, regs: &Regs, entry: Entry, here: &OnCpu) {
-        let hit = Hit {
-            regs,
-            task: context::current(),
-            return_address: 0,
-            entry: &[],
-        };
-        let place = self.place;
-        self.record(&hit, entry, here, |out, header| {
-            record::start_probe(out, header, place)
-        });
+    #[inline(always)]
+    fn hit(&self, regs: &Regs, way: kprobe::Way<'_>, here: &OnCpu) {
+        let hit = Hit::new(regs, 0, &[]);
+        let start = |out: &mut [u8], header| record::start_probe(out, header, self.place);
+        if !self.serve_quickly(hit, || way.entry(), here, start) {
+            self.serve(regs, 0, &[], (way.entry(), here));
+        }
     }
 }
 
 impl kretprobe::Handler for Recorder {
     fn entry(&self, regs: &Regs, data: &mut [u64], _here: &OnCpu) {
-        let hit = Hit {
-            regs,
-            task: context::current(),
-            return_address: 0,
-            entry: &[],
-        };
-        exec::capture(&self.format.program, &hit, data);
+        exec::capture(&self.format.program, &Hit::new(regs, 0, &[]), data);
     }
 
+    #[inline(always)]
     fn returned(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu) {
-        let hit = Hit {
-            regs,
-            task: context::current(),
-            return_address,
-            entry: data,
-        };
-        let place = self.place;
-        self.record(&hit, Entry::Return, here, |out, header| {
-            record::start_return(out, header, place, return_address)
-        });
+        let hit = Hit::new(regs, return_address, data);
+        let start =
+            |out: &mut [u8], header| record::start_return(out, header, self.place, return_address);
+        if !self.serve_quickly(hit, || Entry::Return, here, start) {
+            self.serve(regs, return_address, data, (Entry::Return, here));
+        }
     }
 }
 
@@ -261,6 +340,18 @@ struct Hit<'a> {
     task: context::Current,
     return_address: u64,
     entry: &'a [u64],
+}
+
+impl<'a> Hit<'a> {
+    #[inline(always)]
+    fn new(regs: &'a Regs, return_address: u64, entry: &'a [u64]) -> Self {
+        Self {
+            regs,
+            task: context::current(),
+            return_address,
+            entry,
+        }
+    }
 }
 
 impl Env for Hit<'_> {

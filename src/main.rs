@@ -16,11 +16,13 @@ mod handler;
 pub mod kapi;
 mod modules;
 mod names;
+mod options;
 mod place;
 mod print;
 mod probe;
 mod registry;
 pub mod sys;
+mod tables;
 mod tracer;
 mod types;
 

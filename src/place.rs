@@ -10,7 +10,9 @@ use crate::{
         arch::Arch,
         ast::{Definition, Place},
         error::{Errno, Error as Refusal, Kind},
-        placement::{Facts, Function, Judgement, Patch, Placement, Refuser, Region, Verdict, Why},
+        placement::{
+            Facts, Function, Judgement, Patch, Placement, Refuser, Region, Role, Verdict, Why,
+        },
         text::Plain,
     },
     kapi::{
@@ -20,6 +22,7 @@ use crate::{
     names::{Addresses, Names},
     probe::errno,
     sys::Vec,
+    tables,
 };
 use core::fmt;
 use kernel::{prelude::*, str::CString};
@@ -34,21 +37,57 @@ pub(crate) const ARCH: Arch = if cfg!(target_arch = "aarch64") {
 /// Most bytes of a function that are looked at; no function is that long.
 const MAX_FUNCTION: usize = 1 << 20;
 
+/// Bytes that the kernel overwrites at most for a probe: a breakpoint, or on
+/// x86 the jump of an optimised probe.
+const MAX_PATCH: usize = match ARCH {
+    Arch::X86_64 => 5,
+    Arch::Arm64 => 4,
+};
+
+/// Most places of a function of which the kernel is asked whether a probe of
+/// somebody else is there. What belongs to no function, a gap between sections
+/// say, may have a million of them.
+#[cfg(target_arch = "x86_64")]
+const MAX_SUSPECTS: usize = 128;
+
+/// What stood at the place of a probe before there was one.
+#[derive(Clone, Copy)]
+pub(crate) struct Original {
+    address: u64,
+    bytes: [u8; MAX_PATCH],
+    len: usize,
+}
+
+impl Original {
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    /// Leaves out what lies from `end` on.
+    fn cut(&mut self, end: u64) {
+        let len = usize::try_from(end.saturating_sub(self.address));
+        self.len = self.len.min(len.unwrap_or(usize::MAX));
+    }
+}
+
 /// The bytes of a function that is in memory, and what is known about it.
 pub(crate) struct Live {
     symbol: Symbol,
     address: u64,
     bytes: Vec<u8>,
-    patched: Vec<(u64, u8)>,
+    /// In the order of their addresses, without overlaps.
+    patched: Vec<Original>,
+    /// Probes of others that have overwritten more than is known.
+    foreign: Vec<u64>,
     regions: Vec<Region>,
 }
 
 impl Live {
     /// The function that contains `address`; `None` if there is none that can
-    /// be read, or no memory.
+    /// be read, or no memory. `probes` are those of our own.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn at(address: u64) -> Option<Self> {
+    pub(crate) fn at(address: u64, probes: impl Iterator<Item = Original>) -> Option<Self> {
         let symbol = Symbol::at(address)?;
         let start = address.wrapping_sub(symbol.offset);
         let size = usize::try_from(symbol.size).ok()?.min(MAX_FUNCTION);
@@ -64,11 +103,52 @@ impl Live {
             address: start,
             bytes,
             patched: Vec::new(),
+            foreign: Vec::new(),
             regions: Vec::new(),
         };
+        for probe in probes {
+            live.learn_probe(probe);
+        }
         live.learn_patches();
         live.learn_ftrace_site();
         Some(live)
+    }
+
+    /// Takes in what one of our own probes has overwritten, if it has: it may
+    /// be disarmed, sit on a place of ftrace, or be gone with its module.
+    fn learn_probe(&mut self, probe: Original) {
+        let offset = usize::try_from(probe.address.wrapping_sub(self.address)).ok();
+        let live = offset.and_then(|offset| self.bytes.get(offset..));
+        if live.is_some_and(is_patched) {
+            self.patch(probe);
+        }
+    }
+
+    /// Adds `new` to what was overwritten. Where pieces overlap both tell the
+    /// same; one of them is cut.
+    fn patch(&mut self, mut new: Original) {
+        let mut at = self.patched.len();
+        for (index, known) in self.patched.iter_mut().enumerate() {
+            if known.address == new.address {
+                return;
+            }
+            if known.address < new.address {
+                known.cut(new.address);
+            } else {
+                new.cut(known.address);
+                at = at.min(index);
+            }
+        }
+        // Without memory the judgement stays as unsure as it was.
+        if self.patched.push(new).is_ok() {
+            if let Some(behind) = self.patched.get_mut(at..) {
+                // Rotates, without the bound that rotate_right checks.
+                behind.reverse();
+                if let [_, rest @ ..] = behind {
+                    rest.reverse();
+                }
+            }
+        }
     }
 
     /// Asks the kernel what stood where now a kprobe's breakpoint is.
@@ -77,40 +157,58 @@ impl Live {
         const INT3: u8 = 0xcc;
 
         let mut from = 0;
-        // Each round finds the first breakpoint that hides something; what it
-        // hid may lead to the next.
-        while let Some(at) = self.first_hidden(from) {
-            let address = self.address.wrapping_add(at as u64);
-            let original = symbol::original_opcode(address).unwrap_or(INT3);
-            // Without memory the judgement stays as unsure as it was.
-            if self.patched.push((address, original)).is_err() {
+        // What one probe hid may lead to the next.
+        for _ in 0..MAX_SUSPECTS {
+            let next = |placement: &Placement<'_>| placement.suspect(from, kprobe::may_be_at);
+            let Some(suspect) = self.judged(next).flatten() else {
                 return;
+            };
+            from = suspect.offset.wrapping_add(1);
+            let address = self.address.wrapping_add(suspect.offset as u64);
+            match suspect.jumps_to {
+                None => {
+                    let original = symbol::original_opcode(address).unwrap_or(INT3);
+                    let mut bytes = [0; MAX_PATCH];
+                    let [first, ..] = &mut bytes;
+                    *first = original;
+                    self.patch(Original {
+                        address,
+                        bytes,
+                        len: 1,
+                    });
+                }
+                // What belongs to no symbol is where optimised probes go.
+                Some(to) if Symbol::at(to).is_none() => {
+                    if self.foreign.push(address).is_err() {
+                        return;
+                    }
+                }
+                Some(_) => {}
             }
-            from = at.wrapping_add(1);
         }
     }
 
-    /// Where, from `from` on, a breakpoint of somebody hides an instruction.
-    #[cfg(target_arch = "x86_64")]
-    fn first_hidden(&self, from: usize) -> Option<usize> {
-        self.judged(|placement| {
-            placement
-                .map()
-                .find_map(|boundary| match boundary.ok()?.verdict {
-                    Verdict::Refused {
-                        why: Why::Hidden { at },
-                        ..
-                    } if at >= from => Some(at),
-                    _ => None,
-                })
-        })
-        .flatten()
-    }
-
-    /// On arm64 a breakpoint takes the place of one whole instruction, and
-    /// hides no boundary.
+    /// Asks the kernel what stood where now a kprobe's breakpoint is. That hides
+    /// no boundary on arm64, but a branch may be under it, or what marks the
+    /// place of ftrace.
     #[cfg(target_arch = "aarch64")]
-    fn learn_patches(&mut self) {}
+    fn learn_patches(&mut self) {
+        for offset in (0..self.bytes.len()).step_by(MAX_PATCH) {
+            let address = self.address.wrapping_add(offset as u64);
+            let is_hidden = self.bytes.get(offset..).is_some_and(is_patched)
+                && !self.patched.iter().any(|known| known.address == address);
+            if !is_hidden || !kprobe::may_be_at(address) {
+                continue;
+            }
+            if let Some(word) = symbol::original_opcode(address) {
+                self.patch(Original {
+                    address,
+                    bytes: word.to_le_bytes(),
+                    len: MAX_PATCH,
+                });
+            }
+        }
+    }
 
     /// Finds the instruction that ftrace patches. The kernel writes
     /// `mov x9, x30` before each of them at boot.
@@ -118,15 +216,17 @@ impl Live {
     fn learn_ftrace_site(&mut self) {
         const MOV_X9_X30: [u8; 4] = 0xaa1e_03e9_u32.to_le_bytes();
 
-        let words = self.bytes.chunks_exact(4).take(3);
-        if let Some(index) = words.into_iter().position(|word| *word == MOV_X9_X30) {
-            let site = self
-                .address
-                .wrapping_add(index.wrapping_add(1).wrapping_mul(4) as u64);
+        let marks = (0..3_u64).map(|index| self.address.wrapping_add(index.wrapping_mul(4)));
+        let live = self.bytes.chunks_exact(MAX_PATCH);
+        let mark = marks.zip(live).find(|(address, live)| {
+            // A probe may be on it.
+            let hidden = self.patched.iter().find(|known| known.address == *address);
+            hidden.map_or(*live, Original::bytes) == MOV_X9_X30
+        });
+        if let Some((address, _)) = mark {
+            let site = address.wrapping_add(4);
             // Without memory the kernel refuses without a reason.
-            let _ = self
-                .regions
-                .push(Region::new(site, 4, crate::engine::placement::Role::Ftrace));
+            let _ = self.regions.push(Region::new(site, 4, Role::Ftrace));
         }
     }
 
@@ -138,11 +238,11 @@ impl Live {
     /// memory.
     pub(crate) fn judged<R>(&self, look: impl FnOnce(&Placement<'_>) -> R) -> Option<R> {
         let mut patches = Vec::new();
-        for (address, original) in &self.patched {
+        for original in &self.patched {
             patches
                 .push(Patch {
-                    address: *address,
-                    original: core::slice::from_ref(original),
+                    address: original.address,
+                    original: original.bytes(),
                 })
                 .ok()?;
         }
@@ -153,6 +253,7 @@ impl Live {
             arch: ARCH,
             facts: Facts {
                 patches: &patches,
+                foreign: &self.foreign,
                 all_patches_known: false,
                 regions: &self.regions,
                 kprobes_on_ftrace: cfg!(CONFIG_KPROBES_ON_FTRACE),
@@ -174,11 +275,23 @@ pub(crate) struct Found {
     pub(crate) address: u64,
     /// Whether a function begins there.
     pub(crate) at_entry: bool,
+    /// What stands there, if it is known.
+    pub(crate) original: Option<Original>,
     live: Option<Live>,
 }
 
-/// Looks up and judges the place of `definition`; `None` if it is in a module
-/// that is not loaded.
+/// Whether `text` begins with what the kernel puts there for a probe.
+fn is_patched(text: &[u8]) -> bool {
+    match ARCH {
+        // A breakpoint, or the jump of an optimised probe.
+        Arch::X86_64 => matches!(text, [0xcc | 0xe9, ..]),
+        // brk #4
+        Arch::Arm64 => text.starts_with(&0xd420_0080_u32.to_le_bytes()),
+    }
+}
+
+/// Looks up and judges the place of `definition`, among `probes` of our own;
+/// `None` if it is in a module that is not loaded.
 ///
 /// # Errors
 ///
@@ -188,10 +301,14 @@ pub(crate) struct Found {
 /// that is not at a function's entry.
 ///
 /// Context: process, may sleep.
-pub(crate) fn find(definition: &Definition, names: &mut Names) -> Result<Option<Found>, Refusal> {
+pub(crate) fn find(
+    definition: &Definition,
+    names: &mut Names,
+    probes: impl Iterator<Item = Original>,
+) -> Result<Option<Found>, Refusal> {
     let at = definition.place_at;
     let (name, offset) = match &definition.place {
-        Place::Address(address) => return Found::new(definition, *address).map(Some),
+        Place::Address(address) => return Found::new(definition, *address, probes).map(Some),
         Place::Symbol { name, offset } => (name, *offset),
     };
     let module = definition.place.symbol().and_then(|(module, _)| module);
@@ -220,7 +337,8 @@ pub(crate) fn find(definition: &Definition, names: &mut Names) -> Result<Option<
             );
         }
     }
-    Found::new(definition, address.wrapping_add(u64::from(offset))).map(Some)
+    let address = address.wrapping_add(u64::from(offset));
+    Found::new(definition, address, probes).map(Some)
 }
 
 /// Writes the addresses of one name.
@@ -240,20 +358,24 @@ impl fmt::Display for Candidates<'_> {
 }
 
 impl Found {
-    /// Judges `address`, the place of `definition`.
-    fn new(definition: &Definition, address: u64) -> Result<Self, Refusal> {
+    /// Judges `address`, the place of `definition`, among `probes` of our own.
+    fn new(
+        definition: &Definition,
+        address: u64,
+        probes: impl Iterator<Item = Original>,
+    ) -> Result<Self, Refusal> {
         let at = definition.place_at;
-        let live = Live::at(address);
+        let live = Live::at(address, probes);
         let mut found = Self {
             address,
             at_entry: false,
+            original: None,
             live,
         };
         let Some(offset) = found.offset() else {
             return Ok(found);
         };
-        let entry = |placement: &Placement<'_>| placement.is_entry(offset);
-        found.at_entry = found.live.as_ref().and_then(|live| live.judged(entry)) == Some(true);
+        found.look(offset);
         if definition.kind.is_return() && !found.at_entry {
             let judged = found.judge(|judgement| {
                 Refusal::new(Kind::BadRetprobe, at)
@@ -284,6 +406,23 @@ impl Found {
         match ours.flatten() {
             Some(refusal) => Err(refusal),
             None => Ok(found),
+        }
+    }
+
+    /// Sees what kind of place it is, `offset` bytes into the function.
+    fn look(&mut self, offset: usize) {
+        let look = |placement: &Placement<'_>| {
+            let mut original = Original {
+                address: placement.address(offset),
+                bytes: [0; MAX_PATCH],
+                len: 0,
+            };
+            original.len = placement.original(placement.probed(offset), &mut original.bytes);
+            (placement.is_entry(offset), original)
+        };
+        if let Some((at_entry, original)) = self.live.as_ref().and_then(|live| live.judged(look)) {
+            self.at_entry = at_entry;
+            self.original = Some(original);
         }
     }
 
@@ -358,12 +497,15 @@ impl fmt::Display for Unforeseen {
         if !is_text(self.address) {
             return f.write_str("it is not in the text of the kernel");
         }
-        match kprobe::is_blacklisted(self.address) {
-            Some(true) => f.write_str("it is on the kernel's blacklist (the kernel refuses)"),
-            _ => write!(
+        let role = tables::role_of(self.address).or_else(|| {
+            (kprobe::is_blacklisted(self.address) == Some(true)).then_some(Role::Blacklisted)
+        });
+        match role {
+            Some(role) => write!(f, "{} ({})", role.describe(), Refuser::Kernel),
+            None => write!(
                 f,
-                "the kernel refuses with errno {}, and does not say why: it may be a jump \
-                 label, a static call, or the trap of a BUG or WARN",
+                "the kernel refuses with errno {}, and does not say why: it may be named in a \
+                 module's table of jump labels, static calls, or BUGs and WARNs",
                 self.errno.0
             ),
         }

@@ -5,12 +5,14 @@
 use crate::{
     engine::{
         format::{self, Context, SymbolNames, Time},
+        marker,
         record::Header,
         ring::EventRef,
         text::Plain,
     },
     event::Format,
-    kapi::symbol::Symbol,
+    kapi::{clock::Clock, symbol::Symbol},
+    options::Flag,
     tracer::Tracer,
 };
 use core::fmt::{self, Write};
@@ -18,7 +20,8 @@ use kernel::sync::Arc;
 
 /// Prints events; remembers how to, from one to the next.
 pub(crate) struct Printer {
-    format: Option<Arc<Format>>,
+    /// The last one that was used, and up to when it holds.
+    format: Option<(Arc<Format>, u64)>,
 }
 
 impl Printer {
@@ -27,8 +30,8 @@ impl Printer {
         Self { format: None }
     }
 
-    /// Writes what was lost before `event`, which `cpu` recorded, and the line
-    /// of the event.
+    /// Writes what was lost before `event`, which `cpu` recorded at a time by
+    /// `clock`, and the line of the event.
     ///
     /// # Errors
     ///
@@ -37,7 +40,7 @@ impl Printer {
         &mut self,
         tracer: &Tracer,
         out: &mut dyn Write,
-        cpu: u32,
+        (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
     ) -> fmt::Result {
         if event.lost > 0 {
@@ -47,6 +50,39 @@ impl Printer {
         let Some(header) = Header::from_record(record) else {
             return writeln!(out, "# CPU {cpu}: a record of {} bytes", record.len());
         };
+        if tracer.options.has(Flag::ContextInfo) {
+            Self::context(tracer, out, (clock, cpu), event, header)?;
+        }
+        if header.event == marker::EVENT {
+            return marker::write_event(out, record);
+        }
+        let known = self
+            .format
+            .as_ref()
+            .is_some_and(|(format, until)| format.id == header.event && event.ts <= *until);
+        if !known {
+            self.format = tracer.registry.lock().format(header.event, event.ts);
+        }
+        match &self.format {
+            Some((format, _)) => {
+                let layout = format.program.layout();
+                let names = KernelNames {
+                    with_addresses: tracer.options.has(Flag::SymAddr),
+                };
+                format::write_event(out, format.name(), layout, record, &names)
+            }
+            None => writeln!(out, "# removed event {}", header.event),
+        }
+    }
+
+    /// Writes what stands before the event.
+    fn context(
+        tracer: &Tracer,
+        out: &mut dyn Write,
+        (clock, cpu): (Clock, u32),
+        event: &EventRef<'_>,
+        header: Header,
+    ) -> fmt::Result {
         let comm = match header.pid {
             // The idle tasks, whatever they call themselves.
             0 => *b"<idle>\0\0\0\0\0\0\0\0\0\0",
@@ -56,29 +92,22 @@ impl Printer {
         let context = Context {
             comm: comm.get(..length.unwrap_or(comm.len())).unwrap_or_default(),
             cpu,
-            time: Time::Nanoseconds(event.ts),
-            irq_info: true,
+            time: if clock.is_nanoseconds() {
+                Time::Nanoseconds(event.ts)
+            } else {
+                Time::Count(event.ts)
+            },
+            irq_info: tracer.options.has(Flag::IrqInfo),
         };
-        format::write_context(out, &context, header)?;
-        let known = self
-            .format
-            .as_ref()
-            .is_some_and(|format| format.id == header.event);
-        if !known {
-            self.format = tracer.registry.lock().format(header.event);
-        }
-        match &self.format {
-            Some(format) => {
-                let layout = format.program.layout();
-                format::write_event(out, format.name(), layout, record, &KernelNames)
-            }
-            None => writeln!(out, "# removed event {}", header.event),
-        }
+        format::write_context(out, &context, header)
     }
 }
 
 /// The kernel's symbols.
-struct KernelNames;
+struct KernelNames {
+    /// Option `sym-addr`.
+    with_addresses: bool,
+}
 
 impl SymbolNames for KernelNames {
     fn symbolize(&self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result {
@@ -93,5 +122,15 @@ impl SymbolNames for KernelNames {
             Some(module) => write!(out, " [{}]", Plain(module)),
             None => Ok(()),
         }
+    }
+
+    fn shows_addresses(&self) -> bool {
+        self.with_addresses
+    }
+
+    fn is_return_trampoline(&self, address: u64) -> bool {
+        let names: [&[u8]; 2] = [b"arch_rethook_trampoline", b"__kretprobe_trampoline"];
+        Symbol::at(address)
+            .is_some_and(|symbol| symbol.offset == 0 && names.contains(&symbol.name()))
     }
 }

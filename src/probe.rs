@@ -10,9 +10,9 @@ use crate::{
         filter::Filter,
     },
     event::{Event, Format},
-    handler::Recorder,
+    handler::{Recorder, Totals},
     kapi::{kprobe, kretprobe},
-    place::Found,
+    place::{Found, Original},
     sys::Vec,
 };
 use core::{
@@ -38,6 +38,8 @@ struct Placed {
     registration: Registration,
     /// The module it lies in.
     module: Option<Vec<u8>>,
+    /// What stood at its place, if that is known.
+    original: Option<Original>,
 }
 
 enum Registration {
@@ -48,8 +50,8 @@ enum Registration {
 /// What a probe has counted.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// Hits on which the handler was called.
-    pub(crate) hits: u64,
+    /// How the hits ended on which the handler was called.
+    pub(crate) hits: Totals,
     /// Hits on which the kernel could not call the handler.
     pub(crate) missed: u64,
 }
@@ -136,6 +138,11 @@ impl Probe {
         module.is_some_and(|module| **module == *name)
     }
 
+    /// What stood at its place; `None` if it waits, or where that is not known.
+    pub(crate) fn original(&self) -> Option<Original> {
+        self.placed.as_ref()?.original
+    }
+
     /// Whether it is armed; one that waits never is.
     pub(crate) fn is_armed(&self) -> bool {
         self.armed.load(Ordering::Relaxed)
@@ -174,6 +181,28 @@ impl Probe {
         }
     }
 
+    /// Unregisters `probes`, which nobody else has any more, waiting for the
+    /// handlers of all of them at once.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn remove_all(mut probes: Vec<Arc<Self>>) {
+        let (mut entries, mut returns) = (KVec::new(), KVec::new());
+        while let Some(probe) = probes.pop() {
+            let Some(mut probe) = Arc::into_unique_or_drop(probe) else {
+                continue;
+            };
+            let placed = probe.placed.take();
+            // Without memory for one more that one goes alone.
+            match placed.map(|placed| placed.registration) {
+                Some(Registration::Entry(probe)) => drop(entries.push(probe, GFP_KERNEL)),
+                Some(Registration::Return(probe)) => drop(returns.push(probe, GFP_KERNEL)),
+                None => {}
+            }
+        }
+        kprobe::Registration::drop_all(entries);
+        kretprobe::Registration::drop_all(returns);
+    }
+
     /// What was asked for.
     pub(crate) fn definition(&self) -> &Definition {
         &self.definition
@@ -191,7 +220,7 @@ impl Probe {
             .as_ref()
             .map_or_else(Counts::default, Placed::counts);
         Counts {
-            hits: self.before.hits.wrapping_add(now.hits),
+            hits: self.before.hits.plus(now.hits),
             missed: self.before.missed.wrapping_add(now.missed),
         }
     }
@@ -228,6 +257,7 @@ impl Placed {
             registration: registration
                 .map_err(|error| found.explain(error, definition.place_at))?,
             module,
+            original: found.original,
         })
     }
 
@@ -240,7 +270,7 @@ impl Placed {
 
     fn counts(&self) -> Counts {
         Counts {
-            hits: self.recorder().totals().hits(),
+            hits: self.recorder().totals(),
             missed: match &self.registration {
                 Registration::Entry(probe) => probe.missed(),
                 Registration::Return(probe) => probe.missed(),

@@ -11,7 +11,10 @@
 //! event, which exists as long as it has a probe.
 
 use crate::{
-    control::event_files::{EventFiles, Group},
+    control::{
+        event_files::{EventFiles, Group},
+        filter::KernelFunctions,
+    },
     engine::{
         ast::{self, Definition, Deletion, Place, Request},
         btf::Btf,
@@ -20,6 +23,7 @@ use crate::{
         filter::Filter,
         lex::{self, Command},
         parse,
+        text::Plain,
     },
     event::{Event, Format},
     kapi::{debugfs::Dir, paths},
@@ -30,6 +34,7 @@ use crate::{
     tracer::Tracer,
     types,
 };
+use core::ptr;
 use kernel::{prelude::*, sync::Arc};
 
 /// Event numbers begin here: far above those that the kernel gives its own
@@ -46,12 +51,20 @@ pub(crate) struct Registry {
     /// One for each event, in the order of their first definition.
     files: Vec<EventFiles>,
     groups: Vec<Arc<Group>>,
-    retired: Vec<Arc<Format>>,
+    retired: Vec<Retired>,
     types: types::Cache,
     names: Names,
     last_id: u16,
     /// The directory `events`; `None` once the module is being unloaded.
     directory: Option<Arc<Dir>>,
+}
+
+/// The format of records that no event makes any more.
+struct Retired {
+    format: Arc<Format>,
+    /// The last time that such a record can have: later ones with its number are
+    /// those of the event that was defined anew.
+    until: u64,
 }
 
 /// Why a write was refused, and where.
@@ -94,14 +107,20 @@ impl Registry {
     /// Whether `event` is still defined: a file may be open while its event is
     /// removed.
     pub(crate) fn has(&self, event: &Event) -> bool {
-        self.files.iter().any(|files| files.id() == event.id())
+        self.events().any(|defined| ptr::eq(&**defined, event))
     }
 
-    /// How records with the number `id` are read.
-    pub(crate) fn format(&self, id: u16) -> Option<Arc<Format>> {
-        let defined = self.events().map(|event| &event.format);
-        let mut known = Iterator::chain(defined, self.retired.iter());
-        known.find(|format| format.id == id).cloned()
+    /// How records with the number `id` of the time `ts` are read, and the last
+    /// time for which that is so.
+    pub(crate) fn format(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
+        let mut retired = self.retired.iter();
+        let retired = retired.find(|old| old.format.id == id && ts <= old.until);
+        if let Some(old) = retired {
+            return Some((old.format.clone(), old.until));
+        }
+        let mut defined = self.events().map(|event| &event.format);
+        let format = defined.find(|format| format.id == id)?;
+        Some((format.clone(), u64::MAX))
     }
 
     /// Forgets the formats of removed events: no record of them is left.
@@ -172,7 +191,7 @@ impl Registry {
             // Fails only if the probed code is gone.
             let _ = probe.set_armed(false);
         }
-        self.probes.clear();
+        Probe::remove_all(core::mem::take(&mut self.probes));
         self.files.clear();
         self.groups.clear();
         self.directory = None;
@@ -220,7 +239,8 @@ impl Registry {
         name: &[u8],
     ) -> Result<Option<Arc<Probe>>, Refusal> {
         let definition = probe.definition();
-        let found = match place::find(definition, &mut self.names) {
+        let originals = self.probes.iter().filter_map(|probe| probe.original());
+        let found = match place::find(definition, &mut self.names, originals) {
             Ok(Some(found)) if found.module() == Some(name) => found,
             Ok(_) => return Ok(None),
             // A symbol without a module's name may be of any.
@@ -323,7 +343,9 @@ impl Registry {
         if is_taken(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
-        let found = place::find(&definition, &mut self.names)?;
+        let known = Iterator::chain(self.probes.iter(), probes);
+        let originals = known.filter_map(|probe| probe.original());
+        let found = place::find(&definition, &mut self.names, originals)?;
         self.expand(&mut definition, found.as_ref())?;
         let program = self.compile(&definition, found.as_ref())?;
         let siblings = || {
@@ -338,19 +360,51 @@ impl Registry {
         });
         definition.check_append(program.layout(), command, described)?;
         let known = siblings().next().map(|probe| probe.event.clone());
-        let id = match &known {
-            Some(event) => event.id(),
-            None => self.next_id(probes),
-        };
-        let format = new_format(&definition, id, program)?;
-        let event = match known {
-            Some(event) => event,
-            None => Event::new(format.clone())?,
+        let (event, format) = match known {
+            Some(event) => {
+                let format = new_format(&definition, event.id(), program)?;
+                (event, format)
+            }
+            None => self.new_event(probes, &definition, program)?,
         };
         let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
         let definition = Arc::new(definition, GFP_KERNEL).map_err(no_memory)?;
         let probe = Probe::new(event, definition, found.as_ref(), format, &tracer.buffer)?;
         Arc::new(probe, GFP_KERNEL).map_err(no_memory)
+    }
+
+    /// Makes the event of `definition`, whose probe is not among `probes`. One of
+    /// that name that this write has deleted passes its number and its filter on.
+    fn new_event(
+        &mut self,
+        probes: &[Arc<Probe>],
+        definition: &Definition,
+        program: Program,
+    ) -> Result<(Arc<Event>, Arc<Format>), Refusal> {
+        let mut events = self.events();
+        let before = events.find(|event| event.format.is_of(definition)).cloned();
+        drop(events);
+        let Some(before) = before else {
+            let format = new_format(definition, self.next_id(probes), program)?;
+            return Ok((Event::new(format.clone())?, format));
+        };
+        let format = new_format(definition, before.id(), program)?;
+        let event = Event::new(format.clone())?;
+        if let Some(filter) = before.filter().as_ref() {
+            let layout = format.program.layout();
+            let fitting = Filter::compile(filter.text(), layout, &mut KernelFunctions);
+            let fitting = fitting.map_err(|refusal| match refusal.kind {
+                Kind::NoMemory => refusal,
+                kind => Refusal::new(Kind::FilterLost, 0).with_detail(format_args!(
+                    "{}: {}",
+                    Plain(filter.text()),
+                    kind.text()
+                )),
+            })?;
+            let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
+            event.set_filter(Arc::new(Some(fitting), GFP_KERNEL).map_err(no_memory)?);
+        }
+        Ok((event, format))
     }
 
     /// Compiles the arguments of `definition`, whose place was `found`, unless
@@ -422,7 +476,8 @@ impl Registry {
             let defined = Iterator::chain(self.probes.iter(), probes);
             let formats = defined.map(|probe| &probe.event.format);
             // Fewer are taken than there are: memory runs out before.
-            if !Iterator::chain(formats, self.retired.iter()).any(taken) {
+            let retired = self.retired.iter().map(|old| &old.format);
+            if !Iterator::chain(formats, retired).any(taken) {
                 return id;
             }
         }
@@ -430,45 +485,43 @@ impl Registry {
 
     /// Makes `probes` the set.
     fn accept(&mut self, tracer: &Arc<Tracer>, probes: Vec<Arc<Probe>>) -> Result {
-        let is_in = |set: &[Arc<Probe>], id: u16| set.iter().any(|probe| probe.event.id() == id);
-        let mut retired = Vec::new();
-        for event in self.events().filter(|event| !is_in(&probes, event.id())) {
-            retired.push(event.format.clone())?;
+        let mut gone = Vec::new();
+        for event in self.events().filter(|event| !has_probe(&probes, event)) {
+            gone.push(event.clone())?;
         }
-        self.retired.reserve(retired.len())?;
+        self.retired.reserve(gone.len())?;
         // Files of removed events go first: a new one may have the same name.
-        self.keep_files(|id| is_in(&probes, id));
+        self.keep_files(|event| has_probe(&probes, event));
         let made = self.add_files(tracer, &probes).and_then(|()| arm(&probes));
         if let Err(error) = made {
             self.restore_files(tracer);
             return Err(error);
         }
-        let removed = core::mem::replace(&mut self.probes, probes);
-        for format in retired {
+        let mut removed = core::mem::replace(&mut self.probes, probes);
+        let stays = |probe: &Arc<Probe>| self.probes.iter().any(|kept| Arc::ptr_eq(kept, probe));
+        drop_where(&mut removed, stays);
+        Probe::remove_all(removed);
+        // Nothing is recorded any more by what was removed, and nothing yet by
+        // what is new.
+        let now = tracer.buffer.clock().now();
+        for event in gone {
+            let goes_on = self.events().any(|other| other.id() == event.id());
             if self.retired.len() >= MAX_RETIRED {
                 self.retired.take(0);
             }
             // Reserved above.
-            let _ = self.retired.push(format);
+            let _ = self.retired.push(Retired {
+                format: event.format.clone(),
+                until: if goes_on { now } else { u64::MAX },
+            });
         }
-        drop(removed);
         self.drop_empty_groups();
         Ok(())
     }
 
-    /// Removes the files of all events but those whose number `is_kept`.
-    fn keep_files(&mut self, is_kept: impl Fn(u16) -> bool) {
-        let mut index = self.files.len();
-        while let Some(next) = index.checked_sub(1) {
-            index = next;
-            if self
-                .files
-                .get(index)
-                .is_some_and(|files| !is_kept(files.id()))
-            {
-                self.files.take(index);
-            }
-        }
+    /// Removes the files of all events but those that are kept.
+    fn keep_files(&mut self, is_kept: impl Fn(&Arc<Event>) -> bool) {
+        drop_where(&mut self.files, |files| !is_kept(files.event()));
     }
 
     /// Makes the files of those events of `probes` that have none.
@@ -504,7 +557,7 @@ impl Registry {
         let Ok(probes) = Vec::from_slice(&self.probes) else {
             return;
         };
-        self.keep_files(|id| probes.iter().any(|probe| probe.event.id() == id));
+        self.keep_files(|event| has_probe(&probes, event));
         if self.add_files(tracer, &probes).is_err() {
             pr_warn!("no memory for the files of all events\n");
         }
@@ -512,18 +565,27 @@ impl Registry {
     }
 
     fn drop_empty_groups(&mut self) {
-        let mut index = self.groups.len();
-        while let Some(next) = index.checked_sub(1) {
-            index = next;
-            let empty = self.groups.get(index).is_some_and(|group| {
-                !self
-                    .files
-                    .iter()
-                    .any(|files| *files.event().format.group == *group.name)
-            });
-            if empty {
-                self.groups.take(index);
-            }
+        let files = &self.files;
+        drop_where(&mut self.groups, |group| {
+            let mut members = files.iter();
+            !members.any(|files| *files.event().format.group == *group.name)
+        });
+    }
+}
+
+/// Whether `event` has a probe among `probes`.
+fn has_probe(probes: &[Arc<Probe>], event: &Arc<Event>) -> bool {
+    let mut probes = probes.iter();
+    probes.any(|probe| Arc::ptr_eq(&probe.event, event))
+}
+
+/// Drops what `is_gone` of `items`, the last first.
+fn drop_where<T>(items: &mut Vec<T>, is_gone: impl Fn(&T) -> bool) {
+    let mut index = items.len();
+    while let Some(next) = index.checked_sub(1) {
+        index = next;
+        if items.get(index).is_some_and(&is_gone) {
+            items.take(index);
         }
     }
 }
@@ -612,13 +674,7 @@ fn delete(probes: &mut Vec<Arc<Probe>>, deletion: &Deletion) -> Result<(), Refus
     if probes.iter().any(|probe| named(probe) && is_busy(probe)) {
         return Err(Refusal::new(Kind::EventBusy, NAMES));
     }
-    let mut index = probes.len();
-    while let Some(next) = index.checked_sub(1) {
-        index = next;
-        if probes.get(index).is_some_and(named) {
-            probes.take(index);
-        }
-    }
+    drop_where(probes, named);
     Ok(())
 }
 

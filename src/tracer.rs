@@ -10,10 +10,16 @@
 //! 4. the error log, the choice of a map
 //!
 //! Creating and removing files takes locks of debugfs inside the registry's;
-//! so no file's `open` takes the registry's, except that of `kprobe_events`,
-//! which is not removed under it.
+//! so no file's `open` takes the registry's, except those of `kprobe_events`
+//! and `set_event`, which are not removed under it.
 
-use crate::{buffer::Buffer, errors::ErrorLog, registry::Registry};
+use crate::{
+    buffer::Buffer,
+    errors::ErrorLog,
+    kapi::clock::{self, Clock},
+    options::{Flag, Options},
+    registry::Registry,
+};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -28,6 +34,8 @@ pub(crate) struct Tracer {
     /// The defined events.
     #[pin]
     pub(crate) registry: Mutex<Registry>,
+    /// How events are recorded and printed.
+    pub(crate) options: Options,
     /// The refusals.
     #[pin]
     pub(crate) errors: Mutex<ErrorLog>,
@@ -43,16 +51,46 @@ impl Tracer {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(buffer_kilobytes: usize) -> Result<Arc<Self>> {
-        let buffer = Buffer::new(buffer_kilobytes)?;
+        let buffer = Buffer::new(buffer_kilobytes, clock::calibrate())?;
         Arc::pin_init(
             pin_init!(Self {
                 buffer,
+                options: Options::new(),
                 registry <- new_mutex!(Registry::new()),
                 errors <- new_mutex!(ErrorLog::new()),
                 mapped <- new_mutex!(None),
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Takes the times of events from `clock`, and forgets all recorded events.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_clock(&self, clock: Clock) -> Result {
+        self.buffer.set_clock(clock)?;
+        self.registry.lock().forget_retired();
+        Ok(())
+    }
+
+    /// Switches an option.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for one that cannot be switched so.
+    pub(crate) fn set_option(&self, flag: Flag, on: bool) -> Result {
+        if flag.is_fixed() && on != self.options.has(flag) {
+            return Err(EINVAL);
+        }
+        if flag == Flag::Overwrite {
+            self.buffer.set_overwrite(on);
+        }
+        self.options.set(flag, on);
+        Ok(())
     }
 
     /// Forgets all recorded events, and the formats only they needed.

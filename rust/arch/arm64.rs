@@ -60,6 +60,13 @@ pub(super) fn added_by(entry: Entry, _count: u32) -> u32 {
     }
 }
 
+/// Whether [`preempt_count`] tells of nothing but what the way from the probed
+/// code added.
+#[inline(always)]
+pub(super) fn is_plain(entry: impl Fn() -> Entry) -> bool {
+    preempt_count() == (added_by(entry(), 0), false)
+}
+
 /// The preemption counter of this CPU, and whether rescheduling is needed.
 #[inline(always)]
 pub(super) fn preempt_count() -> (u32, bool) {
@@ -123,6 +130,27 @@ pub(super) fn return_address_register(regs: &bindings::pt_regs) -> Option<u64> {
     user_regs(regs).regs.get(30).copied()
 }
 
+/// The name of the counter among the clocks of tracing.
+pub(super) const COUNTER_NAME: &str = "cntvct";
+
+/// The processor's counter: of the virtual timer.
+///
+/// Not ordered with what stands before and behind it: a barrier would cost more
+/// than all else that a hit does.
+#[inline(always)]
+pub(super) fn counter() -> u64 {
+    let count: u64;
+    // SAFETY: Reads a register that every kernel may read.
+    unsafe {
+        asm!(
+            "mrs {count}, cntvct_el0",
+            count = out(reg) count,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    count
+}
+
 /// Replaces the pair at `pair` by `new` if it equals `old`.
 ///
 /// Atomic against interrupts on this CPU. Exclusives rather than CASP, which
@@ -171,6 +199,17 @@ pub(super) unsafe fn compare_exchange_pair(
 /// Whether [`compare_exchange_pair`] works on this machine.
 pub(super) fn has_compare_exchange_pair() -> bool {
     true
+}
+
+/// Adds 1 to `counter`: see [`local_add`].
+///
+/// # Safety
+///
+/// `counter` must be valid for reads and writes, and aligned.
+#[inline(always)]
+pub(super) unsafe fn local_increment(counter: *mut u64) {
+    // SAFETY: As the caller promises.
+    unsafe { local_add(counter, 1) }
 }
 
 /// Adds `value` to `counter`.

@@ -75,6 +75,17 @@ pub(super) fn added_by(entry: Entry, count: u32) -> u32 {
     }
 }
 
+/// Whether [`preempt_count`] tells of nothing but what the way from the probed
+/// code added.
+#[inline(always)]
+pub(super) fn is_plain(entry: impl Fn() -> Entry) -> bool {
+    let now = preempt_count();
+    let trap = extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET);
+    // First what is usual.
+    now == (extra::FERROPROBE_PREEMPT_OFFSET, false)
+        || (now == (trap, false) && entry() == Entry::Trap)
+}
+
 /// The preemption counter of this CPU, and whether rescheduling is needed.
 #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
 #[inline(always)]
@@ -200,12 +211,54 @@ pub(super) unsafe fn compare_exchange_pair(
     equal & 0xff != 0
 }
 
+/// The name of the counter among the clocks of tracing.
+pub(super) const COUNTER_NAME: &str = "x86-tsc";
+
+/// The processor's counter: of time stamps.
+///
+/// Not ordered with what stands before and behind it, as the scheduler's clock
+/// is not either; that would cost more than all else that a hit does.
+#[inline(always)]
+pub(super) fn counter() -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: The instruction exists on every 64-bit processor, and touches no
+    // memory.
+    unsafe {
+        asm!(
+            "rdtsc",
+            out("rax") low,
+            out("rdx") high,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    high << 32 | low
+}
+
 /// Whether [`compare_exchange_pair`] works on this machine.
 pub(super) fn has_compare_exchange_pair() -> bool {
     // CPUID leaf 1, ECX bit 13: CMPXCHG16B.
     // SAFETY: CPUID exists on every 64-bit processor.
     let leaf = unsafe { core::arch::x86_64::__cpuid(1) };
     leaf.ecx & (1 << 13) != 0
+}
+
+/// Adds 1 to `counter` in one instruction.
+///
+/// Atomic against interrupts on this CPU, not against other CPUs.
+///
+/// # Safety
+///
+/// `counter` must be valid for reads and writes, and aligned.
+#[inline(always)]
+pub(super) unsafe fn local_increment(counter: *mut u64) {
+    // SAFETY: The caller promises that `counter` can be accessed.
+    unsafe {
+        asm!(
+            "inc qword ptr [{counter}]",
+            counter = in(reg) counter,
+            options(nostack),
+        );
+    }
 }
 
 /// Adds `value` to `counter` in one instruction.

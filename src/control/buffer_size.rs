@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `buffer_size_kb`: the size of each CPU's buffer, in KiB.
+//! `buffer_size_kb`: the size of each CPU's buffer, in KiB; `X` if they differ.
 
-use super::text;
+use super::{per_cpu::OneCpu, text};
 use crate::{
     engine::text::Appender,
     kapi::debugfs::{File, OpenFile},
@@ -34,12 +34,46 @@ impl File for BufferSize {
         offset: &mut i64,
     ) -> Result<usize> {
         let mut text = Vec::new();
-        writeln!(Appender(&mut text), "{}", tracer.buffer.kilobytes()).map_err(|_| ENOMEM)?;
+        let mut out = Appender(&mut text);
+        match tracer.buffer.kilobytes() {
+            Some(kilobytes) => writeln!(out, "{kilobytes}"),
+            None => writeln!(out, "X"),
+        }
+        .map_err(|_| ENOMEM)?;
         text::copy(&text, to, offset)
     }
 
     fn write(tracer: &Arc<Tracer>, _file: &OpenFile, from: UserSliceReader) -> Result {
         let kilobytes = usize::try_from(text::number(from)?).map_err(|_| EINVAL)?;
-        tracer.buffer.resize(kilobytes)
+        tracer.buffer.resize(kilobytes, None)
+    }
+}
+
+/// `per_cpu/cpuN/buffer_size_kb`: the size of that CPU's buffer.
+pub(super) struct CpuBufferSize;
+
+impl File for CpuBufferSize {
+    type Data = OneCpu;
+    type Open = Arc<OneCpu>;
+
+    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<Arc<OneCpu>>>> {
+        Ok(KBox::pin(one.into(), GFP_KERNEL)?)
+    }
+
+    fn read(
+        one: &Arc<OneCpu>,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        let mut text = Vec::new();
+        let kilobytes = one.tracer.buffer.kilobytes_of(one.cpu);
+        writeln!(Appender(&mut text), "{kilobytes}").map_err(|_| ENOMEM)?;
+        text::copy(&text, to, offset)
+    }
+
+    fn write(one: &Arc<OneCpu>, _file: &OpenFile, from: UserSliceReader) -> Result {
+        let kilobytes = usize::try_from(text::number(from)?).map_err(|_| EINVAL)?;
+        one.tracer.buffer.resize(kilobytes, Some(one.cpu))
     }
 }

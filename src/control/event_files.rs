@@ -5,19 +5,27 @@
 //! Nothing here takes the registry's lock in `open`, see [`crate::tracer`].
 
 use super::{
-    filter::{FilterFile, GroupFilterFile},
+    filter::FilterFile,
+    group_filter::GroupFilter,
     switch::{Switch, Switched},
     text::{Show, TextFile},
+    trigger::TriggerFile,
     READ, READ_WRITE,
 };
 use crate::{
     engine::format,
     event::Event,
     kapi::debugfs::{Dir, Entry},
+    sys::Vec,
     tracer::Tracer,
 };
 use core::fmt;
-use kernel::{prelude::*, str::CString, sync::Arc};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    str::CString,
+    sync::{Arc, Mutex},
+};
 
 /// The directory of a group; removed when its last event is gone.
 pub(crate) struct Group {
@@ -25,7 +33,7 @@ pub(crate) struct Group {
     pub(crate) name: CString,
     directory: Arc<Dir>,
     _enable: Entry<Switch<EnableGroup>>,
-    _filter: Entry<GroupFilterFile>,
+    _filter: Entry<GroupFilter>,
 }
 
 impl Group {
@@ -36,13 +44,7 @@ impl Group {
     /// As for [`Dir::new`] and [`Entry::new`].
     pub(crate) fn new(tracer: &Arc<Tracer>, events: &Arc<Dir>, name: &CStr) -> Result<Arc<Self>> {
         let directory = Dir::new(name, Some(events.clone()))?;
-        let members = Arc::new(
-            Members {
-                tracer: tracer.clone(),
-                group: CString::try_from(name)?,
-            },
-            GFP_KERNEL,
-        )?;
+        let members = Members::new(tracer, name)?;
         let enable = Entry::new(c"enable", READ_WRITE, &directory, members.clone())?;
         let filter = Entry::new(c"filter", READ_WRITE, &directory, members)?;
         Ok(Arc::new(
@@ -64,6 +66,7 @@ pub(crate) struct EventFiles {
     _format: Entry<TextFile<FormatFile>>,
     _id: Entry<TextFile<IdFile>>,
     _filter: Entry<FilterFile>,
+    _trigger: Entry<TriggerFile>,
     _group: Arc<Group>,
 }
 
@@ -91,14 +94,10 @@ impl EventFiles {
             _enable: Entry::new(c"enable", READ_WRITE, &directory, member.clone())?,
             _format: Entry::new(c"format", READ, &directory, member.clone())?,
             _id: Entry::new(c"id", READ, &directory, member.clone())?,
-            _filter: Entry::new(c"filter", READ_WRITE, &directory, member)?,
+            _filter: Entry::new(c"filter", READ_WRITE, &directory, member.clone())?,
+            _trigger: Entry::new(c"trigger", READ_WRITE, &directory, member)?,
             _group: group.clone(),
         })
-    }
-
-    /// The number of the event.
-    pub(crate) fn id(&self) -> u16 {
-        self.event.id()
     }
 
     /// The event.
@@ -116,13 +115,29 @@ pub(crate) struct Member {
 }
 
 /// A group, for its files.
+#[pin_data]
 pub(crate) struct Members {
     /// Whose events they are.
     pub(crate) tracer: Arc<Tracer>,
     group: CString,
+    /// What `filter` shows.
+    #[pin]
+    pub(crate) filter: Mutex<Option<Vec<u8>>>,
 }
 
 impl Members {
+    fn new(tracer: &Arc<Tracer>, group: &CStr) -> Result<Arc<Self>> {
+        let group = CString::try_from(group)?;
+        Arc::pin_init(
+            pin_init!(Self {
+                tracer: tracer.clone(),
+                group,
+                filter <- new_mutex!(None),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
     /// Whether `event` is one of them.
     pub(crate) fn has(&self, event: &Event) -> bool {
         *event.format.group == *self.group

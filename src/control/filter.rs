@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `events/GROUP/EVENT/filter`: which hits of an event are recorded;
-//! `events/GROUP/filter`: the same for all events of a group that it fits.
+//! `events/GROUP/EVENT/filter`: which hits of an event are recorded.
 //!
 //! A filter that is refused leaves the one before in force; the file then shows
 //! what was refused and why, until the next one is accepted.
 
 use super::{
-    event_files::{Member, Members},
+    event_files::Member,
     text::{self, Show, Text},
 };
 use crate::{
@@ -98,73 +97,8 @@ impl File for FilterFile {
     }
 }
 
-/// `events/GROUP/filter`.
-pub(crate) struct GroupFilterFile;
-
-impl Show for GroupFilterFile {
-    type Data = Members;
-
-    fn show(_members: &Arc<Members>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str("# A filter written here is put in force for each event it fits.\n")
-    }
-}
-
-impl File for GroupFilterFile {
-    type Data = Members;
-    type Open = Text<Self>;
-
-    fn open(members: ArcBorrow<'_, Members>, _file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
-        Text::open(members.into())
-    }
-
-    fn read(
-        open: &Text<Self>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        let members = &open.data;
-        let text = text::written(from)?;
-        let removes = Filter::is_removal(&text);
-        let registry = members.tracer.registry.lock();
-        let mut first = None;
-        let mut fits = removes;
-        for event in registry.events().filter(|event| members.has(event)) {
-            let filter = if removes {
-                None
-            } else {
-                let layout = event.format.program.layout();
-                match Filter::compile(&text, layout, &mut KernelFunctions) {
-                    Ok(filter) => Some(filter),
-                    Err(refusal) => {
-                        first.get_or_insert(refusal);
-                        continue;
-                    }
-                }
-            };
-            registry.set_filter(event, Arc::new(filter, GFP_KERNEL)?);
-            fits = true;
-        }
-        match first.filter(|_| !fits) {
-            Some(refusal) => {
-                members
-                    .tracer
-                    .errors
-                    .lock()
-                    .add(&refusal, text.trim_ascii());
-                Err(Error::from_errno(refusal.errno.0.wrapping_neg()))
-            }
-            None => Ok(()),
-        }
-    }
-}
-
 /// The kernel's functions.
-struct KernelFunctions;
+pub(crate) struct KernelFunctions;
 
 impl Functions for KernelFunctions {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {

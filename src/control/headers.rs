@@ -83,17 +83,6 @@ impl Show for PrintkFormats {
     }
 }
 
-/// `trace_clock`: the one there is.
-pub(crate) struct TraceClock;
-
-impl Show for TraceClock {
-    type Data = Tracer;
-
-    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str("[mono]\n")
-    }
-}
-
 /// `buffer_total_size_kb`: the sum over all CPUs.
 pub(crate) struct BufferTotalSize;
 

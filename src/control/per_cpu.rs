@@ -5,13 +5,14 @@
 //! Every CPU that can ever be online has a ring and its files from the start.
 
 use super::{
+    buffer_size::CpuBufferSize,
     raw::RawPipe,
     text::{Show, TextFile},
-    READ,
+    READ, READ_WRITE,
 };
 use crate::{
     kapi::{
-        context,
+        clock::Clock,
         debugfs::{Dir, Entry},
         percpu::possible_cpus,
     },
@@ -33,7 +34,7 @@ pub(crate) struct OneCpu {
 pub(crate) struct CpuFiles {
     _raw: Entry<RawPipe>,
     _stats: Entry<TextFile<StatsFile>>,
-    _size: Entry<TextFile<SizeFile>>,
+    _size: Entry<CpuBufferSize>,
 }
 
 /// Makes the directories of all CPUs in `root`.
@@ -52,7 +53,7 @@ pub(crate) fn make(tracer: &Arc<Tracer>, root: &Arc<Dir>) -> Result<Vec<CpuFiles
         files.push(CpuFiles {
             _raw: Entry::new(c"trace_pipe_raw", READ, &dir, one.clone())?,
             _stats: Entry::new(c"stats", READ, &dir, one.clone())?,
-            _size: Entry::new(c"buffer_size_kb", READ, &dir, one)?,
+            _size: Entry::new(c"buffer_size_kb", READ_WRITE, &dir, one)?,
         })?;
     }
     Ok(files)
@@ -72,8 +73,9 @@ impl Show for StatsFile {
         writeln!(out, "overrun: {}", stats.overrun)?;
         writeln!(out, "commit overrun: {}", stats.commit_overrun)?;
         writeln!(out, "bytes: {}", stats.bytes)?;
-        time(out, "oldest event ts", oldest.unwrap_or(0))?;
-        time(out, "now ts", context::clock())?;
+        let clock = one.tracer.buffer.clock();
+        time(out, clock, "oldest event ts", oldest.unwrap_or(0))?;
+        time(out, clock, "now ts", clock.now())?;
         writeln!(out, "dropped events: {}", stats.dropped)?;
         writeln!(out, "read events: {}", stats.read)?;
         // Not among the kernel's: it does not count these.
@@ -81,8 +83,11 @@ impl Show for StatsFile {
     }
 }
 
-/// A line with the time `ts`, in nanoseconds, as seconds.
-fn time(out: &mut dyn fmt::Write, what: &str, ts: u64) -> fmt::Result {
+/// A line with the time `ts` of `clock`; nanoseconds as seconds.
+fn time(out: &mut dyn fmt::Write, clock: Clock, what: &str, ts: u64) -> fmt::Result {
+    if !clock.is_nanoseconds() {
+        return writeln!(out, "{what}: {ts}");
+    }
     let micros = ts / 1000;
     writeln!(
         out,
@@ -90,15 +95,4 @@ fn time(out: &mut dyn fmt::Write, what: &str, ts: u64) -> fmt::Result {
         micros / 1_000_000,
         micros % 1_000_000
     )
-}
-
-/// `buffer_size_kb`.
-pub(crate) struct SizeFile;
-
-impl Show for SizeFile {
-    type Data = OneCpu;
-
-    fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", one.tracer.buffer.kilobytes())
-    }
 }

@@ -30,7 +30,12 @@ impl Show for PlacementFile {
         let Some(address) = *tracer.mapped.lock() else {
             return out.write_str("# write a symbol or an address to this file first\n");
         };
-        let Some(live) = Live::at(address) else {
+        let live = {
+            let registry = tracer.registry.lock();
+            let probes = registry.probes().iter();
+            Live::at(address, probes.filter_map(|probe| probe.original()))
+        };
+        let Some(live) = live else {
             return writeln!(out, "# {address:#x} is in no function that can be read");
         };
         let (name, start) = live.symbol();

@@ -17,7 +17,12 @@ impl Show for Profile {
         let registry = tracer.registry.lock();
         for probe in registry.probes() {
             let counts = probe.counts();
-            format::write_profile(out, probe.event.format.name(), counts.hits, counts.missed)?;
+            format::write_profile(
+                out,
+                probe.event.format.name(),
+                counts.hits.hits(),
+                counts.missed,
+            )?;
         }
         Ok(())
     }

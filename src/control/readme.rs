@@ -30,16 +30,21 @@ ferroprobe: dynamic probes on kernel code
 
 Files:
   trace			- the buffer as text; writing clears it
+  trace_marker		- text that is written here goes to the buffer
   trace_pipe		- the same, consumed as it is read; waits for events
   tracing_on		- 1 or 0: record events or not
   buffer_size_kb	- size of each CPU's buffer; changing it clears it
   kprobe_events		- Create/append/remove/show the kernel dynamic events
   dynamic_events	- Create/append/remove/show the generic dynamic events
   kprobe_profile	- event, hits, misses of each probe
+  kprobe_stats		- place, hits and how they ended, for each probe
+  set_event		- the enabled events; write names to enable, !names to disable
+  available_events	- all events
   error_log		- why the last definitions were refused
   placement		- write a symbol or address, read what can be probed there
   events/enable		- arm or disarm all events
   events/GROUP/enable	- those of a group
+  events/GROUP/filter	- a filter for those that have its fields
   events/GROUP/EVENT/	- enable, filter, format, id of an event
 
 kprobe_events: `>` removes all events, `>>` adds; several lines are all

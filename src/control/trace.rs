@@ -13,6 +13,7 @@ use crate::{
         debugfs::{File, OpenFile},
         percpu,
     },
+    options::Flag,
     print::Printer,
     sys::Vec,
     tracer::Tracer,
@@ -32,9 +33,11 @@ const AHEAD: usize = 16 * 1024;
 pub(crate) struct Trace;
 
 /// One opening.
-#[pin_data]
+#[pin_data(PinnedDrop)]
 pub(crate) struct Open {
     tracer: Arc<Tracer>,
+    /// Nothing is recorded as long as it is open.
+    pauses: bool,
     #[pin]
     listing: Mutex<Option<Listing>>,
 }
@@ -50,32 +53,46 @@ struct Listing {
     started: Option<Vec<u32>>,
 }
 
+#[pinned_drop]
+impl PinnedDrop for Open {
+    fn drop(self: Pin<&mut Self>) {
+        if self.pauses {
+            self.tracer.buffer.resume();
+        }
+    }
+}
+
 impl Listing {
     fn new(tracer: &Tracer) -> Result<Self> {
         let (events, stats) = tracer.buffer.snapshots()?;
         let online = percpu::possible_cpus().filter(|&cpu| percpu::is_online(cpu));
+        let options = &tracer.options;
         let mut text = Vec::new();
-        format::write_trace_header(
-            &mut Appender(&mut text),
-            stats.entries,
-            stats.entries.wrapping_add(stats.overrun),
-            // CAST: A number of CPUs.
-            online.count() as u32,
-            true,
-        )
-        .map_err(|_| ENOMEM)?;
+        if options.has(Flag::ContextInfo) {
+            format::write_trace_header(
+                &mut Appender(&mut text),
+                stats.entries,
+                stats.entries.wrapping_add(stats.overrun),
+                // CAST: A number of CPUs.
+                online.count() as u32,
+                options.has(Flag::IrqInfo),
+            )
+            .map_err(|_| ENOMEM)?;
+        }
+        let annotated = stats.overrun > 0 && options.has(Flag::Annotate);
         Ok(Self {
             events,
             printer: Printer::new(),
             text,
             offset: 0,
-            started: (stats.overrun > 0).then(Vec::new),
+            started: annotated.then(Vec::new),
         })
     }
 
     /// Makes more text; false at the end.
     fn fill(&mut self, tracer: &Tracer) -> Result<bool> {
         let mut any = false;
+        let clock = self.events.clock;
         while self.text.len() < AHEAD {
             let Some((cpu, event)) = self.events.peek() else {
                 break;
@@ -91,7 +108,7 @@ impl Listing {
                 }
             }
             self.printer
-                .event(tracer, &mut out, cpu, &event)
+                .event(tracer, &mut out, (clock, cpu), &event)
                 .map_err(|_| ENOMEM)?;
             self.events.advance();
             any = true;
@@ -109,13 +126,23 @@ impl File for Trace {
         if file.truncates() {
             tracer.clear_buffer();
         }
-        KBox::pin_init(
+        let pauses = file.is_readable() && tracer.options.has(Flag::PauseOnTrace);
+        if pauses {
+            tracer.buffer.pause();
+        }
+        let resume = tracer.clone();
+        let open = KBox::pin_init(
             pin_init!(Open {
                 tracer,
+                pauses,
                 listing <- new_mutex!(None),
             }),
             GFP_KERNEL,
-        )
+        );
+        if open.is_err() && pauses {
+            resume.buffer.resume();
+        }
+        open
     }
 
     fn read(

@@ -53,9 +53,9 @@ impl Pending {
         self.read = 0;
         let mut printer = Printer::new();
         let text = &mut self.text;
-        tracer.buffer.consume(|cpu, event| {
+        tracer.buffer.consume(|clock, cpu, event| {
             let length = text.len();
-            let printed = printer.event(tracer, &mut Appender(text), cpu, event);
+            let printed = printer.event(tracer, &mut Appender(text), (clock, cpu), event);
             if printed.is_err() {
                 text.truncate(length);
                 return Err(ENOMEM);

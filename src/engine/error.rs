@@ -37,6 +37,8 @@ pub enum Subject {
     Definition,
     /// An event filter.
     Filter,
+    /// A trigger of an event.
+    Trigger,
 }
 
 impl Subject {
@@ -45,6 +47,7 @@ impl Subject {
         match self {
             Subject::Definition => "trace_kprobe",
             Subject::Filter => "event filter parse error",
+            Subject::Trigger => "event trigger",
         }
     }
 }
@@ -172,6 +175,7 @@ kinds! {
         UserProbe USER_PROBE EINVAL "User space probes are not supported"
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
         EventBusy EVENT_BUSY EBUSY "The event is enabled"
+        FilterLost FILTER_LOST EINVAL "The event's filter does not fit the new definition"
         LineTooLong LINE_TOO_LONG EINVAL "Line is too long"
         BadByte BAD_BYTE EINVAL "Line holds a NUL or is not UTF-8"
         NoMemory NO_MEMORY ENOMEM "Out of memory"
@@ -202,6 +206,9 @@ kinds! {
         FiltNoFilter FILT_NO_FILTER EINVAL "No filter found"
         // Ours: ftrace refuses the write without an entry in the log.
         FiltTooLong FILT_TOO_LONG EINVAL "Filter is too long"
+    }
+    Trigger {
+        NoTriggers NO_TRIGGERS EINVAL "Triggers are not supported"
     }
 }
 

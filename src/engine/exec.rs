@@ -63,8 +63,20 @@ pub trait Env {
 /// lacks what has no room.
 #[inline(always)]
 pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
+    run_compact(program, env, out);
+    if program.general.is_empty() {
+        usize::from(program.fixed)
+    } else {
+        run_general(program, env, out)
+    }
+}
+
+/// The part of [`run`] for arguments of the common shapes: none of it is a call,
+/// so that `env` need not exist in memory.
+#[inline(always)]
+pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     if program.ops.is_empty() {
-        return usize::from(program.fixed);
+        return;
     }
     if let Some(faults) = program.faults {
         match faults.size {
@@ -100,6 +112,11 @@ pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
             record::data_loc(comm.at, COMM_LEN_U16).to_le_bytes(),
         );
     }
+}
+
+/// The part of [`run`] for all other arguments.
+#[inline(always)]
+pub fn run_general<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
     let mut end = program.fixed;
     for arg in &program.general {
         end = general(program, arg, env, out, end);
@@ -369,6 +386,18 @@ fn text(
     let length = length.min(usize::from(u16::MAX - end)) as u16;
     put(out, dst, record::data_loc(end, length).to_le_bytes());
     end.wrapping_add(length)
+}
+
+/// The register that is the argument of this index, all of it; `None` where the
+/// argument is something else.
+///
+/// May run in any context.
+#[inline(always)]
+pub(super) fn register<E: Env>(program: &Program, index: u8, env: &E) -> Option<u64> {
+    match program.ops.get(usize::from(index))? {
+        Op::Load(load) => Some(env.reg(load.reg)),
+        _ => None,
+    }
 }
 
 /// Element `n` of the argument of this index as a number, its sign not

@@ -43,6 +43,18 @@ pub trait SymbolNames {
     ///
     /// Those of `out`.
     fn symbolize(&self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result;
+
+    /// Whether places show their addresses behind the symbols (option
+    /// `sym-addr`).
+    fn shows_addresses(&self) -> bool {
+        false
+    }
+
+    /// Whether `address` is where a function returns to while another return
+    /// probe follows it: its caller is then not known.
+    fn is_return_trampoline(&self, _address: u64) -> bool {
+        false
+    }
 }
 
 /// Writes the `format` file of the event called `name` with number `id`.
@@ -298,7 +310,12 @@ pub fn write_event(
     write!(out, "{name}: (")?;
     let first = integer(record, 8, 8).unwrap_or(0);
     if layout.is_return {
-        place(out, integer(record, 16, 8).unwrap_or(0), true, symbols)?;
+        let caller = integer(record, 16, 8).unwrap_or(0);
+        if symbols.is_return_trampoline(caller) {
+            out.write_str("[unknown/kretprobe'd]")?;
+        } else {
+            place(out, caller, true, symbols)?;
+        }
         out.write_str(" <- ")?;
         place(out, first, false, symbols)?;
     } else {
@@ -320,7 +337,13 @@ fn place(
 ) -> fmt::Result {
     match address {
         0 => out.write_char('0'),
-        _ => symbols.symbolize(address, with_offset, out),
+        _ => {
+            symbols.symbolize(address, with_offset, out)?;
+            if symbols.shows_addresses() {
+                write!(out, " <{address:016x}>")?;
+            }
+            Ok(())
+        }
     }
 }
 
@@ -401,7 +424,8 @@ fn integer(record: &[u8], at: u16, size: u8) -> Option<u64> {
 }
 
 /// Writes the header of `trace` for a buffer that holds `entries` of `written`
-/// events on a machine with `cpus` CPUs online.
+/// events on a machine with `cpus` CPUs online; with `irq_info` where the lines
+/// have the flags column.
 ///
 /// # Errors
 ///

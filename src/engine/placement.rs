@@ -13,13 +13,17 @@
 //! The kernel has the last word all the same: what the facts do not tell is not
 //! judged here.
 
+use core::cell::Cell;
+
 use crate::engine::arch::Arch;
 use crate::engine::insn::arm64::{self, exclusive::Exclusives};
+use crate::engine::insn::x86;
 use crate::sys::AllocError;
 
 mod facts;
 mod map;
 mod rules;
+pub mod tables;
 mod text;
 mod verdict;
 mod walk;
@@ -33,14 +37,15 @@ use self::walk::{Step, Walk, What};
 
 /// A function under judgement.
 ///
-/// Making one walks the function once. On arm64, when the function has a
-/// load-exclusive, it also follows the flow of control and takes some memory.
+/// Making one costs nothing on x86. On arm64 it looks for a load-exclusive, and
+/// when there is one, follows the flow of control and takes some memory.
 #[derive(Debug)]
 pub struct Placement<'a> {
     function: Function<'a>,
     text: Text<'a>,
     exclusives: Option<Exclusives>,
-    padding: usize,
+    /// Where the padding begins, once that was asked.
+    padding: Cell<Option<usize>>,
 }
 
 impl<'a> Placement<'a> {
@@ -60,7 +65,7 @@ impl<'a> Placement<'a> {
             function,
             text,
             exclusives,
-            padding: padding(&text),
+            padding: Cell::new(None),
         })
     }
 
@@ -132,6 +137,53 @@ impl<'a> Placement<'a> {
         Map::of(self)
     }
 
+    /// The first place from `from` on that may be a probe of somebody else: an
+    /// int3, or a jump out of the function, as an optimised probe has, at an
+    /// address of which `may_be` says so too. Of a filled gap at the end only
+    /// the first int3 is one.
+    ///
+    /// Whoever knows better puts it into the facts, and asks on behind it.
+    pub fn suspect(&self, from: usize, may_be: impl Fn(u64) -> bool) -> Option<Suspect> {
+        if self.function.arch == Arch::Arm64 {
+            // There a breakpoint hides no boundary.
+            return None;
+        }
+        let may_be = |step: &Step| step.offset >= from && may_be(self.text.address(step.offset));
+        let mut in_gap = false;
+        Walk::over(&self.text).find_map(|step| {
+            let is_int3 = self.text.window(step.offset).bytes().first() == Some(&0xcc);
+            if is_int3 {
+                let asked = core::mem::replace(&mut in_gap, self.text.is_int3_from(step.offset));
+                return (!asked && may_be(&step)).then_some(Suspect {
+                    offset: step.offset,
+                    jumps_to: None,
+                });
+            }
+            in_gap = false;
+            let What::X86(insn) = step.what else {
+                return None;
+            };
+            let is_jump = insn.class() == x86::Class::Jump && insn.len() == 5;
+            let to = self
+                .text
+                .address(step.end())
+                .wrapping_add_signed(insn.relative()?);
+            let is_outside = self.text.offset(to).is_none();
+            (is_jump && is_outside && may_be(&step)).then_some(Suspect {
+                offset: step.offset,
+                jumps_to: Some(to),
+            })
+        })
+    }
+
+    /// Where the padding behind the last instruction begins.
+    fn padding(&self) -> usize {
+        let known = self.padding.get();
+        let padding = known.unwrap_or_else(|| padding(&self.text));
+        self.padding.set(Some(padding));
+        padding
+    }
+
     /// The step of the walk in which `offset` lies.
     fn step_at(&self, offset: usize) -> Option<Step> {
         let mut walk = match self.function.arch {
@@ -150,6 +202,15 @@ impl<'a> Placement<'a> {
                 [0xf3, 0x0f, 0x1e, 0xfa | 0xfb, ..] | [0x0f, 0x1f, 0x40, 0xd6, ..]
             )
     }
+}
+
+/// What may be a probe of somebody else: see [`Placement::suspect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    /// Where in the function.
+    pub offset: usize,
+    /// Where it jumps to, if it is a jump and no breakpoint.
+    pub jumps_to: Option<u64>,
 }
 
 /// The length of `endbr64`.

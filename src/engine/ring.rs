@@ -47,7 +47,6 @@ mod merge;
 mod note;
 mod position;
 mod reader;
-mod rings;
 mod snapshot;
 mod stats;
 mod storage;
@@ -55,15 +54,15 @@ mod tail;
 mod writer;
 
 pub use layout::{
-    COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES, MISSED_EVENTS, MISSED_STORED, WORD,
+    Short, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES, MISSED_EVENTS, MISSED_STORED,
+    WORD,
 };
 pub use merge::{Merge, Source};
 pub use note::Note;
 pub use reader::{EventRef, Reader};
-pub use rings::Rings;
 pub use snapshot::Snapshot;
 pub use stats::Stats;
-pub use writer::{Lost, Reservation, Writer};
+pub use writer::{Clock, Lost, Quick, Reservation, Writer};
 
 use layout::{MIN_EVENT_WORDS, NOTE_WORDS};
 use note::Noted;
@@ -171,6 +170,8 @@ struct Counters {
 /// - From `published` to `state` less than one lap of sequences is in use.
 /// - `limit` is 0 or `page_words`.
 /// - All of `tails` are pages of `storage`.
+/// - The slot of `state` is below the number of slots, of which each has an entry
+///   in `tails`.
 /// - For each of them `tails` has a page that no slot of another sequence and
 ///   not the reader has as spare.
 /// - The words between a reservation's start and end belong to it until it is

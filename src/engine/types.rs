@@ -277,10 +277,10 @@ fn count(array: Span<'_>) -> Result<u8, Error> {
     if !suffix.bytes.is_empty() {
         return Err(suffix.error(Kind::BadArraySuffix));
     }
-    match lex::unsigned(number.bytes) {
-        None | Some(0) => Err(number.error(Kind::BadArrayNum)),
-        Some(n) => {
-            let small = u8::try_from(n).ok().filter(|_| n <= MAX_ARRAY);
+    match lex::unsigned(number.bytes).map(u32::try_from) {
+        None | Some(Ok(0) | Err(_)) => Err(number.error(Kind::BadArrayNum)),
+        Some(Ok(n)) => {
+            let small = u8::try_from(n).ok().filter(|n| u64::from(*n) <= MAX_ARRAY);
             small.ok_or(number.error(Kind::ArrayTooBig))
         }
     }

@@ -238,6 +238,14 @@ impl Program {
         }
     }
 
+    /// Whether all arguments are of the common shapes.
+    ///
+    /// May run in any context.
+    #[inline(always)]
+    pub fn is_compact(&self) -> bool {
+        self.general.is_empty()
+    }
+
     /// The layout of the record.
     pub fn layout(&self) -> &Layout {
         &self.layout

@@ -20,12 +20,12 @@ mod predicate;
 use core::fmt::{self, Write};
 
 use super::error::Error;
-use super::exec::Env;
+use super::exec::{self, Env};
 use super::fetch::Program;
 use super::record::{Header, Layout};
 use super::text::Plain;
 use crate::sys::Vec;
-use predicate::Term;
+use predicate::{Single, Term};
 
 /// Longest filter.
 pub const MAX_LEN: usize = 4095;
@@ -63,6 +63,8 @@ pub struct Filter {
     patterns: Vec<u8>,
     /// Sets of CPUs of the terms, 64 in a word.
     cpus: Vec<u64>,
+    /// The same as the terms, where that is simple.
+    single: Option<Single>,
 }
 
 /// Target of a term: the filter holds.
@@ -94,6 +96,19 @@ impl Filter {
     /// The filter as it was written.
     pub fn text(&self) -> &[u8] {
         &self.text
+    }
+
+    /// Whether a hit of the probe with this `program` is to be recorded, where
+    /// that depends on the comparison of one register with one number; `None`
+    /// where it is not so simple.
+    ///
+    /// `program` must be one of the event that the filter was compiled for.
+    /// May run in any context.
+    #[inline(always)]
+    pub fn decide_quickly<E: Env>(&self, program: &Program, env: &E) -> Option<bool> {
+        let single = self.single.as_ref()?;
+        let value = exec::register(program, single.index, env)?;
+        Some(single.accepts(value))
     }
 
     /// Whether a hit of the probe with this `program` is to be recorded.

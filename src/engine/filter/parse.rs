@@ -7,7 +7,7 @@
 //! terms that are not decided yet. Those are chained through the target fields
 //! themselves.
 
-use super::predicate::{Operand, Relation, Term, Test, MAX_TEXT};
+use super::predicate::{Operand, Relation, Single, Term, Test, MAX_TEXT};
 use super::{Filter, Functions, ACCEPT, MAX_LEN, REJECT};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
@@ -59,11 +59,13 @@ pub(super) fn filter(
             terms: Vec::new(),
             patterns: Vec::new(),
             cpus: Vec::new(),
+            single: None,
         },
         waiting: Vec::new(),
         complete: Vec::new(),
     };
     parser.expression(Span { bytes: text, at: 0 })?;
+    parser.filter.single = Single::of(&parser.filter.terms);
     Ok(parser.filter)
 }
 

@@ -90,6 +90,7 @@ pub(super) enum Relation {
 }
 
 impl Relation {
+    #[inline(always)]
     fn holds(self, left: u64, right: u64, signed: bool) -> bool {
         // Flipping the sign bit maps signed order to unsigned order.
         let flip = if signed { 1 << 63 } else { 0 };
@@ -103,6 +104,70 @@ impl Relation {
             Relation::GreaterEqual => a >= b,
             Relation::Bits => left & right != 0,
         }
+    }
+}
+
+/// A filter of one term that compares a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Single {
+    /// The argument, which is no array.
+    pub(super) index: u8,
+    /// Bits of 64 that the argument has not.
+    unused: u8,
+    relation: Relation,
+    signed: bool,
+    /// Whether the value's sign is extended.
+    extended: bool,
+    /// What follows when the relation holds.
+    on_true: bool,
+    value: u64,
+}
+
+impl Single {
+    /// `terms` as a single comparison, if they are one.
+    pub(super) fn of(terms: &[Term]) -> Option<Self> {
+        let &[term] = terms else { return None };
+        let Operand::Argument {
+            index,
+            count: 1,
+            width,
+            signed: extended,
+        } = term.operand
+        else {
+            return None;
+        };
+        let Test::Number {
+            relation,
+            value,
+            signed,
+        } = term.test
+        else {
+            return None;
+        };
+        Some(Self {
+            index,
+            unused: 64u8.checked_sub(width.checked_mul(8)?)?,
+            relation,
+            signed,
+            extended,
+            on_true: term.on_true == super::ACCEPT,
+            value,
+        })
+    }
+
+    /// Whether a hit with this value of the argument, from its lowest bit on, is
+    /// to be recorded. May run in any context.
+    #[inline(always)]
+    pub(super) fn accepts(&self, value: u64) -> bool {
+        let unused = u32::from(self.unused);
+        let high = value.wrapping_shl(unused);
+        let value = if self.extended {
+            // CAST: extends the sign.
+            (high as i64).wrapping_shr(unused) as u64
+        } else {
+            high.wrapping_shr(unused)
+        };
+        self.relation.holds(value, self.value, self.signed) == self.on_true
     }
 }
 

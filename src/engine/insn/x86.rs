@@ -38,7 +38,7 @@ pub struct Insn {
     /// The first seven bytes from the opcode on, the first of them in the low
     /// byte; zero behind the end of the instruction.
     head: u64,
-    len: u8,
+    len: usize,
     opcode_at: u8,
     class: Class,
     flags: u8,
@@ -145,7 +145,7 @@ impl Insn {
     /// The length in bytes, 1 to [`MAX_LEN`].
     #[expect(clippy::len_without_is_empty, reason = "no instruction is empty")]
     pub const fn len(&self) -> usize {
-        self.len as usize
+        self.len
     }
 
     /// What the instruction does to the flow of control.
@@ -170,7 +170,7 @@ impl Insn {
             0xe8 | 0xe9 => i64::from(i32::from_le_bytes([second, third, fourth, fifth])),
             0x0f => i64::from(i32::from_le_bytes([third, fourth, fifth, sixth])),
             // XBEGIN, with 16 bits when prefixed by 66.
-            0xc7 if self.len.wrapping_sub(self.opcode_at) < 6 => {
+            0xc7 if self.len().wrapping_sub(self.opcode_at()) < 6 => {
                 i64::from(i16::from_le_bytes([third, fourth]))
             }
             0xc7 => i64::from(i32::from_le_bytes([third, fourth, fifth, sixth])),

@@ -268,11 +268,7 @@ fn source(text: Span<'_>, kind: ProbeKind, arch: Arch) -> Result<Expression, Err
         }
         Some(b'\\') => immediate(text)?,
         Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
-            let name = members(text, &mut steps)?;
-            if !lex::is_identifier(name.bytes) {
-                return Err(name.error(Kind::BadFetchArg));
-            }
-            Source::Name(name.to_vec()?)
+            Source::Name(members(text, &mut steps)?.to_vec()?)
         }
         _ => return Err(text.error(Kind::BadFetchArg)),
     };
@@ -333,7 +329,9 @@ fn variable(text: Span<'_>, kind: ProbeKind, steps: &mut Vec<Step>) -> Result<So
     if text.bytes.starts_with(b"$retval") && !kind.is_return() {
         return Err(text.error(Kind::RetvalOnProbe));
     }
-    if !text.bytes.starts_with(b"$retval") && !text.bytes.starts_with(b"$current") {
+    let behind = text.strip(b"$current").map(|rest| rest.first());
+    let is_current = matches!(behind, Some(None | Some(b'-')));
+    if !text.bytes.starts_with(b"$retval") && !is_current {
         return Err(bad());
     }
     match members(text, steps)?.bytes {

@@ -30,6 +30,8 @@ pub struct Facts<'a> {
     /// Where the text was changed and what it was before: sorted by address,
     /// without overlaps.
     pub patches: &'a [Patch<'a>],
+    /// Where somebody else's probe is that has overwritten more than is known.
+    pub foreign: &'a [u64],
     /// `patches` names every probe in the function, so that any other int3 is
     /// one of the function's own. True for a file, and when the kernel's list
     /// of kprobes has been read.
@@ -122,7 +124,8 @@ impl Role {
         }
     }
 
-    pub(super) const fn describe(self) -> &'static str {
+    /// What a place of this role is, to stand behind "cannot be probed:".
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Blacklisted => "it is on the kernel's blacklist",
             Self::Ftrace => "ftrace patches it, and this kernel has no kprobes on ftrace",

@@ -38,7 +38,7 @@ impl Placement<'_> {
         if let Some(verdict) = verdict {
             return Ok(verdict);
         }
-        if offset >= self.padding {
+        if step.what.is_filler() && offset >= self.padding() {
             return Ok(Verdict::by_us(Why::Padding));
         }
         Ok(Verdict::Probeable)

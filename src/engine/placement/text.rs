@@ -20,6 +20,8 @@ pub(super) struct Text<'a> {
     bytes: &'a [u8],
     facts: Facts<'a>,
     arch: Arch,
+    /// Where the gap of int3s at the end begins.
+    int3_gap: usize,
 }
 
 /// Bytes enough for one instruction, less only at the end of the function.
@@ -42,12 +44,18 @@ impl Window<'_> {
 
 impl<'a> Text<'a> {
     pub(super) fn of(function: &Function<'a>) -> Self {
-        Self {
+        let mut text = Self {
             address: function.address,
             bytes: function.bytes,
             facts: function.facts,
             arch: function.arch,
-        }
+            int3_gap: function.bytes.len(),
+        };
+        // Found once: gaps between sections have a hundred thousand of them.
+        let is_int3 = |at: &usize| text.window(*at).bytes().first() == Some(&0xcc);
+        let gap = (0..text.len()).rev().take_while(is_int3).last();
+        text.int3_gap = gap.unwrap_or(text.len());
+        text
     }
 
     pub(super) fn len(&self) -> usize {
@@ -62,6 +70,23 @@ impl<'a> Text<'a> {
     pub(super) fn address(&self, offset: usize) -> u64 {
         self.address
             .saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
+    }
+
+    /// The offset of an address, if it lies in the function.
+    pub(super) fn offset(&self, address: u64) -> Option<usize> {
+        let offset = usize::try_from(address.checked_sub(self.address)?).ok()?;
+        (offset < self.len()).then_some(offset)
+    }
+
+    /// Whether there is nothing but int3 from `offset` on.
+    pub(super) fn is_int3_from(&self, offset: usize) -> bool {
+        offset >= self.int3_gap
+    }
+
+    /// Whether somebody else's probe stands at `offset`, and nothing is known
+    /// of what it has overwritten.
+    pub(super) fn is_foreign(&self, offset: usize) -> bool {
+        self.facts.foreign.contains(&self.address(offset))
     }
 
     pub(super) fn all_patches_known(&self) -> bool {

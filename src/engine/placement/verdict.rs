@@ -133,7 +133,7 @@ impl fmt::Display for Why {
             Self::Undecodable { at } => write!(f, "the bytes at {at:+#x} are no instruction"),
             Self::Cut => f.write_str("the function ends within the instruction"),
             Self::Hidden { at } => {
-                write!(f, "a breakpoint of someone else at {at:+#x} hides an instruction")
+                write!(f, "a probe of someone else at {at:+#x} hides an instruction")
             }
             Self::X86(refusal) => f.write_str(refusal.describe()),
             Self::Arm64(reason) => write!(f, "it {reason}"),

@@ -119,6 +119,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn x86(&self, left: usize) -> (usize, What) {
         let window = self.text.window(self.offset);
         match x86::decode(window.bytes()) {
+            _ if self.text.is_foreign(self.offset) => (left, What::Hidden),
             Ok(insn) if insn.class() == x86::Class::Int3 && !self.is_own_int3() => {
                 (left, What::Hidden)
             }
@@ -131,10 +132,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     /// Whether an int3 at this place is the function's own and no probe: behind
     /// a jump or a return it stops speculation, and gaps are filled with it.
     fn is_own_int3(&self) -> bool {
-        self.after_end
-            || self.text.all_patches_known()
-            || (self.offset..self.text.len())
-                .all(|at| self.text.window(at).bytes().first() == Some(&0xcc))
+        self.after_end || self.text.all_patches_known() || self.text.is_int3_from(self.offset)
     }
 
     fn arm64(&self, left: usize) -> (usize, What) {

@@ -97,6 +97,29 @@ impl Shape {
     }
 }
 
+/// Size of an event whose header is one word, known before its place.
+#[derive(Clone, Copy)]
+pub struct Short {
+    words: usize,
+}
+
+impl Short {
+    /// That of an event with a payload of `len` bytes; `None` if it needs a
+    /// longer header.
+    pub fn of(len: usize) -> Option<Self> {
+        let Shape { words, header } = Shape::of(len);
+        (header == 1).then_some(Self { words })
+    }
+
+    #[inline(always)]
+    pub(super) fn shape(self) -> Shape {
+        Shape {
+            words: self.words,
+            header: 1,
+        }
+    }
+}
+
 /// The low 32 bits of `value`.
 #[inline(always)]
 pub(super) fn low(value: u64) -> u32 {
@@ -247,9 +270,8 @@ pub(super) fn decode(words: &[AtomicU32], at: usize, limit: usize, ts: u64) -> O
         },
         TYPE_TIME_STAMP => {
             let stamp = delta | (u64::from(second()?) << DELTA_BITS);
-            // The stamp has 59 bits; the rest is that of the time before it.
             Item::Skip {
-                ts: (ts & !(EXTEND_LIMIT.wrapping_sub(1))) | stamp,
+                ts: nearest(ts, stamp),
                 end: next.checked_add(1)?,
             }
         }
@@ -260,6 +282,21 @@ pub(super) fn decode(words: &[AtomicU32], at: usize, limit: usize, ts: u64) -> O
         },
     };
     Some(item)
+}
+
+/// The time nearest to `ts` whose low 59 bits are `stamp`: an absolute
+/// timestamp has no more of them.
+///
+/// Nearest, and not the one with the high bits of `ts`: the stamp after a
+/// discarded event goes back by one, perhaps over the edge between two values
+/// of the high bits.
+fn nearest(ts: u64, stamp: u64) -> u64 {
+    let ahead = stamp.wrapping_sub(ts) & EXTEND_LIMIT.wrapping_sub(1);
+    if ahead < EXTEND_LIMIT / 2 {
+        ts.wrapping_add(ahead)
+    } else {
+        ts.wrapping_add(ahead).wrapping_sub(EXTEND_LIMIT)
+    }
 }
 
 /// Stores the time from which the deltas of the sub-buffer count.

@@ -11,11 +11,13 @@
 use core::marker::PhantomData;
 use core::mem;
 
-use super::layout::{self, Shape, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS};
+use super::layout::{
+    self, Shape, Short, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS,
+};
 use super::note::Note;
 use super::position::{Position, Seq, Slot};
 use super::{Ring, Storage};
-use crate::sys::{self, AtomicU32};
+use crate::sys::{self, AtomicU32, OnCpu};
 
 /// Why an event was not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,37 @@ impl<S: Storage> Ring<S> {
     }
 }
 
+impl<S: Storage> Ring<S> {
+    /// The right to write to the ring of the CPU that the caller stays on;
+    /// `None` if this is the ring of another.
+    ///
+    /// Runs in any context.
+    #[inline(always)]
+    pub fn writer_here<'a>(&'a self, here: &'a OnCpu) -> Option<Writer<'a, S>> {
+        if here.number() != self.cpu {
+            return None;
+        }
+        // SAFETY: The proof keeps the caller on the CPU whose ring this is, and by
+        // this function no other CPU gets a writer of it.
+        Some(unsafe { self.writer() })
+    }
+}
+
+/// Tells the time to a reservation.
+///
+/// A trait of its own beside functions, whose implementation can ask to be inlined.
+pub trait Clock {
+    /// The time; should not go back.
+    fn now(&self) -> u64;
+}
+
+impl<F: Fn() -> u64> Clock for F {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self()
+    }
+}
+
 impl<'r, S: Storage> Writer<'r, S> {
     /// Bytes of the largest payload that can be reserved.
     ///
@@ -88,7 +121,7 @@ impl<'r, S: Storage> Writer<'r, S> {
     ///
     /// See [`Lost`]; the loss is counted.
     #[inline(always)]
-    pub fn reserve<C: Fn() -> u64>(
+    pub fn reserve<C: Clock>(
         self,
         len: usize,
         note: Note,
@@ -99,12 +132,48 @@ impl<'r, S: Storage> Writer<'r, S> {
         let outermost = ring.enter();
         // Nested writers always note their task, see `Noted`.
         if outermost {
-            if let Some(placed) = ring.place_quickly(shape, &note, &clock) {
+            if let Some(placed) = ring.place_quickly(shape, || note, &clock) {
                 return Ok(Reservation::new(ring, shape, placed));
             }
         }
         let placed = self.reserve_slowly(shape, (note, outermost), &clock)?;
         Ok(Reservation::new(ring, shape, placed))
+    }
+
+    /// The same for the outermost writer, where the event fits the sub-buffer
+    ///  and nothing but that has to be written: most of the time.
+    ///
+    /// `None`, with nothing lost or counted, where that is not so: then
+    /// [`Writer::reserve`] knows what to do.
+    ///
+    /// Runs in any context.
+    #[inline(always)]
+    pub fn reserve_quickly<C: Clock>(
+        self,
+        short: Short,
+        note: impl Fn() -> Note,
+        clock: C,
+    ) -> Option<Quick<'r, S>> {
+        let (ring, shape) = (self.ring, short.shape());
+        let nesting = &ring.hot.0.nesting;
+        if nesting.load_relaxed() != 0 {
+            return None;
+        }
+        nesting.store_relaxed(1);
+        sys::barrier();
+        match ring.place_quickly(shape, note, &clock) {
+            // INVARIANT: Placed, and counted above.
+            Some(placed) => Some(Quick {
+                ring,
+                event: placed.event,
+                after: placed.undo.after,
+                local: PhantomData,
+            }),
+            None => {
+                ring.leave_slowly();
+                None
+            }
+        }
     }
 
     #[cold]
@@ -113,7 +182,7 @@ impl<'r, S: Storage> Writer<'r, S> {
         self,
         shape: Shape,
         (note, outermost): (Note, bool),
-        clock: &dyn Fn() -> u64,
+        clock: &dyn Clock,
     ) -> Result<Placed<'r>, Lost> {
         let placed = self.ring.place(shape, (&note, outermost), clock);
         if placed.is_err() {
@@ -272,6 +341,50 @@ impl<'r, S: Storage> Reservation<'r, S> {
     }
 }
 
+/// Room for one event of an outermost writer, which stayed on its sub-buffer.
+///
+/// Dropping it commits the event: it cannot be taken back.
+///
+/// # Invariants
+///
+/// As for [`Reservation`]; the event's header is one word.
+pub struct Quick<'r, S: Storage> {
+    ring: &'r Ring<S>,
+    event: &'r [AtomicU32],
+    /// The position behind the event, and its time.
+    after: (u64, u64),
+    local: PhantomData<*const ()>,
+}
+
+impl<S: Storage> Quick<'_, S> {
+    /// The words of the payload.
+    #[inline(always)]
+    pub fn words(&self) -> &[AtomicU32] {
+        // SAFETY: By the type invariant.
+        unsafe { self.event.get_unchecked(1..) }
+    }
+
+    /// The time of the event.
+    #[inline(always)]
+    pub fn ts(&self) -> u64 {
+        self.after.1
+    }
+
+    /// The bytes of the payload, as [`Reservation::bytes`].
+    #[inline(always)]
+    pub fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: As for a `Reservation`.
+        unsafe { sys::words_as_bytes_mut(self.words()) }
+    }
+}
+
+impl<S: Storage> Drop for Quick<'_, S> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.ring.leave_quickly(self.after.0);
+    }
+}
+
 impl<S: Storage> Drop for Reservation<'_, S> {
     #[inline]
     fn drop(&mut self) {
@@ -323,6 +436,31 @@ impl<S: Storage> Ring<S> {
         if self.hot.0.state.load_first() != state.0 {
             self.publish_again();
         }
+    }
+
+    /// [`Ring::leave`] of an outermost writer whose own event ends at `after`, on
+    /// the sub-buffer on which `published` is.
+    ///
+    /// What nested writers did meanwhile is published by the slow way, so here is
+    /// nothing to look at before.
+    #[inline(always)]
+    fn leave_quickly(&self, after: u64) {
+        let hot = &self.hot.0;
+        sys::barrier();
+        self.published.0.store_release(after);
+        sys::barrier();
+        hot.nesting.store_relaxed(0);
+        sys::barrier();
+        if hot.state.load_first() != after {
+            self.publish_again();
+        }
+    }
+
+    /// [`Ring::leave`] where speed does not matter.
+    #[cold]
+    #[inline(never)]
+    fn leave_slowly(&self) {
+        self.leave();
     }
 
     /// Publishes what came while the outermost writer was publishing.
@@ -380,43 +518,47 @@ impl<S: Storage> Ring<S> {
 
     /// Reserves for an outermost writer, where nothing but the event has to be
     /// written.
+    ///
+    /// `note` is asked where it is needed, so that what it returns need not be
+    /// kept meanwhile.
     #[inline(always)]
     fn place_quickly(
         &self,
         shape: Shape,
-        note: &Note,
-        clock: impl Fn() -> u64,
+        note: impl Fn() -> Note,
+        clock: &impl Clock,
     ) -> Option<Placed<'_>> {
         let hot = &self.hot.0;
-        loop {
-            let (position, last) = hot.state.load();
-            // After the load: where a nested writer notes a task, the
-            // compare-exchange fails.
-            if !hot.noted.has(note) {
-                return None;
-            }
-            let ts = clock();
-            let from = Position(position);
-            // A clock that went back makes a huge delta.
-            let delta = ts.wrapping_sub(last);
-            let end = from.offset().wrapping_add(shape.words);
-            if end > widen(hot.limit.load_relaxed()) || delta > MAX_DELTA {
-                return None;
-            }
-            let tail = self.tail(from.seq())?;
-            let undo = Undo {
-                before: (position, last),
-                after: (from.after(shape.words).0, ts),
-                whole: true,
-            };
-            if hot.state.compare_exchange(undo.before, undo.after) {
-                // SAFETY: `limit` is not above the words of a page, and nobody
-                // changes the page of a sub-buffer on which writers are.
-                let event = unsafe { tail.words(from.offset(), shape.words) };
-                layout::put_header(event, shape, delta);
-                return Some(Placed { event, undo });
-            }
+        let (position, last) = hot.state.load();
+        // After the load: where a nested writer notes a task, the
+        // compare-exchange fails.
+        if !hot.noted.has(&note()) {
+            return None;
         }
+        let ts = clock.now();
+        let from = Position(position);
+        // A clock that went back makes a huge delta.
+        let delta = ts.wrapping_sub(last);
+        let end = from.offset().wrapping_add(shape.words);
+        if end > widen(hot.limit.load_relaxed()) || delta > MAX_DELTA {
+            return None;
+        }
+        // SAFETY: By the invariant of the ring `state` is on one of the slots,
+        // each of which has its entry.
+        let tail = unsafe { self.tails.get_unchecked(hot.geometry.slot(from.seq())) };
+        let undo = Undo {
+            before: (position, last),
+            after: (from.after(shape.words).0, ts),
+            whole: true,
+        };
+        if !hot.state.compare_exchange(undo.before, undo.after) {
+            return None;
+        }
+        // SAFETY: `limit` is not above the words of a page, and nobody changes
+        // the page of a sub-buffer on which writers are.
+        let event = unsafe { tail.words(from.offset(), shape.words) };
+        layout::put_header(event, shape, delta);
+        Some(Placed { event, undo })
     }
 
     /// Reserves where the fast path could not: at the end of a page, after a
@@ -425,7 +567,7 @@ impl<S: Storage> Ring<S> {
         &'r self,
         shape: Shape,
         (note, outermost): (&Note, bool),
-        clock: &dyn Fn() -> u64,
+        clock: &dyn Clock,
     ) -> Result<Placed<'r>, Lost> {
         let hot = &self.hot.0;
         if shape.words.wrapping_add(NOTE_WORDS) > self.page_words.wrapping_sub(HEADER_WORDS) {
@@ -437,7 +579,7 @@ impl<S: Storage> Ring<S> {
         }
         loop {
             let (position, last) = hot.state.load();
-            let ts = clock();
+            let ts = clock.now();
             let limit = widen(hot.limit.load_relaxed());
             if limit == 0 {
                 return Err(Lost::Disabled);

@@ -128,6 +128,7 @@ fn the_table_of_refusals_is_up_to_date() {
     for (subject, title) in [
         (Subject::Definition, "Definitions"),
         (Subject::Filter, "Filters"),
+        (Subject::Trigger, "Triggers"),
     ] {
         writeln!(table, "\n{title}:\n").unwrap();
         for kind in Kind::ALL.iter().filter(|kind| kind.subject() == subject) {

@@ -123,6 +123,7 @@ impl Case {
             },
             facts: Facts {
                 patches: &patches,
+                foreign: &[],
                 all_patches_known: self.all_patches_known,
                 regions: &self.regions,
                 kprobes_on_ftrace: self.kprobes_on_ftrace,
@@ -304,6 +305,23 @@ fn function<'a>(arch: Arch, bytes: &'a [u8], facts: Facts<'a>) -> Function<'a> {
     }
 }
 
+/// What lies between two sections counts as a function, and has a breakpoint in
+/// each byte: that must not take a time with the square of its length.
+#[test]
+fn a_gap_of_a_million_breakpoints_is_judged_soon() {
+    let mut bytes = vec![0xcc; 1 << 20];
+    bytes[0] = 0xc3;
+    for last in [0xcc, 0x90] {
+        *bytes.last_mut().expect("a byte") = last;
+        let placement = Placement::of(function(Arch::X86_64, &bytes, Facts::default())).unwrap();
+        assert_eq!(placement.suspect(0, |_| false), None);
+        let suspect = placement.suspect(2, |_| true).map(|found| found.offset);
+        // In a gap at the end, one breakpoint is as good as all.
+        assert_eq!(suspect, (last != 0xcc).then_some(2));
+        assert!(placement.judge(5).is_ok());
+    }
+}
+
 fn facts() -> impl Strategy<Value = (Vec<(u64, Vec<u8>)>, Vec<Region>)> {
     let near = ADDRESS - 20..ADDRESS + 80;
     let role = prop::sample::select(vec![
@@ -340,7 +358,7 @@ proptest! {
             original,
         }).collect();
         let arch = if arm64 { Arch::Arm64 } else { Arch::X86_64 };
-        let facts = Facts { patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi, all_patches_known };
+        let facts = Facts { foreign: &[], patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi, all_patches_known };
         let placement = Placement::of(function(arch, &bytes, facts)).unwrap();
         let mut end = 0;
         for boundary in placement.map() {

@@ -7,7 +7,7 @@ mod ring_common;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use ferroprobe_engine::engine::ring::{EventRef, Note, Reader, Ring, Snapshot};
+use ferroprobe_engine::engine::ring::{EventRef, Note, Reader, Ring, Short, Snapshot};
 use ferroprobe_engine::sys::{set_hook, Pages};
 use proptest::prelude::*;
 use ring_common::{comm, parse_page, ring, write_as};
@@ -327,9 +327,19 @@ impl Interrupted {
             self.clock.set(self.clock.get() + 1);
             self.clock.get()
         };
+        let bytes = payload(task, 0);
+        let short = Short::of(12).unwrap();
+        if let Some(event) = writer.reserve_quickly(short, || note(task), clock) {
+            let ts = event.ts();
+            for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {
+                word.store_relaxed(u32::from_le_bytes(bytes.try_into().unwrap()));
+            }
+            drop(event);
+            self.recorded.borrow_mut().push((ts, task));
+            return;
+        }
         let event = writer.reserve(12, note(task), clock).ok().unwrap();
         let ts = event.ts();
-        let bytes = payload(task, 0);
         for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {
             word.store_relaxed(u32::from_le_bytes(bytes.try_into().unwrap()));
         }

@@ -19,6 +19,7 @@ enum {
 	SIGCHLD = 17,
 	PR_SET_NAME = 15,
 	POLLIN = 1,
+	CLOCK_MONOTONIC = 1,
 };
 
 #if defined(__x86_64__)
@@ -26,6 +27,7 @@ enum {
 	NR_read = 0, NR_write = 1, NR_close = 3, NR_clone = 56, NR_exit = 60,
 	NR_wait4 = 61, NR_setpriority = 141, NR_prctl = 157, NR_openat = 257,
 	NR_sched_setaffinity = 203, NR_ppoll = 271, NR_getpid = 39,
+	NR_getppid = 110, NR_sched_setscheduler = 144, NR_clock_gettime = 228,
 };
 
 static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
@@ -48,7 +50,7 @@ enum {
 	NR_openat = 56, NR_close = 57, NR_read = 63, NR_write = 64,
 	NR_ppoll = 73, NR_exit = 93, NR_sched_setaffinity = 122,
 	NR_setpriority = 140, NR_prctl = 167, NR_getpid = 172, NR_clone = 220,
-	NR_wait4 = 260,
+	NR_wait4 = 260, NR_getppid = 173, NR_sched_setscheduler = 119, NR_clock_gettime = 113,
 };
 
 static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)

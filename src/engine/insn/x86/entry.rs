@@ -128,9 +128,9 @@ impl Entry {
 
     /// What the instruction does.
     #[inline(always)]
-    pub(super) fn class(self) -> Class {
+    pub(super) const fn class(self) -> Class {
         // PANIC: the mask keeps the index below the table's 32.
-        CLASSES[usize::from(self.0 & 31)]
+        CLASSES[(self.0 & 31) as usize]
     }
 
     /// The same form, with another class.

@@ -10,35 +10,55 @@
 //! bytes to length is what a walk over a function takes. Whether there is a
 //! REX prefix is as good as random there, and a branch on it would be
 //! mispredicted; so the lengths with and without are looked up side by side,
-//! and one is selected.
+//! and one is selected. The branches that remain are on what is rare: a SIB
+//! byte without a base, an immediate of 64 bits, an opcode that
+//! [`UNUSUAL`] marks.
 
 use super::class::Class;
 use super::entry::Entry;
-use super::modrm::{with_sib, MODRM_LENGTH, SIB_BASE};
+use super::modrm::MODRM_LENGTH;
 use super::tables::{GROUPS, ONE_BYTE, TWO_BYTE};
 use super::{flag, head_of, Insn, Map, MAX_LEN};
 
-/// Set in a length that is not to be trusted: the general path must decode.
+/// Set in a length that is not to be trusted: another path must decode.
 const UNUSUAL: usize = 0x80;
-/// Set in a length that depends on the SIB byte.
-const SIB: usize = SIB_BASE as usize;
 
-/// What a map says of its opcodes' lengths.
+/// What a map says of its opcodes.
 struct Shapes {
     /// The bytes from the opcode on without ModRM and what that brings, or
     /// [`UNUSUAL`].
     len: [u8; 256],
     /// Selects the length of ModRM and what it brings, where there is one.
     mask: [u8; 256],
+    /// The class; `None` if the ModRM byte decides on it. A branch on that is
+    /// mispredicted, so what is common must not come to it.
+    class: [Option<Class>; 256],
 }
 
-static ONE_SHAPES: Shapes = shapes(&ONE_BYTE, 1);
-static TWO_SHAPES: Shapes = shapes(&TWO_BYTE[0], 2);
+/// All tables of this file, so that one address reaches them.
+struct Tables {
+    /// [`MODRM_LENGTH`].
+    modrm: [u8; 256],
+    /// The opcodes of one byte.
+    one: Shapes,
+    /// The same behind a REX prefix, which the lengths include.
+    rex: Shapes,
+    /// The opcodes behind `0F`.
+    two: Shapes,
+}
 
-const fn shapes(map: &[u16; 256], opcode_len: usize) -> Shapes {
+static TABLES: Tables = Tables {
+    modrm: MODRM_LENGTH,
+    one: shapes(&ONE_BYTE, 1, 0),
+    rex: shapes(&ONE_BYTE, 1, 1),
+    two: shapes(&TWO_BYTE[0], 2, 0),
+};
+
+const fn shapes(map: &[u16; 256], opcode_len: usize, rex: usize) -> Shapes {
     let mut shapes = Shapes {
         len: [UNUSUAL as u8; 256],
         mask: [0; 256],
+        class: [None; 256],
     };
     let mut op = 0;
     while op < 256 {
@@ -47,9 +67,10 @@ const fn shapes(map: &[u16; 256], opcode_len: usize) -> Shapes {
         // only behind REX, which may make an XCHG of it.
         let special = opcode_len == 1 && (op == 0x8f || op == 0x90);
         if (entry.is_plain() || is_uniform(entry)) && !special {
-            // CAST: an opcode and an immediate have at most ten bytes.
-            shapes.len[op] = (opcode_len + entry.immediate()) as u8;
+            // CAST: REX, an opcode and an immediate have at most eleven bytes.
+            shapes.len[op] = (rex + opcode_len + entry.immediate()) as u8;
             shapes.mask[op] = if entry.has_modrm() { 0xff } else { 0 };
+            shapes.class[op] = common_class(entry);
         }
         op += 1;
     }
@@ -57,13 +78,21 @@ const fn shapes(map: &[u16; 256], opcode_len: usize) -> Shapes {
 }
 
 impl Shapes {
-    /// The length from the opcode `op` on, if `modrm` stands behind it; with
-    /// [`SIB_BASE`] or [`UNUSUAL`] where that is not all there is to know.
+    /// The length from the opcode `op` on, if `modrm` stands behind it and no
+    /// SIB byte without a base; with [`UNUSUAL`] where that is not all there
+    /// is to know.
     #[inline(always)]
     fn length(&self, op: u8, modrm: u8) -> usize {
         // PANIC: a byte cannot exceed a table of 256.
-        let follows = MODRM_LENGTH[usize::from(modrm)] & self.mask[usize::from(op)];
+        let follows = TABLES.modrm[usize::from(modrm)] & self.mask[usize::from(op)];
         usize::from(self.len[usize::from(op)]).wrapping_add(usize::from(follows))
+    }
+
+    /// Whether a ModRM byte follows the opcode `op`.
+    #[inline(always)]
+    fn has_modrm(&self, op: u8) -> bool {
+        // PANIC: a byte cannot exceed a table of 256.
+        self.mask[usize::from(op)] != 0
     }
 }
 
@@ -83,6 +112,23 @@ const fn is_uniform(entry: Entry) -> bool {
     true
 }
 
+/// The class of an opcode, or of all members of the group that it names; `None`
+/// if they differ.
+const fn common_class(entry: Entry) -> Option<Class> {
+    let Some(group) = entry.group() else {
+        return Some(entry.class());
+    };
+    let class = Entry(GROUPS[group][0][0]).class();
+    let mut slot = 1;
+    while slot < 16 {
+        if Entry(GROUPS[group][0][slot]).class() as u8 != class as u8 {
+            return None;
+        }
+        slot += 1;
+    }
+    Some(class)
+}
+
 /// Decodes the instruction at the start of `bytes`, if it is of the usual
 /// kind.
 #[inline(always)]
@@ -98,72 +144,88 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
             flags: 0,
         });
     }
-    let bare = ONE_SHAPES.length(first, second);
-    let behind_rex = ONE_SHAPES.length(second, third).wrapping_add(1);
-    // Arithmetic, so that no branch is made of it.
+    let bare = TABLES.one.length(first, second);
+    let behind_rex = TABLES.rex.length(second, third);
     let rex = usize::from(first & 0xf0 == 0x40);
-    let mask = 0usize.wrapping_sub(rex);
-    let len = bare & !mask | behind_rex & mask;
+    let len = if rex != 0 { behind_rex } else { bare };
     let word = u64::from_le_bytes(*bytes.first_chunk()?);
     if is_wide_immediate(word) {
         return None;
     }
     let head = word >> (rex * 8);
-    if len < SIB {
-        let [op, modrm, ..] = head.to_le_bytes();
-        // PANIC: a byte cannot exceed a table of 256.
-        let entry = Entry(ONE_BYTE[usize::from(op)]);
-        return Some(insn(head, len, rex, (Map::One, entry), modrm));
+    if len >= UNUSUAL {
+        return two_byte(head, rex);
     }
-    second_choice(head, rex)
+    let [op, modrm, ..] = head.to_le_bytes();
+    if is_without_base(head >> 8) && TABLES.one.has_modrm(op) {
+        return None;
+    }
+    Some(insn(head, len, rex, (Map::One, op), modrm))
 }
 
-/// The two-byte opcodes, and all with a SIB byte that may have no base.
+/// The opcodes behind `0F`.
 #[inline(always)]
-fn second_choice(head: u64, rex: usize) -> Option<Insn> {
-    let [op, second, third, fourth, ..] = head.to_le_bytes();
-    // PANIC: a byte cannot exceed a table of 256.
-    let (map, entry, len, modrm, sib) = if op == 0x0f {
-        let entry = Entry(TWO_BYTE[0][usize::from(second)]);
-        let len = TWO_SHAPES.length(second, third);
-        (Map::Two, entry, len, third, fourth)
-    } else {
-        let entry = Entry(ONE_BYTE[usize::from(op)]);
-        let len = ONE_SHAPES.length(op, second);
-        (Map::One, entry, len, second, third)
-    };
-    let len = if len & SIB != 0 {
-        len.wrapping_sub(SIB | 2)
-            .wrapping_add(usize::from(with_sib(sib)))
-    } else {
-        len
-    };
-    (len & UNUSUAL == 0).then(|| insn(head, len.wrapping_add(rex), rex, (map, entry), modrm))
+fn two_byte(head: u64, rex: usize) -> Option<Insn> {
+    let [escape, op, modrm, ..] = head.to_le_bytes();
+    let len = TABLES.two.length(op, modrm);
+    if escape != 0x0f || len >= UNUSUAL || is_without_base(head >> 16) {
+        return None;
+    }
+    Some(insn(
+        head,
+        len.wrapping_add(rex),
+        rex,
+        (Map::Two, op),
+        modrm,
+    ))
+}
+
+/// Whether ModRM and SIB, if they stand at the low end of `word`, have a
+/// displacement of four bytes in place of a base.
+#[inline(always)]
+fn is_without_base(word: u64) -> bool {
+    word & 0x07c7 == 0x0504
 }
 
 /// An instruction whose length is known.
 #[inline(always)]
-fn insn(head: u64, len: usize, rex: usize, (map, entry): (Map, Entry), modrm: u8) -> Insn {
-    let class = if entry.is_plain() {
-        entry.class()
-    } else if head & 0xffff == 0xf8c7 {
-        Class::TransactionBegin
-    } else {
-        entry.member(0, modrm).class()
+fn insn(head: u64, len: usize, rex: usize, (map, op): (Map, u8), modrm: u8) -> Insn {
+    let shapes = match map {
+        Map::One => &TABLES.one,
+        _ => &TABLES.two,
     };
-    let flags = if entry.has_modrm() {
+    // PANIC: a byte cannot exceed a table of 256.
+    let class = match shapes.class[usize::from(op)] {
+        Some(class) => class,
+        // MOV of an immediate to memory.
+        None if map == Map::One && op & 0xfe == 0xc6 && modrm & 0x38 == 0 => Class::Normal,
+        None => member_class(map, op, modrm),
+    };
+    let flags = if shapes.has_modrm(op) {
         flag::MODRM | flag::rip_relative(modrm)
     } else {
         0
     };
     Insn {
         head: head_of(head, len.wrapping_sub(rex)),
-        // CAST: opcode, ModRM, SIB, displacement and immediate behind a REX.
-        len: len as u8,
+        len,
+        // CAST: it is 0 or 1.
         opcode_at: rex as u8,
         class,
         flags: flags | map.flags(),
     }
+}
+
+/// The class of a member of a group.
+#[inline(always)]
+fn member_class(map: Map, op: u8, modrm: u8) -> Class {
+    // PANIC: a byte cannot exceed a table of 256.
+    let entry = match map {
+        Map::One if op == 0xc7 && modrm == 0xf8 => return Class::TransactionBegin,
+        Map::One => ONE_BYTE[usize::from(op)],
+        _ => TWO_BYTE[0][usize::from(op)],
+    };
+    Entry(entry).member(0, modrm).class()
 }
 
 /// The class of the bytes that fill the room between functions.

@@ -18,9 +18,13 @@ const EMULATE: [[u8; 5]; 2] = [*b"\x0f\x0bxen", *b"\x0f\x0bkvm"];
 
 /// Decodes the instruction at the start of `bytes`; the errors are those of
 /// [`super::decode`].
+///
+/// Cold not because it is, but so that the path of the common instructions is
+/// laid out straight.
+#[cold]
 #[inline(never)]
 pub(super) fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
-    if let Some(insn) = bytes.first_chunk().and_then(prefixed::decode) {
+    if let Some(insn) = prefixed::decode(bytes) {
         return Ok(insn);
     }
     any(bytes)

@@ -3,7 +3,7 @@
 //! How many bytes a ModRM byte brings with it.
 
 /// The bytes of ModRM, SIB and displacement by ModRM byte, without the
-/// displacement that only the SIB byte can tell of: [`SIB_BASE`] marks those.
+/// displacement that only the SIB byte can tell of.
 pub(super) static MODRM_LENGTH: [u8; 256] = {
     let mut table = [0; 256];
     let mut modrm = 0;
@@ -14,13 +14,9 @@ pub(super) static MODRM_LENGTH: [u8; 256] = {
     table
 };
 
-/// Set in a slot of [`MODRM_LENGTH`] when a SIB byte with base 5 adds a
-/// displacement of four bytes.
-pub(super) const SIB_BASE: u8 = 0x40;
-
 const fn measure(mode: usize, rm: usize) -> u8 {
     match (mode, rm) {
-        (0, 4) => 2 | SIB_BASE,
+        (0, 4) => 2,
         (0, 5) => 5,
         (0, _) => 1,
         (1, 4) => 3,
@@ -31,26 +27,22 @@ const fn measure(mode: usize, rm: usize) -> u8 {
     }
 }
 
+/// Whether the SIB byte `sib` behind `modrm` has a displacement of four bytes
+/// in place of a base; `false` if `modrm` brings no SIB byte.
+#[inline(always)]
+pub(super) fn is_without_base(modrm: u8, sib: u8) -> bool {
+    (modrm & 0xc7, sib & 7) == (4, 5)
+}
+
 /// The bytes of ModRM, SIB and displacement; `sib` is the byte behind `modrm`,
 /// whether that is a SIB byte or not.
 #[inline(always)]
 pub(super) fn modrm_length(modrm: u8, sib: u8) -> usize {
     // PANIC: a byte cannot exceed a table of 256.
-    let slot = MODRM_LENGTH[usize::from(modrm)];
-    if slot & SIB_BASE == 0 {
-        usize::from(slot)
+    let len = usize::from(MODRM_LENGTH[usize::from(modrm)]);
+    if is_without_base(modrm, sib) {
+        len.wrapping_add(4)
     } else {
-        usize::from(with_sib(sib))
-    }
-}
-
-/// The bytes where [`SIB_BASE`] is set: ModRM, `sib`, and a displacement if
-/// that has no base.
-#[inline(always)]
-pub(super) fn with_sib(sib: u8) -> u8 {
-    if sib & 7 == 5 {
-        6
-    } else {
-        2
+        len
     }
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Decodes instructions with legacy prefixes, and members of groups.
+//! Decodes instructions with legacy prefixes, members of groups, and the
+//! marks in a kernel's code.
 //!
 //! Like [`super::fast`], of which this is the second half, it knows the
 //! one-byte map and that behind `0F` and leaves the rest to
 //! [`super::general`].
 
+use super::class::Class;
 use super::entry::Entry;
+use super::fast;
 use super::modrm::modrm_length;
 use super::prefixes::Prefixes;
 use super::tables::{ONE_BYTE, TWO_BYTE};
-use super::{Insn, Map, MAX_LEN};
+use super::{flag, head_of, Insn, Map, MAX_LEN};
 
 const OPERAND_SIZE: u8 = 1;
 const REPEAT: u8 = 2;
@@ -34,27 +37,51 @@ static PREFIX: [u8; 256] = {
     table
 };
 
+/// The mandatory prefix among those seen; [`ORDERED`] if their order matters.
+static MANDATORY: [u8; 8] = [0, 1, 2, 2, 3, 3, ORDERED, ORDERED];
+const ORDERED: u8 = 4;
+
 /// Decodes the instruction at the start of `bytes`, if it is of this kind.
 #[inline(always)]
-pub(super) fn decode(bytes: &[u8; MAX_LEN]) -> Option<Insn> {
-    let mut seen = 0;
-    let mut count = 0;
-    for byte in bytes.first_chunk::<7>()? {
-        // PANIC: a byte cannot exceed a table of 256.
-        let prefix = PREFIX[usize::from(*byte)];
+pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
+    let whole = bytes.first_chunk::<MAX_LEN>()?;
+    let word = u64::from_le_bytes(*whole.first_chunk()?);
+    if let Some(insn) = mark(word) {
+        return Some(insn);
+    }
+    // PANIC: a byte cannot exceed a table of 256.
+    let first = PREFIX[usize::from(whole[0])];
+    if first == OTHER {
+        // Such a prefix changes nothing behind it.
+        if let Some(insn) = fast::decode(bytes.get(1..)?) {
+            return Some(Insn {
+                len: insn.len.wrapping_add(1),
+                opcode_at: insn.opcode_at.wrapping_add(1),
+                ..insn
+            });
+        }
+    }
+    let (mut seen, mut count) = (first, usize::from(first != 0));
+    while count != 0 && count < 7 {
+        let prefix = PREFIX[usize::from(*whole.get(count)?)];
         if prefix == 0 {
             break;
         }
         seen |= prefix;
         count += 1;
     }
-    let word = u64::from_le_bytes(*bytes.get(count..)?.first_chunk()?);
+    let word = u64::from_le_bytes(*whole.get(count..)?.first_chunk()?);
     // CAST: the low byte is what is looked at.
     let rex = word as u8;
     let rex = if rex & 0xf0 == 0x40 { rex } else { 0 };
     let head = if rex == 0 { word } else { word >> 8 };
+    // PANIC: the mask keeps the index below the table's eight.
+    let mandatory = MANDATORY[usize::from(seen & 7)];
+    if mandatory == ORDERED {
+        return None;
+    }
     let prefixes = Prefixes {
-        mandatory: mandatory(seen)?,
+        mandatory,
         operand_size: seen & OPERAND_SIZE != 0,
         address_size: seen & ADDRESS_SIZE != 0,
         rex,
@@ -63,15 +90,31 @@ pub(super) fn decode(bytes: &[u8; MAX_LEN]) -> Option<Insn> {
     legacy(&prefixes, head, count + usize::from(rex != 0))
 }
 
-/// The mandatory prefix among those `seen`; `None` if their order matters.
-fn mandatory(seen: u8) -> Option<u8> {
-    match seen & (OPERAND_SIZE | REPEAT | REPEAT_NOT) {
-        0 => Some(0),
-        OPERAND_SIZE => Some(1),
-        both if both & REPEAT_NOT == 0 => Some(2),
-        both if both & REPEAT == 0 => Some(3),
-        _ => None,
+/// The marks that the compiler and the kernel put into code: `ENDBR` at the
+/// start of a function, `UD2` where it must not go on.
+#[inline(always)]
+fn mark(word: u64) -> Option<Insn> {
+    if word & 0xfeff_ffff == 0xfa1e_0ff3 {
+        return Some(Insn {
+            head: head_of(word >> 8, 3),
+            len: 4,
+            opcode_at: 1,
+            class: Class::Endbr,
+            flags: Map::Two.flags() | flag::MODRM | flag::REPEAT,
+        });
     }
+    let [first, second, third, ..] = word.to_le_bytes();
+    // An emulate prefix would go on with `xen` or `kvm`.
+    if (first, second) == (0x0f, 0x0b) && !matches!(third, b'x' | b'k') {
+        return Some(Insn {
+            head: head_of(word, 2),
+            len: 2,
+            opcode_at: 0,
+            class: Class::Undefine,
+            flags: Map::Two.flags(),
+        });
+    }
+    None
 }
 
 /// An instruction of the first two maps.

@@ -44,15 +44,17 @@ impl Prefixes {
     /// from their neighbours.
     #[inline(always)]
     pub(super) fn exact_class(&self, map: Map, op: u8, modrm: u8) -> Option<Class> {
-        match (map, op, self.mandatory, modrm) {
-            (Map::Two, 0x1e, 2, 0xfa | 0xfb) => Some(Class::Endbr),
-            (Map::Two, 0x01, 2 | 3, 0xca) | (Map::Two, 0x01, 2, 0xec) => {
-                Some(Class::InterruptReturn)
+        match (map, op) {
+            (Map::Two, 0x1e) if self.mandatory == 2 && matches!(modrm, 0xfa | 0xfb) => {
+                Some(Class::Endbr)
             }
-            (Map::One, 0xc7, _, 0xf8) => Some(Class::TransactionBegin),
+            (Map::Two, 0x01) => match (self.mandatory, modrm) {
+                (2 | 3, 0xca) | (2, 0xec) => Some(Class::InterruptReturn),
+                _ => None,
+            },
+            (Map::One, 0xc7) if modrm == 0xf8 => Some(Class::TransactionBegin),
             // With REX.B it exchanges R8; with F3 it is PAUSE.
-            (Map::One, 0x90, _, _) if self.rex & 1 != 0 => Some(Class::Normal),
-            (Map::One, 0x90, 2, _) => Some(Class::Normal),
+            (Map::One, 0x90) if self.rex & 1 != 0 || self.mandatory == 2 => Some(Class::Normal),
             _ => None,
         }
     }
@@ -76,8 +78,8 @@ impl Prefixes {
         flags |= u8::from(self.mandatory == 2) * flag::REPEAT;
         Insn {
             head: head_of(head, len.wrapping_sub(opcode_at)),
-            // CAST: neither exceeds sixteen bytes and what follows an opcode.
-            len: len as u8,
+            len,
+            // CAST: it does not exceed sixteen.
             opcode_at: opcode_at as u8,
             class: entry.class(),
             flags,

@@ -5,7 +5,7 @@
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
-use ferroprobe_engine::engine::ring::{Lost, Note, Ring};
+use ferroprobe_engine::engine::ring::{Lost, Note, Ring, Short};
 use ferroprobe_engine::sys::Pages;
 
 /// A ring of `pages` sub-buffers of `bytes`.
@@ -35,7 +35,14 @@ pub fn write(ring: &Ring<Pages>, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
 /// time it got.
 pub fn write_as(ring: &Ring<Pages>, note: Note, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
     // SAFETY: the tests write from one thread, and from hooks inside it.
-    let mut event = unsafe { ring.writer() }.reserve(payload.len(), note, || ts)?;
+    let writer = unsafe { ring.writer() };
+    if let Some(short) = Short::of(payload.len()) {
+        if let Some(mut event) = writer.reserve_quickly(short, || note, || ts) {
+            event.bytes()[..payload.len()].copy_from_slice(payload);
+            return Ok(event.ts());
+        }
+    }
+    let mut event = writer.reserve(payload.len(), note, || ts)?;
     event.bytes()[..payload.len()].copy_from_slice(payload);
     let ts = event.ts();
     event.commit();
@@ -104,8 +111,17 @@ pub fn parse_page(page: &[u8]) -> Option<Page> {
                 at += 8;
             }
             31 => {
+                let before = ts;
                 let low = delta + (u64::from(word(at + 4)?) << 27);
+                // The time nearest to the one before, with these low bits.
                 ts = (ts >> 59 << 59) | low;
+                if ts.abs_diff(before) > 1 << 58 {
+                    ts = if ts > before {
+                        ts - (1 << 59)
+                    } else {
+                        ts + (1 << 59)
+                    };
+                }
                 at += 8;
             }
             words => {

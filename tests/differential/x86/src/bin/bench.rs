@@ -3,8 +3,10 @@
 //! Nanoseconds per instruction on the text of a kernel, beside other decoders.
 //!
 //! `bench VMLINUX [ROUNDS]` walks the file's `.text` with each decoder in turn,
-//! ROUNDS times over, and prints the best round of each as TSV. Only the ratios
-//! within one run mean something.
+//! slice by slice and each slice ROUNDS times over, and prints the sum of the
+//! best rounds of each as TSV. A slice takes about as long as a process runs
+//! undisturbed on a busy machine. Only the ratios within one run mean
+//! something.
 
 use ferroprobe_differential_x86::{kernel, text};
 use ferroprobe_engine::engine::insn::x86::{decode, Class};
@@ -18,6 +20,24 @@ use yaxpeax_arch::{Decoder, LengthedInstruction, U8Reader};
 struct Found {
     instructions: u64,
     undecodable: u64,
+}
+
+/// Bytes of text that are walked at a time, up to the end of an instruction.
+const SLICE: usize = 1 << 18;
+
+/// Cuts `text` into pieces that end where an instruction does.
+fn slices(mut text: &[u8]) -> Vec<&[u8]> {
+    let mut slices = Vec::new();
+    while !text.is_empty() {
+        let mut end = 0;
+        while end < SLICE.min(text.len()) {
+            end += decode(&text[end..]).map_or(1, |insn| insn.len());
+        }
+        let (slice, rest) = text.split_at(end);
+        slices.push(slice);
+        text = rest;
+    }
+    slices
 }
 
 type Walk = fn(&[u8]) -> Found;
@@ -45,11 +65,11 @@ fn ours(text: &[u8]) -> Found {
 
 fn insn_c(text: &[u8]) -> Found {
     let mut lengths = vec![0; text.len()];
-    let instructions = kernel::walk(text, &mut lengths) as u64;
+    let (instructions, undecodable) = kernel::walk(text, &mut lengths);
     black_box(&lengths);
     Found {
-        instructions,
-        undecodable: 0,
+        instructions: instructions as u64,
+        undecodable: undecodable as u64,
     }
 }
 
@@ -124,21 +144,8 @@ fn decoders() -> Vec<(&'static str, Walk)> {
     all
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let Some(path) = arguments.next() else {
-        eprintln!("usage: bench VMLINUX [ROUNDS]");
-        std::process::exit(2);
-    };
-    let rounds: usize = arguments
-        .next()
-        .map_or(5, |rounds| rounds.parse().expect("ROUNDS is a number"));
-    let sections = text::sections(Path::new(&path)).expect("the file can be read");
-    let (_, text) = sections
-        .iter()
-        .find(|(name, _)| name == ".text" || name == "raw")
-        .expect("the file has a .text");
-    let decoders = decoders();
+/// What each decoder finds in `text`, and in how many nanoseconds at best.
+fn best_rounds(decoders: &[(&'static str, Walk)], text: &[u8], rounds: usize) -> Vec<(f64, Found)> {
     let mut best = vec![(f64::INFINITY, Found::default()); decoders.len()];
     for _ in 0..rounds {
         for ((_, walk), best) in decoders.iter().zip(&mut best) {
@@ -150,16 +157,42 @@ fn main() {
             }
         }
     }
+    best
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let Some(path) = arguments.next() else {
+        eprintln!("usage: bench VMLINUX [ROUNDS]");
+        std::process::exit(2);
+    };
+    let rounds: usize = arguments
+        .next()
+        .map_or(15, |rounds| rounds.parse().expect("ROUNDS is a number"));
+    let sections = text::sections(Path::new(&path)).expect("the file can be read");
+    let (_, text) = sections
+        .iter()
+        .find(|(name, _)| name == ".text" || name == "raw")
+        .expect("the file has a .text");
+    let decoders = decoders();
+    let mut sums = vec![(0.0, Found::default()); decoders.len()];
+    for slice in slices(text) {
+        for (best, sum) in best_rounds(&decoders, slice, rounds).iter().zip(&mut sums) {
+            sum.0 += best.0;
+            sum.1.instructions += best.1.instructions;
+            sum.1.undecodable += best.1.undecodable;
+        }
+    }
     if !kernel::PRESENT {
         eprintln!("insn.c: {}", kernel::MISSING);
     }
     println!("decoder\tns_per_insn\ttimes_ours\tinsns\tundecodable");
     let per_insn = |(time, found): (f64, Found)| time / found.instructions as f64;
-    for ((name, _), result) in decoders.iter().zip(&best) {
+    for ((name, _), result) in decoders.iter().zip(&sums) {
         println!(
             "{name}\t{:.2}\t{:.2}\t{}\t{}",
             per_insn(*result),
-            per_insn(*result) / per_insn(best[0]),
+            per_insn(*result) / per_insn(sums[0]),
             result.1.instructions,
             result.1.undecodable
         );

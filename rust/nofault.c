@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads of memory that may not be there, made of the kernel's macros that know
+ * how to survive a fault.  The kernel's own functions for that are not exported,
+ * or do much more than a read of a few bytes needs.
+ */
+
+#include <linux/mm.h>
+#include <linux/preempt.h>
+#include <linux/uaccess.h>
+#include <asm/word-at-a-time.h>
+#ifdef CONFIG_X86_64
+#include <asm/processor.h>
+#include <asm/vsyscall.h>
+#endif
+
+#include "helpers.h"
+
+/*
+ * Whether a read at this address ends well or in a fault that is survived: what
+ * copy_from_kernel_nofault_allowed() says, for addresses of the upper half.
+ */
+static __always_inline bool allowed(unsigned long address)
+{
+	if ((long)address >= 0)
+		return false;
+#ifdef CONFIG_X86_64
+	if ((address & PAGE_MASK) == VSYSCALL_ADDR)
+		return false;
+	return __is_canonical_address(address, boot_cpu_data.x86_virt_bits);
+#else
+	return true;
+#endif
+}
+
+bool ferroprobe_read_kernel(void *to, u64 from, size_t size)
+{
+	bool done = true;
+
+	if (!allowed(from))
+		return false;
+	pagefault_disable();
+	switch (size) {
+	case 8:
+		__get_kernel_nofault(to, (void *)from, u64, fault);
+		break;
+	case 4:
+		__get_kernel_nofault(to, (void *)from, u32, fault);
+		break;
+	case 2:
+		__get_kernel_nofault(to, (void *)from, u16, fault);
+		break;
+	case 1:
+		__get_kernel_nofault(to, (void *)from, u8, fault);
+		break;
+	default:
+		done = !copy_from_kernel_nofault(to, (void *)from, size);
+	}
+	pagefault_enable();
+	return done;
+fault:
+	pagefault_enable();
+	return false;
+}
+
+s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room)
+{
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	size_t done = 0;
+
+	if (!allowed(from))
+		return -EFAULT;
+	pagefault_disable();
+	while (done < room) {
+		unsigned long word, zeros;
+
+		/* An aligned word lies on one page, as the string's next byte does. */
+		if (room - done >= sizeof(word) && (from + done) % sizeof(word) == 0) {
+			__get_kernel_nofault(&word, (void *)(from + done), unsigned long, fault);
+			memcpy(to + done, &word, sizeof(word));
+			if (has_zero(word, &zeros, &constants)) {
+				zeros = prep_zero_mask(word, zeros, &constants);
+				done += find_zero(create_zero_mask(zeros)) + 1;
+				break;
+			}
+			done += sizeof(word);
+		} else {
+			__get_kernel_nofault(to + done, (void *)(from + done), u8, fault);
+			if (!to[done++])
+				break;
+		}
+	}
+	pagefault_enable();
+	return done;
+fault:
+	pagefault_enable();
+	return -EFAULT;
+}
+
+s64 ferroprobe_read_user_string(char *to, u64 from, size_t room)
+{
+	s64 length;
+
+	/* Which address space is there can then be in doubt. */
+	if (in_nmi())
+		return -EAGAIN;
+	pagefault_disable();
+	length = strncpy_from_user(to, (const char __user *)from, room);
+	pagefault_enable();
+	/* The kernel does not count the NUL. */
+	return length < 0 || length == room ? length : length + 1;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `trace_options` and the files of `options`.
+
+use super::{
+    switch::{Switch, Switched},
+    text::{self, Show, Text},
+    READ_WRITE,
+};
+use crate::{
+    kapi::debugfs::{Dir, Entry, File, OpenFile},
+    options::Flag,
+    sys::Vec,
+    tracer::Tracer,
+};
+use core::{fmt, pin::Pin};
+use kernel::{
+    prelude::*,
+    sync::{Arc, ArcBorrow},
+    uaccess::{UserSliceReader, UserSliceWriter},
+};
+
+/// `trace_options`: a line for each option, with `no` before those that are
+/// off; writing such a line switches the option.
+pub(crate) struct TraceOptions;
+
+impl Show for TraceOptions {
+    type Data = Tracer;
+
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        for flag in Flag::ALL {
+            let no = if tracer.options.has(flag) { "" } else { "no" };
+            writeln!(out, "{no}{}", flag.name().to_str().unwrap_or("?"))?;
+        }
+        Ok(())
+    }
+}
+
+impl File for TraceOptions {
+    type Data = Tracer;
+    type Open = Text<Self>;
+
+    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
+        Text::open(tracer.into())
+    }
+
+    fn read(
+        open: &Text<Self>,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        open.read(to, offset)
+    }
+
+    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
+        let text = text::written(from)?;
+        let text = text.trim_ascii();
+        let (name, on) = match text.strip_prefix(b"no") {
+            Some(name) => (name, false),
+            None => (text, true),
+        };
+        open.data.set_option(Flag::by_name(name).ok_or(EINVAL)?, on)
+    }
+}
+
+/// An option, for its file.
+pub(crate) struct Choice {
+    tracer: Arc<Tracer>,
+    flag: Flag,
+}
+
+/// `options/NAME`.
+pub(crate) struct OneOption;
+
+impl Switched for OneOption {
+    type Data = Choice;
+
+    fn state(choice: &Arc<Choice>) -> u8 {
+        if choice.tracer.options.has(choice.flag) {
+            b'1'
+        } else {
+            b'0'
+        }
+    }
+
+    fn set(choice: &Arc<Choice>, on: bool) -> Result {
+        choice.tracer.set_option(choice.flag, on)
+    }
+}
+
+/// Makes the directory `options` in `root`.
+///
+/// # Errors
+///
+/// As for [`Dir::new`] and [`Entry::new`].
+pub(crate) fn make(tracer: &Arc<Tracer>, root: &Arc<Dir>) -> Result<Vec<Entry<Switch<OneOption>>>> {
+    let dir = Dir::new(c"options", Some(root.clone()))?;
+    let mut files = Vec::new();
+    for flag in Flag::ALL {
+        let tracer = tracer.clone();
+        let choice = Arc::new(Choice { tracer, flag }, GFP_KERNEL)?;
+        files.push(Entry::new(flag.name(), READ_WRITE, &dir, choice)?)?;
+    }
+    Ok(files)
+}

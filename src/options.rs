@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What can be chosen about recording and printing: the options of
+//! `trace_options` and `options/`, with the kernel's names and defaults.
+//!
+//! Of the kernel's options there are those that mean something to events of
+//! probes.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// An option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flag {
+    /// Addresses stand behind the symbols of places.
+    SymAddr,
+    /// `trace` tells where the events of each CPU begin.
+    Annotate,
+    /// Task, CPU and time stand before each event.
+    ContextInfo,
+    /// The names of tasks are recorded; always.
+    RecordCmd,
+    /// A full ring loses its oldest events, not the newest.
+    Overwrite,
+    /// The flags column is printed.
+    IrqInfo,
+    /// `trace_marker` can be written.
+    Markers,
+    /// Nothing is recorded while `trace` is open.
+    PauseOnTrace,
+    /// Addresses are hashed; never.
+    HashPtr,
+}
+
+impl Flag {
+    /// All options, in the order in which the kernel shows them.
+    pub(crate) const ALL: [Self; 9] = [
+        Self::SymAddr,
+        Self::Annotate,
+        Self::ContextInfo,
+        Self::RecordCmd,
+        Self::Overwrite,
+        Self::IrqInfo,
+        Self::Markers,
+        Self::PauseOnTrace,
+        Self::HashPtr,
+    ];
+
+    /// The kernel's name of it.
+    pub(crate) const fn name(self) -> &'static core::ffi::CStr {
+        match self {
+            Self::SymAddr => c"sym-addr",
+            Self::Annotate => c"annotate",
+            Self::ContextInfo => c"context-info",
+            Self::RecordCmd => c"record-cmd",
+            Self::Overwrite => c"overwrite",
+            Self::IrqInfo => c"irq-info",
+            Self::Markers => c"markers",
+            Self::PauseOnTrace => c"pause-on-trace",
+            Self::HashPtr => c"hash-ptr",
+        }
+    }
+
+    /// The option called `name`.
+    pub(crate) fn by_name(name: &[u8]) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|flag| flag.name().to_bytes() == name)
+    }
+
+    /// Whether it cannot be changed.
+    pub(crate) const fn is_fixed(self) -> bool {
+        matches!(self, Self::RecordCmd | Self::HashPtr)
+    }
+
+    /// Whether it is on when nobody chose.
+    const fn default(self) -> bool {
+        !matches!(self, Self::SymAddr | Self::PauseOnTrace | Self::HashPtr)
+    }
+
+    const fn bit(self) -> u32 {
+        // CAST: A number below that of the options.
+        1 << self as u32
+    }
+}
+
+/// Which options are on.
+pub(crate) struct Options(AtomicU32);
+
+impl Options {
+    /// As nobody chose.
+    pub(crate) fn new() -> Self {
+        let on = Flag::ALL.into_iter().filter(|flag| flag.default());
+        Self(AtomicU32::new(on.fold(0, |bits, flag| bits | flag.bit())))
+    }
+
+    /// Whether `flag` is on.
+    pub(crate) fn has(&self, flag: Flag) -> bool {
+        self.0.load(Ordering::Relaxed) & flag.bit() != 0
+    }
+
+    /// Switches `flag`.
+    pub(crate) fn set(&self, flag: Flag, on: bool) {
+        if on {
+            self.0.fetch_or(flag.bit(), Ordering::Relaxed);
+        } else {
+            self.0.fetch_and(!flag.bit(), Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a file tells about places in its text.
+//!
+//! A module has each table in a section of its own. A kernel has most of them
+//! inside other sections, between two symbols.
+
+use crate::elf::{Elf, Section};
+use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::insn::{arm64, x86};
+use ferroprobe_engine::engine::placement::tables::{Sites, Table};
+use ferroprobe_engine::engine::placement::{Region, Role};
+use std::ops::Range;
+
+/// Sections on the kernel's blacklist as a whole, and the symbols that enclose
+/// them in a linked kernel.
+const BLACKLISTED: [(&str, &str, &str); 6] = [
+    (
+        ".noinstr.text",
+        "__noinstr_text_start",
+        "__noinstr_text_end",
+    ),
+    (
+        ".kprobes.text",
+        "__kprobes_text_start",
+        "__kprobes_text_end",
+    ),
+    (".entry.text", "__entry_text_start", "__entry_text_end"),
+    (
+        ".irqentry.text",
+        "__irqentry_text_start",
+        "__irqentry_text_end",
+    ),
+    (".hyp.text", "__hyp_text_start", "__hyp_text_end"),
+    (
+        ".hyp.idmap.text",
+        "__hyp_idmap_text_start",
+        "__hyp_idmap_text_end",
+    ),
+];
+
+/// Those of [`BLACKLISTED`] that count on x86; on arm64 all do.
+const BLACKLISTED_ON_X86: usize = 3;
+
+/// All places with a role that `elf` names, in the order of their addresses.
+pub(crate) fn regions(elf: &Elf<'_>) -> Vec<Region> {
+    let mut regions = Vec::new();
+    blacklisted_text(elf, &mut regions);
+    blacklisted_functions(elf, &mut regions);
+    ftrace(elf, &mut regions);
+    for table in Table::ALL {
+        named(elf, table, &mut regions);
+    }
+    regions.sort_by_key(|region| region.start);
+    regions
+}
+
+fn blacklisted_text(elf: &Elf<'_>, regions: &mut Vec<Region>) {
+    let count = match elf.arch {
+        Arch::X86_64 => BLACKLISTED_ON_X86,
+        Arch::Arm64 => BLACKLISTED.len(),
+    };
+    for (section, start, end) in BLACKLISTED.iter().take(count) {
+        for part in pieces(elf, section, start, end) {
+            regions.push(region(&part, Role::Blacklisted));
+        }
+    }
+}
+
+/// The functions that `NOKPROBE_SYMBOL` names.
+fn blacklisted_functions(elf: &Elf<'_>, regions: &mut Vec<Region>) {
+    for entry in addresses(
+        elf,
+        "_kprobe_blacklist",
+        "__start_kprobe_blacklist",
+        "__stop_kprobe_blacklist",
+    ) {
+        if let Some(function) = elf.function(entry) {
+            regions.push(region(&function, Role::Blacklisted));
+        }
+    }
+}
+
+fn ftrace(elf: &Elf<'_>, regions: &mut Vec<Region>) {
+    let named = addresses(
+        elf,
+        "__mcount_loc",
+        "__start_mcount_loc",
+        "__stop_mcount_loc",
+    );
+    for named in named {
+        let (site, len) = match elf.arch {
+            Arch::X86_64 => (named, 5),
+            Arch::Arm64 => (arm64_ftrace_site(elf, named), 4),
+        };
+        if elf.is_code(site) {
+            regions.push(Region::new(site, len, Role::Ftrace));
+        }
+    }
+}
+
+/// The nop that ftrace makes a call, of the patchable ones whose first is at
+/// `address`: two before the function, if any; `bti`; one for `mov x9, x30`.
+fn arm64_ftrace_site(elf: &Elf<'_>, address: u64) -> u64 {
+    /// Two nops before a function.
+    const BEFORE: u64 = 8;
+    const INSN: u64 = 4;
+
+    let behind = address.saturating_add(BEFORE);
+    let begins = elf
+        .symbols
+        .binary_search_by_key(&behind, |symbol| symbol.address)
+        .is_ok();
+    if !begins || !is(elf, address, arm64::Class::Nop) {
+        return address.saturating_add(INSN);
+    }
+    match is(elf, behind, arm64::Class::LandingPad) {
+        true => behind.saturating_add(2 * INSN),
+        false => behind.saturating_add(INSN),
+    }
+}
+
+fn is(elf: &Elf<'_>, address: u64, class: arm64::Class) -> bool {
+    let bytes = elf.bytes(&(address..address.saturating_add(4)));
+    let word = bytes.and_then(|bytes| arm64::word_at(&bytes, 0));
+    word.is_some_and(|word| arm64::class(word) == class)
+}
+
+fn named(elf: &Elf<'_>, table: Table, regions: &mut Vec<Region>) {
+    let (section, start, end) = match table {
+        Table::JumpLabels => (
+            "__jump_table",
+            "__start___jump_table",
+            "__stop___jump_table",
+        ),
+        Table::StaticCalls => (
+            ".static_call_sites",
+            "__start_static_call_sites",
+            "__stop_static_call_sites",
+        ),
+        Table::Bugs => ("__bug_table", "__start___bug_table", "__stop___bug_table"),
+        Table::Exceptions => ("__ex_table", "__start___ex_table", "__stop___ex_table"),
+        Table::Alternatives => (
+            ".altinstructions",
+            "__alt_instructions",
+            "__alt_instructions_end",
+        ),
+    };
+    for part in pieces(elf, section, start, end) {
+        let Some(bytes) = elf.bytes(&part) else {
+            continue;
+        };
+        let Some(entry_len) = table.entry_len(elf.arch, part.start, &bytes, |at| elf.is_code(at))
+        else {
+            continue;
+        };
+        for (entry, place) in Sites::new(part.start, &bytes, entry_len) {
+            let len = patched(elf, table, entry, place);
+            if len > 0 {
+                regions.push(Region::new(place, len, table.role()));
+            }
+        }
+    }
+}
+
+/// How many bytes at `place` an entry of `table` is about.
+fn patched(elf: &Elf<'_>, table: Table, entry: &[u8], place: u64) -> u64 {
+    match (table, elf.arch) {
+        (Table::Alternatives, Arch::X86_64) => entry.get(12).copied().map_or(0, u64::from),
+        (Table::Alternatives, Arch::Arm64) => entry.get(10).copied().map_or(0, u64::from),
+        (_, Arch::Arm64) => 4,
+        (Table::StaticCalls, Arch::X86_64) => 5,
+        (Table::JumpLabels, Arch::X86_64) => {
+            // A short jump or nop where the target is near.
+            let bytes = elf.bytes(&(place..place.saturating_add(5)));
+            let insn = bytes.and_then(|bytes| x86::decode(&bytes).ok());
+            insn.map_or(5, |insn| insn.len() as u64)
+        }
+        (Table::Bugs | Table::Exceptions, Arch::X86_64) => 1,
+    }
+}
+
+/// The addresses that a table of plain pointers holds.
+fn addresses(elf: &Elf<'_>, section: &str, start: &str, end: &str) -> Vec<u64> {
+    let parts = pieces(elf, section, start, end);
+    let bytes = parts.iter().filter_map(|part| elf.bytes(part)).flatten();
+    let bytes: Vec<u8> = bytes.collect();
+    let words = bytes.chunks_exact(8);
+    words
+        .filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?)))
+        .collect()
+}
+
+/// Where something lies: in the sections of that name, or between two symbols.
+fn pieces(elf: &Elf<'_>, section: &str, start: &str, end: &str) -> Vec<Range<u64>> {
+    let named = |candidate: &&Section| {
+        let rest = candidate.name.strip_prefix(section);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut found: Vec<Range<u64>> = elf
+        .sections
+        .iter()
+        .filter(named)
+        .map(Section::range)
+        .collect();
+    if found.is_empty() {
+        let limits = elf.address(start).zip(elf.address(end));
+        found.extend(limits.map(|(start, end)| start..end));
+    }
+    found.retain(|part| !part.is_empty());
+    found
+}
+
+fn region(range: &Range<u64>, role: Role) -> Region {
+    Region {
+        start: range.start,
+        end: range.end,
+        role,
+    }
+}
