@@ -23,7 +23,7 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install kernel demo shell selftest test test-upstream \
-	bench tools lint clean
+	bench proof tools lint clean
 
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
 	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(arch)
@@ -53,6 +53,9 @@ test-upstream: ## the kernel's own tests of kprobe events, against the module
 
 bench: ## measure beside others; rows in build/bench.tsv
 	@qemu/bench
+
+proof: ## the decoders beside the kernel's own code: all verdicts, all modules, 10^9 buffers
+	@qemu/proof
 
 tools: ## build/ferroprobe-insn: maps of functions in kernels and modules, as files
 	@qemu/tools

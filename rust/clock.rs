@@ -150,10 +150,7 @@ impl Clock {
 
     /// Whether it counts nanoseconds, and not something else.
     pub const fn is_nanoseconds(self) -> bool {
-        match self {
-            Self::Counter | Self::Uptime | Self::Cycles => false,
-            _ => true,
-        }
+        !matches!(self, Self::Counter | Self::Uptime | Self::Cycles)
     }
 
     /// The time.

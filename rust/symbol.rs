@@ -113,9 +113,10 @@ pub fn lookup(name: &CStr) -> Option<u64> {
     address.checked_sub(1)
 }
 
-/// What the byte at `address`, where a breakpoint stands, was before: as the
-/// kernel knows it if the breakpoint is a kprobe's, and the breakpoint itself
-/// if it is not; `None` where it does not say.
+/// What stood at `address`, where now there is a breakpoint: on x86 a byte, on
+/// arm64 a word. It is as the kernel knows it if the breakpoint is a kprobe's,
+/// and on x86 the breakpoint itself if it is not; `None` where the kernel does
+/// not say.
 ///
 /// Context: process, may sleep.
 pub fn original_opcode(address: u64) -> Option<extra::kprobe_opcode_t> {

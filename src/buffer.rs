@@ -12,7 +12,7 @@ use crate::{
         clock::{Clock, Hands},
         context::{self, OnCpu},
         debugfs::OpenFile,
-        percpu::{possible_cpus, PerCpu},
+        percpu::PerCpu,
         rcu::RcuCell,
         scratch::Scratch,
         wake::{PollTable, Waker},

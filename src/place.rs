@@ -188,10 +188,27 @@ impl Live {
         }
     }
 
-    /// On arm64 a breakpoint takes the place of one whole instruction, and
-    /// hides no boundary.
+    /// Asks the kernel what stood where now a kprobe's breakpoint is. That hides
+    /// no boundary on arm64, but a branch may be under it, or what marks the
+    /// place of ftrace.
     #[cfg(target_arch = "aarch64")]
-    fn learn_patches(&mut self) {}
+    fn learn_patches(&mut self) {
+        for offset in (0..self.bytes.len()).step_by(MAX_PATCH) {
+            let address = self.address.wrapping_add(offset as u64);
+            let is_hidden = self.bytes.get(offset..).is_some_and(is_patched)
+                && !self.patched.iter().any(|known| known.address == address);
+            if !is_hidden || !kprobe::may_be_at(address) {
+                continue;
+            }
+            if let Some(word) = symbol::original_opcode(address) {
+                self.patch(Original {
+                    address,
+                    bytes: word.to_le_bytes(),
+                    len: MAX_PATCH,
+                });
+            }
+        }
+    }
 
     /// Finds the instruction that ftrace patches. The kernel writes
     /// `mov x9, x30` before each of them at boot.
@@ -199,11 +216,15 @@ impl Live {
     fn learn_ftrace_site(&mut self) {
         const MOV_X9_X30: [u8; 4] = 0xaa1e_03e9_u32.to_le_bytes();
 
-        let words = self.bytes.chunks_exact(4).take(3);
-        if let Some(index) = words.into_iter().position(|word| *word == MOV_X9_X30) {
-            let site = self
-                .address
-                .wrapping_add(index.wrapping_add(1).wrapping_mul(4) as u64);
+        let marks = (0..3_u64).map(|index| self.address.wrapping_add(index.wrapping_mul(4)));
+        let live = self.bytes.chunks_exact(MAX_PATCH);
+        let mark = marks.zip(live).find(|(address, live)| {
+            // A probe may be on it.
+            let hidden = self.patched.iter().find(|known| known.address == *address);
+            hidden.map_or(*live, Original::bytes) == MOV_X9_X30
+        });
+        if let Some((address, _)) = mark {
+            let site = address.wrapping_add(4);
             // Without memory the kernel refuses without a reason.
             let _ = self.regions.push(Region::new(site, 4, Role::Ftrace));
         }

@@ -11,7 +11,9 @@
 use core::marker::PhantomData;
 use core::mem;
 
-use super::layout::{self, Shape, Short, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS};
+use super::layout::{
+    self, Shape, Short, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS,
+};
 use super::note::Note;
 use super::position::{Position, Seq, Slot};
 use super::{Ring, Storage};

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's arm64 probe decoder as an oracle.
+//! The arm64 decoder compared with the kernel's own code.
 //!
-//! Built only when `FERROPROBE_KERNEL_SOURCE` names a kernel source tree; see
-//! `build.rs`.
+//! That is built in only when `FERROPROBE_KERNEL_SOURCE` names a kernel source
+//! tree; see `build.rs`.
 
-/// The line a test prints when it has nothing to compare with.
+pub mod paths;
+pub mod text;
+pub mod words;
+
+/// The line to print when there is nothing to compare with.
 pub const SKIPPED: &str = "skipped: FERROPROBE_KERNEL_SOURCE names no kernel source tree";
 
 /// The kernel's code, callable.
@@ -34,3 +38,18 @@ pub mod oracle {
         out
     }
 }
+
+/// The kernel's code, which was not there to be built in.
+#[cfg(not(kernel_oracle))]
+pub mod oracle {
+    /// Never called: [`crate::PRESENT`] is false.
+    pub fn verdicts(_: u32, _: &mut [u8]) {}
+
+    /// Never called: [`crate::PRESENT`] is false.
+    pub fn function(_: &[u32]) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// Whether the kernel's code was built in.
+pub const PRESENT: bool = cfg!(kernel_oracle);

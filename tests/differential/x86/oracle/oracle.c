@@ -84,18 +84,22 @@ int kernel_length(const uint8_t *bytes, int available)
 /*
  * Walks over the @size bytes of @text and writes the length of every
  * instruction to its first byte of @lengths; 0 where the kernel cannot decode,
- * and then goes on behind the next byte. Returns the number of instructions.
+ * and then goes on behind the next byte. Returns the number of instructions,
+ * and that of such bytes in *@undecodable.
  */
-size_t kernel_walk(const uint8_t *text, size_t size, uint8_t *lengths)
+size_t kernel_walk(const uint8_t *text, size_t size, uint8_t *lengths,
+		   size_t *undecodable)
 {
 	size_t at = 0, count = 0;
 	struct insn insn;
 
+	*undecodable = 0;
 	while (at < size) {
 		int available = size - at < MAX_INSN_SIZE ? size - at : MAX_INSN_SIZE;
 
 		if (insn_decode(&insn, text + at, available, INSN_MODE_64) < 0) {
 			lengths[at++] = 0;
+			++*undecodable;
 			continue;
 		}
 		lengths[at] = insn.length;

@@ -9,7 +9,12 @@ mod bound {
     extern "C" {
         fn kernel_length(bytes: *const u8, available: c_int) -> c_int;
         fn kernel_verdict(bytes: *const u8) -> c_int;
-        fn kernel_walk(text: *const u8, size: usize, lengths: *mut u8) -> usize;
+        fn kernel_walk(
+            text: *const u8,
+            size: usize,
+            lengths: *mut u8,
+            undecodable: *mut usize,
+        ) -> usize;
     }
 
     /// The length of the instruction at the start of `bytes`; `None` if the
@@ -30,17 +35,27 @@ mod bound {
         unsafe { kernel_verdict(bytes.as_ptr()) }
     }
 
-    /// Walks over `text`, writes every instruction's length to the place of
-    /// its first byte in `lengths`, and returns their number.
+    /// Walks over `text` and writes every instruction's length to the place of
+    /// its first byte in `lengths`. Returns how many instructions there are, and
+    /// how many bytes at which the kernel finds none.
     ///
     /// # Panics
     ///
     /// When `lengths` is shorter than `text`.
-    pub fn walk(text: &[u8], lengths: &mut [u8]) -> usize {
+    pub fn walk(text: &[u8], lengths: &mut [u8]) -> (usize, usize) {
         assert!(lengths.len() >= text.len());
-        // SAFETY: the function reads `text` and writes `lengths` at places
-        // below `text.len()`, which both hold.
-        unsafe { kernel_walk(text.as_ptr(), text.len(), lengths.as_mut_ptr()) }
+        let mut undecodable = 0;
+        // SAFETY: the function reads `text`, writes `undecodable`, and writes
+        // `lengths` at places below `text.len()`, which both hold.
+        let instructions = unsafe {
+            kernel_walk(
+                text.as_ptr(),
+                text.len(),
+                lengths.as_mut_ptr(),
+                &mut undecodable,
+            )
+        };
+        (instructions, undecodable)
     }
 
     /// Whether the kernel's decoder was compiled in.
@@ -60,8 +75,8 @@ mod bound {
     }
 
     /// Never called: [`PRESENT`] is false.
-    pub fn walk(_: &[u8], _: &mut [u8]) -> usize {
-        0
+    pub fn walk(_: &[u8], _: &mut [u8]) -> (usize, usize) {
+        (0, 0)
     }
 
     /// Whether the kernel's decoder was compiled in.

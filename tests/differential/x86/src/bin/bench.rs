@@ -22,8 +22,23 @@ struct Found {
     undecodable: u64,
 }
 
-/// Bytes of text that are walked at a time.
+/// Bytes of text that are walked at a time, up to the end of an instruction.
 const SLICE: usize = 1 << 18;
+
+/// Cuts `text` into pieces that end where an instruction does.
+fn slices(mut text: &[u8]) -> Vec<&[u8]> {
+    let mut slices = Vec::new();
+    while !text.is_empty() {
+        let mut end = 0;
+        while end < SLICE.min(text.len()) {
+            end += decode(&text[end..]).map_or(1, |insn| insn.len());
+        }
+        let (slice, rest) = text.split_at(end);
+        slices.push(slice);
+        text = rest;
+    }
+    slices
+}
 
 type Walk = fn(&[u8]) -> Found;
 
@@ -50,11 +65,11 @@ fn ours(text: &[u8]) -> Found {
 
 fn insn_c(text: &[u8]) -> Found {
     let mut lengths = vec![0; text.len()];
-    let instructions = kernel::walk(text, &mut lengths) as u64;
+    let (instructions, undecodable) = kernel::walk(text, &mut lengths);
     black_box(&lengths);
     Found {
-        instructions,
-        undecodable: 0,
+        instructions: instructions as u64,
+        undecodable: undecodable as u64,
     }
 }
 
@@ -161,7 +176,7 @@ fn main() {
         .expect("the file has a .text");
     let decoders = decoders();
     let mut sums = vec![(0.0, Found::default()); decoders.len()];
-    for slice in text.chunks(SLICE) {
+    for slice in slices(text) {
         for (best, sum) in best_rounds(&decoders, slice, rounds).iter().zip(&mut sums) {
             sum.0 += best.0;
             sum.1.instructions += best.1.instructions;

@@ -3,9 +3,11 @@
 //! Walks over the code of files with our decoder and with the kernel's.
 //!
 //! `walk FILE…` takes ELF files, of which it walks every executable section,
-//! and raw code. Prints where the decoders differ, and the totals.
+//! and raw code. At each boundary it compares the lengths, and our refusal with
+//! what the kernel's kprobes would make of the instruction. Prints where they
+//! differ, and the totals.
 
-use ferroprobe_differential_x86::{kernel, text};
+use ferroprobe_differential_x86::{kernel, text, verdict};
 use ferroprobe_engine::engine::insn::x86::{decode, Refusal};
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,13 +19,14 @@ struct Totals {
     instructions: usize,
     undecodable: usize,
     different: usize,
+    otherwise_judged: usize,
     mistaken: usize,
 }
 
 fn compare(name: &str, text: &[u8], totals: &mut Totals) {
     let mut lengths = vec![0; text.len()];
     totals.bytes += text.len();
-    totals.instructions += kernel::walk(text, &mut lengths);
+    totals.instructions += kernel::walk(text, &mut lengths).0;
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let decoded = decode(rest).ok();
@@ -36,6 +39,10 @@ fn compare(name: &str, text: &[u8], totals: &mut Totals) {
             totals.different += 1;
             let shown = &rest[..rest.len().min(15)];
             println!("{name}+{at:#x}: {ours}, kernel {theirs}: {shown:02x?}");
+        }
+        if let Err(message) = verdict::check(rest) {
+            totals.otherwise_judged += 1;
+            println!("{name}+{at:#x}: {message}");
         }
         at += theirs.max(1);
     }
@@ -61,15 +68,16 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "files {} bytes {} insns {} undecodable {} different {} mistaken {}",
+        "files {} bytes {} insns {} undecodable {} different {} otherwise judged {} mistaken {}",
         totals.files,
         totals.bytes,
         totals.instructions,
         totals.undecodable,
         totals.different,
+        totals.otherwise_judged,
         totals.mistaken
     );
-    if totals.different == 0 {
+    if totals.different == 0 && totals.otherwise_judged == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
