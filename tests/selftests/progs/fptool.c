@@ -20,6 +20,11 @@
  *   bytes FILE            copy to standard output, read byte by byte
  *   read FILE SIZE        copy to standard output, read SIZE bytes at a time
  *   cost                  of one call getppid("64 characters"), in nanoseconds
+ *   drain FILE SIZE       read all there is, SIZE bytes at a time, without waiting:
+ *                         prints how many bytes and nanoseconds
+ *   put FILE SOURCE       write all of SOURCE to FILE by one write(2): prints
+ *                         nanoseconds
+ *   rate COUNT CPU...     hammer: prints nanoseconds
  */
 
 #include "sys.h"
@@ -336,6 +341,48 @@ static int cost(void)
 	return 0;
 }
 
+static int drain(const char *name, u64 size)
+{
+	s64 file = open(name, O_NONBLOCK), got, bytes = 0, time = now();
+
+	if (size > sizeof(buffer))
+		size = sizeof(buffer);
+	while ((got = sys(NR_read, file, (s64)buffer, size, 0, 0)) > 0)
+		bytes += got;
+	time = now() - time;
+	print_number(bytes);
+	print(" ");
+	print_number(time);
+	print("\n");
+	return 0;
+}
+
+static int put(const char *name, const char *source)
+{
+	s64 from = open(source, 0), to = open(name, O_WRONLY | O_APPEND);
+	s64 size = 0, got, time;
+
+	while ((got = sys(NR_read, from, (s64)buffer + size, sizeof(buffer) - size, 0, 0)) > 0)
+		size += got;
+	time = now();
+	got = sys(NR_write, to, (s64)buffer, size, 0, 0);
+	if (got != size)
+		die(name, got);
+	print_number(now() - time);
+	print("\n");
+	return 0;
+}
+
+static int rate(char **args)
+{
+	s64 time = now();
+	int failed = hammer(args);
+
+	print_number(now() - time);
+	print("\n");
+	return failed;
+}
+
 static int run(int count, char **args)
 {
 	const char *command = count > 1 ? args[1] : "";
@@ -362,6 +409,12 @@ static int run(int count, char **args)
 		return copy(args[0], 1);
 	if (same(command, "cost") && count == 0)
 		return cost();
+	if (same(command, "drain") && count == 2)
+		return drain(args[0], number(args[1]));
+	if (same(command, "put") && count == 2)
+		return put(args[0], args[1]);
+	if (same(command, "rate") && count >= 2)
+		return rate(args);
 	if (same(command, "read") && count == 2)
 		return copy(args[0], number(args[1]));
 	die("usage: see the head of fptool.c", count);
