@@ -11,7 +11,7 @@ use crate::{
         ast::{Definition, Place},
         error::{Errno, Error as Refusal, Kind},
         placement::{
-            self, Facts, Function, Judgement, Patch, Placement, Refuser, Region, Role, Verdict, Why,
+            Facts, Function, Judgement, Patch, Placement, Refuser, Region, Role, Verdict, Why,
         },
         text::Plain,
     },
@@ -181,7 +181,11 @@ impl Live {
 
     /// The first suspect from `from` on at which there may be a kprobe at all.
     #[cfg(target_arch = "x86_64")]
-    fn may_be_probe(&self, placement: &Placement<'_>, from: usize) -> Option<placement::Suspect> {
+    fn may_be_probe(
+        &self,
+        placement: &Placement<'_>,
+        from: usize,
+    ) -> Option<crate::engine::placement::Suspect> {
         let mut suspects = placement.suspects(from);
         suspects.find(|suspect| kprobe::may_be_at(self.address.wrapping_add(suspect.offset as u64)))
     }

@@ -109,7 +109,11 @@ pub fn parse_page(page: &[u8]) -> Option<Page> {
                 // The time nearest to the one before, with these low bits.
                 ts = (ts >> 59 << 59) | low;
                 if ts.abs_diff(before) > 1 << 58 {
-                    ts = if ts > before { ts - (1 << 59) } else { ts + (1 << 59) };
+                    ts = if ts > before {
+                        ts - (1 << 59)
+                    } else {
+                        ts + (1 << 59)
+                    };
                 }
                 at += 8;
             }
