@@ -18,7 +18,9 @@ use core::{
     ptr,
     sync::atomic::{AtomicU64, Ordering},
 };
-use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
+use kernel::{
+    bindings, container_of, error::to_result, prelude::*, str::CString, sync::rcu, types::Opaque,
+};
 
 /// What a probe does.
 pub trait Handler: Send + Sync {
@@ -264,11 +266,14 @@ pub fn is_blacklisted(address: u64) -> Option<bool> {
     None
 }
 
+/// Most kprobes of one list of the kernel's table that are looked at.
+const MAX_LIST: usize = 100_000;
+
 /// Whether a kprobe of anybody may be registered at `address`: `false` is
 /// certain, and much cheaper to find out than what is there.
 ///
 /// The kernel keeps its probes in a hash table of 64 lists. Where that is not
-/// found as it should be, the answer is `true`.
+/// found as it should be, or changes meanwhile, the answer is `true`.
 ///
 /// Context: process, may sleep.
 pub fn may_be_at(address: u64) -> bool {
@@ -292,9 +297,33 @@ pub fn may_be_at(address: u64) -> bool {
         return true;
     }
     let list = address.wrapping_mul(GOLDEN_RATIO) >> (u64::BITS - BITS);
-    let mut head = [0; HEAD_LEN as usize];
-    let read = nofault::read_kernel(table.wrapping_add(list.wrapping_mul(HEAD_LEN)), &mut head);
-    !read || head != [0; HEAD_LEN as usize]
+    let head = table.wrapping_add(list.wrapping_mul(HEAD_LEN));
+    is_in_list(head, address) != Some(false)
+}
+
+/// Whether a kprobe at `address` is in the list at `head`; `None` if the list
+/// cannot be followed to its end.
+fn is_in_list(head: u64, address: u64) -> Option<bool> {
+    let field = |at: u64, offset: usize| {
+        let mut value = [0; 8];
+        nofault::read_kernel(at.wrapping_add(word(offset)), &mut value)
+            .then(|| u64::from_ne_bytes(value))
+    };
+    // A probe that is removed stays where it is until its list is read no more.
+    let _guard = rcu::read_lock();
+    let mut node = field(head, 0)?;
+    for _ in 0..MAX_LIST {
+        if node == 0 {
+            return Some(false);
+        }
+        let probe = node.wrapping_sub(word(mem::offset_of!(extra::kprobe, hlist)));
+        if field(probe, mem::offset_of!(extra::kprobe, addr))? == address {
+            return Some(true);
+        }
+        // The next node is the first word of one.
+        node = field(node, 0)?;
+    }
+    None
 }
 
 /// A kprobe that is not yet placed.

@@ -158,11 +158,8 @@ impl Live {
 
         let mut from = 0;
         // What one probe hid may lead to the next.
-        for _ in 0..MAX_SUSPECTS {
-            let next = |placement: &Placement<'_>| placement.suspect(from, kprobe::may_be_at);
-            let Some(suspect) = self.judged(next).flatten() else {
-                return;
-            };
+        while let Some(suspect) = self.judged(|placement| self.may_be_probe(placement, from)) {
+            let Some(suspect) = suspect else { return };
             from = suspect.offset.wrapping_add(1);
             let address = self.address.wrapping_add(suspect.offset as u64);
             match suspect.jumps_to {
@@ -186,6 +183,17 @@ impl Live {
                 Some(_) => {}
             }
         }
+    }
+
+    /// The first suspect from `from` on at which there may be a kprobe at all.
+    #[cfg(target_arch = "x86_64")]
+    fn may_be_probe(
+        &self,
+        placement: &Placement<'_>,
+        from: usize,
+    ) -> Option<crate::engine::placement::Suspect> {
+        let mut suspects = placement.suspects(from);
+        suspects.find(|suspect| kprobe::may_be_at(self.address.wrapping_add(suspect.offset as u64)))
     }
 
     /// Asks the kernel what stood where now a kprobe's breakpoint is. That hides
@@ -314,7 +322,22 @@ pub(crate) fn find(
     let module = definition.place.symbol().and_then(|(module, _)| module);
     let no_memory = || Refusal::new(Kind::NoMemory, at);
     let text = c_string(name).ok_or_else(no_memory)?;
-    let Some(address) = symbol::lookup(&text) else {
+    // The name of a module's function is in none of the kernel's own tables.
+    let own = match module {
+        None => names.addresses(name)?,
+        Some(_) => None,
+    };
+    if let Some(all) = own.as_ref().filter(|all| all.count > 1) {
+        return Err(
+            Refusal::new(Kind::NonUniqSymbol, at).with_detail(format_args!(
+                "{} is at {}",
+                Plain(name),
+                Candidates(all)
+            )),
+        );
+    }
+    let known = own.and_then(|all| all.first.first().copied());
+    let Some(address) = known.or_else(|| symbol::lookup(&text)) else {
         let is_awaited = match module {
             Some(module) => !module::is_loaded(module).map_err(|_| no_memory())?,
             None => false,
@@ -326,17 +349,6 @@ pub(crate) fn find(
                 .with_detail(format_args!("there is no symbol {}", Plain(name)))),
         };
     };
-    if module.is_none() {
-        if let Some(all) = names.addresses(name, address)?.filter(|all| all.count > 1) {
-            return Err(
-                Refusal::new(Kind::NonUniqSymbol, at).with_detail(format_args!(
-                    "{} is at {}",
-                    Plain(name),
-                    Candidates(&all)
-                )),
-            );
-        }
-    }
     let address = address.wrapping_add(u64::from(offset));
     Found::new(definition, address, probes).map(Some)
 }
@@ -372,57 +384,33 @@ impl Found {
             original: None,
             live,
         };
-        let Some(offset) = found.offset() else {
+        let (Some(offset), Some(live)) = (found.offset(), &found.live) else {
             return Ok(found);
         };
-        found.look(offset);
-        if definition.kind.is_return() && !found.at_entry {
-            let judged = found.judge(|judgement| {
-                Refusal::new(Kind::BadRetprobe, at)
-                    .with_detail(format_args!("{} begins at +0x0", Plain(judgement.name)))
-            });
-            return Err(judged.unwrap_or(Refusal::new(Kind::BadRetprobe, at)));
-        }
-        let ours = found.judge(|judgement| match judgement.verdict {
-            // What is hidden from us is not hidden from the kernel.
-            Verdict::Refused {
-                why: Why::Hidden { .. },
-                ..
-            } => None,
-            Verdict::Refused {
-                by: Refuser::Us, ..
-            } => {
-                let kind = match judgement.verdict {
-                    Verdict::Refused {
-                        why: Why::Inside(_),
-                        ..
-                    } => Kind::BadInsnBndry,
-                    _ => Kind::BadPlace,
-                };
-                Some(Refusal::new(kind, at).with_detail(format_args!("{judgement}")))
-            }
-            _ => None,
-        });
-        match ours.flatten() {
-            Some(refusal) => Err(refusal),
-            None => Ok(found),
-        }
-    }
-
-    /// Sees what kind of place it is, `offset` bytes into the function.
-    fn look(&mut self, offset: usize) {
-        let look = |placement: &Placement<'_>| {
+        let mut refusal = None;
+        let seen = live.judged(|placement| {
             let mut original = Original {
                 address: placement.address(offset),
                 bytes: [0; MAX_PATCH],
                 len: 0,
             };
             original.len = placement.original(placement.probed(offset), &mut original.bytes);
+            let judgement = placement.judge(offset).ok();
+            refusal = judgement.and_then(|judgement| our_refusal(&judgement, at));
             (placement.is_entry(offset), original)
-        };
-        if let Some((at_entry, original)) = self.live.as_ref().and_then(|live| live.judged(look)) {
-            self.at_entry = at_entry;
-            self.original = Some(original);
+        });
+        if definition.kind.is_return() && !seen.is_some_and(|(at_entry, _)| at_entry) {
+            let name = Plain(live.symbol.name());
+            return Err(Refusal::new(Kind::BadRetprobe, at)
+                .with_detail(format_args!("{name} begins at +0x0")));
+        }
+        if let Some((at_entry, original)) = seen {
+            found.at_entry = at_entry;
+            found.original = Some(original);
+        }
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None => Ok(found),
         }
     }
 
@@ -479,6 +467,25 @@ impl Found {
             plain().with_detail(format_args!("{detail}"))
         })
     }
+}
+
+/// The refusal of a place that the kernel would take; `None` for all that it may
+/// judge itself.
+fn our_refusal(judgement: &Judgement<'_>, at: usize) -> Option<Refusal> {
+    let Verdict::Refused {
+        by: Refuser::Us,
+        why,
+    } = &judgement.verdict
+    else {
+        return None;
+    };
+    let kind = match why {
+        // What is hidden from us is not hidden from the kernel.
+        Why::Hidden { .. } => return None,
+        Why::Inside(_) => Kind::BadInsnBndry,
+        _ => Kind::BadPlace,
+    };
+    Some(Refusal::new(kind, at).with_detail(format_args!("{judgement}")))
 }
 
 /// Why the kernel refuses what seems to be a good place.

@@ -15,9 +15,9 @@
 //! - sequence: the numbers of the symbols in the order of their names, as three
 //!   bytes each, the highest first.
 //!
-//! It is read through [`Memory`], which may fail; whoever asks compares one of
-//! the addresses with what the kernel says, because the form of the table is
-//! nobody's promise.
+//! It is read through [`Memory`], which may fail; whoever asks compares an
+//! address with what the kernel says, because the form of the table is nobody's
+//! promise.
 
 use core::cmp::Ordering;
 

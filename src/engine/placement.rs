@@ -137,24 +137,21 @@ impl<'a> Placement<'a> {
         Map::of(self)
     }
 
-    /// The first place from `from` on that may be a probe of somebody else: an
-    /// int3, or a jump out of the function, as an optimised probe has, at an
-    /// address of which `may_be` says so too. Of a filled gap at the end only
-    /// the first int3 is one.
+    /// The places from `from` on that may be probes of somebody else: an int3,
+    /// or a jump out of the function, as an optimised probe has. Of a filled gap
+    /// at the end only the first int3 is one.
     ///
-    /// Whoever knows better puts it into the facts, and asks on behind it.
-    pub fn suspect(&self, from: usize, may_be: impl Fn(u64) -> bool) -> Option<Suspect> {
-        if self.function.arch == Arch::Arm64 {
-            // There a breakpoint hides no boundary.
-            return None;
-        }
-        let may_be = |step: &Step| step.offset >= from && may_be(self.text.address(step.offset));
+    /// Whoever finds that one is a probe puts it into the facts, and asks on
+    /// behind it: what it hid may change what follows.
+    pub fn suspects(&self, from: usize) -> impl Iterator<Item = Suspect> + use<'_, 'a> {
         let mut in_gap = false;
-        Walk::over(&self.text).find_map(|step| {
+        // On arm64 a breakpoint hides no boundary.
+        let walk = (self.function.arch == Arch::X86_64).then(|| Walk::over(&self.text));
+        let suspects = walk.into_iter().flatten().filter_map(move |step| {
             let is_int3 = self.text.window(step.offset).bytes().first() == Some(&0xcc);
             if is_int3 {
                 let asked = core::mem::replace(&mut in_gap, self.text.is_int3_from(step.offset));
-                return (!asked && may_be(&step)).then_some(Suspect {
+                return (!asked).then_some(Suspect {
                     offset: step.offset,
                     jumps_to: None,
                 });
@@ -169,11 +166,12 @@ impl<'a> Placement<'a> {
                 .address(step.end())
                 .wrapping_add_signed(insn.relative()?);
             let is_outside = self.text.offset(to).is_none();
-            (is_jump && is_outside && may_be(&step)).then_some(Suspect {
+            (is_jump && is_outside).then_some(Suspect {
                 offset: step.offset,
                 jumps_to: Some(to),
             })
-        })
+        });
+        suspects.filter(move |suspect| suspect.offset >= from)
     }
 
     /// Where the padding behind the last instruction begins.
@@ -204,7 +202,7 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// What may be a probe of somebody else: see [`Placement::suspect`].
+/// What may be a probe of somebody else: see [`Placement::suspects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspect {
     /// Where in the function.

@@ -170,18 +170,21 @@ fn mark_after<W: Words + ?Sized>(
     start: impl Fn(usize, Class) -> bool,
     reached: &mut Places,
 ) {
-    let settled = sweep(words.count(), |at| {
-        let Some(class) = words.word(at).map(class) else {
-            return false;
-        };
-        if !(start(at, class) || reached.has(at) && !ends_sequence(class)) {
-            return false;
-        }
+    let go_on = |reached: &mut Places, at| {
         let mut changed = false;
         for next in successors(words, at).into_iter().flatten() {
             changed |= reached.add(next);
         }
         changed
+    };
+    for at in 0..words.count() {
+        if words.word(at).is_some_and(|word| start(at, class(word))) {
+            go_on(reached, at);
+        }
+    }
+    // Most places are not reached, and need not be decoded.
+    let settled = sweep(words.count(), |at| {
+        reached.has(at) && !is(words, at, |_, class| ends_sequence(class)) && go_on(reached, at)
     });
     if !settled {
         // Too entangled: everything counts as reached, so that nothing is
@@ -199,12 +202,12 @@ fn mark_before<W: Words + ?Sized>(
     reached: &mut Places,
 ) {
     let settled = sweep(words.count(), |at| {
-        let Some(class) = words.word(at).map(class) else {
-            return false;
-        };
         if !within.has(at) || reached.has(at) {
             return false;
         }
+        let Some(class) = words.word(at).map(class) else {
+            return false;
+        };
         let leads = !ends_sequence(class)
             && successors(words, at)
                 .into_iter()
