@@ -26,6 +26,7 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "DIFF_ARG_TYPE",
     "SAME_PROBE",
     "NO_SUCH_EVENT",
+    "AMBIGUOUS_EVENT",
     "EVENT_BUSY",
     "FILTER_LOST",
     // The words of the line.
