@@ -44,12 +44,6 @@ const MAX_PATCH: usize = match ARCH {
     Arch::Arm64 => 4,
 };
 
-/// Most places of a function of which the kernel is asked whether a probe of
-/// somebody else is there. What belongs to no function, a gap between sections
-/// say, may have a million of them.
-#[cfg(target_arch = "x86_64")]
-const MAX_SUSPECTS: usize = 128;
-
 /// What stood at the place of a probe before there was one.
 #[derive(Clone, Copy)]
 pub(crate) struct Original {

@@ -656,13 +656,55 @@ fn arm(probes: &[Arc<Probe>]) -> Result {
     Ok(())
 }
 
+/// The group that `deletion` means where it names an event and no group: that in
+/// which events are defined without one, or else the only one with such an event.
+///
+/// # Errors
+///
+/// `AMBIGUOUS_EVENT`, with the caret at column `at`, where there are several.
+fn one_group(
+    probes: &[Arc<Probe>],
+    deletion: &Deletion,
+    at: usize,
+) -> Result<Option<Vec<u8>>, Refusal> {
+    if deletion.group.is_some() {
+        return Ok(None);
+    }
+    let mut matching = probes
+        .iter()
+        .map(|probe| probe.definition())
+        .filter(|definition| deletion.matches(definition));
+    let Some(first) = matching.clone().next() else {
+        return Ok(None);
+    };
+    let usual = matching.find(|definition| *definition.group == *parse::DEFAULT_GROUP);
+    let mut others = probes.iter().map(|probe| probe.definition());
+    let other = others.find(|other| deletion.matches(other) && *other.group != *first.group);
+    match (usual, other) {
+        (Some(_), _) => Ok(Some(Vec::from_slice(parse::DEFAULT_GROUP)?)),
+        (None, Some(other)) => {
+            let refusal = Refusal::new(Kind::AmbiguousEvent, at);
+            Err(refusal.with_detail(format_args!(
+                "{}, {}",
+                Plain(&first.group),
+                Plain(&other.group)
+            )))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
 /// Takes what `deletion` names out of `probes`. An event that is enabled keeps
 /// its last probe.
 fn delete(probes: &mut Vec<Arc<Probe>>, deletion: &Deletion) -> Result<(), Refusal> {
     /// Where the names stand, behind `-:`.
     const NAMES: usize = 2;
 
-    let named = |probe: &Arc<Probe>| deletion.matches(probe.definition());
+    let group = one_group(probes, deletion, NAMES)?;
+    let named = |probe: &Arc<Probe>| {
+        let definition = probe.definition();
+        deletion.matches(definition) && group.as_ref().is_none_or(|g| **g == *definition.group)
+    };
     if !probes.iter().any(named) {
         return Err(Refusal::new(Kind::NoSuchEvent, NAMES));
     }

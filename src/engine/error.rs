@@ -174,6 +174,7 @@ kinds! {
         NoPlace NO_PLACE EINVAL "No probed address or symbol is specified"
         UserProbe USER_PROBE EINVAL "User space probes are not supported"
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
+        AmbiguousEvent AMBIGUOUS_EVENT EINVAL "Several groups have an event of this name"
         EventBusy EVENT_BUSY EBUSY "The event is enabled"
         FilterLost FILTER_LOST EINVAL "The event's filter does not fit the new definition"
         LineTooLong LINE_TOO_LONG EINVAL "Line is too long"

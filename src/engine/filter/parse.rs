@@ -85,6 +85,11 @@ fn trim(text: Span<'_>) -> Span<'_> {
     )
 }
 
+/// Whether a name of a field may have the byte `b`.
+fn is_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
 impl Parser<'_> {
     fn expression(&mut self, text: Span<'_>) -> Result<(), Error> {
         let mut rest = text;
@@ -253,7 +258,6 @@ impl Parser<'_> {
 
     /// Parses `FIELD OP VALUE`; returns what follows too.
     fn term<'s>(&mut self, text: Span<'s>) -> Result<(Operand, Test, Span<'s>), Error> {
-        let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
         let end = text.find_by(|b| !is_name(b)).unwrap_or(text.bytes.len());
         let (name, mut rest) = (text.take(end), text.skip(end));
         let mut operand = self
@@ -282,9 +286,56 @@ impl Parser<'_> {
         {
             number(operand, relation, operator, value)?
         } else {
-            return Err(value.error(Kind::FiltInvalidValue));
+            self.field(operand, relation, operator, value)?
         };
         Ok((operand, parsed.0, parsed.1))
+    }
+
+    /// `FIELD OP FIELD[+|-NUMBER]`.
+    fn field<'s>(
+        &self,
+        operand: Operand,
+        relation: Option<Relation>,
+        operator: Span<'s>,
+        value: Span<'s>,
+    ) -> Result<(Test, Span<'s>), Error> {
+        let end = value.find_by(|b| !is_name(b)).unwrap_or(value.bytes.len());
+        let other = self.operand_named(value.take(end).bytes);
+        let other = other.ok_or(value.error(Kind::FiltInvalidValue))?;
+        let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
+        if !operand.is_number() {
+            return Err(value.error(Kind::FiltExpectString));
+        }
+        if !other.is_number() || matches!(other, Operand::Argument { count: 2.., .. }) {
+            return Err(value.error(Kind::FiltExpectDigit));
+        }
+        let behind = value.skip(end);
+        let Some(sign @ (b'+' | b'-')) = trim(behind).first() else {
+            let offset = 0;
+            let test = Test::Field {
+                relation,
+                other,
+                offset,
+            };
+            return Ok((test, behind));
+        };
+        let digits = trim(trim(behind).skip(1));
+        let end = digits
+            .find_by(|b| !b.is_ascii_alphanumeric())
+            .unwrap_or(digits.bytes.len());
+        let size = lex::unsigned(digits.take(end).bytes).and_then(|n| i64::try_from(n).ok());
+        let size = size.ok_or(digits.error(Kind::FiltIllegalIntval))?;
+        let offset = if sign == b'-' {
+            size.wrapping_neg()
+        } else {
+            size
+        };
+        let test = Test::Field {
+            relation,
+            other,
+            offset,
+        };
+        Ok((test, digits.skip(end)))
     }
 
     /// The operand called `name`: the event's own fields come first.
@@ -450,6 +501,13 @@ fn argument(index: u8, field: &Field) -> Operand {
         count,
         width,
         signed,
+    }
+}
+
+impl Operand {
+    /// Whether it is a number, or an array of numbers.
+    fn is_number(self) -> bool {
+        !matches!(self, Self::Text { .. } | Self::Pointer { .. } | Self::Comm)
     }
 }
 

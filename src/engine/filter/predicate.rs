@@ -60,6 +60,12 @@ pub(super) enum Test {
         value: u64,
         signed: bool,
     },
+    /// The relation to another number of the same hit, with `offset` added.
+    Field {
+        relation: Relation,
+        other: Operand,
+        offset: i64,
+    },
     /// To lie in a range, or outside.
     Range { start: u64, end: u64, outside: bool },
     /// The relation to a set of CPUs, `len` words from `start`.
@@ -102,6 +108,19 @@ impl Relation {
             Relation::LessEqual => a <= b,
             Relation::Greater => a > b,
             Relation::GreaterEqual => a >= b,
+            Relation::Bits => left & right != 0,
+        }
+    }
+
+    /// The same for numbers of any sign, as they are.
+    fn holds_between(self, left: i128, right: i128) -> bool {
+        match self {
+            Relation::Equal => left == right,
+            Relation::NotEqual => left != right,
+            Relation::Less => left < right,
+            Relation::LessEqual => left <= right,
+            Relation::Greater => left > right,
+            Relation::GreaterEqual => left >= right,
             Relation::Bits => left & right != 0,
         }
     }
@@ -182,17 +201,13 @@ impl Filter {
     /// Whether `term` holds for the hit. May run in any context.
     #[inline]
     pub(super) fn holds<E: Env>(&self, term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
-        let value = match term.operand {
-            // CAST: extends the sign.
-            Operand::Pid => i64::from(hit.header.pid) as u64,
-            Operand::Cpu => u64::from(hit.cpu),
-            Operand::Place => hit.place,
-            Operand::Type => u64::from(hit.header.event),
-            Operand::Flags => u64::from(hit.header.flags),
-            Operand::PreemptCount => u64::from(hit.header.preempt_count),
-            _ => return self.argument_holds(term, program, env),
-        };
-        self.number_holds(term.test, value)
+        if let Test::Field { .. } = term.test {
+            return fields_hold(term, program, env, hit);
+        }
+        match term.operand.of_hit(hit) {
+            Some(value) => self.number_holds(term.test, value),
+            None => self.argument_holds(term, program, env),
+        }
     }
 
     /// The same for what has to be fetched.
@@ -262,7 +277,7 @@ impl Filter {
                 let words = self.cpus.get(start..start.saturating_add(usize::from(len)));
                 cpus_hold(relation, words.unwrap_or(&[]), value)
             }
-            Test::Text { .. } => false,
+            Test::Text { .. } | Test::Field { .. } => false,
         }
     }
 
@@ -291,6 +306,74 @@ impl Filter {
         };
         found != not
     }
+}
+
+impl Operand {
+    /// The value, where it is known without fetching anything.
+    #[inline(always)]
+    fn of_hit(self, hit: &Hit) -> Option<u64> {
+        Some(match self {
+            // CAST: extends the sign.
+            Operand::Pid => i64::from(hit.header.pid) as u64,
+            Operand::Cpu => u64::from(hit.cpu),
+            Operand::Place => hit.place,
+            Operand::Type => u64::from(hit.header.event),
+            Operand::Flags => u64::from(hit.header.flags),
+            Operand::PreemptCount => u64::from(hit.header.preempt_count),
+            _ => return None,
+        })
+    }
+
+    /// The number that the element `n` of it is, with its sign; `None` where it
+    /// cannot be read or is no number.
+    fn number<E: Env>(self, n: u8, program: &Program, env: &E, hit: &Hit) -> Option<i128> {
+        match self {
+            Operand::Argument {
+                index,
+                width,
+                signed,
+                ..
+            } => {
+                let value = exec::number(program, index, n, env)?;
+                Some(if signed {
+                    // CAST: two's complement.
+                    i128::from(extend(value, width) as i64)
+                } else {
+                    i128::from(value)
+                })
+            }
+            Operand::Pid => Some(i128::from(hit.header.pid)),
+            Operand::ReturnAddress => Some(i128::from(env.return_address())),
+            _ => self.of_hit(hit).map(i128::from),
+        }
+    }
+}
+
+/// Whether `term`, which compares two numbers of the hit, holds for it. May run
+/// in any context.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn fields_hold<E: Env>(term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
+    let Test::Field {
+        relation,
+        other,
+        offset,
+    } = term.test
+    else {
+        return false;
+    };
+    let Some(right) = other.number(0, program, env, hit) else {
+        return false;
+    };
+    let right = right.wrapping_add(i128::from(offset));
+    let count = match term.operand {
+        Operand::Argument { count, .. } => count,
+        _ => 1,
+    };
+    (0..count).any(|n| {
+        let left = term.operand.number(n, program, env, hit);
+        left.is_some_and(|left| relation.holds_between(left, right))
+    })
 }
 
 /// Whether the CPU with this number relates to a set of CPUs: `==` asks for the
