@@ -6,6 +6,7 @@ use crate::{
     commands::Commands,
     engine::{
         marker,
+        record::Header,
         ring::{self, EventRef, Merge, Note, Quick, Reservation, Ring, Short, Snapshot, Stats},
     },
     kapi::{
@@ -324,7 +325,7 @@ impl Buffer {
         let mut commands = self.readers.lock();
         let rings = self.rings.load();
         let mut reader = rings.of(cpu)?.reader()?;
-        reader.read_page_with(page, whole, |event| commands.see(event))
+        reader.read_page_with(page, whole, |note| commands.see(note.pid(), note.name()))
     }
 
     /// Calls `each` with the number and name of every task that has a record in
@@ -339,7 +340,10 @@ impl Buffer {
         let (mut unread, _) = self.snapshots()?;
         let mut commands = self.readers.lock();
         while let Some((_, event)) = unread.peek() {
-            commands.see(&event);
+            if let Some(header) = Header::from_record(event.payload()) {
+                // CAST: numbers of tasks are positive.
+                commands.see(header.pid as u32, event.comm(header.pid));
+            }
             unread.advance();
         }
         commands.each(&mut each)

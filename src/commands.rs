@@ -6,13 +6,7 @@
 //! `saved_cmdlines` instead, after they have read: so whoever takes records out
 //! remembers the names here.
 
-use crate::{
-    engine::{
-        record::{Header, COMM_LEN},
-        ring::EventRef,
-    },
-    sys::Vec,
-};
+use crate::{engine::record::COMM_LEN, sys::Vec};
 use kernel::prelude::*;
 
 /// Names that are remembered. A task's place is its number modulo this, so
@@ -35,29 +29,23 @@ impl Commands {
         Self { known: Vec::new() }
     }
 
-    /// Remembers the task of `event`. Without memory it does not.
-    pub(crate) fn see(&mut self, event: &EventRef<'_>) {
-        let Some(pid) = Header::from_record(event.payload()).map(|header| header.pid) else {
-            return;
-        };
-        let Some(number) = u32::try_from(pid).ok().filter(|&number| number != 0) else {
-            return;
-        };
-        if self.known.is_empty() && self.make().is_err() {
-            self.known = Vec::new();
+    /// Remembers the task `number`. Without memory it does not.
+    pub(crate) fn see(&mut self, number: u32, name: [u8; COMM_LEN]) {
+        if number == 0 || (self.known.is_empty() && self.make().is_err()) {
             return;
         }
         // CAST: u32 to usize widens.
         if let Some(place) = self.known.get_mut(number as usize % SIZE) {
-            *place = Some((number, event.comm(pid)));
+            *place = Some((number, name));
         }
     }
 
     fn make(&mut self) -> Result {
-        self.known.reserve(SIZE)?;
+        let mut known = Vec::with_capacity(SIZE)?;
         for _ in 0..SIZE {
-            self.known.push(None)?;
+            known.push(None)?;
         }
+        self.known = known;
         Ok(())
     }
 

@@ -8,11 +8,12 @@ use crate::{
         marker,
         record::Header,
         ring::EventRef,
-        text::Plain,
+        text::{Appender, Plain},
     },
     event::Format,
     kapi::{clock::Clock, symbol::Symbol},
     options::Flag,
+    sys::Vec,
     tracer::Tracer,
 };
 use core::fmt::{self, Write};
@@ -22,12 +23,16 @@ use kernel::sync::Arc;
 pub(crate) struct Printer {
     /// The last one that was used, and up to when it holds.
     format: Option<(Arc<Format>, u64)>,
+    names: KernelNames,
 }
 
 impl Printer {
     /// A printer that knows no event.
     pub(crate) const fn new() -> Self {
-        Self { format: None }
+        Self {
+            format: None,
+            names: KernelNames::new(),
+        }
     }
 
     /// Writes what was lost before `event`, which `cpu` recorded at a time by
@@ -66,10 +71,8 @@ impl Printer {
         match &self.format {
             Some((format, _)) => {
                 let layout = format.program.layout();
-                let names = KernelNames {
-                    with_addresses: tracer.options.has(Flag::SymAddr),
-                };
-                format::write_event(out, format.name(), layout, record, &names)
+                self.names.with_addresses = tracer.options.has(Flag::SymAddr);
+                format::write_event(out, format.name(), layout, record, &mut self.names)
             }
             None => writeln!(out, "# removed event {}", header.event),
         }
@@ -103,14 +106,33 @@ impl Printer {
     }
 }
 
-/// The kernel's symbols.
+/// The kernel's symbols, and the text of those that were asked for last.
 struct KernelNames {
     /// Option `sym-addr`.
     with_addresses: bool,
+    recent: [Option<Recent>; RECENT],
 }
 
-impl SymbolNames for KernelNames {
-    fn symbolize(&self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result {
+/// How many symbols are remembered. An address has its place, as the places of
+/// probes are few.
+const RECENT: usize = 16;
+
+/// A symbol as it was printed.
+struct Recent {
+    address: u64,
+    with_offset: bool,
+    text: Vec<u8>,
+}
+
+impl KernelNames {
+    const fn new() -> Self {
+        Self {
+            with_addresses: false,
+            recent: [const { None }; RECENT],
+        }
+    }
+
+    fn write(address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result {
         let Some(symbol) = Symbol::at(address) else {
             return write!(out, "{address:#x}");
         };
@@ -123,12 +145,36 @@ impl SymbolNames for KernelNames {
             None => Ok(()),
         }
     }
+}
+
+impl SymbolNames for KernelNames {
+    fn symbolize(&mut self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result {
+        // CAST: below RECENT.
+        let place = (address ^ (address >> 4)) as usize % RECENT;
+        let Some(place) = self.recent.get_mut(place) else {
+            return Self::write(address, with_offset, out);
+        };
+        let known = place
+            .as_ref()
+            .is_some_and(|known| known.address == address && known.with_offset == with_offset);
+        if !known {
+            let mut text = Vec::new();
+            Self::write(address, with_offset, &mut Appender(&mut text))?;
+            *place = Some(Recent {
+                address,
+                with_offset,
+                text,
+            });
+        }
+        let text = place.as_ref().map(|known| &*known.text).unwrap_or_default();
+        out.write_str(core::str::from_utf8(text).unwrap_or("?"))
+    }
 
     fn shows_addresses(&self) -> bool {
         self.with_addresses
     }
 
-    fn is_return_trampoline(&self, address: u64) -> bool {
+    fn is_return_trampoline(&mut self, address: u64) -> bool {
         let names: [&[u8]; 2] = [b"arch_rethook_trampoline", b"__kretprobe_trampoline"];
         Symbol::at(address)
             .is_some_and(|symbol| symbol.offset == 0 && names.contains(&symbol.name()))

@@ -46,10 +46,12 @@ impl Page {
     /// Takes the next sub-buffer; says whether there was one.
     fn fill(&mut self, one: &OneCpu) -> Result<bool> {
         let size = one.tracer.buffer.page_bytes();
-        self.bytes.clear();
-        self.bytes.reserve(size)?;
-        for _ in 0..size {
-            self.bytes.push(0)?;
+        if self.bytes.len() != size {
+            self.bytes.clear();
+            self.bytes.reserve(size)?;
+            for _ in 0..size {
+                self.bytes.push(0)?;
+            }
         }
         let filled = one.tracer.buffer.read_page(one.cpu, &mut self.bytes, false);
         self.read = if filled.is_some() { 0 } else { size };

@@ -9,6 +9,7 @@
 
 use core::fmt::{self, Write};
 
+use super::line::{self, Line};
 use super::record::{self, Field, Header, Layout, Text};
 use super::text::OneLine;
 use super::types::Type;
@@ -42,7 +43,7 @@ pub trait SymbolNames {
     /// # Errors
     ///
     /// Those of `out`.
-    fn symbolize(&self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result;
+    fn symbolize(&mut self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result;
 
     /// Whether places show their addresses behind the symbols (option
     /// `sym-addr`).
@@ -52,7 +53,7 @@ pub trait SymbolNames {
 
     /// Whether `address` is where a function returns to while another return
     /// probe follows it: its caller is then not known.
-    fn is_return_trampoline(&self, _address: u64) -> bool {
+    fn is_return_trampoline(&mut self, _address: u64) -> bool {
         false
     }
 }
@@ -200,29 +201,52 @@ pub struct Context<'a> {
 ///
 /// Those of `out`.
 pub fn write_context(out: &mut dyn Write, context: &Context<'_>, header: Header) -> fmt::Result {
-    // Padding needs the length of what is printed, not of the bytes.
-    let mut comm = Short {
-        bytes: [0; 64],
-        len: 0,
-    };
-    let _ = write!(comm, "{}", OneLine(context.comm));
-    write!(
-        out,
-        "{:>16}-{:<7} [{:03}] ",
-        comm.as_str(),
-        header.pid,
-        context.cpu
-    )?;
-    if context.irq_info {
-        write_flags(out, header)?;
+    let mut line = Line::new(out);
+    if line::is_printable(context.comm) {
+        line.pad(b' ', context.comm.len(), 16);
+        line.one_line(context.comm);
+    } else {
+        // Padding needs the length of what is printed, not of the bytes.
+        let mut shown = Short {
+            bytes: [0; 64],
+            len: 0,
+        };
+        let _ = write!(shown, "{}", OneLine(context.comm));
+        write!(line, "{:>16}", shown.as_str())?;
     }
+    line.character(b'-');
+    let pid = u32::try_from(header.pid);
+    match pid {
+        Ok(pid) => {
+            line.decimal(u64::from(pid), 0, b' ');
+            line.pad(b' ', digits(pid), 7);
+        }
+        Err(_) => write!(line, "{:<7}", header.pid)?,
+    }
+    line.text(" [");
+    line.decimal(u64::from(context.cpu), 3, b'0');
+    line.text("] ");
+    if context.irq_info {
+        put_flags(&mut line, header);
+    }
+    line.character(b' ');
     match context.time {
         Time::Nanoseconds(ns) => {
             let micros = ns.saturating_add(500) / 1_000;
-            write!(out, " {:5}.{:06}: ", micros / 1_000_000, micros % 1_000_000)
+            line.decimal(micros / 1_000_000, 5, b' ');
+            line.character(b'.');
+            line.decimal(micros % 1_000_000, 6, b'0');
         }
-        Time::Count(n) => write!(out, " {n:12}: "),
+        Time::Count(n) => line.decimal(n, 12, b' '),
     }
+    line.text(": ");
+    line.end()
+}
+
+/// How many decimal digits `value` has.
+fn digits(value: u32) -> usize {
+    // CAST: at most 9.
+    value.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
 /// A short text on the stack; what does not fit is dropped.
@@ -257,41 +281,46 @@ impl Write for Short {
 ///
 /// Those of `out`.
 pub fn write_flags(out: &mut dyn Write, header: Header) -> fmt::Result {
+    let mut line = Line::new(out);
+    put_flags(&mut line, header);
+    line.end()
+}
+
+fn put_flags(line: &mut Line<'_>, header: Header) {
     let has = |bit: u8| header.flags & bit != 0;
-    out.write_char(match (has(flag::IRQS_OFF), has(flag::BH_OFF)) {
-        (true, true) => 'D',
-        (true, false) => 'd',
-        (false, true) => 'b',
-        (false, false) => '.',
-    })?;
+    line.character(match (has(flag::IRQS_OFF), has(flag::BH_OFF)) {
+        (true, true) => b'D',
+        (true, false) => b'd',
+        (false, true) => b'b',
+        (false, false) => b'.',
+    });
     let (now, lazy) = (has(flag::NEED_RESCHED), has(flag::NEED_RESCHED_LAZY));
-    out.write_char(match (now, lazy, has(flag::PREEMPT_RESCHED)) {
-        (true, true, true) => 'B',
-        (true, false, true) => 'N',
-        (false, true, true) => 'L',
-        (true, true, false) => 'b',
-        (true, false, false) => 'n',
-        (false, false, true) => 'p',
-        (false, true, false) => 'l',
-        (false, false, false) => '.',
-    })?;
-    out.write_char(
+    line.character(match (now, lazy, has(flag::PREEMPT_RESCHED)) {
+        (true, true, true) => b'B',
+        (true, false, true) => b'N',
+        (false, true, true) => b'L',
+        (true, true, false) => b'b',
+        (true, false, false) => b'n',
+        (false, false, true) => b'p',
+        (false, true, false) => b'l',
+        (false, false, false) => b'.',
+    });
+    line.character(
         match (has(flag::NMI), has(flag::HARDIRQ), has(flag::SOFTIRQ)) {
-            (true, true, _) => 'Z',
-            (true, false, _) => 'z',
-            (false, true, true) => 'H',
-            (false, true, false) => 'h',
-            (false, false, true) => 's',
-            (false, false, false) => '.',
+            (true, true, _) => b'Z',
+            (true, false, _) => b'z',
+            (false, true, true) => b'H',
+            (false, true, false) => b'h',
+            (false, false, true) => b's',
+            (false, false, false) => b'.',
         },
-    )?;
+    );
     for half in [header.preempt_count & 0xf, header.preempt_count >> 4] {
         match half {
-            0 => out.write_char('.')?,
-            n => write!(out, "{n:x}")?,
+            0 => line.character(b'.'),
+            n => line.hexadecimal(u64::from(n)),
         }
     }
-    Ok(())
 }
 
 /// Writes the event's own text: `EVENT: (PLACE) NAME=VALUE...` and a line
@@ -305,46 +334,51 @@ pub fn write_event(
     name: &str,
     layout: &Layout,
     record: &[u8],
-    symbols: &dyn SymbolNames,
+    symbols: &mut dyn SymbolNames,
 ) -> fmt::Result {
-    write!(out, "{name}: (")?;
+    let mut line = Line::new(out);
+    line.text(name);
+    line.text(": (");
     let first = integer(record, 8, 8).unwrap_or(0);
     if layout.is_return {
         let caller = integer(record, 16, 8).unwrap_or(0);
         if symbols.is_return_trampoline(caller) {
-            out.write_str("[unknown/kretprobe'd]")?;
+            line.text("[unknown/kretprobe'd]");
         } else {
-            place(out, caller, true, symbols)?;
+            place(&mut line, caller, true, symbols)?;
         }
-        out.write_str(" <- ")?;
-        place(out, first, false, symbols)?;
+        line.text(" <- ");
+        place(&mut line, first, false, symbols)?;
     } else {
-        place(out, first, true, symbols)?;
+        place(&mut line, first, true, symbols)?;
     }
-    out.write_char(')')?;
+    line.character(b')');
     for field in &layout.fields {
-        write!(out, " {}=", OneLine(&field.name))?;
-        write_field(out, layout, field, record, symbols)?;
+        line.character(b' ');
+        line.one_line(&field.name);
+        line.character(b'=');
+        put_field(&mut line, layout, field, record, symbols)?;
     }
-    out.write_char('\n')
+    line.character(b'\n');
+    line.end()
 }
 
 fn place(
-    out: &mut dyn Write,
+    line: &mut Line<'_>,
     address: u64,
     with_offset: bool,
-    symbols: &dyn SymbolNames,
+    symbols: &mut dyn SymbolNames,
 ) -> fmt::Result {
     match address {
-        0 => out.write_char('0'),
+        0 => line.character(b'0'),
         _ => {
-            symbols.symbolize(address, with_offset, out)?;
+            symbols.symbolize(address, with_offset, line)?;
             if symbols.shows_addresses() {
-                write!(out, " <{address:016x}>")?;
+                write!(line, " <{address:016x}>")?;
             }
-            Ok(())
         }
     }
+    Ok(())
 }
 
 /// Writes the value of `field`.
@@ -357,70 +391,104 @@ pub fn write_field(
     layout: &Layout,
     field: &Field,
     record: &[u8],
-    symbols: &dyn SymbolNames,
+    symbols: &mut dyn SymbolNames,
+) -> fmt::Result {
+    let mut line = Line::new(out);
+    put_field(&mut line, layout, field, record, symbols)?;
+    line.end()
+}
+
+fn put_field(
+    line: &mut Line<'_>,
+    layout: &Layout,
+    field: &Field,
+    record: &[u8],
+    symbols: &mut dyn SymbolNames,
 ) -> fmt::Result {
     if let (Some(faults), Some(bit)) = (layout.faults, field.fault) {
         if faults.is_set(record, bit) {
-            return out.write_str(FAULT);
+            line.text(FAULT);
+            return Ok(());
         }
     }
     let Some(count) = field.count else {
-        return element(out, field, record, 0, symbols);
+        return element(line, field, record, 0, symbols);
     };
     for n in 0..count {
-        out.write_char(if n == 0 { '{' } else { ',' })?;
-        element(out, field, record, n, symbols)?;
+        line.character(if n == 0 { b'{' } else { b',' });
+        element(line, field, record, n, symbols)?;
     }
-    out.write_char('}')
+    line.character(b'}');
+    Ok(())
 }
 
 /// What is printed for memory that could not be read.
 pub const FAULT: &str = "(fault)";
 
 fn element(
-    out: &mut dyn Write,
+    line: &mut Line<'_>,
     field: &Field,
     record: &[u8],
     n: u8,
-    symbols: &dyn SymbolNames,
+    symbols: &mut dyn SymbolNames,
 ) -> fmt::Result {
     let size = field.base.size();
     let at = u16::from(size)
         .saturating_mul(u16::from(n))
         .saturating_add(field.offset);
     let Some(value) = integer(record, at, size) else {
-        return out.write_str(FAULT);
+        line.text(FAULT);
+        return Ok(());
     };
     match field.base {
-        Type::Unsigned(_) => write!(out, "{value}"),
-        Type::Hex(_) => write!(out, "{value:#x}"),
+        Type::Unsigned(_) => line.decimal(value, 0, b' '),
+        Type::Hex(_) => {
+            line.text("0x");
+            line.hexadecimal(value);
+        }
         Type::Signed(width) => {
             let unused = 64u32.saturating_sub(u32::from(width.bits()));
             // CAST: the sign bit was shifted to the top.
             let shifted = value.wrapping_shl(unused) as i64;
-            write!(out, "{}", shifted.wrapping_shr(unused))
+            line.signed(shifted.wrapping_shr(unused));
         }
-        // CAST: one byte was read.
-        Type::Char => write!(out, "'{}'", OneLine(&[value as u8])),
-        Type::Symbol => symbols.symbolize(value, true, out),
+        Type::Char => {
+            line.character(b'\'');
+            // CAST: one byte was read.
+            line.one_line(&[value as u8]);
+            line.character(b'\'');
+        }
+        Type::Symbol => symbols.symbolize(value, true, line)?,
         Type::String | Type::Ustring | Type::Symstr => {
             // CAST: four bytes were read.
-            match record::text(record, value as u32) {
-                Text::Fault => out.write_str(FAULT),
-                Text::Whole(text) => write!(out, "\"{}\"", OneLine(text)),
-                Text::Truncated(text) => write!(out, "\"{}\"...", OneLine(text)),
-            }
+            let (text, end) = match record::text(record, value as u32) {
+                Text::Fault => {
+                    line.text(FAULT);
+                    return Ok(());
+                }
+                Text::Whole(text) => (text, "\""),
+                Text::Truncated(text) => (text, "\"..."),
+            };
+            line.character(b'"');
+            line.one_line(text);
+            line.text(end);
         }
     }
+    Ok(())
 }
 
 /// The little-endian number of `size` bytes at `at`.
 fn integer(record: &[u8], at: u16, size: u8) -> Option<u64> {
     let at = usize::from(at);
     let bytes = record.get(at..at.checked_add(usize::from(size))?)?;
-    let mut word = [0; 8];
-    word.get_mut(..bytes.len())?.copy_from_slice(bytes);
-    Some(u64::from_le_bytes(word))
+    Some(match *bytes {
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => {
+            let shifted = |sum, &byte| (sum << 8) | u64::from(byte);
+            bytes.iter().rev().fold(0, shifted)
+        }
+    })
 }
 
 /// Writes the header of `trace` for a buffer that holds `entries` of `written`

@@ -18,6 +18,7 @@ pub mod format;
 pub mod insn;
 pub mod kallsyms;
 pub mod lex;
+pub mod line;
 pub mod marker;
 pub mod parse;
 pub mod placement;

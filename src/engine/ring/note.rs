@@ -47,6 +47,21 @@ impl Note {
         }
     }
 
+    /// The task's number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The task's name, padded with zeros.
+    pub fn name(&self) -> [u8; NAME] {
+        let [first, second] = self.name.map(u64::to_ne_bytes);
+        let mut name = [0; NAME];
+        for (to, from) in name.iter_mut().zip(first.into_iter().chain(second)) {
+            *to = from;
+        }
+        name
+    }
+
     #[inline(always)]
     fn slot(pid: u32) -> usize {
         // CAST: u32 to usize widens.
@@ -145,33 +160,44 @@ impl Noted {
 
 /// The names that a reader has come by on its sub-buffer.
 #[derive(Clone, Copy)]
-pub(super) struct Names([Option<Note>; SIZE]);
+pub(super) struct Names {
+    known: [Option<Note>; SIZE],
+    /// The last that was added since it was asked for.
+    latest: Option<Note>,
+}
 
 impl Names {
     /// No names.
     pub(super) const fn new() -> Self {
-        Self([None; SIZE])
+        Self {
+            known: [None; SIZE],
+            latest: None,
+        }
     }
 
     /// Remembers `note`.
     pub(super) fn add(&mut self, note: Note) {
-        if let Some(entry) = self.0.get_mut(Note::slot(note.pid)) {
+        if let Some(entry) = self.known.get_mut(Note::slot(note.pid)) {
             *entry = Some(note);
         }
+        self.latest = Some(note);
+    }
+
+    /// All that are known.
+    pub(super) fn each(&self, mut each: impl FnMut(&Note)) {
+        self.known.iter().flatten().for_each(&mut each);
+    }
+
+    /// The last that was added since this was asked for.
+    pub(super) fn take_latest(&mut self) -> Option<Note> {
+        self.latest.take()
     }
 
     /// The name of the task `pid`, padded with zeros.
     pub(super) fn name(&self, pid: i32) -> Option<[u8; NAME]> {
         // CAST: The same bits.
         let pid = pid as u32;
-        let note = self.0.get(Note::slot(pid)).copied().flatten()?;
-        (note.pid == pid).then(|| {
-            let [first, second] = note.name.map(u64::to_ne_bytes);
-            let mut name = [0; NAME];
-            for (to, from) in name.iter_mut().zip(first.into_iter().chain(second)) {
-                *to = from;
-            }
-            name
-        })
+        let note = self.known.get(Note::slot(pid)).copied().flatten()?;
+        (note.pid == pid).then(|| note.name())
     }
 }

@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use super::layout::{self, Item, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, WORD};
 use super::layout::{MISSED_EVENTS, MISSED_STORED};
-use super::note::{Names, NAME};
+use super::note::{Names, Note, NAME};
 use super::position::{Position, Seq, Slot};
 use super::{Ring, Storage};
 use crate::sys::{self, AtomicU32, AtomicU64};
@@ -331,14 +331,17 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.read_page_with(out, whole, |_| {})
     }
 
-    /// As [`Reader::read_page`]; shows `each` the events that are copied.
+    /// As [`Reader::read_page`]; shows `each` the tasks of the events that are
+    /// copied, and perhaps others.
     pub fn read_page_with(
         &mut self,
         out: &mut [u8],
         whole: bool,
-        mut each: impl FnMut(&EventRef<'_>),
+        mut each: impl FnMut(&Note),
     ) -> Option<usize> {
         let first = self.find()?;
+        self.names.each(&mut each);
+        self.names.take_latest();
         let (end, left) = self.committed();
         if whole && !left {
             return None;
@@ -360,12 +363,12 @@ impl<'r, S: Storage> Reader<'r, S> {
                 break;
             }
             stop = found.payload.end;
-            if let Some(words) = self.words().get(found.payload.clone()) {
-                each(&EventRef::new(found.ts, 0, words, &self.names));
-            }
             self.pass(&found);
             let mut ahead = self.cursor;
             next = ahead.find(self.words(), end, &mut self.names);
+            if let Some(note) = self.names.take_latest() {
+                each(&note);
+            }
             if next.is_some() && ahead.offset != self.cursor.offset {
                 // A time extend goes with its event; one without room for it
                 // is left for the next page.
@@ -601,10 +604,8 @@ pub(super) struct Place<'r> {
 
 /// Copies `words` to the start of `out` and returns the number of bytes.
 fn copy_words(words: &[AtomicU32], out: &mut [u8]) -> usize {
-    let mut bytes = 0usize;
-    for (word, to) in words.iter().zip(out.chunks_exact_mut(WORD)) {
-        to.copy_from_slice(&word.load_relaxed().to_ne_bytes());
-        bytes = bytes.wrapping_add(WORD);
-    }
-    bytes
+    // Each word by itself: a writer may be discarding an event, at worst.
+    let pairs = words.iter().zip(out.chunks_exact_mut(WORD));
+    pairs.for_each(|(word, to)| to.copy_from_slice(&word.load_relaxed().to_ne_bytes()));
+    words.len().min(out.len() / WORD).wrapping_mul(WORD)
 }

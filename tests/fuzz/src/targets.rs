@@ -146,9 +146,9 @@ impl Env for Machine {
     }
 }
 
-impl SymbolNames for Machine {
+impl SymbolNames for &Machine {
     fn symbolize(
-        &self,
+        &mut self,
         address: u64,
         _with_offset: bool,
         out: &mut dyn std::fmt::Write,
@@ -291,7 +291,7 @@ fn hit(definition: &Definition, program: &Program) {
     // 128 arguments of 64 elements, each behind 16 links.
     assert!(machine.reads.get() <= 128 * 64 * 17);
     let mut text = String::new();
-    format::write_event(&mut text, "e", program.layout(), &out[..length], &machine)
+    format::write_event(&mut text, "e", program.layout(), &out[..length], &mut &machine)
         .expect("a String");
     assert_eq!(text.lines().count(), 1, "{text}");
     format::write_format(&mut text, "e", 1, program.layout()).expect("a String");

@@ -159,14 +159,14 @@ fn a_line_of_trace() {
         irq_info: true,
     };
     format::write_context(&mut out, &context, header).unwrap();
-    format::write_event(&mut out, "myprobe", program.layout(), &record, &k).unwrap();
+    format::write_event(&mut out, "myprobe", program.layout(), &record, &mut &k).unwrap();
     assert_eq!(
         out,
         "            bash-42      [001] ..... 1038282.286885: myprobe: (vfs_read+0x0/0x1000) a=0x0\n"
     );
     let (_, program, record) = hit("r vfs_read $retval", &mut k);
     let mut out = String::new();
-    format::write_event(&mut out, "r", program.layout(), &record, &k).unwrap();
+    format::write_event(&mut out, "r", program.layout(), &record, &mut &k).unwrap();
     assert_eq!(out, "r: (vfs_read+0x100/0x1000 <- vfs_read) arg1=0x0\n");
     let context = Context {
         comm: b"<...>",

@@ -108,9 +108,9 @@ impl Symbols for Kernel {
     }
 }
 
-impl SymbolNames for Kernel {
+impl SymbolNames for &Kernel {
     fn symbolize(
-        &self,
+        &mut self,
         address: u64,
         with_offset: bool,
         out: &mut dyn std::fmt::Write,
@@ -176,7 +176,8 @@ impl Env for Kernel {
 
     fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize> {
         let mut name = String::new();
-        self.symbolize(address, true, &mut name).ok()?;
+        let mut names = self;
+        names.symbolize(address, true, &mut name).ok()?;
         name.push('\0');
         out.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
         Some(name.len())
@@ -279,6 +280,6 @@ pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Program, Vec<u8>) {
 pub fn printed(text: &str, kernel: &mut Kernel) -> String {
     let (_, program, record) = hit(text, kernel);
     let mut out = String::new();
-    format::write_event(&mut out, "ev", program.layout(), &record, kernel).expect("a String");
+    format::write_event(&mut out, "ev", program.layout(), &record, &mut &*kernel).expect("a String");
     out.split_once(')').expect("a place").1.trim().to_string()
 }
