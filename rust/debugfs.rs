@@ -82,7 +82,12 @@ pub trait File: Sized + 'static {
         Err(EINVAL)
     }
 
-    /// Fills `page`, of [`SPLICED`] bytes, with what is spliced; false when
+    /// Bytes that are spliced as one piece.
+    fn piece(_open: &Self::Open) -> usize {
+        4096
+    }
+
+    /// Fills `page`, of [`File::piece`] bytes, with what is spliced; false when
     /// there is nothing more at the moment.
     ///
     /// # Errors
@@ -107,9 +112,6 @@ pub trait File: Sized + 'static {
         READABLE | WRITABLE
     }
 }
-
-/// Bytes that are spliced as one piece.
-pub const SPLICED: usize = 4096;
 
 /// `poll(2)`: reading does not block.
 pub const READABLE: u32 = bindings::POLLIN | bindings::POLLRDNORM;
@@ -407,16 +409,16 @@ impl<F: File> Operations<F> {
 
     /// Moves pages to `iter`, which is valid, as many as there are and fit.
     fn fill(open: &F::Open, iter: *mut bindings::iov_iter) -> Result<usize> {
-        let mut page: KVVec<u8> = KVVec::from_elem(0, SPLICED, GFP_KERNEL)?;
+        let size = F::piece(open);
+        let mut page: KVVec<u8> = KVVec::from_elem(0, size, GFP_KERNEL)?;
         let mut total = 0usize;
         // SAFETY: The caller's iterator is valid.
-        while unsafe { extra::ferroprobe_iov_iter_count(iter) } >= SPLICED
-            && F::take(open, &mut page)?
+        while unsafe { extra::ferroprobe_iov_iter_count(iter) } >= size && F::take(open, &mut page)?
         {
             // SAFETY: As above; the page has that many bytes.
-            let copied = unsafe { bindings::_copy_to_iter(page.as_ptr().cast(), SPLICED, iter) };
+            let copied = unsafe { bindings::_copy_to_iter(page.as_ptr().cast(), size, iter) };
             total = total.wrapping_add(copied);
-            if copied != SPLICED {
+            if copied != size {
                 break;
             }
         }
@@ -433,16 +435,24 @@ impl<F: File> Operations<F> {
         length: usize,
         flags: kernel::ffi::c_uint,
     ) -> isize {
-        if length < SPLICED {
-            return outcome(Err(EINVAL));
-        }
         // SAFETY: The file is open by this table.
         let open = unsafe { Self::opened(file) };
+        if length < F::piece(open) {
+            return outcome(Err(EINVAL));
+        }
         let of = OpenFile(file);
         let nonblocking = flags & extra::FERROPROBE_SPLICE_NONBLOCK != 0 || of.is_nonblocking();
         match F::splice_ready(open, &of, nonblocking) {
-            // SAFETY: What the caller handed down, and `read_iter` is there.
-            Ok(true) => unsafe { bindings::copy_splice_read(file, offset, pipe, length, flags) },
+            Ok(true) => {
+                // SAFETY: What the caller handed down, and `read_iter` is there.
+                let done = unsafe { bindings::copy_splice_read(file, offset, pipe, length, flags) };
+                if done == 0 {
+                    // Not the end: the pipe has no room for a piece, or another
+                    // reader was faster.
+                    return outcome(Err(EAGAIN));
+                }
+                done
+            }
             ready => outcome(ready.map(|_| 0)),
         }
     }

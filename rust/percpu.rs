@@ -10,10 +10,14 @@ use kernel::{bindings, prelude::*};
 
 /// The numbers of the CPUs that can ever be online, ascending.
 pub fn possible_cpus() -> impl Iterator<Item = u32> {
-    // SAFETY: Set at boot and constant since.
-    let limit = unsafe { bindings::nr_cpu_ids };
     // SAFETY: Any number below the limit can be asked for.
-    (0..limit).filter(|&cpu| unsafe { extra::ferroprobe_cpu_possible(cpu) })
+    (0..cpu_limit()).filter(|&cpu| unsafe { extra::ferroprobe_cpu_possible(cpu) })
+}
+
+/// One more than the highest number that a CPU can have.
+pub fn cpu_limit() -> u32 {
+    // SAFETY: Set at boot and constant since.
+    unsafe { bindings::nr_cpu_ids }
 }
 
 /// Whether `cpu`, one of [`possible_cpus`], is online.

@@ -2,23 +2,26 @@
 
 //! The buffer: a ring for each CPU, its readers, and their waking.
 
+mod reading;
+mod resizing;
+mod rings;
+
 use crate::{
     commands::Commands,
     engine::{
         marker,
-        record::Header,
-        ring::{self, EventRef, Merge, Note, Quick, Reservation, Ring, Short, Snapshot, Stats},
+        ring::{Note, Quick, Reservation, Short},
     },
     kapi::{
-        clock::{Clock, Hands},
+        clock::Clock,
         context::{self, OnCpu},
         debugfs::OpenFile,
         percpu::PerCpu,
         rcu::RcuCell,
-        scratch::Scratch,
+        scratch::{self, Scratch},
         wake::{PollTable, Waker},
     },
-    sys::{self, Pages, Vec},
+    sys::Pages,
 };
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use kernel::{
@@ -26,55 +29,13 @@ use kernel::{
     prelude::*,
     sync::{Arc, Mutex},
 };
+use rings::{ByReference, Timed};
 
 pub(crate) use crate::engine::ring::Lost;
+pub(crate) use reading::Snapshots;
 
-/// Bytes of a sub-buffer.
+/// Bytes of a sub-buffer until another size is chosen.
 const SUB_BUFFER: usize = 4096;
-
-/// Sub-buffers of a CPU, at the least: one that is written, one that is read,
-/// and one between.
-const MIN_SUB_BUFFERS: usize = 3;
-
-/// What changes as a whole: nothing is in a ring with another clock's time.
-struct Timed {
-    /// Each CPU's ring.
-    here: PerCpu<Here>,
-    clock: Clock,
-}
-
-/// What the writers of one CPU need: its ring, and the clock close by.
-struct Here {
-    ring: sys::Arc<Ring<Pages>>,
-    clock: Hands,
-}
-
-struct ByReference<'a>(&'a Hands);
-
-impl ring::Clock for ByReference<'_> {
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        self.0.now()
-    }
-}
-
-impl Timed {
-    /// The rings, in the order of their CPUs.
-    fn iter(&self) -> impl Iterator<Item = &sys::Arc<Ring<Pages>>> {
-        self.here.iter().map(|(_, here)| &here.ring)
-    }
-
-    /// The ring of `cpu`, if it has one.
-    fn of(&self, cpu: u32) -> Option<&sys::Arc<Ring<Pages>>> {
-        self.here.get(cpu).map(|here| &here.ring)
-    }
-
-    /// Bytes of the largest payload of a record.
-    #[inline]
-    fn max_payload(&self) -> usize {
-        self.here.this_cpu().ring.max_payload()
-    }
-}
 
 /// The buffer.
 #[pin_data]
@@ -86,6 +47,10 @@ pub(crate) struct Buffer {
     pauses: AtomicU32,
     /// A full ring loses its oldest events.
     overwrite: AtomicBool,
+    /// CPUs that do not record.
+    masked: PerCpu<AtomicBool>,
+    /// How full a ring wakes the readers of its pages, in percent.
+    percent: AtomicU32,
     #[pin]
     waker: Waker,
     /// How often blocked readers were told to give up.
@@ -103,7 +68,10 @@ impl Buffer {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
-        let rings = make(|_| kilobytes, clock)?;
+        let rings = Timed::new(clock, SUB_BUFFER, |cpu| {
+            rings::make(cpu, kilobytes, SUB_BUFFER)
+        })?;
+        let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
         let scratch = Scratch::new()?;
         Arc::pin_init(
             pin_init!(Self {
@@ -112,6 +80,8 @@ impl Buffer {
                 on: AtomicBool::new(true),
                 pauses: AtomicU32::new(0),
                 overwrite: AtomicBool::new(true),
+                masked,
+                percent: AtomicU32::new(50),
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),
                 readers <- new_mutex!(Commands::new()),
@@ -135,7 +105,7 @@ impl Buffer {
         note: Note,
         here: &'a OnCpu,
     ) -> Result<Reservation<'a, Pages>, Lost> {
-        let own = self.rings.get(here).here.this_cpu();
+        let own = self.rings.get(here).this_cpu();
         match own.ring.writer_here(here) {
             Some(writer) => writer.reserve(length, note, ByReference(&own.clock)),
             None => Err(Lost::Disabled),
@@ -153,7 +123,7 @@ impl Buffer {
         note: impl Fn() -> Note,
         here: &'a OnCpu,
     ) -> Option<Quick<'a, Pages>> {
-        let own = self.rings.get(here).here.this_cpu();
+        let own = self.rings.get(here).this_cpu();
         let writer = own.ring.writer_here(here)?;
         writer.reserve_quickly(short, note, ByReference(&own.clock))
     }
@@ -191,7 +161,7 @@ impl Buffer {
         let mut rest = text;
         while !rest.is_empty() {
             rest = context::on_this_cpu(|here| {
-                let largest = self.rings.get(here).max_payload();
+                let largest = self.rings.get(here).max_payload().min(scratch::SIZE);
                 let room = largest.saturating_sub(marker::OVERHEAD).max(1);
                 let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
                 let task = context::current();
@@ -255,13 +225,44 @@ impl Buffer {
     fn enable(&self, rings: &Timed) {
         let on = self.is_on() && self.pauses.load(Ordering::Relaxed) == 0;
         for ring in rings.iter() {
-            ring.set_enabled(on);
+            ring.set_enabled(on && self.records_on(ring.cpu()));
         }
     }
 
-    /// Whether there is something to consume; at times when there is not.
-    pub(crate) fn is_readable(&self) -> bool {
-        self.rings.load().iter().any(|ring| ring.readable())
+    /// Whether hits on `cpu` are recorded while any are.
+    pub(crate) fn records_on(&self, cpu: u32) -> bool {
+        let masked = self.masked.get(cpu);
+        !masked.is_some_and(|masked| masked.load(Ordering::Relaxed))
+    }
+
+    /// Lets those CPUs record that `mask` says.
+    ///
+    /// Context: process.
+    pub(crate) fn set_mask(&self, mask: impl Fn(u32) -> bool) {
+        let _guard = self.readers.lock();
+        for (cpu, masked) in self.masked.iter() {
+            masked.store(!mask(cpu), Ordering::Relaxed);
+        }
+        self.enable(&self.rings.load());
+    }
+
+    /// How full a ring wakes the readers of its pages that wait, in percent.
+    pub(crate) fn percent(&self) -> u32 {
+        self.percent.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Buffer::percent`].
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for more than 100.
+    pub(crate) fn set_percent(&self, percent: u32) -> Result {
+        if percent > 100 {
+            return Err(EINVAL);
+        }
+        self.percent.store(percent, Ordering::Relaxed);
+        self.waker.wake_now();
+        Ok(())
     }
 
     /// Sleeps until `ready`; see [`Waker::wait`].
@@ -293,274 +294,8 @@ impl Buffer {
         self.releases.load(Ordering::Relaxed)
     }
 
-    /// Whether `cpu` has something to consume, or a whole sub-buffer; at times
-    /// when it has not.
-    pub(crate) fn is_readable_on(&self, cpu: u32, whole: bool) -> bool {
-        let rings = self.rings.load();
-        rings.of(cpu).is_some_and(|ring| {
-            if whole {
-                ring.whole_readable()
-            } else {
-                ring.readable()
-            }
-        })
-    }
-
-    /// Whether `cpu` has a whole sub-buffer to consume, for certain.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn has_whole(&self, cpu: u32) -> bool {
-        let _guard = self.readers.lock();
-        let rings = self.rings.load();
-        let reader = rings.of(cpu).and_then(|ring| ring.reader());
-        reader.is_some_and(|mut reader| reader.has_whole())
-    }
-
-    /// Consumes events of `cpu` in binary, as many of one sub-buffer as fit
-    /// `page`, or only a whole one; returns how many bytes mean something,
-    /// `None` when there is nothing.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn read_page(&self, cpu: u32, page: &mut [u8], whole: bool) -> Option<usize> {
-        let mut commands = self.readers.lock();
-        let rings = self.rings.load();
-        let mut reader = rings.of(cpu)?.reader()?;
-        reader.read_page_with(page, whole, |note| commands.see(note.pid(), note.name()))
-    }
-
-    /// Calls `each` with the number and name of every task that has a record in
-    /// the buffer, or had one that was read in binary; with some more than once.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`, and those of `each`.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn commands(&self, mut each: impl FnMut(u32, &[u8]) -> Result) -> Result {
-        let (mut unread, _) = self.snapshots()?;
-        let mut commands = self.readers.lock();
-        while let Some((_, event)) = unread.peek() {
-            if let Some(header) = Header::from_record(event.payload()) {
-                // CAST: numbers of tasks are positive.
-                commands.see(header.pid as u32, event.comm(header.pid));
-            }
-            unread.advance();
-        }
-        commands.each(&mut each)
-    }
-
-    /// What `cpu` has counted, and the time of its oldest event.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn stats(&self, cpu: u32) -> Option<(Stats, Option<u64>)> {
-        let _guard = self.readers.lock();
-        let rings = self.rings.load();
-        let ring = rings.of(cpu)?;
-        let oldest = ring.reader().and_then(|mut reader| Some(reader.peek()?.ts));
-        Some((ring.stats(), oldest))
-    }
-
     /// Tells `poll` of the queue that wakes readers.
     pub(crate) fn register(&self, file: &OpenFile, table: &PollTable) {
         self.waker.register(file, table);
-    }
-
-    /// Consumes events in the order of their times for as long as `each`, which
-    /// is told the clock, the CPU and the event, returns true.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; that of `each`, and then its event is not consumed.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn consume(
-        &self,
-        mut each: impl FnMut(Clock, u32, &EventRef<'_>) -> Result<bool>,
-    ) -> Result {
-        let _guard = self.readers.lock();
-        let rings = self.rings.load();
-        let mut merge = Merge::new();
-        let mut cpus = Vec::new();
-        for ring in rings.iter() {
-            // Nobody else reads while the lock is held.
-            if let Some(reader) = ring.reader() {
-                cpus.push(ring.cpu())?;
-                merge.push(reader)?;
-            }
-        }
-        while let Some((index, event)) = merge.peek() {
-            let cpu = cpus.get(index).copied().unwrap_or(0);
-            let go_on = each(rings.clock, cpu, &event)?;
-            merge.advance();
-            if !go_on {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// The events that are in the buffer now, and what it has counted.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn snapshots(&self) -> Result<(Snapshots, Stats)> {
-        let _guard = self.readers.lock();
-        let rings = self.rings.load();
-        let mut snapshots = Snapshots {
-            clock: rings.clock,
-            merge: Merge::new(),
-            cpus: Vec::new(),
-        };
-        let mut total = Stats::default();
-        for ring in rings.iter() {
-            total = total.plus(&ring.stats());
-            let Some(reader) = ring.reader() else {
-                continue;
-            };
-            snapshots
-                .merge
-                .push(Snapshot::new(ring.clone(), &reader)?)?;
-            snapshots.cpus.push(ring.cpu())?;
-        }
-        Ok((snapshots, total))
-    }
-
-    /// Forgets all events that are in the buffer now.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn clear(&self) {
-        let _guard = self.readers.lock();
-        for ring in self.rings.load().iter() {
-            if let Some(mut reader) = ring.reader() {
-                reader.reset();
-            }
-        }
-    }
-
-    /// Size of the ring of `cpu`, in KiB.
-    pub(crate) fn kilobytes_of(&self, cpu: u32) -> usize {
-        self.rings.load().of(cpu).map_or(0, |ring| kilobytes(ring))
-    }
-
-    /// Size of each CPU's ring, in KiB; `None` if they differ.
-    pub(crate) fn kilobytes(&self) -> Option<usize> {
-        let rings = self.rings.load();
-        let mut sizes = rings.iter().map(|ring| kilobytes(ring));
-        let first = sizes.next()?;
-        sizes.all(|size| size == first).then_some(first)
-    }
-
-    /// Size of all rings, in KiB.
-    pub(crate) fn total_kilobytes(&self) -> usize {
-        let rings = self.rings.load();
-        rings
-            .iter()
-            .fold(0, |sum, ring| kilobytes(ring).saturating_add(sum))
-    }
-
-    /// Bytes of a sub-buffer.
-    pub(crate) fn page_bytes(&self) -> usize {
-        SUB_BUFFER
-    }
-
-    /// Gives each CPU, or only the `one`, a ring of `kilobytes`. What is in the
-    /// buffer is lost, as it is when the kernel's sub-buffers change.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for 0, `ENOMEM`; then nothing has changed.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn resize(&self, kilobytes: usize, one: Option<u32>) -> Result {
-        if kilobytes == 0 {
-            return Err(EINVAL);
-        }
-        let _guard = self.readers.lock();
-        let size = |cpu| match one {
-            Some(one) if one != cpu => self.kilobytes_of(cpu),
-            _ => kilobytes,
-        };
-        self.replace(make(size, self.clock())?);
-        Ok(())
-    }
-
-    /// The clock that tells the times of events.
-    pub(crate) fn clock(&self) -> Clock {
-        self.rings.load().clock
-    }
-
-    /// Takes the times of events from `clock`. What is in the buffer is lost:
-    /// times of two clocks cannot be compared.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; then nothing has changed.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn set_clock(&self, clock: Clock) -> Result {
-        let _guard = self.readers.lock();
-        self.replace(make(|cpu| self.kilobytes_of(cpu), clock)?);
-        Ok(())
-    }
-
-    /// Puts empty `rings` in the place of those there are. The caller holds the
-    /// readers' lock.
-    fn replace(&self, rings: Arc<Timed>) {
-        self.enable(&rings);
-        for ring in rings.iter() {
-            ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));
-        }
-        drop(self.rings.replace(rings));
-    }
-}
-
-/// Size of `ring`, in KiB.
-fn kilobytes(ring: &Ring<Pages>) -> usize {
-    // CAST: u32 to usize widens.
-    (ring.capacity() as usize).saturating_mul(SUB_BUFFER / 1024)
-}
-
-/// Rings for all CPUs that can ever be online, with as many `kilobytes` as it
-/// says for each.
-fn make(kilobytes: impl Fn(u32) -> usize, clock: Clock) -> Result<Arc<Timed>> {
-    let here = PerCpu::new(|cpu| {
-        let bytes = kilobytes(cpu).checked_mul(1024).ok_or(ENOMEM)?;
-        // One more for the reader.
-        let count = (bytes.div_ceil(SUB_BUFFER).saturating_add(1)).max(MIN_SUB_BUFFERS);
-        let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
-        let pages = Pages::new(count, SUB_BUFFER)?;
-        let ring = Ring::new(cpu, pages, pages_count, true).map_err(|error| match error {
-            ring::Error::NoMemory => ENOMEM,
-            ring::Error::BadSize => EINVAL,
-        })?;
-        Ok(Here {
-            ring: sys::Arc::new(ring)?,
-            clock: Hands::of(clock),
-        })
-    })?;
-    Ok(Arc::new(Timed { here, clock }, GFP_KERNEL)?)
-}
-
-/// The events of all CPUs at one moment, in the order of their times.
-pub(crate) struct Snapshots {
-    /// What their times are.
-    pub(crate) clock: Clock,
-    merge: Merge<Snapshot<sys::Arc<Ring<Pages>>>>,
-    cpus: Vec<u32>,
-}
-
-impl Snapshots {
-    /// The next event and its CPU.
-    pub(crate) fn peek(&mut self) -> Option<(u32, EventRef<'_>)> {
-        let (index, event) = self.merge.peek()?;
-        Some((self.cpus.get(index).copied().unwrap_or(0), event))
-    }
-
-    /// Goes past the next event.
-    pub(crate) fn advance(&mut self) {
-        self.merge.advance();
     }
 }

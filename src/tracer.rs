@@ -93,11 +93,14 @@ impl Tracer {
         Ok(())
     }
 
-    /// Forgets all recorded events, and the formats only they needed.
+    /// Forgets the recorded events of all CPUs, and the formats only they
+    /// needed, or the events of `cpu`.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn clear_buffer(&self) {
-        self.buffer.clear();
-        self.registry.lock().forget_retired();
+    pub(crate) fn clear_buffer(&self, cpu: Option<u32>) {
+        self.buffer.clear(cpu);
+        if cpu.is_none() {
+            self.registry.lock().forget_retired();
+        }
     }
 }

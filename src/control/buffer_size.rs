@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `buffer_size_kb`: the size of each CPU's buffer, in KiB; `X` if they differ.
+//! `buffer_subbuf_size_kb`: that of the sub-buffers of all.
 
 use super::{per_cpu::OneCpu, text};
 use crate::{
@@ -15,6 +16,9 @@ use kernel::{
     sync::{Arc, ArcBorrow},
     uaccess::{UserSliceReader, UserSliceWriter},
 };
+
+/// Bytes of the smallest sub-buffer.
+const PAGE: usize = 4096;
 
 /// The file.
 pub(crate) struct BufferSize;
@@ -75,5 +79,40 @@ impl File for CpuBufferSize {
     fn write(one: &Arc<OneCpu>, _file: &OpenFile, from: UserSliceReader) -> Result {
         let kilobytes = usize::try_from(text::number(from)?).map_err(|_| EINVAL)?;
         one.tracer.buffer.resize(kilobytes, Some(one.cpu))
+    }
+}
+
+/// `buffer_subbuf_size_kb`: the size of the sub-buffers. One that is written is
+/// rounded up to a power of two pages.
+pub(crate) struct SubBufferSize;
+
+impl File for SubBufferSize {
+    type Data = Tracer;
+    type Open = Arc<Tracer>;
+
+    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Arc<Tracer>>>> {
+        Ok(KBox::pin(tracer.into(), GFP_KERNEL)?)
+    }
+
+    fn read(
+        tracer: &Arc<Tracer>,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        let mut text = Vec::new();
+        let kilobytes = tracer.buffer.page_bytes() / 1024;
+        writeln!(Appender(&mut text), "{kilobytes}").map_err(|_| ENOMEM)?;
+        text::copy(&text, to, offset)
+    }
+
+    fn write(tracer: &Arc<Tracer>, _file: &OpenFile, from: UserSliceReader) -> Result {
+        let kilobytes = usize::try_from(text::number(from)?).map_err(|_| EINVAL)?;
+        if kilobytes == 0 {
+            return Err(EINVAL);
+        }
+        let bytes = kilobytes.checked_mul(1024).ok_or(EINVAL)?.max(PAGE);
+        let bytes = bytes.checked_next_power_of_two().ok_or(EINVAL)?;
+        tracer.buffer.set_page_bytes(bytes)
     }
 }

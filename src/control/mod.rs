@@ -2,6 +2,7 @@
 
 //! The directory and its files: one source file for each file or family.
 
+mod buffer_percent;
 mod buffer_size;
 mod error_log;
 pub(crate) mod event_files;
@@ -16,6 +17,7 @@ mod profile;
 mod raw;
 mod readme;
 mod saved_cmdlines;
+mod scope;
 mod set_event;
 mod stats;
 mod switch;
@@ -25,6 +27,7 @@ mod trace_clock;
 mod trace_marker;
 mod trace_pipe;
 mod tracers;
+mod tracing_cpumask;
 mod tracing_on;
 mod trigger;
 
@@ -59,6 +62,9 @@ pub(crate) struct Files {
     _error_log: Entry<error_log::ErrorLogFile>,
     _readme: Entry<text::TextFile<readme::Readme>>,
     _buffer_size: Entry<buffer_size::BufferSize>,
+    _sub_buffer_size: Entry<buffer_size::SubBufferSize>,
+    _buffer_percent: Entry<buffer_percent::BufferPercent>,
+    _cpumask: Entry<tracing_cpumask::TracingCpumask>,
     _placement: Entry<placement::PlacementFile>,
     _enable: Entry<switch::Switch<event_files::EnableAll>>,
     _total_size: Entry<text::TextFile<headers::BufferTotalSize>>,
@@ -89,11 +95,12 @@ impl Files {
         let ftrace = Dir::new(c"ftrace", Some(events.clone()))?;
         let print = Dir::new(c"print", Some(ftrace))?;
         let of = || tracer.clone();
+        let all = scope::Scope::new(tracer, None)?;
         let files = Self {
             _kprobe_events: Entry::new(c"kprobe_events", READ_WRITE, &root, of())?,
             _dynamic_events: Entry::new(c"dynamic_events", READ_WRITE, &root, of())?,
-            _trace: Entry::new(c"trace", READ_WRITE, &root, of())?,
-            _trace_pipe: Entry::new(c"trace_pipe", READ, &root, of())?,
+            _trace: Entry::new(c"trace", READ_WRITE, &root, all.clone())?,
+            _trace_pipe: Entry::new(c"trace_pipe", READ, &root, all)?,
             _trace_marker: Entry::new(c"trace_marker", WRITE, &root, of())?,
             _set_event: Entry::new(c"set_event", READ_WRITE, &root, of())?,
             _available_events: Entry::new(c"available_events", READ, &root, of())?,
@@ -105,6 +112,9 @@ impl Files {
             _error_log: Entry::new(c"error_log", READ_WRITE, &root, of())?,
             _readme: Entry::new(c"README", READ, &root, of())?,
             _buffer_size: Entry::new(c"buffer_size_kb", READ_WRITE, &root, of())?,
+            _sub_buffer_size: Entry::new(c"buffer_subbuf_size_kb", READ_WRITE, &root, of())?,
+            _buffer_percent: Entry::new(c"buffer_percent", READ_WRITE, &root, of())?,
+            _cpumask: Entry::new(c"tracing_cpumask", READ_WRITE, &root, of())?,
             _placement: Entry::new(c"placement", READ_WRITE, &root, of())?,
             _enable: Entry::new(c"enable", READ_WRITE, &events, of())?,
             _total_size: Entry::new(c"buffer_total_size_kb", READ, &root, of())?,

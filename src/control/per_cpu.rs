@@ -7,7 +7,10 @@
 use super::{
     buffer_size::CpuBufferSize,
     raw::RawPipe,
+    scope::Scope,
     text::{Show, TextFile},
+    trace::Trace,
+    trace_pipe::TracePipe,
     READ, READ_WRITE,
 };
 use crate::{
@@ -32,6 +35,8 @@ pub(crate) struct OneCpu {
 
 /// The files of one CPU; removed when dropped.
 pub(crate) struct CpuFiles {
+    _trace: Entry<Trace>,
+    _trace_pipe: Entry<TracePipe>,
     _raw: Entry<RawPipe>,
     _stats: Entry<TextFile<StatsFile>>,
     _size: Entry<CpuBufferSize>,
@@ -48,9 +53,12 @@ pub(crate) fn make(tracer: &Arc<Tracer>, root: &Arc<Dir>) -> Result<Vec<CpuFiles
     for cpu in possible_cpus() {
         let name = CString::try_from_fmt(fmt!("cpu{cpu}"))?;
         let dir = Dir::new(&name, Some(above.clone()))?;
+        let scope = Scope::new(tracer, Some(cpu))?;
         let tracer = tracer.clone();
         let one = Arc::new(OneCpu { tracer, cpu }, GFP_KERNEL)?;
         files.push(CpuFiles {
+            _trace: Entry::new(c"trace", READ_WRITE, &dir, scope.clone())?,
+            _trace_pipe: Entry::new(c"trace_pipe", READ, &dir, scope)?,
             _raw: Entry::new(c"trace_pipe_raw", READ, &dir, one.clone())?,
             _stats: Entry::new(c"stats", READ, &dir, one.clone())?,
             _size: Entry::new(c"buffer_size_kb", READ_WRITE, &dir, one)?,

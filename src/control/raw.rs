@@ -4,9 +4,11 @@
 //! once.
 //!
 //! A read returns a sub-buffer, the rest of it zeros; a read of less goes on
-//! with the same one. Splicing takes whole sub-buffers only, like the kernel's,
-//! and so leaves the last one to be read. It copies: the pages belong to the
-//! ring, which has as many as it needs and none to give away.
+//! with the same one, and one that finds nothing waits for an event. Splicing and
+//! polling wait until `buffer_percent` of the ring is full, or recording is off
+//! and there is something. Splicing takes whole sub-buffers only, like the
+//! kernel's, and so leaves the last one to be read. It copies: the pages belong to
+//! the ring, which has as many as it needs and none to give away.
 
 use super::per_cpu::OneCpu;
 use crate::{
@@ -111,8 +113,9 @@ impl File for RawPipe {
             if buffer.releases() != releases {
                 return Ok(0);
             }
+            // As the kernel's: the watermark is for splicing and polling.
             buffer.wait(|| {
-                buffer.is_readable_on(one.cpu, false)
+                buffer.is_readable(Some(one.cpu))
                     || file.is_nonblocking()
                     || buffer.releases() != releases
             })?;
@@ -124,24 +127,34 @@ impl File for RawPipe {
         let buffer = &one.tracer.buffer;
         let releases = buffer.releases();
         loop {
-            if buffer.has_whole(one.cpu) {
+            // Those that wait are woken by buffer_percent; who may not wait gets
+            // what there is.
+            let waits = !(nonblocking || file.is_nonblocking());
+            let full = buffer.percent() == 0 || buffer.is_full_on(one.cpu);
+            let ends = !buffer.is_on() || buffer.releases() != releases;
+            if (full || !waits || ends) && buffer.has_whole(one.cpu) {
                 return Ok(true);
             }
             // Before EAGAIN: trace-cmd takes that for an error when it stops, and
             // leaves the rest unread.
-            if !buffer.is_on() || buffer.releases() != releases {
+            if ends {
                 return Ok(false);
             }
-            if nonblocking || file.is_nonblocking() {
+            if !waits {
                 return Err(EAGAIN);
             }
             buffer.wait_for_many(|| {
-                buffer.is_readable_on(one.cpu, true)
+                (buffer.is_whole_on(one.cpu)
+                    && (buffer.percent() == 0 || buffer.is_full_on(one.cpu)))
                     || file.is_nonblocking()
                     || !buffer.is_on()
                     || buffer.releases() != releases
             })?;
         }
+    }
+
+    fn piece(open: &Open) -> usize {
+        open.one.tracer.buffer.page_bytes()
     }
 
     fn take(open: &Open, page: &mut [u8]) -> Result<bool> {
@@ -162,7 +175,9 @@ impl File for RawPipe {
         let buffer = &open.one.tracer.buffer;
         buffer.register(file, table);
         let page = open.page.lock();
-        if !page.rest().is_empty() || buffer.is_readable_on(open.one.cpu, false) {
+        // Without a watermark, and once nothing more comes, what is there.
+        let last = !buffer.is_on() && buffer.is_readable(Some(open.one.cpu));
+        if last || !page.rest().is_empty() || buffer.is_full_on(open.one.cpu) {
             READABLE
         } else {
             0

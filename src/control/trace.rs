@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace`: the events in the buffer, which reading leaves there; truncating
-//! it, or any write, clears the buffer.
+//! `trace` and `per_cpu/cpuN/trace`: the events in the buffer, or of one CPU,
+//! which reading leaves there; truncating the file, or any write, clears them.
 //!
 //! The text is made as it is read, from a snapshot of each CPU's ring that is
 //! taken at the first read.
 
+use super::scope::Scope;
 use crate::{
     buffer::Snapshots,
     engine::{format, text::Appender},
@@ -35,7 +36,7 @@ pub(crate) struct Trace;
 /// One opening.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Open {
-    tracer: Arc<Tracer>,
+    scope: Arc<Scope>,
     /// Nothing is recorded as long as it is open.
     pauses: bool,
     #[pin]
@@ -57,16 +58,16 @@ struct Listing {
 impl PinnedDrop for Open {
     fn drop(self: Pin<&mut Self>) {
         if self.pauses {
-            self.tracer.buffer.resume();
+            self.scope.tracer.buffer.resume();
         }
     }
 }
 
 impl Listing {
-    fn new(tracer: &Tracer) -> Result<Self> {
-        let (events, stats) = tracer.buffer.snapshots()?;
+    fn new(scope: &Scope) -> Result<Self> {
+        let (events, stats) = scope.tracer.buffer.snapshots(scope.cpu)?;
         let online = percpu::possible_cpus().filter(|&cpu| percpu::is_online(cpu));
-        let options = &tracer.options;
+        let options = &scope.tracer.options;
         let mut text = Vec::new();
         if options.has(Flag::ContextInfo) {
             format::write_trace_header(
@@ -118,13 +119,14 @@ impl Listing {
 }
 
 impl File for Trace {
-    type Data = Tracer;
+    type Data = Scope;
     type Open = Open;
 
-    fn open(tracer: ArcBorrow<'_, Tracer>, file: &OpenFile) -> Result<Pin<KBox<Open>>> {
-        let tracer: Arc<Tracer> = tracer.into();
+    fn open(scope: ArcBorrow<'_, Scope>, file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+        let scope: Arc<Scope> = scope.into();
+        let tracer = &scope.tracer;
         if file.truncates() {
-            tracer.clear_buffer();
+            tracer.clear_buffer(scope.cpu);
         }
         let pauses = file.is_readable() && tracer.options.has(Flag::PauseOnTrace);
         if pauses {
@@ -133,7 +135,7 @@ impl File for Trace {
         let resume = tracer.clone();
         let open = KBox::pin_init(
             pin_init!(Open {
-                tracer,
+                scope,
                 pauses,
                 listing <- new_mutex!(None),
             }),
@@ -159,7 +161,7 @@ impl File for Trace {
         }
         let listing = match &mut *guard {
             Some(listing) => listing,
-            empty => empty.insert(Listing::new(&open.tracer)?),
+            empty => empty.insert(Listing::new(&open.scope)?),
         };
         loop {
             let skip = at.saturating_sub(listing.offset);
@@ -172,7 +174,7 @@ impl File for Trace {
             }
             listing.offset = listing.offset.saturating_add(listing.text.len());
             listing.text.clear();
-            if !listing.fill(&open.tracer)? {
+            if !listing.fill(&open.scope.tracer)? {
                 return Ok(0);
             }
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_pipe`: the events of all CPUs in the order of their times, each read
-//! once; a reader waits for them.
+//! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: the events of all CPUs in the order
+//! of their times, or those of one, each read once; a reader waits for them.
 
+use super::scope::Scope;
 use crate::{
     engine::text::Appender,
     kapi::{
@@ -11,7 +12,6 @@ use crate::{
     },
     print::Printer,
     sys::Vec,
-    tracer::Tracer,
 };
 use core::{
     pin::Pin,
@@ -33,7 +33,7 @@ pub(crate) struct TracePipe;
 /// One opening.
 #[pin_data]
 pub(crate) struct Open {
-    tracer: Arc<Tracer>,
+    scope: Arc<Scope>,
     /// Something has been read.
     begun: AtomicBool,
     #[pin]
@@ -48,12 +48,13 @@ struct Pending {
 
 impl Pending {
     /// Consumes events, about as many as fill `room` bytes.
-    fn fill(&mut self, tracer: &Tracer, room: usize) -> Result {
+    fn fill(&mut self, scope: &Scope, room: usize) -> Result {
+        let tracer = &scope.tracer;
         self.text.clear();
         self.read = 0;
         let mut printer = Printer::new();
         let text = &mut self.text;
-        tracer.buffer.consume(|clock, cpu, event| {
+        tracer.buffer.consume(scope.cpu, |clock, cpu, event| {
             let length = text.len();
             let printed = printer.event(tracer, &mut Appender(text), (clock, cpu), event);
             if printed.is_err() {
@@ -74,15 +75,15 @@ impl Pending {
 }
 
 impl File for TracePipe {
-    type Data = Tracer;
+    type Data = Scope;
     type Open = Open;
 
     const SEEKABLE: bool = false;
 
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
         KBox::pin_init(
             pin_init!(Open {
-                tracer: tracer.into(),
+                scope: scope.into(),
                 begun: AtomicBool::new(false),
                 text <- new_mutex!(Pending {
                     text: Vec::new(),
@@ -102,12 +103,12 @@ impl File for TracePipe {
         if to.is_empty() {
             return Ok(0);
         }
-        let buffer = &open.tracer.buffer;
+        let buffer = &open.scope.tracer.buffer;
         loop {
             {
                 let mut pending = open.text.lock();
                 if pending.read >= pending.text.len() {
-                    let filled = pending.fill(&open.tracer, to.len().min(CHUNK));
+                    let filled = pending.fill(&open.scope, to.len().min(CHUNK));
                     // What was consumed before memory ran out is still read.
                     if pending.text.is_empty() {
                         filled?;
@@ -128,15 +129,15 @@ impl File for TracePipe {
                 return Err(EAGAIN);
             }
             let begun = open.begun.load(Ordering::Relaxed);
-            buffer.wait(|| buffer.is_readable() || (begun && !buffer.is_on()))?;
+            buffer.wait(|| buffer.is_readable(open.scope.cpu) || (begun && !buffer.is_on()))?;
         }
     }
 
     fn poll(open: &Open, file: &OpenFile, table: &PollTable) -> u32 {
-        let buffer = &open.tracer.buffer;
+        let buffer = &open.scope.tracer.buffer;
         buffer.register(file, table);
         let pending = open.text.lock();
-        if pending.read < pending.text.len() || buffer.is_readable() {
+        if pending.read < pending.text.len() || buffer.is_readable(open.scope.cpu) {
             READABLE
         } else {
             0

@@ -141,7 +141,11 @@ impl<'a> Line<'a> {
         for digit in digits.iter_mut().rev() {
             // CAST: below the base.
             let low = (rest % BASE) as u8;
-            *digit = if low < 10 { b'0' | low } else { low.wrapping_add(b'a' - 10) };
+            *digit = if low < 10 {
+                b'0' | low
+            } else {
+                low.wrapping_add(b'a' - 10)
+            };
             rest /= BASE;
             count = count.saturating_add(1);
             if rest == 0 {
@@ -185,9 +189,18 @@ mod tests {
     #[test]
     fn numbers_are_those_of_the_standard_formatting() {
         for value in [0, 1, 9, 10, 15, 16, 255, 999_999, 1 << 40, u64::MAX] {
-            assert_eq!(line(|line| line.decimal(value, 0, b' ')), format!("{value}"));
-            assert_eq!(line(|line| line.decimal(value, 7, b' ')), format!("{value:7}"));
-            assert_eq!(line(|line| line.decimal(value, 6, b'0')), format!("{value:06}"));
+            assert_eq!(
+                line(|line| line.decimal(value, 0, b' ')),
+                format!("{value}")
+            );
+            assert_eq!(
+                line(|line| line.decimal(value, 7, b' ')),
+                format!("{value:7}")
+            );
+            assert_eq!(
+                line(|line| line.decimal(value, 6, b'0')),
+                format!("{value:06}")
+            );
             assert_eq!(line(|line| line.hexadecimal(value)), format!("{value:x}"));
             let signed = value as i64;
             assert_eq!(line(|line| line.signed(signed)), format!("{signed}"));
@@ -209,7 +222,10 @@ mod tests {
     #[test]
     fn bytes_stay_on_their_line() {
         for bytes in [&b"plain"[..], b"a\nb\x01\xff\xc3\xa9", b"", b"\x7f\x80"] {
-            assert_eq!(line(|line| line.one_line(bytes)), OneLine(bytes).to_string());
+            assert_eq!(
+                line(|line| line.one_line(bytes)),
+                OneLine(bytes).to_string()
+            );
         }
     }
 

@@ -10,6 +10,7 @@
 pub mod arch;
 pub mod ast;
 pub mod btf;
+pub mod cpumask;
 pub mod error;
 pub mod exec;
 pub mod fetch;

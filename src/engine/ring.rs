@@ -42,6 +42,7 @@
 
 use crate::sys::{self, AllocError, AtomicU32, AtomicU64, LocalPair};
 
+mod carry;
 mod layout;
 mod merge;
 mod note;
@@ -172,8 +173,8 @@ struct Counters {
 /// - All of `tails` are pages of `storage`.
 /// - The slot of `state` is below the number of slots, of which each has an entry
 ///   in `tails`.
-/// - For each of them `tails` has a page that no slot of another sequence and
-///   not the reader has as spare.
+/// - For each of them that writers have entered `tails` has a page that no slot of
+///   another sequence and not the reader has as spare.
 /// - The words between a reservation's start and end belong to it until it is
 ///   committed; those before `published` do not change until a writer claims
 ///   their slot, and those of the reader's page not before it gives it back.
@@ -222,7 +223,8 @@ impl<S: Storage> Ring<S> {
             }
             notes.push(Page::new())?;
         }
-        let first = Seq(0);
+        // The lap before is for what the ring takes over from another.
+        let first = geometry.lap_after(Seq(0));
         for id in 0..slots {
             tails.push(Tail::new(id, storage.page(id).unwrap_or_default()))?;
             let slot = if id == 0 {
@@ -259,7 +261,7 @@ impl<S: Storage> Ring<S> {
                 dropped: AtomicU64::new(0),
                 too_large: AtomicU64::new(0),
             }),
-            reader: Line(reader::State::new(slots)),
+            reader: Line(reader::State::new(slots, first)),
         })
     }
 
@@ -329,7 +331,22 @@ impl<S: Storage> Ring<S> {
         self.reader.0.unread(self.published())
     }
 
-    /// The same of a sub-buffer that the writers have left.
+    /// Whether the sub-buffers that the reader has not taken are at least
+    /// `percent` of the ring. The one on which the writers are counts, and does
+    /// not make a ring full alone: as in the kernel.
+    ///
+    /// For a reader that waits, as [`Ring::readable`].
+    pub fn is_filled(&self, percent: u32) -> bool {
+        let place = self.reader.0.place();
+        let left = self
+            .geometry()
+            .distance(place.seq(), self.published().seq());
+        let slots = i64::from(self.capacity());
+        let used = left.saturating_add(1).saturating_mul(100);
+        left > 0 && used >= slots.saturating_mul(i64::from(percent))
+    }
+
+    /// The same as [`Ring::readable`] of a sub-buffer that the writers have left.
     pub fn whole_readable(&self) -> bool {
         self.reader.0.whole_unread(self.published())
     }

@@ -148,6 +148,12 @@ impl Position {
         Self((self.0 & !OFFSET_MASK) | (offset as u64 & OFFSET_MASK))
     }
 
+    /// The same place on the sub-buffer `seq`.
+    pub(super) fn on(self, seq: Seq) -> Self {
+        let within = self.0 & (OFFSET_MASK | (ENTRIES_MASK << OFFSET_BITS));
+        Self((u64::from(seq.0) << SEQ_SHIFT) | within)
+    }
+
     /// The position after an event of `words` more, which fit.
     #[inline(always)]
     pub(super) fn after(self, words: usize) -> Self {

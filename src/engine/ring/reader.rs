@@ -148,10 +148,15 @@ impl Passed {
         let overrun = before.events.wrapping_sub(self.events);
         // A reset may have passed losses that were counted after the page
         // began.
-        let dropped = before.losses.saturating_sub(self.losses);
+        // CAST: Modulo 2^64, as what was taken over counts from below 0.
+        let dropped = before.losses.wrapping_sub(self.losses) as i64;
         self.events = before.events;
-        self.losses = self.losses.max(before.losses);
-        overrun.wrapping_add(dropped)
+        if dropped <= 0 {
+            return overrun;
+        }
+        self.losses = before.losses;
+        // CAST: Not negative.
+        overrun.wrapping_add(dropped as u64)
     }
 }
 
@@ -185,50 +190,60 @@ pub(super) struct State {
     pending_lost: AtomicU64,
     pub(super) read_events: AtomicU64,
     pub(super) read_bytes: AtomicU64,
+    /// Events and bytes that were taken over from another ring.
+    pub(super) carried_events: AtomicU64,
+    pub(super) carried_bytes: AtomicU64,
     /// What the counters were when the ring was last reset.
     pub(super) base: super::stats::Base,
 }
 
 impl State {
-    /// A reader with `spare` as its page, before the first sub-buffer.
-    pub(super) fn new(spare: u32) -> Self {
+    /// A reader with `spare` as its page, before the sub-buffer `first`.
+    pub(super) fn new(spare: u32, first: Seq) -> Self {
         Self {
             busy: AtomicU32::new(0),
             page: AtomicU32::new(spare),
             holds: AtomicU32::new(0),
-            place: AtomicU64::new(Position::start(Seq(0)).0),
+            place: AtomicU64::new(Position::start(first).0),
             ts: AtomicU64::new(0),
             passed_events: AtomicU64::new(0),
             passed_losses: AtomicU64::new(0),
             pending_lost: AtomicU64::new(0),
             read_events: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
+            carried_events: AtomicU64::new(0),
+            carried_bytes: AtomicU64::new(0),
             base: super::stats::Base::new(),
         }
     }
 
+    /// Where the reader is, or was last.
+    pub(super) fn place(&self) -> Position {
+        Position(self.place.load_relaxed())
+    }
+
     /// Whether a whole sub-buffer before `published` may be unread.
     pub(super) fn whole_unread(&self, published: Position) -> bool {
-        published.crossed(Position(self.place.load_relaxed()))
+        published.crossed(self.place())
     }
 
     /// Whether something before `published` may be unread.
     pub(super) fn unread(&self, published: Position) -> bool {
-        let place = Position(self.place.load_relaxed());
+        let place = self.place();
         published.crossed(place) || published.offset() > place.offset()
     }
 }
 
 /// The consuming reader of a ring; there is one at a time.
 pub struct Reader<'r, S: Storage> {
-    ring: &'r Ring<S>,
-    page: u32,
-    holds: bool,
-    seq: Seq,
-    cursor: Cursor,
-    names: Names,
-    passed: Passed,
-    pending_lost: u64,
+    pub(super) ring: &'r Ring<S>,
+    pub(super) page: u32,
+    pub(super) holds: bool,
+    pub(super) seq: Seq,
+    pub(super) cursor: Cursor,
+    pub(super) names: Names,
+    pub(super) passed: Passed,
+    pub(super) pending_lost: u64,
 }
 
 impl<S: Storage> Ring<S> {
@@ -450,7 +465,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         }
     }
 
-    fn words(&self) -> &'r [AtomicU32] {
+    pub(super) fn words(&self) -> &'r [AtomicU32] {
         self.ring.storage.page(self.page).unwrap_or_default()
     }
 

@@ -116,6 +116,20 @@ impl<S: Storage> Ring<S> {
         base.too_large.store_relaxed(total.too_large);
     }
 
+    /// Lets the counters go on from `before`, which another ring has counted,
+    /// `overrun` of it only now.
+    pub(super) fn go_on_from(&self, before: &Stats, overrun: u64) {
+        let base = &self.reader.0.base;
+        let go_on = |base: &AtomicU64, count: u64| {
+            base.store_relaxed(base.load_relaxed().wrapping_sub(count));
+        };
+        go_on(&base.overrun, before.overrun.wrapping_add(overrun));
+        go_on(&base.commit_overrun, before.commit_overrun);
+        go_on(&base.dropped, before.dropped);
+        go_on(&base.read, before.read);
+        go_on(&base.too_large, before.too_large);
+    }
+
     /// Events that found no room since the ring was made, except those that
     /// were too large.
     pub(super) fn losses(&self) -> u64 {
@@ -126,6 +140,9 @@ impl<S: Storage> Ring<S> {
 
     fn totals(&self) -> Stats {
         let (Passed { events, .. }, bytes) = self.reached();
+        let carried = &self.reader.0;
+        let events = events.wrapping_add(carried.carried_events.load_relaxed());
+        let bytes = bytes.wrapping_add(carried.carried_bytes.load_relaxed());
         let counters = &self.counters.0;
         let overrun = counters.overrun.load_relaxed();
         let read = self.reader.0.read_events.load_relaxed();

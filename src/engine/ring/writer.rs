@@ -700,7 +700,9 @@ impl<S: Storage> Ring<S> {
             return Err(Lost::Nested);
         };
         loop {
-            let found = Slot(slot.load_relaxed());
+            // What another ring's events that were put there count, see
+            // `Ring::take_over`.
+            let found = Slot(slot.load_acquire());
             let page = found.page();
             match found.seq() {
                 Some(seq) if seq == next => {}
@@ -714,8 +716,9 @@ impl<S: Storage> Ring<S> {
                     let overrun = held.and_then(|_| self.overrun_by(page));
                     let claim = Slot::holding(next, page);
                     if slot.cmpxchg_full(found.0, claim.0).is_err() {
-                        // The reader took the page, or a nested writer was
-                        // faster. Neither can happen a second time: the
+                        // The reader took the page, a nested writer was
+                        // faster, or the slot was given what another ring
+                        // held. None can happen a second time: the
                         // reader leaves an empty slot and takes nothing that
                         // is not published.
                         continue;

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sets of CPUs as the kernel writes them: hexadecimal, in groups of eight digits
+//! with commas between, the highest CPUs first.
+
+use crate::sys::{AllocError, Vec};
+use core::fmt;
+
+/// Bits of a group.
+const GROUP: u32 = 32;
+
+/// A set of the CPUs below a limit.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// The lowest CPUs first.
+    groups: Vec<u32>,
+    limit: u32,
+}
+
+/// A text is no mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// There is no memory.
+    NoMemory,
+    /// It is not hexadecimal, or a group has too many digits.
+    Syntax,
+    /// It has a CPU that is not below the limit.
+    TooLarge,
+}
+
+impl From<AllocError> for Error {
+    fn from(_: AllocError) -> Self {
+        Self::NoMemory
+    }
+}
+
+impl Mask {
+    /// No CPU of those below `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn new(limit: u32) -> Result<Self, AllocError> {
+        let mut groups = Vec::new();
+        for _ in 0..limit.div_ceil(GROUP) {
+            groups.push(0)?;
+        }
+        Ok(Self { groups, limit })
+    }
+
+    /// What `text` says, with spaces around it, about the CPUs below `limit`.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Error`].
+    pub fn parse(text: &[u8], limit: u32) -> Result<Self, Error> {
+        let mut mask = Self::new(limit)?;
+        let mut to = mask.groups.iter_mut();
+        for group in text.trim_ascii().rsplit(|&byte| byte == b',') {
+            let value = hexadecimal(group).ok_or(Error::Syntax)?;
+            match to.next() {
+                Some(to) => *to = value,
+                None if value == 0 => {}
+                None => return Err(Error::TooLarge),
+            }
+        }
+        let allowed = u32::MAX.wrapping_shr(GROUP.wrapping_sub(bits_of_last(limit)));
+        match mask.groups.last() {
+            Some(last) if last & !allowed != 0 => Err(Error::TooLarge),
+            _ => Ok(mask),
+        }
+    }
+
+    /// Whether `cpu` is in it.
+    pub fn has(&self, cpu: u32) -> bool {
+        let (group, bit) = place(cpu);
+        self.groups.get(group).is_some_and(|group| group & bit != 0)
+    }
+
+    /// Puts `cpu` in it, or takes it out.
+    pub fn set(&mut self, cpu: u32, on: bool) {
+        let (group, bit) = place(cpu);
+        if let Some(group) = self.groups.get_mut(group) {
+            *group = if on { *group | bit } else { *group & !bit };
+        }
+    }
+}
+
+impl fmt::Display for Mask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut digits = digits_of_last(self.limit);
+        for (index, group) in self.groups.iter().rev().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}{group:0digits$x}")?;
+            digits = 8;
+        }
+        Ok(())
+    }
+}
+
+/// The group of `cpu`, and its bit there.
+fn place(cpu: u32) -> (usize, u32) {
+    // CAST: u32 to usize widens.
+    ((cpu / GROUP) as usize, 1u32.wrapping_shl(cpu % GROUP))
+}
+
+/// Bits of the highest group for CPUs below `limit`.
+fn bits_of_last(limit: u32) -> u32 {
+    match limit % GROUP {
+        0 => GROUP,
+        bits => bits,
+    }
+}
+
+/// Digits of the highest group.
+fn digits_of_last(limit: u32) -> usize {
+    // CAST: At most 8.
+    bits_of_last(limit).div_ceil(4) as usize
+}
+
+/// The number that one to eight hexadecimal digits say.
+fn hexadecimal(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || digits.len() > 8 {
+        return None;
+    }
+    digits.iter().try_fold(0u32, |value, &digit| {
+        Some(value.wrapping_shl(4) | char::from(digit).to_digit(16)?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_back(text: &str, limit: u32) -> Result<String, Error> {
+        Mask::parse(text.as_bytes(), limit).map(|mask| mask.to_string())
+    }
+
+    #[test]
+    fn prints_as_wide_as_its_cpus() {
+        for (text, limit, printed) in [
+            ("1", 1, "1"),
+            ("3", 2, "3"),
+            ("1", 8, "01"),
+            ("0x\n", 8, ""),
+            ("0", 6, "00"),
+            ("f00", 12, "f00"),
+            (" ffffffff\n", 32, "ffffffff"),
+            ("1,00000000", 33, "1,00000000"),
+            ("3", 40, "00,00000003"),
+            ("0,0,1", 33, "0,00000001"),
+        ] {
+            match printed {
+                "" => assert_eq!(read_back(text, limit), Err(Error::Syntax)),
+                _ => assert_eq!(read_back(text, limit).as_deref(), Ok(printed)),
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_mask() {
+        for text in ["", " ", "g", ",", "1,", ",1", "123456789", "-1", "1 1"] {
+            assert_eq!(read_back(text, 40), Err(Error::Syntax), "{text}");
+        }
+        for (text, limit) in [("4", 2), ("2,0", 33), ("1,0", 32), ("1,0,0", 40)] {
+            assert_eq!(read_back(text, limit), Err(Error::TooLarge), "{text}");
+        }
+    }
+
+    #[test]
+    fn has_what_was_set() {
+        let mut mask = Mask::new(40).unwrap();
+        mask.set(39, true);
+        mask.set(0, true);
+        assert_eq!(mask.to_string(), "80,00000001");
+        assert!(mask.has(39) && mask.has(0) && !mask.has(1) && !mask.has(4000));
+        mask.set(0, false);
+        mask.set(4000, true);
+        assert_eq!(mask.to_string(), "80,00000000");
+    }
+}
