@@ -5,6 +5,7 @@
 use crate::{
     engine::{
         format::{self, Context, SymbolNames, Time},
+        line::Line,
         marker,
         record::Header,
         ring::EventRef,
@@ -48,6 +49,18 @@ impl Printer {
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
     ) -> fmt::Result {
+        let mut line = Line::new(out);
+        self.put(tracer, &mut line, (clock, cpu), event)?;
+        line.end()
+    }
+
+    fn put(
+        &mut self,
+        tracer: &Tracer,
+        out: &mut Line<'_>,
+        (clock, cpu): (Clock, u32),
+        event: &EventRef<'_>,
+    ) -> fmt::Result {
         if event.lost > 0 {
             format::write_lost(out, cpu, Some(event.lost))?;
         }
@@ -72,7 +85,7 @@ impl Printer {
             Some((format, _)) => {
                 let layout = format.program.layout();
                 self.names.with_addresses = tracer.options.has(Flag::SymAddr);
-                format::write_event(out, format.name(), layout, record, &mut self.names)
+                format::put_event(out, format.name(), layout, record, &mut self.names)
             }
             None => writeln!(out, "# removed event {}", header.event),
         }
@@ -81,7 +94,7 @@ impl Printer {
     /// Writes what stands before the event.
     fn context(
         tracer: &Tracer,
-        out: &mut dyn Write,
+        out: &mut Line<'_>,
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
         header: Header,
@@ -102,7 +115,7 @@ impl Printer {
             },
             irq_info: tracer.options.has(Flag::IrqInfo),
         };
-        format::write_context(out, &context, header)
+        format::put_context(out, &context, header)
     }
 }
 

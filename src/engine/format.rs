@@ -202,6 +202,16 @@ pub struct Context<'a> {
 /// Those of `out`.
 pub fn write_context(out: &mut dyn Write, context: &Context<'_>, header: Header) -> fmt::Result {
     let mut line = Line::new(out);
+    put_context(&mut line, context, header)?;
+    line.end()
+}
+
+/// [`write_context`], as part of a line.
+///
+/// # Errors
+///
+/// Those of the writer behind the line; it may be told only at its end.
+pub fn put_context(line: &mut Line<'_>, context: &Context<'_>, header: Header) -> fmt::Result {
     if line::is_printable(context.comm) {
         line.pad(b' ', context.comm.len(), 16);
         line.one_line(context.comm);
@@ -227,7 +237,7 @@ pub fn write_context(out: &mut dyn Write, context: &Context<'_>, header: Header)
     line.decimal(u64::from(context.cpu), 3, b'0');
     line.text("] ");
     if context.irq_info {
-        put_flags(&mut line, header);
+        put_flags(line, header);
     }
     line.character(b' ');
     match context.time {
@@ -240,7 +250,7 @@ pub fn write_context(out: &mut dyn Write, context: &Context<'_>, header: Header)
         Time::Count(n) => line.decimal(n, 12, b' '),
     }
     line.text(": ");
-    line.end()
+    Ok(())
 }
 
 /// How many decimal digits `value` has.
@@ -337,6 +347,22 @@ pub fn write_event(
     symbols: &mut dyn SymbolNames,
 ) -> fmt::Result {
     let mut line = Line::new(out);
+    put_event(&mut line, name, layout, record, symbols)?;
+    line.end()
+}
+
+/// [`write_event`], as part of a line.
+///
+/// # Errors
+///
+/// Those of the writer behind the line; it may be told only at its end.
+pub fn put_event(
+    line: &mut Line<'_>,
+    name: &str,
+    layout: &Layout,
+    record: &[u8],
+    symbols: &mut dyn SymbolNames,
+) -> fmt::Result {
     line.text(name);
     line.text(": (");
     let first = integer(record, 8, 8).unwrap_or(0);
@@ -345,22 +371,22 @@ pub fn write_event(
         if symbols.is_return_trampoline(caller) {
             line.text("[unknown/kretprobe'd]");
         } else {
-            place(&mut line, caller, true, symbols)?;
+            place(line, caller, true, symbols)?;
         }
         line.text(" <- ");
-        place(&mut line, first, false, symbols)?;
+        place(line, first, false, symbols)?;
     } else {
-        place(&mut line, first, true, symbols)?;
+        place(line, first, true, symbols)?;
     }
     line.character(b')');
     for field in &layout.fields {
         line.character(b' ');
         line.one_line(&field.name);
         line.character(b'=');
-        put_field(&mut line, layout, field, record, symbols)?;
+        put_field(line, layout, field, record, symbols)?;
     }
     line.character(b'\n');
-    line.end()
+    Ok(())
 }
 
 fn place(

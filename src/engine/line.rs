@@ -13,9 +13,6 @@ use super::text::OneLine;
 /// Bytes that are put together: most lines.
 const ROOM: usize = 192;
 
-/// Most digits of a number.
-const DIGITS: usize = 20;
-
 /// A line that is being written to `out`.
 ///
 /// What goes wrong with `out` is told by [`Line::end`].
@@ -78,10 +75,7 @@ impl<'a> Line<'a> {
         }
         let end = self.len.saturating_add(bytes.len());
         if let Some(to) = self.bytes.get_mut(self.len..end) {
-            // Not a copy of slices: that is a call, and most pieces are short.
-            for (to, from) in to.iter_mut().zip(bytes) {
-                *to = *from;
-            }
+            copy(to, bytes);
             self.len = end;
         }
     }
@@ -134,27 +128,71 @@ impl<'a> Line<'a> {
         self.number::<16>(value, 0, b'0');
     }
 
+    /// The digits go to their places from the last one on.
     fn number<const BASE: u64>(&mut self, value: u64, width: usize, fill: u8) {
-        let mut digits = [0; DIGITS];
-        let mut rest = value;
-        let mut count = 0usize;
-        for digit in digits.iter_mut().rev() {
-            // CAST: below the base.
-            let low = (rest % BASE) as u8;
-            *digit = if low < 10 {
-                b'0' | low
-            } else {
-                low.wrapping_add(b'a' - 10)
-            };
-            rest /= BASE;
-            count = count.saturating_add(1);
-            if rest == 0 {
-                break;
-            }
-        }
+        // CAST: at most 20.
+        let count = match BASE {
+            16 => value.checked_ilog2().unwrap_or(0) / 4,
+            _ => value.checked_ilog10().unwrap_or(0),
+        } as usize;
+        let count = count.saturating_add(1);
         self.pad(fill, count, width);
-        let start = DIGITS.saturating_sub(count);
-        self.add(digits.get(start..).unwrap_or_default());
+        if ROOM.saturating_sub(self.len) < count {
+            self.flush();
+        }
+        let end = self.len.saturating_add(count);
+        let mut rest = value;
+        if let Some(digits) = self.bytes.get_mut(self.len..end) {
+            let mut pairs = digits.rchunks_exact_mut(2);
+            for pair in &mut pairs {
+                // CAST: below 256.
+                let [high, low] = two_digits::<BASE>((rest % (BASE * BASE)) as u8);
+                pair.copy_from_slice(&[high, low]);
+                rest /= BASE * BASE;
+            }
+            if let [first] = pairs.into_remainder() {
+                // CAST: below the base.
+                let [_, low] = two_digits::<BASE>(rest as u8);
+                *first = low;
+            }
+            self.len = end;
+        }
+    }
+}
+
+/// The two digits of a `value` below the square of the base.
+#[inline(always)]
+fn two_digits<const BASE: u64>(value: u8) -> [u8; 2] {
+    // CAST: 10 or 16.
+    let base = BASE as u8;
+    let digit = |n: u8| {
+        let letter = if n < 10 { 0 } else { b'a' - b'0' - 10 };
+        n.wrapping_add(b'0').wrapping_add(letter)
+    };
+    [digit(value / base), digit(value % base)]
+}
+
+/// Copies `from` to `to`, which has the same length.
+///
+/// Most pieces are short, and for these the call that copies slices takes longer
+/// than the copying: so ends that overlap are copied in one go each.
+#[inline]
+fn copy(to: &mut [u8], from: &[u8]) {
+    fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+            *to = *from;
+        }
+        if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+            *to = *from;
+        }
+    }
+
+    match from.len() {
+        17.. => to.copy_from_slice(from),
+        8..=16 => ends::<8>(to, from),
+        4..=7 => ends::<4>(to, from),
+        2..=3 => ends::<2>(to, from),
+        _ => ends::<1>(to, from),
     }
 }
 

@@ -291,8 +291,14 @@ fn hit(definition: &Definition, program: &Program) {
     // 128 arguments of 64 elements, each behind 16 links.
     assert!(machine.reads.get() <= 128 * 64 * 17);
     let mut text = String::new();
-    format::write_event(&mut text, "e", program.layout(), &out[..length], &mut &machine)
-        .expect("a String");
+    format::write_event(
+        &mut text,
+        "e",
+        program.layout(),
+        &out[..length],
+        &mut &machine,
+    )
+    .expect("a String");
     assert_eq!(text.lines().count(), 1, "{text}");
     format::write_format(&mut text, "e", 1, program.layout()).expect("a String");
 }

@@ -280,6 +280,7 @@ pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Program, Vec<u8>) {
 pub fn printed(text: &str, kernel: &mut Kernel) -> String {
     let (_, program, record) = hit(text, kernel);
     let mut out = String::new();
-    format::write_event(&mut out, "ev", program.layout(), &record, &mut &*kernel).expect("a String");
+    format::write_event(&mut out, "ev", program.layout(), &record, &mut &*kernel)
+        .expect("a String");
     out.split_once(')').expect("a place").1.trim().to_string()
 }
