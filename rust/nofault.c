@@ -18,18 +18,17 @@
 
 /*
  * Whether a read at this address ends well or in a fault that is survived: what
- * copy_from_kernel_nofault_allowed() says, for addresses of the upper half.
+ * copy_from_kernel_nofault_allowed() says.
  */
 static __always_inline bool allowed(unsigned long address)
 {
-	if ((long)address >= 0)
-		return false;
 #ifdef CONFIG_X86_64
-	if ((address & PAGE_MASK) == VSYSCALL_ADDR)
+	/* All other addresses of the kernel are in the upper half. */
+	if ((long)address >= 0 || (address & PAGE_MASK) == VSYSCALL_ADDR)
 		return false;
 	return __is_canonical_address(address, boot_cpu_data.x86_virt_bits);
 #else
-	return true;
+	return address >= TASK_SIZE_MAX;
 #endif
 }
 

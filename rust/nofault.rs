@@ -55,7 +55,11 @@ pub fn read(address: u64, out: &mut [u8]) -> bool {
 #[cold]
 #[inline(never)]
 fn read_lower_half(address: u64, out: &mut [u8]) -> bool {
-    is_user(address) && read_user(address, out)
+    if is_user(address) {
+        read_user(address, out)
+    } else {
+        read_kernel(address, out)
+    }
 }
 
 /// Whether `address` lies where only the kernel's addresses do.
