@@ -204,6 +204,14 @@ expect_refused() {
 newline='
 '
 
+# reset_clock: the one there was at first.
+reset_clock() {
+	[ -e trace_clock ] || return 0
+	chosen_clock=$(sed 's/.*\[\(.*\)\].*/\1/' trace_clock)
+	[ -e /tmp/first-clock ] || echo "$chosen_clock" >/tmp/first-clock
+	[ "$chosen_clock" = "$(cat /tmp/first-clock)" ] || cat /tmp/first-clock >trace_clock
+}
+
 # reset_state: what every test begins with.  Fails where that cannot be had.
 # (A redirection that fails ends the shell on ":", but not on "true".)
 reset_state() {
@@ -217,6 +225,7 @@ reset_state() {
 		return 1
 	fi
 	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1
+	reset_clock || return 1
 	[ ! -e trace ] || true >trace || return 1
 	[ ! -e error_log ] || true >error_log
 }
