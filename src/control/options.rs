@@ -4,21 +4,17 @@
 
 use super::{
     switch::{Switch, Switched},
-    text::{self, Show, Text},
+    text::{self, Show, Store},
     READ_WRITE,
 };
 use crate::{
-    kapi::debugfs::{Dir, Entry, File, OpenFile},
+    kapi::debugfs::{Dir, Entry},
     options::Flag,
     sys::Vec,
     tracer::Tracer,
 };
-use core::{fmt, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// `trace_options`: a line for each option, with `no` before those that are
 /// off; writing such a line switches the option.
@@ -36,31 +32,15 @@ impl Show for TraceOptions {
     }
 }
 
-impl File for TraceOptions {
-    type Data = Tracer;
-    type Open = Text<Self>;
-
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
-        Text::open(tracer.into())
-    }
-
-    fn read(
-        open: &Text<Self>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
+impl Store for TraceOptions {
+    fn store(data: &Arc<Tracer>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
         let text = text.trim_ascii();
         let (name, on) = match text.strip_prefix(b"no") {
             Some(name) => (name, false),
             None => (text, true),
         };
-        open.data.set_option(Flag::by_name(name).ok_or(EINVAL)?, on)
+        data.set_option(Flag::by_name(name).ok_or(EINVAL)?, on)
     }
 }
 

@@ -3,22 +3,15 @@
 //! `placement`: write a symbol or an address, read the map of that function:
 //! each instruction, and whether a probe can be placed there.
 
-use super::text::{self, Show, Text};
+use super::text::{self, Show, Store};
 use crate::{
     engine::{lex, text::Plain},
-    kapi::{
-        debugfs::{File, OpenFile},
-        symbol,
-    },
+    kapi::symbol,
     place::{c_string, Live},
     tracer::Tracer,
 };
-use core::{fmt, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct PlacementFile;
@@ -51,31 +44,15 @@ impl Show for PlacementFile {
     }
 }
 
-impl File for PlacementFile {
-    type Data = Tracer;
-    type Open = Text<Self>;
-
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
-        Text::open(tracer.into())
-    }
-
-    fn read(
-        open: &Text<Self>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
+impl Store for PlacementFile {
+    fn store(data: &Arc<Tracer>, from: UserSliceReader) -> Result {
         let written = text::written(from)?;
         let place = written.trim_ascii();
         let address = match lex::unsigned(place) {
             Some(address) => address,
             None => symbol::lookup(&c_string(place).ok_or(EINVAL)?).ok_or(ENOENT)?,
         };
-        *open.data.mapped.lock() = Some(address);
+        *data.mapped.lock() = Some(address);
         Ok(())
     }
 }

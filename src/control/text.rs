@@ -49,6 +49,41 @@ impl<S: Show> File for TextFile<S> {
     }
 }
 
+/// What a text file also takes.
+pub(crate) trait Store: Show {
+    /// Takes what a user wrote.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be taken; then nothing has changed.
+    fn store(data: &Arc<Self::Data>, from: UserSliceReader) -> Result;
+}
+
+/// A file that shows a text and takes another.
+pub(crate) struct SettingFile<S>(PhantomData<S>);
+
+impl<S: Store> File for SettingFile<S> {
+    type Data = S::Data;
+    type Open = Text<S>;
+
+    fn open(data: ArcBorrow<'_, S::Data>, _file: &OpenFile) -> Result<Pin<KBox<Text<S>>>> {
+        Text::open(data.into())
+    }
+
+    fn read(
+        open: &Text<S>,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        open.read(to, offset)
+    }
+
+    fn write(open: &Text<S>, _file: &OpenFile, from: UserSliceReader) -> Result {
+        S::store(&open.data, from)
+    }
+}
+
 /// One opening of a file that shows a text: the text as it was at the first
 /// read.
 #[pin_data]

@@ -2,20 +2,10 @@
 
 //! `trace_clock`: all clocks, with the one in use in brackets.
 
-use super::text::{self, Show, Text};
-use crate::{
-    kapi::{
-        clock::Clock,
-        debugfs::{File, OpenFile},
-    },
-    tracer::Tracer,
-};
-use core::{fmt, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use super::text::{self, Show, Store};
+use crate::{kapi::clock::Clock, tracer::Tracer};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct TraceClock;
@@ -37,28 +27,12 @@ impl Show for TraceClock {
     }
 }
 
-impl File for TraceClock {
-    type Data = Tracer;
-    type Open = Text<Self>;
-
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
-        Text::open(tracer.into())
-    }
-
-    fn read(
-        open: &Text<Self>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
+impl Store for TraceClock {
+    fn store(data: &Arc<Tracer>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
         let name = text.trim_ascii();
         let mut clocks = Clock::ALL.iter();
         let clock = clocks.find(|clock| clock.name().as_bytes() == name);
-        open.data.set_clock(*clock.ok_or(EINVAL)?)
+        data.set_clock(*clock.ok_or(EINVAL)?)
     }
 }

@@ -3,53 +3,32 @@
 //! `tracing_cpumask`: the CPUs that record, in hexadecimal. Hits on others are
 //! counted only.
 
-use super::text;
+use super::text::{self, Show, Store};
 use crate::{
-    engine::{
-        cpumask::{self, Mask},
-        text::Appender,
-    },
-    kapi::{
-        debugfs::{File, OpenFile},
-        percpu,
-    },
-    sys::Vec,
+    engine::cpumask::{self, Mask},
+    kapi::percpu,
     tracer::Tracer,
 };
-use core::{fmt::Write, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct TracingCpumask;
 
-impl File for TracingCpumask {
+impl Show for TracingCpumask {
     type Data = Tracer;
-    type Open = Arc<Tracer>;
 
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Arc<Tracer>>>> {
-        Ok(KBox::pin(tracer.into(), GFP_KERNEL)?)
-    }
-
-    fn read(
-        tracer: &Arc<Tracer>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        let mut text = Vec::new();
-        let mut mask = Mask::new(percpu::cpu_limit())?;
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut mask = Mask::new(percpu::cpu_limit()).map_err(|_| fmt::Error)?;
         for cpu in 0..percpu::cpu_limit() {
             mask.set(cpu, tracer.buffer.records_on(cpu));
         }
-        writeln!(Appender(&mut text), "{mask}").map_err(|_| ENOMEM)?;
-        text::copy(&text, to, offset)
+        writeln!(out, "{mask}")
     }
+}
 
-    fn write(tracer: &Arc<Tracer>, _file: &OpenFile, from: UserSliceReader) -> Result {
+impl Store for TracingCpumask {
+    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
         let mask = Mask::parse(&text, percpu::cpu_limit()).map_err(|error| match error {
             cpumask::Error::NoMemory => ENOMEM,
