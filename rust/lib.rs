@@ -25,6 +25,7 @@ pub mod rcu;
 pub mod regs;
 pub mod scratch;
 pub mod symbol;
+pub mod unaligned;
 pub mod vfs;
 pub mod wake;
 
