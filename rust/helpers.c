@@ -11,6 +11,7 @@
 #include <linux/sched/clock.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #ifdef CONFIG_X86_64
 #include <asm/tsc.h>
 #endif
@@ -45,6 +46,12 @@ void ferroprobe_init_irq_work(struct irq_work *work,
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue)
 {
 	init_waitqueue_head(queue);
+}
+
+void ferroprobe_init_delayed_work(struct delayed_work *work,
+				  void (*func)(struct work_struct *))
+{
+	INIT_DELAYED_WORK(work, func);
 }
 
 void ferroprobe_preempt_disable(void)

@@ -29,6 +29,7 @@ use crate::{
         symbol,
     },
 };
+use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// Serves the hits of one probe.
@@ -56,6 +57,8 @@ pub(crate) struct Counters {
     lost_full: Counter,
     /// Larger than a sub-buffer.
     lost_large: Counter,
+    /// How many hits there were when they were last looked at.
+    seen: AtomicU64,
 }
 
 /// How the hits of a probe ended, summed over all CPUs.
@@ -131,15 +134,20 @@ impl Recorder {
 
     /// How the hits ended so far.
     pub(crate) fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
+        let each = self.counters.iter().map(|(_, counters)| counters.totals());
+        each.fold(Totals::default(), Totals::plus)
+    }
+
+    /// How many hits the CPU with the most of them has had since the last call.
+    /// Two must not call at the same time.
+    pub(crate) fn most_since(&self) -> u64 {
+        let mut most = 0;
         for (_, counters) in self.counters.iter() {
-            totals.recorded = totals.recorded.wrapping_add(counters.recorded.get());
-            totals.filtered = totals.filtered.wrapping_add(counters.filtered.get());
-            totals.off = totals.off.wrapping_add(counters.off.get());
-            totals.lost_full = totals.lost_full.wrapping_add(counters.lost_full.get());
-            totals.lost_large = totals.lost_large.wrapping_add(counters.lost_large.get());
+            let hits = counters.totals().hits();
+            let before = counters.seen.swap(hits, Ordering::Relaxed);
+            most = hits.wrapping_sub(before).max(most);
         }
-        totals
+        most
     }
 
     /// Serves a hit in few instructions, where nothing about it is unusual;
@@ -330,6 +338,17 @@ impl Counters {
             off: Counter::new(),
             lost_full: Counter::new(),
             lost_large: Counter::new(),
+            seen: AtomicU64::new(0),
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        Totals {
+            recorded: self.recorded.get(),
+            filtered: self.filtered.get(),
+            off: self.off.get(),
+            lost_full: self.lost_full.get(),
+            lost_large: self.lost_large.get(),
         }
     }
 }
