@@ -19,6 +19,12 @@ void ferroprobe_init_irq_work(struct irq_work *work,
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 void ferroprobe_init_delayed_work(struct delayed_work *work,
 				  void (*func)(struct work_struct *));
+/*
+ * Zeroed memory in pages; NULL where there is not as much.  Asking for too much
+ * neither ends a task nor is reported.
+ */
+void *ferroprobe_alloc_pages(size_t size);
+void ferroprobe_free_pages(void *pages);
 void ferroprobe_preempt_disable(void);
 void ferroprobe_preempt_enable(void);
 unsigned long ferroprobe_task_size(void);
