@@ -5,7 +5,7 @@
 //! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
 
 use super::{
-    bindings as extra,
+    arch, bindings as extra,
     context::{Entry, OnCpu},
     nofault,
     regs::Regs,
@@ -288,6 +288,16 @@ impl<T: Handler> PinnedDrop for Registration<T> {
             unsafe { extra::unregister_kprobe(probe) };
         }
     }
+}
+
+/// Whether the CPU comes to a probe that is armed at `address` by a breakpoint;
+/// also where that cannot be found out.
+///
+/// Context: process.
+pub fn is_breakpoint(address: u64) -> bool {
+    let mut instruction = [0; 4];
+    let read = nofault::read_kernel(address, &mut instruction);
+    !read || arch::is_trap(instruction)
 }
 
 /// Most entries of the kernel's blacklist that are looked at.

@@ -28,6 +28,7 @@ pub mod symbol;
 pub mod unaligned;
 pub mod vfs;
 pub mod wake;
+pub mod work;
 
 /// A machine word as the kernel's `unsigned long` and as our `u64`: both have
 /// 64 bits on the architectures supported.

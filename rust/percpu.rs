@@ -26,6 +26,13 @@ pub fn is_online(cpu: u32) -> bool {
     unsafe { extra::ferroprobe_cpu_online(cpu) }
 }
 
+/// How many CPUs are online; at least one.
+pub fn online_cpus() -> u64 {
+    let online = possible_cpus().filter(|&cpu| is_online(cpu));
+    // CAST: usize has 64 bits.
+    online.count().max(1) as u64
+}
+
 /// One `T` for each possible CPU.
 ///
 /// # Invariants

@@ -9,6 +9,7 @@
 
 use crate::{
     buffer::{Buffer, Lost, Pace},
+    counters::{Counters, End, Totals},
     engine::{
         exec::{self, Env},
         fetch::{Form, Size},
@@ -21,10 +22,7 @@ use crate::{
     kapi::{
         context::{self, Entry, OnCpu},
         kprobe::{self, Left},
-        kretprobe,
-        local::Counter,
-        nofault,
-        percpu::PerCpu,
+        kretprobe, nofault,
         rcu::RcuCell,
         regs::Regs,
         symbol,
@@ -45,7 +43,7 @@ pub(crate) struct Recorder {
     /// The place that records name: the function's entry where the kernel
     /// probes behind a landing pad.
     place: u64,
-    counters: PerCpu<Counters>,
+    counters: Counters,
     buffer: Arc<Buffer>,
     format: Arc<Format>,
     filter: RcuCell<Option<Filter>>,
@@ -65,65 +63,6 @@ impl Way {
     const SLOW: u8 = 3;
 }
 
-/// How the hits on one CPU ended: a counter for each [`End`].
-type Counters = [Counter; End::COUNT];
-
-/// How a hit can end.
-#[derive(Clone, Copy)]
-enum End {
-    /// In the buffer.
-    Recorded,
-    /// The filter rejected it.
-    Filtered,
-    /// Recording was off.
-    Off,
-    /// No room in the buffer, or too deeply nested.
-    LostFull,
-    /// Larger than a sub-buffer.
-    LostLarge,
-}
-
-impl End {
-    const COUNT: usize = 5;
-}
-
-/// How the hits of a probe ended, summed over all CPUs.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Totals {
-    /// In the buffer, whether or not overrun since.
-    pub(crate) recorded: u64,
-    /// The filter rejected them.
-    pub(crate) filtered: u64,
-    /// While recording was off.
-    pub(crate) off: u64,
-    /// No room in the buffer, or too deeply nested.
-    pub(crate) lost_full: u64,
-    /// Larger than a sub-buffer.
-    pub(crate) lost_large: u64,
-}
-
-impl Totals {
-    /// The sums of both.
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            recorded: self.recorded.wrapping_add(other.recorded),
-            filtered: self.filtered.wrapping_add(other.filtered),
-            off: self.off.wrapping_add(other.off),
-            lost_full: self.lost_full.wrapping_add(other.lost_full),
-            lost_large: self.lost_large.wrapping_add(other.lost_large),
-        }
-    }
-
-    /// All hits on which the handler was called.
-    pub(crate) fn hits(self) -> u64 {
-        self.recorded
-            .wrapping_add(self.filtered)
-            .wrapping_add(self.off)
-            .wrapping_add(self.lost_full)
-            .wrapping_add(self.lost_large)
-    }
-}
-
 impl Recorder {
     /// The server of a probe at `place`, with all counters 0.
     ///
@@ -136,7 +75,7 @@ impl Recorder {
         filter: Arc<Option<Filter>>,
         place: u64,
     ) -> Result<Self> {
-        let counters = PerCpu::new(|_| Ok(Counters::default()))?;
+        let counters = Counters::new()?;
         let plain = Header {
             event: format.id,
             flags: 0,
@@ -192,24 +131,13 @@ impl Recorder {
 
     /// How the hits ended so far.
     pub(crate) fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        for (_, counters) in self.counters.iter() {
-            let [recorded, filtered, off, lost_full, lost_large] = counters.each_ref();
-            totals = totals.plus(Totals {
-                recorded: recorded.get(),
-                filtered: filtered.get(),
-                off: off.get(),
-                lost_full: lost_full.get(),
-                lost_large: lost_large.get(),
-            });
-        }
-        totals
+        self.counters.totals()
     }
 
-    #[inline(always)]
-    fn count(&self, end: End, here: &OnCpu) {
-        // CAST: The number of a variant.
-        self.counters.increment(end as usize, here);
+    /// How many hits the CPU with the most of them has had since the last call.
+    /// Two must not call at the same time.
+    pub(crate) fn most_since(&self) -> u64 {
+        self.counters.most_since()
     }
 
     /// Serves a hit in the fewest instructions, where nothing about it is unusual:
@@ -225,7 +153,7 @@ impl Recorder {
         if way != Way::QUICKEST {
             cold();
             if way == Way::FILTERED && self.rejects(&hit, here) == Some(true) {
-                self.count(End::Filtered, here);
+                self.counters.count(End::Filtered, here);
                 return Left::Nothing;
             }
             return Left::All;
@@ -245,7 +173,7 @@ impl Recorder {
             match self.rejects(&hit, here) {
                 Some(false) => {}
                 Some(true) => {
-                    self.count(End::Filtered, here);
+                    self.counters.count(End::Filtered, here);
                     return Left::Nothing;
                 }
                 None => return Left::All,
@@ -292,7 +220,7 @@ impl Recorder {
         }
         fetch(reserved.bytes());
         let published = reserved.publish();
-        self.count(End::Recorded, here);
+        self.counters.count(End::Recorded, here);
         if published && !self.buffer.is_awaited() {
             Left::Nothing
         } else {
@@ -335,7 +263,7 @@ impl Recorder {
                 place: self.place,
             };
             if !filter.matches(program, hit, &known) {
-                self.count(End::Filtered, here);
+                self.counters.count(End::Filtered, here);
                 return;
             }
         }
@@ -374,7 +302,7 @@ impl Recorder {
             Err(Lost::Full | Lost::Nested) => End::LostFull,
             Err(Lost::TooLarge) => End::LostLarge,
         };
-        self.count(end, here);
+        self.counters.count(end, here);
         self.buffer.wake();
     }
 

@@ -12,6 +12,11 @@ pub(super) const REGISTER_ARGUMENTS: usize = 8;
 /// Bit of `PSTATE` that masks IRQs.
 const PSR_I_BIT: u64 = 1 << 7;
 
+/// Whether `instruction` is a breakpoint.
+pub(super) const fn is_trap(instruction: [u8; 4]) -> bool {
+    u32::from_le_bytes(instruction) & 0xffe0_001f == 0xd420_0000
+}
+
 /// The task that runs on this CPU.
 #[inline(always)]
 pub(super) fn current() -> *const bindings::task_struct {

@@ -12,6 +12,12 @@ pub(super) const REGISTER_ARGUMENTS: usize = 6;
 /// Flag bit of `EFLAGS` that is set while interrupts are enabled.
 const X86_EFLAGS_IF: u64 = 1 << 9;
 
+/// Whether the instruction whose first byte is `byte` is a breakpoint. A call of
+/// ftrace's or a jump may stand where a probe is armed as well.
+pub(super) const fn is_trap([byte, ..]: [u8; 4]) -> bool {
+    byte == 0xcc
+}
+
 /// The task that runs on this CPU.
 ///
 /// Read each time: to keep it in a register costs more where registers are few.
