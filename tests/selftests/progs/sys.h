@@ -20,6 +20,12 @@ enum {
 	PR_SET_NAME = 15,
 	POLLIN = 1,
 	CLOCK_MONOTONIC = 1,
+	SPLICE_F_NONBLOCK = 2,
+	PROT_READ = 1,
+	PROT_WRITE = 2,
+	MAP_SHARED = 1,
+	MAP_PRIVATE = 2,
+	TRACE_MMAP_IOCTL_GET_READER = 'R' << 8 | 0x20,
 };
 
 #if defined(__x86_64__)
@@ -28,17 +34,19 @@ enum {
 	NR_wait4 = 61, NR_setpriority = 141, NR_prctl = 157, NR_openat = 257,
 	NR_sched_setaffinity = 203, NR_ppoll = 271, NR_getpid = 39,
 	NR_getppid = 110, NR_sched_setscheduler = 144, NR_clock_gettime = 228,
+	NR_mmap = 9, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
 };
 
-static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
+static s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
 {
 	register s64 r10 __asm__("r10") = d;
 	register s64 r8 __asm__("r8") = e;
+	register s64 r9 __asm__("r9") = f;
 	s64 value;
 
 	__asm__ volatile("syscall"
 			 : "=a"(value)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return value;
 }
@@ -51,9 +59,10 @@ enum {
 	NR_ppoll = 73, NR_exit = 93, NR_sched_setaffinity = 122,
 	NR_setpriority = 140, NR_prctl = 167, NR_getpid = 172, NR_clone = 220,
 	NR_wait4 = 260, NR_getppid = 173, NR_sched_setscheduler = 119, NR_clock_gettime = 113,
+	NR_ioctl = 29, NR_pipe2 = 59, NR_splice = 76, NR_munmap = 215, NR_mmap = 222,
 };
 
-static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
+static s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
 {
 	register s64 x8 __asm__("x8") = nr;
 	register s64 x0 __asm__("x0") = a;
@@ -61,16 +70,27 @@ static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
 	register s64 x2 __asm__("x2") = c;
 	register s64 x3 __asm__("x3") = d;
 	register s64 x4 __asm__("x4") = e;
+	register s64 x5 __asm__("x5") = f;
 
 	__asm__ volatile("svc #0"
 			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
 			 : "memory");
 	return x0;
 }
 
 __asm__(".globl _start\n_start:\n\tmov x0, sp\n\tbl begin\n");
 #endif
+
+static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
+{
+	return sys6(nr, a, b, c, d, e, 0);
+}
+
+static s64 splice(s64 from, s64 to, u64 size, u64 flags)
+{
+	return sys6(NR_splice, from, 0, to, 0, size, flags);
+}
 
 /* Compilers call these by themselves. */
 void *memset(void *to, int value, u64 count)
@@ -103,6 +123,13 @@ static int same(const char *a, const char *b)
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
+}
+
+static int same_start(const char *text, const char *start)
+{
+	while (*start && *text == *start)
+		text++, start++;
+	return !*start;
 }
 
 static void print(const char *text)
