@@ -90,7 +90,7 @@ impl Buffer {
         let _guard = self.readers.lock();
         let rings = self.rings.load();
         let ring = rings.of(cpu)?;
-        let oldest = ring.reader().and_then(|mut reader| Some(reader.peek()?.ts));
+        let oldest = ring.reader().and_then(|reader| reader.oldest());
         Some((ring.stats(), oldest))
     }
 

@@ -96,7 +96,8 @@ fn time(out: &mut dyn fmt::Write, clock: Clock, what: &str, ts: u64) -> fmt::Res
     if !clock.is_nanoseconds() {
         return writeln!(out, "{what}: {ts}");
     }
-    let micros = ts / 1000;
+    // Rounded, as in the lines of events.
+    let micros = ts.saturating_add(500) / 1000;
     writeln!(
         out,
         "{what}: {:5}.{:06}",
