@@ -5,6 +5,7 @@
 //! C header: [`include/linux/vmalloc.h`](srctree/include/linux/vmalloc.h)
 
 use super::atomic::AtomicU32;
+pub use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
 /// Bytes in a word.

@@ -2,6 +2,7 @@
 
 //! The buffer: a ring for each CPU, its readers, and their waking.
 
+mod mapping;
 mod reading;
 mod resizing;
 mod rings;
@@ -29,6 +30,8 @@ use kernel::{
     prelude::*,
     sync::{Arc, Mutex},
 };
+use mapping::Mappings;
+use reading::Reading;
 use rings::{ByReference, Timed};
 
 pub(crate) use crate::engine::ring::Lost;
@@ -59,6 +62,9 @@ pub(crate) struct Buffer {
     /// left in binary.
     #[pin]
     readers: Mutex<Commands>,
+    /// Rings that tasks have mapped.
+    #[pin]
+    mappings: Mutex<Mappings>,
 }
 
 impl Buffer {
@@ -85,6 +91,7 @@ impl Buffer {
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),
                 readers <- new_mutex!(Commands::new()),
+                mappings <- new_mutex!(Mappings::new()),
             }),
             GFP_KERNEL,
         )
@@ -263,6 +270,13 @@ impl Buffer {
         self.percent.store(percent, Ordering::Relaxed);
         self.waker.wake_now();
         Ok(())
+    }
+
+    /// Keeps others from reading, clearing and replacing.
+    ///
+    /// Context: process, may sleep.
+    fn reading(&self) -> Reading<'_> {
+        Reading::new(self)
     }
 
     /// Sleeps until `ready`; see [`Waker::wait`].

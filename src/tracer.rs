@@ -8,6 +8,8 @@
 //! 2. the buffer's, for its readers
 //! 3. the registry
 //! 4. the error log, the choice of a map
+//! 5. the buffer's, for what is mapped; a task that maps holds the lock of its
+//!    addresses before it, and none of the others
 //!
 //! Creating and removing files takes locks of debugfs inside the registry's;
 //! so no file's `open` takes the registry's, except those of `kprobe_events`

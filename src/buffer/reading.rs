@@ -7,6 +7,7 @@ use super::{
     Buffer,
 };
 use crate::{
+    commands::Commands,
     engine::{
         record::Header,
         ring::{EventRef, Merge, Snapshot, Stats},
@@ -14,7 +15,31 @@ use crate::{
     kapi::clock::Clock,
     sys::Vec,
 };
-use kernel::prelude::*;
+use kernel::{prelude::*, sync::MutexGuard};
+
+/// The right to read the buffer, which one has at a time. At its end those who
+/// have mapped rings are told what was read.
+pub(super) struct Reading<'a> {
+    buffer: &'a Buffer,
+    /// The names of tasks whose records left in binary.
+    pub(super) commands: MutexGuard<'a, Commands>,
+}
+
+impl<'a> Reading<'a> {
+    /// Waits for those who have it.
+    pub(super) fn new(buffer: &'a Buffer) -> Self {
+        Self {
+            buffer,
+            commands: buffer.readers.lock(),
+        }
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.buffer.tell_mappings();
+    }
+}
 
 impl Buffer {
     /// Whether there is something to consume, of all CPUs or of `cpu`; at times
@@ -44,7 +69,7 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn has_whole(&self, cpu: u32) -> bool {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let rings = self.rings.load();
         let reader = rings.of(cpu).and_then(|ring| ring.reader());
         reader.is_some_and(|mut reader| reader.has_whole())
@@ -56,7 +81,8 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn read_page(&self, cpu: u32, page: &mut [u8], whole: bool) -> Option<usize> {
-        let mut commands = self.readers.lock();
+        let mut reading = self.reading();
+        let commands = &mut reading.commands;
         let rings = self.rings.load();
         let mut reader = rings.of(cpu)?.reader()?;
         reader.read_page_with(page, whole, |note| commands.see(note.pid(), note.name()))
@@ -87,7 +113,7 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn stats(&self, cpu: u32) -> Option<(Stats, Option<u64>)> {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let rings = self.rings.load();
         let ring = rings.of(cpu)?;
         let oldest = ring.reader().and_then(|reader| reader.oldest());
@@ -107,7 +133,7 @@ impl Buffer {
         cpu: Option<u32>,
         mut each: impl FnMut(Clock, u32, &EventRef<'_>) -> Result<bool>,
     ) -> Result {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let rings = self.rings.load();
         let mut merge = Merge::new();
         let mut cpus = Vec::new();
@@ -138,7 +164,7 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn snapshots(&self, cpu: Option<u32>) -> Result<(Snapshots, Stats)> {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         snapshots_of(&self.rings.load(), cpu)
     }
 
@@ -146,7 +172,7 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn clear(&self, cpu: Option<u32>) {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         for ring in self.rings.load().some(cpu) {
             if let Some(mut reader) = ring.reader() {
                 reader.reset();

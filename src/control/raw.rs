@@ -8,12 +8,14 @@
 //! polling wait until `buffer_percent` of the ring is full, or recording is off
 //! and there is something. Splicing takes whole sub-buffers only, like the
 //! kernel's, and so leaves the last one to be read. It copies: the pages belong to
-//! the ring, which has as many as it needs and none to give away.
+//! the ring, which has as many as it needs and none to give away. Who maps the file
+//! has them without a copy, and asks for each by `ioctl`.
 
 use super::per_cpu::OneCpu;
 use crate::{
     kapi::{
         debugfs::{File, OpenFile, READABLE},
+        mapping::Area,
         wake::PollTable,
     },
     sys::Vec,
@@ -25,6 +27,10 @@ use kernel::{
     sync::{Arc, ArcBorrow, Mutex},
     uaccess::UserSliceWriter,
 };
+
+/// `TRACE_MMAP_IOCTL_GET_READER`: the number by which those who have mapped the
+/// file ask for more.
+const GET_READER: u32 = 0x5220;
 
 /// The file.
 pub(crate) struct RawPipe;
@@ -71,6 +77,7 @@ impl File for RawPipe {
 
     const SEEKABLE: bool = false;
     const SPLICEABLE: bool = true;
+    const MAPPABLE: bool = true;
 
     fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
         KBox::pin_init(
@@ -162,13 +169,34 @@ impl File for RawPipe {
         Ok(one.tracer.buffer.read_page(one.cpu, page, true).is_some())
     }
 
-    fn control(open: &Open, command: u32) -> Result {
-        // As the kernel's: readers that block are to return.
-        if command != 0 {
-            return Err(ENOTTY);
+    fn control(open: &Open, file: &OpenFile, command: u32) -> Result {
+        let one = &open.one;
+        match command {
+            // As the kernel's: readers that block are to return.
+            0 => {
+                one.tracer.buffer.release();
+                Ok(())
+            }
+            GET_READER => {
+                if !file.is_nonblocking() {
+                    wait_until_full(one)?;
+                }
+                one.tracer.buffer.hand_out(one.cpu)
+            }
+            _ => Err(ENOTTY),
         }
-        open.one.tracer.buffer.release();
-        Ok(())
+    }
+
+    fn map(open: &Open, area: &Area<'_>) -> Result {
+        open.one.tracer.buffer.map(open.one.cpu, area)
+    }
+
+    fn mapped_again(open: &Open) {
+        open.one.tracer.buffer.mapped_again(open.one.cpu);
+    }
+
+    fn unmapped(open: &Open) {
+        open.one.tracer.buffer.unmap(open.one.cpu);
     }
 
     fn poll(open: &Open, file: &OpenFile, table: &PollTable) -> u32 {
@@ -182,5 +210,18 @@ impl File for RawPipe {
         } else {
             0
         }
+    }
+}
+
+/// Sleeps until as much of the ring is full as wakes those who poll, or nothing
+/// more comes.
+fn wait_until_full(one: &OneCpu) -> Result {
+    let buffer = &one.tracer.buffer;
+    let releases = buffer.releases();
+    let ready = || buffer.is_full_on(one.cpu) || !buffer.is_on() || buffer.releases() != releases;
+    if buffer.percent() == 0 {
+        buffer.wait(ready)
+    } else {
+        buffer.wait_for_many(ready)
     }
 }

@@ -13,8 +13,14 @@
  *   poll     the same, blocking, after poll has said that there is something;
  *            ends when it has not for a fifth of a second
  *   splice   by way of a pipe, SIZE bytes at a time
+ *   map      map the file, and look at the events where they lie
  *
- * A sub-buffer is taken apart when all of it is there.
+ * A sub-buffer is taken apart when all of it is there, or as far as it is handed
+ * out to who has mapped it.  Two more ways print nothing of that:
+ *
+ *   hold     map the file, close it after a byte on standard input, and end after
+ *            another one
+ *   refused  try what must be refused to who maps the file
  */
 
 #include "sys.h"
@@ -136,32 +142,43 @@ static void put_event(const struct event *event)
 	put('\n');
 }
 
+static void begin_page(const struct page *page)
+{
+	pages++;
+	if (!page->missed)
+		return;
+	put_text("CPU:");
+	put_number(cpu, 10, 1);
+	put_text(" [LOST ");
+	if (page->counted) {
+		put_number(page->lost, 10, 1);
+		put(' ');
+	}
+	put_text("EVENTS]\n");
+	lost += page->lost;
+}
+
+static void put_events(struct page *page)
+{
+	struct event event;
+
+	while (next_event(&layout, page, &event)) {
+		put_event(&event);
+		events++;
+	}
+}
+
 /* SIZE bytes, of which those behind the data are zeros. */
 static void take_apart(const u8 *at, u64 size)
 {
 	struct page page = page_at(&layout, at);
 	u64 used = layout.data + page.end + (page.counted ? 8 : 0);
-	struct event event;
 
 	for (; used < size; used++)
 		if (at[used])
 			die("something behind the data", used);
-	if (page.missed) {
-		put_text("CPU:");
-		put_number(cpu, 10, 1);
-		put_text(" [LOST ");
-		if (page.counted) {
-			put_number(page.lost, 10, 1);
-			put(' ');
-		}
-		put_text("EVENTS]\n");
-		lost += page.lost;
-	}
-	pages++;
-	while (next_event(&layout, &page, &event)) {
-		put_event(&event);
-		events++;
-	}
+	begin_page(&page);
+	put_events(&page);
 }
 
 static u8 pending[LARGEST_SUB_BUFFER];
@@ -235,13 +252,76 @@ static void by_splicing(s64 file, u64 size)
 		die("splice", got);
 }
 
+static void by_mapping(s64 file)
+{
+	struct mapped mapped;
+
+	map_ring(&mapped, &layout, file);
+	for (;;) {
+		switch (more_mapped(&mapped, &layout)) {
+		case 0:
+			return;
+		case 2:
+			begin_page(&mapped.page);
+		}
+		put_events(&mapped.page);
+		bytes = mapped.bytes;
+	}
+}
+
+static void expect_refusal(const char *what, s64 got, s64 errno)
+{
+	if (got != -errno)
+		die(what, got);
+}
+
+static void try_what_is_refused(s64 file)
+{
+	u64 page = page_bytes(&layout), size;
+	struct mapped mapped;
+
+	expect_refusal("asking for more of what is not mapped",
+		       sys(NR_ioctl, file, TRACE_MMAP_IOCTL_GET_READER, 0, 0, 0), ENODEV);
+	map_ring(&mapped, &layout, file);
+	size = page * mapped.about->sub_buffers;
+	expect_refusal("no such ioctl", sys(NR_ioctl, file, TRACE_MMAP_IOCTL_GET_READER + 1, 0, 0, 0), ENOTTY);
+	expect_refusal("to be written", mmap(file, 0, page, PROT_READ | PROT_WRITE, MAP_SHARED), EACCES);
+	expect_refusal("private", mmap(file, 0, page, PROT_READ, MAP_PRIVATE), EPERM);
+	expect_refusal("to be run", mmap(file, 0, page, PROT_READ | PROT_EXEC, MAP_SHARED), EPERM);
+	expect_refusal("too much", mmap(file, page, size + page, PROT_READ, MAP_SHARED), EINVAL);
+	expect_refusal("the end of nothing", mmap(file, 3 * page, size - page, PROT_READ, MAP_SHARED), EINVAL);
+	expect_refusal("behind the end", mmap(file, page + size, page, PROT_READ, MAP_SHARED), EINVAL);
+	expect_refusal("making it writable",
+		       sys(NR_mprotect, (s64)mapped.data, size, PROT_READ | PROT_WRITE, 0, 0), EACCES);
+	expect_refusal("taking off a part", sys(NR_munmap, (s64)mapped.data, page, 0, 0, 0), EINVAL);
+	expect_refusal("taking off all", sys(NR_munmap, (s64)mapped.data, size, 0, 0, 0), 0);
+	expect_refusal("taking off the description", sys(NR_munmap, (s64)mapped.about, page, 0, 0, 0), 0);
+	expect_refusal("asking for more of what is not mapped any more",
+		       sys(NR_ioctl, file, TRACE_MMAP_IOCTL_GET_READER, 0, 0, 0), ENODEV);
+}
+
+static void hold(s64 file)
+{
+	struct mapped mapped;
+	char byte;
+
+	map_ring(&mapped, &layout, file);
+	print("mapped\n");
+	sys(NR_read, 0, (s64)&byte, 1, 0, 0);
+	/* The mapping alone holds it now. */
+	sys(NR_close, file, 0, 0, 0, 0);
+	print("closed\n");
+	sys(NR_read, 0, (s64)&byte, 1, 0, 0);
+	exit(mapped.about->sub_buffers == 0);
+}
+
 static int run(u64 count, char **args)
 {
 	char name[64] = "per_cpu/cpu";
 	u64 n = length(name), size;
 	s64 file;
 
-	if (count < 5 || count > 4 + EVENTS)
+	if (count < 4 || count > 4 + EVENTS)
 		die("usage: see the head of fpraw.c", count);
 	cpu = number(args[2]);
 	size = number(args[3]);
@@ -259,6 +339,12 @@ static int run(u64 count, char **args)
 		by_polling(file, size);
 	else if (same(args[1], "splice"))
 		by_splicing(file, size);
+	else if (same(args[1], "map"))
+		by_mapping(file);
+	else if (same(args[1], "hold"))
+		hold(file);
+	else if (same(args[1], "refused"))
+		try_what_is_refused(file);
 	else
 		die("no such way", 0);
 	if (filled)

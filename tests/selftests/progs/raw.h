@@ -278,3 +278,89 @@ static const char *field_text(const struct event *event, const struct field *fie
 		die("a text that does not end in its record", place);
 	return (const char *)event->record + from;
 }
+
+/* What a mapping of trace_pipe_raw begins with: the kernel's trace_mmap.h. */
+struct about {
+	unsigned int page_size, length, sub_buffer_size, sub_buffers;
+	u64 lost;
+	unsigned int id, read;
+	u64 flags, entries, overrun, read_events, reserved[2];
+};
+
+/* A ring that is mapped, and where its reader is. */
+struct mapped {
+	s64 file;
+	const volatile struct about *about;
+	const u8 *data;
+	unsigned int id;
+	u64 bytes;
+	struct page page;
+};
+
+static const u8 *mapped_page(const struct mapped *mapped, unsigned int id)
+{
+	if (id >= mapped->about->sub_buffers)
+		die("no such sub-buffer", id);
+	return mapped->data + (u64)id * mapped->about->sub_buffer_size;
+}
+
+static const void *map_part(s64 file, u64 offset, u64 size)
+{
+	s64 at = mmap(file, offset, size, PROT_READ, MAP_SHARED);
+
+	if (at < 0 && at > -4096)
+		die("mmap", at);
+	return (const void *)at;
+}
+
+static void map_ring(struct mapped *mapped, const struct layout *layout, s64 file)
+{
+	const struct about *about = map_part(file, 0, page_bytes(layout));
+	struct event event;
+
+	if (about->length != sizeof(*about) || about->page_size != page_bytes(layout) ||
+	    about->sub_buffer_size != page_bytes(layout) || about->flags)
+		die("not the description of this ring", about->length);
+	mapped->file = file;
+	mapped->about = about;
+	mapped->data = map_part(file, about->page_size, (u64)about->sub_buffer_size * about->sub_buffers);
+	mapped->id = about->id;
+	mapped->page = page_at(layout, mapped_page(mapped, about->id));
+	/* What was read of it before is not ours. */
+	while (mapped->page.at < about->read)
+		if (!next_event(layout, &mapped->page, &event))
+			break;
+	mapped->bytes = 0;
+}
+
+/* Ask for more: 0 if there is nothing, 1 if it is on the sub-buffer that was
+ * there, 2 on another. */
+static int more_mapped(struct mapped *mapped, const struct layout *layout)
+{
+	const volatile struct about *about = mapped->about;
+	u64 at = mapped->page.at;
+	s64 got = sys(NR_ioctl, mapped->file, TRACE_MMAP_IOCTL_GET_READER, 0, 0, 0);
+	struct page page;
+
+	if (got)
+		die("asking for more of what is mapped", got);
+	page = page_at(layout, mapped_page(mapped, about->id));
+	if (page.end != about->read)
+		die("another commit than the description has", page.end);
+	if (page.missed != (about->lost != 0) || (page.counted && page.lost != about->lost))
+		die("other losses than the description has", about->lost);
+	/* Where no number is behind the data. */
+	page.counted = page.missed;
+	page.lost = about->lost;
+	if (about->id == mapped->id) {
+		if (page.end < at)
+			die("less on a sub-buffer than there was", page.end);
+		mapped->bytes += page.end - mapped->page.end;
+		mapped->page.end = page.end;
+		return page.end > at;
+	}
+	mapped->id = about->id;
+	mapped->page = page;
+	mapped->bytes += page.end;
+	return 2;
+}
