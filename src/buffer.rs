@@ -6,6 +6,7 @@ mod mapping;
 mod reading;
 mod resizing;
 mod rings;
+mod snapshot;
 
 use crate::{
     commands::Commands,
@@ -36,6 +37,7 @@ use rings::{ByReference, Timed};
 
 pub(crate) use crate::engine::ring::Lost;
 pub(crate) use reading::Snapshots;
+pub(crate) use snapshot::Side;
 
 /// Bytes of a sub-buffer until another size is chosen.
 const SUB_BUFFER: usize = 4096;
@@ -58,13 +60,20 @@ pub(crate) struct Buffer {
     waker: Waker,
     /// How often blocked readers were told to give up.
     releases: AtomicU32,
-    /// Held by who consumes, clears or replaces. Names of tasks whose records
-    /// left in binary.
+    /// Held by who consumes, clears or replaces.
     #[pin]
-    readers: Mutex<Commands>,
+    readers: Mutex<State>,
     /// Rings that tasks have mapped.
     #[pin]
     mappings: Mutex<Mappings>,
+}
+
+/// What belongs to who reads.
+struct State {
+    /// Names of tasks whose records left in binary.
+    commands: Commands,
+    /// The rings that were set aside, if any were.
+    snapshot: Option<Arc<Timed>>,
 }
 
 impl Buffer {
@@ -90,7 +99,10 @@ impl Buffer {
                 percent: AtomicU32::new(50),
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),
-                readers <- new_mutex!(Commands::new()),
+                readers <- new_mutex!(State {
+                    commands: Commands::new(),
+                    snapshot: None,
+                }),
                 mappings <- new_mutex!(Mappings::new()),
             }),
             GFP_KERNEL,

@@ -16,7 +16,7 @@
 //! and `set_event`, which are not removed under it.
 
 use crate::{
-    buffer::Buffer,
+    buffer::{Buffer, Side},
     errors::ErrorLog,
     kapi::clock::{self, Clock},
     options::{Flag, Options},
@@ -75,7 +75,7 @@ impl Tracer {
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
         self.buffer.set_clock(clock)?;
-        self.registry.lock().forget_retired();
+        self.forget_formats();
         Ok(())
     }
 
@@ -100,8 +100,16 @@ impl Tracer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn clear_buffer(&self, cpu: Option<u32>) {
-        self.buffer.clear(cpu);
+        self.buffer.clear(Side::Live, cpu);
         if cpu.is_none() {
+            self.forget_formats();
+        }
+    }
+
+    /// Forgets the formats of removed events, of which nothing is left, unless a
+    /// snapshot may have some.
+    fn forget_formats(&self) {
+        if !self.buffer.has_snapshot() {
             self.registry.lock().forget_retired();
         }
     }

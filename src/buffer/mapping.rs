@@ -220,7 +220,7 @@ impl Buffer {
         }
         let rings = self.rings.load();
         let mut reader = rings.of(cpu).and_then(|ring| ring.reader()).ok_or(ENODEV)?;
-        let commands = &mut reading.commands;
+        let commands = &mut reading.state.commands;
         reader.hand_out(|note| commands.see(note.pid(), note.name()));
         Ok(())
     }

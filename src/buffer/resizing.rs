@@ -140,7 +140,7 @@ impl Buffer {
 
     /// Puts `rings` in the place of those there are, and returns these when
     /// nobody writes to them any more. The caller holds the readers' lock.
-    fn replace(&self, rings: Arc<Timed>) -> Arc<Timed> {
+    pub(super) fn replace(&self, rings: Arc<Timed>) -> Arc<Timed> {
         self.enable(&rings);
         for ring in rings.iter() {
             ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));

@@ -13,6 +13,7 @@
 
 use super::per_cpu::OneCpu;
 use crate::{
+    buffer::Side,
     kapi::{
         debugfs::{File, OpenFile, READABLE},
         mapping::Area,
@@ -44,16 +45,25 @@ pub(crate) struct Open {
 }
 
 /// The sub-buffer that is being read.
-struct Page {
+pub(super) struct Page {
     bytes: Vec<u8>,
     /// How many of them were read.
     read: usize,
 }
 
 impl Page {
-    /// Takes the next sub-buffer; says whether there was one.
-    fn fill(&mut self, one: &OneCpu) -> Result<bool> {
-        let size = one.tracer.buffer.page_bytes();
+    /// None, so far.
+    pub(super) const fn new() -> Self {
+        Self {
+            bytes: Vec::new(),
+            read: 0,
+        }
+    }
+
+    /// Takes the next sub-buffer of that side; says whether there was one.
+    fn fill(&mut self, one: &OneCpu, side: Side) -> Result<bool> {
+        let buffer = &one.tracer.buffer;
+        let size = buffer.page_bytes();
         if self.bytes.len() != size {
             self.bytes.clear();
             self.bytes.reserve(size)?;
@@ -61,13 +71,30 @@ impl Page {
                 self.bytes.push(0)?;
             }
         }
-        let filled = one.tracer.buffer.read_page(one.cpu, &mut self.bytes, false);
+        let filled = buffer.read_page((side, one.cpu), &mut self.bytes, false);
         self.read = if filled.is_some() { 0 } else { size };
         Ok(filled.is_some())
     }
 
     fn rest(&self) -> &[u8] {
         self.bytes.get(self.read..).unwrap_or_default()
+    }
+
+    /// Copies what is left of the sub-buffer, or what fits of the next one, to a
+    /// reader; `None` where there is nothing.
+    pub(super) fn copy(
+        &mut self,
+        one: &OneCpu,
+        side: Side,
+        to: &mut UserSliceWriter,
+    ) -> Result<Option<usize>> {
+        if self.rest().is_empty() && !self.fill(one, side)? {
+            return Ok(None);
+        }
+        let length = self.rest().len().min(to.len());
+        to.write_slice(self.rest().get(..length).unwrap_or_default())?;
+        self.read = self.read.saturating_add(length);
+        Ok(Some(length))
     }
 }
 
@@ -83,10 +110,7 @@ impl File for RawPipe {
         KBox::pin_init(
             pin_init!(Open {
                 one: one.into(),
-                page <- new_mutex!(Page {
-                    bytes: Vec::new(),
-                    read: 0,
-                }),
+                page <- new_mutex!(Page::new()),
             }),
             GFP_KERNEL,
         )
@@ -105,14 +129,8 @@ impl File for RawPipe {
         }
         let releases = buffer.releases();
         loop {
-            {
-                let mut page = open.page.lock();
-                if !page.rest().is_empty() || page.fill(one)? {
-                    let length = page.rest().len().min(to.len());
-                    to.write_slice(page.rest().get(..length).unwrap_or_default())?;
-                    page.read = page.read.saturating_add(length);
-                    return Ok(length);
-                }
+            if let Some(length) = open.page.lock().copy(one, Side::Live, to)? {
+                return Ok(length);
             }
             if file.is_nonblocking() {
                 return Err(EAGAIN);
@@ -166,7 +184,11 @@ impl File for RawPipe {
 
     fn take(open: &Open, page: &mut [u8]) -> Result<bool> {
         let one = &open.one;
-        Ok(one.tracer.buffer.read_page(one.cpu, page, true).is_some())
+        Ok(one
+            .tracer
+            .buffer
+            .read_page((Side::Live, one.cpu), page, true)
+            .is_some())
     }
 
     fn control(open: &Open, file: &OpenFile, command: u32) -> Result {

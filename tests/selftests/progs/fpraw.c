@@ -14,6 +14,7 @@
  *            ends when it has not for a fifth of a second
  *   splice   by way of a pipe, SIZE bytes at a time
  *   map      map the file, and look at the events where they lie
+ *   aside    read snapshot_raw in the place of trace_pipe_raw
  *
  * A sub-buffer is taken apart when all of it is there, or as far as it is handed
  * out to who has mapped it.  Two more ways print nothing of that:
@@ -331,9 +332,13 @@ static int run(u64 count, char **args)
 	if (page_bytes(&layout) > sizeof(pending))
 		die("too large a sub-buffer", page_bytes(&layout));
 	memcpy(name + n, args[2], length(args[2]));
-	memcpy(name + n + length(args[2]), "/trace_pipe_raw", 16);
+	n += length(args[2]);
+	if (same(args[1], "aside"))
+		memcpy(name + n, "/snapshot_raw", 14);
+	else
+		memcpy(name + n, "/trace_pipe_raw", 16);
 	file = open_file(name, same(args[1], "poll") ? 0 : O_NONBLOCK);
-	if (same(args[1], "read"))
+	if (same(args[1], "read") || same(args[1], "aside"))
 		by_reading(file, size);
 	else if (same(args[1], "poll"))
 		by_polling(file, size);
