@@ -313,10 +313,21 @@ static const void *map_part(s64 file, u64 offset, u64 size)
 	return (const void *)at;
 }
 
+/* Others have read, or may have: what they read is not ours. */
+static void look_again(struct mapped *mapped, const struct layout *layout)
+{
+	struct event event;
+
+	mapped->id = mapped->about->id;
+	mapped->page = page_at(layout, mapped_page(mapped, mapped->id));
+	while (mapped->page.at < mapped->about->read)
+		if (!next_event(layout, &mapped->page, &event))
+			break;
+}
+
 static void map_ring(struct mapped *mapped, const struct layout *layout, s64 file)
 {
 	const struct about *about = map_part(file, 0, page_bytes(layout));
-	struct event event;
 
 	if (about->length != sizeof(*about) || about->page_size != page_bytes(layout) ||
 	    about->sub_buffer_size != page_bytes(layout) || about->flags)
@@ -324,13 +335,8 @@ static void map_ring(struct mapped *mapped, const struct layout *layout, s64 fil
 	mapped->file = file;
 	mapped->about = about;
 	mapped->data = map_part(file, about->page_size, (u64)about->sub_buffer_size * about->sub_buffers);
-	mapped->id = about->id;
-	mapped->page = page_at(layout, mapped_page(mapped, about->id));
-	/* What was read of it before is not ours. */
-	while (mapped->page.at < about->read)
-		if (!next_event(layout, &mapped->page, &event))
-			break;
 	mapped->bytes = 0;
+	look_again(mapped, layout);
 }
 
 /* Ask for more: 0 if there is nothing, 1 if it is on the sub-buffer that was
