@@ -2,9 +2,11 @@
 
 //! The buffer: a ring for each CPU, its readers, and their waking.
 
+mod mapping;
 mod reading;
 mod resizing;
 mod rings;
+mod snapshot;
 
 use crate::{
     commands::Commands,
@@ -29,10 +31,13 @@ use kernel::{
     prelude::*,
     sync::{Arc, Mutex},
 };
+use mapping::Mappings;
+use reading::Reading;
 use rings::Timed;
 
 pub(crate) use crate::engine::ring::Lost;
 pub(crate) use reading::Snapshots;
+pub(crate) use snapshot::Side;
 
 /// Bytes of a sub-buffer until another size is chosen.
 const SUB_BUFFER: usize = 4096;
@@ -64,10 +69,20 @@ pub(crate) struct Buffer {
     waker: Waker,
     /// How often blocked readers were told to give up.
     releases: AtomicU32,
-    /// Held by who consumes, clears or replaces. Names of tasks whose records
-    /// left in binary.
+    /// Held by who consumes, clears or replaces.
     #[pin]
-    readers: Mutex<Commands>,
+    readers: Mutex<State>,
+    /// Rings that tasks have mapped.
+    #[pin]
+    mappings: Mutex<Mappings>,
+}
+
+/// What belongs to who reads.
+struct State {
+    /// Names of tasks whose records left in binary.
+    commands: Commands,
+    /// The rings that were set aside, if any were.
+    snapshot: Option<Arc<Timed>>,
 }
 
 impl Buffer {
@@ -93,7 +108,11 @@ impl Buffer {
                 percent: AtomicU32::new(50),
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),
-                readers <- new_mutex!(Commands::new()),
+                readers <- new_mutex!(State {
+                    commands: Commands::new(),
+                    snapshot: None,
+                }),
+                mappings <- new_mutex!(Mappings::new()),
             }),
             GFP_KERNEL,
         )
@@ -293,6 +312,13 @@ impl Buffer {
         self.percent.store(percent, Ordering::Relaxed);
         self.waker.wake_now();
         Ok(())
+    }
+
+    /// Keeps others from reading, clearing and replacing.
+    ///
+    /// Context: process, may sleep.
+    fn reading(&self) -> Reading<'_> {
+        Reading::new(self)
     }
 
     /// Sleeps until `ready`; see [`Waker::wait`].

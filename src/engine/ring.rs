@@ -45,6 +45,7 @@
 use crate::sys::{self, AllocError, AtomicU32, AtomicU64, LocalWord};
 
 mod carry;
+mod handing;
 mod layout;
 mod merge;
 mod note;
@@ -58,6 +59,7 @@ mod storage;
 mod tail;
 mod writer;
 
+pub use handing::Handed;
 pub use layout::{
     Short, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES, MISSED_EVENTS, MISSED_STORED,
     WORD,
@@ -250,6 +252,9 @@ impl<S: Storage> Ring<S> {
         let start = Position::start(first);
         if let Some(page) = storage.page(0) {
             layout::set_time(page, 0);
+        }
+        if let Some(page) = storage.page(slots) {
+            layout::set_commit(page, 0);
         }
         Ok(Self {
             hot: Line(Hot {

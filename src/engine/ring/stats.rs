@@ -88,9 +88,9 @@ impl Base {
 impl<S: Storage> Ring<S> {
     /// The counters; needs no lock and may be called by anyone.
     ///
-    /// The time of the oldest event is that of [`Reader::peek`].
+    /// The time of the oldest event is that of [`Reader::oldest`].
     ///
-    /// [`Reader::peek`]: super::Reader::peek
+    /// [`Reader::oldest`]: super::Reader::oldest
     pub fn stats(&self) -> Stats {
         let total = self.totals();
         let base = &self.reader.0.base;

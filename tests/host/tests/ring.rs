@@ -369,3 +369,38 @@ fn raw_pages_are_read_by_another_parser() {
     assert_eq!(ring.stats().bytes, 0);
     assert_eq!(ring.stats().read, events.len() as u64);
 }
+
+#[test]
+fn looking_at_the_oldest_takes_nothing_from_writers() {
+    let entries = [false, true].map(|looks| {
+        let ring = ring(4, 4096, true);
+        assert_eq!(ring.reader().unwrap().oldest(), None);
+        let mut entries = Vec::new();
+        for n in 0..3_000u64 {
+            write(&ring, n + 1, &n.to_le_bytes()).unwrap();
+            entries.push(ring.stats().entries);
+            if looks {
+                let oldest = ring.reader().unwrap().oldest();
+                assert_eq!(oldest, Some(n + 2 - ring.stats().entries));
+            }
+        }
+        entries
+    });
+    assert_eq!(entries[0], entries[1]);
+}
+
+#[test]
+fn the_oldest_of_what_the_reader_holds_is_behind_what_it_read() {
+    let ring = ring(4, 4096, true);
+    for n in 0..1_000u64 {
+        write(&ring, n + 1, &n.to_le_bytes()).unwrap();
+        if n % 3 == 0 {
+            assert!(ring.reader().unwrap().consume());
+        }
+        let read = ring.stats().read + ring.stats().overrun;
+        assert_eq!(
+            ring.reader().unwrap().oldest(),
+            Some(read + 1).filter(|&ts| ts <= n + 1)
+        );
+    }
+}
