@@ -148,7 +148,15 @@ impl Recorder {
     ///
     /// It calls nothing, so that nothing has to be saved on the stack.
     #[inline(always)]
-    fn serve_quickly(&self, hit: Hit<'_>, entry: impl Fn() -> Entry, here: &OnCpu) -> Left {
+    fn serve_quickly(
+        &self,
+        regs: &Regs,
+        return_address: impl Fn() -> Option<u64>,
+        entry: impl Fn() -> Entry,
+        here: &OnCpu,
+    ) -> Left {
+        // What takes more is not served here.
+        let hit = Hit::new(regs, None, &[]);
         let way = self.way.0.load(Ordering::Relaxed);
         if way != Way::QUICKEST {
             cold();
@@ -158,9 +166,13 @@ impl Recorder {
             }
             return Left::All;
         }
-        self.record(&hit, entry, (Pace::Quickest, here), |out| {
+        self.record(regs, entry, (Pace::Quickest, here), |out| {
+            let to = return_address();
+            if let Some(to) = to {
+                record::put_return_address(out, to);
+            }
             if let Form::Register(register) = self.form {
-                record::put_first(out, hit.return_address.is_some(), hit.reg(register));
+                record::put_first(out, to.is_some(), hit.reg(register));
             }
         })
     }
@@ -182,7 +194,10 @@ impl Recorder {
                 return Left::All;
             }
         }
-        self.record(&hit, entry, (Pace::Quick, here), |out| {
+        self.record(hit.regs, entry, (Pace::Quick, here), |out| {
+            if let Some(to) = hit.return_address {
+                record::put_return_address(out, to);
+            }
             let program = &self.format.program;
             exec::run_compact(program, &hit, out);
             if !program.is_compact() {
@@ -191,11 +206,12 @@ impl Recorder {
         })
     }
 
-    /// Records a hit whose record is short, with the arguments that `fetch` writes.
+    /// Records a hit whose record is short, with what `fetch` writes behind header and
+    /// place.
     #[inline(always)]
     fn record(
         &self,
-        hit: &Hit<'_>,
+        regs: &Regs,
         entry: impl Fn() -> Entry,
         (pace, here): (Pace, &OnCpu),
         fetch: impl Fn(&mut [u8]),
@@ -207,7 +223,7 @@ impl Recorder {
         let Some(mut reserved) = self.buffer.reserve_quickly(&self.short, task, pace, here) else {
             return Left::All;
         };
-        let flags = if hit.regs.irqs_disabled() {
+        let flags = if regs.irqs_disabled() {
             u32::from(flag::IRQS_OFF) << 16
         } else {
             0
@@ -215,9 +231,6 @@ impl Recorder {
         let start = self.plain | flags;
         let pid = || context::current().pid();
         record::start_quickly(reserved.start(), start, pid, || self.place);
-        if let Some(return_address) = hit.return_address {
-            record::put_return_address(reserved.bytes(), return_address);
-        }
         fetch(reserved.bytes());
         let published = reserved.publish();
         self.counters.count(End::Recorded, here);
@@ -339,7 +352,7 @@ fn cold() {}
 impl kprobe::Handler for Recorder {
     #[inline(always)]
     fn hit(&self, regs: &Regs, way: kprobe::Way<'_>, here: &OnCpu) -> Left {
-        self.serve_quickly(Hit::new(regs, None, &[]), || way.entry(), here)
+        self.serve_quickly(regs, || None, || way.entry(), here)
     }
 
     #[inline(always)]
@@ -362,16 +375,18 @@ impl kretprobe::Handler for Recorder {
     }
 
     #[inline(always)]
-    fn returned(&self, regs: &Regs, to: u64, data: &[u64], here: &OnCpu) -> Left {
-        self.serve_quickly(Hit::new(regs, Some(to), data), || Entry::Return, here)
+    fn returned(&self, regs: &Regs, call: kretprobe::Call<'_>, here: &OnCpu) -> Left {
+        let to = || Some(call.return_address());
+        self.serve_quickly(regs, to, || Entry::Return, here)
     }
 
     #[inline(always)]
-    fn returned_slowly(&self, regs: &Regs, to: u64, data: &[u64], here: &OnCpu) {
-        match self.serve_short(Hit::new(regs, Some(to), data), || Entry::Return, here) {
+    fn returned_slowly(&self, regs: &Regs, call: kretprobe::Call<'_>, here: &OnCpu) {
+        let (to, data) = (Some(call.return_address()), call.data());
+        match self.serve_short(Hit::new(regs, to, data), || Entry::Return, here) {
             Left::Nothing => {}
             Left::Rest => self.buffer.finish(here),
-            Left::All => self.serve(regs, Some(to), data, (Entry::Return, here)),
+            Left::All => self.serve(regs, to, data, (Entry::Return, here)),
         }
     }
 

@@ -231,6 +231,10 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
 /// The name of the counter among the clocks of tracing.
 pub(super) const COUNTER_NAME: &str = "x86-tsc";
 
+/// By how many bits the counter is shifted to the left before it is multiplied by
+/// nanoseconds for each count, and the product to the right.
+pub(super) const SCALE: (u32, u32) = (0, 32);
+
 /// The processor's counter: of time stamps.
 ///
 /// Not ordered with what stands before and behind it, as the scheduler's clock

@@ -168,7 +168,7 @@ struct Hot {
 
 /// Set in [`Hot::last`] where that may be before the last event: then the next event
 /// needs a time of its own, and no difference.
-const UNSURE: u64 = 1 << 63;
+const UNSURE: u64 = 1 << 62;
 
 /// The counters of what was lost, written by writers only.
 struct Counters {

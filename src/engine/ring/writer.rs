@@ -87,7 +87,7 @@ impl<S: Storage> Ring<S> {
 ///
 /// A trait of its own beside functions, whose implementation can ask to be inlined.
 pub trait Clock {
-    /// The time, of at most 63 bits; should not go back.
+    /// The time, of at most 62 bits; should not go back.
     fn now(&self) -> u64;
 }
 
