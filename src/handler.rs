@@ -37,12 +37,12 @@ pub(crate) struct Recorder {
     /// What is fetched.
     form: Form,
     /// The size of its records, for all ways but [`Way::SLOW`].
-    short: Short<{ record::PROBE_SIZE }>,
+    short: Short<{ record::PROBE_SIZE / 4 }>,
     /// [`Header::first_half`] of a record, without flags.
     plain: u32,
     /// The place that records name: the function's entry where the kernel
-    /// probes behind a landing pad.
-    place: u64,
+    /// probes behind a landing pad. In [`record::words`].
+    place: [u32; 2],
     counters: Counters,
     buffer: Arc<Buffer>,
     format: Arc<Format>,
@@ -87,7 +87,7 @@ impl Recorder {
             form: format.program.form(),
             short: Self::short(&format).unwrap_or(Short::SMALLEST),
             plain: plain.first_half(),
-            place,
+            place: record::words(place),
             counters,
             buffer,
             format,
@@ -98,7 +98,7 @@ impl Recorder {
     }
 
     /// The size of its records, where all have the same and are short.
-    fn short(format: &Format) -> Option<Short<{ record::PROBE_SIZE }>> {
+    fn short(format: &Format) -> Option<Short<{ record::PROBE_SIZE / 4 }>> {
         match format.program.size() {
             Size::Fixed(length) => Short::of(length),
             Size::UpTo(_) => None,
@@ -167,12 +167,17 @@ impl Recorder {
             return Left::All;
         }
         self.record(regs, entry, (Pace::Quickest, here), |out| {
-            let to = return_address();
-            if let Some(to) = to {
-                record::put_return_address(out, to);
-            }
-            if let Form::Register(register) = self.form {
-                record::put_first(out, to.is_some(), hit.reg(register));
+            match (return_address(), self.form) {
+                (None, Form::Register(register)) => {
+                    record::put_first(out, hit.reg(register));
+                }
+                (Some(to), Form::Register(register)) => {
+                    record::put_return_address_and_first(out, to, hit.reg(register));
+                }
+                (Some(to), _) => {
+                    record::put_return_address(out, to);
+                }
+                (None, _) => {}
             }
         })
     }
@@ -230,7 +235,7 @@ impl Recorder {
         };
         let start = self.plain | flags;
         let pid = || context::current().pid();
-        record::start_quickly(reserved.start(), start, pid, || self.place);
+        record::start_quickly(reserved.start(), start, pid, &self.place);
         fetch(reserved.bytes());
         let published = reserved.publish();
         self.counters.count(End::Recorded, here);
@@ -239,6 +244,11 @@ impl Recorder {
         } else {
             Left::Rest
         }
+    }
+
+    fn place(&self) -> u64 {
+        let [low, high] = self.place;
+        u64::from(low) | u64::from(high) << 32
     }
 
     /// Whether the filter rejects a hit; `None` where that is not simple to say.
@@ -273,7 +283,7 @@ impl Recorder {
             let known = filter::Hit {
                 header,
                 cpu: here.number(),
-                place: self.place,
+                place: self.place(),
             };
             if !filter.matches(program, hit, &known) {
                 self.counters.count(End::Filtered, here);
@@ -281,7 +291,7 @@ impl Recorder {
             }
         }
         let start = |out: &mut [u8]| {
-            record::start_probe(out, header, self.place);
+            record::start_probe(out, header, self.place());
             if let Some(return_address) = return_address {
                 record::put_return_address(out, return_address);
             }

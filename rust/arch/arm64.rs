@@ -40,6 +40,22 @@ pub(super) fn cpu() -> u32 {
     unsafe { (&raw const (*current()).thread_info.cpu).read_volatile() }
 }
 
+/// What a CPU needs to know to find its instance of per-CPU memory: the offset.
+pub(super) type PerCpuBase = usize;
+
+/// That of this CPU.
+#[inline(always)]
+pub(super) fn per_cpu_base() -> PerCpuBase {
+    per_cpu_offset()
+}
+
+/// The offset of the instances of per-CPU memory on the CPU with that base, which is
+/// this one.
+#[inline(always)]
+pub(super) fn offset_from(base: PerCpuBase) -> usize {
+    base
+}
+
 /// The offset of this CPU's instance of per-CPU memory.
 ///
 /// From the kernel's table instead of TPIDR_EL1: with VHE the kernel keeps the
@@ -276,12 +292,12 @@ pub(super) unsafe fn local_increment(counter: *mut u64) {
 ///
 /// # Safety
 ///
-/// `counter` must be per-CPU memory, and aligned.
+/// `counter` must be per-CPU memory, and aligned, `base` that of this CPU.
 #[inline(always)]
-pub(super) unsafe fn this_cpu_increment(counter: *mut u64) {
+pub(super) unsafe fn this_cpu_increment(counter: *mut u64, base: PerCpuBase) {
     // SAFETY: The offset leads to this CPU's instance, of what the caller
     // promises to be per-CPU memory.
-    unsafe { local_increment(counter.wrapping_byte_add(per_cpu_offset())) }
+    unsafe { local_increment(counter.wrapping_byte_add(base)) }
 }
 
 /// Adds `value` to `counter`.
