@@ -22,7 +22,7 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 		M=$(CURDIR) MO=$(abspath $(MO))
 
 .DEFAULT_GOAL := modules
-.PHONY: help modules modules_install kernel demo shell selftest test test-upstream \
+.PHONY: help modules modules_install kernel demo shell selftest test stress test-upstream \
 	bench proof tools lint clean
 
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
@@ -47,6 +47,9 @@ selftest: ## one guest's selftests; T= picks some by pattern
 
 test: ## every test: host, preflight, and guests of each architecture and kernel
 	@qemu/test
+
+stress: ## everything at once in a guest with four CPUs, for SECONDS= (300), drawn by SEED=
+	@SECONDS_OF_STRESS='$(SECONDS)' qemu/stress
 
 test-upstream: ## the kernel's own tests of kprobe events, against the module
 	@qemu/test-upstream
@@ -73,5 +76,6 @@ help: ## this list
 	@echo '  KDIR=             the kernel tree to compile for (modules, modules_install)'
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest'
+	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'
 	@echo '  T=                pattern of selftest names'
 	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'

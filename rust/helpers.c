@@ -5,12 +5,15 @@
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
+#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/uio.h>
+#include <linux/vmalloc.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #ifdef CONFIG_X86_64
 #include <asm/tsc.h>
 #endif
@@ -45,6 +48,30 @@ void ferroprobe_init_irq_work(struct irq_work *work,
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue)
 {
 	init_waitqueue_head(queue);
+}
+
+void ferroprobe_init_delayed_work(struct delayed_work *work,
+				  void (*func)(struct work_struct *))
+{
+	INIT_DELAYED_WORK(work, func);
+}
+
+void *ferroprobe_alloc_pages(size_t size)
+{
+	size_t available = max(si_mem_available(), 0L);
+
+	/*
+	 * What is available is an estimate, and taking the last of it ends tasks
+	 * whatever the flags: an eighth is left to others.
+	 */
+	if (size / PAGE_SIZE >= available - available / 8)
+		return NULL;
+	return __vmalloc(size, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+}
+
+void ferroprobe_free_pages(void *pages)
+{
+	vfree(pages);
 }
 
 void ferroprobe_preempt_disable(void)

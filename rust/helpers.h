@@ -5,9 +5,11 @@
 
 #include <linux/types.h>
 
+struct delayed_work;
 struct iov_iter;
 struct irq_work;
 struct wait_queue_head;
+struct work_struct;
 
 bool ferroprobe_cpu_possible(unsigned int cpu);
 bool ferroprobe_cpu_online(unsigned int cpu);
@@ -15,6 +17,14 @@ unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
 void ferroprobe_init_irq_work(struct irq_work *work,
 			      void (*func)(struct irq_work *));
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
+void ferroprobe_init_delayed_work(struct delayed_work *work,
+				  void (*func)(struct work_struct *));
+/*
+ * Zeroed memory in pages; NULL where there is not as much.  Asking for too much
+ * neither ends a task nor is reported.
+ */
+void *ferroprobe_alloc_pages(size_t size);
+void ferroprobe_free_pages(void *pages);
 void ferroprobe_preempt_disable(void);
 void ferroprobe_preempt_enable(void);
 unsigned long ferroprobe_task_size(void);

@@ -26,8 +26,10 @@ pub mod rcu;
 pub mod regs;
 pub mod scratch;
 pub mod symbol;
+pub mod unaligned;
 pub mod vfs;
 pub mod wake;
+pub mod work;
 
 /// A machine word as the kernel's `unsigned long` and as our `u64`: both have
 /// 64 bits on the architectures supported.

@@ -4,7 +4,8 @@
 //!
 //! C header: [`include/linux/vmalloc.h`](srctree/include/linux/vmalloc.h)
 
-use super::atomic::AtomicU32;
+use super::{atomic::AtomicU32, bindings as extra};
+use core::ptr::NonNull;
 pub use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
@@ -15,19 +16,26 @@ const WORD: usize = 4;
 ///
 /// # Invariants
 ///
-/// `memory` holds `count` times `page_words` words, and does not move or shrink.
+/// `memory` holds `count` times `page_words` words, all of them initialised, and is
+/// nobody else's.
 pub struct Pages {
-    memory: VVec<u32>,
+    memory: NonNull<AtomicU32>,
     page_words: usize,
     count: usize,
 }
+
+// SAFETY: The memory belongs to no thread, and holds atomics only.
+unsafe impl Send for Pages {}
+// SAFETY: As above.
+unsafe impl Sync for Pages {}
 
 impl Pages {
     /// Allocates `count` pages of `page_bytes`, a multiple of 4096.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for another size, `ENOMEM`.
+    /// `EINVAL` for another size, or none; `ENOMEM`, for which no task is ended to
+    /// make room.
     ///
     /// Context: process, may sleep.
     pub fn new(count: usize, page_bytes: usize) -> Result<Self> {
@@ -35,10 +43,15 @@ impl Pages {
             return Err(EINVAL);
         }
         let page_words = page_bytes / WORD;
-        let words = count.checked_mul(page_words).ok_or(ENOMEM)?;
-        // INVARIANT: vmalloc aligns to pages; all words are filled.
+        let bytes = count.checked_mul(page_bytes).ok_or(ENOMEM)?;
+        if bytes == 0 {
+            return Err(EINVAL);
+        }
+        // SAFETY: Has no requirements but the context, and the size is not 0.
+        let memory = unsafe { extra::ferroprobe_alloc_pages(bytes) };
+        // INVARIANT: vmalloc aligns to pages; all words are zero.
         Ok(Self {
-            memory: VVec::from_elem(0, words, GFP_KERNEL)?,
+            memory: NonNull::new(memory.cast()).ok_or(ENOMEM)?,
             page_words,
             count,
         })
@@ -59,14 +72,17 @@ impl Pages {
         if (index as usize) >= self.count {
             return None;
         }
-        // SAFETY: By the type invariant within the memory; the type is
-        // transparent over a u32 and nobody forms a reference to the words in
-        // another way.
+        // SAFETY: By the type invariant within the memory; nobody forms a
+        // reference to the words in another way.
         Some(unsafe {
-            core::slice::from_raw_parts(
-                self.memory.as_ptr().cast::<AtomicU32>().add(from),
-                self.page_words,
-            )
+            core::slice::from_raw_parts(self.memory.as_ptr().add(from), self.page_words)
         })
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant allocated in `new`, and used no more.
+        unsafe { extra::ferroprobe_free_pages(self.memory.as_ptr().cast()) };
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
-use super::{arch, bindings as extra};
+use super::{arch, bindings as extra, context::OnCpu, local::Counter};
 use core::{mem, ptr};
 use kernel::{bindings, prelude::*};
 
@@ -24,6 +24,13 @@ pub fn cpu_limit() -> u32 {
 pub fn is_online(cpu: u32) -> bool {
     // SAFETY: Any number below the limit can be asked for.
     unsafe { extra::ferroprobe_cpu_online(cpu) }
+}
+
+/// How many CPUs are online; at least one.
+pub fn online_cpus() -> u64 {
+    let online = possible_cpus().filter(|&cpu| is_online(cpu));
+    // CAST: usize has 64 bits.
+    online.count().max(1) as u64
 }
 
 /// One `T` for each possible CPU.
@@ -109,6 +116,22 @@ impl<T: Send + Sync> PerCpu<T> {
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         // SAFETY: As in `get`.
         possible_cpus().map(|cpu| (cpu, unsafe { &*instance(self.base, cpu) }))
+    }
+}
+
+impl<const N: usize> PerCpu<[Counter; N]> {
+    /// Adds 1 to this CPU's counter number `index`, if there are as many.
+    ///
+    /// Contexts: any in which preemption is disabled.
+    #[inline(always)]
+    pub fn increment(&self, index: usize, _here: &OnCpu) {
+        if index < N {
+            let counter = self.base.cast::<u64>().wrapping_add(index);
+            // SAFETY: By the type invariant a per-CPU allocation of counters, of
+            // which there are more than `index`; a counter is a transparent
+            // word that only this CPU changes.
+            unsafe { arch::this_cpu_increment(counter) };
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     commands::Commands,
     engine::{
         marker,
-        ring::{Note, Quick, Reservation, Short},
+        ring::{Always, Note, Quick, Reservation, Short, Task},
     },
     kapi::{
         clock::Clock,
@@ -33,7 +33,7 @@ use kernel::{
 };
 use mapping::Mappings;
 use reading::Reading;
-use rings::{ByReference, Timed};
+use rings::Timed;
 
 pub(crate) use crate::engine::ring::Lost;
 pub(crate) use reading::Snapshots;
@@ -41,6 +41,15 @@ pub(crate) use snapshot::Side;
 
 /// Bytes of a sub-buffer until another size is chosen.
 const SUB_BUFFER: usize = 4096;
+
+/// What may be called for a quick reservation.
+#[derive(Clone, Copy)]
+pub(crate) enum Pace {
+    /// Nothing.
+    Quickest,
+    /// A clock that takes more than some instructions.
+    Quick,
+}
 
 /// The buffer.
 #[pin_data]
@@ -84,7 +93,7 @@ impl Buffer {
     /// `ENOMEM`.
     pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
         let rings = Timed::new(clock, SUB_BUFFER, |cpu| {
-            rings::make(cpu, kilobytes, SUB_BUFFER)
+            rings::make(cpu, kilobytes, SUB_BUFFER, clock)
         })?;
         let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
         let scratch = Scratch::new()?;
@@ -124,27 +133,48 @@ impl Buffer {
         note: Note,
         here: &'a OnCpu,
     ) -> Result<Reservation<'a, Pages>, Lost> {
-        let own = self.rings.get(here).this_cpu();
-        match own.ring.writer_here(here) {
-            Some(writer) => writer.reserve(length, note, ByReference(&own.clock)),
+        let (ring, clock) = self.rings.get(here).this_cpu().parts();
+        match ring.writer_here(here) {
+            Some(writer) => writer.reserve(length, note, clock),
             None => Err(Lost::Disabled),
         }
     }
 
     /// The same where nothing unusual is to be done, in few instructions; `None`
-    /// leaves everything to [`Buffer::reserve`].
+    /// leaves everything to [`Buffer::reserve`], which has to be called.
     ///
     /// Contexts: any.
     #[inline(always)]
-    pub(crate) fn reserve_quickly<'a>(
+    pub(crate) fn reserve_quickly<'a, const LEAST: usize>(
         &'a self,
-        short: Short,
-        note: impl Fn() -> Note,
+        short: &Short<LEAST>,
+        task: &impl Task,
+        pace: Pace,
         here: &'a OnCpu,
-    ) -> Option<Quick<'a, Pages>> {
-        let own = self.rings.get(here).this_cpu();
-        let writer = own.ring.writer_here(here)?;
-        writer.reserve_quickly(short, note, ByReference(&own.clock))
+    ) -> Option<Quick<'a, Pages, LEAST>> {
+        let (ring, clock) = self.rings.get(here).this_cpu().parts();
+        let writer = ring.writer_here(here)?;
+        match pace {
+            Pace::Quickest => writer.reserve_quickly(short, task, clock),
+            Pace::Quick => writer.reserve_quickly(short, task, Always(clock)),
+        }
+    }
+
+    /// Whether somebody waits for events.
+    #[inline(always)]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waker.is_wanted()
+    }
+
+    /// What is left to do after an event that was reserved quickly: publishes what
+    /// came meanwhile, and wakes readers.
+    ///
+    /// Contexts: any.
+    pub(crate) fn finish(&self, here: &OnCpu) {
+        if let Some(writer) = self.rings.get(here).this_cpu().writer_here(here) {
+            writer.settle();
+        }
+        self.wake();
     }
 
     /// Wakes the readers that wait for events, soon.

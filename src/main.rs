@@ -8,12 +8,14 @@
 mod buffer;
 mod commands;
 mod control;
+mod counters;
 pub mod engine;
 mod errors;
 mod event;
 mod handler;
 #[path = "../rust/lib.rs"]
 pub mod kapi;
+mod limit;
 mod modules;
 mod names;
 mod options;
@@ -40,6 +42,10 @@ module! {
             default: 1408,
             description: "Size of each CPU's buffer at load, in KiB",
         },
+        hit_limit: u64 {
+            default: 5_000_000,
+            description: "Hits a second on a CPU above which a probe is disarmed, 0 for any number",
+        },
     },
 }
 
@@ -57,16 +63,16 @@ struct Ferroprobe {
 
 impl kernel::Module for Ferroprobe {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        if !kapi::local::has_pair() {
-            pr_err!("this processor lacks CMPXCHG16B, which the buffer needs\n");
-            return Err(ENODEV);
-        }
         // A value in newer kernels, a reference in 7.2.
         let kilobytes = module_parameters::buffer_size_kb.value();
         let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
-        let tracer = tracer::Tracer::new(kilobytes)?;
+        let limit = module_parameters::hit_limit.value();
+        let limit = *Borrow::<u64>::borrow(&limit);
+        let tracer = tracer::Tracer::new(kilobytes, limit)?;
+        let watch = limit::Watch::new(&tracer)?;
         let files = control::Files::new(&tracer)?;
         let modules = modules::watch(&tracer)?;
+        tracer.registry.lock().set_watch(watch);
         Ok(Self {
             _modules: modules,
             _files: files,
@@ -77,6 +83,7 @@ impl kernel::Module for Ferroprobe {
 
 impl Drop for Ferroprobe {
     fn drop(&mut self) {
-        self.tracer.registry.lock().shut_down();
+        let watch = self.tracer.registry.lock().shut_down();
+        drop(watch);
     }
 }

@@ -4,14 +4,16 @@
 
 use crate::{
     buffer::Buffer,
+    counters::Totals,
     engine::{
         ast::{Definition, ProbeKind},
         error::{Errno, Error as Refusal, Kind},
         filter::Filter,
     },
     event::{Event, Format},
-    handler::{Recorder, Totals},
-    kapi::{kprobe, kretprobe},
+    handler::Recorder,
+    kapi::{kprobe, kretprobe, percpu},
+    limit::{Rate, Seen},
     place::{Found, Original},
     sys::Vec,
 };
@@ -29,6 +31,8 @@ pub(crate) struct Probe {
     format: Arc<Format>,
     placed: Option<Placed>,
     armed: AtomicBool,
+    /// It was disarmed because it was hit too often, and not armed since.
+    limited: AtomicBool,
     /// What was counted where it was placed before.
     before: Counts,
 }
@@ -40,6 +44,21 @@ struct Placed {
     module: Option<Vec<u8>>,
     /// What stood at its place, if that is known.
     original: Option<Original>,
+    /// When it was last looked at how often it is hit.
+    seen: Seen,
+}
+
+/// What a probe does at the moment.
+#[derive(Clone, Copy)]
+pub(crate) enum State {
+    /// It waits for its module.
+    Waiting,
+    /// It serves hits.
+    Armed,
+    /// It does not.
+    Disarmed,
+    /// Nor does this, because it was hit too often.
+    Limited,
 }
 
 enum Registration {
@@ -83,6 +102,7 @@ impl Probe {
             format,
             placed,
             armed: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
             before: Counts::default(),
         })
     }
@@ -95,6 +115,7 @@ impl Probe {
             format: self.format.clone(),
             placed: None,
             armed: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
             before: self.counts(),
         }
     }
@@ -120,6 +141,7 @@ impl Probe {
             format,
             placed: Some(placed),
             armed: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
             before: self.before,
         })
     }
@@ -148,6 +170,31 @@ impl Probe {
         self.armed.load(Ordering::Relaxed)
     }
 
+    /// What it does at the moment.
+    pub(crate) fn state(&self) -> State {
+        if self.is_waiting() {
+            State::Waiting
+        } else if self.is_armed() {
+            State::Armed
+        } else if self.limited.load(Ordering::Relaxed) {
+            State::Limited
+        } else {
+            State::Disarmed
+        }
+    }
+
+    /// Notes that it was disarmed because it was hit too often.
+    pub(crate) fn set_limited(&self) {
+        self.limited.store(true, Ordering::Relaxed);
+    }
+
+    /// How often it was hit since the last call, or since it was armed; `None`
+    /// where that is not a second ago. The caller holds the registry.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        let placed = self.placed.as_ref()?;
+        placed.seen.is_due().then(|| placed.look())
+    }
+
     /// Arms or disarms it, unless it waits. The caller holds the registry.
     ///
     /// # Errors
@@ -161,6 +208,11 @@ impl Probe {
         };
         if armed == self.is_armed() {
             return Ok(());
+        }
+        if armed {
+            // Its rate is that from here on.
+            placed.look();
+            self.limited.store(false, Ordering::Relaxed);
         }
         match (&placed.registration, armed) {
             (Registration::Entry(probe), true) => probe.enable()?,
@@ -258,6 +310,7 @@ impl Placed {
                 .map_err(|error| found.explain(error, definition.place_at))?,
             module,
             original: found.original,
+            seen: Seen::default(),
         })
     }
 
@@ -271,11 +324,29 @@ impl Placed {
     fn counts(&self) -> Counts {
         Counts {
             hits: self.recorder().totals(),
-            missed: match &self.registration {
-                Registration::Entry(probe) => probe.missed(),
-                Registration::Return(probe) => probe.missed(),
-            },
+            missed: self.missed(),
         }
+    }
+
+    fn missed(&self) -> u64 {
+        match &self.registration {
+            Registration::Entry(probe) => probe.missed(),
+            Registration::Return(probe) => probe.missed(),
+        }
+    }
+
+    /// How often it was hit since the last call.
+    fn look(&self) -> Rate {
+        let address = match &self.registration {
+            Registration::Entry(probe) => probe.address(),
+            Registration::Return(probe) => probe.address(),
+        };
+        self.seen.look(
+            self.recorder().most_since(),
+            self.missed(),
+            percpu::online_cpus(),
+            kprobe::is_breakpoint(address),
+        )
     }
 }
 

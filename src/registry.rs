@@ -27,6 +27,7 @@ use crate::{
     },
     event::{Event, Format},
     kapi::{debugfs::Dir, paths},
+    limit::Watch,
     names::Names,
     place::{self, c_string, Found, ARCH},
     probe::{errno, Probe},
@@ -55,6 +56,8 @@ pub(crate) struct Registry {
     types: types::Cache,
     names: Names,
     last_id: u16,
+    /// What looks at the armed probes once a second.
+    watch: Option<Watch>,
     /// The directory `events`; `None` once the module is being unloaded.
     directory: Option<Arc<Dir>>,
 }
@@ -84,6 +87,7 @@ impl Registry {
             types: types::Cache::new(),
             names: Names::new(),
             last_id: u16::MAX,
+            watch: None,
             directory: None,
         }
     }
@@ -92,6 +96,59 @@ impl Registry {
     /// be defined.
     pub(crate) fn set_directory(&mut self, directory: Option<Arc<Dir>>) {
         self.directory = directory;
+    }
+
+    /// Sets what looks at the probes as long as one is armed. It holds the tracer,
+    /// until [`Registry::shut_down`] gives it back.
+    pub(crate) fn set_watch(&mut self, watch: Watch) {
+        self.watch = Some(watch);
+        self.watch();
+    }
+
+    /// Sees to it that armed probes are looked at.
+    pub(crate) fn watch(&self) {
+        if let Some(watch) = &self.watch {
+            if self.probes.iter().any(|probe| probe.is_armed()) {
+                watch.start();
+            }
+        }
+    }
+
+    /// Disables the events with a probe that was hit more often than `limit` a
+    /// second on a CPU, and says so; returns whether any probe is armed still.
+    pub(crate) fn disarm_above(&self, limit: u64) -> bool {
+        /// Events that one call names in the kernel's log.
+        const NAMED: u32 = 10;
+        let mut disabled = 0u32;
+        for probe in self.probes.iter().filter(|probe| probe.is_armed()) {
+            let Some(rate) = probe.rate().filter(|rate| rate.weighted > limit) else {
+                continue;
+            };
+            let event = &probe.event;
+            // One that cannot be disarmed is tried again.
+            if self
+                .set_enabled(|other| other.id() == event.id(), false)
+                .is_err()
+            {
+                continue;
+            }
+            probe.set_limited();
+            disabled = disabled.saturating_add(1);
+            if disabled <= NAMED {
+                pr_warn!(
+                    "event {}/{} is disabled: {} hits a second on a CPU ({} as hit_limit counts) exceed {limit}\n",
+                    event.format.group.to_str().unwrap_or("?"),
+                    event.format.name(),
+                    rate.hits,
+                    rate.weighted
+                );
+            }
+        }
+        if disabled > NAMED {
+            let more = disabled.saturating_sub(NAMED);
+            pr_warn!("so are {more} other events: kprobe_stats names them\n");
+        }
+        self.probes.iter().any(|probe| probe.is_armed())
     }
 
     /// The probes, in the order of their definition.
@@ -159,6 +216,7 @@ impl Registry {
         for event in self.events().filter(|event| which(event)) {
             event.set_enabled(enabled);
         }
+        self.watch();
         Ok(())
     }
 
@@ -185,8 +243,9 @@ impl Registry {
     }
 
     /// Removes all events, enabled or not, and their files; no more can be
-    /// defined.
-    pub(crate) fn shut_down(&mut self) {
+    /// defined. Returns what looked at the probes, for the caller to drop when
+    /// the registry is held no more.
+    pub(crate) fn shut_down(&mut self) -> Option<Watch> {
         for probe in &self.probes {
             // Fails only if the probed code is gone.
             let _ = probe.set_armed(false);
@@ -195,6 +254,7 @@ impl Registry {
         self.files.clear();
         self.groups.clear();
         self.directory = None;
+        self.watch.take()
     }
 
     /// Places the probes that wait for the module `name`, which is there now,
@@ -229,6 +289,7 @@ impl Registry {
                 ),
             }
         }
+        self.watch();
     }
 
     /// Places `probe` in the module `name`; `None` if it lies elsewhere.
@@ -516,6 +577,7 @@ impl Registry {
             });
         }
         self.drop_empty_groups();
+        self.watch();
         Ok(())
     }
 

@@ -11,14 +11,16 @@
 //! 5. the buffer's, for what is mapped; a task that maps holds the lock of its
 //!    addresses before it, and none of the others
 //!
-//! Creating and removing files takes locks of debugfs inside the registry's;
-//! so no file's `open` takes the registry's, except those of `kprobe_events`
-//! and `set_event`, which are not removed under it.
+//! The work that looks at the rates of probes takes the registry; so it is ended
+//! by who does not hold that. Creating and removing files takes locks of debugfs
+//! inside the registry's; so no file's `open` takes the registry's, except those of
+//! `kprobe_events` and `set_event`, which are not removed under it.
 
 use crate::{
     buffer::{Buffer, Side},
     errors::ErrorLog,
     kapi::clock::{self, Clock},
+    limit::HitLimit,
     options::{Flag, Options},
     registry::Registry,
 };
@@ -38,6 +40,8 @@ pub(crate) struct Tracer {
     pub(crate) registry: Mutex<Registry>,
     /// How events are recorded and printed.
     pub(crate) options: Options,
+    /// How often a probe may be hit.
+    pub(crate) hit_limit: HitLimit,
     /// The refusals.
     #[pin]
     pub(crate) errors: Mutex<ErrorLog>,
@@ -52,12 +56,13 @@ impl Tracer {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(buffer_kilobytes: usize) -> Result<Arc<Self>> {
+    pub(crate) fn new(buffer_kilobytes: usize, hit_limit: u64) -> Result<Arc<Self>> {
         let buffer = Buffer::new(buffer_kilobytes, clock::calibrate())?;
         Arc::pin_init(
             pin_init!(Self {
                 buffer,
                 options: Options::new(),
+                hit_limit: HitLimit::new(hit_limit),
                 registry <- new_mutex!(Registry::new()),
                 errors <- new_mutex!(ErrorLog::new()),
                 mapped <- new_mutex!(None),

@@ -72,7 +72,7 @@ impl Buffer {
         }
         let new = Timed::new(old.clock, old.sub_buffer, |cpu| match old.of(cpu) {
             Some(ring) if stays(cpu, ring) => Ok(ring.clone()),
-            _ => rings::make(cpu, kilobytes, old.sub_buffer),
+            _ => rings::make(cpu, kilobytes, old.sub_buffer, old.clock),
         })?;
         drop(old);
         // Nobody writes to the old ones any more once they are replaced.
@@ -107,7 +107,7 @@ impl Buffer {
             return Err(EBUSY);
         }
         self.replace(Timed::new(old.clock, bytes, |cpu| {
-            rings::make(cpu, self.kilobytes_of(cpu), bytes)
+            rings::make(cpu, self.kilobytes_of(cpu), bytes, old.clock)
         })?);
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Buffer {
             return Err(EBUSY);
         }
         self.replace(Timed::new(clock, old.sub_buffer, |cpu| {
-            rings::make(cpu, self.kilobytes_of(cpu), old.sub_buffer)
+            rings::make(cpu, self.kilobytes_of(cpu), old.sub_buffer, clock)
         })?);
         Ok(())
     }

@@ -46,6 +46,8 @@ impl Buffer {
         }
         let live = self.rings.load();
         let before = reading.state.snapshot.clone();
+        // A ring has its clock, and times of two cannot stand in one buffer.
+        let before = before.filter(|before| before.clock == live.clock);
         let spare = |cpu| before.as_ref().and_then(|before| before.of(cpu));
         let chosen = |cpu| one.is_none_or(|one| one == cpu);
         let like = |ring: &Shared| {
@@ -54,7 +56,12 @@ impl Buffer {
             };
             match spare(ring.cpu()).filter(same) {
                 Some(other) => Ok(other.clone()),
-                None => rings::make(ring.cpu(), rings::kilobytes(ring), ring.page_bytes()),
+                None => rings::make(
+                    ring.cpu(),
+                    rings::kilobytes(ring),
+                    ring.page_bytes(),
+                    live.clock,
+                ),
             }
         };
         let new = Timed::new(live.clock, live.sub_buffer, |cpu| {
@@ -70,10 +77,9 @@ impl Buffer {
             if chosen(cpu) {
                 return Ok(ring.clone());
             }
-            // Times of two clocks cannot stand in one buffer.
-            match spare(cpu).filter(|_| before.as_ref().is_some_and(|b| b.clock == live.clock)) {
+            match spare(cpu) {
                 Some(other) if other.page_bytes() == live.sub_buffer => Ok(other.clone()),
-                _ => rings::make(cpu, rings::kilobytes(ring), live.sub_buffer),
+                _ => rings::make(cpu, rings::kilobytes(ring), live.sub_buffer, live.clock),
             }
         })?;
         for ring in new.iter().filter(|ring| chosen(ring.cpu())) {

@@ -9,6 +9,7 @@ pub(crate) mod event_files;
 pub(crate) mod filter;
 mod group_filter;
 mod headers;
+mod hit_limit;
 mod kprobe_events;
 mod listing;
 mod options;
@@ -69,6 +70,7 @@ pub(crate) struct Files {
     _buffer_size: Entry<buffer_size::BufferSize>,
     _sub_buffer_size: Entry<buffer_size::SubBufferSize>,
     _buffer_percent: Entry<text::SettingFile<buffer_percent::BufferPercent>>,
+    _hit_limit: Entry<text::SettingFile<hit_limit::HitLimitFile>>,
     _cpumask: Entry<text::SettingFile<tracing_cpumask::TracingCpumask>>,
     _placement: Entry<text::SettingFile<placement::PlacementFile>>,
     _enable: Entry<switch::Switch<event_files::EnableAll>>,
@@ -121,6 +123,7 @@ impl Files {
             _buffer_size: Entry::new(c"buffer_size_kb", READ_WRITE, &root, of())?,
             _sub_buffer_size: Entry::new(c"buffer_subbuf_size_kb", READ_WRITE, &root, of())?,
             _buffer_percent: Entry::new(c"buffer_percent", READ_WRITE, &root, of())?,
+            _hit_limit: Entry::new(c"hit_limit", READ_WRITE, &root, of())?,
             _cpumask: Entry::new(c"tracing_cpumask", READ_WRITE, &root, of())?,
             _placement: Entry::new(c"placement", READ_WRITE, &root, of())?,
             _enable: Entry::new(c"enable", READ_WRITE, &events, of())?,

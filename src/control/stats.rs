@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_stats`: where each probe is, and how its hits ended.
+//! `kprobe_stats`: where each probe is, how its hits ended, and what it does.
 //!
 //! `kprobe_profile` keeps the kernel's columns; what they leave out is here.
 
 use super::text::Show;
-use crate::{engine::text::Plain, tracer::Tracer};
+use crate::{engine::text::Plain, probe::State, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
@@ -16,7 +16,7 @@ impl Show for Stats {
     type Data = Tracer;
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str("# event place hits recorded filtered off lost too-large missed\n")?;
+        out.write_str("# event place hits recorded filtered off lost too-large missed state\n")?;
         let registry = tracer.registry.lock();
         for probe in registry.probes() {
             let definition = probe.definition();
@@ -24,7 +24,7 @@ impl Show for Stats {
             let hits = counts.hits;
             writeln!(
                 out,
-                "{}/{} {} {} {} {} {} {} {} {}",
+                "{}/{} {} {} {} {} {} {} {} {} {}",
                 Plain(&definition.group),
                 Plain(&definition.event),
                 definition.place,
@@ -34,7 +34,13 @@ impl Show for Stats {
                 hits.off,
                 hits.lost_full,
                 hits.lost_large,
-                counts.missed
+                counts.missed,
+                match probe.state() {
+                    State::Waiting => "waiting",
+                    State::Armed => "enabled",
+                    State::Disarmed => "disabled",
+                    State::Limited => "hit-limit",
+                }
             )?;
         }
         Ok(())

@@ -43,15 +43,9 @@ impl File for Trace {
 
     fn open(scope: ArcBorrow<'_, Scope>, file: &OpenFile) -> Result<Pin<KBox<Open>>> {
         let scope: Arc<Scope> = scope.into();
-        let tracer = &scope.tracer;
-        if file.truncates() {
-            tracer.clear_buffer(scope.cpu);
-        }
+        let (tracer, cpu) = (scope.tracer.clone(), scope.cpu);
         let pauses = file.is_readable() && tracer.options.has(Flag::PauseOnTrace);
-        if pauses {
-            tracer.buffer.pause();
-        }
-        let resume = tracer.clone();
+        // What can fail comes first.
         let open = KBox::pin_init(
             pin_init!(Open {
                 scope,
@@ -59,11 +53,14 @@ impl File for Trace {
                 listing <- Listing::new(),
             }),
             GFP_KERNEL,
-        );
-        if open.is_err() && pauses {
-            resume.buffer.resume();
+        )?;
+        if file.truncates() {
+            tracer.clear_buffer(cpu);
         }
-        open
+        if pauses {
+            tracer.buffer.pause();
+        }
+        Ok(open)
     }
 
     fn read(

@@ -171,7 +171,7 @@ impl<S: Storage> Ring<S> {
                 let mut passed = page.before();
                 passed.events = passed.events.wrapping_add(page.kept(published));
                 let bytes = page.bytes_before.load_relaxed();
-                let data = super::writer::data_bytes(published);
+                let data = super::place::data_bytes(published);
                 reached = (passed, bytes.wrapping_add(data));
             }
             // The page was another's, perhaps, if the writers have gone a lap

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2016,SC2154
+#
+# The workers of run.  Each draws its operations from the numbers on its standard
+# input, four a line, works in the tracing directory, ends soon after there is
+# $scratch/stop, and leaves what it counted in $scratch/counts.
+
+now() { cut -d . -f 1 /proc/uptime; }
+
+# numbers SEED: lines of four numbers below 2^16, without end.
+numbers() {
+	awk -v seed="$1" 'BEGIN {
+		srand(seed)
+		while (1)
+			print int(rand() * 65536), int(rand() * 65536), int(rand() * 65536), int(rand() * 65536)
+	}' 2>/dev/null
+}
+
+# nth N WORD...: one of the words.
+nth() {
+	nth_at=$(($1 % ($# - 1) + 2))
+	eval "echo \"\${$nth_at}\""
+}
+
+# tally NAME NUMBER
+tally() { echo "$2" >"$scratch/counts/$1.$group"; }
+
+# work WORKER GROUP: until the round ends.
+work() {
+	group=$2
+	begin_"$1"
+	while [ ! -e "$scratch/stop" ] && read -r a b c d; do
+		do_"$1"
+	done
+	end_"$1"
+}
+
+# Hot functions; those that a handler, a reader or a definition needs; and those that
+# cannot be probed.
+place() {
+	nth "$1" vfs_read vfs_write do_sys_openat2 kernel_clone do_exit "$call" "$call+4" \
+		_raw_spin_lock _raw_spin_unlock_irqrestore __rcu_read_lock __rcu_read_unlock \
+		__schedule try_to_wake_up update_curr update_process_times hrtimer_interrupt \
+		ktime_get ktime_get_mono_fast_ns sched_clock irq_work_queue irq_work_run \
+		vprintk_store vprintk_emit _printk copy_from_kernel_nofault \
+		strncpy_from_user_nofault copy_to_user_nofault kfree __kmalloc_noprof vmap_range_noflush \
+		mutex_lock mutex_unlock __wake_up synchronize_rcu sprint_symbol kallsyms_lookup \
+		debugfs_file_get full_proxy_read default_llseek register_kprobe \
+		enable_kprobe disable_kprobe unregister_kprobes kprobe_ftrace_handler \
+		text_poke_queue stop_machine cpu_down smp_call_function_many_cond \
+		fpsample:fpsample_double fpsample:set_value+8 nowhere:symbol no_such_function \
+		vfs_read+1 kernel_clone+7 do_exit+99999 asm_exc_nmi preempt_count_add
+}
+
+arguments() {
+	nth "$1" '' 'a=$arg1' 'a=$arg1:symbol b=$comm' 's=+0($arg2):string' 'u=+0($arg2):ustring' \
+		'a=+0($arg1):u8 b=+8($arg1):u64 c=-8($stack)' 'a=$stack0 b=$stack3:x32' \
+		'a=+0(0xffffdead0000):u64 s=+0(+0(0xffffdead0000)):string' 'v=@jiffies' \
+		'm=+0($arg1):x32[16]' 'a=$arg99' 'broken='
+}
+
+begin_define() { accepted=0 rejected=0; }
+do_define() {
+	name=$group/e$((b % 6))
+	case $((a % 12)) in
+	0 | 1 | 2) line="p:$name $(place "$c") $(arguments "$d")" ;;
+	3) line="r:$name $(place "$c") a=\$retval" ;;
+	4) line="r$((d % 9)):$name $(place "$c")%return s=\$comm" ;;
+	5) line="-:$name" ;;
+	6 | 7)
+		echo 1 >"events/$name/enable"
+		return
+		;;
+	8)
+		echo 0 >"events/$name/enable"
+		return
+		;;
+	9)
+		nth "$c" 'common_pid > 1' 'CPU == 1' 'COMM ~ "f*"' 'a == 3 && CPU & CPUS{0-2}' 0 'x ==' >"events/$name/filter"
+		return
+		;;
+	10)
+		echo $((c % 2)) >"events/$group/enable"
+		return
+		;;
+	11)
+		echo 0 >"events/$group/enable"
+		line=$(printf '%s\n' "-:$group/e0" "-:$group/e1" "p:$group/e0 vfs_read" "p:$group/e1 vfs_write")
+		;;
+	esac 2>/dev/null
+	if echo "$line" >>kprobe_events; then
+		accepted=$((accepted + 1))
+	else
+		rejected=$((rejected + 1))
+	fi 2>/dev/null
+}
+end_define() {
+	echo 0 >"events/$group/enable"
+	tally accepted "$accepted"
+	tally rejected "$rejected"
+}
+
+begin_buffer() { :; }
+do_buffer() {
+	case $((a % 16)) in
+	0) true >trace ;;
+	1) echo $((1 + b % 2048)) >buffer_size_kb ;;
+	2) echo $((1 + b % 512)) >per_cpu/cpu$((c % 4))/buffer_size_kb ;;
+	3) echo $((1 << (b % 8))) >buffer_subbuf_size_kb ;;
+	4) nth "$b" local global counter uptime perf mono mono_raw boot tai >trace_clock ;;
+	5) nth "$b" overwrite nooverwrite pause-on-trace nopause-on-trace markers nomarkers \
+		sym-addr nosym-addr annotate noannotate >trace_options ;;
+	6) nth "$b" f f f 1 3 c 0 >tracing_cpumask ;;
+	7) echo $((b % 2)) >tracing_on ;;
+	8) echo $((b % 101)) >buffer_percent ;;
+	9) true >per_cpu/cpu$((c % 4))/trace ;;
+	10) nth "$b" 0 100000000 1000000000 >hit_limit ;;
+	11) head -c $((b % 9000)) /dev/zero | tr '\0' x >trace_marker ;;
+	12) true >error_log ;;
+	13) place "$b" >placement ;;
+	14) echo 99999999999 >buffer_size_kb ;;
+	*) usleep $((b * 4)) ;;
+	esac 2>/dev/null
+}
+end_buffer() { :; }
+
+begin_read() { reads=0; }
+do_read() {
+	for file in trace kprobe_events kprobe_profile kprobe_stats set_event error_log placement \
+		saved_cmdlines available_events trace_options per_cpu/cpu$((b % 4))/stats \
+		per_cpu/cpu$((b % 4))/trace; do
+		[ $((c % 5)) -ne 0 ] || head -c $((d % 10000)) "$file"
+		c=$((c + 1))
+		reads=$((reads + 1))
+	done >/dev/null 2>&1
+	for file in trace_pipe per_cpu/cpu$((d % 4))/trace_pipe per_cpu/cpu$((d % 4))/trace_pipe_raw; do
+		fptool nonblock "$file" >/dev/null 2>&1
+		reads=$((reads + 1))
+	done
+	cat events/*/*/format events/*/*/filter >/dev/null 2>&1
+}
+end_read() { tally reads "$reads"; }
+
+# A reader that sleeps.
+begin_block() { :; }
+do_block() { head -n $((a % 1000)) trace_pipe >/dev/null 2>&1; }
+end_block() { :; }
+
+begin_module() { modules=0; }
+do_module() {
+	insmod /fpsample.ko && modules=$((modules + 1))
+	echo "p:$group/init fpsample:fpsample_double v=\$arg1:s32" >>kprobe_events
+	echo 1 >"events/$group/init/enable"
+	for value in 1 2 3 4 5; do
+		echo $value >/sys/module/fpsample/parameters/value
+	done
+	usleep $((a * 8))
+	rmmod fpsample
+	[ $((b % 4)) -ne 0 ] || {
+		echo 0 >"events/$group/init/enable"
+		echo "-:$group/init" >>kprobe_events
+	}
+} 2>/dev/null
+end_module() { tally modules "$modules"; }
+
+begin_hotplug() { hotplugs=0; }
+do_hotplug() {
+	cpu=$((2 + a % 2))
+	echo 0 >/sys/devices/system/cpu/cpu$cpu/online && hotplugs=$((hotplugs + 1))
+	usleep $((b * 8))
+	echo 1 >/sys/devices/system/cpu/cpu$cpu/online
+	usleep $((c * 8))
+} 2>/dev/null
+end_hotplug() { tally hotplugs "$hotplugs"; }
+
+# The kernel's own events, and its function tracer.
+begin_peer() { cd /sys/kernel/tracing || :; }
+do_peer() {
+	case $((a % 6)) in
+	0 | 1) echo "p:peer/e$((b % 4)) $(place "$c")" >>kprobe_events ;;
+	2) echo "r:peer/e$((b % 4)) $(place "$c")" >>kprobe_events ;;
+	3) echo $((b % 2)) >events/peer/enable ;;
+	4)
+		echo 0 >events/peer/enable
+		true >kprobe_events
+		;;
+	5)
+		printf '%s\n' vfs_read vfs_write "$call" kernel_clone >set_ftrace_filter
+		nth "$b" function nop >current_tracer
+		;;
+	esac 2>/dev/null
+}
+end_peer() {
+	echo 0 >events/enable
+	true >kprobe_events
+	echo nop >current_tracer
+	cd "$fp" || :
+} 2>/dev/null
+
+# Calls whose number is known, on a CPU that stays.
+begin_call0() { calls=0; }
+do_call0() { fptool hammer 500 0 && calls=$((calls + 500)); }
+end_call0() { tally calls "$calls"; }
+begin_call1() { calls=0; }
+do_call1() { fptool hammer 500 1 && calls=$((calls + 500)); }
+end_call1() { tally calls "$calls"; }
+
+# All sorts of system calls, on any CPU.
+begin_flood() { :; }
+do_flood() {
+	cat /proc/version /proc/meminfo /proc/self/maps >/dev/null
+	dd if=/dev/zero of=/dev/null bs=64 count=2000 2>/dev/null
+	ls -l /proc /sys/kernel >/dev/null 2>&1
+	usleep 100
+}
+end_flood() { :; }
