@@ -255,9 +255,6 @@ impl<S: Storage> Ring<S> {
         if let Some(page) = storage.page(0) {
             layout::set_time(page, 0);
         }
-        if let Some(page) = storage.page(slots) {
-            layout::set_commit(page, 0);
-        }
         Ok(Self {
             hot: Line(Hot {
                 state: LocalWord::new(start.0),

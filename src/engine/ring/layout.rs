@@ -343,24 +343,6 @@ pub(super) fn set_commit(page: &[AtomicU32], commit: u32) {
     }
 }
 
-/// The commit of the sub-buffer; 0 on one of which nobody has read.
-pub(super) fn commit(page: &[AtomicU32]) -> u32 {
-    match page {
-        [_, _, commit, ..] => commit.load_acquire(),
-        _ => 0,
-    }
-}
-
-/// Stores the number of lost events at `at`, where it has room; says whether.
-pub(super) fn put_lost(page: &[AtomicU32], at: usize, lost: u64) -> bool {
-    let Some([first, second, ..]) = page.get(at..) else {
-        return false;
-    };
-    first.store_relaxed(low(lost));
-    second.store_relaxed(low(lost >> 32));
-    true
-}
-
 /// The time from which the deltas of the sub-buffer count.
 pub(super) fn time(page: &[AtomicU32]) -> u64 {
     match page {
