@@ -78,15 +78,22 @@ impl Hands {
         }
     }
 
-    /// [`Clock::now`], the usual one in few instructions.
+    /// [`Clock::now`] where that is the processor's counter: in few instructions.
+    ///
+    /// Contexts: as there.
+    #[inline(always)]
+    pub fn now_quickly(&self) -> Option<u64> {
+        (self.mult != 0).then(|| scale(arch::counter(), self.mult).wrapping_add(self.offset))
+    }
+
+    /// [`Clock::now`].
     ///
     /// Contexts: as there.
     #[inline(always)]
     pub fn now(&self) -> u64 {
-        if self.mult != 0 {
-            scale(arch::counter(), self.mult).wrapping_add(self.offset)
-        } else {
-            self.clock.read()
+        match self.now_quickly() {
+            Some(now) => now,
+            None => self.clock.read(),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! On whose behalf, and in which context, code runs.
 
 use super::{arch, bindings as extra, word};
-use core::marker::PhantomData;
+use core::{marker::PhantomData, mem};
 use kernel::bindings;
 
 /// Length of a task's name, with its NUL.
@@ -81,13 +81,19 @@ impl Current {
     /// Another CPU may be changing it: then the bytes are a mixture.
     #[inline(always)]
     pub fn comm(self) -> [u8; TASK_COMM_LEN] {
-        // SAFETY: The running task exists while the caller runs; any bytes are
-        // valid.
-        unsafe {
-            (&raw const (*self.0).comm)
-                .cast::<[u8; TASK_COMM_LEN]>()
-                .read()
-        }
+        // As one number, which is little-endian, it stays in two registers.
+        (u128::from(self.half_comm(0)) | u128::from(self.half_comm(1)) << 64).to_le_bytes()
+    }
+
+    /// Half `n`, 0 or 1, of [`comm`](Self::comm).
+    #[inline(always)]
+    pub fn half_comm(self, n: usize) -> u64 {
+        const OFFSET: usize = mem::offset_of!(bindings::task_struct, comm);
+        const { assert!(OFFSET % mem::align_of::<u64>() == 0 && TASK_COMM_LEN == 16) };
+        let name = self.0.wrapping_byte_add(OFFSET).cast::<u64>();
+        // SAFETY: The running task exists while the caller runs; its name is as
+        // long and aligned as asserted above, and any bytes are valid.
+        unsafe { name.add(n & 1).read() }
     }
 
     /// The address of its `struct task_struct`.

@@ -12,6 +12,7 @@ use super::{
     symbol, word,
 };
 use core::{
+    hint,
     marker::PhantomPinned,
     mem::{self, MaybeUninit},
     pin::Pin,
@@ -23,11 +24,33 @@ use kernel::{
 };
 
 /// What a probe does.
+///
+/// [`Handler::hit`] is to be the quick way for most hits. Where it does all that
+/// there is to do, it returns to the kernel with nothing to restore: the other two are
+/// never inlined, and are the last thing that is called.
 pub trait Handler: Send + Sync {
     /// Called before the probed instruction runs, with preemption disabled.
     ///
-    /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault.
-    fn hit(&self, regs: &Regs, way: Way<'_>, here: &OnCpu);
+    /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault. So
+    /// for the others.
+    fn hit(&self, regs: &Regs, way: Way<'_>, here: &OnCpu) -> Left;
+
+    /// Called next where `hit` has left [`Left::All`].
+    fn hit_slowly(&self, regs: &Regs, way: Way<'_>, here: &OnCpu);
+
+    /// Called next where `hit` has left [`Left::Rest`].
+    fn finish(&self, here: &OnCpu);
+}
+
+/// What a quick way of serving a hit has left to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing.
+    Nothing,
+    /// What comes after a hit was served.
+    Rest,
+    /// Everything.
+    All,
 }
 
 /// How the CPU came to the handler: known to the probe, for whom it concerns.
@@ -194,14 +217,63 @@ impl<T: Handler> Registration<T> {
         probe: *mut extra::kprobe,
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
-        // SAFETY: The kernel calls this with the probe registered in `new`,
-        // which lies in a `Registration<T>` that is valid until unregistered.
+        // SAFETY: Called by the kernel.
+        let (this, given, here) = unsafe { Self::called(probe, regs) };
+        match this.handler.hit(given, Way(&this.probe), &here) {
+            Left::Nothing => 0,
+            // SAFETY: Called by the kernel.
+            Left::All => unsafe { Self::slow_handler(probe, regs) },
+            // SAFETY: As above.
+            Left::Rest => unsafe { Self::finish_handler(probe, regs) },
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for `pre_handler`, by which it is called.
+    #[inline(never)]
+    unsafe extern "C" fn slow_handler(
+        probe: *mut extra::kprobe,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Called by the kernel.
+        let (this, regs, here) = unsafe { Self::called(probe, regs) };
+        this.handler.hit_slowly(regs, Way(&this.probe), &here);
+        zero()
+    }
+
+    /// # Safety
+    ///
+    /// As for `pre_handler`, by which it is called.
+    #[cold]
+    #[inline(never)]
+    unsafe extern "C" fn finish_handler(
+        probe: *mut extra::kprobe,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Called by the kernel.
+        let (this, _, here) = unsafe { Self::called(probe, regs) };
+        this.handler.finish(&here);
+        zero()
+    }
+
+    /// What the kernel hands to a handler.
+    ///
+    /// # Safety
+    ///
+    /// As for `pre_handler`; for use during its call.
+    #[inline(always)]
+    unsafe fn called<'a>(
+        probe: *mut extra::kprobe,
+        regs: *mut bindings::pt_regs,
+    ) -> (&'a Self, &'a Regs, OnCpu) {
+        // SAFETY: The kernel calls with the probe registered in `new`, which
+        // lies in a `Registration<T>` that is valid until unregistered.
         let this = unsafe { &*container_of!(Opaque::cast_from(probe), Self, probe) };
         // SAFETY: The registers are valid, and preemption is disabled, during the
         // call.
         let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
-        this.handler.hit(regs, Way(&this.probe), &here);
-        0
+        (this, regs, here)
     }
 }
 
@@ -334,6 +406,15 @@ fn is_in_list(head: u64, address: u64) -> Option<bool> {
         node = field(node, 0)?;
     }
     None
+}
+
+/// The result of a handler that is called as the last thing that another does.
+///
+/// The compiler must not know that it is 0: then it would not jump there, but call,
+/// and return its own.
+#[inline(always)]
+pub(super) fn zero() -> kernel::ffi::c_int {
+    hint::black_box(0)
 }
 
 /// A kprobe that is not yet placed.

@@ -7,7 +7,7 @@
 use super::{
     bindings as extra,
     context::OnCpu,
-    kprobe::{blank, fill, Place},
+    kprobe::{blank, fill, zero, Left, Place},
     regs::Regs,
     word,
 };
@@ -30,10 +30,17 @@ pub trait Handler: Send + Sync {
     /// Contexts: as for a kprobe's handler.
     fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu);
 
-    /// Called when the function has returned to `return_address`.
+    /// Called when the function has returned to `return_address`; the quick way, as
+    /// that of a kprobe's handler is.
     ///
     /// Contexts: as for a kprobe's handler.
-    fn returned(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu);
+    fn returned(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu) -> Left;
+
+    /// Called next where `returned` has left [`Left::All`].
+    fn returned_slowly(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu);
+
+    /// Called next where `returned` has left [`Left::Rest`].
+    fn finish(&self, here: &OnCpu);
 }
 
 /// A registered kretprobe.
@@ -236,16 +243,77 @@ impl<T: Handler> Registration<T> {
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
         // SAFETY: Called by the kernel.
-        if let Some(this) = unsafe { Self::from_instance(instance) } {
-            // SAFETY: As in `entry_handler`.
-            let data =
-                unsafe { slice::from_raw_parts((*instance).data.as_ptr().cast(), this.words) };
-            // SAFETY: As in `entry_handler`; so is the instance.
-            let (regs, to, here) =
-                unsafe { (Regs::from_raw(regs), return_address(instance), OnCpu::new()) };
-            this.handler.returned(regs, to, data, &here);
+        let Some(this) = (unsafe { Self::from_instance(instance) }) else {
+            return 0;
+        };
+        // SAFETY: As above.
+        let (given, to, data, here) = unsafe { this.called(instance, regs) };
+        match this.handler.returned(given, to, data, &here) {
+            Left::Nothing => 0,
+            // SAFETY: Called by the kernel.
+            Left::All => unsafe { Self::slow_handler(instance, regs) },
+            // SAFETY: As above.
+            Left::Rest => unsafe { Self::finish_handler(instance, regs) },
         }
-        0
+    }
+
+    /// # Safety
+    ///
+    /// As for `return_handler`, by which it is called.
+    #[inline(never)]
+    unsafe extern "C" fn slow_handler(
+        instance: *mut extra::kretprobe_instance,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Called by the kernel.
+        if let Some(this) = unsafe { Self::from_instance(instance) } {
+            // SAFETY: As above.
+            let (regs, to, data, here) = unsafe { this.called(instance, regs) };
+            this.handler.returned_slowly(regs, to, data, &here);
+        }
+        zero()
+    }
+
+    /// # Safety
+    ///
+    /// As for `return_handler`, by which it is called.
+    #[cold]
+    #[inline(never)]
+    unsafe extern "C" fn finish_handler(
+        instance: *mut extra::kretprobe_instance,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Called by the kernel.
+        if let Some(this) = unsafe { Self::from_instance(instance) } {
+            // SAFETY: As above.
+            let (_, _, _, here) = unsafe { this.called(instance, regs) };
+            this.handler.finish(&here);
+        }
+        zero()
+    }
+
+    /// What the kernel hands to a handler at a return.
+    ///
+    /// # Safety
+    ///
+    /// As for `return_handler`; for use during its call.
+    #[inline(always)]
+    unsafe fn called<'a>(
+        &self,
+        instance: *mut extra::kretprobe_instance,
+        regs: *mut bindings::pt_regs,
+    ) -> (&'a Regs, u64, &'a [u64], OnCpu) {
+        // SAFETY: As in `entry_handler`.
+        let data = unsafe { slice::from_raw_parts((*instance).data.as_ptr().cast(), self.words) };
+        // SAFETY: As in `entry_handler`; so is the instance.
+        unsafe {
+            (
+                Regs::from_raw(regs),
+                return_address(instance),
+                data,
+                OnCpu::new(),
+            )
+        }
     }
 }
 

@@ -10,52 +10,38 @@
 use super::arch;
 use core::cell::UnsafeCell;
 
-/// Whether [`Pair`] works on this machine.
-pub fn has_pair() -> bool {
-    arch::has_compare_exchange_pair()
-}
-
-/// Two words that change together, where only one CPU changes them.
+/// A word that only one CPU changes.
 ///
-/// Where several do, nothing is promised of the values.
-#[repr(C, align(16))]
-pub struct Pair(UnsafeCell<[u64; 2]>);
+/// Where several do, nothing is promised of its value.
+#[repr(transparent)]
+pub struct Word(UnsafeCell<u64>);
 
-// SAFETY: Words are read and written by accesses that do not tear only.
-unsafe impl Sync for Pair {}
+// SAFETY: An aligned word, accessed in ways that do not tear only.
+unsafe impl Sync for Word {}
 
-impl Pair {
-    /// A pair of the given words; of use only where [`has_pair`] is true.
-    pub const fn new(first: u64, second: u64) -> Self {
-        Self(UnsafeCell::new([first, second]))
+impl Word {
+    /// A word that holds `value`.
+    pub const fn new(value: u64) -> Self {
+        Self(UnsafeCell::new(value))
     }
 
-    /// The two words, read one after the other.
+    /// The value; on another CPU it may be behind.
     ///
-    /// They need not belong together when an interrupt or, on another CPU, the
-    /// writer comes between; a compare_exchange with such a pair fails.
+    /// Contexts: any.
     #[inline(always)]
-    pub fn load(&self) -> (u64, u64) {
-        let words = self.0.get().cast::<u64>();
-        // SAFETY: The cell holds two aligned words; a volatile read of an
-        // aligned word does not tear.
-        unsafe { (words.read_volatile(), words.add(1).read_volatile()) }
+    pub fn load(&self) -> u64 {
+        // SAFETY: An aligned word, and a volatile read of one does not tear.
+        unsafe { self.0.get().read_volatile() }
     }
 
-    /// The first of the two words.
-    #[inline(always)]
-    pub fn load_first(&self) -> u64 {
-        // SAFETY: As in `load`.
-        unsafe { self.0.get().cast::<u64>().read_volatile() }
-    }
-
-    /// Replaces the pair by `new` if it equals `old`, and says whether it did.
+    /// Replaces the value by `new` if it is `old`, and says whether it did.
     ///
     /// Orders nothing. Contexts: any, on the owning CPU.
     #[inline(always)]
-    pub fn compare_exchange(&self, old: (u64, u64), new: (u64, u64)) -> bool {
-        // SAFETY: The cell is valid and aligned to 16 bytes.
-        unsafe { arch::compare_exchange_pair(self.0.get().cast(), old, new) }
+    pub fn compare_exchange(&self, old: u64, new: u64) -> bool {
+        // SAFETY: The cell is valid and aligned, and accessed in ways that do
+        // not tear only.
+        unsafe { arch::local_compare_exchange(self.0.get(), old, new) }
     }
 }
 

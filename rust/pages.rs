@@ -6,6 +6,7 @@
 
 use super::{atomic::AtomicU32, bindings as extra};
 use core::ptr::NonNull;
+pub use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
 /// Bytes in a word.

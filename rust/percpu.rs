@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
-use super::{arch, bindings as extra};
+use super::{arch, bindings as extra, context::OnCpu, local::Counter};
 use core::{mem, ptr};
 use kernel::{bindings, prelude::*};
 
@@ -116,6 +116,22 @@ impl<T: Send + Sync> PerCpu<T> {
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         // SAFETY: As in `get`.
         possible_cpus().map(|cpu| (cpu, unsafe { &*instance(self.base, cpu) }))
+    }
+}
+
+impl<const N: usize> PerCpu<[Counter; N]> {
+    /// Adds 1 to this CPU's counter number `index`, if there are as many.
+    ///
+    /// Contexts: any in which preemption is disabled.
+    #[inline(always)]
+    pub fn increment(&self, index: usize, _here: &OnCpu) {
+        if index < N {
+            let counter = self.base.cast::<u64>().wrapping_add(index);
+            // SAFETY: By the type invariant a per-CPU allocation of counters, of
+            // which there are more than `index`; a counter is a transparent
+            // word that only this CPU changes.
+            unsafe { arch::this_cpu_increment(counter) };
+        }
     }
 }
 

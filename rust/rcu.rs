@@ -48,10 +48,13 @@ impl<T: Send + Sync> RcuCell<T> {
     /// Contexts: any in which preemption is disabled.
     #[inline(always)]
     pub fn get<'a>(&'a self, _here: &'a OnCpu) -> &'a T {
+        // As in rcu_dereference(), that the value is reached through the pointer
+        // orders it after the load on every processor that this is for.
+        let pointer = self.pointer.load(Ordering::Relaxed);
         // SAFETY: By the type invariant valid; whoever replaces the value lets
         // it go only after a grace period, which cannot end while the proof is
         // borrowed.
-        unsafe { &*self.pointer.load(Ordering::Acquire) }
+        unsafe { &*pointer }
     }
 
     /// The value, kept by another count.

@@ -64,9 +64,17 @@ impl Waker {
         // after that, see `wait`; the writer's commit comes before. On the path
         // of every event a full barrier is too dear, so a reader may be late by
         // one event; its sleep is bounded.
-        if self.wanted.load(Ordering::Relaxed) {
+        if self.is_wanted() {
             self.wake_slow();
         }
+    }
+
+    /// Whether [`Waker::wake`] would wake anybody.
+    ///
+    /// Contexts: any.
+    #[inline(always)]
+    pub fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
     }
 
     #[cold]

@@ -2,15 +2,17 @@
 
 //! The buffer: a ring for each CPU, its readers, and their waking.
 
+mod mapping;
 mod reading;
 mod resizing;
 mod rings;
+mod snapshot;
 
 use crate::{
     commands::Commands,
     engine::{
         marker,
-        ring::{Note, Quick, Reservation, Short},
+        ring::{Always, Note, Quick, Reservation, Short, Task},
     },
     kapi::{
         clock::Clock,
@@ -29,13 +31,25 @@ use kernel::{
     prelude::*,
     sync::{Arc, Mutex},
 };
-use rings::{ByReference, Timed};
+use mapping::Mappings;
+use reading::Reading;
+use rings::Timed;
 
 pub(crate) use crate::engine::ring::Lost;
 pub(crate) use reading::Snapshots;
+pub(crate) use snapshot::Side;
 
 /// Bytes of a sub-buffer until another size is chosen.
 const SUB_BUFFER: usize = 4096;
+
+/// What may be called for a quick reservation.
+#[derive(Clone, Copy)]
+pub(crate) enum Pace {
+    /// Nothing.
+    Quickest,
+    /// A clock that takes more than some instructions.
+    Quick,
+}
 
 /// The buffer.
 #[pin_data]
@@ -55,10 +69,20 @@ pub(crate) struct Buffer {
     waker: Waker,
     /// How often blocked readers were told to give up.
     releases: AtomicU32,
-    /// Held by who consumes, clears or replaces. Names of tasks whose records
-    /// left in binary.
+    /// Held by who consumes, clears or replaces.
     #[pin]
-    readers: Mutex<Commands>,
+    readers: Mutex<State>,
+    /// Rings that tasks have mapped.
+    #[pin]
+    mappings: Mutex<Mappings>,
+}
+
+/// What belongs to who reads.
+struct State {
+    /// Names of tasks whose records left in binary.
+    commands: Commands,
+    /// The rings that were set aside, if any were.
+    snapshot: Option<Arc<Timed>>,
 }
 
 impl Buffer {
@@ -69,7 +93,7 @@ impl Buffer {
     /// `ENOMEM`.
     pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
         let rings = Timed::new(clock, SUB_BUFFER, |cpu| {
-            rings::make(cpu, kilobytes, SUB_BUFFER)
+            rings::make(cpu, kilobytes, SUB_BUFFER, clock)
         })?;
         let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
         let scratch = Scratch::new()?;
@@ -84,7 +108,11 @@ impl Buffer {
                 percent: AtomicU32::new(50),
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),
-                readers <- new_mutex!(Commands::new()),
+                readers <- new_mutex!(State {
+                    commands: Commands::new(),
+                    snapshot: None,
+                }),
+                mappings <- new_mutex!(Mappings::new()),
             }),
             GFP_KERNEL,
         )
@@ -105,27 +133,48 @@ impl Buffer {
         note: Note,
         here: &'a OnCpu,
     ) -> Result<Reservation<'a, Pages>, Lost> {
-        let own = self.rings.get(here).this_cpu();
-        match own.ring.writer_here(here) {
-            Some(writer) => writer.reserve(length, note, ByReference(&own.clock)),
+        let (ring, clock) = self.rings.get(here).this_cpu().parts();
+        match ring.writer_here(here) {
+            Some(writer) => writer.reserve(length, note, clock),
             None => Err(Lost::Disabled),
         }
     }
 
     /// The same where nothing unusual is to be done, in few instructions; `None`
-    /// leaves everything to [`Buffer::reserve`].
+    /// leaves everything to [`Buffer::reserve`], which has to be called.
     ///
     /// Contexts: any.
     #[inline(always)]
-    pub(crate) fn reserve_quickly<'a>(
+    pub(crate) fn reserve_quickly<'a, const LEAST: usize>(
         &'a self,
-        short: Short,
-        note: impl Fn() -> Note,
+        short: &Short<LEAST>,
+        task: &impl Task,
+        pace: Pace,
         here: &'a OnCpu,
-    ) -> Option<Quick<'a, Pages>> {
-        let own = self.rings.get(here).this_cpu();
-        let writer = own.ring.writer_here(here)?;
-        writer.reserve_quickly(short, note, ByReference(&own.clock))
+    ) -> Option<Quick<'a, Pages, LEAST>> {
+        let (ring, clock) = self.rings.get(here).this_cpu().parts();
+        let writer = ring.writer_here(here)?;
+        match pace {
+            Pace::Quickest => writer.reserve_quickly(short, task, clock),
+            Pace::Quick => writer.reserve_quickly(short, task, Always(clock)),
+        }
+    }
+
+    /// Whether somebody waits for events.
+    #[inline(always)]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waker.is_wanted()
+    }
+
+    /// What is left to do after an event that was reserved quickly: publishes what
+    /// came meanwhile, and wakes readers.
+    ///
+    /// Contexts: any.
+    pub(crate) fn finish(&self, here: &OnCpu) {
+        if let Some(writer) = self.rings.get(here).this_cpu().writer_here(here) {
+            writer.settle();
+        }
+        self.wake();
     }
 
     /// Wakes the readers that wait for events, soon.
@@ -263,6 +312,13 @@ impl Buffer {
         self.percent.store(percent, Ordering::Relaxed);
         self.waker.wake_now();
         Ok(())
+    }
+
+    /// Keeps others from reading, clearing and replacing.
+    ///
+    /// Context: process, may sleep.
+    fn reading(&self) -> Reading<'_> {
+        Reading::new(self)
     }
 
     /// Sleeps until `ready`; see [`Waker::wait`].

@@ -8,94 +8,59 @@
 //! definition bounds. Each hit ends in exactly one counter of [`Counters`].
 
 use crate::{
-    buffer::{Buffer, Lost},
+    buffer::{Buffer, Lost, Pace},
+    counters::{Counters, End, Totals},
     engine::{
         exec::{self, Env},
-        fetch::Size,
+        fetch::{Form, Size},
         filter::{self, Filter},
         format::flag,
         record::{self, Header, COMM_LEN},
-        ring::{Note, Short},
+        ring::{Note, Short, Task},
     },
     event::Format,
     kapi::{
         context::{self, Entry, OnCpu},
-        kprobe, kretprobe,
-        local::Counter,
-        nofault,
-        percpu::PerCpu,
+        kprobe::{self, Left},
+        kretprobe, nofault,
         rcu::RcuCell,
         regs::Regs,
         symbol,
     },
 };
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// Serves the hits of one probe.
 pub(crate) struct Recorder {
-    /// The size of its records, where all have the same and are short.
-    short: Option<Short>,
-    format: Arc<Format>,
-    buffer: Arc<Buffer>,
-    counters: PerCpu<Counters>,
-    filter: RcuCell<Option<Filter>>,
+    way: Way,
+    /// What is fetched.
+    form: Form,
+    /// The size of its records, for all ways but [`Way::SLOW`].
+    short: Short<{ record::PROBE_SIZE }>,
+    /// [`Header::first_half`] of a record, without flags.
+    plain: u32,
     /// The place that records name: the function's entry where the kernel
     /// probes behind a landing pad.
     place: u64,
+    counters: Counters,
+    buffer: Arc<Buffer>,
+    format: Arc<Format>,
+    filter: RcuCell<Option<Filter>>,
 }
 
-/// How the hits on one CPU ended.
-pub(crate) struct Counters {
-    /// In the buffer.
-    recorded: Counter,
-    /// The filter rejected it.
-    filtered: Counter,
-    /// Recording was off.
-    off: Counter,
-    /// No room in the buffer, or too deeply nested.
-    lost_full: Counter,
-    /// Larger than a sub-buffer.
-    lost_large: Counter,
-    /// How many hits there were when they were last looked at.
-    seen: AtomicU64,
-}
+/// In which way hits are served.
+struct Way(AtomicU8);
 
-/// How the hits of a probe ended, summed over all CPUs.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Totals {
-    /// In the buffer, whether or not overrun since.
-    pub(crate) recorded: u64,
-    /// The filter rejected them.
-    pub(crate) filtered: u64,
-    /// While recording was off.
-    pub(crate) off: u64,
-    /// No room in the buffer, or too deeply nested.
-    pub(crate) lost_full: u64,
-    /// Larger than a sub-buffer.
-    pub(crate) lost_large: u64,
-}
-
-impl Totals {
-    /// The sums of both.
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            recorded: self.recorded.wrapping_add(other.recorded),
-            filtered: self.filtered.wrapping_add(other.filtered),
-            off: self.off.wrapping_add(other.off),
-            lost_full: self.lost_full.wrapping_add(other.lost_full),
-            lost_large: self.lost_large.wrapping_add(other.lost_large),
-        }
-    }
-
-    /// All hits on which the handler was called.
-    pub(crate) fn hits(self) -> u64 {
-        self.recorded
-            .wrapping_add(self.filtered)
-            .wrapping_add(self.off)
-            .wrapping_add(self.lost_full)
-            .wrapping_add(self.lost_large)
-    }
+impl Way {
+    /// There is no filter, and nothing is fetched, or one register.
+    const QUICKEST: u8 = 0;
+    /// There is no filter, and records have one size, which is short.
+    const SHORT: u8 = 1;
+    /// There is a filter.
+    const FILTERED: u8 = 2;
+    /// Records have different sizes, or are long.
+    const SLOW: u8 = 3;
 }
 
 impl Recorder {
@@ -110,105 +75,171 @@ impl Recorder {
         filter: Arc<Option<Filter>>,
         place: u64,
     ) -> Result<Self> {
-        let counters = PerCpu::new(|_| Ok(Counters::new()))?;
-        let short = match format.program.size() {
+        let counters = Counters::new()?;
+        let plain = Header {
+            event: format.id,
+            flags: 0,
+            preempt_count: 0,
+            pid: 0,
+        };
+        let this = Self {
+            way: Way(AtomicU8::new(Way::SLOW)),
+            form: format.program.form(),
+            short: Self::short(&format).unwrap_or(Short::SMALLEST),
+            plain: plain.first_half(),
+            place,
+            counters,
+            buffer,
+            format,
+            filter: RcuCell::new(filter),
+        };
+        this.choose_way();
+        Ok(this)
+    }
+
+    /// The size of its records, where all have the same and are short.
+    fn short(format: &Format) -> Option<Short<{ record::PROBE_SIZE }>> {
+        match format.program.size() {
             Size::Fixed(length) => Short::of(length),
             Size::UpTo(_) => None,
+        }
+    }
+
+    fn choose_way(&self) {
+        let program = &self.format.program;
+        let way = if self.filter.load().is_some() {
+            Way::FILTERED
+        } else if Self::short(&self.format).is_none() {
+            Way::SLOW
+        } else if program.form() != Form::Any {
+            Way::QUICKEST
+        } else {
+            Way::SHORT
         };
-        Ok(Self {
-            short,
-            format,
-            buffer,
-            counters,
-            filter: RcuCell::new(filter),
-            place,
-        })
+        self.way.0.store(way, Ordering::Relaxed);
     }
 
     /// Puts `filter`, or none, in force for all hits from now on.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_filter(&self, filter: Arc<Option<Filter>>) {
+        // The filtered way is right with and without a filter.
+        self.way.0.store(Way::FILTERED, Ordering::Relaxed);
         drop(self.filter.replace(filter));
+        self.choose_way();
     }
 
     /// How the hits ended so far.
     pub(crate) fn totals(&self) -> Totals {
-        let each = self.counters.iter().map(|(_, counters)| counters.totals());
-        each.fold(Totals::default(), Totals::plus)
+        self.counters.totals()
     }
 
     /// How many hits the CPU with the most of them has had since the last call.
     /// Two must not call at the same time.
     pub(crate) fn most_since(&self) -> u64 {
-        let mut most = 0;
-        for (_, counters) in self.counters.iter() {
-            let hits = counters.totals().hits();
-            let before = counters.seen.swap(hits, Ordering::Relaxed);
-            most = hits.wrapping_sub(before).max(most);
-        }
-        most
+        self.counters.most_since()
     }
 
-    /// Serves a hit in few instructions, where nothing about it is unusual;
-    /// otherwise returns false and has done nothing.
+    /// Serves a hit in the fewest instructions, where nothing about it is unusual:
+    /// there is nothing to fetch but a register, the probed code runs with
+    /// preemption enabled, the ring has room on a sub-buffer where the task is named,
+    /// and no other writer was interrupted. Also says no for a filter that
+    /// compares a register.
     ///
-    /// Everything here is inlined and the rest is not, so that little has to be
-    /// saved on the stack. What is usual: no filter, or one that compares a
-    /// register; a record of one short size; code that runs with preemption
-    /// enabled; a ring with room for the record on whose sub-buffer the task is
-    /// already named; no other writer interrupted.
+    /// It calls nothing, so that nothing has to be saved on the stack.
     #[inline(always)]
-    fn serve_quickly(
-        &self,
-        hit: Hit<'_>,
-        entry: impl Fn() -> Entry,
-        here: &OnCpu,
-        start: impl Fn(&mut [u8], Header) -> bool,
-    ) -> bool {
-        if let Some(filter) = self.filter.get(here) {
-            match filter.decide_quickly(&self.format.program, &hit) {
-                Some(true) => {}
-                Some(false) => {
-                    self.counters.this_cpu().filtered.increment();
-                    return true;
+    fn serve_quickly(&self, hit: Hit<'_>, entry: impl Fn() -> Entry, here: &OnCpu) -> Left {
+        let way = self.way.0.load(Ordering::Relaxed);
+        if way != Way::QUICKEST {
+            cold();
+            if way == Way::FILTERED && self.rejects(&hit, here) == Some(true) {
+                self.counters.count(End::Filtered, here);
+                return Left::Nothing;
+            }
+            return Left::All;
+        }
+        self.record(&hit, entry, (Pace::Quickest, here), |out| {
+            if let Form::Register(register) = self.form {
+                record::put_first(out, hit.return_address.is_some(), hit.reg(register));
+            }
+        })
+    }
+
+    /// Serves a hit, where nothing about it is unusual but a filter that compares a
+    /// register, and arguments of any kind.
+    #[inline(always)]
+    fn serve_short(&self, hit: Hit<'_>, entry: impl Fn() -> Entry, here: &OnCpu) -> Left {
+        if self.way.0.load(Ordering::Relaxed) != Way::SHORT {
+            match self.rejects(&hit, here) {
+                Some(false) => {}
+                Some(true) => {
+                    self.counters.count(End::Filtered, here);
+                    return Left::Nothing;
                 }
-                None => return false,
+                None => return Left::All,
+            }
+            if Self::short(&self.format).is_none() {
+                return Left::All;
             }
         }
-        let Some(short) = self.short else {
-            return false;
-        };
+        self.record(&hit, entry, (Pace::Quick, here), |out| {
+            let program = &self.format.program;
+            exec::run_compact(program, &hit, out);
+            if !program.is_compact() {
+                self.run_general(hit.regs, hit.return_address, hit.entry, out);
+            }
+        })
+    }
+
+    /// Records a hit whose record is short, with the arguments that `fetch` writes.
+    #[inline(always)]
+    fn record(
+        &self,
+        hit: &Hit<'_>,
+        entry: impl Fn() -> Entry,
+        (pace, here): (Pace, &OnCpu),
+        fetch: impl Fn(&mut [u8]),
+    ) -> Left {
         if !context::is_plain(entry) {
-            return false;
+            return Left::All;
         }
-        let note = || Note::new(hit.task.pid(), hit.task.comm());
-        let Some(mut reserved) = self.buffer.reserve_quickly(short, note, here) else {
-            return false;
+        let task = &Running(context::current());
+        let Some(mut reserved) = self.buffer.reserve_quickly(&self.short, task, pace, here) else {
+            return Left::All;
         };
-        // Not before: what is loaded before a reservation is kept on the stack.
-        let format = &*self.format;
-        let irqs_off = hit.regs.irqs_disabled();
-        let header = Header {
-            event: format.id,
-            flags: if irqs_off { flag::IRQS_OFF } else { 0 },
-            preempt_count: 0,
-            pid: hit.task.pid(),
+        let flags = if hit.regs.irqs_disabled() {
+            u32::from(flag::IRQS_OFF) << 16
+        } else {
+            0
         };
-        let out = reserved.bytes();
-        start(out, header);
-        exec::run_compact(&format.program, &hit, out);
-        if !format.program.is_compact() {
-            self.run_general(hit.regs, hit.return_address, hit.entry, out);
+        let start = self.plain | flags;
+        let pid = || context::current().pid();
+        record::start_quickly(reserved.start(), start, pid, || self.place);
+        if let Some(return_address) = hit.return_address {
+            record::put_return_address(reserved.bytes(), return_address);
         }
-        drop(reserved);
-        self.counters.this_cpu().recorded.increment();
-        self.buffer.wake();
-        true
+        fetch(reserved.bytes());
+        let published = reserved.publish();
+        self.counters.count(End::Recorded, here);
+        if published && !self.buffer.is_awaited() {
+            Left::Nothing
+        } else {
+            Left::Rest
+        }
+    }
+
+    /// Whether the filter rejects a hit; `None` where that is not simple to say.
+    #[inline(always)]
+    fn rejects(&self, hit: &Hit<'_>, here: &OnCpu) -> Option<bool> {
+        let Some(filter) = self.filter.get(here) else {
+            return Some(false);
+        };
+        let accepted = filter.decide_quickly(&self.format.program, hit)?;
+        Some(!accepted)
     }
 
     #[inline(never)]
-    fn run_general(&self, regs: &Regs, return_address: u64, entry: &[u64], out: &mut [u8]) {
+    fn run_general(&self, regs: &Regs, return_address: Option<u64>, entry: &[u64], out: &mut [u8]) {
         let hit = Hit::new(regs, return_address, entry);
         exec::run_general(&self.format.program, &hit, out);
     }
@@ -218,7 +249,7 @@ impl Recorder {
     fn serve(
         &self,
         regs: &Regs,
-        return_address: u64,
+        return_address: Option<u64>,
         data: &[u64],
         (entry, here): (Entry, &OnCpu),
     ) {
@@ -232,18 +263,17 @@ impl Recorder {
                 place: self.place,
             };
             if !filter.matches(program, hit, &known) {
-                self.counters.this_cpu().filtered.increment();
+                self.counters.count(End::Filtered, here);
                 return;
             }
         }
         let start = |out: &mut [u8]| {
-            if program.layout().is_return {
-                record::start_return(out, header, self.place, return_address)
-            } else {
-                record::start_probe(out, header, self.place)
+            record::start_probe(out, header, self.place);
+            if let Some(return_address) = return_address {
+                record::put_return_address(out, return_address);
             }
         };
-        let note = Note::new(header.pid, hit.task.comm());
+        let note = Note::of(&Running(context::current()));
         let outcome = match program.size() {
             Size::Fixed(length) => self.buffer.reserve(length, note, here).map(|mut reserved| {
                 let out = reserved.bytes();
@@ -266,14 +296,13 @@ impl Recorder {
                 })
                 .unwrap_or(Err(Lost::Nested)),
         };
-        let counters = self.counters.this_cpu();
-        let counter = match outcome {
-            Ok(()) => &counters.recorded,
-            Err(Lost::Disabled) => &counters.off,
-            Err(Lost::Full | Lost::Nested) => &counters.lost_full,
-            Err(Lost::TooLarge) => &counters.lost_large,
+        let end = match outcome {
+            Ok(()) => End::Recorded,
+            Err(Lost::Disabled) => End::Off,
+            Err(Lost::Full | Lost::Nested) => End::LostFull,
+            Err(Lost::TooLarge) => End::LostLarge,
         };
-        counter.increment();
+        self.counters.count(end, here);
         self.buffer.wake();
     }
 
@@ -298,75 +327,87 @@ impl Recorder {
             event: self.format.id,
             flags,
             preempt_count,
-            pid: hit.task.pid(),
+            pid: context::current().pid(),
         }
     }
 }
 
+/// Makes the compiler take the branch that calls this for the less likely one.
+#[cold]
+fn cold() {}
+
 impl kprobe::Handler for Recorder {
     #[inline(always)]
-    fn hit(&self, regs: &Regs, way: kprobe::Way<'_>, here: &OnCpu) {
-        let hit = Hit::new(regs, 0, &[]);
-        let start = |out: &mut [u8], header| record::start_probe(out, header, self.place);
-        if !self.serve_quickly(hit, || way.entry(), here, start) {
-            self.serve(regs, 0, &[], (way.entry(), here));
+    fn hit(&self, regs: &Regs, way: kprobe::Way<'_>, here: &OnCpu) -> Left {
+        self.serve_quickly(Hit::new(regs, None, &[]), || way.entry(), here)
+    }
+
+    #[inline(always)]
+    fn hit_slowly(&self, regs: &Regs, way: kprobe::Way<'_>, here: &OnCpu) {
+        match self.serve_short(Hit::new(regs, None, &[]), || way.entry(), here) {
+            Left::Nothing => {}
+            Left::Rest => self.buffer.finish(here),
+            Left::All => self.serve(regs, None, &[], (way.entry(), here)),
         }
+    }
+
+    fn finish(&self, here: &OnCpu) {
+        self.buffer.finish(here);
     }
 }
 
 impl kretprobe::Handler for Recorder {
     fn entry(&self, regs: &Regs, data: &mut [u64], _here: &OnCpu) {
-        exec::capture(&self.format.program, &Hit::new(regs, 0, &[]), data);
+        exec::capture(&self.format.program, &Hit::new(regs, None, &[]), data);
     }
 
     #[inline(always)]
-    fn returned(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu) {
-        let hit = Hit::new(regs, return_address, data);
-        let start =
-            |out: &mut [u8], header| record::start_return(out, header, self.place, return_address);
-        if !self.serve_quickly(hit, || Entry::Return, here, start) {
-            self.serve(regs, return_address, data, (Entry::Return, here));
+    fn returned(&self, regs: &Regs, to: u64, data: &[u64], here: &OnCpu) -> Left {
+        self.serve_quickly(Hit::new(regs, Some(to), data), || Entry::Return, here)
+    }
+
+    #[inline(always)]
+    fn returned_slowly(&self, regs: &Regs, to: u64, data: &[u64], here: &OnCpu) {
+        match self.serve_short(Hit::new(regs, Some(to), data), || Entry::Return, here) {
+            Left::Nothing => {}
+            Left::Rest => self.buffer.finish(here),
+            Left::All => self.serve(regs, Some(to), data, (Entry::Return, here)),
         }
+    }
+
+    fn finish(&self, here: &OnCpu) {
+        self.buffer.finish(here);
     }
 }
 
-impl Counters {
-    fn new() -> Self {
-        Self {
-            recorded: Counter::new(),
-            filtered: Counter::new(),
-            off: Counter::new(),
-            lost_full: Counter::new(),
-            lost_large: Counter::new(),
-            seen: AtomicU64::new(0),
-        }
+/// The task that runs.
+struct Running(context::Current);
+
+impl Task for Running {
+    #[inline(always)]
+    fn id(&self) -> i32 {
+        self.0.pid()
     }
 
-    fn totals(&self) -> Totals {
-        Totals {
-            recorded: self.recorded.get(),
-            filtered: self.filtered.get(),
-            off: self.off.get(),
-            lost_full: self.lost_full.get(),
-            lost_large: self.lost_large.get(),
-        }
+    #[inline(always)]
+    fn half(&self, n: usize) -> u64 {
+        self.0.half_comm(n)
     }
 }
 
 /// The context of a hit, as fetch programs see it.
 struct Hit<'a> {
     regs: &'a Regs,
-    task: context::Current,
-    return_address: u64,
+    /// Of a return probe.
+    return_address: Option<u64>,
     entry: &'a [u64],
 }
 
 impl<'a> Hit<'a> {
     #[inline(always)]
-    fn new(regs: &'a Regs, return_address: u64, entry: &'a [u64]) -> Self {
+    fn new(regs: &'a Regs, return_address: Option<u64>, entry: &'a [u64]) -> Self {
         Self {
             regs,
-            task: context::current(),
             return_address,
             entry,
         }
@@ -386,7 +427,7 @@ impl Env for Hit<'_> {
 
     #[inline(always)]
     fn return_address(&self) -> u64 {
-        self.return_address
+        self.return_address.unwrap_or(0)
     }
 
     #[inline(always)]
@@ -396,12 +437,12 @@ impl Env for Hit<'_> {
 
     #[inline(always)]
     fn comm(&self) -> [u8; COMM_LEN] {
-        self.task.comm()
+        context::current().comm()
     }
 
     #[inline(always)]
     fn current(&self) -> u64 {
-        self.task.address()
+        context::current().address()
     }
 
     #[inline]

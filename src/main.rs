@@ -8,6 +8,7 @@
 mod buffer;
 mod commands;
 mod control;
+mod counters;
 pub mod engine;
 mod errors;
 mod event;
@@ -62,10 +63,6 @@ struct Ferroprobe {
 
 impl kernel::Module for Ferroprobe {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        if !kapi::local::has_pair() {
-            pr_err!("this processor lacks CMPXCHG16B, which the buffer needs\n");
-            return Err(ENODEV);
-        }
         // A value in newer kernels, a reference in 7.2.
         let kilobytes = module_parameters::buffer_size_kb.value();
         let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;

@@ -4,13 +4,14 @@
 
 use crate::{
     buffer::Buffer,
+    counters::Totals,
     engine::{
         ast::{Definition, ProbeKind},
         error::{Errno, Error as Refusal, Kind},
         filter::Filter,
     },
     event::{Event, Format},
-    handler::{Recorder, Totals},
+    handler::Recorder,
     kapi::{kprobe, kretprobe, lockdown, percpu},
     limit::{Rate, Seen},
     place::{Found, Original},

@@ -10,8 +10,9 @@ pub use crate::kapi::{
         AtomicU32, AtomicU64,
     },
     context::OnCpu,
-    local::Pair as LocalPair,
+    local::Word as LocalWord,
     pages::Pages,
+    unaligned::store,
 };
 use core::{
     fmt,

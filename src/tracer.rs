@@ -8,6 +8,8 @@
 //! 2. the buffer's, for its readers
 //! 3. the registry
 //! 4. the error log, the choice of a map
+//! 5. the buffer's, for what is mapped; a task that maps holds the lock of its
+//!    addresses before it, and none of the others
 //!
 //! The work that looks at the rates of probes takes the registry; so it is ended
 //! by who does not hold that. Creating and removing files takes locks of debugfs
@@ -15,7 +17,7 @@
 //! `kprobe_events` and `set_event`, which are not removed under it.
 
 use crate::{
-    buffer::Buffer,
+    buffer::{Buffer, Side},
     errors::ErrorLog,
     kapi::clock::{self, Clock},
     limit::HitLimit,
@@ -78,7 +80,7 @@ impl Tracer {
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
         self.buffer.set_clock(clock)?;
-        self.registry.lock().forget_retired();
+        self.forget_formats();
         Ok(())
     }
 
@@ -103,8 +105,16 @@ impl Tracer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn clear_buffer(&self, cpu: Option<u32>) {
-        self.buffer.clear(cpu);
+        self.buffer.clear(Side::Live, cpu);
         if cpu.is_none() {
+            self.forget_formats();
+        }
+    }
+
+    /// Forgets the formats of removed events, of which nothing is left, unless a
+    /// snapshot may have some.
+    fn forget_formats(&self) {
+        if !self.buffer.has_snapshot() {
             self.registry.lock().forget_retired();
         }
     }

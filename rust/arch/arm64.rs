@@ -156,54 +156,78 @@ pub(super) fn counter() -> u64 {
     count
 }
 
-/// Replaces the pair at `pair` by `new` if it equals `old`.
+/// Replaces `word` by `new` if it equals `old`, and says whether it did.
 ///
-/// Atomic against interrupts on this CPU. Exclusives rather than CASP, which
+/// Atomic against interrupts on this CPU. Exclusives rather than CAS, which
 /// not every processor has; without ordering, which only other CPUs need.
 ///
 /// # Safety
 ///
-/// `pair` must be valid for reads and writes, and aligned to 16 bytes.
+/// `word` must be valid for reads and writes, and aligned.
 #[inline(always)]
-pub(super) unsafe fn compare_exchange_pair(
-    pair: *mut u64,
-    old: (u64, u64),
-    new: (u64, u64),
-) -> bool {
-    let mut failed: u64;
-    // SAFETY: The caller promises that `pair` can be accessed. An interrupt
+pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) -> bool {
+    // SAFETY: The caller promises that `word` can be accessed. An interrupt
     // between the exclusives clears the monitor, so the store fails and the
-    // loop compares again; it ends unless interrupts come without end.
+    // loop compares again; it ends unless interrupts come without end. Leaving
+    // with the monitor set is allowed.
     unsafe {
         asm!(
             "2:",
-            "ldxp {low}, {high}, [{pair}]",
-            "cmp {low}, {old_low}",
-            "ccmp {high}, {old_high}, #0, eq",
-            "cset {failed}, ne",
-            "b.ne 3f",
-            "stxp {failed:w}, {new_low}, {new_high}, [{pair}]",
+            "ldxr {found}, [{word}]",
+            "cmp {found}, {old}",
+            "b.ne {differs}",
+            "stxr {failed:w}, {new}, [{word}]",
             "cbnz {failed:w}, 2b",
-            "b 4f",
-            "3: clrex",
-            "4:",
-            low = out(reg) _,
-            high = out(reg) _,
-            pair = in(reg) pair,
-            old_low = in(reg) old.0,
-            old_high = in(reg) old.1,
-            new_low = in(reg) new.0,
-            new_high = in(reg) new.1,
-            failed = out(reg) failed,
+            found = out(reg) _,
+            failed = out(reg) _,
+            word = in(reg) word,
+            old = in(reg) old,
+            new = in(reg) new,
+            differs = label { return false },
             options(nostack),
         );
     }
-    failed == 0
+    true
 }
 
-/// Whether [`compare_exchange_pair`] works on this machine.
-pub(super) fn has_compare_exchange_pair() -> bool {
-    true
+/// Stores `from` at `to`, in one instruction where there is one for so many bytes.
+///
+/// The compiler is told that accesses must be aligned, and would store byte for
+/// byte. But the kernel runs with unaligned accesses to normal memory enabled.
+#[inline(always)]
+pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
+    let at = to.as_mut_ptr();
+    let word = |n: usize| {
+        let bytes = from.get(n..).and_then(|from| from.first_chunk());
+        u64::from_le_bytes(bytes.copied().unwrap_or([0; 8]))
+    };
+    let half = || u32::from_le_bytes(from.first_chunk().copied().unwrap_or([0; 4]));
+    // SAFETY: Each writes as many bytes as `to` has, which is Rust's and so normal
+    // memory.
+    unsafe {
+        match N {
+            16 => asm!(
+                "stp {low}, {high}, [{at}]",
+                at = in(reg) at,
+                low = in(reg) word(0),
+                high = in(reg) word(8),
+                options(nostack, preserves_flags),
+            ),
+            8 => asm!(
+                "str {value}, [{at}]",
+                at = in(reg) at,
+                value = in(reg) word(0),
+                options(nostack, preserves_flags),
+            ),
+            4 => asm!(
+                "str {value:w}, [{at}]",
+                at = in(reg) at,
+                value = in(reg) half(),
+                options(nostack, preserves_flags),
+            ),
+            _ => *to = from,
+        }
+    }
 }
 
 /// Adds 1 to `counter`: see [`local_add`].
@@ -215,6 +239,19 @@ pub(super) fn has_compare_exchange_pair() -> bool {
 pub(super) unsafe fn local_increment(counter: *mut u64) {
     // SAFETY: As the caller promises.
     unsafe { local_add(counter, 1) }
+}
+
+/// Adds 1 to this CPU's instance of the per-CPU word at `counter`: see
+/// [`local_add`].
+///
+/// # Safety
+///
+/// `counter` must be per-CPU memory, and aligned.
+#[inline(always)]
+pub(super) unsafe fn this_cpu_increment(counter: *mut u64) {
+    // SAFETY: The offset leads to this CPU's instance, of what the caller
+    // promises to be per-CPU memory.
+    unsafe { local_add(counter.wrapping_byte_add(per_cpu_offset()), 1) }
 }
 
 /// Adds `value` to `counter`.

@@ -19,6 +19,8 @@ pub(super) const fn is_trap([byte, ..]: [u8; 4]) -> bool {
 }
 
 /// The task that runs on this CPU.
+///
+/// Read each time: to keep it in a register costs more where registers are few.
 #[inline(always)]
 pub(super) fn current() -> *const bindings::task_struct {
     let task: *const bindings::task_struct;
@@ -29,7 +31,7 @@ pub(super) fn current() -> *const bindings::task_struct {
             "mov {task}, qword ptr gs:[rip + {current_task}]",
             task = out(reg) task,
             current_task = sym bindings::current_task,
-            options(nostack, readonly, pure, preserves_flags),
+            options(nostack, readonly, preserves_flags),
         );
     }
     task
@@ -85,53 +87,66 @@ pub(super) fn added_by(entry: Entry, count: u32) -> u32 {
 /// code added.
 #[inline(always)]
 pub(super) fn is_plain(entry: impl Fn() -> Entry) -> bool {
-    let now = preempt_count();
+    let now = raw_preempt_count();
+    let plain = |count: u32| RawCount::from(count) | PREEMPT_NEED_RESCHED;
     let trap = extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET);
     // First what is usual.
-    now == (extra::FERROPROBE_PREEMPT_OFFSET, false)
-        || (now == (trap, false) && entry() == Entry::Trap)
+    now == plain(extra::FERROPROBE_PREEMPT_OFFSET) || (now == plain(trap) && entry() == Entry::Trap)
 }
 
 /// The preemption counter of this CPU, and whether rescheduling is needed.
+#[inline(always)]
+pub(super) fn preempt_count() -> (u32, bool) {
+    let raw = raw_preempt_count();
+    // CAST: The counter is in the lower half.
+    (
+        (raw & !PREEMPT_NEED_RESCHED) as u32,
+        raw & PREEMPT_NEED_RESCHED == 0,
+    )
+}
+
+/// The kernel's word with the preemption counter.
+#[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
+type RawCount = u64;
+/// The kernel's word with the preemption counter.
+#[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
+type RawCount = u32;
+
+/// The highest bit of the word: clear when rescheduling is needed.
+const PREEMPT_NEED_RESCHED: RawCount = 1 << (RawCount::BITS - 1);
+
+/// The word with the preemption counter of this CPU.
 #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
 #[inline(always)]
-pub(super) fn preempt_count() -> (u32, bool) {
-    let both: u64;
+fn raw_preempt_count() -> RawCount {
+    let raw: u64;
     // SAFETY: As in `current`.
     unsafe {
         asm!(
-            "mov {both}, qword ptr gs:[rip + {preempt_count}]",
-            both = out(reg) both,
+            "mov {raw}, qword ptr gs:[rip + {preempt_count}]",
+            raw = out(reg) raw,
             preempt_count = sym bindings::__preempt_count,
             options(nostack, readonly, preserves_flags),
         );
     }
-    // CAST: The counter is the lower half; the highest bit is clear when
-    // rescheduling is needed.
-    (both as u32, both >> 63 == 0)
+    raw
 }
 
-/// The preemption counter of this CPU, and whether rescheduling is needed.
+/// The word with the preemption counter of this CPU.
 #[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
 #[inline(always)]
-pub(super) fn preempt_count() -> (u32, bool) {
-    // Clear when rescheduling is needed.
-    const PREEMPT_NEED_RESCHED: u32 = 1 << 31;
-
-    let count: u32;
+fn raw_preempt_count() -> RawCount {
+    let raw: u32;
     // SAFETY: As in `current`.
     unsafe {
         asm!(
-            "mov {count:e}, dword ptr gs:[rip + {preempt_count}]",
-            count = out(reg) count,
+            "mov {raw:e}, dword ptr gs:[rip + {preempt_count}]",
+            raw = out(reg) raw,
             preempt_count = sym bindings::__preempt_count,
             options(nostack, readonly, preserves_flags),
         );
     }
-    (
-        count & !PREEMPT_NEED_RESCHED,
-        count & PREEMPT_NEED_RESCHED == 0,
-    )
+    raw
 }
 
 /// Whether the interrupted code had interrupts disabled.
@@ -182,39 +197,35 @@ pub(super) fn return_address_register(_regs: &bindings::pt_regs) -> Option<u64> 
     None
 }
 
-/// Replaces the pair at `pair` by `new` if it equals `old`, in one instruction.
+/// Replaces `word` by `new` if it equals `old`, and says whether it did.
 ///
 /// Atomic against interrupts on this CPU, not against other CPUs: there is no
 /// lock prefix, which would cost many times as much.
 ///
 /// # Safety
 ///
-/// `pair` must be valid for reads and writes, and aligned to 16 bytes.
+/// `word` must be valid for reads and writes, and aligned.
 #[inline(always)]
-pub(super) unsafe fn compare_exchange_pair(
-    pair: *mut u64,
-    old: (u64, u64),
-    new: (u64, u64),
-) -> bool {
-    let equal: u64;
-    // SAFETY: The caller promises that `pair` can be accessed. The instruction
-    // takes half of the new pair in rbx, which LLVM keeps to itself: so rbx is
-    // exchanged around it, and all operands have registers that are not rbx.
+pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) -> bool {
+    // SAFETY: The caller promises that `word` can be accessed.
     unsafe {
         asm!(
-            "xchg rsi, rbx",
-            "cmpxchg16b xmmword ptr [rdi]",
-            "sete al",
-            "mov rbx, rsi",
-            inout("rsi") new.0 => _,
-            in("rdi") pair,
-            inout("rax") old.0 => equal,
-            inout("rdx") old.1 => _,
-            in("rcx") new.1,
+            "cmpxchg qword ptr [{word}], {new}",
+            "jne {differs}",
+            word = in(reg) word,
+            new = in(reg) new,
+            inout("rax") old => _,
+            differs = label { return false },
             options(nostack),
         );
     }
-    equal & 0xff != 0
+    true
+}
+
+/// Stores `from` at `to`.
+#[inline(always)]
+pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
+    *to = from;
 }
 
 /// The name of the counter among the clocks of tracing.
@@ -240,14 +251,6 @@ pub(super) fn counter() -> u64 {
     high << 32 | low
 }
 
-/// Whether [`compare_exchange_pair`] works on this machine.
-pub(super) fn has_compare_exchange_pair() -> bool {
-    // CPUID leaf 1, ECX bit 13: CMPXCHG16B.
-    // SAFETY: CPUID exists on every 64-bit processor.
-    let leaf = unsafe { core::arch::x86_64::__cpuid(1) };
-    leaf.ecx & (1 << 13) != 0
-}
-
 /// Adds 1 to `counter` in one instruction.
 ///
 /// Atomic against interrupts on this CPU, not against other CPUs.
@@ -261,6 +264,25 @@ pub(super) unsafe fn local_increment(counter: *mut u64) {
     unsafe {
         asm!(
             "inc qword ptr [{counter}]",
+            counter = in(reg) counter,
+            options(nostack),
+        );
+    }
+}
+
+/// Adds 1 to this CPU's instance of the per-CPU word at `counter`, in one
+/// instruction; see [`local_increment`].
+///
+/// # Safety
+///
+/// `counter` must be per-CPU memory, and aligned.
+#[inline(always)]
+pub(super) unsafe fn this_cpu_increment(counter: *mut u64) {
+    // SAFETY: The kernel's segment base leads to this CPU's instance, of what the
+    // caller promises to be per-CPU memory.
+    unsafe {
+        asm!(
+            "inc qword ptr gs:[{counter}]",
             counter = in(reg) counter,
             options(nostack),
         );

@@ -4,7 +4,7 @@
 
 use super::{
     rings::{Shared, Timed},
-    Buffer,
+    Buffer, Side, State,
 };
 use crate::{
     engine::{
@@ -14,7 +14,41 @@ use crate::{
     kapi::clock::Clock,
     sys::Vec,
 };
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::{Arc, MutexGuard},
+};
+
+/// The right to read the buffer, which one has at a time. At its end those who
+/// have mapped rings are told what was read.
+pub(super) struct Reading<'a> {
+    buffer: &'a Buffer,
+    pub(super) state: MutexGuard<'a, State>,
+}
+
+impl<'a> Reading<'a> {
+    /// Waits for those who have it.
+    pub(super) fn new(buffer: &'a Buffer) -> Self {
+        Self {
+            buffer,
+            state: buffer.readers.lock(),
+        }
+    }
+
+    /// The rings of that side; none where no snapshot was taken.
+    pub(super) fn rings(&self, side: Side) -> Option<Arc<Timed>> {
+        match side {
+            Side::Live => Some(self.buffer.rings.load()),
+            Side::Snapshot => self.state.snapshot.clone(),
+        }
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.buffer.tell_mappings();
+    }
+}
 
 impl Buffer {
     /// Whether there is something to consume, of all CPUs or of `cpu`; at times
@@ -44,10 +78,18 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn has_whole(&self, cpu: u32) -> bool {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let rings = self.rings.load();
         let reader = rings.of(cpu).and_then(|ring| ring.reader());
         reader.is_some_and(|mut reader| reader.has_whole())
+    }
+
+    /// Whether something of `cpu` is unread on that side.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn is_left(&self, side: Side, cpu: u32) -> bool {
+        let rings = self.reading().rings(side);
+        rings.is_some_and(|rings| rings.of(cpu).is_some_and(|ring| ring.readable()))
     }
 
     /// Consumes events of `cpu` in binary, as many of one sub-buffer as fit
@@ -55,9 +97,15 @@ impl Buffer {
     /// `None` when there is nothing.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn read_page(&self, cpu: u32, page: &mut [u8], whole: bool) -> Option<usize> {
-        let mut commands = self.readers.lock();
-        let rings = self.rings.load();
+    pub(crate) fn read_page(
+        &self,
+        (side, cpu): (Side, u32),
+        page: &mut [u8],
+        whole: bool,
+    ) -> Option<usize> {
+        let mut reading = self.reading();
+        let rings = reading.rings(side)?;
+        let commands = &mut reading.state.commands;
         let mut reader = rings.of(cpu)?.reader()?;
         reader.read_page_with(page, whole, |note| commands.see(note.pid(), note.name()))
     }
@@ -71,8 +119,9 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn commands(&self, mut each: impl FnMut(u32, &[u8]) -> Result) -> Result {
-        let (mut unread, _) = self.snapshots(None)?;
-        let mut commands = self.readers.lock();
+        let mut reading = self.reading();
+        let mut unread = snapshots_of(&self.rings.load(), None)?.0;
+        let commands = &mut reading.state.commands;
         while let Some((_, event)) = unread.peek() {
             if let Some(header) = Header::from_record(event.payload()) {
                 // CAST: numbers of tasks are positive.
@@ -87,10 +136,10 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn stats(&self, cpu: u32) -> Option<(Stats, Option<u64>)> {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let rings = self.rings.load();
         let ring = rings.of(cpu)?;
-        let oldest = ring.reader().and_then(|mut reader| Some(reader.peek()?.ts));
+        let oldest = ring.reader().and_then(|reader| reader.oldest());
         Some((ring.stats(), oldest))
     }
 
@@ -107,7 +156,7 @@ impl Buffer {
         cpu: Option<u32>,
         mut each: impl FnMut(Clock, u32, &EventRef<'_>) -> Result<bool>,
     ) -> Result {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let rings = self.rings.load();
         let mut merge = Merge::new();
         let mut cpus = Vec::new();
@@ -129,25 +178,33 @@ impl Buffer {
         Ok(())
     }
 
-    /// The events of all CPUs, or of `cpu`, that are in the buffer now, and what
-    /// was counted there.
+    /// The events of all CPUs, or of `cpu`, that are on that side now, and what
+    /// was counted there; `None` where no snapshot was taken.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn snapshots(&self, cpu: Option<u32>) -> Result<(Snapshots, Stats)> {
-        let _guard = self.readers.lock();
-        snapshots_of(&self.rings.load(), cpu)
+    pub(crate) fn snapshots(
+        &self,
+        side: Side,
+        cpu: Option<u32>,
+    ) -> Result<Option<(Snapshots, Stats)>> {
+        let reading = self.reading();
+        let rings = reading.rings(side);
+        rings.map(|rings| snapshots_of(&rings, cpu)).transpose()
     }
 
-    /// Forgets all events of all CPUs, or of `cpu`, that are in the buffer now.
+    /// Forgets all events of all CPUs, or of `cpu`, that are on that side now.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn clear(&self, cpu: Option<u32>) {
-        let _guard = self.readers.lock();
-        for ring in self.rings.load().some(cpu) {
+    pub(crate) fn clear(&self, side: Side, cpu: Option<u32>) {
+        let reading = self.reading();
+        let Some(rings) = reading.rings(side) else {
+            return;
+        };
+        for ring in rings.some(cpu) {
             if let Some(mut reader) = ring.reader() {
                 reader.reset();
             }

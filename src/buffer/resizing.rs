@@ -48,27 +48,36 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for 0, `ENOMEM`; then nothing has changed.
+    /// `EINVAL` for 0, `ENOMEM`, `EBUSY` while a ring that is to change is mapped;
+    /// then nothing has changed.
     ///
     /// Context: process, may sleep.
     pub(crate) fn resize(&self, kilobytes: usize, one: Option<u32>) -> Result {
         if kilobytes == 0 {
             return Err(EINVAL);
         }
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let old = self.rings.load();
         let slots = rings::slots(kilobytes, old.sub_buffer)?;
         let stays = |cpu, ring: &Shared| {
             // CAST: u32 to usize widens.
             one.is_some_and(|one| one != cpu) || ring.capacity() as usize == slots
         };
+        let mut mappings = self.mappings.lock();
+        if old
+            .iter()
+            .any(|ring| !stays(ring.cpu(), ring) && mappings.has(ring.cpu()))
+        {
+            return Err(EBUSY);
+        }
         let new = Timed::new(old.clock, old.sub_buffer, |cpu| match old.of(cpu) {
             Some(ring) if stays(cpu, ring) => Ok(ring.clone()),
-            _ => rings::make(cpu, kilobytes, old.sub_buffer),
+            _ => rings::make(cpu, kilobytes, old.sub_buffer, old.clock),
         })?;
         drop(old);
         // Nobody writes to the old ones any more once they are replaced.
         let old = self.replace(new.clone());
+        drop(mappings);
         for (from, to) in old.iter().zip(new.iter()) {
             // A ring that stays has its reader twice, and refuses.
             to.take_over(from)?;
@@ -80,21 +89,25 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a size that no sub-buffer has, `ENOMEM`; then nothing has
-    /// changed.
+    /// `EINVAL` for a size that no sub-buffer has, `ENOMEM`, `EBUSY` while a ring
+    /// is mapped; then nothing has changed.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_page_bytes(&self, bytes: usize) -> Result {
         if !bytes.is_power_of_two() || !(SUB_BUFFER..=MAX_SUB_BUFFER).contains(&bytes) {
             return Err(EINVAL);
         }
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let old = self.rings.load();
         if old.sub_buffer == bytes {
             return Ok(());
         }
+        let mappings = self.mappings.lock();
+        if mappings.any() {
+            return Err(EBUSY);
+        }
         self.replace(Timed::new(old.clock, bytes, |cpu| {
-            rings::make(cpu, self.kilobytes_of(cpu), bytes)
+            rings::make(cpu, self.kilobytes_of(cpu), bytes, old.clock)
         })?);
         Ok(())
     }
@@ -109,21 +122,25 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; then nothing has changed.
+    /// `ENOMEM`, `EBUSY` while a ring is mapped; then nothing has changed.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
-        let _guard = self.readers.lock();
+        let _reading = self.reading();
         let old = self.rings.load();
+        let mappings = self.mappings.lock();
+        if mappings.any() {
+            return Err(EBUSY);
+        }
         self.replace(Timed::new(clock, old.sub_buffer, |cpu| {
-            rings::make(cpu, self.kilobytes_of(cpu), old.sub_buffer)
+            rings::make(cpu, self.kilobytes_of(cpu), old.sub_buffer, clock)
         })?);
         Ok(())
     }
 
     /// Puts `rings` in the place of those there are, and returns these when
     /// nobody writes to them any more. The caller holds the readers' lock.
-    fn replace(&self, rings: Arc<Timed>) -> Arc<Timed> {
+    pub(super) fn replace(&self, rings: Arc<Timed>) -> Arc<Timed> {
         self.enable(&rings);
         for ring in rings.iter() {
             ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));

@@ -10,33 +10,54 @@ use crate::{
     },
     sys::{self, Pages},
 };
+use core::ops::Deref;
 use kernel::{prelude::*, sync::Arc};
 
 /// Sub-buffers of a CPU without the reader's, at the least: one that is written,
 /// and one between.
 const MIN_SLOTS: usize = 2;
 
-/// A CPU's ring. Others may hold it longer than the buffer does.
-pub(super) type Shared = sys::Arc<Ring<Pages>>;
+/// A CPU's ring, with the clock that tells its times. Others may hold it longer
+/// than the buffer does.
+#[derive(Clone)]
+pub(super) struct Shared(sys::Arc<Clocked>);
+
+/// The two close together: writers need both.
+struct Clocked {
+    ring: Ring<Pages>,
+    clock: Hands,
+}
+
+impl Deref for Shared {
+    type Target = Ring<Pages>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Ring<Pages> {
+        &self.0.ring
+    }
+}
+
+impl Shared {
+    /// The ring, and its clock.
+    #[inline(always)]
+    pub(super) fn parts(&self) -> (&Ring<Pages>, ByReference<'_>) {
+        let clocked = &*self.0;
+        (&clocked.ring, ByReference(&clocked.clock))
+    }
+}
 
 /// What changes as a whole: nothing is in a ring with another clock's time, and
 /// all sub-buffers have one size.
 pub(super) struct Timed {
     /// Each CPU's ring.
-    here: PerCpu<Here>,
+    here: PerCpu<Shared>,
     pub(super) clock: Clock,
     /// Bytes of a sub-buffer.
     pub(super) sub_buffer: usize,
 }
 
-/// What the writers of one CPU need: its ring, and the clock close by.
-pub(super) struct Here {
-    pub(super) ring: Shared,
-    pub(super) clock: Hands,
-}
-
 /// A clock that another owns.
-pub(super) struct ByReference<'a>(pub(super) &'a Hands);
+pub(super) struct ByReference<'a>(&'a Hands);
 
 impl ring::Clock for ByReference<'_> {
     #[inline(always)]
@@ -45,8 +66,16 @@ impl ring::Clock for ByReference<'_> {
     }
 }
 
+impl ring::QuickClock for ByReference<'_> {
+    #[inline(always)]
+    fn now(&self) -> Option<u64> {
+        self.0.now_quickly()
+    }
+}
+
 impl Timed {
-    /// Rings for all CPUs that can ever be online: those that `each` makes.
+    /// Rings for all CPUs that can ever be online: those that `each` makes, with
+    /// the times of `clock`.
     ///
     /// # Errors
     ///
@@ -54,14 +83,9 @@ impl Timed {
     pub(super) fn new(
         clock: Clock,
         sub_buffer: usize,
-        mut each: impl FnMut(u32) -> Result<Shared>,
+        each: impl FnMut(u32) -> Result<Shared>,
     ) -> Result<Arc<Self>> {
-        let here = PerCpu::new(|cpu| {
-            Ok(Here {
-                ring: each(cpu)?,
-                clock: Hands::of(clock),
-            })
-        })?;
+        let here = PerCpu::new(each)?;
         Ok(Arc::new(
             Self {
                 here,
@@ -72,17 +96,17 @@ impl Timed {
         )?)
     }
 
-    /// What the writers of this CPU need.
+    /// The ring of this CPU.
     ///
     /// Contexts: any.
     #[inline(always)]
-    pub(super) fn this_cpu(&self) -> &Here {
+    pub(super) fn this_cpu(&self) -> &Shared {
         self.here.this_cpu()
     }
 
     /// The rings, in the order of their CPUs.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Shared> {
-        self.here.iter().map(|(_, here)| &here.ring)
+        self.here.iter().map(|(_, ring)| ring)
     }
 
     /// The rings of all CPUs, or that of `cpu` alone.
@@ -93,13 +117,13 @@ impl Timed {
 
     /// The ring of `cpu`, if it has one.
     pub(super) fn of(&self, cpu: u32) -> Option<&Shared> {
-        self.here.get(cpu).map(|here| &here.ring)
+        self.here.get(cpu)
     }
 
     /// Bytes of the largest payload of a record.
     #[inline]
     pub(super) fn max_payload(&self) -> usize {
-        self.here.this_cpu().ring.max_payload()
+        self.here.this_cpu().max_payload()
     }
 }
 
@@ -122,12 +146,12 @@ pub(super) fn slots(kilobytes: usize, sub_buffer: usize) -> Result<usize> {
 }
 
 /// An empty ring for `cpu` of as many `kilobytes`, in sub-buffers of
-/// `sub_buffer` bytes.
+/// `sub_buffer` bytes, with the times of `clock`.
 ///
 /// # Errors
 ///
 /// `ENOMEM`, `EINVAL` for a size that no ring has.
-pub(super) fn make(cpu: u32, kilobytes: usize, sub_buffer: usize) -> Result<Shared> {
+pub(super) fn make(cpu: u32, kilobytes: usize, sub_buffer: usize, clock: Clock) -> Result<Shared> {
     // One more for the reader.
     let count = slots(kilobytes, sub_buffer)?.checked_add(1).ok_or(ENOMEM)?;
     let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
@@ -136,5 +160,6 @@ pub(super) fn make(cpu: u32, kilobytes: usize, sub_buffer: usize) -> Result<Shar
         ring::Error::NoMemory => ENOMEM,
         ring::Error::BadSize => EINVAL,
     })?;
-    Ok(sys::Arc::new(ring)?)
+    let clock = Hands::of(clock);
+    Ok(Shared(sys::Arc::new(Clocked { ring, clock })?))
 }

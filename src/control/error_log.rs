@@ -30,10 +30,12 @@ impl File for ErrorLogFile {
     type Open = Text<Self>;
 
     fn open(tracer: ArcBorrow<'_, Tracer>, file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
+        // What can fail comes first.
+        let open = Text::open(tracer.into())?;
         if file.truncates() {
             tracer.errors.lock().clear();
         }
-        Text::open(tracer.into())
+        Ok(open)
     }
 
     fn read(

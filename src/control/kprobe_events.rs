@@ -39,10 +39,12 @@ impl File for KprobeEvents {
 
     fn open(tracer: ArcBorrow<'_, Tracer>, file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
         let tracer: Arc<Tracer> = tracer.into();
+        // What can fail comes first.
+        let open = Text::open(tracer.clone())?;
         if file.truncates() {
             tracer.registry.lock().clear(&tracer)?;
         }
-        Text::open(tracer)
+        Ok(open)
     }
 
     fn read(

@@ -11,6 +11,7 @@ mod group_filter;
 mod headers;
 mod hit_limit;
 mod kprobe_events;
+mod listing;
 mod options;
 mod per_cpu;
 mod placement;
@@ -20,6 +21,8 @@ mod readme;
 mod saved_cmdlines;
 mod scope;
 mod set_event;
+mod snapshot;
+mod snapshot_raw;
 mod stats;
 mod switch;
 mod text;
@@ -33,6 +36,7 @@ mod tracing_on;
 mod trigger;
 
 use crate::{
+    buffer::Side,
     kapi::debugfs::{Dir, Entry},
     sys::Vec,
     tracer::Tracer,
@@ -52,6 +56,7 @@ pub(crate) struct Files {
     _dynamic_events: Entry<kprobe_events::KprobeEvents>,
     _trace: Entry<trace::Trace>,
     _trace_pipe: Entry<trace_pipe::TracePipe>,
+    _snapshot: Entry<snapshot::Snapshot>,
     _trace_marker: Entry<trace_marker::TraceMarker>,
     _set_event: Entry<set_event::SetEvent>,
     _available_events: Entry<text::TextFile<set_event::AvailableEvents>>,
@@ -97,12 +102,14 @@ impl Files {
         let ftrace = Dir::new(c"ftrace", Some(events.clone()))?;
         let print = Dir::new(c"print", Some(ftrace))?;
         let of = || tracer.clone();
-        let all = scope::Scope::new(tracer, None)?;
+        let all = scope::Scope::new(tracer, Side::Live, None)?;
+        let aside = scope::Scope::new(tracer, Side::Snapshot, None)?;
         let files = Self {
             _kprobe_events: Entry::new(c"kprobe_events", READ_WRITE, &root, of())?,
             _dynamic_events: Entry::new(c"dynamic_events", READ_WRITE, &root, of())?,
             _trace: Entry::new(c"trace", READ_WRITE, &root, all.clone())?,
             _trace_pipe: Entry::new(c"trace_pipe", READ, &root, all)?,
+            _snapshot: Entry::new(c"snapshot", READ_WRITE, &root, aside)?,
             _trace_marker: Entry::new(c"trace_marker", WRITE, &root, of())?,
             _set_event: Entry::new(c"set_event", READ_WRITE, &root, of())?,
             _available_events: Entry::new(c"available_events", READ, &root, of())?,

@@ -8,12 +8,15 @@ use super::{
     buffer_size::CpuBufferSize,
     raw::RawPipe,
     scope::Scope,
+    snapshot::Snapshot,
+    snapshot_raw::SnapshotRaw,
     text::{Show, TextFile},
     trace::Trace,
     trace_pipe::TracePipe,
     READ, READ_WRITE,
 };
 use crate::{
+    buffer::Side,
     kapi::{
         clock::Clock,
         debugfs::{Dir, Entry},
@@ -38,6 +41,8 @@ pub(crate) struct CpuFiles {
     _trace: Entry<Trace>,
     _trace_pipe: Entry<TracePipe>,
     _raw: Entry<RawPipe>,
+    _snapshot: Entry<Snapshot>,
+    _snapshot_raw: Entry<SnapshotRaw>,
     _stats: Entry<TextFile<StatsFile>>,
     _size: Entry<CpuBufferSize>,
 }
@@ -53,13 +58,16 @@ pub(crate) fn make(tracer: &Arc<Tracer>, root: &Arc<Dir>) -> Result<Vec<CpuFiles
     for cpu in possible_cpus() {
         let name = CString::try_from_fmt(fmt!("cpu{cpu}"))?;
         let dir = Dir::new(&name, Some(above.clone()))?;
-        let scope = Scope::new(tracer, Some(cpu))?;
+        let scope = Scope::new(tracer, Side::Live, Some(cpu))?;
+        let aside = Scope::new(tracer, Side::Snapshot, Some(cpu))?;
         let tracer = tracer.clone();
         let one = Arc::new(OneCpu { tracer, cpu }, GFP_KERNEL)?;
         files.push(CpuFiles {
             _trace: Entry::new(c"trace", READ_WRITE, &dir, scope.clone())?,
             _trace_pipe: Entry::new(c"trace_pipe", READ, &dir, scope)?,
             _raw: Entry::new(c"trace_pipe_raw", READ, &dir, one.clone())?,
+            _snapshot: Entry::new(c"snapshot", READ_WRITE, &dir, aside)?,
+            _snapshot_raw: Entry::new(c"snapshot_raw", READ, &dir, one.clone())?,
             _stats: Entry::new(c"stats", READ, &dir, one.clone())?,
             _size: Entry::new(c"buffer_size_kb", READ_WRITE, &dir, one)?,
         })?;
@@ -96,7 +104,8 @@ fn time(out: &mut dyn fmt::Write, clock: Clock, what: &str, ts: u64) -> fmt::Res
     if !clock.is_nanoseconds() {
         return writeln!(out, "{what}: {ts}");
     }
-    let micros = ts / 1000;
+    // Rounded, as in the lines of events.
+    let micros = ts.saturating_add(500) / 1000;
     writeln!(
         out,
         "{what}: {:5}.{:06}",

@@ -8,12 +8,15 @@
 //! polling wait until `buffer_percent` of the ring is full, or recording is off
 //! and there is something. Splicing takes whole sub-buffers only, like the
 //! kernel's, and so leaves the last one to be read. It copies: the pages belong to
-//! the ring, which has as many as it needs and none to give away.
+//! the ring, which has as many as it needs and none to give away. Who maps the file
+//! has them without a copy, and asks for each by `ioctl`.
 
 use super::per_cpu::OneCpu;
 use crate::{
+    buffer::Side,
     kapi::{
         debugfs::{File, OpenFile, READABLE},
+        mapping::Area,
         wake::PollTable,
     },
     sys::Vec,
@@ -25,6 +28,10 @@ use kernel::{
     sync::{Arc, ArcBorrow, Mutex},
     uaccess::UserSliceWriter,
 };
+
+/// `TRACE_MMAP_IOCTL_GET_READER`: the number by which those who have mapped the
+/// file ask for more.
+const GET_READER: u32 = 0x5220;
 
 /// The file.
 pub(crate) struct RawPipe;
@@ -38,16 +45,25 @@ pub(crate) struct Open {
 }
 
 /// The sub-buffer that is being read.
-struct Page {
+pub(super) struct Page {
     bytes: Vec<u8>,
     /// How many of them were read.
     read: usize,
 }
 
 impl Page {
-    /// Takes the next sub-buffer; says whether there was one.
-    fn fill(&mut self, one: &OneCpu) -> Result<bool> {
-        let size = one.tracer.buffer.page_bytes();
+    /// None, so far.
+    pub(super) const fn new() -> Self {
+        Self {
+            bytes: Vec::new(),
+            read: 0,
+        }
+    }
+
+    /// Takes the next sub-buffer of that side; says whether there was one.
+    fn fill(&mut self, one: &OneCpu, side: Side) -> Result<bool> {
+        let buffer = &one.tracer.buffer;
+        let size = buffer.page_bytes();
         if self.bytes.len() != size {
             self.bytes.clear();
             self.bytes.reserve(size)?;
@@ -55,13 +71,30 @@ impl Page {
                 self.bytes.push(0)?;
             }
         }
-        let filled = one.tracer.buffer.read_page(one.cpu, &mut self.bytes, false);
+        let filled = buffer.read_page((side, one.cpu), &mut self.bytes, false);
         self.read = if filled.is_some() { 0 } else { size };
         Ok(filled.is_some())
     }
 
     fn rest(&self) -> &[u8] {
         self.bytes.get(self.read..).unwrap_or_default()
+    }
+
+    /// Copies what is left of the sub-buffer, or what fits of the next one, to a
+    /// reader; `None` where there is nothing.
+    pub(super) fn copy(
+        &mut self,
+        one: &OneCpu,
+        side: Side,
+        to: &mut UserSliceWriter,
+    ) -> Result<Option<usize>> {
+        if self.rest().is_empty() && !self.fill(one, side)? {
+            return Ok(None);
+        }
+        let length = self.rest().len().min(to.len());
+        to.write_slice(self.rest().get(..length).unwrap_or_default())?;
+        self.read = self.read.saturating_add(length);
+        Ok(Some(length))
     }
 }
 
@@ -71,15 +104,13 @@ impl File for RawPipe {
 
     const SEEKABLE: bool = false;
     const SPLICEABLE: bool = true;
+    const MAPPABLE: bool = true;
 
     fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
         KBox::pin_init(
             pin_init!(Open {
                 one: one.into(),
-                page <- new_mutex!(Page {
-                    bytes: Vec::new(),
-                    read: 0,
-                }),
+                page <- new_mutex!(Page::new()),
             }),
             GFP_KERNEL,
         )
@@ -98,14 +129,8 @@ impl File for RawPipe {
         }
         let releases = buffer.releases();
         loop {
-            {
-                let mut page = open.page.lock();
-                if !page.rest().is_empty() || page.fill(one)? {
-                    let length = page.rest().len().min(to.len());
-                    to.write_slice(page.rest().get(..length).unwrap_or_default())?;
-                    page.read = page.read.saturating_add(length);
-                    return Ok(length);
-                }
+            if let Some(length) = open.page.lock().copy(one, Side::Live, to)? {
+                return Ok(length);
             }
             if file.is_nonblocking() {
                 return Err(EAGAIN);
@@ -159,16 +184,41 @@ impl File for RawPipe {
 
     fn take(open: &Open, page: &mut [u8]) -> Result<bool> {
         let one = &open.one;
-        Ok(one.tracer.buffer.read_page(one.cpu, page, true).is_some())
+        Ok(one
+            .tracer
+            .buffer
+            .read_page((Side::Live, one.cpu), page, true)
+            .is_some())
     }
 
-    fn control(open: &Open, command: u32) -> Result {
-        // As the kernel's: readers that block are to return.
-        if command != 0 {
-            return Err(ENOTTY);
+    fn control(open: &Open, file: &OpenFile, command: u32) -> Result {
+        let one = &open.one;
+        match command {
+            // As the kernel's: readers that block are to return.
+            0 => {
+                one.tracer.buffer.release();
+                Ok(())
+            }
+            GET_READER => {
+                if !file.is_nonblocking() {
+                    wait_until_full(one)?;
+                }
+                one.tracer.buffer.hand_out(one.cpu)
+            }
+            _ => Err(ENOTTY),
         }
-        open.one.tracer.buffer.release();
-        Ok(())
+    }
+
+    fn map(open: &Open, area: &Area<'_>) -> Result {
+        open.one.tracer.buffer.map(open.one.cpu, area)
+    }
+
+    fn mapped_again(open: &Open) {
+        open.one.tracer.buffer.mapped_again(open.one.cpu);
+    }
+
+    fn unmapped(open: &Open) {
+        open.one.tracer.buffer.unmap(open.one.cpu);
     }
 
     fn poll(open: &Open, file: &OpenFile, table: &PollTable) -> u32 {
@@ -182,5 +232,18 @@ impl File for RawPipe {
         } else {
             0
         }
+    }
+}
+
+/// Sleeps until as much of the ring is full as wakes those who poll, or nothing
+/// more comes.
+fn wait_until_full(one: &OneCpu) -> Result {
+    let buffer = &one.tracer.buffer;
+    let releases = buffer.releases();
+    let ready = || buffer.is_full_on(one.cpu) || !buffer.is_on() || buffer.releases() != releases;
+    if buffer.percent() == 0 {
+        buffer.wait(ready)
+    } else {
+        buffer.wait_for_many(ready)
     }
 }

@@ -58,10 +58,12 @@ impl File for SetEvent {
 
     fn open(tracer: ArcBorrow<'_, Tracer>, file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
         let tracer: Arc<Tracer> = tracer.into();
+        // What can fail for want of memory comes first.
+        let open = Text::open(tracer.clone())?;
         if file.truncates() {
             tracer.registry.lock().set_enabled(|_| true, false)?;
         }
-        Text::open(tracer)
+        Ok(open)
     }
 
     fn read(

@@ -144,10 +144,7 @@ fn field(out: &mut [u8], at: u16, size: u16) -> Option<&mut [u8]> {
 
 #[inline(always)]
 fn put<const N: usize>(out: &mut [u8], at: u16, bytes: [u8; N]) {
-    let at = usize::from(at);
-    if let Some(to) = out.get_mut(at..at.wrapping_add(N)) {
-        to.copy_from_slice(&bytes);
-    }
+    record::put(out, usize::from(at), bytes);
 }
 
 #[inline]

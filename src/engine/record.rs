@@ -8,7 +8,7 @@
 //! `__data_loc` words point. All of it is little-endian.
 
 use super::types::Type;
-use crate::sys::Vec;
+use crate::sys::{self, Vec};
 
 /// Size of the common header: u16 type, u8 flags, u8 preempt count, s32 pid.
 pub const COMMON_SIZE: usize = 8;
@@ -51,6 +51,15 @@ impl Header {
         [t0, t1, self.flags, self.preempt_count, p0, p1, p2, p3]
     }
 
+    /// All but the task's id, as it stands in the record.
+    ///
+    /// May run in any context.
+    #[inline]
+    pub fn first_half(self) -> u32 {
+        let [a, b, c, d, ..] = self.to_bytes();
+        u32::from_le_bytes([a, b, c, d])
+    }
+
     /// Reads the header of `record`.
     pub fn from_record(record: &[u8]) -> Option<Self> {
         let [t0, t1, flags, preempt_count, p0, p1, p2, p3] =
@@ -72,23 +81,58 @@ pub fn start_probe(out: &mut [u8], header: Header, ip: u64) -> bool {
     let Some(start) = out.first_chunk_mut::<PROBE_SIZE>() else {
         return false;
     };
-    let (common, rest) = start.split_at_mut(COMMON_SIZE);
-    common.copy_from_slice(&header.to_bytes());
-    rest.copy_from_slice(&ip.to_le_bytes());
+    start_quickly(start, header.first_half(), || header.pid, || ip);
     true
 }
 
-/// Writes header and places of a return probe's record; `false` if `out` is
+/// The same, of the header's [`Header::first_half`].
+///
+/// The task's id and the place are asked for when they are stored, so that a register
+/// holds the one after the other.
+///
+/// May run in any context.
+#[inline(always)]
+pub fn start_quickly(
+    out: &mut [u8; PROBE_SIZE],
+    first_half: u32,
+    pid: impl FnOnce() -> i32,
+    ip: impl FnOnce() -> u64,
+) {
+    put(out, 0, first_half.to_le_bytes());
+    put(out, COMMON_SIZE / 2, pid().to_le_bytes());
+    put(out, COMMON_SIZE, ip().to_le_bytes());
+}
+
+/// Writes `bytes` at the offset `at`; `false` if `out` is shorter.
+///
+/// May run in any context.
+#[inline(always)]
+pub(super) fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> bool {
+    let to = out.get_mut(at..at.wrapping_add(N));
+    match to.and_then(|to| to.try_into().ok()) {
+        Some(to) => sys::store(to, bytes),
+        None => return false,
+    }
+    true
+}
+
+/// Writes the second place of a return probe's record; `false` if `out` is
 /// shorter.
 ///
 /// May run in any context.
-#[inline]
-pub fn start_return(out: &mut [u8], header: Header, func: u64, ret_ip: u64) -> bool {
-    match out.get_mut(PROBE_SIZE..RETURN_SIZE) {
-        Some(place) => place.copy_from_slice(&ret_ip.to_le_bytes()),
-        None => return false,
-    }
-    start_probe(out, header, func)
+#[inline(always)]
+pub fn put_return_address(out: &mut [u8], address: u64) -> bool {
+    put(out, PROBE_SIZE, address.to_le_bytes())
+}
+
+/// Writes `value` as the first argument of a probe's record, or a return probe's;
+/// `false` if `out` is shorter.
+///
+/// May run in any context.
+#[inline(always)]
+pub fn put_first(out: &mut [u8], is_return: bool, value: u64) -> bool {
+    let at = if is_return { RETURN_SIZE } else { PROBE_SIZE };
+    put(out, at, value.to_le_bytes())
 }
 
 /// One argument in the record.

@@ -13,7 +13,8 @@
 //!
 //! | state       | written by                | meaning                              |
 //! |-------------|---------------------------|--------------------------------------|
-//! | `state`     | writers, by local cmpxchg | position of the next event, and time of the last |
+//! | `state`     | writers, by local cmpxchg | position of the next event           |
+//! | `last`      | writers, plain            | time of the last event               |
 //! | `nesting`   | writers, plain            | reservations that are not committed   |
 //! | `published` | outermost writer, release | everything before it may be read      |
 //! | `slots[i]`  | both, fully ordered cmpxchg | the page in slot `i`, and of which sequence |
@@ -21,7 +22,8 @@
 //! | `pages[p]`  | writers                   | final fill of page `p`, what was discarded, what came before |
 //! | reader      | the reader                | its page, its place there, what it read |
 //!
-//! Reserving is one addition to `state`. Committing is `nesting` minus one,
+//! Reserving is one addition to `state`. The time is stored just before it: see
+//! [`place`] for why that is right however writers nest. Committing is `nesting` minus one,
 //! and for the outermost writer a store-release of `state`'s position to
 //! `published`. When the outermost writer publishes, all that nested in it
 //! have finished, so one store publishes them all, whatever number of pages
@@ -40,13 +42,16 @@
 //!
 //! `Documentation/ring-buffer.rst` has the reasoning at length.
 
-use crate::sys::{self, AllocError, AtomicU32, AtomicU64, LocalPair};
+use crate::sys::{self, AllocError, AtomicU32, AtomicU64, LocalWord};
 
 mod carry;
+mod handing;
 mod layout;
 mod merge;
 mod note;
+mod place;
 mod position;
+mod publish;
 mod reader;
 mod snapshot;
 mod stats;
@@ -54,16 +59,17 @@ mod storage;
 mod tail;
 mod writer;
 
+pub use handing::Handed;
 pub use layout::{
     Short, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES, MISSED_EVENTS, MISSED_STORED,
     WORD,
 };
 pub use merge::{Merge, Source};
-pub use note::Note;
+pub use note::{Note, Task};
 pub use reader::{EventRef, Reader};
 pub use snapshot::Snapshot;
 pub use stats::Stats;
-pub use writer::{Clock, Lost, Quick, Reservation, Writer};
+pub use writer::{Always, Clock, Lost, Quick, QuickClock, Reservation, Writer};
 
 use layout::{MIN_EVENT_WORDS, NOTE_WORDS};
 use note::Noted;
@@ -146,14 +152,23 @@ struct Line<T>(T);
 
 /// What every reservation touches, on one line that only the owner writes.
 struct Hot {
-    state: LocalPair,
+    /// The position of the next event.
+    state: LocalWord,
+    /// The time of the last event, or with [`UNSURE`] a time that is not after it.
+    last: AtomicU64,
     nesting: AtomicU32,
     /// Words of a page; 0 while recording is off, so that every reservation
     /// then takes the slow path, at no cost to the fast one.
     limit: AtomicU32,
-    geometry: Geometry,
+    /// The page of `state` while no writer is at work.
+    tail: Tail,
     noted: Noted,
+    geometry: Geometry,
 }
+
+/// Set in [`Hot::last`] where that may be before the last event: then the next event
+/// needs a time of its own, and no difference.
+const UNSURE: u64 = 1 << 63;
 
 /// The counters of what was lost, written by writers only.
 struct Counters {
@@ -238,13 +253,18 @@ impl<S: Storage> Ring<S> {
         if let Some(page) = storage.page(0) {
             layout::set_time(page, 0);
         }
+        if let Some(page) = storage.page(slots) {
+            layout::set_commit(page, 0);
+        }
         Ok(Self {
             hot: Line(Hot {
-                state: LocalPair::new(start.0, 0),
+                state: LocalWord::new(start.0),
+                last: AtomicU64::new(0),
                 nesting: AtomicU32::new(0),
                 limit: AtomicU32::new(limit_of(page_words)),
-                geometry,
+                tail: Tail::new(0, storage.page(0).unwrap_or_default()),
                 noted: Noted::new(),
+                geometry,
             }),
             published: Line(AtomicU64::new(start.0)),
             cpu,

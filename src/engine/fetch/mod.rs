@@ -69,6 +69,17 @@ pub enum Size {
     UpTo(usize),
 }
 
+/// What a program fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing.
+    Bare,
+    /// All of the register of this index, to the first place for arguments.
+    Register(u8),
+    /// Anything else.
+    Any,
+}
+
 /// Where a value comes from, as far as it is known before the hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -235,6 +246,15 @@ impl Program {
             Size::UpTo(record::MAX_SIZE)
         } else {
             Size::Fixed(usize::from(self.fixed))
+        }
+    }
+
+    /// What is fetched, where that can be said so.
+    pub fn form(&self) -> Form {
+        match *self.ops {
+            [] => Form::Bare,
+            [Op::Load(Load { reg, width: 8, .. })] => Form::Register(reg),
+            _ => Form::Any,
         }
     }
 

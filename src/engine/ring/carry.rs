@@ -17,7 +17,7 @@ use super::layout::HEADER_WORDS;
 use super::note::Names;
 use super::position::{Position, Seq, Slot};
 use super::reader::{Cursor, Passed, Reader};
-use super::{writer, Page, Ring, Storage};
+use super::{place, Page, Ring, Storage};
 use crate::sys::{self, AllocError, AtomicU32};
 
 /// A sub-buffer of the old ring.
@@ -36,8 +36,8 @@ struct Piece {
 impl Piece {
     /// Bytes of it that are unread.
     fn bytes(&self) -> u64 {
-        let all = writer::data_bytes(self.fill);
-        let read = writer::data_bytes(self.fill.at(self.cursor.offset));
+        let all = place::data_bytes(self.fill);
+        let read = place::data_bytes(self.fill.at(self.cursor.offset));
         all.wrapping_sub(read)
     }
 }

@@ -97,26 +97,48 @@ impl Shape {
     }
 }
 
-/// Size of an event whose header is one word, known before its place.
+/// Size of an event whose header is one word, known before its place, with a
+/// payload of at least `LEAST` bytes.
+///
+/// # Invariants
+///
+/// `head` is the number of words of the payload: those of `LEAST` bytes or more, at
+/// least 3, and not more than a header of one word can say.
 #[derive(Clone, Copy)]
-pub struct Short {
-    words: usize,
+pub struct Short<const LEAST: usize> {
+    head: u32,
 }
 
-impl Short {
+impl<const LEAST: usize> Short<LEAST> {
+    /// The smallest, for a `LEAST` from 12 to 112.
+    pub const SMALLEST: Self = Self {
+        // CAST: At most `MAX_SHORT_WORDS`.
+        head: LEAST.div_ceil(WORD) as u32,
+    };
+
     /// That of an event with a payload of `len` bytes; `None` if it needs a
-    /// longer header.
+    /// longer header, or has less than `LEAST`.
     pub fn of(len: usize) -> Option<Self> {
         let Shape { words, header } = Shape::of(len);
-        (header == 1).then_some(Self { words })
+        // INVARIANT: Rounded up from `LEAST` or more, and in a header of one word.
+        (header == 1 && len >= LEAST).then_some(Self {
+            // CAST: At most `MAX_SHORT_WORDS`.
+            head: words.wrapping_sub(header) as u32,
+        })
     }
 
+    /// Words of header and payload.
     #[inline(always)]
-    pub(super) fn shape(self) -> Shape {
-        Shape {
-            words: self.words,
-            header: 1,
-        }
+    pub(super) fn words(self) -> usize {
+        // CAST: u32 to usize widens.
+        (self.head as usize).wrapping_add(1)
+    }
+
+    /// The header of an event `delta` after the last, which is at most
+    /// [`MAX_DELTA`].
+    #[inline(always)]
+    pub(super) fn header(self, delta: u64) -> u32 {
+        low(delta) << TYPE_BITS | self.head
     }
 }
 
@@ -172,6 +194,11 @@ pub(super) fn put_note(event: &[AtomicU32], note: &Note, delta: u64) {
     }
 }
 
+/// Writes the absolute time `time`, of which readers see 59 bits.
+pub(super) fn put_time_stamp(event: &[AtomicU32], time: u64) {
+    put_time(event, TYPE_TIME_STAMP, time);
+}
+
 fn put_time(event: &[AtomicU32], kind: u32, time: u64) {
     if let [head, high, ..] = event {
         head.store_relaxed((low(time & MAX_DELTA) << TYPE_BITS) | kind);
@@ -199,7 +226,7 @@ pub(super) fn put_discarded(event: &[AtomicU32], time: u64) {
             length.store_relaxed(bytes_of(rest.len()));
         }
     }
-    put_time(stamp, TYPE_TIME_STAMP, time);
+    put_time_stamp(stamp, time);
 }
 
 /// What stands at one offset of a sub-buffer.
@@ -305,6 +332,33 @@ pub(super) fn set_time(page: &[AtomicU32], ts: u64) {
         first.store_relaxed(low(ts));
         second.store_relaxed(low(ts >> 32));
     }
+}
+
+/// Stores the commit of the sub-buffer, which says how much of it may be read.
+pub(super) fn set_commit(page: &[AtomicU32], commit: u32) {
+    if let [_, _, low, high, ..] = page {
+        high.store_relaxed(0);
+        // Who finds it there finds the data too.
+        low.store_release(commit);
+    }
+}
+
+/// The commit of the sub-buffer; 0 on one of which nobody has read.
+pub(super) fn commit(page: &[AtomicU32]) -> u32 {
+    match page {
+        [_, _, commit, ..] => commit.load_acquire(),
+        _ => 0,
+    }
+}
+
+/// Stores the number of lost events at `at`, where it has room; says whether.
+pub(super) fn put_lost(page: &[AtomicU32], at: usize, lost: u64) -> bool {
+    let Some([first, second, ..]) = page.get(at..) else {
+        return false;
+    };
+    first.store_relaxed(low(lost));
+    second.store_relaxed(low(lost >> 32));
+    true
 }
 
 /// The time from which the deltas of the sub-buffer count.

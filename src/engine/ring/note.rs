@@ -25,6 +25,36 @@ const MAGIC: u32 = 0x6d6d_6f63;
 /// Bytes of a name.
 pub(super) const NAME: usize = 16;
 
+/// A task for which an event is recorded.
+///
+/// What of it is compared with what is noted is asked for word by word, so that no
+/// more than one need be kept.
+pub trait Task {
+    /// Its number.
+    fn id(&self) -> i32;
+
+    /// Half `n`, 0 or 1, of its name, which is padded with zeros.
+    fn half(&self, n: usize) -> u64;
+}
+
+impl Task for Note {
+    #[inline(always)]
+    fn id(&self) -> i32 {
+        // CAST: The same bits.
+        self.pid as i32
+    }
+
+    #[inline(always)]
+    fn half(&self, n: usize) -> u64 {
+        let [first, second] = self.name;
+        if n == 0 {
+            first
+        } else {
+            second
+        }
+    }
+}
+
 /// The number and name of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -44,6 +74,16 @@ impl Note {
                 u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
                 u64::from_ne_bytes([i, j, k, l, m, n, o, p]),
             ],
+        }
+    }
+
+    /// That of `task`.
+    #[inline(always)]
+    pub fn of(task: &impl Task) -> Self {
+        Self {
+            // CAST: The same bits.
+            pid: task.id() as u32,
+            name: [task.half(0), task.half(1)],
         }
     }
 
@@ -107,7 +147,12 @@ impl Note {
 /// entry half written. A nested writer always notes its task, and empties the
 /// table; the one it interrupted sees from the ring's position that it has to
 /// do that again, if it was about to add.
-pub(super) struct Noted([Entry; SIZE]);
+///
+/// The latest stands apart from the table: most hits look at nothing else.
+pub(super) struct Noted {
+    latest: Entry,
+    table: [Entry; SIZE],
+}
 
 struct Entry {
     pid: AtomicU32,
@@ -120,41 +165,73 @@ const NOBODY: u32 = u32::MAX;
 impl Noted {
     /// Nothing is noted.
     pub(super) fn new() -> Self {
-        Self(core::array::from_fn(|_| Entry {
-            pid: AtomicU32::new(NOBODY),
-            name: [AtomicU64::new(0), AtomicU64::new(0)],
-        }))
+        Self {
+            latest: Entry::new(),
+            table: core::array::from_fn(|_| Entry::new()),
+        }
+    }
+
+    /// Whether `task` was the last that [`Noted::has`] found, or that was added.
+    #[inline(always)]
+    pub(super) fn is_latest(&self, task: &impl Task) -> bool {
+        self.latest.is(task)
     }
 
     /// Whether `note` was the last to be noted in its entry.
-    #[inline(always)]
     pub(super) fn has(&self, note: &Note) -> bool {
-        let [first, second] = note.name;
-        self.0.get(Note::slot(note.pid)).is_some_and(|entry| {
-            let [entry_first, entry_second] = &entry.name;
-            entry.pid.load_relaxed() == note.pid
-                && entry_first.load_relaxed() == first
-                && entry_second.load_relaxed() == second
-        })
+        let entry = self.table.get(Note::slot(note.pid));
+        let has = entry.is_some_and(|entry| entry.is(note));
+        if has {
+            self.latest.set(note);
+        }
+        has
     }
 
     /// Remembers that `note` stands on the sub-buffer.
     pub(super) fn add(&self, note: &Note) {
-        if let Some(entry) = self.0.get(Note::slot(note.pid)) {
-            let [first, second] = note.name;
-            let [entry_first, entry_second] = &entry.name;
-            entry.pid.store_relaxed(NOBODY);
-            entry_first.store_relaxed(first);
-            entry_second.store_relaxed(second);
-            entry.pid.store_relaxed(note.pid);
+        if let Some(entry) = self.table.get(Note::slot(note.pid)) {
+            entry.set(note);
         }
+        self.latest.set(note);
     }
 
     /// Forgets everything: a new sub-buffer begins.
     pub(super) fn clear(&self) {
-        for entry in &self.0 {
-            entry.pid.store_relaxed(NOBODY);
+        self.latest.forget();
+        for entry in &self.table {
+            entry.forget();
         }
+    }
+}
+
+impl Entry {
+    fn new() -> Self {
+        Self {
+            pid: AtomicU32::new(NOBODY),
+            name: [AtomicU64::new(0), AtomicU64::new(0)],
+        }
+    }
+
+    #[inline(always)]
+    fn is(&self, task: &impl Task) -> bool {
+        let [first, second] = &self.name;
+        // CAST: The same bits.
+        self.pid.load_relaxed() == task.id() as u32
+            && first.load_relaxed() == task.half(0)
+            && second.load_relaxed() == task.half(1)
+    }
+
+    fn set(&self, note: &Note) {
+        let [first, second] = note.name;
+        let [entry_first, entry_second] = &self.name;
+        self.pid.store_relaxed(NOBODY);
+        entry_first.store_relaxed(first);
+        entry_second.store_relaxed(second);
+        self.pid.store_relaxed(note.pid);
+    }
+
+    fn forget(&self) {
+        self.pid.store_relaxed(NOBODY);
     }
 }
 

@@ -177,7 +177,7 @@ impl super::Page {
 pub(super) struct State {
     busy: AtomicU32,
     /// The page the reader owns.
-    page: AtomicU32,
+    pub(super) page: AtomicU32,
     /// Whether the sub-buffer in `place` is on that page; else it is the one
     /// to take next.
     holds: AtomicU32,
@@ -188,6 +188,8 @@ pub(super) struct State {
     passed_events: AtomicU64,
     passed_losses: AtomicU64,
     pending_lost: AtomicU64,
+    /// Events that were lost before the reader's page, where it was handed out.
+    pub(super) handed_lost: AtomicU64,
     pub(super) read_events: AtomicU64,
     pub(super) read_bytes: AtomicU64,
     /// Events and bytes that were taken over from another ring.
@@ -209,6 +211,7 @@ impl State {
             passed_events: AtomicU64::new(0),
             passed_losses: AtomicU64::new(0),
             pending_lost: AtomicU64::new(0),
+            handed_lost: AtomicU64::new(0),
             read_events: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
             carried_events: AtomicU64::new(0),
@@ -244,6 +247,7 @@ pub struct Reader<'r, S: Storage> {
     pub(super) names: Names,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
+    pub(super) handed_lost: u64,
 }
 
 impl<S: Storage> Ring<S> {
@@ -270,6 +274,7 @@ impl<S: Storage> Ring<S> {
             },
             names: Names::new(),
             pending_lost: state.pending_lost.load_relaxed(),
+            handed_lost: state.handed_lost.load_relaxed(),
         };
         if reader.holds {
             reader.collect_names();
@@ -294,6 +299,10 @@ impl<S: Storage> Drop for Reader<'_, S> {
         state.passed_events.store_relaxed(self.passed.events);
         state.passed_losses.store_relaxed(self.passed.losses);
         state.pending_lost.store_relaxed(self.pending_lost);
+        state.handed_lost.store_relaxed(self.handed_lost);
+        if self.holds {
+            self.mark();
+        }
         state.busy.store_release(0);
     }
 }
@@ -439,6 +448,7 @@ impl<'r, S: Storage> Reader<'r, S> {
             self.pass(&found);
         }
         self.pending_lost = 0;
+        self.handed_lost = 0;
         self.passed.losses = self.ring.losses();
         self.ring.set_base();
     }
@@ -489,7 +499,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         }
     }
 
-    fn pass(&mut self, found: &Found) {
+    pub(super) fn pass(&mut self, found: &Found) {
         let mut ahead = self.cursor;
         ahead.pass(found);
         self.skip_to(ahead);
@@ -497,7 +507,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         read.store_relaxed(read.load_relaxed().wrapping_add(1));
     }
 
-    fn skip_to(&mut self, ahead: Cursor) {
+    pub(super) fn skip_to(&mut self, ahead: Cursor) {
         let words = ahead.offset.saturating_sub(self.cursor.offset);
         let bytes = u64::from(layout::bytes_of(words));
         let read = &self.ring.reader.0.read_bytes;
@@ -507,7 +517,7 @@ impl<'r, S: Storage> Reader<'r, S> {
 
     /// How far the reader's sub-buffer may be read, and whether the writers
     /// have left it.
-    fn committed(&self) -> (usize, bool) {
+    pub(super) fn committed(&self) -> (usize, bool) {
         let published = self.ring.published();
         if published.seq() == self.seq {
             return (published.offset(), false);
@@ -527,7 +537,8 @@ impl<'r, S: Storage> Reader<'r, S> {
     }
 
     /// Done with the sub-buffer: its page is the spare now.
-    fn release(&mut self) {
+    pub(super) fn release(&mut self) {
+        self.mark();
         let fill = self.fill();
         if let Some(page) = self.ring.page(self.page) {
             let kept = page.kept(fill);
@@ -538,7 +549,7 @@ impl<'r, S: Storage> Reader<'r, S> {
     }
 
     /// Takes the oldest sub-buffer that is still there.
-    fn take(&mut self) -> bool {
+    pub(super) fn take(&mut self) -> bool {
         let geometry = self.ring.geometry();
         for _ in 0..ATTEMPTS {
             let published = self.ring.published();
@@ -588,6 +599,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         }
         self.page = found.page();
         self.holds = true;
+        self.handed_lost = 0;
         self.cursor = Cursor::start(self.words());
         self.names = Names::new();
         if let Some(page) = self.ring.page(self.page) {

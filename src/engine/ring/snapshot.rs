@@ -65,7 +65,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
         };
         if !place.words.is_empty() {
             // The reader's own page: nobody can take it away now.
-            let (limit, kept) = snapshot.extent(place.seq, place.page);
+            let (limit, kept) = snapshot.ring.extent(place.seq, place.page, end);
             snapshot.copy_from(place.words, limit);
             snapshot.limit = limit;
             snapshot.next = next;
@@ -124,7 +124,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
             return;
         }
         let id = found.page();
-        let (limit, kept) = self.extent(seq, id);
+        let (limit, kept) = self.ring.extent(seq, id, self.end);
         let words = self.ring.storage.page(id).unwrap_or_default();
         let before = self.ring.page(id).map(super::Page::before);
         self.copy_from(words, limit);
@@ -155,13 +155,22 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
         self.lost = self.lost.wrapping_add(self.passed.go_to(reached));
     }
 
-    /// The first word after the data of `seq` on page `id`, and its events.
-    fn extent(&self, seq: Seq, id: u32) -> (usize, u64) {
-        let Some(page) = self.ring.page(id) else {
+    fn copy_from(&self, words: &[AtomicU32], limit: usize) {
+        for (from, to) in words.iter().zip(self.copy.iter()).take(limit) {
+            to.store_relaxed(from.load_relaxed());
+        }
+    }
+}
+
+impl<S: Storage> Ring<S> {
+    /// The first word after the data of `seq` on page `id`, and its events, when
+    /// `end` was published.
+    fn extent(&self, seq: Seq, id: u32, end: Position) -> (usize, u64) {
+        let Some(page) = self.page(id) else {
             return (HEADER_WORDS, 0);
         };
-        let fill = if seq == self.end.seq() {
-            self.end
+        let fill = if seq == end.seq() {
+            end
         } else {
             Position(page.fill.load_relaxed())
         };
@@ -173,9 +182,52 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
         }
     }
 
-    fn copy_from(&self, words: &[AtomicU32], limit: usize) {
-        for (from, to) in words.iter().zip(self.copy.iter()).take(limit) {
-            to.store_relaxed(from.load_relaxed());
+    /// The time of the first event on `seq`, as far as `end`, if the slot has it.
+    fn first_on(&self, seq: Seq, end: Position) -> Option<u64> {
+        let slot = self.slot(seq)?;
+        let found = Slot(slot.load_acquire());
+        if found.seq() != Some(seq) {
+            return None;
         }
+        let (limit, _) = self.extent(seq, found.page(), end);
+        let words = self.storage.page(found.page())?;
+        let first = Cursor::start(words).find(words, limit, &mut Names::new())?;
+        // As in `Snapshot::copy_next`.
+        sys::fence_acquire();
+        (slot.load_relaxed() == found.0).then_some(first.ts)
+    }
+}
+
+impl<S: Storage> Reader<'_, S> {
+    /// The time of the oldest event that has not been consumed.
+    ///
+    /// Unlike [`Reader::peek`] it takes no sub-buffer, so that asking leaves the
+    /// ring as it is: what the reader has taken writers cannot overrun.
+    pub fn oldest(&self) -> Option<u64> {
+        let place = self.place();
+        let ring = self.ring();
+        let end = ring.published();
+        let geometry = ring.geometry();
+        let mut seq = place.seq;
+        if !place.words.is_empty() {
+            let (limit, _) = ring.extent(seq, place.page, end);
+            let mut cursor = place.cursor;
+            if let Some(found) = cursor.find(place.words, limit, &mut Names::new()) {
+                return Some(found.ts);
+            }
+            seq = geometry.next(seq);
+        }
+        let slots = i64::from(geometry.slots());
+        if geometry.distance(seq, end.seq()) >= slots {
+            // Only the last lap can be there.
+            seq = geometry.next(geometry.lap_before(end.seq()));
+        }
+        while geometry.distance(seq, end.seq()) >= 0 {
+            if let Some(ts) = ring.first_on(seq, end) {
+                return Some(ts);
+            }
+            seq = geometry.next(seq);
+        }
+        None
     }
 }

@@ -88,9 +88,9 @@ impl Base {
 impl<S: Storage> Ring<S> {
     /// The counters; needs no lock and may be called by anyone.
     ///
-    /// The time of the oldest event is that of [`Reader::peek`].
+    /// The time of the oldest event is that of [`Reader::oldest`].
     ///
-    /// [`Reader::peek`]: super::Reader::peek
+    /// [`Reader::oldest`]: super::Reader::oldest
     pub fn stats(&self) -> Stats {
         let total = self.totals();
         let base = &self.reader.0.base;
@@ -171,7 +171,7 @@ impl<S: Storage> Ring<S> {
                 let mut passed = page.before();
                 passed.events = passed.events.wrapping_add(page.kept(published));
                 let bytes = page.bytes_before.load_relaxed();
-                let data = super::writer::data_bytes(published);
+                let data = super::place::data_bytes(published);
                 reached = (passed, bytes.wrapping_add(data));
             }
             // The page was another's, perhaps, if the writers have gone a lap

@@ -36,6 +36,13 @@ impl Tail {
         self.page.store_relaxed(page);
     }
 
+    /// Changes it to the page that `other` is.
+    pub(super) fn follow(&self, other: &Self) {
+        let words = other.words.load(Ordering::Relaxed);
+        self.words.store(words, Ordering::Relaxed);
+        self.page.store_relaxed(other.page());
+    }
+
     /// The page.
     pub(super) fn page(&self) -> u32 {
         self.page.load_relaxed()

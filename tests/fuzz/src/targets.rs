@@ -277,11 +277,10 @@ fn hit(definition: &Definition, program: &Program) {
         preempt_count: 0,
         pid: 1,
     };
-    let started = match definition.kind.is_return() {
-        true => record::start_return(&mut out, header, 1, 2),
-        false => record::start_probe(&mut out, header, 1),
-    };
-    assert!(started);
+    assert!(record::start_probe(&mut out, header, 1));
+    if definition.kind.is_return() {
+        assert!(record::put_return_address(&mut out, 2));
+    }
     let length = exec::run(program, &machine, &mut out);
     assert!(if exact {
         length == room

@@ -16,7 +16,13 @@ mod pages;
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
 pub use atomic::{
     barrier, fence_acquire, fence_full, fence_release, set_hook, words_as_bytes,
-    words_as_bytes_mut, AtomicU32, AtomicU64, LocalPair,
+    words_as_bytes_mut, AtomicU32, AtomicU64, LocalWord,
 };
 pub use cpu::OnCpu;
 pub use pages::Pages;
+
+/// Stores `from` at `to`; in the kernel that can be quicker than `*to = from`.
+#[inline(always)]
+pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
+    *to = from;
+}

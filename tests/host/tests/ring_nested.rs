@@ -13,7 +13,7 @@ mod ring_common;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use ferroprobe_engine::engine::ring::{Lost, Reader, Ring, Short, Snapshot};
+use ferroprobe_engine::engine::ring::{Always, Lost, Reader, Ring, Short, Snapshot};
 use ferroprobe_engine::sys::{set_hook, Pages};
 use ring_common::{parse_page, ring, task};
 
@@ -167,13 +167,15 @@ impl World {
         let bytes = payload(id);
         // SAFETY: everything here is one thread, and nests.
         let writer = unsafe { self.ring.writer() };
-        if let Some(short) = Short::of(bytes.len()).filter(|_| !discard) {
-            if let Some(event) = writer.reserve_quickly(short, task, || self.tick()) {
+        if let Some(short) = Short::<12>::of(bytes.len()).filter(|_| !discard) {
+            if let Some(event) = writer.reserve_quickly(&short, &task(), Always(|| self.tick())) {
                 let ts = event.ts();
                 for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {
                     word.store_relaxed(u32::from_le_bytes(bytes.try_into().unwrap()));
                 }
-                drop(event);
+                if !event.publish() {
+                    writer.settle();
+                }
                 self.attempts.borrow_mut()[id as usize] = Outcome::Recorded { ts };
                 return;
             }

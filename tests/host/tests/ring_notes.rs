@@ -7,7 +7,7 @@ mod ring_common;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use ferroprobe_engine::engine::ring::{EventRef, Note, Reader, Ring, Short, Snapshot};
+use ferroprobe_engine::engine::ring::{Always, EventRef, Note, Reader, Ring, Short, Snapshot};
 use ferroprobe_engine::sys::{set_hook, Pages};
 use proptest::prelude::*;
 use ring_common::{comm, parse_page, ring, write_as};
@@ -328,8 +328,8 @@ impl Interrupted {
             self.clock.get()
         };
         let bytes = payload(task, 0);
-        let short = Short::of(12).unwrap();
-        if let Some(event) = writer.reserve_quickly(short, || note(task), clock) {
+        let short = Short::<12>::of(12).unwrap();
+        if let Some(event) = writer.reserve_quickly(&short, &note(task), Always(clock)) {
             let ts = event.ts();
             for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {
                 word.store_relaxed(u32::from_le_bytes(bytes.try_into().unwrap()));
@@ -458,6 +458,51 @@ fn two_interrupts_at_every_operation_leave_names_known() {
                     break;
                 }
             }
+        }
+    }
+}
+
+/// A writer that saw its task noted finds, after an interrupt, no room at all; the
+/// next one must not believe what it saw.
+#[test]
+fn an_interrupt_that_fills_the_ring_leaves_names_known() {
+    const OTHER: Task = (8, 3);
+    for point in 0.. {
+        let ring = Rc::new(ring(3, 128, false));
+        let time = Rc::new(Cell::new(100));
+        let tick = move || {
+            time.set(time.get() + 1);
+            time.get()
+        };
+        // `ONE` is noted, and not the latest.
+        record(&ring, ONE, tick());
+        record(&ring, OTHER, tick());
+        let count = Rc::new(Cell::new(0));
+        let hook = {
+            let (ring, tick, count) = (Rc::clone(&ring), tick.clone(), Rc::clone(&count));
+            move || {
+                count.set(count.get() + 1);
+                if count.get() == point + 1 {
+                    while write_as(&ring, note(OTHER), tick(), &payload(OTHER, 0)).is_ok() {}
+                }
+            }
+        };
+        set_hook(Some(Box::new(hook)));
+        // SAFETY: everything here is one thread, and nests.
+        let writer = unsafe { ring.writer() };
+        if let Ok(mut event) = writer.reserve(12, note(ONE), tick.clone()) {
+            event.bytes().copy_from_slice(&payload(ONE, 0));
+            event.commit();
+        }
+        set_hook(None);
+        drain(&mut ring.reader().unwrap());
+        for _ in 0..3 {
+            record(&ring, ONE, tick());
+            assert_eq!(drain(&mut ring.reader().unwrap()), [ONE], "at {point}");
+        }
+        if count.get() <= point {
+            assert!(point > 20);
+            break;
         }
     }
 }

@@ -130,38 +130,29 @@ macro_rules! atomic_type {
 atomic_type!(AtomicU32, u32);
 atomic_type!(AtomicU64, u64);
 
-/// Two words that change together as seen by the interrupts of one CPU.
+/// A word that only one CPU changes.
 ///
-/// No interrupts here, and no other CPU looks at it: ordinary atomics, which
-/// spare the model what cannot differ.
+/// No interrupts here, and no other CPU looks at it: an ordinary atomic, which
+/// spares the model what cannot differ.
 #[derive(Debug)]
-pub struct LocalPair(std::sync::atomic::AtomicU64, std::sync::atomic::AtomicU64);
+pub struct LocalWord(std::sync::atomic::AtomicU64);
 
-impl LocalPair {
-    /// The pair `(first, second)`.
-    pub const fn new(first: u64, second: u64) -> Self {
-        Self(
-            std::sync::atomic::AtomicU64::new(first),
-            std::sync::atomic::AtomicU64::new(second),
-        )
+impl LocalWord {
+    /// A word that holds `value`.
+    pub const fn new(value: u64) -> Self {
+        Self(std::sync::atomic::AtomicU64::new(value))
     }
 
-    /// Loads both words.
-    pub fn load(&self) -> (u64, u64) {
-        (self.load_first(), self.1.load(StdOrdering::Relaxed))
-    }
-
-    /// Loads the first word.
-    pub fn load_first(&self) -> u64 {
+    /// Loads the value.
+    pub fn load(&self) -> u64 {
         self.0.load(StdOrdering::Relaxed)
     }
 
-    /// Replaces both words if they are `old`, and says whether it did.
-    pub fn compare_exchange(&self, old: (u64, u64), new: (u64, u64)) -> bool {
+    /// Replaces the value if it is `old`, and says whether it did.
+    pub fn compare_exchange(&self, old: u64, new: u64) -> bool {
         let same = self.load() == old;
         if same {
-            self.0.store(new.0, StdOrdering::Relaxed);
-            self.1.store(new.1, StdOrdering::Relaxed);
+            self.0.store(new, StdOrdering::Relaxed);
         }
         same
     }
@@ -184,4 +175,10 @@ pub unsafe fn words_as_bytes(_words: &[AtomicU32]) -> &[u8] {
 #[expect(clippy::mut_from_ref, reason = "the words are interior mutable")]
 pub unsafe fn words_as_bytes_mut(_words: &[AtomicU32]) -> &mut [u8] {
     panic!("the model writes words")
+}
+
+/// Stores `from` at `to`; in the kernel that can be quicker than `*to = from`.
+#[inline(always)]
+pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
+    *to = from;
 }

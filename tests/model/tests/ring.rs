@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use ferroprobe_model::engine::ring::{Note, Reader, Ring, Short, Snapshot};
+use ferroprobe_model::engine::ring::{Always, Note, Reader, Ring, Short, Snapshot};
 use ferroprobe_model::sys::{inject, Fault, Pages};
 use loom::model::Builder;
 use loom::thread;
@@ -41,11 +41,13 @@ fn write(ring: &Words, id: u32) -> bool {
     let writer = unsafe { ring.writer() };
     let note = || Note::new(1, *b"a task's name...");
     let clock = || u64::from(id) + 100;
-    let quick = Short::of(12).and_then(|short| writer.reserve_quickly(short, note, clock));
+    let quick = Short::<12>::of(12)
+        .and_then(|short| writer.reserve_quickly(&short, &note(), Always(clock)));
     if let Some(event) = quick {
         for (word, value) in event.words().iter().zip(content(id)) {
             word.store_relaxed(value);
         }
+        assert!(event.publish());
         return true;
     }
     let reserved = writer.reserve(12, note(), clock);

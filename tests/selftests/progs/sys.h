@@ -9,7 +9,12 @@ typedef unsigned long u64;
 typedef long s64;
 
 enum {
+	EPERM = 1,
 	EAGAIN = 11,
+	EACCES = 13,
+	ENODEV = 19,
+	EINVAL = 22,
+	ENOTTY = 25,
 	O_WRONLY = 01,
 	O_RDWR = 02,
 	O_APPEND = 02000,
@@ -23,8 +28,11 @@ enum {
 	SPLICE_F_NONBLOCK = 2,
 	PROT_READ = 1,
 	PROT_WRITE = 2,
+	PROT_EXEC = 4,
 	MAP_SHARED = 1,
 	MAP_PRIVATE = 2,
+	MAP_ANONYMOUS = 0x20,
+	WNOHANG = 1,
 	TRACE_MMAP_IOCTL_GET_READER = 'R' << 8 | 0x20,
 };
 
@@ -34,7 +42,7 @@ enum {
 	NR_wait4 = 61, NR_setpriority = 141, NR_prctl = 157, NR_openat = 257,
 	NR_sched_setaffinity = 203, NR_ppoll = 271, NR_getpid = 39,
 	NR_getppid = 110, NR_sched_setscheduler = 144, NR_clock_gettime = 228,
-	NR_mmap = 9, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
+	NR_mmap = 9, NR_mprotect = 10, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
 };
 
 static s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
@@ -60,6 +68,7 @@ enum {
 	NR_setpriority = 140, NR_prctl = 167, NR_getpid = 172, NR_clone = 220,
 	NR_wait4 = 260, NR_getppid = 173, NR_sched_setscheduler = 119, NR_clock_gettime = 113,
 	NR_ioctl = 29, NR_pipe2 = 59, NR_splice = 76, NR_munmap = 215, NR_mmap = 222,
+	NR_mprotect = 226,
 };
 
 static s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
@@ -90,6 +99,11 @@ static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
 static s64 splice(s64 from, s64 to, u64 size, u64 flags)
 {
 	return sys6(NR_splice, from, 0, to, 0, size, flags);
+}
+
+static s64 mmap(s64 file, u64 offset, u64 size, u64 protection, u64 flags)
+{
+	return sys6(NR_mmap, 0, size, protection, flags, file, offset);
 }
 
 /* Compilers call these by themselves. */

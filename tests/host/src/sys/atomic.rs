@@ -155,51 +155,35 @@ macro_rules! atomic_type {
 atomic_type!(AtomicU32, AtomicU32, u32);
 atomic_type!(AtomicU64, AtomicU64, u64);
 
-/// Two words that change together as seen by the interrupts of one CPU.
+/// A word that only one CPU changes.
 ///
 /// Only one thread may write, as only the owning CPU does in the kernel; its
 /// "interrupts" are hooks, and no hook is called between the comparison and
-/// the stores. [`LocalPair::load`] has one between its two loads: a torn pair
-/// is thus seen here as it is in the kernel.
+/// the store.
 #[derive(Debug)]
-#[repr(C, align(16))]
-pub struct LocalPair(atomic::AtomicU64, atomic::AtomicU64);
+#[repr(transparent)]
+pub struct LocalWord(atomic::AtomicU64);
 
-impl LocalPair {
-    /// The pair `(first, second)`.
-    pub const fn new(first: u64, second: u64) -> Self {
-        Self(
-            atomic::AtomicU64::new(first),
-            atomic::AtomicU64::new(second),
-        )
+impl LocalWord {
+    /// A word that holds `value`.
+    pub const fn new(value: u64) -> Self {
+        Self(atomic::AtomicU64::new(value))
     }
 
-    /// Loads both words one after the other: an interrupt between the two
-    /// tears the pair.
+    /// Loads the value.
     #[inline]
-    pub fn load(&self) -> (u64, u64) {
-        (self.load_first(), {
-            hook::call();
-            self.1.load(Ordering::Relaxed)
-        })
-    }
-
-    /// Loads the first word.
-    #[inline]
-    pub fn load_first(&self) -> u64 {
+    pub fn load(&self) -> u64 {
         hook::call();
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Replaces both words if they are `old`, and says whether it did.
+    /// Replaces the value if it is `old`, and says whether it did.
     #[inline]
-    pub fn compare_exchange(&self, old: (u64, u64), new: (u64, u64)) -> bool {
+    pub fn compare_exchange(&self, old: u64, new: u64) -> bool {
         hook::call();
-        let same =
-            self.0.load(Ordering::Relaxed) == old.0 && self.1.load(Ordering::Relaxed) == old.1;
+        let same = self.0.load(Ordering::Relaxed) == old;
         if same {
-            self.0.store(new.0, Ordering::Relaxed);
-            self.1.store(new.1, Ordering::Relaxed);
+            self.0.store(new, Ordering::Relaxed);
         }
         same
     }

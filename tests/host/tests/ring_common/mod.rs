@@ -5,7 +5,7 @@
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
-use ferroprobe_engine::engine::ring::{Lost, Note, Ring, Short};
+use ferroprobe_engine::engine::ring::{Always, Lost, Note, Ring, Short};
 use ferroprobe_engine::sys::Pages;
 
 /// A ring of `pages` sub-buffers of `bytes`.
@@ -36,10 +36,12 @@ pub fn write(ring: &Ring<Pages>, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
 pub fn write_as(ring: &Ring<Pages>, note: Note, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
     // SAFETY: the tests write from one thread, and from hooks inside it.
     let writer = unsafe { ring.writer() };
-    if let Some(short) = Short::of(payload.len()) {
-        if let Some(mut event) = writer.reserve_quickly(short, || note, || ts) {
+    if let Some(short) = Short::<12>::of(payload.len()) {
+        if let Some(mut event) = writer.reserve_quickly(&short, &note, Always(|| ts)) {
             event.bytes()[..payload.len()].copy_from_slice(payload);
-            return Ok(event.ts());
+            let ts = event.ts();
+            assert!(event.publish());
+            return Ok(ts);
         }
     }
     let mut event = writer.reserve(payload.len(), note, || ts)?;

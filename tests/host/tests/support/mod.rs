@@ -264,7 +264,8 @@ pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Program, Vec<u8>) {
         let mut entry = vec![0; program.entry_words()];
         exec::capture(&program, kernel, &mut entry);
         kernel.entry = entry;
-        assert!(record::start_return(&mut out, header, 0x8000, 0x8100));
+        assert!(record::start_probe(&mut out, header, 0x8000));
+        assert!(record::put_return_address(&mut out, 0x8100));
     } else {
         assert!(record::start_probe(&mut out, header, 0x8000));
     }

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Counting what suites of tests print, for the scripts that run several.  To be
+# sourced after lib.sh; $logs is where their logs are.
+
+passed=0 failed=0 skipped=0
+
+# tally NAME PASSED FAILED SKIPPED: one line, and the sums.
+tally() {
+	local more=''
+	[ "$4" -eq 0 ] || more=", $4 skipped"
+	echo "$1: $2 passed, $3 failed$more"
+	passed=$((passed + $2))
+	failed=$((failed + $3))
+	skipped=$((skipped + $4))
+}
+
+# total: the last line, and the status to end with.
+total() {
+	[ "$skipped" -eq 0 ] || echo "$skipped skipped"
+	echo "$passed passed, $failed failed"
+	[ "$failed" -eq 0 ]
+}
+
+count() { grep -cE "$1" "$2" || :; }
+
+# suite NAME LOG STATUS: count KTAP lines; show what failed.
+suite() {
+	local good bad skips
+	skips=$(count '^ok .*# SKIP' "$2")
+	good=$(($(count '^ok' "$2") - skips))
+	bad=$(count '^not ok' "$2")
+	grep -E '^(not ok|Bail out|#)' "$2" | grep -v '^# \(guest ended\|selftests\): ' || :
+	if [ "$3" -ne 0 ] && [ "$bad" -eq 0 ]; then
+		tail -n 20 "$2" | sed 's/^/# /'
+		bad=1
+	fi
+	grep -E '^ok .*# SKIP' "$2" || :
+	tally "$1" "$good" "$bad" "$skips"
+}
+
+# module_suite KERNEL-FOLDER: does the module compile for it?  A panic in it is
+# BUG(): it must not even link the code for one.
+module_suite() {
+	local release module
+	release=$(cat "$1/release")
+	{
+		if module=$("$top/qemu/module" "$1"); then
+			echo "ok - compiles for $release"
+			"$top/qemu/in-toolbox" llvm-nm -u "$module" >"$logs/undefined"
+			if [ -s "$logs/undefined" ] && ! grep -q panicking "$logs/undefined"; then
+				echo "ok - no panic can be reached on $release"
+			else
+				echo "not ok - no panic can be reached on $release"
+				grep panicking "$logs/undefined" | sed 's/^ */# /' || :
+			fi
+		else
+			echo "not ok - compiles for $release"
+		fi
+	} >"$logs/module-$release" 2>&1
+	suite "module for $release" "$logs/module-$release" 0
+}
+
+# status_of PID: wait for a background job.
+status_of() {
+	local status=0
+	wait "$1" || status=$?
+	echo "$status" >"$logs/status"
+}
+
+# in_guests JOB...: call "guest JOB" for each, two at a time, and tell of them in
+# their order.  A JOB that is a kernel's folder goes by that kernel's release.
+in_guests() {
+	local job name names=() pids=() i
+	for job; do
+		while [ "$(jobs -rp | wc -l)" -ge 2 ]; do
+			wait -n || :
+		done
+		name=$job
+		[ ! -d "$job" ] || name=$(cat "$job/release")
+		guest "$job" >"$logs/guest-$name" 2>&1 9>&- &
+		names+=("$name")
+		pids+=($!)
+	done
+	for i in "${!names[@]}"; do
+		status_of "${pids[$i]}"
+		suite "guest ${names[$i]}" "$logs/guest-${names[$i]}" "$(cat "$logs/status")"
+	done
+}

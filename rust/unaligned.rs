@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Values of several bytes at any address.
+
+use super::arch;
+
+/// Stores `from` at `to`: `*to = from` in as few instructions as the processor needs,
+/// where the compiler may need more.
+///
+/// Contexts: any.
+#[inline(always)]
+pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
+    arch::store(to, from);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The text of files that show the events of a buffer and leave them there.
+//!
+//! It is made as it is read, from a snapshot of each CPU's ring that is taken at
+//! the first read.
+
+use super::{scope::Scope, snapshot};
+use crate::{
+    buffer::{Side, Snapshots},
+    engine::{format, ring::Stats, text::Appender},
+    kapi::percpu,
+    options::Flag,
+    print::Printer,
+    sys::Vec,
+    tracer::Tracer,
+};
+use kernel::{new_mutex, prelude::*, sync::Mutex, uaccess::UserSliceWriter};
+
+/// Bytes of text that are made ahead of the reader.
+const AHEAD: usize = 16 * 1024;
+
+/// The text of one opening.
+#[pin_data]
+pub(super) struct Listing {
+    #[pin]
+    pass: Mutex<Option<Pass>>,
+}
+
+/// The text of one pass over the buffer.
+struct Pass {
+    /// What is to come; `None` where there is nothing to show.
+    events: Option<Snapshots>,
+    printer: Printer,
+    /// Text that is made and not yet read; it begins at `offset` of the file.
+    text: Vec<u8>,
+    offset: usize,
+    /// CPUs whose first event was passed, when that is to be told.
+    started: Option<Vec<u32>>,
+}
+
+impl Pass {
+    fn new(scope: &Scope) -> Result<Self> {
+        let found = scope.tracer.buffer.snapshots(scope.side, scope.cpu)?;
+        match (scope.side, found) {
+            (Side::Snapshot, Some((_, stats))) if stats.entries == 0 => {
+                Self::of_nothing(scope, true)
+            }
+            (_, Some((events, stats))) => Self::of(scope, events, &stats),
+            (_, None) => Self::of_nothing(scope, false),
+        }
+    }
+
+    /// The text of a file that shows a snapshot where none is, or an empty one.
+    fn of_nothing(scope: &Scope, allocated: bool) -> Result<Self> {
+        let mut text = Vec::new();
+        snapshot::explain(&mut Appender(&mut text), scope.cpu, allocated).map_err(|_| ENOMEM)?;
+        Ok(Self {
+            events: None,
+            printer: Printer::new(),
+            text,
+            offset: 0,
+            started: None,
+        })
+    }
+
+    fn of(scope: &Scope, events: Snapshots, stats: &Stats) -> Result<Self> {
+        let online = percpu::possible_cpus().filter(|&cpu| percpu::is_online(cpu));
+        let options = &scope.tracer.options;
+        let mut text = Vec::new();
+        if options.has(Flag::ContextInfo) {
+            format::write_trace_header(
+                &mut Appender(&mut text),
+                stats.entries,
+                stats.entries.wrapping_add(stats.overrun),
+                // CAST: A number of CPUs.
+                online.count() as u32,
+                options.has(Flag::IrqInfo),
+            )
+            .map_err(|_| ENOMEM)?;
+        }
+        let annotated = stats.overrun > 0 && options.has(Flag::Annotate);
+        Ok(Self {
+            events: Some(events),
+            printer: Printer::new(),
+            text,
+            offset: 0,
+            started: annotated.then(Vec::new),
+        })
+    }
+
+    /// Makes more text; false at the end.
+    fn fill(&mut self, tracer: &Tracer) -> Result<bool> {
+        let mut any = false;
+        let Some(events) = &mut self.events else {
+            return Ok(false);
+        };
+        let clock = events.clock;
+        while self.text.len() < AHEAD {
+            let Some((cpu, event)) = events.peek() else {
+                break;
+            };
+            let mut out = Appender(&mut self.text);
+            if let Some(started) = &mut self.started {
+                if !started.contains(&cpu) {
+                    // Not before the very first event.
+                    if !started.is_empty() {
+                        format::write_buffer_started(&mut out, cpu).map_err(|_| ENOMEM)?;
+                    }
+                    started.push(cpu)?;
+                }
+            }
+            self.printer
+                .event(tracer, &mut out, (clock, cpu), &event)
+                .map_err(|_| ENOMEM)?;
+            events.advance();
+            any = true;
+        }
+        Ok(any)
+    }
+}
+
+impl Listing {
+    /// Nothing has been read.
+    pub(super) fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            pass <- new_mutex!(None),
+        })
+    }
+
+    /// Reads at `offset` of the text of what `scope` names, and moves it.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for an offset before the beginning, `ENOMEM`, `EFAULT`.
+    pub(super) fn read(
+        &self,
+        scope: &Scope,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        let at = usize::try_from(*offset).map_err(|_| EINVAL)?;
+        let mut guard = self.pass.lock();
+        // A reader that goes back sees the buffer anew.
+        if at == 0 || guard.as_ref().is_some_and(|pass| at < pass.offset) {
+            *guard = None;
+        }
+        let pass = match &mut *guard {
+            Some(pass) => pass,
+            empty => empty.insert(Pass::new(scope)?),
+        };
+        loop {
+            let skip = at.saturating_sub(pass.offset);
+            if let Some(rest) = pass.text.get(skip..).filter(|rest| !rest.is_empty()) {
+                let length = rest.len().min(to.len());
+                to.write_slice(rest.get(..length).unwrap_or_default())?;
+                // CAST: A length in memory.
+                *offset = offset.wrapping_add(length as i64);
+                return Ok(length);
+            }
+            pass.offset = pass.offset.saturating_add(pass.text.len());
+            pass.text.clear();
+            if !pass.fill(&scope.tracer)? {
+                return Ok(0);
+            }
+        }
+    }
+}
