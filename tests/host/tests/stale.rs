@@ -29,11 +29,8 @@ fn record(program: &Program, is_return: bool, kernel: &Kernel, pattern: u8) -> V
     };
     let (Size::Fixed(room) | Size::UpTo(room)) = program.size();
     let mut out = vec![pattern; room];
-    assert!(if is_return {
-        record::start_return(&mut out, header, 0x8000, 0x8100)
-    } else {
-        record::start_probe(&mut out, header, 0x8000)
-    });
+    assert!(record::start_probe(&mut out, header, 0x8000));
+    assert!(!is_return || record::put_return_address(&mut out, 0x8100));
     let length = exec::run(program, kernel, &mut out);
     out.truncate(length);
     out
