@@ -204,7 +204,8 @@ impl Buffer {
         let mut rest = text;
         while !rest.is_empty() {
             rest = context::on_this_cpu(|here| {
-                let largest = self.rings.get(here).writer(here).0.max_payload().min(scratch::SIZE);
+                let (writer, _) = self.rings.get(here).writer(here);
+                let largest = writer.max_payload().min(scratch::SIZE);
                 let room = largest.saturating_sub(marker::OVERHEAD).max(1);
                 let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
                 let task = context::current();
