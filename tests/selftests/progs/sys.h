@@ -96,16 +96,6 @@ static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
 	return sys6(nr, a, b, c, d, e, 0);
 }
 
-static s64 splice(s64 from, s64 to, u64 size, u64 flags)
-{
-	return sys6(NR_splice, from, 0, to, 0, size, flags);
-}
-
-static s64 mmap(s64 file, u64 offset, u64 size, u64 protection, u64 flags)
-{
-	return sys6(NR_mmap, 0, size, protection, flags, file, offset);
-}
-
 /* Compilers call these by themselves. */
 void *memset(void *to, int value, u64 count)
 {
@@ -137,13 +127,6 @@ static int same(const char *a, const char *b)
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
-}
-
-static int same_start(const char *text, const char *start)
-{
-	while (*start && *text == *start)
-		text++, start++;
-	return !*start;
 }
 
 static void print(const char *text)
