@@ -41,16 +41,6 @@ struct format {
 	char text[4096];
 };
 
-static s64 splice(s64 from, s64 to, u64 size, u64 flags)
-{
-	return sys6(NR_splice, from, 0, to, 0, size, flags);
-}
-
-static s64 mmap(s64 file, u64 offset, u64 size, u64 protection, u64 flags)
-{
-	return sys6(NR_mmap, 0, size, protection, flags, file, offset);
-}
-
 static int same_start(const char *text, const char *start)
 {
 	while (*start && *text == *start)

@@ -96,6 +96,16 @@ static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
 	return sys6(nr, a, b, c, d, e, 0);
 }
 
+static inline s64 splice(s64 from, s64 to, u64 size, u64 flags)
+{
+	return sys6(NR_splice, from, 0, to, 0, size, flags);
+}
+
+static inline s64 mmap(s64 file, u64 offset, u64 size, u64 protection, u64 flags)
+{
+	return sys6(NR_mmap, 0, size, protection, flags, file, offset);
+}
+
 /* Compilers call these by themselves. */
 void *memset(void *to, int value, u64 count)
 {
