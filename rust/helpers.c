@@ -10,6 +10,7 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/security.h>
 #include <linux/uio.h>
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
@@ -72,6 +73,11 @@ void *ferroprobe_alloc_pages(size_t size)
 void ferroprobe_free_pages(void *pages)
 {
 	vfree(pages);
+}
+
+int ferroprobe_kprobes_locked_down(void)
+{
+	return security_locked_down(LOCKDOWN_KPROBES);
 }
 
 void ferroprobe_preempt_disable(void)

@@ -25,6 +25,7 @@ void ferroprobe_init_delayed_work(struct delayed_work *work,
  */
 void *ferroprobe_alloc_pages(size_t size);
 void ferroprobe_free_pages(void *pages);
+int ferroprobe_kprobes_locked_down(void);
 void ferroprobe_preempt_disable(void);
 void ferroprobe_preempt_enable(void);
 unsigned long ferroprobe_task_size(void);

@@ -16,6 +16,7 @@ pub mod debugfs;
 pub mod kprobe;
 pub mod kretprobe;
 pub mod local;
+pub mod lockdown;
 pub mod mapping;
 pub mod module;
 pub mod nofault;

@@ -12,7 +12,7 @@ use crate::{
     },
     event::{Event, Format},
     handler::Recorder,
-    kapi::{kprobe, kretprobe, percpu},
+    kapi::{kprobe, kretprobe, lockdown, percpu},
     limit::{Rate, Seen},
     place::{Found, Original},
     sys::Vec,
@@ -199,7 +199,8 @@ impl Probe {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the probed code is gone.
+    /// `EINVAL` if the probed code is gone; `EPERM` for arming where the kernel is
+    /// locked down.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_armed(&self, armed: bool) -> Result {
@@ -210,6 +211,7 @@ impl Probe {
             return Ok(());
         }
         if armed {
+            lockdown::kprobes()?;
             // Its rate is that from here on.
             placed.look();
             self.limited.store(false, Ordering::Relaxed);
@@ -287,6 +289,8 @@ impl Placed {
         buffer: &Arc<Buffer>,
     ) -> Result<Self, Refusal> {
         let no_memory = || Refusal::new(Kind::NoMemory, definition.place_at);
+        lockdown::kprobes()
+            .map_err(|error| Refusal::registration(errno(error), definition.place_at))?;
         let module = found.module().map(Vec::from_slice).transpose()?;
         let words = format.program.entry_words();
         let recorder = Recorder::new(

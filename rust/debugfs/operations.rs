@@ -31,6 +31,8 @@ impl<F: File> Operations<F> {
         read: Some(Self::read),
         write: Some(Self::write),
         poll: Some(Self::poll),
+        // Always: debugfs opens files that can only be read even where the kernel
+        // is locked down, unless they have this.
         unlocked_ioctl: Some(Self::control),
         // Only copy_splice_read() comes this way: others find `read`.
         read_iter: if F::SPLICEABLE {

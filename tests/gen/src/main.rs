@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Rewrites the generated tables of the engine in place.
+//! Rewrites what is generated in place: the tables of the engine, and the list of
+//! unsafe code.
 
+use ferroprobe_gen::{unsafe_code, x86};
 use std::path::Path;
 use std::process::ExitCode;
 
+fn write(here: &Path) -> Result<(), String> {
+    let named = |name: &str, error: String| format!("{name}: {error}");
+    let text = std::fs::read_to_string(here.join(x86::SOURCE))
+        .map_err(|error| named(x86::SOURCE, error.to_string()))?;
+    let tables = x86::generate(&text).map_err(|error| named(x86::SOURCE, error))?;
+    let list = unsafe_code::generate(here)?;
+    for (target, made) in [(x86::TARGET, tables), (unsafe_code::TARGET, list)] {
+        std::fs::write(here.join(target), made)
+            .map_err(|error| named(target, error.to_string()))?;
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let written = std::fs::read_to_string(here.join(ferroprobe_gen::x86::SOURCE))
-        .map_err(|error| error.to_string())
-        .and_then(|text| ferroprobe_gen::x86::generate(&text))
-        .and_then(|tables| {
-            std::fs::write(here.join(ferroprobe_gen::x86::TARGET), tables)
-                .map_err(|error| error.to_string())
-        });
-    match written {
+    match write(Path::new(env!("CARGO_MANIFEST_DIR"))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("{}: {message}", ferroprobe_gen::x86::SOURCE);
+            eprintln!("{message}");
             ExitCode::FAILURE
         }
     }

@@ -41,13 +41,6 @@ struct format {
 	char text[4096];
 };
 
-static int same_start(const char *text, const char *start)
-{
-	while (*start && *text == *start)
-		text++, start++;
-	return !*start;
-}
-
 static u64 load(const void *from, u64 size)
 {
 	u64 value = 0;
