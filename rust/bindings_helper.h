@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/mm.h>
 #include <linux/preempt.h>
 #include <linux/splice.h>
 #include <linux/thread_info.h>
@@ -26,6 +27,8 @@ static const u32 FERROPROBE_MAX_DATA_SIZE = KRETPROBE_MAX_DATA_SIZE;
 static const u32 FERROPROBE_DENTRY_NAME = offsetof(struct dentry, d_name.name);
 static const u32 FERROPROBE_FILE_DENTRY = offsetof(struct file, f_path.dentry);
 static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
+/* kernel::bindings of 7.2 has that of VM_MAYEXEC. */
+static const u64 FERROPROBE_VM_MAYSHARE = VM_MAYSHARE;
 static const u32 FERROPROBE_SPLICE_NONBLOCK = SPLICE_F_NONBLOCK;
 static const u64 FERROPROBE_NEED_RESCHED = 1UL << TIF_NEED_RESCHED;
 static const u64 FERROPROBE_THREAD_SIZE = THREAD_SIZE;

@@ -12,8 +12,9 @@ use super::{arch, bindings as extra};
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::bindings;
 
-/// How the processor's counter becomes nanoseconds: by `(counter * mult >> 32) +
-/// offset`. `mult` is 0 where the counter is not good as a clock.
+/// How the processor's counter becomes nanoseconds: by `((counter << LEFT) * mult >>
+/// RIGHT) + offset`, with the bits of [`arch::SCALE`]. `mult` is 0 where the counter is
+/// not good as a clock.
 ///
 /// The factor is that of the frequency when the module was loaded. Unlike that of
 /// `CLOCK_MONOTONIC` it does not follow the time of the network.
@@ -35,10 +36,9 @@ static RATE: Rate = Rate {
 ///
 /// Context: process, once and before anything else of this file.
 pub fn calibrate() -> Clock {
-    const SECOND: u64 = 1_000_000_000;
     // SAFETY: Has no requirements.
     let hertz = unsafe { extra::ferroprobe_counter_hertz() };
-    let Some(mult) = (SECOND << 32).checked_div(hertz) else {
+    let Some(mult) = mult(hertz) else {
         return Clock::Mono;
     };
     // SAFETY: Has no requirements.
@@ -49,10 +49,36 @@ pub fn calibrate() -> Clock {
     Clock::Local
 }
 
+/// The factor for a counter of `hertz`; `None` where that is too slow for
+/// [`arch::SCALE`], or 0.
+fn mult(hertz: u64) -> Option<u64> {
+    const SECOND: u64 = 1_000_000_000;
+    let (left, right) = arch::SCALE;
+    let bits = right.saturating_sub(left);
+    let mut quotient = SECOND.checked_div(hertz)?;
+    let mut rest = SECOND.checked_rem(hertz)?;
+    if quotient.leading_zeros() < bits {
+        return None;
+    }
+    // Bit by bit: the kernel has no division of 128 bits. The rest is below `hertz`,
+    // which is far below half of what 64 bits hold.
+    for _ in 0..bits {
+        rest = rest.wrapping_mul(2);
+        quotient = quotient.wrapping_mul(2);
+        if rest >= hertz {
+            rest = rest.wrapping_sub(hertz);
+            quotient = quotient.wrapping_add(1);
+        }
+    }
+    Some(quotient)
+}
+
 #[inline(always)]
 fn scale(count: u64, mult: u64) -> u64 {
+    const SCALE: (u32, u32) = arch::SCALE;
+    let product = u128::from(count << SCALE.0).wrapping_mul(u128::from(mult));
     // CAST: What is cut off is beyond 500 years.
-    (u128::from(count).wrapping_mul(u128::from(mult)) >> 32) as u64
+    (product >> SCALE.1) as u64
 }
 
 /// All that reading a clock needs, in one place.

@@ -13,7 +13,11 @@ pub const TASK_COMM_LEN: usize = 16;
 /// for as long as it is borrowed.
 ///
 /// An RCU grace period does not end before that.
-pub struct OnCpu(PhantomData<*const ()>);
+///
+/// # Invariants
+///
+/// The base is that of the CPU.
+pub struct OnCpu(arch::PerCpuBase, PhantomData<*const ()>);
 
 impl OnCpu {
     /// A proof for the caller's context.
@@ -23,7 +27,14 @@ impl OnCpu {
     /// Preemption must stay disabled for as long as the value lives.
     #[inline(always)]
     pub(super) unsafe fn new() -> Self {
-        Self(PhantomData)
+        // INVARIANT: The caller stays here.
+        Self(arch::per_cpu_base(), PhantomData)
+    }
+
+    /// From where this CPU's instances of per-CPU memory are found.
+    #[inline(always)]
+    pub(super) fn base(&self) -> arch::PerCpuBase {
+        self.0
     }
 
     /// The number of the CPU.

@@ -30,17 +30,40 @@ pub trait Handler: Send + Sync {
     /// Contexts: as for a kprobe's handler.
     fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu);
 
-    /// Called when the function has returned to `return_address`; the quick way, as
-    /// that of a kprobe's handler is.
+    /// Called when the function has returned; the quick way, as that of a kprobe's
+    /// handler is.
     ///
     /// Contexts: as for a kprobe's handler.
-    fn returned(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu) -> Left;
+    fn returned(&self, regs: &Regs, call: Call<'_>, here: &OnCpu) -> Left;
 
     /// Called next where `returned` has left [`Left::All`].
-    fn returned_slowly(&self, regs: &Regs, return_address: u64, data: &[u64], here: &OnCpu);
+    fn returned_slowly(&self, regs: &Regs, call: Call<'_>, here: &OnCpu);
 
     /// Called next where `returned` has left [`Left::Rest`].
     fn finish(&self, here: &OnCpu);
+}
+
+/// A call of the function that has returned.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    instance: &'a Opaque<extra::kretprobe_instance>,
+    words: usize,
+}
+
+impl<'a> Call<'a> {
+    /// Where it has returned to.
+    #[inline(always)]
+    pub fn return_address(self) -> u64 {
+        // SAFETY: A reference is valid; the kernel hands it to the handler alone.
+        unsafe { return_address(self.instance.get()) }
+    }
+
+    /// What was kept at its entry.
+    #[inline(always)]
+    pub fn data(self) -> &'a [u64] {
+        // SAFETY: As in `entry_handler`, which comes before; so many are there.
+        unsafe { slice::from_raw_parts((*self.instance.get()).data.as_ptr().cast(), self.words) }
+    }
 }
 
 /// A registered kretprobe.
@@ -247,8 +270,8 @@ impl<T: Handler> Registration<T> {
             return 0;
         };
         // SAFETY: As above.
-        let (given, to, data, here) = unsafe { this.called(instance, regs) };
-        match this.handler.returned(given, to, data, &here) {
+        let (given, call, here) = unsafe { this.called(instance, regs) };
+        match this.handler.returned(given, call, &here) {
             Left::Nothing => 0,
             // SAFETY: Called by the kernel.
             Left::All => unsafe { Self::slow_handler(instance, regs) },
@@ -268,8 +291,8 @@ impl<T: Handler> Registration<T> {
         // SAFETY: Called by the kernel.
         if let Some(this) = unsafe { Self::from_instance(instance) } {
             // SAFETY: As above.
-            let (regs, to, data, here) = unsafe { this.called(instance, regs) };
-            this.handler.returned_slowly(regs, to, data, &here);
+            let (regs, call, here) = unsafe { this.called(instance, regs) };
+            this.handler.returned_slowly(regs, call, &here);
         }
         zero()
     }
@@ -286,7 +309,7 @@ impl<T: Handler> Registration<T> {
         // SAFETY: Called by the kernel.
         if let Some(this) = unsafe { Self::from_instance(instance) } {
             // SAFETY: As above.
-            let (_, _, _, here) = unsafe { this.called(instance, regs) };
+            let (_, _, here) = unsafe { this.called(instance, regs) };
             this.handler.finish(&here);
         }
         zero()
@@ -302,18 +325,15 @@ impl<T: Handler> Registration<T> {
         &self,
         instance: *mut extra::kretprobe_instance,
         regs: *mut bindings::pt_regs,
-    ) -> (&'a Regs, u64, &'a [u64], OnCpu) {
+    ) -> (&'a Regs, Call<'a>, OnCpu) {
+        let call = Call {
+            // SAFETY: The instance is this call's own.
+            instance: unsafe { &*Opaque::cast_from(instance) },
+            words: self.words,
+        };
         // SAFETY: As in `entry_handler`.
-        let data = unsafe { slice::from_raw_parts((*instance).data.as_ptr().cast(), self.words) };
-        // SAFETY: As in `entry_handler`; so is the instance.
-        unsafe {
-            (
-                Regs::from_raw(regs),
-                return_address(instance),
-                data,
-                OnCpu::new(),
-            )
-        }
+        let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
+        (regs, call, here)
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/mm.h`](srctree/include/linux/mm.h)
 
-use super::pages::Pages;
+use super::{bindings as extra, pages::Pages, word};
 use kernel::{bindings, error::to_result, mm::virt::VmaNew, page::PAGE_SIZE, prelude::*};
 
 /// A part of a task's addresses, while a file is being mapped to it.
@@ -22,7 +22,7 @@ impl<'a> Area<'a> {
     ///
     /// `EPERM` unless it is shared, and for reading alone.
     pub(super) fn new(area: &'a VmaNew) -> Result<Self> {
-        let shared = area.flags() & bindings::VM_MAYSHARE != 0;
+        let shared = word(area.flags()) & extra::FERROPROBE_VM_MAYSHARE != 0;
         if !shared || area.writable() || area.executable() {
             return Err(EPERM);
         }

@@ -90,15 +90,12 @@ impl<T: Send + Sync> PerCpu<T> {
         Ok(Self { base })
     }
 
-    /// The instance of the CPU that runs the caller.
-    ///
-    /// With preemption enabled the caller may have moved on by the time it uses
-    /// the instance; that is safe, as `T` can be shared.
+    /// The instance of the CPU on which the caller stays.
     ///
     /// Contexts: any.
     #[inline(always)]
-    pub fn this_cpu(&self) -> &T {
-        let instance = self.base.wrapping_byte_add(arch::per_cpu_offset());
+    pub fn this_cpu<'a>(&'a self, here: &'a OnCpu) -> &'a T {
+        let instance = self.base.wrapping_byte_add(arch::offset_from(here.base()));
         // SAFETY: By the type invariant the instance of this CPU is initialised,
         // and only shared references to it exist.
         unsafe { &*instance }
@@ -122,15 +119,15 @@ impl<T: Send + Sync> PerCpu<T> {
 impl<const N: usize> PerCpu<[Counter; N]> {
     /// Adds 1 to this CPU's counter number `index`, if there are as many.
     ///
-    /// Contexts: any in which preemption is disabled.
+    /// Contexts: any.
     #[inline(always)]
-    pub fn increment(&self, index: usize, _here: &OnCpu) {
+    pub fn increment(&self, index: usize, here: &OnCpu) {
         if index < N {
             let counter = self.base.cast::<u64>().wrapping_add(index);
             // SAFETY: By the type invariant a per-CPU allocation of counters, of
             // which there are more than `index`; a counter is a transparent
             // word that only this CPU changes.
-            unsafe { arch::this_cpu_increment(counter) };
+            unsafe { arch::this_cpu_increment(counter, here.base()) };
         }
     }
 }

@@ -56,8 +56,8 @@ impl Scratch {
     ///
     /// Contexts: any.
     #[inline]
-    pub fn with<R>(&self, _here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-        let pieces = self.0.this_cpu();
+    pub fn with<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+        let pieces = self.0.this_cpu(here);
         let depth = pieces.depth.get();
         pieces.depth.add(1);
         let result = usize::try_from(depth)

@@ -133,11 +133,8 @@ impl Buffer {
         note: Note,
         here: &'a OnCpu,
     ) -> Result<Reservation<'a, Pages>, Lost> {
-        let (ring, clock) = self.rings.get(here).this_cpu().parts();
-        match ring.writer_here(here) {
-            Some(writer) => writer.reserve(length, note, clock),
-            None => Err(Lost::Disabled),
-        }
+        let (writer, clock) = self.rings.get(here).writer(here);
+        writer.reserve(length, note, clock)
     }
 
     /// The same where nothing unusual is to be done, in few instructions; `None`
@@ -152,8 +149,7 @@ impl Buffer {
         pace: Pace,
         here: &'a OnCpu,
     ) -> Option<Quick<'a, Pages, LEAST>> {
-        let (ring, clock) = self.rings.get(here).this_cpu().parts();
-        let writer = ring.writer_here(here)?;
+        let (writer, clock) = self.rings.get(here).writer(here);
         match pace {
             Pace::Quickest => writer.reserve_quickly(short, task, clock),
             Pace::Quick => writer.reserve_quickly(short, task, Always(clock)),
@@ -171,9 +167,7 @@ impl Buffer {
     ///
     /// Contexts: any.
     pub(crate) fn finish(&self, here: &OnCpu) {
-        if let Some(writer) = self.rings.get(here).this_cpu().writer_here(here) {
-            writer.settle();
-        }
+        self.rings.get(here).writer(here).0.settle();
         self.wake();
     }
 
@@ -191,7 +185,7 @@ impl Buffer {
     /// Contexts: any.
     #[inline(always)]
     pub(crate) fn scratch<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-        let largest = self.rings.get(here).max_payload();
+        let largest = self.rings.get(here).writer(here).0.max_payload();
         self.scratch.with(here, |memory| {
             let length = memory.len().min(largest);
             work(memory.get_mut(..length).unwrap_or_default())
@@ -210,7 +204,8 @@ impl Buffer {
         let mut rest = text;
         while !rest.is_empty() {
             rest = context::on_this_cpu(|here| {
-                let largest = self.rings.get(here).max_payload().min(scratch::SIZE);
+                let (writer, _) = self.rings.get(here).writer(here);
+                let largest = writer.max_payload().min(scratch::SIZE);
                 let room = largest.saturating_sub(marker::OVERHEAD).max(1);
                 let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
                 let task = context::current();

@@ -37,12 +37,12 @@ pub(crate) struct Recorder {
     /// What is fetched.
     form: Form,
     /// The size of its records, for all ways but [`Way::SLOW`].
-    short: Short<{ record::PROBE_SIZE }>,
+    short: Short<{ record::PROBE_SIZE / 4 }>,
     /// [`Header::first_half`] of a record, without flags.
     plain: u32,
     /// The place that records name: the function's entry where the kernel
-    /// probes behind a landing pad.
-    place: u64,
+    /// probes behind a landing pad. In [`record::words`].
+    place: [u32; 2],
     counters: Counters,
     buffer: Arc<Buffer>,
     format: Arc<Format>,
@@ -87,7 +87,7 @@ impl Recorder {
             form: format.program.form(),
             short: Self::short(&format).unwrap_or(Short::SMALLEST),
             plain: plain.first_half(),
-            place,
+            place: record::words(place),
             counters,
             buffer,
             format,
@@ -98,7 +98,7 @@ impl Recorder {
     }
 
     /// The size of its records, where all have the same and are short.
-    fn short(format: &Format) -> Option<Short<{ record::PROBE_SIZE }>> {
+    fn short(format: &Format) -> Option<Short<{ record::PROBE_SIZE / 4 }>> {
         match format.program.size() {
             Size::Fixed(length) => Short::of(length),
             Size::UpTo(_) => None,
@@ -148,7 +148,15 @@ impl Recorder {
     ///
     /// It calls nothing, so that nothing has to be saved on the stack.
     #[inline(always)]
-    fn serve_quickly(&self, hit: Hit<'_>, entry: impl Fn() -> Entry, here: &OnCpu) -> Left {
+    fn serve_quickly(
+        &self,
+        regs: &Regs,
+        return_address: impl Fn() -> Option<u64>,
+        entry: impl Fn() -> Entry,
+        here: &OnCpu,
+    ) -> Left {
+        // What takes more is not served here.
+        let hit = Hit::new(regs, None, &[]);
         let way = self.way.0.load(Ordering::Relaxed);
         if way != Way::QUICKEST {
             cold();
@@ -158,9 +166,18 @@ impl Recorder {
             }
             return Left::All;
         }
-        self.record(&hit, entry, (Pace::Quickest, here), |out| {
-            if let Form::Register(register) = self.form {
-                record::put_first(out, hit.return_address.is_some(), hit.reg(register));
+        self.record(regs, entry, (Pace::Quickest, here), |out| {
+            match (return_address(), self.form) {
+                (None, Form::Register(register)) => {
+                    record::put_first(out, hit.reg(register));
+                }
+                (Some(to), Form::Register(register)) => {
+                    record::put_return_address_and_first(out, to, hit.reg(register));
+                }
+                (Some(to), _) => {
+                    record::put_return_address(out, to);
+                }
+                (None, _) => {}
             }
         })
     }
@@ -182,7 +199,10 @@ impl Recorder {
                 return Left::All;
             }
         }
-        self.record(&hit, entry, (Pace::Quick, here), |out| {
+        self.record(hit.regs, entry, (Pace::Quick, here), |out| {
+            if let Some(to) = hit.return_address {
+                record::put_return_address(out, to);
+            }
             let program = &self.format.program;
             exec::run_compact(program, &hit, out);
             if !program.is_compact() {
@@ -191,11 +211,12 @@ impl Recorder {
         })
     }
 
-    /// Records a hit whose record is short, with the arguments that `fetch` writes.
+    /// Records a hit whose record is short, with what `fetch` writes behind header and
+    /// place.
     #[inline(always)]
     fn record(
         &self,
-        hit: &Hit<'_>,
+        regs: &Regs,
         entry: impl Fn() -> Entry,
         (pace, here): (Pace, &OnCpu),
         fetch: impl Fn(&mut [u8]),
@@ -207,17 +228,14 @@ impl Recorder {
         let Some(mut reserved) = self.buffer.reserve_quickly(&self.short, task, pace, here) else {
             return Left::All;
         };
-        let flags = if hit.regs.irqs_disabled() {
+        let flags = if regs.irqs_disabled() {
             u32::from(flag::IRQS_OFF) << 16
         } else {
             0
         };
         let start = self.plain | flags;
         let pid = || context::current().pid();
-        record::start_quickly(reserved.start(), start, pid, || self.place);
-        if let Some(return_address) = hit.return_address {
-            record::put_return_address(reserved.bytes(), return_address);
-        }
+        record::start_quickly(reserved.start(), start, pid, &self.place);
         fetch(reserved.bytes());
         let published = reserved.publish();
         self.counters.count(End::Recorded, here);
@@ -226,6 +244,11 @@ impl Recorder {
         } else {
             Left::Rest
         }
+    }
+
+    fn place(&self) -> u64 {
+        let [low, high] = self.place;
+        u64::from(low) | u64::from(high) << 32
     }
 
     /// Whether the filter rejects a hit; `None` where that is not simple to say.
@@ -260,7 +283,7 @@ impl Recorder {
             let known = filter::Hit {
                 header,
                 cpu: here.number(),
-                place: self.place,
+                place: self.place(),
             };
             if !filter.matches(program, hit, &known) {
                 self.counters.count(End::Filtered, here);
@@ -268,7 +291,7 @@ impl Recorder {
             }
         }
         let start = |out: &mut [u8]| {
-            record::start_probe(out, header, self.place);
+            record::start_probe(out, header, self.place());
             if let Some(return_address) = return_address {
                 record::put_return_address(out, return_address);
             }
@@ -339,7 +362,7 @@ fn cold() {}
 impl kprobe::Handler for Recorder {
     #[inline(always)]
     fn hit(&self, regs: &Regs, way: kprobe::Way<'_>, here: &OnCpu) -> Left {
-        self.serve_quickly(Hit::new(regs, None, &[]), || way.entry(), here)
+        self.serve_quickly(regs, || None, || way.entry(), here)
     }
 
     #[inline(always)]
@@ -362,16 +385,18 @@ impl kretprobe::Handler for Recorder {
     }
 
     #[inline(always)]
-    fn returned(&self, regs: &Regs, to: u64, data: &[u64], here: &OnCpu) -> Left {
-        self.serve_quickly(Hit::new(regs, Some(to), data), || Entry::Return, here)
+    fn returned(&self, regs: &Regs, call: kretprobe::Call<'_>, here: &OnCpu) -> Left {
+        let to = || Some(call.return_address());
+        self.serve_quickly(regs, to, || Entry::Return, here)
     }
 
     #[inline(always)]
-    fn returned_slowly(&self, regs: &Regs, to: u64, data: &[u64], here: &OnCpu) {
-        match self.serve_short(Hit::new(regs, Some(to), data), || Entry::Return, here) {
+    fn returned_slowly(&self, regs: &Regs, call: kretprobe::Call<'_>, here: &OnCpu) {
+        let (to, data) = (Some(call.return_address()), call.data());
+        match self.serve_short(Hit::new(regs, to, data), || Entry::Return, here) {
             Left::Nothing => {}
             Left::Rest => self.buffer.finish(here),
-            Left::All => self.serve(regs, Some(to), data, (Entry::Return, here)),
+            Left::All => self.serve(regs, to, data, (Entry::Return, here)),
         }
     }
 

@@ -12,6 +12,7 @@ pub use crate::kapi::{
     context::OnCpu,
     local::Word as LocalWord,
     pages::Pages,
+    percpu::PerCpu,
     unaligned::store,
 };
 use core::{

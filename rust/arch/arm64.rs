@@ -40,6 +40,22 @@ pub(super) fn cpu() -> u32 {
     unsafe { (&raw const (*current()).thread_info.cpu).read_volatile() }
 }
 
+/// What a CPU needs to know to find its instance of per-CPU memory: the offset.
+pub(super) type PerCpuBase = usize;
+
+/// That of this CPU.
+#[inline(always)]
+pub(super) fn per_cpu_base() -> PerCpuBase {
+    per_cpu_offset()
+}
+
+/// The offset of the instances of per-CPU memory on the CPU with that base, which is
+/// this one.
+#[inline(always)]
+pub(super) fn offset_from(base: PerCpuBase) -> usize {
+    base
+}
+
 /// The offset of this CPU's instance of per-CPU memory.
 ///
 /// From the kernel's table instead of TPIDR_EL1: with VHE the kernel keeps the
@@ -69,18 +85,26 @@ pub(super) fn added_by(entry: Entry, _count: u32) -> u32 {
 /// code added.
 #[inline(always)]
 pub(super) fn is_plain(entry: impl Fn() -> Entry) -> bool {
-    preempt_count() == (added_by(entry(), 0), false)
+    raw_preempt_count() == u64::from(added_by(entry(), 0)) | NO_RESCHED
 }
 
 /// The preemption counter of this CPU, and whether rescheduling is needed.
 #[inline(always)]
 pub(super) fn preempt_count() -> (u32, bool) {
-    // SAFETY: As in `cpu`. The upper half is clear when rescheduling is needed.
-    let both = unsafe {
-        (&raw const (*current()).thread_info.__bindgen_anon_1.preempt_count).read_volatile()
-    };
+    let raw = raw_preempt_count();
     // CAST: The counter is the lower half.
-    (both as u32, both >> 32 == 0)
+    (raw as u32, raw & NO_RESCHED == 0)
+}
+
+/// In the upper half of the word with the counter: clear when rescheduling is
+/// needed.
+const NO_RESCHED: u64 = 1 << 32;
+
+/// The word with the preemption counter.
+#[inline(always)]
+fn raw_preempt_count() -> u64 {
+    // SAFETY: As in `cpu`.
+    unsafe { (&raw const (*current()).thread_info.__bindgen_anon_1.preempt_count).read_volatile() }
 }
 
 /// The registers as the architecture names them.
@@ -137,6 +161,13 @@ pub(super) fn return_address_register(regs: &bindings::pt_regs) -> Option<u64> {
 
 /// The name of the counter among the clocks of tracing.
 pub(super) const COUNTER_NAME: &str = "cntvct";
+
+/// By how many bits the counter is shifted to the left before it is multiplied by
+/// nanoseconds for each count, and the product to the right.
+///
+/// So the product's upper half is all that is needed. The counter counts at least once
+/// in 64 nanoseconds, and at most once in one: shifted so far it lasts for 9 years.
+pub(super) const SCALE: (u32, u32) = (6, 64);
 
 /// The processor's counter: of the virtual timer.
 ///
@@ -230,28 +261,43 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     }
 }
 
-/// Adds 1 to `counter`: see [`local_add`].
+/// Adds 1 to `counter`.
+///
+/// Atomic against interrupts on this CPU, not against other CPUs.
 ///
 /// # Safety
 ///
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
 pub(super) unsafe fn local_increment(counter: *mut u64) {
-    // SAFETY: As the caller promises.
-    unsafe { local_add(counter, 1) }
+    // SAFETY: The caller promises that `counter` can be accessed. An interrupt
+    // between the exclusives makes the store fail, and the addition is redone.
+    unsafe {
+        asm!(
+            "2:",
+            "ldxr {sum}, [{counter}]",
+            "add {sum}, {sum}, #1",
+            "stxr {failed:w}, {sum}, [{counter}]",
+            "cbnz {failed:w}, 2b",
+            sum = out(reg) _,
+            failed = out(reg) _,
+            counter = in(reg) counter,
+            options(nostack, preserves_flags),
+        );
+    }
 }
 
 /// Adds 1 to this CPU's instance of the per-CPU word at `counter`: see
-/// [`local_add`].
+/// [`local_increment`].
 ///
 /// # Safety
 ///
-/// `counter` must be per-CPU memory, and aligned.
+/// `counter` must be per-CPU memory, and aligned, `base` that of this CPU.
 #[inline(always)]
-pub(super) unsafe fn this_cpu_increment(counter: *mut u64) {
+pub(super) unsafe fn this_cpu_increment(counter: *mut u64, base: PerCpuBase) {
     // SAFETY: The offset leads to this CPU's instance, of what the caller
     // promises to be per-CPU memory.
-    unsafe { local_add(counter.wrapping_byte_add(per_cpu_offset()), 1) }
+    unsafe { local_increment(counter.wrapping_byte_add(base)) }
 }
 
 /// Adds `value` to `counter`.

@@ -53,6 +53,21 @@ pub(super) fn cpu() -> u32 {
     cpu
 }
 
+/// What a CPU needs to know to find its instance of per-CPU memory: nothing, a
+/// segment register leads there.
+pub(super) type PerCpuBase = ();
+
+/// That of this CPU.
+#[inline(always)]
+pub(super) fn per_cpu_base() -> PerCpuBase {}
+
+/// The offset of the instances of per-CPU memory on the CPU with that base, which is
+/// this one.
+#[inline(always)]
+pub(super) fn offset_from((): PerCpuBase) -> usize {
+    per_cpu_offset()
+}
+
 /// The offset of this CPU's instance of per-CPU memory.
 #[inline(always)]
 pub(super) fn per_cpu_offset() -> usize {
@@ -231,6 +246,10 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
 /// The name of the counter among the clocks of tracing.
 pub(super) const COUNTER_NAME: &str = "x86-tsc";
 
+/// By how many bits the counter is shifted to the left before it is multiplied by
+/// nanoseconds for each count, and the product to the right.
+pub(super) const SCALE: (u32, u32) = (0, 32);
+
 /// The processor's counter: of time stamps.
 ///
 /// Not ordered with what stands before and behind it, as the scheduler's clock
@@ -277,7 +296,7 @@ pub(super) unsafe fn local_increment(counter: *mut u64) {
 ///
 /// `counter` must be per-CPU memory, and aligned.
 #[inline(always)]
-pub(super) unsafe fn this_cpu_increment(counter: *mut u64) {
+pub(super) unsafe fn this_cpu_increment(counter: *mut u64, (): PerCpuBase) {
     // SAFETY: The kernel's segment base leads to this CPU's instance, of what the
     // caller promises to be per-CPU memory.
     unsafe {

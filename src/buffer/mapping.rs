@@ -2,9 +2,12 @@
 
 //! Rings that tasks have mapped.
 //!
-//! What is mapped is a page that describes the ring, and then its sub-buffers; a
-//! task reads the one that the description calls the reader's, and asks for the
-//! next. As long as a ring is mapped it stays the ring of its CPU.
+//! What is mapped is a page that describes the ring, then two sub-buffers that are
+//! copied to, then those of the ring. A task reads the one that the description calls
+//! the reader's, and asks for the next. That is one of the ring as it lies there,
+//! when it is taken; what writers added to it meanwhile is copied, and so has
+//! another number: who asks sees by that whether there was more. As long as a ring is
+//! mapped it stays the ring of its CPU.
 //!
 //! The list of them has a lock of its own, behind all others: a task that maps
 //! holds the lock of its addresses, for which others may wait while they hold
@@ -17,7 +20,8 @@ use super::{
     Buffer,
 };
 use crate::{
-    kapi::{atomic::AtomicU32, mapping::Area, pages::PAGE_SIZE},
+    engine::ring::{Note, COMMIT_LENGTH},
+    kapi::{mapping::Area, pages::PAGE_SIZE},
     sys::{Pages, Vec},
 };
 use kernel::prelude::*;
@@ -30,11 +34,33 @@ struct Mapping {
     ring: Shared,
     /// The description, and zeros up to the size of a sub-buffer.
     about: Pages,
-    /// The page that was the reader's at first, which has the number 0.
-    first: u32,
+    /// Two sub-buffers, in turn.
+    copies: Pages,
+    /// Where a copy is made.
+    copy: Vec<u8>,
+    /// What is handed out.
+    current: Current,
     /// How often it is mapped.
     count: usize,
 }
+
+/// The sub-buffer that those who have mapped a ring may read.
+struct Current {
+    /// Its number in what is mapped.
+    id: u32,
+    /// Bytes of data on it.
+    bytes: u32,
+    /// Events that were lost before it.
+    lost: u64,
+    /// [`Ring::taken`](crate::engine::ring::Ring::taken) of one that is the ring's.
+    taken: Option<u64>,
+}
+
+/// Where the commit of a sub-buffer is, in words.
+const COMMIT_WORD: usize = 2;
+
+/// Sub-buffers that are copied to.
+const COPIES: u32 = 2;
 
 /// Bytes of the description.
 const ABOUT_BYTES: u32 = 80;
@@ -55,29 +81,43 @@ mod field {
 
 impl Mapping {
     fn new(ring: &Shared) -> Result<Self> {
+        let bytes = ring.page_bytes();
+        let mut copy = Vec::with_capacity(bytes)?;
+        for _ in 0..bytes {
+            copy.push(0)?;
+        }
         let mapping = Self {
             ring: ring.clone(),
-            about: Pages::new(1, ring.page_bytes())?,
-            first: ring.handed().page,
+            about: Pages::new(1, bytes)?,
+            // CAST: Two.
+            copies: Pages::new(COPIES as usize, bytes)?,
+            copy,
+            // A copy of nothing.
+            current: Current {
+                id: 0,
+                bytes: 0,
+                lost: 0,
+                taken: None,
+            },
             count: 0,
         };
         // CAST: At most that of the largest sub-buffer.
-        let bytes = ring.page_bytes() as u32;
+        let bytes = bytes as u32;
         mapping.set(field::PAGE_SIZE, bytes);
         mapping.set(field::LENGTH, ABOUT_BYTES);
         mapping.set(field::SUB_BUFFER_SIZE, bytes);
         mapping.set(field::SUB_BUFFERS, mapping.sub_buffers());
-        mapping.tell();
+        mapping.describe();
         Ok(mapping)
     }
 
     fn sub_buffers(&self) -> u32 {
-        self.ring.capacity().saturating_add(1)
+        self.ring.capacity().saturating_add(1 + COPIES)
     }
 
     fn set(&self, at: usize, value: u32) {
         if let Some(word) = self.about.page(0).and_then(|words| words.get(at)) {
-            AtomicU32::store_relaxed(word, value);
+            word.store_relaxed(value);
         }
     }
 
@@ -88,21 +128,67 @@ impl Mapping {
     }
 
     /// Writes to the description what changes.
-    fn tell(&self) {
-        let handed = self.ring.handed();
+    fn describe(&self) {
         let stats = self.ring.stats();
-        let count = self.sub_buffers();
-        let id = if handed.page < self.first {
-            handed.page.wrapping_add(count)
-        } else {
-            handed.page
-        };
-        self.set_long(field::READER_LOST, handed.lost);
-        self.set(field::READER_ID, id.wrapping_sub(self.first));
-        self.set(field::READER_READ, handed.bytes);
+        self.set_long(field::READER_LOST, self.current.lost);
+        self.set(field::READER_READ, self.current.bytes);
+        self.set(field::READER_ID, self.current.id);
         self.set_long(field::ENTRIES, stats.recorded());
         self.set_long(field::OVERRUN, stats.overrun);
         self.set_long(field::READ, stats.read);
+    }
+
+    /// Hands out the next sub-buffer, or what was added to the one before; leaves
+    /// what there is where that is nothing.
+    fn hand_out(&mut self, mut each: impl FnMut(&Note)) {
+        let Some(mut reader) = self.ring.reader() else {
+            return;
+        };
+        if let Some(handed) = reader.hand_out(&mut each) {
+            self.current = Current {
+                id: handed.page.wrapping_add(COPIES),
+                bytes: handed.bytes,
+                lost: 0,
+                taken: Some(self.ring.taken()),
+            };
+            return;
+        }
+        let lost = reader.peek().map_or(0, |event| event.lost);
+        let found = reader.read_page_with(&mut self.copy, false, each);
+        drop(reader);
+        if found.is_some() {
+            self.show_copy(lost);
+        }
+    }
+
+    /// Makes the copy the current sub-buffer.
+    fn show_copy(&mut self, lost: u64) {
+        let id = u32::from(self.current.id == 0);
+        let words = self.copies.page(id).unwrap_or_default();
+        for (word, bytes) in words.iter().zip(self.copy.chunks_exact(size_of::<u32>())) {
+            let bytes = bytes.first_chunk().copied().unwrap_or_default();
+            word.store_relaxed(u32::from_ne_bytes(bytes));
+        }
+        let bytes = words.get(COMMIT_WORD).map_or(0, |word| word.load_relaxed());
+        self.current = Current {
+            id,
+            bytes: bytes & COMMIT_LENGTH,
+            lost,
+            taken: None,
+        };
+    }
+
+    /// Takes back what other readers have given back to the writers: what is
+    /// there then is a copy of nothing.
+    fn take_back(&mut self) {
+        if self
+            .current
+            .taken
+            .is_some_and(|taken| taken != self.ring.taken())
+        {
+            self.copy.fill(0);
+            self.show_copy(0);
+        }
     }
 
     /// Shows `area` what lies there in the file.
@@ -122,14 +208,14 @@ impl Mapping {
         for at in 0..area.count() {
             let in_file = area.first().wrapping_add(at);
             let offset = (in_file % each).wrapping_mul(PAGE_SIZE);
-            match (in_file / each).checked_sub(1) {
-                None => area.show(at, &self.about, 0, offset)?,
-                Some(id) => {
-                    // CAST: Both are below the number of sub-buffers.
-                    let page = id.wrapping_add(self.first as usize) % sub_buffers;
-                    area.show(at, self.ring.storage(), page as u32, offset)?;
-                }
-            }
+            // CAST: At most the number of sub-buffers.
+            let index = (in_file / each) as u32;
+            let (pages, page) = match index.checked_sub(1) {
+                None => (&self.about, 0),
+                Some(copy) if copy < COPIES => (&self.copies, copy),
+                Some(id) => (self.ring.storage(), id.wrapping_sub(COPIES)),
+            };
+            area.show(at, pages, page, offset)?;
         }
         Ok(())
     }
@@ -215,21 +301,19 @@ impl Buffer {
     /// Context: process, may sleep.
     pub(crate) fn hand_out(&self, cpu: u32) -> Result {
         let mut reading = self.reading();
-        if !self.mappings.lock().has(cpu) {
-            return Err(ENODEV);
-        }
-        let rings = self.rings.load();
-        let mut reader = rings.of(cpu).and_then(|ring| ring.reader()).ok_or(ENODEV)?;
+        let mut mappings = self.mappings.lock();
+        let (_, mapping) = mappings.of(cpu).ok_or(ENODEV)?;
         let commands = &mut reading.state.commands;
-        reader.hand_out(|note| commands.see(note.pid(), note.name()));
+        mapping.hand_out(|note| commands.see(note.pid(), note.name()));
         Ok(())
     }
 
     /// Tells those who have mapped rings what was read of them. The caller holds
     /// the readers' lock and no reader.
     pub(super) fn tell_mappings(&self) {
-        for mapping in &self.mappings.lock().0 {
-            mapping.tell();
+        for mapping in self.mappings.lock().0.iter_mut() {
+            mapping.take_back();
+            mapping.describe();
         }
     }
 }

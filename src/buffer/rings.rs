@@ -6,51 +6,25 @@ use crate::{
     engine::ring::{self, Ring},
     kapi::{
         clock::{Clock, Hands},
+        context::OnCpu,
         percpu::PerCpu,
     },
-    sys::{self, Pages},
+    sys::Pages,
 };
-use core::ops::Deref;
 use kernel::{prelude::*, sync::Arc};
 
 /// Sub-buffers of a CPU without the reader's, at the least: one that is written,
 /// and one between.
 const MIN_SLOTS: usize = 2;
 
-/// A CPU's ring, with the clock that tells its times. Others may hold it longer
-/// than the buffer does.
-#[derive(Clone)]
-pub(super) struct Shared(sys::Arc<Clocked>);
-
-/// The two close together: writers need both.
-struct Clocked {
-    ring: Ring<Pages>,
-    clock: Hands,
-}
-
-impl Deref for Shared {
-    type Target = Ring<Pages>;
-
-    #[inline(always)]
-    fn deref(&self) -> &Ring<Pages> {
-        &self.0.ring
-    }
-}
-
-impl Shared {
-    /// The ring, and its clock.
-    #[inline(always)]
-    pub(super) fn parts(&self) -> (&Ring<Pages>, ByReference<'_>) {
-        let clocked = &*self.0;
-        (&clocked.ring, ByReference(&clocked.clock))
-    }
-}
+/// A CPU's ring. Others may hold it longer than the buffer does.
+pub(super) type Shared = ring::Shared<Pages, Hands>;
 
 /// What changes as a whole: nothing is in a ring with another clock's time, and
 /// all sub-buffers have one size.
 pub(super) struct Timed {
     /// Each CPU's ring.
-    here: PerCpu<Shared>,
+    here: ring::Rings<Pages, Hands>,
     pub(super) clock: Clock,
     /// Bytes of a sub-buffer.
     pub(super) sub_buffer: usize,
@@ -85,7 +59,7 @@ impl Timed {
         sub_buffer: usize,
         each: impl FnMut(u32) -> Result<Shared>,
     ) -> Result<Arc<Self>> {
-        let here = PerCpu::new(each)?;
+        let here = ring::Rings::new(PerCpu::new(each)?).ok_or(EINVAL)?;
         Ok(Arc::new(
             Self {
                 here,
@@ -96,17 +70,21 @@ impl Timed {
         )?)
     }
 
-    /// The ring of this CPU.
+    /// The writer of this CPU's ring, with its clock.
     ///
     /// Contexts: any.
     #[inline(always)]
-    pub(super) fn this_cpu(&self) -> &Shared {
-        self.here.this_cpu()
+    pub(super) fn writer<'a>(
+        &'a self,
+        here: &'a OnCpu,
+    ) -> (ring::Writer<'a, Pages>, ByReference<'a>) {
+        let (writer, clock) = self.here.writer(here);
+        (writer, ByReference(clock))
     }
 
     /// The rings, in the order of their CPUs.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Shared> {
-        self.here.iter().map(|(_, ring)| ring)
+        self.here.iter()
     }
 
     /// The rings of all CPUs, or that of `cpu` alone.
@@ -117,13 +95,7 @@ impl Timed {
 
     /// The ring of `cpu`, if it has one.
     pub(super) fn of(&self, cpu: u32) -> Option<&Shared> {
-        self.here.get(cpu)
-    }
-
-    /// Bytes of the largest payload of a record.
-    #[inline]
-    pub(super) fn max_payload(&self) -> usize {
-        self.here.this_cpu().max_payload()
+        self.here.of(cpu)
     }
 }
 
@@ -160,6 +132,5 @@ pub(super) fn make(cpu: u32, kilobytes: usize, sub_buffer: usize, clock: Clock) 
         ring::Error::NoMemory => ENOMEM,
         ring::Error::BadSize => EINVAL,
     })?;
-    let clock = Hands::of(clock);
-    Ok(Shared(sys::Arc::new(Clocked { ring, clock })?))
+    Ok(Shared::new(ring, Hands::of(clock))?)
 }

@@ -81,26 +81,38 @@ pub fn start_probe(out: &mut [u8], header: Header, ip: u64) -> bool {
     let Some(start) = out.first_chunk_mut::<PROBE_SIZE>() else {
         return false;
     };
-    start_quickly(start, header.first_half(), || header.pid, || ip);
-    true
+    put(start, 0, header.to_bytes());
+    put(start, COMMON_SIZE, ip.to_le_bytes())
 }
 
-/// The same, of the header's [`Header::first_half`].
+/// The same in words, of the header's [`Header::first_half`] and [`words`] of the
+/// place.
 ///
-/// The task's id and the place are asked for when they are stored, so that a register
-/// holds the one after the other.
+/// The task's id is asked for when it is stored, so that a register holds one after
+/// the other.
 ///
 /// May run in any context.
 #[inline(always)]
 pub fn start_quickly(
-    out: &mut [u8; PROBE_SIZE],
+    out: &mut [u32; PROBE_SIZE / 4],
     first_half: u32,
     pid: impl FnOnce() -> i32,
-    ip: impl FnOnce() -> u64,
+    ip: &[u32; 2],
 ) {
-    put(out, 0, first_half.to_le_bytes());
-    put(out, COMMON_SIZE / 2, pid().to_le_bytes());
-    put(out, COMMON_SIZE, ip().to_le_bytes());
+    let [half, id, place @ ..] = out;
+    *half = first_half;
+    // CAST: The same bits.
+    *id = pid() as u32;
+    *place = *ip;
+}
+
+/// `value` as the words that it has in memory, for what is aligned to words only.
+pub fn words(value: u64) -> [u32; 2] {
+    let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
+    [
+        u32::from_le_bytes([a, b, c, d]),
+        u32::from_le_bytes([e, f, g, h]),
+    ]
 }
 
 /// Writes `bytes` at the offset `at`; `false` if `out` is shorter.
@@ -125,14 +137,23 @@ pub fn put_return_address(out: &mut [u8], address: u64) -> bool {
     put(out, PROBE_SIZE, address.to_le_bytes())
 }
 
-/// Writes `value` as the first argument of a probe's record, or a return probe's;
-/// `false` if `out` is shorter.
+/// Writes `value` as the first argument of a probe's record; `false` if `out` is
+/// shorter.
 ///
 /// May run in any context.
 #[inline(always)]
-pub fn put_first(out: &mut [u8], is_return: bool, value: u64) -> bool {
-    let at = if is_return { RETURN_SIZE } else { PROBE_SIZE };
-    put(out, at, value.to_le_bytes())
+pub fn put_first(out: &mut [u8], value: u64) -> bool {
+    put(out, PROBE_SIZE, value.to_le_bytes())
+}
+
+/// Writes the second place of a return probe's record and behind it `value`, as its
+/// first argument; `false` if `out` is shorter.
+///
+/// May run in any context.
+#[inline(always)]
+pub fn put_return_address_and_first(out: &mut [u8], address: u64, value: u64) -> bool {
+    let both = u128::from(address) | u128::from(value) << 64;
+    put(out, PROBE_SIZE, both.to_le_bytes())
 }
 
 /// One argument in the record.

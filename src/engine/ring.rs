@@ -53,6 +53,7 @@ mod place;
 mod position;
 mod publish;
 mod reader;
+mod rings;
 mod snapshot;
 mod stats;
 mod storage;
@@ -67,6 +68,7 @@ pub use layout::{
 pub use merge::{Merge, Source};
 pub use note::{Note, Task};
 pub use reader::{EventRef, Reader};
+pub use rings::{Rings, Shared};
 pub use snapshot::Snapshot;
 pub use stats::Stats;
 pub use writer::{Always, Clock, Lost, Quick, QuickClock, Reservation, Writer};
@@ -168,7 +170,7 @@ struct Hot {
 
 /// Set in [`Hot::last`] where that may be before the last event: then the next event
 /// needs a time of its own, and no difference.
-const UNSURE: u64 = 1 << 63;
+const UNSURE: u64 = 1 << 62;
 
 /// The counters of what was lost, written by writers only.
 struct Counters {
@@ -252,9 +254,6 @@ impl<S: Storage> Ring<S> {
         let start = Position::start(first);
         if let Some(page) = storage.page(0) {
             layout::set_time(page, 0);
-        }
-        if let Some(page) = storage.page(slots) {
-            layout::set_commit(page, 0);
         }
         Ok(Self {
             hot: Line(Hot {

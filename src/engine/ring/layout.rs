@@ -98,30 +98,30 @@ impl Shape {
 }
 
 /// Size of an event whose header is one word, known before its place, with a
-/// payload of at least `LEAST` bytes.
+/// payload of at least `LEAST` words.
 ///
 /// # Invariants
 ///
-/// `head` is the number of words of the payload: those of `LEAST` bytes or more, at
-/// least 3, and not more than a header of one word can say.
+/// `head` is the number of words of the payload: `LEAST` or more, at least 3, and not
+/// more than a header of one word can say.
 #[derive(Clone, Copy)]
 pub struct Short<const LEAST: usize> {
     head: u32,
 }
 
 impl<const LEAST: usize> Short<LEAST> {
-    /// The smallest, for a `LEAST` from 12 to 112.
+    /// The smallest, for a `LEAST` from 3 to 28.
     pub const SMALLEST: Self = Self {
         // CAST: At most `MAX_SHORT_WORDS`.
-        head: LEAST.div_ceil(WORD) as u32,
+        head: LEAST as u32,
     };
 
     /// That of an event with a payload of `len` bytes; `None` if it needs a
-    /// longer header, or has less than `LEAST`.
+    /// longer header, or has less than `LEAST` words.
     pub fn of(len: usize) -> Option<Self> {
         let Shape { words, header } = Shape::of(len);
-        // INVARIANT: Rounded up from `LEAST` or more, and in a header of one word.
-        (header == 1 && len >= LEAST).then_some(Self {
+        // INVARIANT: Rounded up from `LEAST` words or more, in a header of one.
+        (header == 1 && len >= LEAST.saturating_mul(WORD)).then_some(Self {
             // CAST: At most `MAX_SHORT_WORDS`.
             head: words.wrapping_sub(header) as u32,
         })
@@ -341,24 +341,6 @@ pub(super) fn set_commit(page: &[AtomicU32], commit: u32) {
         // Who finds it there finds the data too.
         low.store_release(commit);
     }
-}
-
-/// The commit of the sub-buffer; 0 on one of which nobody has read.
-pub(super) fn commit(page: &[AtomicU32]) -> u32 {
-    match page {
-        [_, _, commit, ..] => commit.load_acquire(),
-        _ => 0,
-    }
-}
-
-/// Stores the number of lost events at `at`, where it has room; says whether.
-pub(super) fn put_lost(page: &[AtomicU32], at: usize, lost: u64) -> bool {
-    let Some([first, second, ..]) = page.get(at..) else {
-        return false;
-    };
-    first.store_relaxed(low(lost));
-    second.store_relaxed(low(lost >> 32));
-    true
 }
 
 /// The time from which the deltas of the sub-buffer count.

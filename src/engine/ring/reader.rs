@@ -177,7 +177,7 @@ impl super::Page {
 pub(super) struct State {
     busy: AtomicU32,
     /// The page the reader owns.
-    pub(super) page: AtomicU32,
+    page: AtomicU32,
     /// Whether the sub-buffer in `place` is on that page; else it is the one
     /// to take next.
     holds: AtomicU32,
@@ -188,8 +188,8 @@ pub(super) struct State {
     passed_events: AtomicU64,
     passed_losses: AtomicU64,
     pending_lost: AtomicU64,
-    /// Events that were lost before the reader's page, where it was handed out.
-    pub(super) handed_lost: AtomicU64,
+    /// How many sub-buffers it has taken.
+    pub(super) taken: AtomicU64,
     pub(super) read_events: AtomicU64,
     pub(super) read_bytes: AtomicU64,
     /// Events and bytes that were taken over from another ring.
@@ -211,7 +211,7 @@ impl State {
             passed_events: AtomicU64::new(0),
             passed_losses: AtomicU64::new(0),
             pending_lost: AtomicU64::new(0),
-            handed_lost: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
             read_events: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
             carried_events: AtomicU64::new(0),
@@ -247,7 +247,6 @@ pub struct Reader<'r, S: Storage> {
     pub(super) names: Names,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
-    pub(super) handed_lost: u64,
 }
 
 impl<S: Storage> Ring<S> {
@@ -274,7 +273,6 @@ impl<S: Storage> Ring<S> {
             },
             names: Names::new(),
             pending_lost: state.pending_lost.load_relaxed(),
-            handed_lost: state.handed_lost.load_relaxed(),
         };
         if reader.holds {
             reader.collect_names();
@@ -299,10 +297,6 @@ impl<S: Storage> Drop for Reader<'_, S> {
         state.passed_events.store_relaxed(self.passed.events);
         state.passed_losses.store_relaxed(self.passed.losses);
         state.pending_lost.store_relaxed(self.pending_lost);
-        state.handed_lost.store_relaxed(self.handed_lost);
-        if self.holds {
-            self.mark();
-        }
         state.busy.store_release(0);
     }
 }
@@ -448,7 +442,6 @@ impl<'r, S: Storage> Reader<'r, S> {
             self.pass(&found);
         }
         self.pending_lost = 0;
-        self.handed_lost = 0;
         self.passed.losses = self.ring.losses();
         self.ring.set_base();
     }
@@ -538,7 +531,6 @@ impl<'r, S: Storage> Reader<'r, S> {
 
     /// Done with the sub-buffer: its page is the spare now.
     pub(super) fn release(&mut self) {
-        self.mark();
         let fill = self.fill();
         if let Some(page) = self.ring.page(self.page) {
             let kept = page.kept(fill);
@@ -599,7 +591,8 @@ impl<'r, S: Storage> Reader<'r, S> {
         }
         self.page = found.page();
         self.holds = true;
-        self.handed_lost = 0;
+        let taken = &self.ring.reader.0.taken;
+        taken.store_relaxed(taken.load_relaxed().wrapping_add(1));
         self.cursor = Cursor::start(self.words());
         self.names = Names::new();
         if let Some(page) = self.ring.page(self.page) {

@@ -18,7 +18,7 @@ use super::note::{Note, Task};
 use super::place::{Placed, Undo};
 use super::position::Position;
 use super::{Ring, Storage, UNSURE};
-use crate::sys::{self, AtomicU32, OnCpu};
+use crate::sys::{self, AtomicU32};
 
 /// Why an event was not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,27 +67,11 @@ impl<S: Storage> Ring<S> {
     }
 }
 
-impl<S: Storage> Ring<S> {
-    /// The right to write to the ring of the CPU that the caller stays on;
-    /// `None` if this is the ring of another.
-    ///
-    /// Runs in any context.
-    #[inline(always)]
-    pub fn writer_here<'a>(&'a self, here: &'a OnCpu) -> Option<Writer<'a, S>> {
-        if here.number() != self.cpu {
-            return None;
-        }
-        // SAFETY: The proof keeps the caller on the CPU whose ring this is, and by
-        // this function no other CPU gets a writer of it.
-        Some(unsafe { self.writer() })
-    }
-}
-
 /// Tells the time to a reservation.
 ///
 /// A trait of its own beside functions, whose implementation can ask to be inlined.
 pub trait Clock {
-    /// The time, of at most 63 bits; should not go back.
+    /// The time, of at most 62 bits; should not go back.
     fn now(&self) -> u64;
 }
 
@@ -332,7 +316,7 @@ impl<'r, S: Storage> Reservation<'r, S> {
 /// # Invariants
 ///
 /// As for [`Reservation`]; the event's header is one word, and its payload has
-/// at least `LEAST` bytes and three words.
+/// at least `LEAST` words, and three.
 pub struct Quick<'r, S: Storage, const LEAST: usize> {
     ring: &'r Ring<S>,
     event: &'r [AtomicU32],
@@ -363,12 +347,12 @@ impl<S: Storage, const LEAST: usize> Quick<'_, S, LEAST> {
         unsafe { sys::words_as_bytes_mut(self.words()) }
     }
 
-    /// The first bytes of the payload.
+    /// The first words of the payload.
     #[inline(always)]
-    pub fn start(&mut self) -> &mut [u8; LEAST] {
+    pub fn start(&mut self) -> &mut [u32; LEAST] {
         let bytes = self.bytes().as_mut_ptr();
-        // SAFETY: By the type invariant there are as many; they are borrowed as
-        // `bytes` is.
+        // SAFETY: By the type invariant there are as many words, which are
+        // aligned; they are borrowed as `bytes` is.
         unsafe { &mut *bytes.cast() }
     }
 

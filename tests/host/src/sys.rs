@@ -12,6 +12,7 @@ mod alloc;
 mod atomic;
 mod cpu;
 mod pages;
+mod percpu;
 
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
 pub use atomic::{
@@ -20,6 +21,7 @@ pub use atomic::{
 };
 pub use cpu::OnCpu;
 pub use pages::Pages;
+pub use percpu::PerCpu;
 
 /// Stores `from` at `to`; in the kernel that can be quicker than `*to = from`.
 #[inline(always)]

@@ -60,13 +60,13 @@ fn short_payloads_end_in_zeros() {
 fn long_gaps_and_clocks_that_go_back() {
     let ring = ring(4, 4096, true);
     let times = [
-        u64::MAX / 4,
-        u64::MAX / 4 + (1 << 27) - 1,
-        u64::MAX / 4 + (1 << 28),
+        u64::MAX / 8,
+        u64::MAX / 8 + (1 << 27) - 1,
+        u64::MAX / 8 + (1 << 28),
         5,
-        u64::MAX / 4 + (1 << 28) + 2,
-        u64::MAX / 4 + (1 << 28) + (1 << 59),
-        u64::MAX / 4 + (1 << 28) + (1 << 60) - 1,
+        u64::MAX / 8 + (1 << 28) + 2,
+        u64::MAX / 8 + (1 << 28) + (1 << 59),
+        u64::MAX / 8 + (1 << 28) + (1 << 60) - 1,
     ];
     for ts in times {
         write(&ring, ts, &[1; 12]).unwrap();

@@ -8,59 +8,51 @@ mod ring_common;
 use ferroprobe_engine::engine::ring::{Handed, Ring};
 use ferroprobe_engine::sys::Pages;
 use proptest::prelude::*;
-use ring_common::{parse_page, ring, write, Event, Page};
+use ring_common::{parse_page, ring, write, Event};
 
-/// One who has mapped a ring: the page and the place where it is.
+/// One who has mapped a ring: what was seen where it lies, and what was copied.
 #[derive(Default)]
 struct Mapping {
-    page: u32,
-    seen: usize,
+    handed: Option<(u32, u64)>,
     lost: u64,
     events: Vec<Event>,
+    copies: usize,
 }
 
-fn page_of(ring: &Ring<Pages>, id: u32) -> Page {
+fn content(ring: &Ring<Pages>, id: u32) -> Vec<u8> {
     let words = ring.storage().page(id).unwrap();
-    let bytes: Vec<u8> = words
-        .iter()
-        .flat_map(|word| word.load_relaxed().to_le_bytes())
-        .collect();
-    parse_page(&bytes).unwrap()
+    let bytes = words.iter().map(|word| word.load_relaxed().to_le_bytes());
+    bytes.flatten().collect()
 }
 
 impl Mapping {
-    fn new(ring: &Ring<Pages>) -> Self {
-        let handed = ring.handed();
-        let page = page_of(ring, handed.page);
-        Self {
-            page: handed.page,
-            seen: page.events.len(),
-            ..Self::default()
-        }
-    }
-
     /// Asks for more; says whether there was.
     fn go_on(&mut self, ring: &Ring<Pages>) -> bool {
-        ring.reader().unwrap().hand_out(|_| {});
-        self.look(ring)
-    }
-
-    fn look(&mut self, ring: &Ring<Pages>) -> bool {
-        let Handed { page, bytes, lost } = ring.handed();
-        let content = page_of(ring, page);
-        let stored = if content.lost.is_some() { 8 } else { 0 };
-        assert_eq!(content.end, bytes as usize + 16 + stored);
-        assert_eq!(content.missed, lost != 0);
-        assert!(content.lost.is_none_or(|number| number == lost));
-        if page != self.page {
-            self.page = page;
-            self.seen = 0;
+        let mut reader = ring.reader().unwrap();
+        let page = if let Some(Handed { page, bytes }) = reader.hand_out(|_| {}) {
+            let parsed = parse_page(&content(ring, page)).unwrap();
+            assert_eq!(parsed.end, bytes as usize + 16);
+            assert!(!parsed.missed);
+            if let Some((before, taken)) = self.handed {
+                assert_ne!(before, page);
+                assert_ne!(taken, ring.taken());
+            }
+            self.handed = Some((page, ring.taken()));
+            parsed
+        } else {
+            let mut out = vec![0; ring.page_bytes()];
+            let lost = reader.peek().map_or(0, |event| event.lost);
+            if reader.read_page(&mut out, false).is_none() {
+                return false;
+            }
+            self.copies += 1;
             self.lost += lost;
-        }
-        let fresh = &content.events[self.seen..];
-        self.events.extend_from_slice(fresh);
-        self.seen = content.events.len();
-        !fresh.is_empty()
+            let page = parse_page(&out).unwrap();
+            assert_eq!(page.lost, Some(lost).filter(|&lost| lost != 0));
+            page
+        };
+        self.events.extend(page.events);
+        true
     }
 
     fn numbers(&self) -> Vec<u64> {
@@ -76,26 +68,31 @@ fn number(ring: &Ring<Pages>, n: u64) {
 }
 
 #[test]
-fn nothing_is_there_before_it_is_asked_for() {
+fn what_is_handed_out_stays_while_writers_go_on() {
     let ring = ring(4, 4096, true);
-    let mut mapping = Mapping::new(&ring);
+    let mut mapping = Mapping::default();
     assert!(!mapping.go_on(&ring));
     number(&ring, 0);
-    assert!(!mapping.look(&ring));
     assert!(mapping.go_on(&ring));
     assert_eq!(mapping.numbers(), [0]);
-    assert_eq!(ring.stats().read, 1);
-    assert_eq!(ring.stats().entries, 0);
-    // On the page on which the writers still are.
-    number(&ring, 1);
-    assert!(!mapping.look(&ring));
+    assert_eq!((ring.stats().read, ring.stats().entries), (1, 0));
+    let (page, taken) = mapping.handed.unwrap();
+    let before = parse_page(&content(&ring, page)).unwrap();
+    // Behind the commit, and then over all the others.
+    for n in 1..3_000 {
+        number(&ring, n);
+        let now = parse_page(&content(&ring, page)).unwrap();
+        assert_eq!((now.events, now.end), (before.events.clone(), before.end));
+    }
+    assert_eq!(ring.taken(), taken);
     assert!(mapping.go_on(&ring));
-    assert!(!mapping.go_on(&ring));
-    assert_eq!(mapping.numbers(), [0, 1]);
+    assert_eq!((mapping.copies, ring.taken()), (1, taken));
+    assert!(mapping.go_on(&ring));
+    assert_eq!(ring.taken(), taken + 1);
 }
 
 #[test]
-fn who_maps_later_goes_on_where_others_have_read() {
+fn what_others_have_begun_to_read_is_copied() {
     let ring = ring(4, 4096, true);
     for n in 0..50 {
         number(&ring, n);
@@ -106,16 +103,16 @@ fn who_maps_later_goes_on_where_others_have_read() {
             assert!(reader.consume());
         }
     }
-    let mut mapping = Mapping::new(&ring);
-    assert_eq!(mapping.seen, 20);
+    let mut mapping = Mapping::default();
     while mapping.go_on(&ring) {}
     assert_eq!(mapping.numbers(), (20..50).collect::<Vec<_>>());
+    assert_eq!(mapping.copies, 1);
 }
 
 #[test]
 fn losses_are_told_with_the_sub_buffer_that_they_precede() {
     let ring = ring(4, 4096, true);
-    let mut mapping = Mapping::new(&ring);
+    let mut mapping = Mapping::default();
     for n in 0..2_000 {
         number(&ring, n);
     }
@@ -124,11 +121,8 @@ fn losses_are_told_with_the_sub_buffer_that_they_precede() {
     assert!(overrun > 0);
     assert_eq!(mapping.lost, overrun);
     assert_eq!(mapping.numbers()[0], overrun);
-    let page = page_of(&ring, mapping.page);
-    assert!(page.missed);
-    while mapping.go_on(&ring) {
-        assert!(!page_of(&ring, mapping.page).missed);
-    }
+    while mapping.go_on(&ring) {}
+    assert_eq!(mapping.lost, overrun);
     assert_eq!(mapping.numbers(), (overrun..2_000).collect::<Vec<_>>());
 }
 
@@ -141,7 +135,7 @@ proptest! {
         steps in prop::collection::vec((0u32..120, 0u32..4, any::<bool>()), 1..60),
     ) {
         let ring = ring(pages, 4096, true);
-        let mut mapping = Mapping::new(&ring);
+        let mut mapping = Mapping::default();
         let mut total = 0;
         for (writes, asks, looks) in steps {
             for _ in 0..writes {
@@ -154,7 +148,6 @@ proptest! {
             if looks {
                 // Looking changes nothing for who has mapped the ring.
                 let _ = ring.reader().unwrap().oldest();
-                mapping.look(&ring);
             }
             let stats = ring.stats();
             prop_assert_eq!(stats.read, mapping.events.len() as u64);

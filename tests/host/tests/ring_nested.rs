@@ -167,7 +167,7 @@ impl World {
         let bytes = payload(id);
         // SAFETY: everything here is one thread, and nests.
         let writer = unsafe { self.ring.writer() };
-        if let Some(short) = Short::<12>::of(bytes.len()).filter(|_| !discard) {
+        if let Some(short) = Short::<3>::of(bytes.len()).filter(|_| !discard) {
             if let Some(event) = writer.reserve_quickly(&short, &task(), Always(|| self.tick())) {
                 let ts = event.ts();
                 for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {

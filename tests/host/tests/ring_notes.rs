@@ -328,7 +328,7 @@ impl Interrupted {
             self.clock.get()
         };
         let bytes = payload(task, 0);
-        let short = Short::<12>::of(12).unwrap();
+        let short = Short::<3>::of(12).unwrap();
         if let Some(event) = writer.reserve_quickly(&short, &note(task), Always(clock)) {
             let ts = event.ts();
             for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {

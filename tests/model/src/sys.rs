@@ -12,6 +12,8 @@ mod alloc;
 mod cpu;
 #[path = "../../host/src/sys/pages.rs"]
 mod pages;
+#[path = "../../host/src/sys/percpu.rs"]
+mod percpu;
 
 use std::sync::atomic::{AtomicU8, Ordering as StdOrdering};
 
@@ -20,6 +22,7 @@ use loom::sync::atomic::{self, Ordering};
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
 pub use cpu::OnCpu;
 pub use pages::Pages;
+pub use percpu::PerCpu;
 
 /// An order that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -278,14 +278,12 @@ static int read_one(struct stream *stream, s64 file)
 
 static int look_at_one(struct stream *stream, struct mapped *mapped)
 {
-	int more = more_mapped(mapped, &layout);
-
-	if (more == 2) {
-		saw_lost(stream, mapped->page.lost, 1);
-		shared->cpu[stream->cpu].lost += mapped->page.lost;
-	}
+	if (!more_mapped(mapped, &layout))
+		return 0;
+	saw_lost(stream, mapped->page.lost, 1);
+	shared->cpu[stream->cpu].lost += mapped->page.lost;
 	shared->cpu[stream->cpu].by_mapping += saw_page(stream, &mapped->page);
-	return more;
+	return 1;
 }
 
 /* Consume what CPU records, until all is read and no more is to come. */

@@ -258,16 +258,11 @@ static void by_mapping(s64 file)
 	struct mapped mapped;
 
 	map_ring(&mapped, &layout, file);
-	for (;;) {
-		switch (more_mapped(&mapped, &layout)) {
-		case 0:
-			return;
-		case 2:
-			begin_page(&mapped.page);
-		}
+	while (more_mapped(&mapped, &layout)) {
+		begin_page(&mapped.page);
 		put_events(&mapped.page);
-		bytes = mapped.bytes;
 	}
+	bytes = mapped.bytes;
 }
 
 static void expect_refusal(const char *what, s64 got, s64 errno)

@@ -339,12 +339,11 @@ static void map_ring(struct mapped *mapped, const struct layout *layout, s64 fil
 	look_again(mapped, layout);
 }
 
-/* Ask for more: 0 if there is nothing, 1 if it is on the sub-buffer that was
- * there, 2 on another. */
+/* Ask for more: what is then on the sub-buffer that is the reader's; 0 if there
+ * is nothing. */
 static int more_mapped(struct mapped *mapped, const struct layout *layout)
 {
 	const volatile struct about *about = mapped->about;
-	u64 at = mapped->page.at;
 	s64 got = sys(NR_ioctl, mapped->file, TRACE_MMAP_IOCTL_GET_READER, 0, 0, 0);
 	struct page page;
 
@@ -355,18 +354,16 @@ static int more_mapped(struct mapped *mapped, const struct layout *layout)
 		die("another commit than the description has", page.end);
 	if (page.missed != (about->lost != 0) || (page.counted && page.lost != about->lost))
 		die("other losses than the description has", about->lost);
+	if (about->id == mapped->id) {
+		if (page.end != mapped->page.end)
+			die("a sub-buffer that changed after it was handed out", page.end);
+		return 0;
+	}
 	/* Where no number is behind the data. */
 	page.counted = page.missed;
 	page.lost = about->lost;
-	if (about->id == mapped->id) {
-		if (page.end < at)
-			die("less on a sub-buffer than there was", page.end);
-		mapped->bytes += page.end - mapped->page.end;
-		mapped->page.end = page.end;
-		return page.end > at;
-	}
 	mapped->id = about->id;
 	mapped->page = page;
 	mapped->bytes += page.end;
-	return 2;
+	return 1;
 }

@@ -45,7 +45,7 @@ enum {
 	NR_mmap = 9, NR_mprotect = 10, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
 };
 
-static s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
+static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
 {
 	register s64 r10 __asm__("r10") = d;
 	register s64 r8 __asm__("r8") = e;
@@ -71,7 +71,7 @@ enum {
 	NR_mprotect = 226,
 };
 
-static s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
+static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
 {
 	register s64 x8 __asm__("x8") = nr;
 	register s64 x0 __asm__("x0") = a;
@@ -91,17 +91,17 @@ static s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
 __asm__(".globl _start\n_start:\n\tmov x0, sp\n\tbl begin\n");
 #endif
 
-static s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
+static inline s64 sys(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e)
 {
 	return sys6(nr, a, b, c, d, e, 0);
 }
 
-static s64 splice(s64 from, s64 to, u64 size, u64 flags)
+static inline s64 splice(s64 from, s64 to, u64 size, u64 flags)
 {
 	return sys6(NR_splice, from, 0, to, 0, size, flags);
 }
 
-static s64 mmap(s64 file, u64 offset, u64 size, u64 protection, u64 flags)
+static inline s64 mmap(s64 file, u64 offset, u64 size, u64 protection, u64 flags)
 {
 	return sys6(NR_mmap, 0, size, protection, flags, file, offset);
 }
@@ -123,7 +123,7 @@ void *memcpy(void *to, const void *from, u64 count)
 	return to;
 }
 
-static u64 length(const char *text)
+static inline u64 length(const char *text)
 {
 	u64 n = 0;
 
@@ -132,26 +132,26 @@ static u64 length(const char *text)
 	return n;
 }
 
-static int same(const char *a, const char *b)
+static inline int same(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
 }
 
-static int same_start(const char *text, const char *start)
+static inline int same_start(const char *text, const char *start)
 {
 	while (*start && *text == *start)
 		text++, start++;
 	return !*start;
 }
 
-static void print(const char *text)
+static inline void print(const char *text)
 {
 	sys(NR_write, 1, (s64)text, length(text), 0, 0);
 }
 
-static void print_number(s64 value)
+static inline void print_number(s64 value)
 {
 	char text[24];
 	int at = sizeof(text) - 1;
@@ -167,15 +167,15 @@ static void print_number(s64 value)
 	print(text + at);
 }
 
-static void exit(int status) __attribute__((noreturn));
-static void exit(int status)
+static inline void exit(int status) __attribute__((noreturn));
+static inline void exit(int status)
 {
 	for (;;)
 		sys(NR_exit, status, 0, 0, 0, 0);
 }
 
-static void die(const char *what, s64 value) __attribute__((noreturn));
-static void die(const char *what, s64 value)
+static inline void die(const char *what, s64 value) __attribute__((noreturn));
+static inline void die(const char *what, s64 value)
 {
 	print(what);
 	print(": ");
@@ -185,7 +185,7 @@ static void die(const char *what, s64 value)
 }
 
 /* A number in decimal or, behind 0x, in hexadecimal. */
-static u64 number(const char *text)
+static inline u64 number(const char *text)
 {
 	int negative = *text == '-', base = 10;
 	u64 value = 0;

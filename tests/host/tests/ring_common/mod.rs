@@ -36,7 +36,7 @@ pub fn write(ring: &Ring<Pages>, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
 pub fn write_as(ring: &Ring<Pages>, note: Note, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
     // SAFETY: the tests write from one thread, and from hooks inside it.
     let writer = unsafe { ring.writer() };
-    if let Some(short) = Short::<12>::of(payload.len()) {
+    if let Some(short) = Short::<3>::of(payload.len()) {
         if let Some(mut event) = writer.reserve_quickly(&short, &note, Always(|| ts)) {
             event.bytes()[..payload.len()].copy_from_slice(payload);
             let ts = event.ts();
