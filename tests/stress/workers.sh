@@ -102,7 +102,7 @@ end_define() {
 
 begin_buffer() { :; }
 do_buffer() {
-	case $((a % 16)) in
+	case $((a % 18)) in
 	0) true >trace ;;
 	1) echo $((1 + b % 2048)) >buffer_size_kb ;;
 	2) echo $((1 + b % 512)) >per_cpu/cpu$((c % 4))/buffer_size_kb ;;
@@ -119,6 +119,8 @@ do_buffer() {
 	12) true >error_log ;;
 	13) place "$b" >placement ;;
 	14) echo 99999999999 >buffer_size_kb ;;
+	15) echo $((b % 3)) >snapshot ;;
+	16) echo $((b % 3)) >per_cpu/cpu$((c % 4))/snapshot ;;
 	*) usleep $((b * 4)) ;;
 	esac 2>/dev/null
 }
@@ -128,12 +130,13 @@ begin_read() { reads=0; }
 do_read() {
 	for file in trace kprobe_events kprobe_profile kprobe_stats set_event error_log placement \
 		saved_cmdlines available_events trace_options per_cpu/cpu$((b % 4))/stats \
-		per_cpu/cpu$((b % 4))/trace; do
+		per_cpu/cpu$((b % 4))/trace snapshot per_cpu/cpu$((b % 4))/snapshot hit_limit; do
 		[ $((c % 5)) -ne 0 ] || head -c $((d % 10000)) "$file"
 		c=$((c + 1))
 		reads=$((reads + 1))
 	done >/dev/null 2>&1
-	for file in trace_pipe per_cpu/cpu$((d % 4))/trace_pipe per_cpu/cpu$((d % 4))/trace_pipe_raw; do
+	for file in trace_pipe per_cpu/cpu$((d % 4))/trace_pipe per_cpu/cpu$((d % 4))/trace_pipe_raw \
+		per_cpu/cpu$((d % 4))/snapshot_raw; do
 		fptool nonblock "$file" >/dev/null 2>&1
 		reads=$((reads + 1))
 	done
