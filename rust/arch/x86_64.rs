@@ -55,16 +55,19 @@ pub(super) fn cpu() -> u32 {
 
 /// What a CPU needs to know to find its instance of per-CPU memory: nothing, a
 /// segment register leads there.
-pub(super) type PerCpuBase = ();
+#[derive(Clone, Copy)]
+pub(super) struct PerCpuBase;
 
 /// That of this CPU.
 #[inline(always)]
-pub(super) fn per_cpu_base() -> PerCpuBase {}
+pub(super) fn per_cpu_base() -> PerCpuBase {
+    PerCpuBase
+}
 
 /// The offset of the instances of per-CPU memory on the CPU with that base, which is
 /// this one.
 #[inline(always)]
-pub(super) fn offset_from((): PerCpuBase) -> usize {
+pub(super) fn offset_from(_: PerCpuBase) -> usize {
     per_cpu_offset()
 }
 
@@ -296,7 +299,7 @@ pub(super) unsafe fn local_increment(counter: *mut u64) {
 ///
 /// `counter` must be per-CPU memory, and aligned.
 #[inline(always)]
-pub(super) unsafe fn this_cpu_increment(counter: *mut u64, (): PerCpuBase) {
+pub(super) unsafe fn this_cpu_increment(counter: *mut u64, _: PerCpuBase) {
     // SAFETY: The kernel's segment base leads to this CPU's instance, of what the
     // caller promises to be per-CPU memory.
     unsafe {

@@ -41,8 +41,8 @@ fn write(ring: &Words, id: u32) -> bool {
     let writer = unsafe { ring.writer() };
     let note = || Note::new(1, *b"a task's name...");
     let clock = || u64::from(id) + 100;
-    let quick = Short::<3>::of(12)
-        .and_then(|short| writer.reserve_quickly(&short, &note(), Always(clock)));
+    let quick =
+        Short::<3>::of(12).and_then(|short| writer.reserve_quickly(&short, &note(), Always(clock)));
     if let Some(event) = quick {
         for (word, value) in event.words().iter().zip(content(id)) {
             word.store_relaxed(value);
