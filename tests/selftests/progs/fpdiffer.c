@@ -167,9 +167,17 @@ static void of_event(int side, char *line, const char *start, char separator, co
 	print("\n");
 }
 
-/* What the call hands over: a number, a text, and pointers to texts. */
-static char text[] = "user text";
-static char *texts[2] = { text, text + 5 };
+/*
+ * What the call hands over: a number, a text, and pointers to texts.  Tests print
+ * their addresses as text too: those begin with a control character wherever the
+ * linker puts them.
+ */
+static struct {
+	char *unused, *texts[2];
+	char text[10];
+} given __attribute__((aligned(4096))) = {
+	0, { given.text, given.text + 5 }, "user text",
+};
 
 static void end_block(void)
 {
@@ -180,7 +188,7 @@ static void end_block(void)
 		clear(side, "trace");
 		enabled[side] = put(side, "events/kprobes/enable", "1", 1) == 1;
 	}
-	sys(NR_setpriority, (s64)0x8182838485868788, (s64)text, (s64)texts, 0, 0);
+	sys(NR_setpriority, (s64)0x8182838485868788, (s64)given.text, (s64)given.texts, 0, 0);
 	for (int side = 0; side < 2; side++)
 		if (enabled[side])
 			put(side, "events/kprobes/enable", "0", 1);
