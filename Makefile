@@ -18,12 +18,18 @@ ifneq ($(gnu_$(arch)),$(shell uname -m))
 CROSS_COMPILE ?= $(gnu_$(arch))-linux-gnu-
 endif
 
+# A module takes the compiler of its kernel.
+ifneq ($(shell grep -sx CONFIG_CC_IS_CLANG=y $(KDIR)/include/config/auto.conf),)
+LLVM ?= 1
+endif
+
 kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(CROSS_COMPILE)) \
+		$(if $(LLVM),LLVM=$(LLVM)) \
 		M=$(CURDIR) MO=$(abspath $(MO))
 
 .DEFAULT_GOAL := modules
-.PHONY: help modules modules_install kernel demo shell selftest test stress test-upstream \
-	bench proof tools lint clean
+.PHONY: help modules modules_install kernel demo shell selftest test test-debug stress \
+	test-upstream bench proof tools lint clean
 
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
 	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(arch)
@@ -51,6 +57,9 @@ test: ## every test: host, preflight, and guests of each architecture and kernel
 stress: ## everything at once in a guest with four CPUs, for SECONDS= (300), drawn by SEED=
 	@SECONDS_OF_STRESS='$(SECONDS)' qemu/stress
 
+test-debug: ## the selftests on kernels with KASAN, lockdep and the like, and one with PREEMPT_RT
+	@qemu/test-debug
+
 test-upstream: ## the kernel's own tests of kprobe events, against the module
 	@qemu/test-upstream
 
@@ -71,11 +80,12 @@ clean: ## remove everything that was built here (the cache stays)
 
 help: ## this list
 	@echo 'Verbs:'
-	@sed -n 's/^\([a-z_]*\):[^#]*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+	@sed -n 's/^\([a-z_-]*\):[^#]*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 	@echo 'Variables:'
 	@echo '  KDIR=             the kernel tree to compile for (modules, modules_install)'
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
-	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest'
+	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest;'
+	@echo '                    or a kernel compiled for tests: debug, rt (x86_64)'
 	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'
 	@echo '  T=                pattern of selftest names'
 	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'

@@ -14,6 +14,9 @@ cache=$(cd "$cache" && pwd -P)
 # The kernel series this project is tested on.
 newest_first="7.3 7.2"
 
+# Kernels that qemu/debug-kernel compiles: what KERNEL= may name besides.
+debug_kernels="debug rt"
+
 # The Debian release whose compilers built those kernels.
 suite=trixie
 
@@ -55,9 +58,14 @@ unset ARCH
 
 host_arch=$(debian_arch "$(uname -m)")
 
-# kbuild_args ARCH: what make needs to compile a kernel or module for ARCH here.
+# kbuild_args ARCH [KERNEL-FOLDER]: what make needs to compile a kernel or module
+# for ARCH here; a module takes the compiler of its kernel.
 kbuild_args() {
 	printf 'ARCH=%s\n' "$(kernel_arch "$1")"
+	if [ -n "${2:-}" ] && grep -qx CONFIG_CC_IS_CLANG=y "$2/build/.config"; then
+		echo LLVM=1
+		return
+	fi
 	if [ "$(debian_arch "$1")" != "$host_arch" ]; then
 		printf 'CROSS_COMPILE=%s-linux-gnu-\n' "$(gnu_arch "$1")"
 	fi

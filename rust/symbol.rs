@@ -6,10 +6,13 @@
 
 use super::{bindings as extra, word};
 use core::mem::MaybeUninit;
-use kernel::{bindings, prelude::*};
+use kernel::{bindings, error::to_result, prelude::*};
 
 /// Room for `name+0xoffset/0xsize [module]` of the longest names.
 const SYMBOL_LEN: usize = extra::FERROPROBE_SYMBOL_LEN as usize;
+
+/// What a kprobe's breakpoint takes the place of: a byte on x86, a word on arm64.
+pub type Opcode = extra::kprobe_opcode_t;
 
 /// The symbol that an address belongs to.
 pub struct Symbol {
@@ -113,25 +116,43 @@ pub fn lookup(name: &CStr) -> Option<u64> {
     address.checked_sub(1)
 }
 
+/// [`lookup`] of a name without a NUL behind it.
+///
+/// Context: process, may sleep.
+pub fn lookup_bytes(name: &[u8]) -> Option<u64> {
+    // No symbol's name is longer, so no memory is needed.
+    let mut text = [0; SYMBOL_LEN];
+    text.get_mut(..name.len())?.copy_from_slice(name);
+    // One that fills the room, or has a NUL within, is no symbol's.
+    let name = CStr::from_bytes_with_nul(text.get(..=name.len())?).ok()?;
+    lookup(name)
+}
+
 /// What stood at `address`, where now there is a breakpoint: on x86 a byte, on
 /// arm64 a word. It is as the kernel knows it if the breakpoint is a kprobe's,
 /// and on x86 the breakpoint itself if it is not; `None` where the kernel does
 /// not say.
 ///
+/// # Errors
+///
+/// `ENOMEM`.
+///
 /// Context: process, may sleep.
-pub fn original_opcode(address: u64) -> Option<extra::kprobe_opcode_t> {
+pub fn original_opcode(address: u64) -> Result<Option<Opcode>> {
     // SAFETY: As in `lookup`.
     let mut probe: extra::kprobe = unsafe { MaybeUninit::zeroed().assume_init() };
     probe.addr = address as *mut extra::kprobe_opcode_t;
     probe.flags = extra::KPROBE_FLAG_DISABLED;
     // SAFETY: The probe outlives its registration, which ends below.
-    if unsafe { extra::register_kprobe(&mut probe) } != 0 {
-        return None;
+    match to_result(unsafe { extra::register_kprobe(&mut probe) }) {
+        Err(error) if error == ENOMEM => return Err(error),
+        Err(_) => return Ok(None),
+        Ok(()) => {}
     }
     let opcode = probe.opcode;
     // SAFETY: Registered above.
     unsafe { extra::unregister_kprobe(&mut probe) };
-    Some(opcode)
+    Ok(Some(opcode))
 }
 
 fn hexadecimal(digits: &[u8]) -> Option<u64> {

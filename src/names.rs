@@ -8,7 +8,6 @@ use crate::{
         kallsyms::{self, Tables},
     },
     kapi::{nofault, symbol},
-    place::c_string,
     sys::{AllocError, Vec},
 };
 
@@ -95,6 +94,6 @@ impl kallsyms::Memory for KernelMemory {
 
 impl Symbols for Names {
     fn address(&mut self, name: &[u8]) -> Option<u64> {
-        symbol::lookup(&c_string(name)?)
+        symbol::lookup_bytes(name)
     }
 }

@@ -17,11 +17,11 @@ use crate::{
     },
     kapi::{
         kprobe, module, nofault,
-        symbol::{self, Symbol},
+        symbol::{self, Opcode, Symbol},
     },
     names::{Addresses, Names},
     probe::errno,
-    sys::Vec,
+    sys::{AllocError, Vec},
     tables,
 };
 use core::fmt;
@@ -78,19 +78,29 @@ pub(crate) struct Live {
 
 impl Live {
     /// The function that contains `address`; `None` if there is none that can
-    /// be read, or no memory. `probes` are those of our own.
+    /// be read. `probes` are those of our own.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn at(address: u64, probes: impl Iterator<Item = Original>) -> Option<Self> {
-        let symbol = Symbol::at(address)?;
+    pub(crate) fn at(
+        address: u64,
+        probes: impl Iterator<Item = Original>,
+    ) -> Result<Option<Self>, AllocError> {
+        let Some(symbol) = Symbol::at(address) else {
+            return Ok(None);
+        };
         let start = address.wrapping_sub(symbol.offset);
-        let size = usize::try_from(symbol.size).ok()?.min(MAX_FUNCTION);
-        let mut bytes = Vec::with_capacity(size).ok()?;
+        let size = usize::try_from(symbol.size).unwrap_or(MAX_FUNCTION);
+        let size = size.min(MAX_FUNCTION);
+        let mut bytes = Vec::with_capacity(size)?;
         for _ in 0..size {
-            bytes.push(0).ok()?;
+            bytes.push(0)?;
         }
         if !nofault::read_kernel(start, &mut bytes) {
-            return None;
+            return Ok(None);
         }
         let mut live = Self {
             symbol,
@@ -101,30 +111,31 @@ impl Live {
             regions: Vec::new(),
         };
         for probe in probes {
-            live.learn_probe(probe);
+            live.learn_probe(probe)?;
         }
-        live.learn_patches();
-        live.learn_ftrace_site();
-        Some(live)
+        live.learn_patches()?;
+        live.learn_ftrace_site()?;
+        Ok(Some(live))
     }
 
     /// Takes in what one of our own probes has overwritten, if it has: it may
     /// be disarmed, sit on a place of ftrace, or be gone with its module.
-    fn learn_probe(&mut self, probe: Original) {
+    fn learn_probe(&mut self, probe: Original) -> Result<(), AllocError> {
         let offset = usize::try_from(probe.address.wrapping_sub(self.address)).ok();
         let live = offset.and_then(|offset| self.bytes.get(offset..));
         if live.is_some_and(is_patched) {
-            self.patch(probe);
+            self.patch(probe)?;
         }
+        Ok(())
     }
 
     /// Adds `new` to what was overwritten. Where pieces overlap both tell the
     /// same; one of them is cut.
-    fn patch(&mut self, mut new: Original) {
+    fn patch(&mut self, mut new: Original) -> Result<(), AllocError> {
         let mut at = self.patched.len();
         for (index, known) in self.patched.iter_mut().enumerate() {
             if known.address == new.address {
-                return;
+                return Ok(());
             }
             if known.address < new.address {
                 known.cut(new.address);
@@ -133,32 +144,30 @@ impl Live {
                 at = at.min(index);
             }
         }
-        // Without memory the judgement stays as unsure as it was.
-        if self.patched.push(new).is_ok() {
-            if let Some(behind) = self.patched.get_mut(at..) {
-                // Rotates, without the bound that rotate_right checks.
-                behind.reverse();
-                if let [_, rest @ ..] = behind {
-                    rest.reverse();
-                }
+        self.patched.push(new)?;
+        if let Some(behind) = self.patched.get_mut(at..) {
+            // Rotates, without the bound that rotate_right checks.
+            behind.reverse();
+            if let [_, rest @ ..] = behind {
+                rest.reverse();
             }
         }
+        Ok(())
     }
 
     /// Asks the kernel what stood where now a kprobe's breakpoint is.
     #[cfg(target_arch = "x86_64")]
-    fn learn_patches(&mut self) {
+    fn learn_patches(&mut self) -> Result<(), AllocError> {
         const INT3: u8 = 0xcc;
 
         let mut from = 0;
         // What one probe hid may lead to the next.
-        while let Some(suspect) = self.judged(|placement| self.may_be_probe(placement, from)) {
-            let Some(suspect) = suspect else { return };
+        while let Some(suspect) = self.judged(|placement| self.may_be_probe(placement, from))? {
             from = suspect.offset.wrapping_add(1);
             let address = self.address.wrapping_add(suspect.offset as u64);
             match suspect.jumps_to {
                 None => {
-                    let original = symbol::original_opcode(address).unwrap_or(INT3);
+                    let original = original_opcode(address)?.unwrap_or(INT3);
                     let mut bytes = [0; MAX_PATCH];
                     let [first, ..] = &mut bytes;
                     *first = original;
@@ -166,17 +175,14 @@ impl Live {
                         address,
                         bytes,
                         len: 1,
-                    });
+                    })?;
                 }
                 // What belongs to no symbol is where optimised probes go.
-                Some(to) if Symbol::at(to).is_none() => {
-                    if self.foreign.push(address).is_err() {
-                        return;
-                    }
-                }
+                Some(to) if Symbol::at(to).is_none() => self.foreign.push(address)?,
                 Some(_) => {}
             }
         }
+        Ok(())
     }
 
     /// The first suspect from `from` on at which there may be a kprobe at all.
@@ -194,7 +200,7 @@ impl Live {
     /// no boundary on arm64, but a branch may be under it, or what marks the
     /// place of ftrace.
     #[cfg(target_arch = "aarch64")]
-    fn learn_patches(&mut self) {
+    fn learn_patches(&mut self) -> Result<(), AllocError> {
         for offset in (0..self.bytes.len()).step_by(MAX_PATCH) {
             let address = self.address.wrapping_add(offset as u64);
             let is_hidden = self.bytes.get(offset..).is_some_and(is_patched)
@@ -202,20 +208,21 @@ impl Live {
             if !is_hidden || !kprobe::may_be_at(address) {
                 continue;
             }
-            if let Some(word) = symbol::original_opcode(address) {
+            if let Some(word) = original_opcode(address)? {
                 self.patch(Original {
                     address,
                     bytes: word.to_le_bytes(),
                     len: MAX_PATCH,
-                });
+                })?;
             }
         }
+        Ok(())
     }
 
     /// Finds the instruction that ftrace patches. The kernel writes
     /// `mov x9, x30` before each of them at boot.
     #[cfg(target_arch = "aarch64")]
-    fn learn_ftrace_site(&mut self) {
+    fn learn_ftrace_site(&mut self) -> Result<(), AllocError> {
         const MOV_X9_X30: [u8; 4] = 0xaa1e_03e9_u32.to_le_bytes();
 
         let marks = (0..3_u64).map(|index| self.address.wrapping_add(index.wrapping_mul(4)));
@@ -227,26 +234,32 @@ impl Live {
         });
         if let Some((address, _)) = mark {
             let site = address.wrapping_add(4);
-            // Without memory the kernel refuses without a reason.
-            let _ = self.regions.push(Region::new(site, 4, Role::Ftrace));
+            self.regions.push(Region::new(site, 4, Role::Ftrace))?;
         }
+        Ok(())
     }
 
     /// On x86 the kernel takes probes on ftrace's places.
     #[cfg(target_arch = "x86_64")]
-    fn learn_ftrace_site(&mut self) {}
+    fn learn_ftrace_site(&mut self) -> Result<(), AllocError> {
+        Ok(())
+    }
 
-    /// Calls `look` with the function prepared for judgement; `None` without
-    /// memory.
-    pub(crate) fn judged<R>(&self, look: impl FnOnce(&Placement<'_>) -> R) -> Option<R> {
+    /// Calls `look` with the function prepared for judgement.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub(crate) fn judged<R>(
+        &self,
+        look: impl FnOnce(&Placement<'_>) -> R,
+    ) -> Result<R, AllocError> {
         let mut patches = Vec::new();
         for original in &self.patched {
-            patches
-                .push(Patch {
-                    address: original.address,
-                    original: original.bytes(),
-                })
-                .ok()?;
+            patches.push(Patch {
+                address: original.address,
+                original: original.bytes(),
+            })?;
         }
         let function = Function {
             name: self.symbol.name(),
@@ -262,7 +275,7 @@ impl Live {
                 cfi: cfg!(CONFIG_CFI),
             },
         };
-        Some(look(&Placement::of(function).ok()?))
+        Ok(look(&Placement::of(function)?))
     }
 
     /// Name and address of the function.
@@ -280,6 +293,11 @@ pub(crate) struct Found {
     /// What stands there, if it is known.
     pub(crate) original: Option<Original>,
     live: Option<Live>,
+}
+
+/// What [`symbol::original_opcode`] says.
+fn original_opcode(address: u64) -> Result<Option<Opcode>, AllocError> {
+    symbol::original_opcode(address).map_err(|_| AllocError)
 }
 
 /// Whether `text` begins with what the kernel puts there for a probe.
@@ -315,7 +333,6 @@ pub(crate) fn find(
     };
     let module = definition.place.symbol().and_then(|(module, _)| module);
     let no_memory = || Refusal::new(Kind::NoMemory, at);
-    let text = c_string(name).ok_or_else(no_memory)?;
     // The name of a module's function is in none of the kernel's own tables.
     let own = match module {
         None => names.addresses(name)?,
@@ -331,7 +348,7 @@ pub(crate) fn find(
         );
     }
     let known = own.and_then(|all| all.first.first().copied());
-    let Some(address) = known.or_else(|| symbol::lookup(&text)) else {
+    let Some(address) = known.or_else(|| symbol::lookup_bytes(name)) else {
         let is_awaited = match module {
             Some(module) => !module::is_loaded(module).map_err(|_| no_memory())?,
             None => false,
@@ -371,7 +388,8 @@ impl Found {
         probes: impl Iterator<Item = Original>,
     ) -> Result<Self, Refusal> {
         let at = definition.place_at;
-        let live = Live::at(address, probes);
+        // Not judged for want of memory, it is not probed.
+        let live = Live::at(address, probes)?;
         let mut found = Self {
             address,
             at_entry: false,
@@ -389,19 +407,17 @@ impl Found {
                 len: 0,
             };
             original.len = placement.original(placement.probed(offset), &mut original.bytes);
-            let judgement = placement.judge(offset).ok();
-            refusal = judgement.and_then(|judgement| our_refusal(&judgement, at));
-            (placement.is_entry(offset), original)
+            refusal = our_refusal(&placement.judge(offset)?, at);
+            Ok::<_, AllocError>((placement.is_entry(offset), original))
         });
-        if definition.kind.is_return() && !seen.is_some_and(|(at_entry, _)| at_entry) {
+        let (at_entry, original) = seen??;
+        if definition.kind.is_return() && !at_entry {
             let name = Plain(live.symbol.name());
             return Err(Refusal::new(Kind::BadRetprobe, at)
                 .with_detail(format_args!("{name} begins at +0x0")));
         }
-        if let Some((at_entry, original)) = seen {
-            found.at_entry = at_entry;
-            found.original = Some(original);
-        }
+        found.at_entry = at_entry;
+        found.original = Some(original);
         match refusal {
             Some(refusal) => Err(refusal),
             None => Ok(found),
@@ -425,11 +441,11 @@ impl Found {
         usize::try_from(self.address.wrapping_sub(live.address)).ok()
     }
 
-    /// Calls `look` with the judgement on the place.
+    /// Calls `look` with the judgement on the place; `None` without memory.
     fn judge<R>(&self, look: impl FnOnce(&Judgement<'_>) -> R) -> Option<R> {
         let offset = self.offset()?;
         let judgement = |placement: &Placement<'_>| Some(look(&placement.judge(offset).ok()?));
-        self.live.as_ref()?.judged(judgement)?
+        self.live.as_ref()?.judged(judgement).ok()?
     }
 
     /// The refusal for what the kernel said of this place; the caret goes to

@@ -31,7 +31,7 @@ use crate::{
     names::Names,
     place::{self, c_string, Found, ARCH},
     probe::{errno, Probe},
-    sys::Vec,
+    sys::{AllocError, Vec},
     tracer::Tracer,
     types,
 };
@@ -479,7 +479,7 @@ impl Registry {
         let at_entry = is_at_entry(definition, found);
         self.with_target(needs_types, at_entry, found, |target| {
             fetch::compile(definition, target)
-        })
+        })?
     }
 
     /// Names the arguments of `definition` that stand for parameters.
@@ -492,17 +492,21 @@ impl Registry {
         let at_entry = is_at_entry(definition, found);
         self.with_target(needs_types, at_entry, found, |target| {
             fetch::expand(definition, target)
-        })
+        })?
     }
 
     /// Calls `work` with what is known of the probed place.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory to read type information.
     fn with_target<R>(
         &mut self,
         needs_types: bool,
         at_entry: bool,
         found: Option<&Found>,
         work: impl FnOnce(&mut Target<'_>) -> R,
-    ) -> R {
+    ) -> Result<R, AllocError> {
         let names = &mut self.names;
         let work = |btf: Option<Btf<'_>>| {
             work(&mut Target {
@@ -520,7 +524,7 @@ impl Registry {
         if needs_types {
             self.types.with(found.and_then(Found::module), work)
         } else {
-            work(None)
+            Ok(work(None))
         }
     }
 

@@ -9,11 +9,10 @@
 use crate::{
     engine::{
         ast::{Action, Definition, Source},
-        btf::{Btf, Index},
+        btf::{Btf, Index, Malformed},
     },
     kapi::vfs,
-    place::c_string,
-    sys::Vec,
+    sys::{AllocError, Vec},
 };
 use kernel::{prelude::*, str::CString, sync::Arc};
 
@@ -45,7 +44,11 @@ impl Types {
             result.is_ok()
         })?;
         result?;
-        let index = Index::build(&blob, base.map(|base| &base.index)).map_err(|_| EINVAL)?;
+        let index = Index::build(&blob, base.map(|base| &base.index));
+        let index = index.map_err(|broken| match broken {
+            Malformed::NoMemory => ENOMEM,
+            _ => EINVAL,
+        })?;
         Ok(Arc::new(Self { blob, index }, GFP_KERNEL)?)
     }
 }
@@ -53,7 +56,7 @@ impl Types {
 /// What has been read so far.
 pub(crate) struct Cache {
     kernel: Option<Arc<Types>>,
-    module: Option<(CString, Arc<Types>)>,
+    module: Option<(Vec<u8>, Arc<Types>)>,
 }
 
 impl Cache {
@@ -67,42 +70,61 @@ impl Cache {
 
     /// Calls `look` with the type information that holds for `module`, or for
     /// the kernel; with none where there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory to read it.
     pub(crate) fn with<R>(
         &mut self,
         module: Option<&[u8]>,
         look: impl FnOnce(Option<Btf<'_>>) -> R,
-    ) -> R {
-        let Some(kernel) = self.kernel() else {
-            return look(None);
+    ) -> Result<R, AllocError> {
+        let Some(kernel) = self.kernel()? else {
+            return Ok(look(None));
         };
         let base = Btf::new(&kernel.blob, &kernel.index, None);
-        let own = module.and_then(|module| self.module(module, &kernel));
-        match (&own, &base) {
+        let own = match module {
+            Some(module) => self.module(module, &kernel)?,
+            None => None,
+        };
+        Ok(match (&own, &base) {
             (Some(own), Some(base)) => look(Btf::new(&own.blob, &own.index, Some(base))),
             _ => look(base),
-        }
+        })
     }
 
-    fn kernel(&mut self) -> Option<Arc<Types>> {
+    fn kernel(&mut self) -> Result<Option<Arc<Types>>, AllocError> {
         if self.kernel.is_none() {
-            self.kernel = Types::read(c"/sys/kernel/btf/vmlinux", None).ok();
+            self.kernel = if_there(Types::read(c"/sys/kernel/btf/vmlinux", None))?;
         }
-        self.kernel.clone()
+        Ok(self.kernel.clone())
     }
 
-    fn module(&mut self, name: &[u8], kernel: &Types) -> Option<Arc<Types>> {
+    fn module(&mut self, name: &[u8], kernel: &Types) -> Result<Option<Arc<Types>>, AllocError> {
         if let Some((known, types)) = &self.module {
-            if known.to_bytes() == name {
-                return Some(types.clone());
+            if **known == *name {
+                return Ok(Some(types.clone()));
             }
         }
-        let text = c_string(name)?;
-        let path = CString::try_from_fmt(fmt!("/sys/kernel/btf/{}", text.to_str().ok()?)).ok()?;
-        let types = Types::read(&path, Some(kernel)).ok()?;
+        let known = Vec::from_slice(name)?;
+        let Ok(text) = core::str::from_utf8(name) else {
+            return Ok(None);
+        };
+        let path = CString::try_from_fmt(fmt!("/sys/kernel/btf/{text}"));
+        let types = path.and_then(|path| Types::read(&path, Some(kernel)));
+        let types = if_there(types)?;
         // A module may be unloaded and another of its name loaded: the last one
         // only is kept, and only until another is asked for.
-        self.module = Some((text, types.clone()));
-        Some(types)
+        self.module = types.clone().map(|types| (known, types));
+        Ok(types)
+    }
+}
+
+/// None where type information cannot be read for any other reason than memory.
+fn if_there(read: Result<Arc<Types>>) -> Result<Option<Arc<Types>>, AllocError> {
+    match read {
+        Err(error) if error == ENOMEM => Err(AllocError),
+        read => Ok(read.ok()),
     }
 }
 

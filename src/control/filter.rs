@@ -18,7 +18,6 @@ use crate::{
         debugfs::{File, OpenFile},
         symbol::{self, Symbol},
     },
-    place::c_string,
     sys::Vec,
 };
 use core::{fmt, pin::Pin};
@@ -102,7 +101,7 @@ pub(crate) struct KernelFunctions;
 
 impl Functions for KernelFunctions {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
-        self.around(symbol::lookup(&c_string(name)?)?)
+        self.around(symbol::lookup_bytes(name)?)
     }
 
     fn around(&mut self, address: u64) -> Option<(u64, u64)> {

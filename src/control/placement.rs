@@ -7,7 +7,7 @@ use super::text::{self, Show, Store};
 use crate::{
     engine::{lex, text::Plain},
     kapi::symbol,
-    place::{c_string, Live},
+    place::Live,
     tracer::Tracer,
 };
 use core::fmt;
@@ -28,6 +28,7 @@ impl Show for PlacementFile {
             let probes = registry.probes().iter();
             Live::at(address, probes.filter_map(|probe| probe.original()))
         };
+        let live = live.map_err(|_| fmt::Error)?;
         let Some(live) = live else {
             return writeln!(out, "# {address:#x} is in no function that can be read");
         };
@@ -50,7 +51,7 @@ impl Store for PlacementFile {
         let place = written.trim_ascii();
         let address = match lex::unsigned(place) {
             Some(address) => address,
-            None => symbol::lookup(&c_string(place).ok_or(EINVAL)?).ok_or(ENOENT)?,
+            None => symbol::lookup_bytes(place).ok_or(ENOENT)?,
         };
         *data.mapped.lock() = Some(address);
         Ok(())

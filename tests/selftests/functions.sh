@@ -231,3 +231,55 @@ reset_state() {
 	[ ! -e trace ] || true >trace || return 1
 	[ ! -e error_log ] || true >error_log
 }
+
+# failing_allocations: what may fail for fpfail is any allocation, also one that may
+# wait, and also of single pages, that the module asks for itself or by a function
+# it calls; but not those of kmemleak, which can do without.  The kernel does not
+# tell of each.
+failing_allocations() {
+	module_at=$(awk '$1 == "ferroprobe" { print $NF == "(O)" ? $(NF - 1) : $NF }' /proc/modules)
+	for kind in failslab fail_page_alloc; do
+		(
+			cd "/sys/kernel/debug/$kind" || exit
+			echo N >ignore-gfp-wait
+			echo 0 >verbose
+			# All, of a task that asks for it.
+			echo Y >task-filter
+			echo -1 >./times
+			echo 100 >probability
+			# Wherever it is loaded the next time.
+			printf '0x%x' $((module_at - (16 << 20))) >require-start
+			printf '0x%x' $((module_at + (16 << 20))) >require-end
+		)
+	done
+	echo N >/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem
+	echo 0 >/sys/kernel/debug/fail_page_alloc/min-order
+	spare __alloc_object
+}
+
+# spare FUNCTION: what that function of the kernel asks for does not fail.
+spare() {
+	sort /proc/kallsyms | awk -v name="$1" '
+		from && $1 != from { print "0x" from, "0x" $1; exit }
+		$3 == name { from = $1 }' >"$scratch/spared"
+	read -r spared_from spared_to <"$scratch/spared" || return 0
+	for kind in failslab fail_page_alloc; do
+		echo "$spared_from" >/sys/kernel/debug/$kind/reject-start
+		echo "$spared_to" >/sys/kernel/debug/$kind/reject-end
+	done
+}
+
+# walk WHAT OPERATION... [-- UNDO...]: have fpfail do that for the files that
+# state_files names, and note what it found.
+walk() {
+	walked=$1
+	shift
+	set +x
+	# shellcheck disable=SC2046 # a word is a file
+	fpfail $(state_files) -- "$@" >"$scratch/walk" || {
+		tail -n 60 "$scratch/walk"
+		[ ! -e error_log ] || tail -n 4 error_log
+		fail "$walked"
+	}
+	echo "note: $walked: $(cat "$scratch/walk")"
+}
