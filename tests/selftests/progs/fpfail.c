@@ -23,9 +23,9 @@
 #include "sys.h"
 
 #if defined(__x86_64__)
-enum { NR_pread = 17, NR_splice = 275, NR_pipe2 = 293, NR_finit_module = 313, NR_delete_module = 176 };
+enum { NR_pread = 17, NR_finit_module = 313, NR_delete_module = 176 };
 #elif defined(__aarch64__)
-enum { NR_pread = 67, NR_splice = 76, NR_pipe2 = 59, NR_finit_module = 273, NR_delete_module = 106 };
+enum { NR_pread = 67, NR_finit_module = 273, NR_delete_module = 106 };
 #endif
 
 enum { ENOMEM = 12, ROOM = 1 << 20, MOST = 20000 };
