@@ -13,6 +13,7 @@
 #include <linux/security.h>
 #include <linux/uio.h>
 #include <linux/vmalloc.h>
+#include <linux/vmstat.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #ifdef CONFIG_X86_64
@@ -59,7 +60,9 @@ void ferroprobe_init_delayed_work(struct delayed_work *work,
 
 void *ferroprobe_alloc_pages(size_t size)
 {
-	size_t available = max(si_mem_available(), 0L);
+	/* What is kept for DMA is free, but not for the kernel's own pages. */
+	long for_movable = global_zone_page_state(NR_FREE_CMA_PAGES);
+	size_t available = max(si_mem_available() - for_movable, 0L);
 
 	/*
 	 * What is available is an estimate, and taking the last of it ends tasks
