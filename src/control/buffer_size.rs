@@ -3,82 +3,56 @@
 //! `buffer_size_kb`: the size of each CPU's buffer, in KiB; `X` if they differ.
 //! `buffer_subbuf_size_kb`: that of the sub-buffers of all.
 
-use super::{per_cpu::OneCpu, text};
-use crate::{
-    engine::text::Appender,
-    kapi::debugfs::{File, OpenFile},
-    sys::Vec,
-    tracer::Tracer,
+use super::{
+    per_cpu::OneCpu,
+    text::{self, Show, Store},
 };
-use core::{fmt::Write, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use crate::tracer::Tracer;
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// Bytes of the smallest sub-buffer.
 const PAGE: usize = 4096;
 
+/// The KiB that a user wrote.
+fn kilobytes(from: UserSliceReader) -> Result<usize> {
+    usize::try_from(text::number(from)?).map_err(|_| EINVAL)
+}
+
 /// The file.
 pub(crate) struct BufferSize;
 
-impl File for BufferSize {
+impl Show for BufferSize {
     type Data = Tracer;
-    type Open = Arc<Tracer>;
 
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Arc<Tracer>>>> {
-        Ok(KBox::pin(tracer.into(), GFP_KERNEL)?)
-    }
-
-    fn read(
-        tracer: &Arc<Tracer>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        let mut text = Vec::new();
-        let mut out = Appender(&mut text);
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         match tracer.buffer.kilobytes() {
             Some(kilobytes) => writeln!(out, "{kilobytes}"),
             None => writeln!(out, "X"),
         }
-        .map_err(|_| ENOMEM)?;
-        text::copy(&text, to, offset)
     }
+}
 
-    fn write(tracer: &Arc<Tracer>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        let kilobytes = usize::try_from(text::number(from)?).map_err(|_| EINVAL)?;
-        tracer.buffer.resize(kilobytes, None)
+impl Store for BufferSize {
+    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
+        tracer.buffer.resize(kilobytes(from)?, None)
     }
 }
 
 /// `per_cpu/cpuN/buffer_size_kb`: the size of that CPU's buffer.
 pub(super) struct CpuBufferSize;
 
-impl File for CpuBufferSize {
+impl Show for CpuBufferSize {
     type Data = OneCpu;
-    type Open = Arc<OneCpu>;
 
-    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<Arc<OneCpu>>>> {
-        Ok(KBox::pin(one.into(), GFP_KERNEL)?)
+    fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}", one.tracer.buffer.kilobytes_of(one.cpu))
     }
+}
 
-    fn read(
-        one: &Arc<OneCpu>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        let mut text = Vec::new();
-        let kilobytes = one.tracer.buffer.kilobytes_of(one.cpu);
-        writeln!(Appender(&mut text), "{kilobytes}").map_err(|_| ENOMEM)?;
-        text::copy(&text, to, offset)
-    }
-
-    fn write(one: &Arc<OneCpu>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        let kilobytes = usize::try_from(text::number(from)?).map_err(|_| EINVAL)?;
-        one.tracer.buffer.resize(kilobytes, Some(one.cpu))
+impl Store for CpuBufferSize {
+    fn store(one: &Arc<OneCpu>, from: UserSliceReader) -> Result {
+        one.tracer.buffer.resize(kilobytes(from)?, Some(one.cpu))
     }
 }
 
@@ -86,28 +60,17 @@ impl File for CpuBufferSize {
 /// rounded up to a power of two pages.
 pub(crate) struct SubBufferSize;
 
-impl File for SubBufferSize {
+impl Show for SubBufferSize {
     type Data = Tracer;
-    type Open = Arc<Tracer>;
 
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Arc<Tracer>>>> {
-        Ok(KBox::pin(tracer.into(), GFP_KERNEL)?)
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}", tracer.buffer.page_bytes() / 1024)
     }
+}
 
-    fn read(
-        tracer: &Arc<Tracer>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        let mut text = Vec::new();
-        let kilobytes = tracer.buffer.page_bytes() / 1024;
-        writeln!(Appender(&mut text), "{kilobytes}").map_err(|_| ENOMEM)?;
-        text::copy(&text, to, offset)
-    }
-
-    fn write(tracer: &Arc<Tracer>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        let kilobytes = usize::try_from(text::number(from)?).map_err(|_| EINVAL)?;
+impl Store for SubBufferSize {
+    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
+        let kilobytes = kilobytes(from)?;
         if kilobytes == 0 {
             return Err(EINVAL);
         }

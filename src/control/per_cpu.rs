@@ -10,7 +10,7 @@ use super::{
     scope::Scope,
     snapshot::Snapshot,
     snapshot_raw::SnapshotRaw,
-    text::{Show, TextFile},
+    text::{SettingFile, Show, TextFile},
     trace::Trace,
     trace_pipe::TracePipe,
     READ, READ_WRITE,
@@ -44,7 +44,7 @@ pub(crate) struct CpuFiles {
     _snapshot: Entry<Snapshot>,
     _snapshot_raw: Entry<SnapshotRaw>,
     _stats: Entry<TextFile<StatsFile>>,
-    _size: Entry<CpuBufferSize>,
+    _size: Entry<SettingFile<CpuBufferSize>>,
 }
 
 /// Makes the directories of all CPUs in `root`.
