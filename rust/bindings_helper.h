@@ -12,6 +12,12 @@
 #include <linux/preempt.h>
 #include <linux/splice.h>
 #include <linux/thread_info.h>
+#ifdef CONFIG_X86_64
+#include <asm/extable_fixup_types.h>
+#include <asm/vsyscall.h>
+#else
+#include <asm/asm-extable.h>
+#endif
 #include "helpers.h"
 
 /* Macros that bindgen cannot evaluate; 0 for what this kernel lacks. */
@@ -30,6 +36,12 @@ static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
 /* kernel::bindings of 7.2 has that of VM_MAYEXEC. */
 static const u64 FERROPROBE_VM_MAYSHARE = VM_MAYSHARE;
 static const u32 FERROPROBE_SPLICE_NONBLOCK = SPLICE_F_NONBLOCK;
+#ifdef CONFIG_X86_64
+static const u64 FERROPROBE_VSYSCALL_TO_TOP = -VSYSCALL_ADDR;
+static const u32 FERROPROBE_EX_TYPE = EX_TYPE_DEFAULT;
+#else
+static const u32 FERROPROBE_EX_TYPE = EX_TYPE_KACCESS_ERR_ZERO;
+#endif
 static const u64 FERROPROBE_NEED_RESCHED = 1UL << TIF_NEED_RESCHED;
 static const u64 FERROPROBE_THREAD_SIZE = THREAD_SIZE;
 #ifdef CONFIG_ARCH_HAS_PREEMPT_LAZY

@@ -12,7 +12,7 @@ use super::{
     symbol, word,
 };
 use core::{
-    hint,
+    arch::asm,
     marker::PhantomPinned,
     mem::{self, MaybeUninit},
     pin::Pin,
@@ -26,20 +26,42 @@ use kernel::{
 /// What a probe does.
 ///
 /// [`Handler::hit`] is to be the quick way for most hits. Where it does all that
-/// there is to do, it returns to the kernel with nothing to restore: the other two are
+/// there is to do, it returns to the kernel with nothing to restore: the others are
 /// never inlined, and are the last thing that is called.
 pub trait Handler: Send + Sync {
-    /// Called before the probed instruction runs, with preemption disabled.
+    /// What is to be called first; see [`Registration::follow`].
+    fn first(&self) -> First;
+
+    /// Called before the probed instruction runs, with preemption disabled, for hits
+    /// that take a `REGISTER` or nothing.
     ///
     /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault. So
     /// for the others.
-    fn hit(&self, regs: &Regs, way: Way<'_>, here: &OnCpu) -> Left;
+    fn hit<const REGISTER: bool>(&self, regs: &Regs, way: Way<'_>, here: &OnCpu) -> Left;
 
-    /// Called next where `hit` has left [`Left::All`].
+    /// Called first, or where `hit` has left [`Left::Verdict`]: whether there is
+    /// nothing more to do. Otherwise `hit_slowly` is called.
+    fn is_refused(&self, regs: &Regs, here: &OnCpu) -> bool;
+
+    /// Called first, or where `hit` has left [`Left::All`].
     fn hit_slowly(&self, regs: &Regs, way: Way<'_>, here: &OnCpu);
 
     /// Called next where `hit` has left [`Left::Rest`].
     fn finish(&self, here: &OnCpu);
+}
+
+/// What is called first on a hit: a function for each, in which nothing is decided that
+/// is known before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum First {
+    /// The quick way of what looks at no register.
+    Bare,
+    /// The quick way of what takes the value of a register.
+    Register,
+    /// What says whether the hit is of interest.
+    Verdict,
+    /// What serves all hits.
+    All,
 }
 
 /// What a quick way of serving a hit has left to do.
@@ -49,6 +71,8 @@ pub enum Left {
     Nothing,
     /// What comes after a hit was served.
     Rest,
+    /// To say whether the hit is of interest, and everything.
+    Verdict,
     /// Everything.
     All,
 }
@@ -85,6 +109,10 @@ pub enum Place<'a> {
     /// An address.
     Address(u64),
 }
+
+/// A function that the kernel calls.
+type PreHandler =
+    unsafe extern "C" fn(*mut extra::kprobe, *mut bindings::pt_regs) -> kernel::ffi::c_int;
 
 /// A registered kprobe.
 ///
@@ -125,7 +153,7 @@ impl<T: Handler> Registration<T> {
         };
         let mut probe = blank();
         fill(&mut probe, place, name.as_deref());
-        probe.pre_handler = Some(Self::pre_handler);
+        probe.pre_handler = Some(Self::first(&handler));
         let this = KBox::pin_init(
             pin_init!(Self {
                 probe: Opaque::new(probe),
@@ -143,6 +171,25 @@ impl<T: Handler> Registration<T> {
         })?;
         // INVARIANT: Registered above.
         Ok(this)
+    }
+
+    /// What the kernel is to call.
+    fn first(handler: &T) -> PreHandler {
+        match handler.first() {
+            First::Bare => Self::quick_handler::<false>,
+            First::Register => Self::quick_handler::<true>,
+            First::Verdict => Self::judging_handler,
+            First::All => Self::slow_handler,
+        }
+    }
+
+    /// Asks [`Handler::first`] again, and has the kernel call that from now on. Two must
+    /// not call at the same time.
+    pub fn follow(&self) {
+        let first = Some(Self::first(&self.handler));
+        // SAFETY: An aligned word, which the kernel reads once for each hit. Whatever
+        // it finds is a function that serves any hit.
+        unsafe { (&raw mut (*self.probe.get()).pre_handler).write_volatile(first) };
     }
 
     /// Unregisters all of `probes` and frees them, and waits only once for the
@@ -213,24 +260,44 @@ impl<T: Handler> Registration<T> {
     /// # Safety
     ///
     /// Called by the kernel only, for the probe of a `Registration<T>`.
-    unsafe extern "C" fn pre_handler(
+    unsafe extern "C" fn quick_handler<const REGISTER: bool>(
         probe: *mut extra::kprobe,
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
         // SAFETY: Called by the kernel.
         let (this, given, here) = unsafe { Self::called(probe, regs) };
-        match this.handler.hit(given, Way(&this.probe), &here) {
-            Left::Nothing => 0,
-            // SAFETY: Called by the kernel.
-            Left::All => unsafe { Self::slow_handler(probe, regs) },
-            // SAFETY: As above.
-            Left::Rest => unsafe { Self::finish_handler(probe, regs) },
+        let left = this.handler.hit::<REGISTER>(given, Way(&this.probe), &here);
+        // SAFETY: Called by the kernel.
+        unsafe {
+            match left {
+                Left::Nothing => 0,
+                Left::Verdict => Self::judging_handler(probe, regs),
+                Left::All => Self::slow_handler(probe, regs),
+                Left::Rest => Self::finish_handler(probe, regs),
+            }
         }
     }
 
     /// # Safety
     ///
-    /// As for `pre_handler`, by which it is called.
+    /// As for `quick_handler`, by which it is called too.
+    #[inline(never)]
+    unsafe extern "C" fn judging_handler(
+        probe: *mut extra::kprobe,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Called by the kernel.
+        let (this, given, here) = unsafe { Self::called(probe, regs) };
+        if this.handler.is_refused(given, &here) {
+            return 0;
+        }
+        // SAFETY: As above.
+        unsafe { Self::slow_handler(probe, regs) }
+    }
+
+    /// # Safety
+    ///
+    /// As for `quick_handler`; it is called by that and by `judging_handler` too.
     #[inline(never)]
     unsafe extern "C" fn slow_handler(
         probe: *mut extra::kprobe,
@@ -244,7 +311,7 @@ impl<T: Handler> Registration<T> {
 
     /// # Safety
     ///
-    /// As for `pre_handler`, by which it is called.
+    /// As for `quick_handler`, by which it is called.
     #[cold]
     #[inline(never)]
     unsafe extern "C" fn finish_handler(
@@ -261,7 +328,7 @@ impl<T: Handler> Registration<T> {
     ///
     /// # Safety
     ///
-    /// As for `pre_handler`; for use during its call.
+    /// As for `quick_handler`; for use during its call.
     #[inline(always)]
     unsafe fn called<'a>(
         probe: *mut extra::kprobe,
@@ -414,7 +481,12 @@ fn is_in_list(head: u64, address: u64) -> Option<bool> {
 /// and return its own.
 #[inline(always)]
 pub(super) fn zero() -> kernel::ffi::c_int {
-    hint::black_box(0)
+    let mut zero = 0;
+    // SAFETY: There is no instruction.
+    unsafe {
+        asm!("/* {0} */", inout(reg) zero, options(pure, nomem, nostack, preserves_flags));
+    }
+    zero
 }
 
 /// A kprobe that is not yet placed.

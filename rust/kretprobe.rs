@@ -7,7 +7,7 @@
 use super::{
     bindings as extra,
     context::OnCpu,
-    kprobe::{blank, fill, zero, Left, Place},
+    kprobe::{blank, fill, zero, First, Left, Place},
     regs::Regs,
     word,
 };
@@ -30,13 +30,20 @@ pub trait Handler: Send + Sync {
     /// Contexts: as for a kprobe's handler.
     fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu);
 
-    /// Called when the function has returned; the quick way, as that of a kprobe's
-    /// handler is.
+    /// What is to be called first when the function has returned; see
+    /// [`Registration::follow`].
+    fn first(&self) -> First;
+
+    /// Called when the function has returned, as a kprobe's handler is.
     ///
     /// Contexts: as for a kprobe's handler.
-    fn returned(&self, regs: &Regs, call: Call<'_>, here: &OnCpu) -> Left;
+    fn returned<const REGISTER: bool>(&self, regs: &Regs, call: Call<'_>, here: &OnCpu) -> Left;
 
-    /// Called next where `returned` has left [`Left::All`].
+    /// Called first, or where `returned` has left [`Left::Verdict`]: whether there is
+    /// nothing more to do. Otherwise `returned_slowly` is called.
+    fn is_refused(&self, regs: &Regs, here: &OnCpu) -> bool;
+
+    /// Called first, or where `returned` has left [`Left::All`].
     fn returned_slowly(&self, regs: &Regs, call: Call<'_>, here: &OnCpu);
 
     /// Called next where `returned` has left [`Left::Rest`].
@@ -65,6 +72,12 @@ impl<'a> Call<'a> {
         unsafe { slice::from_raw_parts((*self.instance.get()).data.as_ptr().cast(), self.words) }
     }
 }
+
+/// A function that the kernel calls.
+type ReturnHandler = unsafe extern "C" fn(
+    *mut extra::kretprobe_instance,
+    *mut bindings::pt_regs,
+) -> kernel::ffi::c_int;
 
 /// A registered kretprobe.
 ///
@@ -117,7 +130,7 @@ impl<T: Handler> Registration<T> {
         let mut probe: extra::kretprobe = unsafe { MaybeUninit::zeroed().assume_init() };
         probe.kp = blank();
         fill(&mut probe.kp, place, name.as_deref());
-        probe.handler = Some(Self::return_handler);
+        probe.handler = Some(Self::first(&handler));
         if words > 0 {
             probe.entry_handler = (words != 0).then_some(Self::entry_handler);
         }
@@ -141,6 +154,25 @@ impl<T: Handler> Registration<T> {
         })?;
         // INVARIANT: Registered above, with room for the words.
         Ok(this)
+    }
+
+    /// What the kernel is to call at a return.
+    fn first(handler: &T) -> ReturnHandler {
+        match handler.first() {
+            First::Bare => Self::quick_handler::<false>,
+            First::Register => Self::quick_handler::<true>,
+            First::Verdict => Self::judging_handler,
+            First::All => Self::slow_handler,
+        }
+    }
+
+    /// Asks [`Handler::first`] again, and has the kernel call that from now on. Two must
+    /// not call at the same time.
+    pub fn follow(&self) {
+        let first = Some(Self::first(&self.handler));
+        // SAFETY: An aligned word, which the kernel reads once for each return.
+        // Whatever it finds is a function that serves any.
+        unsafe { (&raw mut (*self.probe.get()).handler).write_volatile(first) };
     }
 
     /// Unregisters all of `probes` and frees them, and waits only once for the
@@ -261,7 +293,7 @@ impl<T: Handler> Registration<T> {
     /// # Safety
     ///
     /// Called by the kernel only, for an instance of a `Registration<T>`.
-    unsafe extern "C" fn return_handler(
+    unsafe extern "C" fn quick_handler<const REGISTER: bool>(
         instance: *mut extra::kretprobe_instance,
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
@@ -271,18 +303,41 @@ impl<T: Handler> Registration<T> {
         };
         // SAFETY: As above.
         let (given, call, here) = unsafe { this.called(instance, regs) };
-        match this.handler.returned(given, call, &here) {
-            Left::Nothing => 0,
-            // SAFETY: Called by the kernel.
-            Left::All => unsafe { Self::slow_handler(instance, regs) },
-            // SAFETY: As above.
-            Left::Rest => unsafe { Self::finish_handler(instance, regs) },
+        let left = this.handler.returned::<REGISTER>(given, call, &here);
+        // SAFETY: Called by the kernel.
+        unsafe {
+            match left {
+                Left::Nothing => 0,
+                Left::Verdict => Self::judging_handler(instance, regs),
+                Left::All => Self::slow_handler(instance, regs),
+                Left::Rest => Self::finish_handler(instance, regs),
+            }
         }
     }
 
     /// # Safety
     ///
-    /// As for `return_handler`, by which it is called.
+    /// As for `quick_handler`, by which it is called too.
+    #[inline(never)]
+    unsafe extern "C" fn judging_handler(
+        instance: *mut extra::kretprobe_instance,
+        regs: *mut bindings::pt_regs,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Called by the kernel.
+        if let Some(this) = unsafe { Self::from_instance(instance) } {
+            // SAFETY: As above.
+            let (given, _, here) = unsafe { this.called(instance, regs) };
+            if this.handler.is_refused(given, &here) {
+                return 0;
+            }
+        }
+        // SAFETY: As above.
+        unsafe { Self::slow_handler(instance, regs) }
+    }
+
+    /// # Safety
+    ///
+    /// As for `quick_handler`; it is called by that and by `judging_handler` too.
     #[inline(never)]
     unsafe extern "C" fn slow_handler(
         instance: *mut extra::kretprobe_instance,
@@ -299,7 +354,7 @@ impl<T: Handler> Registration<T> {
 
     /// # Safety
     ///
-    /// As for `return_handler`, by which it is called.
+    /// As for `quick_handler`, by which it is called.
     #[cold]
     #[inline(never)]
     unsafe extern "C" fn finish_handler(
@@ -319,7 +374,7 @@ impl<T: Handler> Registration<T> {
     ///
     /// # Safety
     ///
-    /// As for `return_handler`; for use during its call.
+    /// As for `quick_handler`; for use during its call.
     #[inline(always)]
     unsafe fn called<'a>(
         &self,

@@ -15,6 +15,12 @@ pub struct Regs(bindings::pt_regs);
 /// Number of whole words in `struct pt_regs`.
 const WORDS: usize = mem::size_of::<bindings::pt_regs>() / mem::size_of::<u64>();
 
+/// What a register that does not exist holds; tells the compiler that none is asked for.
+#[cold]
+fn beyond() -> u64 {
+    0
+}
+
 impl Regs {
     /// Wraps the registers that the kernel hands to a handler.
     ///
@@ -36,7 +42,7 @@ impl Regs {
             // SAFETY: Within the structure, which holds initialised words only.
             unsafe { (&raw const self.0).cast::<u64>().add(index).read() }
         } else {
-            0
+            beyond()
         }
     }
 

@@ -15,13 +15,13 @@ use crate::{
         fetch::{Form, Size},
         filter::{self, Filter},
         format::flag,
-        record::{self, Header, COMM_LEN},
+        record::{self, Header, COMM_LEN, PROBE_WORDS},
         ring::{Note, Short, Task},
     },
     event::Format,
     kapi::{
         context::{self, Entry, OnCpu},
-        kprobe::{self, Left},
+        kprobe::{self, First, Left},
         kretprobe, nofault,
         rcu::RcuCell,
         regs::Regs,
@@ -34,10 +34,10 @@ use kernel::{prelude::*, sync::Arc};
 /// Serves the hits of one probe.
 pub(crate) struct Recorder {
     way: Way,
-    /// What is fetched.
-    form: Form,
+    /// What is fetched by [`Way::REGISTER`].
+    register: u8,
     /// The size of its records, for all ways but [`Way::SLOW`].
-    short: Short<{ record::PROBE_SIZE / 4 }>,
+    short: Short<PROBE_WORDS>,
     /// [`Header::first_half`] of a record, without flags.
     plain: u32,
     /// The place that records name: the function's entry where the kernel
@@ -53,15 +53,25 @@ pub(crate) struct Recorder {
 struct Way(AtomicU8);
 
 impl Way {
-    /// There is no filter, and nothing is fetched, or one register.
-    const QUICKEST: u8 = 0;
+    /// There is no filter, and nothing is fetched.
+    const BARE: u8 = 0;
+    /// There is no filter, and one register is fetched.
+    const REGISTER: u8 = 1;
     /// There is no filter, and records have one size, which is short.
-    const SHORT: u8 = 1;
+    const SHORT: u8 = 2;
     /// There is a filter.
-    const FILTERED: u8 = 2;
+    const FILTERED: u8 = 3;
     /// Records have different sizes, or are long.
-    const SLOW: u8 = 3;
+    const SLOW: u8 = 4;
 }
+
+/// Words of a probe's record with nothing fetched, and with one register and the bits
+/// that tell of faults.
+const BARE: usize = PROBE_WORDS;
+const WITH_REGISTER: usize = (record::PROBE_SIZE + 8 + 1).div_ceil(4);
+/// The same of a return probe.
+const RETURN_BARE: usize = BARE + 2;
+const RETURN_WITH_REGISTER: usize = WITH_REGISTER + 2;
 
 impl Recorder {
     /// The server of a probe at `place`, with all counters 0.
@@ -84,7 +94,10 @@ impl Recorder {
         };
         let this = Self {
             way: Way(AtomicU8::new(Way::SLOW)),
-            form: format.program.form(),
+            register: match format.program.form() {
+                Form::Register(register) => register,
+                Form::Bare | Form::Any => 0,
+            },
             short: Self::short(&format).unwrap_or(Short::SMALLEST),
             plain: plain.first_half(),
             place: record::words(place),
@@ -98,23 +111,40 @@ impl Recorder {
     }
 
     /// The size of its records, where all have the same and are short.
-    fn short(format: &Format) -> Option<Short<{ record::PROBE_SIZE / 4 }>> {
+    fn short(format: &Format) -> Option<Short<PROBE_WORDS>> {
         match format.program.size() {
             Size::Fixed(length) => Short::of(length),
             Size::UpTo(_) => None,
         }
     }
 
+    /// Whether its records have just so many words.
+    fn has_size<const WORDS: usize>(format: &Format) -> bool {
+        Self::short(format).is_some_and(Short::is_smallest_of::<WORDS>)
+    }
+
     fn choose_way(&self) {
-        let program = &self.format.program;
+        let format = &self.format;
+        let (bare, register) = if format.program.layout().is_return {
+            (
+                Self::has_size::<RETURN_BARE>(format),
+                Self::has_size::<RETURN_WITH_REGISTER>(format),
+            )
+        } else {
+            (
+                Self::has_size::<BARE>(format),
+                Self::has_size::<WITH_REGISTER>(format),
+            )
+        };
         let way = if self.filter.load().is_some() {
             Way::FILTERED
-        } else if Self::short(&self.format).is_none() {
-            Way::SLOW
-        } else if program.form() != Form::Any {
-            Way::QUICKEST
         } else {
-            Way::SHORT
+            match format.program.form() {
+                Form::Bare if bare => Way::BARE,
+                Form::Register(_) if register => Way::REGISTER,
+                _ if Self::short(format).is_some() => Way::SHORT,
+                _ => Way::SLOW,
+            }
         };
         self.way.0.store(way, Ordering::Relaxed);
     }
@@ -143,43 +173,57 @@ impl Recorder {
     /// Serves a hit in the fewest instructions, where nothing about it is unusual:
     /// there is nothing to fetch but a register, the probed code runs with
     /// preemption enabled, the ring has room on a sub-buffer where the task is named,
-    /// and no other writer was interrupted. Also says no for a filter that
-    /// compares a register.
+    /// and no other writer was interrupted.
     ///
-    /// It calls nothing, so that nothing has to be saved on the stack.
+    /// It calls nothing, so that nothing has to be saved on the stack, and the compiler
+    /// knows how many words a record has: see [`BARE`].
     #[inline(always)]
-    fn serve_quickly(
+    fn serve_quickly<const REGISTER: bool, const WORDS: usize>(
         &self,
         regs: &Regs,
         return_address: impl Fn() -> Option<u64>,
         entry: impl Fn() -> Entry,
         here: &OnCpu,
     ) -> Left {
-        // What takes more is not served here.
-        let hit = Hit::new(regs, None, &[]);
         let way = self.way.0.load(Ordering::Relaxed);
-        if way != Way::QUICKEST {
+        if way != (if REGISTER { Way::REGISTER } else { Way::BARE }) {
             cold();
-            if way == Way::FILTERED && self.rejects(&hit, here) == Some(true) {
-                self.counters.count(End::Filtered, here);
-                return Left::Nothing;
-            }
-            return Left::All;
+            return if way == Way::FILTERED {
+                Left::Verdict
+            } else {
+                Left::All
+            };
         }
-        self.record(regs, entry, (Pace::Quickest, here), |out| {
-            match (return_address(), self.form) {
-                (None, Form::Register(register)) => {
-                    record::put_first(out, hit.reg(register));
-                }
-                (Some(to), Form::Register(register)) => {
-                    record::put_return_address_and_first(out, to, hit.reg(register));
-                }
-                (Some(to), _) => {
-                    record::put_return_address(out, to);
-                }
-                (None, _) => {}
-            }
+        let size = &Short::<WORDS>::SMALLEST;
+        self.record(regs, entry, (size, Pace::Quickest, here), |out| {
+            let value = regs.word(usize::from(self.register));
+            match (return_address(), REGISTER) {
+                (None, false) => true,
+                (None, true) => record::put_first(out, value),
+                (Some(to), false) => record::put_return_address(out, to),
+                (Some(to), true) => record::put_return_address_and_first(out, to, value),
+            };
         })
+    }
+
+    /// What is to be called first on a hit.
+    fn first(&self) -> First {
+        match self.way.0.load(Ordering::Relaxed) {
+            Way::BARE => First::Bare,
+            Way::REGISTER => First::Register,
+            Way::FILTERED => First::Verdict,
+            _ => First::All,
+        }
+    }
+
+    /// Whether a filter that compares a register says no.
+    #[inline(always)]
+    fn rejects_quickly(&self, hit: &Hit<'_>, here: &OnCpu) -> bool {
+        let rejected = self.rejects(hit, here) == Some(true);
+        if rejected {
+            self.counters.count(End::Filtered, here);
+        }
+        rejected
     }
 
     /// Serves a hit, where nothing about it is unusual but a filter that compares a
@@ -199,7 +243,8 @@ impl Recorder {
                 return Left::All;
             }
         }
-        self.record(hit.regs, entry, (Pace::Quick, here), |out| {
+        let size = &self.short;
+        self.record(hit.regs, entry, (size, Pace::Quick, here), |out| {
             if let Some(to) = hit.return_address {
                 record::put_return_address(out, to);
             }
@@ -211,21 +256,21 @@ impl Recorder {
         })
     }
 
-    /// Records a hit whose record is short, with what `fetch` writes behind header and
-    /// place.
+    /// Records a hit whose record has that size, with what `fetch` writes behind header
+    /// and place.
     #[inline(always)]
-    fn record(
+    fn record<const LEAST: usize>(
         &self,
         regs: &Regs,
         entry: impl Fn() -> Entry,
-        (pace, here): (Pace, &OnCpu),
+        (size, pace, here): (&Short<LEAST>, Pace, &OnCpu),
         fetch: impl Fn(&mut [u8]),
     ) -> Left {
         if !context::is_plain(entry) {
             return Left::All;
         }
         let task = &Running(context::current());
-        let Some(mut reserved) = self.buffer.reserve_quickly(&self.short, task, pace, here) else {
+        let Some(mut reserved) = self.buffer.reserve_quickly(size, task, pace, here) else {
             return Left::All;
         };
         let flags = if regs.irqs_disabled() {
@@ -235,7 +280,10 @@ impl Recorder {
         };
         let start = self.plain | flags;
         let pid = || context::current().pid();
-        record::start_quickly(reserved.start(), start, pid, &self.place);
+        // All sizes are at least that.
+        if let Some(out) = reserved.start().first_chunk_mut() {
+            record::start_quickly(out, start, pid, &self.place);
+        }
         fetch(reserved.bytes());
         let published = reserved.publish();
         self.counters.count(End::Recorded, here);
@@ -360,9 +408,23 @@ impl Recorder {
 fn cold() {}
 
 impl kprobe::Handler for Recorder {
+    fn first(&self) -> First {
+        self.first()
+    }
+
     #[inline(always)]
-    fn hit(&self, regs: &Regs, way: kprobe::Way<'_>, here: &OnCpu) -> Left {
-        self.serve_quickly(regs, || None, || way.entry(), here)
+    fn hit<const REGISTER: bool>(&self, regs: &Regs, way: kprobe::Way<'_>, here: &OnCpu) -> Left {
+        let (to, entry) = (|| None, || way.entry());
+        if REGISTER {
+            self.serve_quickly::<true, WITH_REGISTER>(regs, to, entry, here)
+        } else {
+            self.serve_quickly::<false, BARE>(regs, to, entry, here)
+        }
+    }
+
+    #[inline(always)]
+    fn is_refused(&self, regs: &Regs, here: &OnCpu) -> bool {
+        self.rejects_quickly(&Hit::new(regs, None, &[]), here)
     }
 
     #[inline(always)]
@@ -370,7 +432,7 @@ impl kprobe::Handler for Recorder {
         match self.serve_short(Hit::new(regs, None, &[]), || way.entry(), here) {
             Left::Nothing => {}
             Left::Rest => self.buffer.finish(here),
-            Left::All => self.serve(regs, None, &[], (way.entry(), here)),
+            Left::Verdict | Left::All => self.serve(regs, None, &[], (way.entry(), here)),
         }
     }
 
@@ -380,14 +442,32 @@ impl kprobe::Handler for Recorder {
 }
 
 impl kretprobe::Handler for Recorder {
+    fn first(&self) -> First {
+        self.first()
+    }
+
     fn entry(&self, regs: &Regs, data: &mut [u64], _here: &OnCpu) {
         exec::capture(&self.format.program, &Hit::new(regs, None, &[]), data);
     }
 
     #[inline(always)]
-    fn returned(&self, regs: &Regs, call: kretprobe::Call<'_>, here: &OnCpu) -> Left {
-        let to = || Some(call.return_address());
-        self.serve_quickly(regs, to, || Entry::Return, here)
+    fn returned<const REGISTER: bool>(
+        &self,
+        regs: &Regs,
+        call: kretprobe::Call<'_>,
+        here: &OnCpu,
+    ) -> Left {
+        let (to, entry) = (|| Some(call.return_address()), || Entry::Return);
+        if REGISTER {
+            self.serve_quickly::<true, RETURN_WITH_REGISTER>(regs, to, entry, here)
+        } else {
+            self.serve_quickly::<false, RETURN_BARE>(regs, to, entry, here)
+        }
+    }
+
+    #[inline(always)]
+    fn is_refused(&self, regs: &Regs, here: &OnCpu) -> bool {
+        self.rejects_quickly(&Hit::new(regs, None, &[]), here)
     }
 
     #[inline(always)]
@@ -396,7 +476,7 @@ impl kretprobe::Handler for Recorder {
         match self.serve_short(Hit::new(regs, to, data), || Entry::Return, here) {
             Left::Nothing => {}
             Left::Rest => self.buffer.finish(here),
-            Left::All => self.serve(regs, to, data, (Entry::Return, here)),
+            Left::Verdict | Left::All => self.serve(regs, to, data, (Entry::Return, here)),
         }
     }
 
@@ -478,6 +558,11 @@ impl Env for Hit<'_> {
     #[inline]
     fn read(&self, address: u64, out: &mut [u8]) -> bool {
         nofault::read(address, out)
+    }
+
+    #[inline(always)]
+    fn read_word<const N: usize>(&self, address: u64, out: &mut [u8; N]) -> bool {
+        nofault::read_word(address, out)
     }
 
     #[inline]

@@ -226,12 +226,17 @@ impl Probe {
         Ok(())
     }
 
-    /// Puts `filter`, or none, in force for all hits from now on.
+    /// Puts `filter`, or none, in force for all hits from now on. The caller holds the
+    /// registry.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_filter(&self, filter: &Arc<Option<Filter>>) {
         if let Some(placed) = &self.placed {
             placed.recorder().set_filter(filter.clone());
+            match &placed.registration {
+                Registration::Entry(probe) => probe.follow(),
+                Registration::Return(probe) => probe.follow(),
+            }
         }
     }
 

@@ -261,6 +261,58 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     }
 }
 
+/// Whether a read at `address` touches nothing but what only the kernel can map, so
+/// that a fault is that of [`read_nofault`] alone.
+///
+/// That bit chooses among the two tables of translation; those above it may be a tag.
+#[inline(always)]
+pub(super) fn is_kernel_only(address: u64) -> bool {
+    address & 1 << 55 != 0
+}
+
+/// Copies `N` bytes at `from`, 1, 2, 4 or 8, in one access; `false` where there is no
+/// memory.
+///
+/// # Safety
+///
+/// [`is_kernel_only`] must say so of `from`.
+#[inline(always)]
+pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -> bool {
+    macro_rules! copy {
+        ($load:literal, $store:literal) => {
+            // SAFETY: Writes the bytes of `to` only. Memory that is not there makes the
+            // kernel go on at `fault`; it may clear the zero register.
+            unsafe {
+                asm!(
+                    concat!("2: ", $load),
+                    $store,
+                    ".pushsection __ex_table, \"a\"",
+                    ".balign 4",
+                    ".long 2b - .",
+                    ".long {fault} - .",
+                    ".short {kind}",
+                    ".short {registers}",
+                    ".popsection",
+                    value = out(reg) _,
+                    from = in(reg) from,
+                    to = in(reg) to.as_mut_ptr(),
+                    fault = label { return false },
+                    kind = const extra::FERROPROBE_EX_TYPE,
+                    registers = const 31 | 31 << 5,
+                    options(nostack, preserves_flags),
+                )
+            }
+        };
+    }
+    match N {
+        8 => copy!("ldr {value}, [{from}]", "str {value}, [{to}]"),
+        4 => copy!("ldr {value:w}, [{from}]", "str {value:w}, [{to}]"),
+        2 => copy!("ldrh {value:w}, [{from}]", "strh {value:w}, [{to}]"),
+        _ => copy!("ldrb {value:w}, [{from}]", "strb {value:w}, [{to}]"),
+    }
+    true
+}
+
 /// Adds 1 to `counter`.
 ///
 /// Atomic against interrupts on this CPU, not against other CPUs.

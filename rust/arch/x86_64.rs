@@ -246,6 +246,74 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     *to = from;
 }
 
+/// Whether a read at `address` touches nothing but what only the kernel can map, so
+/// that a fault is that of [`read_nofault`] alone.
+///
+/// The page of `vsyscall` lies in the kernel's half, and faults as one of user space.
+#[inline(always)]
+pub(super) fn is_kernel_only(address: u64) -> bool {
+    // With what begins before the page and ends in it.
+    const BEFORE: u64 = 7;
+    let into_vsyscall = address.wrapping_add(extra::FERROPROBE_VSYSCALL_TO_TOP + BEFORE);
+    address >> 63 != 0 && into_vsyscall >= 4096 + BEFORE
+}
+
+/// Copies `N` bytes at `from`, 1, 2, 4 or 8, in one access; `false` where there is no
+/// memory.
+///
+/// # Safety
+///
+/// [`is_kernel_only`] must say so of `from`.
+#[inline(always)]
+pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -> bool {
+    // Unlike the kernel's reads of user memory it may meet an address that is not
+    // canonical, so its entry in the table of exceptions has the type that makes
+    // nothing of that.
+    macro_rules! copy {
+        ($load:literal, $store:literal) => {
+            // SAFETY: Writes the bytes of `to` only. Memory that is not there makes the
+            // kernel go on at `fault`.
+            unsafe {
+                asm!(
+                    concat!("2: ", $load),
+                    $store,
+                    ".pushsection __ex_table, \"aM\", @progbits, 12",
+                    ".balign 4",
+                    ".long 2b - .",
+                    ".long {fault} - .",
+                    ".long {kind}",
+                    ".popsection",
+                    value = out(reg) _,
+                    from = in(reg) from,
+                    to = in(reg) to.as_mut_ptr(),
+                    fault = label { return false },
+                    kind = const extra::FERROPROBE_EX_TYPE,
+                    options(nostack, preserves_flags),
+                )
+            }
+        };
+    }
+    match N {
+        8 => copy!(
+            "mov {value}, qword ptr [{from}]",
+            "mov qword ptr [{to}], {value}"
+        ),
+        4 => copy!(
+            "mov {value:e}, dword ptr [{from}]",
+            "mov dword ptr [{to}], {value:e}"
+        ),
+        2 => copy!(
+            "movzx {value:e}, word ptr [{from}]",
+            "mov word ptr [{to}], {value:x}"
+        ),
+        _ => copy!(
+            "movzx {value:e}, byte ptr [{from}]",
+            "mov byte ptr [{to}], {value:l}"
+        ),
+    }
+    true
+}
+
 /// The name of the counter among the clocks of tracing.
 pub(super) const COUNTER_NAME: &str = "x86-tsc";
 

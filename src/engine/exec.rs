@@ -9,7 +9,7 @@
 //! through [`Env`], whose reads cannot fault.
 
 use super::fetch::{Constant, General, Link, Load, Op, Origin, Program, Read, Store};
-use super::record::{self, COMM_LEN};
+use super::record::{self, Faults, COMM_LEN};
 
 /// What a program needs from the context of a hit.
 ///
@@ -41,6 +41,12 @@ pub trait Env {
     /// the limit of user space. `false` if not all of it can be read; `out`
     /// may then hold anything.
     fn read(&self, address: u64, out: &mut [u8]) -> bool;
+
+    /// [`read`](Self::read) of 1, 2, 4 or 8 bytes.
+    #[inline(always)]
+    fn read_word<const N: usize>(&self, address: u64, out: &mut [u8; N]) -> bool {
+        self.read(address, out)
+    }
 
     /// Reads user memory, otherwise as [`read`](Self::read).
     fn read_user(&self, address: u64, out: &mut [u8]) -> bool;
@@ -75,13 +81,10 @@ pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
 /// so that `env` need not exist in memory.
 #[inline(always)]
 pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
-    if program.ops.is_empty() {
-        return;
-    }
-    if let Some(faults) = program.faults {
-        match faults.size {
-            1 => put(out, faults.offset, [0; 1]),
-            size => fill(out, faults.offset, u16::from(size)),
+    if let Some(Faults { offset, size }) = program.faults {
+        match size.get() {
+            1 => put(out, offset, [0; 1]),
+            size => fill(out, offset, u16::from(size)),
         }
     }
     for load in &program.words {
@@ -99,9 +102,25 @@ pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
         let address = env
             .reg(read.reg)
             .wrapping_add_signed(i64::from(read.offset));
-        let width = u16::from(read.width);
-        if !field(out, read.dst, width).is_some_and(|to| env.read(address, to)) {
-            failed(program, out, read.dst, width, Some(read.fault));
+        // The compiler would ask for the most frequent width last.
+        let done = if read.width == 8 {
+            read_to::<8, E>(env, address, out, read.dst)
+        } else {
+            cold();
+            match read.width {
+                4 => read_to::<4, E>(env, address, out, read.dst),
+                2 => read_to::<2, E>(env, address, out, read.dst),
+                _ => read_to::<1, E>(env, address, out, read.dst),
+            }
+        };
+        if !done {
+            failed(
+                program,
+                out,
+                read.dst,
+                u16::from(read.width),
+                Some(read.fault),
+            );
         }
     }
     for comm in &program.comms {
@@ -144,7 +163,23 @@ fn field(out: &mut [u8], at: u16, size: u16) -> Option<&mut [u8]> {
 
 #[inline(always)]
 fn put<const N: usize>(out: &mut [u8], at: u16, bytes: [u8; N]) {
-    record::put(out, usize::from(at), bytes);
+    if !record::put(out, usize::from(at), bytes) {
+        cold();
+    }
+}
+
+/// Makes the compiler take the branch that calls this for the less likely one.
+#[cold]
+fn cold() {}
+
+/// Reads memory into the `N` bytes at `at`.
+#[inline(always)]
+fn read_to<const N: usize, E: Env>(env: &E, address: u64, out: &mut [u8], at: u16) -> bool {
+    let at = usize::from(at);
+    // As in `field`.
+    let to = out.get_mut(at..at.wrapping_add(N));
+    to.and_then(|to| to.try_into().ok())
+        .is_some_and(|to| env.read_word::<N>(address, to))
 }
 
 #[inline]
@@ -184,7 +219,7 @@ fn word<E: Env>(env: &E, address: u64, user: bool) -> Option<u64> {
     let read = if user {
         env.read_user(address, &mut bytes)
     } else {
-        env.read(address, &mut bytes)
+        env.read_word(address, &mut bytes)
     };
     read.then(|| u64::from_le_bytes(bytes))
 }

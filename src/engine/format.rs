@@ -81,7 +81,7 @@ pub fn write_format(out: &mut dyn Write, name: &str, id: u16, layout: &Layout) -
     }
     if let Some(faults) = layout.faults {
         let name = record::Faults::NAME;
-        let (kind, array) = match faults.size {
+        let (kind, array) = match faults.size.get() {
             1 => ("u8", ""),
             2 => ("u16", ""),
             4 => ("u32", ""),

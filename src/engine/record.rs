@@ -9,12 +9,16 @@
 
 use super::types::Type;
 use crate::sys::{self, Vec};
+use core::num::NonZeroU8;
 
 /// Size of the common header: u16 type, u8 flags, u8 preempt count, s32 pid.
 pub const COMMON_SIZE: usize = 8;
 
 /// Offset of the arguments of a probe: header and `__probe_ip`.
 pub const PROBE_SIZE: usize = 16;
+
+/// The same in words.
+pub const PROBE_WORDS: usize = PROBE_SIZE / 4;
 
 /// Offset of the arguments of a return probe: header, `__probe_func` and
 /// `__probe_ret_ip`.
@@ -94,7 +98,7 @@ pub fn start_probe(out: &mut [u8], header: Header, ip: u64) -> bool {
 /// May run in any context.
 #[inline(always)]
 pub fn start_quickly(
-    out: &mut [u32; PROBE_SIZE / 4],
+    out: &mut [u32; PROBE_WORDS],
     first_half: u32,
     pid: impl FnOnce() -> i32,
     ip: &[u32; 2],
@@ -184,7 +188,7 @@ pub struct Faults {
     /// Offset in the record.
     pub offset: u16,
     /// Bytes: 1, 2, 4, 8 or 16.
-    pub size: u8,
+    pub size: NonZeroU8,
 }
 
 impl Faults {
@@ -192,15 +196,15 @@ impl Faults {
     pub const NAME: &'static str = "__probe_faults";
 
     /// Bytes needed for so many bits; `None` above 128.
-    pub fn size_for(bits: u16) -> Option<u8> {
-        match bits {
-            0..=8 => Some(1),
-            9..=16 => Some(2),
-            17..=32 => Some(4),
-            33..=64 => Some(8),
-            65..=128 => Some(16),
-            _ => None,
-        }
+    pub fn size_for(bits: u16) -> Option<NonZeroU8> {
+        NonZeroU8::new(match bits {
+            0..=8 => 1,
+            9..=16 => 2,
+            17..=32 => 4,
+            33..=64 => 8,
+            65..=128 => 16,
+            _ => return None,
+        })
     }
 
     /// Marks the argument with this bit as failed.

@@ -425,7 +425,7 @@ impl Compiler<'_, '_> {
             let size = Faults::size_for(self.fault_bits).ok_or_else(too_big)?;
             let offset = u16::try_from(self.offset).map_err(|_| too_big())?;
             self.program.faults = Some(Faults { offset, size });
-            self.offset = self.offset.saturating_add(usize::from(size));
+            self.offset = self.offset.saturating_add(usize::from(size.get()));
         }
         let mut end = u16::try_from(self.offset).map_err(|_| too_big())?;
         for op in self.program.ops.iter_mut() {

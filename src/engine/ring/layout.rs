@@ -127,6 +127,11 @@ impl<const LEAST: usize> Short<LEAST> {
         })
     }
 
+    /// Whether it is [`Short::SMALLEST`] of so many words, which the compiler knows.
+    pub fn is_smallest_of<const WORDS: usize>(self) -> bool {
+        self.head == Short::<WORDS>::SMALLEST.head
+    }
+
     /// Words of header and payload.
     #[inline(always)]
     pub(super) fn words(self) -> usize {
