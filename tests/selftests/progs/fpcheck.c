@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fpcheck SECONDS GROUP/EVENT...: in the tracing directory, with these events and
+ * fpcheck [changing] SECONDS GROUP/EVENT...: in the tracing directory, with these events and
  * no others defined, let all CPUs write and read at once, and prove that no event
  * is torn, doubled or out of order, and that all counters add up.  Exits with 0
  * and a line for each CPU, or with 1 and what is wrong.
@@ -20,6 +20,10 @@
  *     is what stats says was overrun or dropped
  *   - both together are what kprobe_stats says was recorded or lost
  *   - calls are hits and misses of kprobe_profile
+ *
+ * With "changing" somebody else may meanwhile give the CPUs with even numbers other
+ * sizes, and take the last one offline: no process is bound to that, and only the
+ * memory of odd ones is mapped, which keeps its size.
  *
  * The buffer is cleared first.  Sizes, overwrite, and what else is chosen stay; the
  * clock must count nanoseconds.
@@ -44,6 +48,7 @@ static struct layout layout;
 static struct format formats[EVENTS];
 static const struct field *fields[3];
 static u64 known, cpus;
+static int changing;
 
 /* Where a reader of one CPU is. */
 struct stream {
@@ -294,10 +299,11 @@ static void consume(u64 cpu)
 	s64 pages = open_of(cpu, "/trace_pipe_raw", O_NONBLOCK);
 	u64 random = cpu + 1, lost;
 	struct mapped mapped;
-	int idle = 0;
+	int idle = 0, is_mapped = !changing || cpu % 2;
 
 	stream->cpu = cpu;
-	map_ring(&mapped, &layout, pages);
+	if (is_mapped)
+		map_ring(&mapped, &layout, pages);
 	while (idle < 4) {
 		int last = !shared->reading, some = 0;
 		u64 count;
@@ -305,7 +311,7 @@ static void consume(u64 cpu)
 		random = random * 6364136223846793005 + 1442695040888963407;
 		count = (random >> 33) % 8 + 1;
 		/* What is handed out and looked at, the others may take over. */
-		while (count-- && look_at_one(stream, &mapped))
+		while (is_mapped && count-- && look_at_one(stream, &mapped))
 			some = 1;
 		if (random >> 40 & 1) {
 			lost = 0;
@@ -316,7 +322,8 @@ static void consume(u64 cpu)
 		}
 		for (count = (random >> 41) % 4; count-- && read_one(stream, pages);)
 			some = 1;
-		look_again(&mapped, &layout);
+		if (is_mapped)
+			look_again(&mapped, &layout);
 		if (!some)
 			sleep_ms(2);
 		idle = last && !some ? idle + 1 : 0;
@@ -361,6 +368,8 @@ static void call(u64 cpu)
 {
 	u64 mask[16] = { 0 };
 
+	if (changing && cpu == cpus - 1)
+		exit(0);
 	mask[cpu / 64] = 1UL << cpu % 64;
 	/* Where that CPU is offline nobody calls. */
 	if (sys(NR_sched_setaffinity, 0, sizeof(mask), (s64)mask, 0, 0) < 0)
@@ -532,6 +541,9 @@ static int run(u64 count, char **args)
 	struct counts before;
 	u64 left;
 
+	changing = count > 1 && same(args[1], "changing");
+	count -= changing;
+	args += changing;
 	if (count < 3 || count > 2 + EVENTS)
 		die("usage: see the head of fpcheck.c", count);
 	read_layout(&layout);
