@@ -293,13 +293,14 @@ spare() {
 }
 
 # walk WHAT OPERATION... [-- UNDO...]: have fpfail do that for the files that
-# state_files names, and note what it found.
+# state_files names, and note what it found.  With $every, only every so many
+# allocations fail.
 walk() {
 	walked=$1
 	shift
 	set +x
 	# shellcheck disable=SC2046 # a word is a file
-	fpfail $(state_files) -- "$@" >"$scratch/walk" || {
+	fpfail "${every:-1}" $(state_files) -- "$@" >"$scratch/walk" || {
 		tail -n 60 "$scratch/walk"
 		[ ! -e error_log ] || tail -n 4 error_log
 		fail "$walked"
