@@ -275,8 +275,8 @@ static void walk(u64 every, char **names, int count, char **operation, char **un
 		runs++;
 	}
 	print(all_later ? ", all from it on " : "one ");
-	print_number(fault - left);
-	if (runs != fault - left) {
+	print_number(every > 1 ? fault - left : runs);
+	if (every > 1) {
 		print(" tried ");
 		print_number(runs);
 	}
