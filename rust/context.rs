@@ -113,6 +113,25 @@ impl Current {
         word(self.0.addr())
     }
 
+    /// What the preemption counter says of softirqs, where it does not: with
+    /// `PREEMPT_RT` they belong to a task.
+    #[cfg(CONFIG_PREEMPT_RT)]
+    #[inline(always)]
+    fn softirq_count(self) -> u32 {
+        // SAFETY: The running task exists while the caller runs, and only it changes
+        // the aligned word.
+        let count = unsafe { (&raw const (*self.0).softirq_disable_cnt).read_volatile() };
+        // CAST: The bits are meant.
+        count as u32 & extra::FERROPROBE_SOFTIRQ_MASK
+    }
+
+    /// What the preemption counter says of softirqs, where it does not.
+    #[cfg(not(CONFIG_PREEMPT_RT))]
+    #[inline(always)]
+    fn softirq_count(self) -> u32 {
+        0
+    }
+
     /// The flags of its `struct thread_info`.
     #[inline(always)]
     fn thread_flags(self) -> u64 {
@@ -152,9 +171,10 @@ pub struct Level {
 #[inline(always)]
 pub fn level(entry: Entry) -> Level {
     let (count, preempt_need_resched) = arch::preempt_count();
-    let flags = current().thread_flags();
+    let task = current();
+    let flags = task.thread_flags();
     Level {
-        count: count.wrapping_sub(arch::added_by(entry, count)),
+        count: count.wrapping_sub(arch::added_by(entry, count)) | task.softirq_count(),
         preempt_need_resched,
         need_resched: flags & extra::FERROPROBE_NEED_RESCHED != 0,
         need_resched_lazy: flags & extra::FERROPROBE_NEED_RESCHED_LAZY != 0,
@@ -168,7 +188,8 @@ pub fn level(entry: Entry) -> Level {
 #[inline(always)]
 pub fn is_plain(entry: impl Fn() -> Entry) -> bool {
     const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
-    arch::is_plain(entry) && current().thread_flags() & RESCHED == 0
+    let task = current();
+    arch::is_plain(entry) && task.softirq_count() == 0 && task.thread_flags() & RESCHED == 0
 }
 
 impl Level {

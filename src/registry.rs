@@ -10,11 +10,10 @@
 //! The set is one of probes. Those of the same group and name belong to one
 //! event, which exists as long as it has a probe.
 
+mod files;
+
 use crate::{
-    control::{
-        event_files::{EventFiles, Group},
-        filter::KernelFunctions,
-    },
+    control::filter::KernelFunctions,
     engine::{
         ast::{self, Definition, Deletion, Place, Request},
         btf::Btf,
@@ -36,6 +35,7 @@ use crate::{
     types,
 };
 use core::ptr;
+use files::Files;
 use kernel::{prelude::*, sync::Arc};
 
 /// Event numbers begin here: far above those that the kernel gives its own
@@ -49,17 +49,13 @@ const MAX_RETIRED: usize = 1024;
 pub(crate) struct Registry {
     /// In the order of their definition.
     probes: Vec<Arc<Probe>>,
-    /// One for each event, in the order of their first definition.
-    files: Vec<EventFiles>,
-    groups: Vec<Arc<Group>>,
+    files: Files,
     retired: Vec<Retired>,
     types: types::Cache,
     names: Names,
     last_id: u16,
     /// What looks at the armed probes once a second.
     watch: Option<Watch>,
-    /// The directory `events`; `None` once the module is being unloaded.
-    directory: Option<Arc<Dir>>,
 }
 
 /// The format of records that no event makes any more.
@@ -81,21 +77,19 @@ impl Registry {
     pub(crate) const fn new() -> Self {
         Self {
             probes: Vec::new(),
-            files: Vec::new(),
-            groups: Vec::new(),
+            files: Files::new(),
             retired: Vec::new(),
             types: types::Cache::new(),
             names: Names::new(),
             last_id: u16::MAX,
             watch: None,
-            directory: None,
         }
     }
 
     /// Sets the directory in which events get theirs; without one no event can
     /// be defined.
     pub(crate) fn set_directory(&mut self, directory: Option<Arc<Dir>>) {
-        self.directory = directory;
+        self.files.set_directory(directory);
     }
 
     /// Sets what looks at the probes as long as one is armed. It holds the tracer,
@@ -158,7 +152,7 @@ impl Registry {
 
     /// The events, in the order of their first definition.
     pub(crate) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
-        self.files.iter().map(EventFiles::event)
+        self.files.events()
     }
 
     /// Whether `event` is still defined: a file may be open while its event is
@@ -251,9 +245,7 @@ impl Registry {
             let _ = probe.set_armed(false);
         }
         Probe::remove_all(core::mem::take(&mut self.probes));
-        self.files.clear();
-        self.groups.clear();
-        self.directory = None;
+        self.files.shut_down();
         self.watch.take()
     }
 
@@ -555,12 +547,14 @@ impl Registry {
             gone.push(event.clone())?;
         }
         self.retired.reserve(gone.len())?;
-        // Files of removed events go first: a new one may have the same name.
-        self.keep_files(|event| has_probe(&probes, event));
-        let made = self.add_files(tracer, &probes).and_then(|()| arm(&probes));
-        if let Err(error) = made {
-            self.restore_files(tracer);
-            return Err(error);
+        // All that can fail comes before anything is taken away.
+        let made = self.files.make(tracer, &probes);
+        match made.and_then(|files| arm(&probes).map(|()| files)) {
+            Ok(made) => self.files.accept(&probes, made),
+            Err(error) => {
+                self.files.drop_empty_groups();
+                return Err(error);
+            }
         }
         let mut removed = core::mem::replace(&mut self.probes, probes);
         let stays = |probe: &Arc<Probe>| self.probes.iter().any(|kept| Arc::ptr_eq(kept, probe));
@@ -580,62 +574,8 @@ impl Registry {
                 until: if goes_on { now } else { u64::MAX },
             });
         }
-        self.drop_empty_groups();
         self.watch();
         Ok(())
-    }
-
-    /// Removes the files of all events but those that are kept.
-    fn keep_files(&mut self, is_kept: impl Fn(&Arc<Event>) -> bool) {
-        drop_where(&mut self.files, |files| !is_kept(files.event()));
-    }
-
-    /// Makes the files of those events of `probes` that have none.
-    fn add_files(&mut self, tracer: &Arc<Tracer>, probes: &[Arc<Probe>]) -> Result {
-        for probe in probes {
-            if !self.has(&probe.event) {
-                self.make_files(tracer, &probe.event)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn make_files(&mut self, tracer: &Arc<Tracer>, event: &Arc<Event>) -> Result {
-        let directory = self.directory.clone().ok_or(ENODEV)?;
-        let known = self
-            .groups
-            .iter()
-            .find(|group| *group.name == *event.format.group);
-        let group = match known {
-            Some(group) => group.clone(),
-            None => {
-                let group = Group::new(tracer, &directory, &event.format.group)?;
-                self.groups.push(group.clone())?;
-                group
-            }
-        };
-        let files = EventFiles::new(tracer, &group, event)?;
-        Ok(self.files.push(files)?)
-    }
-
-    /// After a change that failed: gives exactly the events of the set files.
-    fn restore_files(&mut self, tracer: &Arc<Tracer>) {
-        let Ok(probes) = Vec::from_slice(&self.probes) else {
-            return;
-        };
-        self.keep_files(|event| has_probe(&probes, event));
-        if self.add_files(tracer, &probes).is_err() {
-            pr_warn!("no memory for the files of all events\n");
-        }
-        self.drop_empty_groups();
-    }
-
-    fn drop_empty_groups(&mut self) {
-        let files = &self.files;
-        drop_where(&mut self.groups, |group| {
-            let mut members = files.iter();
-            !members.any(|files| *files.event().format.group == *group.name)
-        });
     }
 }
 

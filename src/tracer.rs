@@ -7,7 +7,7 @@
 //! 1. a file's own, for the text of one opening
 //! 2. the buffer's, for its readers
 //! 3. the registry
-//! 4. the error log, the choice of a map
+//! 4. the error log, the choice of a map, which event a file is of
 //! 5. the buffer's, for what is mapped; a task that maps holds the lock of its
 //!    addresses before it, and none of the others
 //!

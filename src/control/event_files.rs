@@ -62,6 +62,7 @@ impl Group {
 /// The directory of an event; removed when dropped.
 pub(crate) struct EventFiles {
     event: Arc<Event>,
+    member: Arc<Member>,
     _enable: Entry<Switch<EnableEvent>>,
     _format: Entry<TextFile<FormatFile>>,
     _id: Entry<TextFile<IdFile>>,
@@ -82,21 +83,16 @@ impl EventFiles {
         event: &Arc<Event>,
     ) -> Result<Self> {
         let directory = Dir::new(&event.format.name, Some(group.directory.clone()))?;
-        let member = Arc::new(
-            Member {
-                tracer: tracer.clone(),
-                event: event.clone(),
-            },
-            GFP_KERNEL,
-        )?;
+        let member = Member::new(tracer, event)?;
         Ok(Self {
             event: event.clone(),
             _enable: Entry::new(c"enable", READ_WRITE, &directory, member.clone())?,
             _format: Entry::new(c"format", READ, &directory, member.clone())?,
             _id: Entry::new(c"id", READ, &directory, member.clone())?,
             _filter: Entry::new(c"filter", READ_WRITE, &directory, member.clone())?,
-            _trigger: Entry::new(c"trigger", READ_WRITE, &directory, member)?,
+            _trigger: Entry::new(c"trigger", READ_WRITE, &directory, member.clone())?,
             _group: group.clone(),
+            member,
         })
     }
 
@@ -104,14 +100,46 @@ impl EventFiles {
     pub(crate) fn event(&self) -> &Arc<Event> {
         &self.event
     }
+
+    /// Makes them the files of `event`, which has the same names; those that are
+    /// open, too.
+    pub(crate) fn set_event(&mut self, event: &Arc<Event>) {
+        self.event = event.clone();
+        self.member.set_event(event.clone());
+    }
 }
 
 /// An event, for its files.
+#[pin_data]
 pub(crate) struct Member {
     /// Whose event it is.
     pub(crate) tracer: Arc<Tracer>,
-    /// The event.
-    pub(crate) event: Arc<Event>,
+    #[pin]
+    event: Mutex<Arc<Event>>,
+}
+
+impl Member {
+    fn new(tracer: &Arc<Tracer>, event: &Arc<Event>) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self {
+                tracer: tracer.clone(),
+                event <- new_mutex!(event.clone()),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// The event. It may be defined no more, or anew a moment later, unless the
+    /// registry is held.
+    pub(crate) fn event(&self) -> Arc<Event> {
+        self.event.lock().clone()
+    }
+
+    fn set_event(&self, event: Arc<Event>) {
+        let before = core::mem::replace(&mut *self.event.lock(), event);
+        // Dropped with the lock released.
+        drop(before);
+    }
 }
 
 /// A group, for its files.
@@ -151,15 +179,16 @@ impl Switched for EnableEvent {
     type Data = Member;
 
     fn state(member: &Arc<Member>) -> u8 {
-        state(core::iter::once(&member.event))
+        state(core::iter::once(&member.event()))
     }
 
     fn set(member: &Arc<Member>, on: bool) -> Result {
         let registry = member.tracer.registry.lock();
-        if !registry.has(&member.event) {
+        let event = member.event();
+        if !registry.has(&event) {
             return Err(ENODEV);
         }
-        registry.set_enabled(|event| event.id() == member.event.id(), on)
+        registry.set_enabled(|other| other.id() == event.id(), on)
     }
 }
 
@@ -220,7 +249,8 @@ impl Show for FormatFile {
     type Data = Member;
 
     fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let format = &member.event.format;
+        let event = member.event();
+        let format = &event.format;
         format::write_format(out, format.name(), format.id, format.program.layout())
     }
 }
@@ -232,6 +262,6 @@ impl Show for IdFile {
     type Data = Member;
 
     fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", member.event.format.id)
+        writeln!(out, "{}", member.event().id())
     }
 }

@@ -34,7 +34,7 @@ impl Show for FilterFile {
     type Data = Member;
 
     fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        member.event.with_filters(|in_force, refused| {
+        member.event().with_filters(|in_force, refused| {
             let Some(refused) = refused else {
                 return match in_force {
                     Some(filter) => writeln!(out, "{}", Plain(filter.text())),
@@ -71,24 +71,25 @@ impl File for FilterFile {
         let member = &open.data;
         let text = text::written(from)?;
         let registry = member.tracer.registry.lock();
-        if !registry.has(&member.event) {
+        let event = member.event();
+        if !registry.has(&event) {
             return Err(ENODEV);
         }
         if Filter::is_removal(&text) {
-            registry.set_filter(&member.event, Arc::new(None, GFP_KERNEL)?);
+            registry.set_filter(&event, Arc::new(None, GFP_KERNEL)?);
             return Ok(());
         }
-        let layout = member.event.format.program.layout();
+        let layout = event.format.program.layout();
         match Filter::compile(&text, layout, &mut KernelFunctions) {
             Ok(filter) => {
-                registry.set_filter(&member.event, Arc::new(Some(filter), GFP_KERNEL)?);
+                registry.set_filter(&event, Arc::new(Some(filter), GFP_KERNEL)?);
                 Ok(())
             }
             Err(refusal) => {
                 let mut shown = Vec::new();
                 filter::write_refusal(&mut Appender(&mut shown), &text, &refusal)
                     .map_err(|_| ENOMEM)?;
-                member.event.set_refused_filter(shown);
+                event.set_refused_filter(shown);
                 member.tracer.errors.lock().add(&refusal, text.trim_ascii());
                 Err(Error::from_errno(refusal.errno.0.wrapping_neg()))
             }

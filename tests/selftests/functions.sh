@@ -101,6 +101,29 @@ arg_register() {
 	esac | cut -d ' ' -f "$1"
 }
 
+# inside FUNCTION: the offsets of an instruction soon behind the function's entry,
+# which is longer than a byte and can be probed, and of the next one.  The kernel's
+# own events have no map: for these, those of stock kernels.
+inside() {
+	if [ ! -e placement ]; then
+		case $arch in
+		x86_64) echo 9 11 ;;
+		arm64) echo 8 12 ;;
+		esac
+		return
+	fi
+	echo "$1" >placement
+	while read -r inside_at inside_length _ inside_verdict; do
+		# What ftrace patches ends there at the latest.
+		if [ "$inside_at" != '#' ] && [ $((inside_at)) -gt 7 ] && [ "$inside_length" -gt 1 ] &&
+			[ "$inside_verdict" = probeable ]; then
+			echo $((inside_at)) $((inside_at + inside_length))
+			return
+		fi
+	done <placement
+	fail "no instruction of $1 for a probe" >&2
+}
+
 # A system call that nobody makes but "fptool call A B C", the function that
 # serves it, and N-th of its arguments (from 1) as fetched where that begins.
 case $arch in
@@ -270,13 +293,14 @@ spare() {
 }
 
 # walk WHAT OPERATION... [-- UNDO...]: have fpfail do that for the files that
-# state_files names, and note what it found.
+# state_files names, and note what it found.  With $every, only every so many
+# allocations fail.
 walk() {
 	walked=$1
 	shift
 	set +x
 	# shellcheck disable=SC2046 # a word is a file
-	fpfail $(state_files) -- "$@" >"$scratch/walk" || {
+	fpfail "${every:-1}" $(state_files) -- "$@" >"$scratch/walk" || {
 		tail -n 60 "$scratch/walk"
 		[ ! -e error_log ] || tail -n 4 error_log
 		fail "$walked"

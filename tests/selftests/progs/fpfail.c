@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fpfail [STATE]... -- OPERATION [-- UNDO]...: let each allocation fail that the
+ * fpfail EVERY [STATE]... -- OPERATION [-- UNDO]...: let each allocation fail that the
  * kernel makes for the operation, one in each run of it, until a run needs no more;
- * then the same with all that come after the one failing too.  Which ones can fail
+ * then the same with all that come after the one failing too.  EVERY is 1, or how many
+ * allocations it is from one that fails to that of the next run.  Which ones can fail
  * is set by files of debugfs: see failing_allocations in functions.sh.
  *
  * A run in which any failed must end with ENOMEM, and leave what the files STATE
- * say as it was; or it must succeed, and is then undone.  Prints for each way in
- * how many runs an allocation failed, and in how many of these the operation did;
- * the kernel could do the others without.  Operations, of which UNDO is one too:
+ * say as it was; or it must succeed, and is then undone.  Prints for each way how
+ * many allocations there are, how many of them failed if not all, and in how many of
+ * these runs the operation did; the kernel could do the others without.  Operations,
+ * of which UNDO is one too:
  *
  *   write FILE TEXT    open to append, write, close
  *   put FILE TEXT      open to truncate, write, close
@@ -16,7 +18,7 @@
  *                      gives must be the same each time
  *   splice FILE        open, splice 64 KiB to a pipe and empty it, close
  *   open FILE          open to read, close
- *   insmod FILE        load a module
+ *   insmod FILE [TEXT] load a module with these parameters
  *   rmmod NAME         unload it: this must succeed
  */
 
@@ -152,11 +154,11 @@ static s64 splice_from(const char *name, const int *ends)
 	return got < 0 && got != -EAGAIN ? got : 0;
 }
 
-static s64 insmod(const char *name, s64 file)
+static s64 insmod(const char *name, s64 file, const char *parameters)
 {
 	if (file < 0)
 		die(name, file);
-	return sys(NR_finit_module, file, (s64)"", 0, 0, 0);
+	return sys(NR_finit_module, file, (s64)(parameters ? parameters : ""), 0, 0, 0);
 }
 
 /* One run of an operation, with the fault in it if one is wanted. */
@@ -183,7 +185,7 @@ static s64 run(char **args, u64 fault)
 	else if (same(what, "open"))
 		sys(NR_close, status = open(args[1], 0), 0, 0, 0, 0);
 	else if (same(what, "insmod"))
-		status = insmod(args[1], file);
+		status = insmod(args[1], file, args[2]);
 	else if (same(what, "rmmod"))
 		status = sys(NR_delete_module, (s64)args[1], O_NONBLOCK, 0, 0, 0);
 	else
@@ -236,9 +238,9 @@ static void undo_it(char **undo)
 	}
 }
 
-static void walk(char **names, int count, char **operation, char **undo)
+static void walk(u64 every, char **names, int count, char **operation, char **undo)
 {
-	u64 failed = 0, fault = 1;
+	u64 failed = 0, runs = 0, fault, left;
 
 	if (same(operation[0], "read")) {
 		s64 status = run(operation, 0);
@@ -249,10 +251,10 @@ static void walk(char **names, int count, char **operation, char **undo)
 		have_reference = 1;
 	}
 	look(&before, names, count);
-	for (;; fault++) {
+	for (fault = 1;; fault += every) {
 		s64 status = run(operation, fault);
-		u64 left = get_nth();
 
+		left = get_nth();
 		set_nth(0);
 		if (fault > MOST)
 			die("no end of allocations", fault);
@@ -270,21 +272,26 @@ static void walk(char **names, int count, char **operation, char **undo)
 		check_state(names, count, fault);
 		if (left)
 			break;
+		runs++;
 	}
 	print(all_later ? ", all from it on " : "one ");
-	print_number(fault - 1);
+	print_number(every > 1 ? fault - left : runs);
+	if (every > 1) {
+		print(" tried ");
+		print_number(runs);
+	}
 	print(" failed ");
 	print_number(failed);
 }
 
 __attribute__((used)) void begin(u64 *stack)
 {
-	int count = stack[0], states = 1, undo;
+	int count = stack[0], states = 2, undo;
 	char **args = (char **)(stack + 1);
 
 	while (states < count && !same(args[states], "--"))
 		states++;
-	if (states + 1 >= count)
+	if (states + 1 >= count || !number(args[1]))
 		die("usage: see the head of fpfail.c", count);
 	/* A null ends each operation, and one more, instead of the environment, all. */
 	undo = count;
@@ -304,7 +311,7 @@ __attribute__((used)) void begin(u64 *stack)
 	if (later < 0)
 		die("make-it-fail", later);
 	for (; all_later < 2; all_later++)
-		walk(args + 1, states - 1, args + states + 1, args + undo + 1);
+		walk(number(args[1]), args + 2, states - 2, args + states + 1, args + undo + 1);
 	print("\n");
 	exit(0);
 }
