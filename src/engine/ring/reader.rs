@@ -47,13 +47,16 @@ impl<'a> EventRef<'a> {
         self.words
     }
 
-    /// The name of the event's task, which the record says is `pid`; padded
-    /// with zeros.
-    pub fn comm(&self, pid: i32) -> [u8; NAME] {
+    /// The event's task, which the record says is `pid`.
+    pub fn task(&self, pid: i32) -> Note {
         // A writer notes the name before the record, so it is known.
-        self.names
-            .name(pid)
-            .unwrap_or(*b"<...>\0\0\0\0\0\0\0\0\0\0\0")
+        let unknown = || Note::new(pid, *b"<...>\0\0\0\0\0\0\0\0\0\0\0");
+        self.names.task(pid).copied().unwrap_or_else(unknown)
+    }
+
+    /// The name of that task, padded with zeros.
+    pub fn comm(&self, pid: i32) -> [u8; NAME] {
+        self.task(pid).name()
     }
 
     pub(super) fn new(ts: u64, lost: u64, words: &'a [AtomicU32], names: &'a Names) -> Self {
