@@ -4,9 +4,9 @@
 
 use crate::{
     engine::{
-        context::{self, Context, Time},
+        context::{Columns, Context, Time},
         format,
-        line::{self, SymbolNames},
+        line::{self, Lines, SymbolNames},
         marker,
         memo::Memo,
         record::Header,
@@ -25,18 +25,41 @@ use kernel::sync::Arc;
 
 /// Prints events; remembers how to, from one to the next.
 pub(crate) struct Printer {
-    /// The last one that was used, and up to when it holds.
-    format: Option<(Arc<Format>, u64)>,
+    columns: Columns,
+    formats: Memo<Known, 16>,
+    /// How many formats were looked up.
+    looked_up: u64,
+    lines: Lines,
     names: KernelNames,
+}
+
+/// How the records of an event are read.
+struct Known {
+    format: Arc<Format>,
+    /// The last time at which one may have been recorded.
+    until: u64,
+    /// Another one for each that was looked up.
+    key: u64,
 }
 
 impl Printer {
     /// A printer that knows no event.
     pub(crate) const fn new() -> Self {
         Self {
-            format: None,
+            columns: Columns::new(),
+            formats: Memo::new(),
+            looked_up: 0,
+            lines: Lines::new(),
             names: KernelNames::new(),
         }
+    }
+
+    /// Forgets what may be otherwise by the time the next event is printed: which
+    /// events there are, and symbols.
+    pub(crate) fn forget(&mut self) {
+        self.formats.clear();
+        self.lines.forget();
+        self.names.recent.clear();
     }
 
     /// Adds what was lost before `event`, which `cpu` recorded at a time by `clock`,
@@ -57,30 +80,38 @@ impl Printer {
             return;
         };
         if tracer.options.has(Flag::ContextInfo) {
-            Self::context(tracer, buf, (clock, cpu), event, header);
+            self.context(tracer, buf, (clock, cpu), event, header);
         }
         if header.event == marker::EVENT {
             let _ = marker::write_event(buf, record);
             return;
         }
-        let known = self
-            .format
-            .as_ref()
-            .is_some_and(|(format, until)| format.id == header.event && event.ts <= *until);
-        if !known {
-            self.format = tracer.registry.lock().format(header.event, event.ts);
+        let mut unremembered = None;
+        let slot = self.formats.slot(u64::from(header.event));
+        let slot = slot.unwrap_or(&mut unremembered);
+        let is_it = |known: &Known| known.format.id == header.event && event.ts <= known.until;
+        if !slot.as_ref().is_some_and(is_it) {
+            self.looked_up = self.looked_up.wrapping_add(1);
+            let key = self.looked_up;
+            let found = tracer.registry.lock().format(header.event, event.ts);
+            *slot = found.map(|(format, until)| Known { format, until, key });
         }
-        let Some((format, _)) = &self.format else {
+        let Some(known) = slot else {
             let _ = writeln!(buf, "# removed event {}", header.event);
             return;
         };
-        let layout = format.program.layout();
+        let shown = line::Event {
+            key: known.key,
+            name: known.format.name.to_bytes(),
+            layout: known.format.program.layout(),
+        };
         self.names.with_addresses = tracer.options.has(Flag::SymAddr);
-        line::put(buf, format.name.to_bytes(), layout, record, &mut self.names);
+        self.lines.put(buf, shown, record, &mut self.names);
     }
 
     /// Adds what stands before the event.
     fn context(
+        &mut self,
         tracer: &Tracer,
         buf: &mut SeqBuf<'_>,
         (clock, cpu): (Clock, u32),
@@ -101,7 +132,7 @@ impl Printer {
             },
             irq_info: tracer.options.has(Flag::IrqInfo),
         };
-        context::put(buf, &context, header);
+        self.columns.put(buf, &context, header);
     }
 }
 

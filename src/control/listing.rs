@@ -113,6 +113,7 @@ impl Pass {
             events.advance();
             any = true;
         }
+        self.printer.forget();
         Ok(any)
     }
 }

@@ -43,6 +43,7 @@ pub(crate) struct Open {
 struct Pending {
     text: TextBuf,
     read: usize,
+    printer: Printer,
 }
 
 impl Pending {
@@ -51,12 +52,13 @@ impl Pending {
         let tracer = &scope.tracer;
         self.text.clear();
         self.read = 0;
-        let mut printer = Printer::new();
-        let text = &mut self.text;
-        tracer.buffer.consume(scope.cpu, |clock, cpu, event| {
+        let (text, printer) = (&mut self.text, &mut self.printer);
+        let consumed = tracer.buffer.consume(scope.cpu, |clock, cpu, event| {
             text.add(|buf| printer.event(tracer, buf, (clock, cpu), event))?;
             Ok(text.len() < room)
-        })
+        });
+        printer.forget();
+        consumed
     }
 
     fn is_empty(&self) -> bool {
@@ -86,6 +88,7 @@ impl File for TracePipe {
                 text <- new_mutex!(Pending {
                     text: TextBuf::new(),
                     read: 0,
+                    printer: Printer::new(),
                 }),
             }),
             GFP_KERNEL,

@@ -5,9 +5,10 @@
 //! The columns are those of the 7.3 kernel, which scripts parse.
 
 use super::format::flag;
+use super::memo::Memo;
 use super::record::{Header, COMM_LEN};
 use super::ring::Note;
-use super::seq_buf::SeqBuf;
+use super::seq_buf::{Piece, SeqBuf};
 
 /// How the time of an event is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +32,110 @@ pub struct Context {
     pub irq_info: bool,
 }
 
-/// Adds the part of a line before the event's own text:
-/// `COMM-PID [CPU] FLAGS TIME: `.
-pub fn put(buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
-    put_task(buf, &context.task);
-    put_place(buf, context, header);
-    match context.time {
-        Time::Nanoseconds(ns) => {
-            let micros = ns.saturating_add(500) / 1_000;
-            buf.padded(micros / 1_000_000, 5, b' ');
-            buf.byte(b'.');
-            // CAST: Below 10^6.
-            buf.six_digits((micros % 1_000_000) as u32, *b": ");
+/// What stood before the events that were printed last. Most of it stands before
+/// the next ones too, and is not made again.
+pub struct Columns {
+    tasks: Memo<(Note, Piece), 16>,
+    places: Memo<(Place, Piece), 16>,
+    /// When the last second began, and its text.
+    second: Option<(u64, Piece)>,
+}
+
+/// CPU and flags of an event.
+#[derive(PartialEq)]
+struct Place {
+    cpu: u32,
+    flags: u8,
+    preempt_count: u8,
+    irq_info: bool,
+}
+
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
+
+impl Columns {
+    /// Nothing was printed.
+    pub const fn new() -> Self {
+        Self {
+            tasks: Memo::new(),
+            places: Memo::new(),
+            second: None,
         }
-        Time::Count(n) => {
-            buf.padded(n, 12, b' ');
-            buf.text(b": ");
+    }
+
+    /// Adds the part of a line before the event's own text:
+    /// `COMM-PID [CPU] FLAGS TIME: `.
+    pub fn put(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
+        let task = &context.task;
+        let slot = self.tasks.slot(u64::from(task.pid()));
+        put_known(buf, slot, *task, |buf| put_task(buf, task));
+        let place = Place {
+            cpu: context.cpu,
+            flags: header.flags,
+            preempt_count: header.preempt_count,
+            irq_info: context.irq_info,
+        };
+        let hash = u64::from(place.cpu) ^ u64::from(place.flags);
+        let slot = self.places.slot(hash);
+        put_known(buf, slot, place, |buf| put_place(buf, context, header));
+        match context.time {
+            Time::Nanoseconds(ns) => self.put_time(buf, ns),
+            Time::Count(n) => {
+                buf.padded(n, 12, b' ');
+                buf.text(b": ");
+            }
+        }
+    }
+
+    /// `SECONDS.MICROSECONDS: `.
+    fn put_time(&mut self, buf: &mut SeqBuf<'_>, ns: u64) {
+        let rounded = ns.saturating_add(500);
+        let is_in = |start: &u64| rounded.checked_sub(*start).is_some_and(|ns| ns < SECOND);
+        let known = self.second.as_ref().filter(|(start, _)| is_in(start));
+        let start = match known {
+            Some((start, piece)) => {
+                buf.piece(piece);
+                *start
+            }
+            None => {
+                let seconds = rounded / SECOND;
+                let start = seconds.wrapping_mul(SECOND);
+                let write = |buf: &mut SeqBuf<'_>| {
+                    buf.padded(seconds, 5, b' ');
+                    buf.byte(b'.');
+                };
+                write(buf);
+                self.second = Piece::made_by(write).map(|piece| (start, piece));
+                start
+            }
+        };
+        // CAST: Less than a second.
+        let rest = rounded.wrapping_sub(start) as u32;
+        buf.six_digits(rest / 1_000, *b": ");
+    }
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Adds what `write` makes of `key`: the text in `slot` if it is that, and then that
+/// stays there.
+fn put_known<K: PartialEq>(
+    buf: &mut SeqBuf<'_>,
+    slot: Option<&mut Option<(K, Piece)>>,
+    key: K,
+    write: impl Fn(&mut SeqBuf<'_>),
+) {
+    match slot {
+        Some(Some((known, piece))) if *known == key => buf.piece(piece),
+        slot => {
+            write(buf);
+            if let Some(slot) = slot {
+                *slot = Piece::made_by(write).map(|piece| (key, piece));
+            }
         }
     }
 }

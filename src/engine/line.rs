@@ -7,9 +7,11 @@
 
 use core::fmt::Write;
 
+use super::memo::Memo;
 use super::record::{self, Field, Layout, Text};
 use super::seq_buf::SeqBuf;
 use super::types::Type;
+use crate::sys::Vec;
 
 /// Prints addresses as symbols.
 pub trait SymbolNames {
@@ -31,32 +33,115 @@ pub trait SymbolNames {
     }
 }
 
-/// Adds the event's own text: `EVENT: (PLACE) NAME=VALUE...` and a line feed. What a
-/// record too short does not hold prints as `(fault)`.
-pub fn put(
-    buf: &mut SeqBuf<'_>,
-    name: &[u8],
-    layout: &Layout,
-    record: &[u8],
-    symbols: &mut dyn SymbolNames,
-) {
-    put_head(buf, name, layout, record, symbols);
-    put_fields(buf, layout, record, symbols);
+/// An event whose records are printed.
+#[derive(Clone, Copy)]
+pub struct Event<'a> {
+    /// Another one for each name and layout.
+    pub key: u64,
+    /// Its name.
+    pub name: &'a [u8],
+    /// The layout of its records.
+    pub layout: &'a Layout,
 }
 
-/// `EVENT: (PLACE)`.
-fn put_head(
+/// Prints events, and remembers the text of their names and places.
+pub struct Lines {
+    heads: Memo<(Key, Vec<u8>), 32>,
+}
+
+/// What decides on the text of name and place.
+#[derive(PartialEq)]
+struct Key {
+    event: u64,
+    first: u64,
+    caller: u64,
+    with_addresses: bool,
+}
+
+/// Bytes of name and place that are remembered.
+const LONGEST_HEAD: usize = 256;
+
+impl Lines {
+    /// Remembers nothing.
+    pub const fn new() -> Self {
+        Self { heads: Memo::new() }
+    }
+
+    /// Forgets everything: symbols may have changed.
+    pub fn forget(&mut self) {
+        self.heads.clear();
+    }
+
+    /// Adds the event's own text: `EVENT: (PLACE) NAME=VALUE...` and a line feed. What a
+    /// record too short does not hold prints as `(fault)`.
+    pub fn put(
+        &mut self,
+        buf: &mut SeqBuf<'_>,
+        event: Event<'_>,
+        record: &[u8],
+        symbols: &mut dyn SymbolNames,
+    ) {
+        self.put_head(buf, event, record, symbols);
+        put_fields(buf, event.layout, record, symbols);
+    }
+
+    /// `EVENT: (PLACE)`.
+    fn put_head(
+        &mut self,
+        buf: &mut SeqBuf<'_>,
+        event: Event<'_>,
+        record: &[u8],
+        symbols: &mut dyn SymbolNames,
+    ) {
+        let first = integer(record, 8, 8).unwrap_or(0);
+        let caller = if event.layout.is_return {
+            integer(record, 16, 8).unwrap_or(0)
+        } else {
+            0
+        };
+        let key = Key {
+            event: event.key,
+            first,
+            caller,
+            with_addresses: symbols.shows_addresses(),
+        };
+        let hash = event.key ^ first >> 4 ^ caller >> 2;
+        match self.heads.slot(hash) {
+            Some(Some((known, text))) if *known == key => buf.bytes(text),
+            slot => {
+                let mut room = [0; LONGEST_HEAD];
+                let mut head = SeqBuf::new(&mut room);
+                write_head(&mut head, event, (first, caller), symbols);
+                let text = head.finish().and_then(|length| room.get(..length));
+                match text {
+                    Some(text) => buf.bytes(text),
+                    None => write_head(buf, event, (first, caller), symbols),
+                }
+                if let Some(slot) = slot {
+                    let text = text.and_then(|text| Vec::from_slice(text).ok());
+                    *slot = text.map(|text| (key, text));
+                }
+            }
+        }
+    }
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Makes the text of name and places.
+fn write_head(
     buf: &mut SeqBuf<'_>,
-    name: &[u8],
-    layout: &Layout,
-    record: &[u8],
+    event: Event<'_>,
+    (first, caller): (u64, u64),
     symbols: &mut dyn SymbolNames,
 ) {
-    buf.bytes(name);
+    buf.bytes(event.name);
     buf.text(b": (");
-    let first = integer(record, 8, 8).unwrap_or(0);
-    if layout.is_return {
-        let caller = integer(record, 16, 8).unwrap_or(0);
+    if event.layout.is_return {
         if symbols.is_return_trampoline(caller) {
             buf.text(b"[unknown/kretprobe'd]");
         } else {

@@ -12,7 +12,7 @@ use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols
 use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::lex::{self, Command};
-use ferroprobe_engine::engine::line::{self, SymbolNames};
+use ferroprobe_engine::engine::line::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::{self, Header};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
@@ -287,7 +287,12 @@ fn hit(definition: &Definition, program: &Program) {
     // 128 arguments of 64 elements, each behind 16 links.
     assert!(machine.reads.get() <= 128 * 64 * 17);
     let mut line = TextBuf::new();
-    line.add(|buf| line::put(buf, b"e", program.layout(), &out[..length], &mut &machine))
+    let event = Event {
+        key: 0,
+        name: b"e",
+        layout: program.layout(),
+    };
+    line.add(|buf| Lines::new().put(buf, event, &out[..length], &mut &machine))
         .expect("memory");
     let line = std::str::from_utf8(line.as_bytes()).expect("UTF-8");
     assert_eq!(line.lines().count(), 1, "{line}");

@@ -6,14 +6,13 @@ mod support;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::ast::Request;
-use ferroprobe_engine::engine::context::{self, Context, Time};
+use ferroprobe_engine::engine::context::{self, Columns, Context, Time};
 use ferroprobe_engine::engine::format::{self, flag};
 use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::line;
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::Header;
 use ferroprobe_engine::engine::ring::Note;
-use support::{compile, definition, hit, text, Kernel};
+use support::{compile, definition, hit, put, text, Kernel};
 
 fn listed(text: &str) -> String {
     let mut line = String::new();
@@ -161,15 +160,15 @@ fn a_line_of_trace() {
         irq_info: true,
     };
     let out = text(|buf| {
-        context::put(buf, &context, header);
-        line::put(buf, b"myprobe", program.layout(), &record, &mut &k);
+        Columns::new().put(buf, &context, header);
+        put(buf, b"myprobe", &program, &record, &k);
     });
     assert_eq!(
         out,
         "            bash-42      [001] ..... 1038282.286885: myprobe: (vfs_read+0x0/0x1000) a=0x0\n"
     );
     let (_, program, record) = hit("r vfs_read $retval", &mut k);
-    let out = text(|buf| line::put(buf, b"r", program.layout(), &record, &mut &k));
+    let out = text(|buf| put(buf, b"r", &program, &record, &k));
     assert_eq!(out, "r: (vfs_read+0x100/0x1000 <- vfs_read) arg1=0x0\n");
     let context = Context {
         task: Note::new(42, *b"<...>\0\0\0\0\0\0\0\0\0\0\0"),
@@ -177,7 +176,7 @@ fn a_line_of_trace() {
         time: Time::Count(5),
         irq_info: false,
     };
-    let out = text(|buf| context::put(buf, &context, header));
+    let out = text(|buf| Columns::new().put(buf, &context, header));
     assert_eq!(out, "           <...>-42      [012]             5: ");
 }
 

@@ -16,7 +16,7 @@ use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Env};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
 use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::line::{self, SymbolNames};
+use ferroprobe_engine::engine::line::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::{self, Header};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
@@ -276,7 +276,7 @@ pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Program, Vec<u8>) {
 /// The text of the arguments of one hit.
 pub fn printed(definition: &str, kernel: &mut Kernel) -> String {
     let (_, program, record) = hit(definition, kernel);
-    let out = text(|buf| line::put(buf, b"ev", program.layout(), &record, &mut &*kernel));
+    let out = text(|buf| put(buf, b"ev", &program, &record, kernel));
     out.split_once(')').expect("a place").1.trim().to_string()
 }
 
@@ -285,4 +285,20 @@ pub fn text(write: impl FnMut(&mut SeqBuf<'_>)) -> String {
     let mut text = TextBuf::new();
     text.add(write).expect("memory");
     String::from_utf8(text.as_bytes().to_vec()).expect("UTF-8")
+}
+
+/// Adds the line of `record`, of the event called `name`.
+pub fn put(
+    buf: &mut SeqBuf<'_>,
+    name: &[u8],
+    program: &Program,
+    record: &[u8],
+    mut kernel: &Kernel,
+) {
+    let event = Event {
+        key: 0,
+        name,
+        layout: program.layout(),
+    };
+    Lines::new().put(buf, event, record, &mut kernel);
 }
