@@ -194,7 +194,9 @@ impl SymbolNames for KernelNames {
         match known {
             Some(known) => buf.bytes(&known.text),
             // Whether there was room is remembered.
-            None => drop(Self::write(address, with_offset, buf)),
+            None => {
+                let _ = Self::write(address, with_offset, buf);
+            }
         }
     }
 

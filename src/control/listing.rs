@@ -54,7 +54,9 @@ impl Pass {
     /// The text of a file that shows a snapshot where none is, or an empty one.
     fn of_nothing(scope: &Scope, allocated: bool) -> Result<Self> {
         let mut text = TextBuf::new();
-        text.add(|buf| drop(snapshot::explain(buf, scope.cpu, allocated)))?;
+        text.add(|buf| {
+            let _ = snapshot::explain(buf, scope.cpu, allocated);
+        })?;
         Ok(Self {
             events: None,
             printer: Printer::new(),
@@ -103,7 +105,9 @@ impl Pass {
                 if !started.contains(&cpu) {
                     // Not before the very first event.
                     if !started.is_empty() {
-                        text.add(|buf| drop(format::write_buffer_started(buf, cpu)))?;
+                        text.add(|buf| {
+                            let _ = format::write_buffer_started(buf, cpu);
+                        })?;
                     }
                     started.push(cpu)?;
                 }
