@@ -79,6 +79,7 @@ pub(super) struct Cursor {
 }
 
 /// The next event on a page.
+#[derive(Clone)]
 pub(super) struct Found {
     pub(super) ts: u64,
     pub(super) payload: Range<usize>,
@@ -250,6 +251,11 @@ pub struct Reader<'r, S: Storage> {
     pub(super) names: Names,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
+    /// How far the sub-buffer was committed when that was last looked at; 0 when
+    /// there is none, or nobody looked.
+    known: usize,
+    /// The event at the cursor, once it was looked for.
+    next: Option<Found>,
 }
 
 impl<S: Storage> Ring<S> {
@@ -276,6 +282,8 @@ impl<S: Storage> Ring<S> {
             },
             names: Names::new(),
             pending_lost: state.pending_lost.load_relaxed(),
+            known: 0,
+            next: None,
         };
         if reader.holds {
             reader.collect_names();
@@ -313,6 +321,18 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// The oldest event that has not been consumed.
     pub fn peek(&mut self) -> Option<EventRef<'_>> {
         let found = self.find()?;
+        self.event(found)
+    }
+
+    /// As [`Reader::peek`], but only among the events that were there when that
+    /// last looked for more.
+    pub fn peek_known(&mut self) -> Option<EventRef<'_>> {
+        let found = self.find_known()?;
+        self.event(found)
+    }
+
+    #[inline]
+    fn event(&self, found: Found) -> Option<EventRef<'_>> {
         let words = self.words().get(found.payload)?;
         Some(EventRef::new(
             found.ts,
@@ -478,13 +498,15 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// The next event, taking sub-buffers as needed.
     fn find(&mut self) -> Option<Found> {
         loop {
+            if let Some(found) = self.find_known() {
+                return Some(found);
+            }
             if !self.holds && !self.take() {
                 return None;
             }
             let (end, left) = self.committed();
-            let mut ahead = self.cursor;
-            let found = ahead.find(self.words(), end, &mut self.names);
-            self.skip_to(ahead);
+            self.known = end;
+            let found = self.find_known();
             if found.is_some() {
                 return found;
             }
@@ -493,6 +515,17 @@ impl<'r, S: Storage> Reader<'r, S> {
             }
             self.release();
         }
+    }
+
+    /// The next event on the sub-buffer, as far as that is known to be committed.
+    fn find_known(&mut self) -> Option<Found> {
+        if self.next.is_none() && self.cursor.offset < self.known {
+            let mut ahead = self.cursor;
+            let found = ahead.find(self.words(), self.known, &mut self.names);
+            self.skip_to(ahead);
+            self.next = found;
+        }
+        self.next.clone()
     }
 
     pub(super) fn pass(&mut self, found: &Found) {
@@ -509,6 +542,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         let read = &self.ring.reader.0.read_bytes;
         read.store_relaxed(read.load_relaxed().wrapping_add(bytes));
         self.cursor = ahead;
+        self.next = None;
     }
 
     /// How far the reader's sub-buffer may be read, and whether the writers
@@ -540,6 +574,7 @@ impl<'r, S: Storage> Reader<'r, S> {
             self.passed.events = self.passed.events.wrapping_add(kept);
         }
         self.holds = false;
+        self.known = 0;
         self.seq = self.ring.geometry().next(self.seq);
     }
 
