@@ -4,11 +4,14 @@
 
 use crate::{
     engine::{
-        format::{self, Context, SymbolNames, Time},
-        line::Line,
+        context::{Columns, Context, Time},
+        format,
+        line::{self, Lines, SymbolNames},
         marker,
+        memo::Memo,
         record::Header,
-        ring::EventRef,
+        ring::{EventRef, Note},
+        seq_buf::SeqBuf,
         text::{Appender, Plain},
     },
     event::Format,
@@ -22,91 +25,105 @@ use kernel::sync::Arc;
 
 /// Prints events; remembers how to, from one to the next.
 pub(crate) struct Printer {
-    /// The last one that was used, and up to when it holds.
-    format: Option<(Arc<Format>, u64)>,
+    columns: Columns,
+    formats: Memo<Known, 16>,
+    /// How many formats were looked up.
+    looked_up: u64,
+    lines: Lines,
     names: KernelNames,
+}
+
+/// How the records of an event are read.
+struct Known {
+    format: Arc<Format>,
+    /// The last time at which one may have been recorded.
+    until: u64,
+    /// Another one for each that was looked up.
+    key: u64,
 }
 
 impl Printer {
     /// A printer that knows no event.
     pub(crate) const fn new() -> Self {
         Self {
-            format: None,
+            columns: Columns::new(),
+            formats: Memo::new(),
+            looked_up: 0,
+            lines: Lines::new(),
             names: KernelNames::new(),
         }
     }
 
-    /// Writes what was lost before `event`, which `cpu` recorded at a time by
-    /// `clock`, and the line of the event.
-    ///
-    /// # Errors
-    ///
-    /// Those of `out`.
+    /// Forgets what may be otherwise by the time the next event is printed: which
+    /// events there are, and symbols.
+    pub(crate) fn forget(&mut self) {
+        self.formats.clear();
+        self.lines.forget();
+        self.names.recent.clear();
+    }
+
+    /// Adds what was lost before `event`, which `cpu` recorded at a time by `clock`,
+    /// and the line of the event.
     pub(crate) fn event(
         &mut self,
         tracer: &Tracer,
-        out: &mut dyn Write,
+        buf: &mut SeqBuf<'_>,
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
-    ) -> fmt::Result {
-        let mut line = Line::new(out);
-        self.put(tracer, &mut line, (clock, cpu), event)?;
-        line.end()
-    }
-
-    fn put(
-        &mut self,
-        tracer: &Tracer,
-        out: &mut Line<'_>,
-        (clock, cpu): (Clock, u32),
-        event: &EventRef<'_>,
-    ) -> fmt::Result {
+    ) {
         if event.lost > 0 {
-            format::write_lost(out, cpu, Some(event.lost))?;
+            let _ = format::write_lost(buf, cpu, Some(event.lost));
         }
         let record = event.payload();
         let Some(header) = Header::from_record(record) else {
-            return writeln!(out, "# CPU {cpu}: a record of {} bytes", record.len());
+            let _ = writeln!(buf, "# CPU {cpu}: a record of {} bytes", record.len());
+            return;
         };
         if tracer.options.has(Flag::ContextInfo) {
-            Self::context(tracer, out, (clock, cpu), event, header)?;
+            self.context(tracer, buf, (clock, cpu), event, header);
         }
         if header.event == marker::EVENT {
-            return marker::write_event(out, record);
+            let _ = marker::write_event(buf, record);
+            return;
         }
-        let known = self
-            .format
-            .as_ref()
-            .is_some_and(|(format, until)| format.id == header.event && event.ts <= *until);
-        if !known {
-            self.format = tracer.registry.lock().format(header.event, event.ts);
+        let mut unremembered = None;
+        let slot = self.formats.slot(u64::from(header.event));
+        let slot = slot.unwrap_or(&mut unremembered);
+        let is_it = |known: &Known| known.format.id == header.event && event.ts <= known.until;
+        if !slot.as_ref().is_some_and(is_it) {
+            self.looked_up = self.looked_up.wrapping_add(1);
+            let key = self.looked_up;
+            let found = tracer.registry.lock().format(header.event, event.ts);
+            *slot = found.map(|(format, until)| Known { format, until, key });
         }
-        match &self.format {
-            Some((format, _)) => {
-                let layout = format.program.layout();
-                self.names.with_addresses = tracer.options.has(Flag::SymAddr);
-                format::put_event(out, format.name(), layout, record, &mut self.names)
-            }
-            None => writeln!(out, "# removed event {}", header.event),
-        }
+        let Some(known) = slot else {
+            let _ = writeln!(buf, "# removed event {}", header.event);
+            return;
+        };
+        let shown = line::Event {
+            key: known.key,
+            name: known.format.name.to_bytes(),
+            layout: known.format.program.layout(),
+        };
+        self.names.with_addresses = tracer.options.has(Flag::SymAddr);
+        self.lines.put(buf, shown, record, &mut self.names);
     }
 
-    /// Writes what stands before the event.
+    /// Adds what stands before the event.
     fn context(
+        &mut self,
         tracer: &Tracer,
-        out: &mut Line<'_>,
+        buf: &mut SeqBuf<'_>,
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
         header: Header,
-    ) -> fmt::Result {
-        let comm = match header.pid {
-            // The idle tasks, whatever they call themselves.
-            0 => *b"<idle>\0\0\0\0\0\0\0\0\0\0",
-            pid => event.comm(pid),
-        };
-        let length = comm.iter().position(|&byte| byte == 0);
+    ) {
         let context = Context {
-            comm: comm.get(..length.unwrap_or(comm.len())).unwrap_or_default(),
+            task: match header.pid {
+                // The idle tasks, whatever they call themselves.
+                0 => Note::new(0, *b"<idle>\0\0\0\0\0\0\0\0\0\0"),
+                pid => event.task(pid),
+            },
             cpu,
             time: if clock.is_nanoseconds() {
                 Time::Nanoseconds(event.ts)
@@ -115,7 +132,7 @@ impl Printer {
             },
             irq_info: tracer.options.has(Flag::IrqInfo),
         };
-        format::put_context(out, &context, header)
+        self.columns.put(buf, &context, header);
     }
 }
 
@@ -123,12 +140,8 @@ impl Printer {
 struct KernelNames {
     /// Option `sym-addr`.
     with_addresses: bool,
-    recent: [Option<Recent>; RECENT],
+    recent: Memo<Recent, 16>,
 }
-
-/// How many symbols are remembered. An address has its place, as the places of
-/// probes are few.
-const RECENT: usize = 16;
 
 /// A symbol as it was printed.
 struct Recent {
@@ -141,7 +154,7 @@ impl KernelNames {
     const fn new() -> Self {
         Self {
             with_addresses: false,
-            recent: [const { None }; RECENT],
+            recent: Memo::new(),
         }
     }
 
@@ -161,26 +174,30 @@ impl KernelNames {
 }
 
 impl SymbolNames for KernelNames {
-    fn symbolize(&mut self, address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result {
-        // CAST: below RECENT.
-        let place = (address ^ (address >> 4)) as usize % RECENT;
-        let Some(place) = self.recent.get_mut(place) else {
-            return Self::write(address, with_offset, out);
-        };
-        let known = place
-            .as_ref()
-            .is_some_and(|known| known.address == address && known.with_offset == with_offset);
-        if !known {
-            let mut text = Vec::new();
-            Self::write(address, with_offset, &mut Appender(&mut text))?;
-            *place = Some(Recent {
-                address,
-                with_offset,
-                text,
-            });
+    fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>) {
+        let slot = self.recent.slot(address ^ (address >> 4));
+        let known = slot.and_then(|slot| {
+            let is_it =
+                |known: &Recent| known.address == address && known.with_offset == with_offset;
+            if !slot.as_ref().is_some_and(is_it) {
+                let mut text = Vec::new();
+                *slot = Self::write(address, with_offset, &mut Appender(&mut text))
+                    .is_ok()
+                    .then_some(Recent {
+                        address,
+                        with_offset,
+                        text,
+                    });
+            }
+            slot.as_ref()
+        });
+        match known {
+            Some(known) => buf.bytes(&known.text),
+            // Whether there was room is remembered.
+            None => {
+                let _ = Self::write(address, with_offset, buf);
+            }
         }
-        let text = place.as_ref().map(|known| &*known.text).unwrap_or_default();
-        out.write_str(core::str::from_utf8(text).unwrap_or("?"))
     }
 
     fn shows_addresses(&self) -> bool {

@@ -8,7 +8,7 @@
 use super::{scope::Scope, snapshot};
 use crate::{
     buffer::{Side, Snapshots},
-    engine::{format, ring::Stats, text::Appender},
+    engine::{format, ring::Stats, seq_buf::TextBuf},
     kapi::percpu,
     options::Flag,
     print::Printer,
@@ -33,7 +33,7 @@ struct Pass {
     events: Option<Snapshots>,
     printer: Printer,
     /// Text that is made and not yet read; it begins at `offset` of the file.
-    text: Vec<u8>,
+    text: TextBuf,
     offset: usize,
     /// CPUs whose first event was passed, when that is to be told.
     started: Option<Vec<u32>>,
@@ -53,8 +53,10 @@ impl Pass {
 
     /// The text of a file that shows a snapshot where none is, or an empty one.
     fn of_nothing(scope: &Scope, allocated: bool) -> Result<Self> {
-        let mut text = Vec::new();
-        snapshot::explain(&mut Appender(&mut text), scope.cpu, allocated).map_err(|_| ENOMEM)?;
+        let mut text = TextBuf::new();
+        text.add(|buf| {
+            let _ = snapshot::explain(buf, scope.cpu, allocated);
+        })?;
         Ok(Self {
             events: None,
             printer: Printer::new(),
@@ -67,17 +69,15 @@ impl Pass {
     fn of(scope: &Scope, events: Snapshots, stats: &Stats) -> Result<Self> {
         let online = percpu::possible_cpus().filter(|&cpu| percpu::is_online(cpu));
         let options = &scope.tracer.options;
-        let mut text = Vec::new();
+        let mut text = TextBuf::new();
         if options.has(Flag::ContextInfo) {
-            format::write_trace_header(
-                &mut Appender(&mut text),
-                stats.entries,
-                stats.entries.wrapping_add(stats.overrun),
-                // CAST: A number of CPUs.
-                online.count() as u32,
-                options.has(Flag::IrqInfo),
-            )
-            .map_err(|_| ENOMEM)?;
+            let irq_info = options.has(Flag::IrqInfo);
+            let written = stats.entries.wrapping_add(stats.overrun);
+            // CAST: A number of CPUs.
+            let online = online.count() as u32;
+            text.add(|buf| {
+                let _ = format::write_trace_header(buf, stats.entries, written, online, irq_info);
+            })?;
         }
         let annotated = stats.overrun > 0 && options.has(Flag::Annotate);
         Ok(Self {
@@ -100,22 +100,24 @@ impl Pass {
             let Some((cpu, event)) = events.peek() else {
                 break;
             };
-            let mut out = Appender(&mut self.text);
+            let text = &mut self.text;
             if let Some(started) = &mut self.started {
                 if !started.contains(&cpu) {
                     // Not before the very first event.
                     if !started.is_empty() {
-                        format::write_buffer_started(&mut out, cpu).map_err(|_| ENOMEM)?;
+                        text.add(|buf| {
+                            let _ = format::write_buffer_started(buf, cpu);
+                        })?;
                     }
                     started.push(cpu)?;
                 }
             }
-            self.printer
-                .event(tracer, &mut out, (clock, cpu), &event)
-                .map_err(|_| ENOMEM)?;
+            let printer = &mut self.printer;
+            text.add(|buf| printer.event(tracer, buf, (clock, cpu), &event))?;
             events.advance();
             any = true;
         }
+        self.printer.forget();
         Ok(any)
     }
 }
@@ -151,7 +153,12 @@ impl Listing {
         };
         loop {
             let skip = at.saturating_sub(pass.offset);
-            if let Some(rest) = pass.text.get(skip..).filter(|rest| !rest.is_empty()) {
+            if let Some(rest) = pass
+                .text
+                .as_bytes()
+                .get(skip..)
+                .filter(|rest| !rest.is_empty())
+            {
                 let length = rest.len().min(to.len());
                 to.write_slice(rest.get(..length).unwrap_or_default())?;
                 // CAST: A length in memory.

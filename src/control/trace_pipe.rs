@@ -5,13 +5,12 @@
 
 use super::scope::Scope;
 use crate::{
-    engine::text::Appender,
+    engine::seq_buf::TextBuf,
     kapi::{
         debugfs::{File, OpenFile, READABLE},
         wake::PollTable,
     },
     print::Printer,
-    sys::Vec,
 };
 use core::{
     pin::Pin,
@@ -42,8 +41,9 @@ pub(crate) struct Open {
 
 /// Text of consumed events that has not been read.
 struct Pending {
-    text: Vec<u8>,
+    text: TextBuf,
     read: usize,
+    printer: Printer,
 }
 
 impl Pending {
@@ -52,21 +52,21 @@ impl Pending {
         let tracer = &scope.tracer;
         self.text.clear();
         self.read = 0;
-        let mut printer = Printer::new();
-        let text = &mut self.text;
-        tracer.buffer.consume(scope.cpu, |clock, cpu, event| {
-            let length = text.len();
-            let printed = printer.event(tracer, &mut Appender(text), (clock, cpu), event);
-            if printed.is_err() {
-                text.truncate(length);
-                return Err(ENOMEM);
-            }
+        let (text, printer) = (&mut self.text, &mut self.printer);
+        let consumed = tracer.buffer.consume(scope.cpu, |clock, cpu, event| {
+            text.add(|buf| printer.event(tracer, buf, (clock, cpu), event))?;
             Ok(text.len() < room)
-        })
+        });
+        printer.forget();
+        consumed
+    }
+
+    fn is_empty(&self) -> bool {
+        self.read >= self.text.len()
     }
 
     fn copy(&mut self, to: &mut UserSliceWriter) -> Result<usize> {
-        let rest = self.text.get(self.read..).unwrap_or_default();
+        let rest = self.text.as_bytes().get(self.read..).unwrap_or_default();
         let length = rest.len().min(to.len());
         to.write_slice(rest.get(..length).unwrap_or_default())?;
         self.read = self.read.saturating_add(length);
@@ -86,8 +86,9 @@ impl File for TracePipe {
                 scope: scope.into(),
                 begun: AtomicBool::new(false),
                 text <- new_mutex!(Pending {
-                    text: Vec::new(),
+                    text: TextBuf::new(),
                     read: 0,
+                    printer: Printer::new(),
                 }),
             }),
             GFP_KERNEL,
@@ -107,7 +108,7 @@ impl File for TracePipe {
         loop {
             {
                 let mut pending = open.text.lock();
-                if pending.read >= pending.text.len() {
+                if pending.is_empty() {
                     let filled = pending.fill(&open.scope, to.len().min(CHUNK));
                     // What was consumed before memory ran out is still read.
                     if pending.text.is_empty() {
@@ -137,7 +138,7 @@ impl File for TracePipe {
         let buffer = &open.scope.tracer.buffer;
         buffer.register(file, table);
         let pending = open.text.lock();
-        if pending.read < pending.text.len() || buffer.is_readable(open.scope.cpu) {
+        if !pending.is_empty() || buffer.is_readable(open.scope.cpu) {
             READABLE
         } else {
             0

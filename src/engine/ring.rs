@@ -44,6 +44,7 @@
 
 use crate::sys::{self, AllocError, AtomicU32, AtomicU64, LocalWord};
 
+mod binary;
 mod carry;
 mod handing;
 mod layout;

@@ -35,7 +35,7 @@ impl<S: Storage> Reader<'_, S> {
     /// that was taken before, and for one before which events were lost, which
     /// readers know to tell only of one that begins with an event, not with a
     /// note. All these are for [`Reader::read_page`].
-    pub fn hand_out(&mut self, mut each: impl FnMut(&Note)) -> Option<Handed> {
+    pub fn hand_out(&mut self, each: impl FnMut(&Note)) -> Option<Handed> {
         if self.holds {
             let (end, left) = self.committed();
             if self.cursor.offset < end || !left {
@@ -47,19 +47,10 @@ impl<S: Storage> Reader<'_, S> {
             return None;
         }
         let (end, _) = self.committed();
-        let words = self.words();
-        let mut ahead = self.cursor;
-        while let Some(found) = ahead.find(words, end, &mut self.names) {
-            self.skip_to(ahead);
-            self.pass(&found);
-            ahead = self.cursor;
-            if let Some(note) = self.names.take_latest() {
-                each(&note);
-            }
-        }
-        self.skip_to(ahead);
+        let behind = self.pass_all(end, each);
+        self.skip_to(behind);
         let bytes = layout::bytes_of(end.saturating_sub(HEADER_WORDS));
-        layout::set_commit(words, bytes);
+        layout::set_commit(self.words(), bytes);
         Some(Handed {
             page: self.page,
             bytes,

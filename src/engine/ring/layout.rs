@@ -264,6 +264,18 @@ pub(super) enum Item {
     },
 }
 
+/// The time since the last event, and the words with header, of a data event whose
+/// `head` has its length; `None` for all else.
+#[inline(always)]
+pub(super) fn short_data(head: u32) -> Option<(u64, usize)> {
+    let words = head & TYPE_MASK;
+    // CAST: u32 to usize widens, and of five bits.
+    (TYPE_LONG < words && words < TYPE_PADDING).then_some((
+        u64::from(head >> TYPE_BITS),
+        (words as usize).wrapping_add(1),
+    ))
+}
+
 /// Decodes what stands at `at`, before `limit`, on a sub-buffer on which the
 /// time before it is `ts`.
 ///

@@ -11,6 +11,10 @@ pub trait Source {
     /// The next event; the same one until [`Source::advance`].
     fn peek(&mut self) -> Option<EventRef<'_>>;
 
+    /// As [`Source::peek`], but only among the events that were there when that
+    /// last looked for more.
+    fn peek_known(&mut self) -> Option<EventRef<'_>>;
+
     /// Goes past the next event; says whether there was one.
     fn advance(&mut self) -> bool;
 }
@@ -18,6 +22,10 @@ pub trait Source {
 impl<S: Storage> Source for Reader<'_, S> {
     fn peek(&mut self) -> Option<EventRef<'_>> {
         Reader::peek(self)
+    }
+
+    fn peek_known(&mut self) -> Option<EventRef<'_>> {
+        Reader::peek_known(self)
     }
 
     fn advance(&mut self) -> bool {
@@ -30,6 +38,11 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Source for Snapshot<R> {
         Snapshot::peek(self)
     }
 
+    fn peek_known(&mut self) -> Option<EventRef<'_>> {
+        // Nothing comes after a snapshot was made.
+        Snapshot::peek(self)
+    }
+
     fn advance(&mut self) -> bool {
         Snapshot::advance(self)
     }
@@ -38,11 +51,25 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Source for Snapshot<R> {
 /// Several sources as one, ordered by time; at the same time the source that
 /// was added first comes first.
 ///
-/// The time of each source's next event is kept, so that choosing the next one
-/// touches eight bytes per source and not the rings.
+/// The sources are compared once for many events: the one whose event is first has a
+/// run, up to the time of the next event of another.
 pub struct Merge<T> {
     sources: sys::Vec<T>,
+    /// The time of each one's next event, where that is known; not kept of the one
+    /// that has a run.
     heads: sys::Vec<Option<u64>>,
+    run: Option<Run>,
+}
+
+/// The events that are from one source before one is from another.
+///
+/// An empty source is asked when a run begins, and not during it: the run has only
+/// events that were there by then, which whatever comes there follows.
+#[derive(Clone, Copy)]
+struct Run {
+    source: usize,
+    /// The last time of an event in it.
+    until: u64,
 }
 
 impl<T: Source> Merge<T> {
@@ -51,6 +78,7 @@ impl<T: Source> Merge<T> {
         Self {
             sources: sys::Vec::new(),
             heads: sys::Vec::new(),
+            run: None,
         }
     }
 
@@ -65,28 +93,32 @@ impl<T: Source> Merge<T> {
             self.heads.pop();
             return Err(error);
         }
+        self.end_run();
         Ok(())
     }
 
-    /// The earliest event, and the number of the source it is from.
-    ///
-    /// A source that had nothing is asked again each time: a ring that is
-    /// written to may have something by now.
+    /// The earliest event, and the number of the source it is from; the same one
+    /// until [`Merge::advance`].
     pub fn peek(&mut self) -> Option<(usize, EventRef<'_>)> {
-        let first = self.first()?;
-        let event = self.sources.get_mut(first)?.peek()?;
-        Some((first, event))
+        let Run { source, .. } = self.run()?;
+        let event = self.sources.get_mut(source)?.peek_known()?;
+        Some((source, event))
     }
 
     /// Goes past the earliest event; says whether there was one.
     pub fn advance(&mut self) -> bool {
-        let Some(first) = self.first() else {
+        let Some(run) = self.run() else {
             return false;
         };
-        if let Some(head) = self.heads.get_mut(first) {
-            *head = None;
+        let Some(source) = self.sources.get_mut(run.source) else {
+            return false;
+        };
+        let was_there = source.advance();
+        let next = source.peek_known().map(|event| event.ts);
+        if next.is_none_or(|ts| ts > run.until) {
+            self.end_run();
         }
-        self.sources.get_mut(first).is_some_and(Source::advance)
+        was_there
     }
 
     /// The sources, in the order in which they were added.
@@ -94,7 +126,23 @@ impl<T: Source> Merge<T> {
         &self.sources
     }
 
-    fn first(&mut self) -> Option<usize> {
+    #[inline]
+    fn run(&mut self) -> Option<Run> {
+        if self.run.is_none() {
+            self.run = self.next_run();
+        }
+        self.run
+    }
+
+    /// Lets the source that has the run be asked again.
+    fn end_run(&mut self) {
+        let run = self.run.take();
+        if let Some(head) = run.and_then(|run| self.heads.get_mut(run.source)) {
+            *head = None;
+        }
+    }
+
+    fn next_run(&mut self) -> Option<Run> {
         let mut first: Option<(u64, usize)> = None;
         let sources = self.sources.iter_mut().zip(self.heads.iter_mut());
         for (index, (source, head)) in sources.enumerate() {
@@ -106,7 +154,18 @@ impl<T: Source> Merge<T> {
                 first = Some((ts, index));
             }
         }
-        first.map(|(_, index)| index)
+        let (_, source) = first?;
+        let others = self.heads.iter().enumerate();
+        let until = others.filter_map(|(index, head)| match *head {
+            // At the same time that one comes first.
+            Some(ts) if index < source => Some(ts.saturating_sub(1)),
+            Some(ts) if index > source => Some(ts),
+            _ => None,
+        });
+        Some(Run {
+            source,
+            until: until.min().unwrap_or(u64::MAX),
+        })
     }
 }
 

@@ -270,11 +270,11 @@ impl Names {
         self.latest.take()
     }
 
-    /// The name of the task `pid`, padded with zeros.
-    pub(super) fn name(&self, pid: i32) -> Option<[u8; NAME]> {
+    /// The task `pid`.
+    pub(super) fn task(&self, pid: i32) -> Option<&Note> {
         // CAST: The same bits.
         let pid = pid as u32;
-        let note = self.known.get(Note::slot(pid)).copied().flatten()?;
-        (note.pid == pid).then(|| note.name())
+        let note = self.known.get(Note::slot(pid))?.as_ref();
+        note.filter(|note| note.pid == pid)
     }
 }

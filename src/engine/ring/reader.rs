@@ -10,8 +10,7 @@
 
 use core::ops::Range;
 
-use super::layout::{self, Item, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, WORD};
-use super::layout::{MISSED_EVENTS, MISSED_STORED};
+use super::layout::{self, Item, HEADER_WORDS};
 use super::note::{Names, Note, NAME};
 use super::position::{Position, Seq, Slot};
 use super::{Ring, Storage};
@@ -47,13 +46,16 @@ impl<'a> EventRef<'a> {
         self.words
     }
 
-    /// The name of the event's task, which the record says is `pid`; padded
-    /// with zeros.
-    pub fn comm(&self, pid: i32) -> [u8; NAME] {
+    /// The event's task, which the record says is `pid`.
+    pub fn task(&self, pid: i32) -> Note {
         // A writer notes the name before the record, so it is known.
-        self.names
-            .name(pid)
-            .unwrap_or(*b"<...>\0\0\0\0\0\0\0\0\0\0\0")
+        let unknown = || Note::new(pid, *b"<...>\0\0\0\0\0\0\0\0\0\0\0");
+        self.names.task(pid).copied().unwrap_or_else(unknown)
+    }
+
+    /// The name of that task, padded with zeros.
+    pub fn comm(&self, pid: i32) -> [u8; NAME] {
+        self.task(pid).name()
     }
 
     pub(super) fn new(ts: u64, lost: u64, words: &'a [AtomicU32], names: &'a Names) -> Self {
@@ -76,6 +78,7 @@ pub(super) struct Cursor {
 }
 
 /// The next event on a page.
+#[derive(Clone)]
 pub(super) struct Found {
     pub(super) ts: u64,
     pub(super) payload: Range<usize>,
@@ -247,6 +250,11 @@ pub struct Reader<'r, S: Storage> {
     pub(super) names: Names,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
+    /// How far the sub-buffer was committed when that was last looked at; 0 when
+    /// there is none, or nobody looked.
+    known: usize,
+    /// The event at the cursor, once it was looked for.
+    next: Option<Found>,
 }
 
 impl<S: Storage> Ring<S> {
@@ -273,6 +281,8 @@ impl<S: Storage> Ring<S> {
             },
             names: Names::new(),
             pending_lost: state.pending_lost.load_relaxed(),
+            known: 0,
+            next: None,
         };
         if reader.holds {
             reader.collect_names();
@@ -310,6 +320,18 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// The oldest event that has not been consumed.
     pub fn peek(&mut self) -> Option<EventRef<'_>> {
         let found = self.find()?;
+        self.event(found)
+    }
+
+    /// As [`Reader::peek`], but only among the events that were there when that
+    /// last looked for more.
+    pub fn peek_known(&mut self) -> Option<EventRef<'_>> {
+        let found = self.find_known()?;
+        self.event(found)
+    }
+
+    #[inline]
+    fn event(&self, found: Found) -> Option<EventRef<'_>> {
         let words = self.words().get(found.payload)?;
         Some(EventRef::new(
             found.ts,
@@ -333,98 +355,6 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// left.
     pub fn has_whole(&mut self) -> bool {
         self.find().is_some() && self.committed().1
-    }
-
-    /// Copies unread data to `out` in the binary layout, consumes it, and
-    /// returns how many bytes of `out` mean something: the header, events, and
-    /// the number of lost events where there is room for it. The rest of `out`
-    /// is zeroed.
-    ///
-    /// Only whole events of one sub-buffer are copied. With `whole`, nothing
-    /// is copied from a sub-buffer on which writers still are.
-    ///
-    /// `None` when there is nothing, or no room for the next event: an `out`
-    /// of [`Ring::page_bytes`] always has room.
-    pub fn read_page(&mut self, out: &mut [u8], whole: bool) -> Option<usize> {
-        self.read_page_with(out, whole, |_| {})
-    }
-
-    /// As [`Reader::read_page`]; shows `each` the tasks of the events that are
-    /// copied, and perhaps others.
-    pub fn read_page_with(
-        &mut self,
-        out: &mut [u8],
-        whole: bool,
-        mut each: impl FnMut(&Note),
-    ) -> Option<usize> {
-        let first = self.find()?;
-        self.names.each(&mut each);
-        self.names.take_latest();
-        let (end, left) = self.committed();
-        if whole && !left {
-            return None;
-        }
-        let room = out
-            .len()
-            .min(self.ring.page_bytes())
-            .checked_sub(HEADER_BYTES)?
-            / WORD;
-        // The deltas count from the last event that was read, and a page that
-        // is read from its start says so in its own header. What `find` moved
-        // over is counted in.
-        let base = self.cursor.ts;
-        let start = self.cursor.offset;
-        let mut stop = start;
-        let mut next = Some(first);
-        while let Some(found) = next {
-            if found.payload.end.checked_sub(start)? > room {
-                break;
-            }
-            stop = found.payload.end;
-            self.pass(&found);
-            let mut ahead = self.cursor;
-            next = ahead.find(self.words(), end, &mut self.names);
-            if let Some(note) = self.names.take_latest() {
-                each(&note);
-            }
-            if next.is_some() && ahead.offset != self.cursor.offset {
-                // A time extend goes with its event; one without room for it
-                // is left for the next page.
-                let with = next.as_ref().map_or(0, |found| found.payload.end);
-                if with.checked_sub(start)? > room {
-                    break;
-                }
-                self.skip_to(ahead);
-            }
-        }
-        if stop == start {
-            return None;
-        }
-        let data = copy_words(self.words().get(start..stop)?, out.get_mut(HEADER_BYTES..)?);
-        self.finish_page(out, base, data)
-    }
-
-    /// Writes the header, the number of lost events, and zeros.
-    fn finish_page(&mut self, out: &mut [u8], ts: u64, data: usize) -> Option<usize> {
-        let mut commit = u32::try_from(data).ok()? & COMMIT_LENGTH;
-        let limit = self.ring.page_bytes().min(out.len());
-        let mut end = data.checked_add(HEADER_BYTES)?;
-        if self.pending_lost != 0 {
-            commit |= MISSED_EVENTS;
-            let after = end.checked_add(size_of::<u64>())?;
-            if let Some(number) = out.get_mut(..limit)?.get_mut(end..after) {
-                number.copy_from_slice(&self.pending_lost.to_ne_bytes());
-                commit |= MISSED_STORED;
-                end = after;
-            }
-            self.pending_lost = 0;
-        }
-        let (time, rest) = out.split_at_mut_checked(size_of::<u64>())?;
-        time.copy_from_slice(&ts.to_ne_bytes());
-        rest.get_mut(..size_of::<u64>())?
-            .copy_from_slice(&u64::from(commit).to_ne_bytes());
-        out.get_mut(end..)?.fill(0);
-        Some(end)
     }
 
     /// Consumes everything that is published now, and lets the statistics
@@ -460,12 +390,16 @@ impl<'r, S: Storage> Reader<'r, S> {
         }
     }
 
-    /// Learns again what was noted on the reader's page before its place.
+    /// Learns again what was noted on the reader's page before its place, for the
+    /// events behind it.
     fn collect_names(&mut self) {
-        let mut cursor = Cursor::start(self.words());
-        while let Some(found) = cursor.find(self.words(), self.cursor.offset, &mut self.names) {
-            cursor.pass(&found);
+        let (end, left) = self.committed();
+        if left && self.cursor.offset >= end {
+            return;
         }
+        let words = self.words();
+        let names = &mut self.names;
+        Cursor::start(words).skim(words, self.cursor.offset, |note| names.add(note));
     }
 
     pub(super) fn words(&self) -> &'r [AtomicU32] {
@@ -473,15 +407,17 @@ impl<'r, S: Storage> Reader<'r, S> {
     }
 
     /// The next event, taking sub-buffers as needed.
-    fn find(&mut self) -> Option<Found> {
+    pub(super) fn find(&mut self) -> Option<Found> {
         loop {
+            if let Some(found) = self.find_known() {
+                return Some(found);
+            }
             if !self.holds && !self.take() {
                 return None;
             }
             let (end, left) = self.committed();
-            let mut ahead = self.cursor;
-            let found = ahead.find(self.words(), end, &mut self.names);
-            self.skip_to(ahead);
+            self.known = end;
+            let found = self.find_known();
             if found.is_some() {
                 return found;
             }
@@ -492,12 +428,28 @@ impl<'r, S: Storage> Reader<'r, S> {
         }
     }
 
+    /// The next event on the sub-buffer, as far as that is known to be committed.
+    fn find_known(&mut self) -> Option<Found> {
+        if self.next.is_none() && self.cursor.offset < self.known {
+            let mut ahead = self.cursor;
+            let found = ahead.find(self.words(), self.known, &mut self.names);
+            self.skip_to(ahead);
+            self.next = found;
+        }
+        self.next.clone()
+    }
+
     pub(super) fn pass(&mut self, found: &Found) {
         let mut ahead = self.cursor;
         ahead.pass(found);
         self.skip_to(ahead);
+        self.count_read(1);
+    }
+
+    /// Counts events that were read.
+    pub(super) fn count_read(&self, events: u64) {
         let read = &self.ring.reader.0.read_events;
-        read.store_relaxed(read.load_relaxed().wrapping_add(1));
+        read.store_relaxed(read.load_relaxed().wrapping_add(events));
     }
 
     pub(super) fn skip_to(&mut self, ahead: Cursor) {
@@ -506,6 +458,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         let read = &self.ring.reader.0.read_bytes;
         read.store_relaxed(read.load_relaxed().wrapping_add(bytes));
         self.cursor = ahead;
+        self.next = None;
     }
 
     /// How far the reader's sub-buffer may be read, and whether the writers
@@ -537,6 +490,7 @@ impl<'r, S: Storage> Reader<'r, S> {
             self.passed.events = self.passed.events.wrapping_add(kept);
         }
         self.holds = false;
+        self.known = 0;
         self.seq = self.ring.geometry().next(self.seq);
     }
 
@@ -620,12 +574,4 @@ pub(super) struct Place<'r> {
     pub(super) names: Names,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
-}
-
-/// Copies `words` to the start of `out` and returns the number of bytes.
-fn copy_words(words: &[AtomicU32], out: &mut [u8]) -> usize {
-    // Each word by itself: a writer may be discarding an event, at worst.
-    let pairs = words.iter().zip(out.chunks_exact_mut(WORD));
-    pairs.for_each(|(word, to)| to.copy_from_slice(&word.load_relaxed().to_ne_bytes()));
-    words.len().min(out.len() / WORD).wrapping_mul(WORD)
 }

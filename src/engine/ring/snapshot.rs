@@ -32,6 +32,8 @@ pub struct Snapshot<R> {
     end: Position,
     passed: Passed,
     lost: u64,
+    /// The event at the cursor, once it was looked for.
+    found: Option<Found>,
 }
 
 impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
@@ -62,6 +64,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
             end,
             passed: place.passed,
             lost: place.pending_lost,
+            found: None,
         };
         if !place.words.is_empty() {
             // The reader's own page: nobody can take it away now.
@@ -87,6 +90,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
             return false;
         };
         self.cursor.pass(&found);
+        self.found = None;
         self.lost = 0;
         true
     }
@@ -100,8 +104,11 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Snapshot<R> {
 
     fn find(&mut self) -> Option<Found> {
         loop {
-            if let Some(found) = self.cursor.find(&self.copy, self.limit, &mut self.names) {
-                return Some(found);
+            if self.found.is_none() {
+                self.found = self.cursor.find(&self.copy, self.limit, &mut self.names);
+            }
+            if self.found.is_some() {
+                return self.found.clone();
             }
             if self.ring.geometry().distance(self.next, self.end.seq()) < 0 {
                 return None;

@@ -10,10 +10,12 @@ use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::exec::{self, Env};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
 use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
-use ferroprobe_engine::engine::format::{self, SymbolNames};
+use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::lex::{self, Command};
+use ferroprobe_engine::engine::line::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
 
 /// A target.
 pub struct Fuzz {
@@ -147,13 +149,8 @@ impl Env for Machine {
 }
 
 impl SymbolNames for &Machine {
-    fn symbolize(
-        &mut self,
-        address: u64,
-        _with_offset: bool,
-        out: &mut dyn std::fmt::Write,
-    ) -> std::fmt::Result {
-        write!(out, "{address:#x}")
+    fn symbolize(&mut self, address: u64, _with_offset: bool, buf: &mut SeqBuf<'_>) {
+        buf.hexadecimal(address);
     }
 }
 
@@ -289,16 +286,17 @@ fn hit(definition: &Definition, program: &Program) {
     });
     // 128 arguments of 64 elements, each behind 16 links.
     assert!(machine.reads.get() <= 128 * 64 * 17);
+    let mut line = TextBuf::new();
+    let event = Event {
+        key: 0,
+        name: b"e",
+        layout: program.layout(),
+    };
+    line.add(|buf| Lines::new().put(buf, event, &out[..length], &mut &machine))
+        .expect("memory");
+    let line = std::str::from_utf8(line.as_bytes()).expect("UTF-8");
+    assert_eq!(line.lines().count(), 1, "{line}");
     let mut text = String::new();
-    format::write_event(
-        &mut text,
-        "e",
-        program.layout(),
-        &out[..length],
-        &mut &machine,
-    )
-    .expect("a String");
-    assert_eq!(text.lines().count(), 1, "{text}");
     format::write_format(&mut text, "e", 1, program.layout()).expect("a String");
 }
 

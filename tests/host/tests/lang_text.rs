@@ -6,11 +6,13 @@ mod support;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::ast::Request;
-use ferroprobe_engine::engine::format::{self, flag, Context, Time};
+use ferroprobe_engine::engine::context::{self, Columns, Context, Time};
+use ferroprobe_engine::engine::format::{self, flag};
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::Header;
-use support::{compile, definition, hit, Kernel};
+use ferroprobe_engine::engine::ring::Note;
+use support::{compile, definition, hit, put, text, Kernel};
 
 fn listed(text: &str) -> String {
     let mut line = String::new();
@@ -150,47 +152,44 @@ fn a_line_of_trace() {
     let (_, program, record) = hit("p vfs_read a=%ax", &mut k);
     let header = Header::from_record(&record).unwrap();
     assert_eq!(header.event, 7);
-    let mut out = String::new();
     let time = Time::Nanoseconds(1_038_282_286_884_600);
     let context = Context {
-        comm: b"bash",
+        task: Note::new(42, *b"bash\0\0\0\0\0\0\0\0\0\0\0\0"),
         cpu: 1,
         time,
         irq_info: true,
     };
-    format::write_context(&mut out, &context, header).unwrap();
-    format::write_event(&mut out, "myprobe", program.layout(), &record, &mut &k).unwrap();
+    let out = text(|buf| {
+        Columns::new().put(buf, &context, header);
+        put(buf, b"myprobe", &program, &record, &k);
+    });
     assert_eq!(
         out,
         "            bash-42      [001] ..... 1038282.286885: myprobe: (vfs_read+0x0/0x1000) a=0x0\n"
     );
     let (_, program, record) = hit("r vfs_read $retval", &mut k);
-    let mut out = String::new();
-    format::write_event(&mut out, "r", program.layout(), &record, &mut &k).unwrap();
+    let out = text(|buf| put(buf, b"r", &program, &record, &k));
     assert_eq!(out, "r: (vfs_read+0x100/0x1000 <- vfs_read) arg1=0x0\n");
     let context = Context {
-        comm: b"<...>",
+        task: Note::new(42, *b"<...>\0\0\0\0\0\0\0\0\0\0\0"),
         cpu: 12,
         time: Time::Count(5),
         irq_info: false,
     };
-    let mut out = String::new();
-    format::write_context(&mut out, &context, header).unwrap();
+    let out = text(|buf| Columns::new().put(buf, &context, header));
     assert_eq!(out, "           <...>-42      [012]             5: ");
 }
 
 #[test]
 fn flag_letters() {
     let letters = |flags, preempt_count| {
-        let mut out = String::new();
         let header = Header {
             event: 0,
             flags,
             preempt_count,
             pid: 0,
         };
-        format::write_flags(&mut out, header).unwrap();
-        out
+        text(|buf| context::put_flags(buf, header))
     };
     assert_eq!(letters(0, 0), ".....");
     assert_eq!(

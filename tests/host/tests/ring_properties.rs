@@ -199,6 +199,70 @@ proptest! {
     }
 }
 
+/// What comes to an empty ring while an event is looked at follows that event, and is
+/// not taken for it.
+#[test]
+fn a_merge_goes_past_the_event_that_it_showed() {
+    let rings: Vec<Ring<Pages>> = (0..2).map(|_| ring(9, 4096, true)).collect();
+    let mut merge = Merge::new();
+    for ring in &rings {
+        merge.push(ring.reader().unwrap()).unwrap();
+    }
+    write(&rings[1], 10, &payload(1, 12)).unwrap();
+    assert_eq!(
+        merge.peek().map(|(from, event)| (from, event.ts)),
+        Some((1, 10))
+    );
+    write(&rings[0], 5, &payload(2, 12)).unwrap();
+    write(&rings[1], 20, &payload(3, 12)).unwrap();
+    assert!(merge.advance());
+    for expected in [(0, 5), (1, 20)] {
+        assert_eq!(
+            merge.peek().map(|(from, event)| (from, event.ts)),
+            Some(expected)
+        );
+        assert!(merge.advance());
+    }
+    assert!(merge.peek().is_none());
+}
+
+proptest! {
+    /// Reading as events come: what was there at a look comes in order, and all
+    /// comes once.
+    #[test]
+    fn a_merge_of_rings_that_are_written_to_loses_nothing(
+        steps in prop::collection::vec((0usize..3, 1u64..20, 0usize..6), 0..300),
+    ) {
+        let rings: Vec<Ring<Pages>> = (0..3).map(|_| ring(9, 4096, true)).collect();
+        let mut merge = Merge::new();
+        for ring in &rings {
+            merge.push(ring.reader().unwrap()).unwrap();
+        }
+        let (mut now, mut latest) = (1u64, 0u64);
+        let mut unread = VecDeque::new();
+        for (id, (cpu, gap, reads)) in (0u32..).zip(steps) {
+            now += gap;
+            unread.push_back((write(&rings[cpu], now, &payload(id, 12)).unwrap(), cpu, id));
+            for _ in 0..reads {
+                // Times only grow here, so all that is unread is in order.
+                let Some((ts, cpu, id)) = unread.pop_front() else { break };
+                let (from, event) = merge.peek().unwrap();
+                prop_assert!(event.ts >= latest);
+                latest = event.ts;
+                prop_assert_eq!((event.ts, from), (ts, cpu));
+                prop_assert_eq!(&event.payload()[..4], &id.to_le_bytes()[..]);
+                prop_assert!(merge.advance());
+            }
+        }
+        while let Some((ts, cpu, _)) = unread.pop_front() {
+            let (from, event) = merge.peek().unwrap();
+            prop_assert_eq!((event.ts, from), (ts, cpu));
+            prop_assert!(merge.advance());
+        }
+        prop_assert!(merge.peek().is_none());
+    }
+}
+
 /// A thread that writes and interrupts itself at random, and one that reads.
 #[test]
 fn a_writer_with_interrupts_against_a_reader() {

@@ -15,10 +15,11 @@ use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Env};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
-use ferroprobe_engine::engine::format::{self, SymbolNames};
 use ferroprobe_engine::engine::lex::Command;
+use ferroprobe_engine::engine::line::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::sys;
 
 pub const DENTRY_NAME: u64 = 0x28;
@@ -109,18 +110,14 @@ impl Symbols for Kernel {
 }
 
 impl SymbolNames for &Kernel {
-    fn symbolize(
-        &mut self,
-        address: u64,
-        with_offset: bool,
-        out: &mut dyn std::fmt::Write,
-    ) -> std::fmt::Result {
-        match address {
-            0xffff_ffff_8132_a1cc => write!(out, "ksys_read+0x6c/0xe0"),
-            0x8000..0x9000 if with_offset => write!(out, "vfs_read+{:#x}/0x1000", address - 0x8000),
-            0x8000..0x9000 => write!(out, "vfs_read"),
-            _ => write!(out, "{address:#x}"),
-        }
+    fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>) {
+        let text = match address {
+            0xffff_ffff_8132_a1cc => "ksys_read+0x6c/0xe0".into(),
+            0x8000..0x9000 if with_offset => format!("vfs_read+{:#x}/0x1000", address - 0x8000),
+            0x8000..0x9000 => "vfs_read".into(),
+            _ => format!("{address:#x}"),
+        };
+        buf.bytes(text.as_bytes());
     }
 }
 
@@ -175,9 +172,8 @@ impl Env for Kernel {
     }
 
     fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize> {
-        let mut name = String::new();
         let mut names = self;
-        names.symbolize(address, true, &mut name).ok()?;
+        let mut name = text(|buf| names.symbolize(address, true, buf));
         name.push('\0');
         out.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
         Some(name.len())
@@ -278,10 +274,31 @@ pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Program, Vec<u8>) {
 }
 
 /// The text of the arguments of one hit.
-pub fn printed(text: &str, kernel: &mut Kernel) -> String {
-    let (_, program, record) = hit(text, kernel);
-    let mut out = String::new();
-    format::write_event(&mut out, "ev", program.layout(), &record, &mut &*kernel)
-        .expect("a String");
+pub fn printed(definition: &str, kernel: &mut Kernel) -> String {
+    let (_, program, record) = hit(definition, kernel);
+    let out = text(|buf| put(buf, b"ev", &program, &record, kernel));
     out.split_once(')').expect("a place").1.trim().to_string()
+}
+
+/// The text that `write` makes.
+pub fn text(write: impl FnMut(&mut SeqBuf<'_>)) -> String {
+    let mut text = TextBuf::new();
+    text.add(write).expect("memory");
+    String::from_utf8(text.as_bytes().to_vec()).expect("UTF-8")
+}
+
+/// Adds the line of `record`, of the event called `name`.
+pub fn put(
+    buf: &mut SeqBuf<'_>,
+    name: &[u8],
+    program: &Program,
+    record: &[u8],
+    mut kernel: &Kernel,
+) {
+    let event = Event {
+        key: 0,
+        name,
+        layout: program.layout(),
+    };
+    Lines::new().put(buf, event, record, &mut kernel);
 }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What stands before an event in `trace`: task, CPU, flags and time.
+//!
+//! The columns are those of the 7.3 kernel, which scripts parse.
+
+use super::format::flag;
+use super::memo::Memo;
+use super::record::{Header, COMM_LEN};
+use super::ring::Note;
+use super::seq_buf::{Piece, SeqBuf};
+
+/// How the time of an event is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// Nanoseconds, printed as seconds.
+    Nanoseconds(u64),
+    /// A count.
+    Count(u64),
+}
+
+/// What stands before an event's own text.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// The task.
+    pub task: Note,
+    /// CPU on which it was recorded.
+    pub cpu: u32,
+    /// When it was recorded.
+    pub time: Time,
+    /// Whether the flags column is printed (option `irq-info`).
+    pub irq_info: bool,
+}
+
+/// What stood before the events that were printed last. Most of it stands before
+/// the next ones too, and is not made again.
+pub struct Columns {
+    tasks: Memo<(Note, Piece), 16>,
+    places: Memo<(Place, Piece), 16>,
+    /// When the last second began, and its text.
+    second: Option<(u64, Piece)>,
+}
+
+/// CPU and flags of an event.
+#[derive(PartialEq)]
+struct Place {
+    cpu: u32,
+    flags: u8,
+    preempt_count: u8,
+    irq_info: bool,
+}
+
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
+
+impl Columns {
+    /// Nothing was printed.
+    pub const fn new() -> Self {
+        Self {
+            tasks: Memo::new(),
+            places: Memo::new(),
+            second: None,
+        }
+    }
+
+    /// Adds the part of a line before the event's own text:
+    /// `COMM-PID [CPU] FLAGS TIME: `.
+    pub fn put(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
+        let task = &context.task;
+        let slot = self.tasks.slot(u64::from(task.pid()));
+        put_known(buf, slot, *task, |buf| put_task(buf, task));
+        let place = Place {
+            cpu: context.cpu,
+            flags: header.flags,
+            preempt_count: header.preempt_count,
+            irq_info: context.irq_info,
+        };
+        let hash = u64::from(place.cpu) ^ u64::from(place.flags);
+        let slot = self.places.slot(hash);
+        put_known(buf, slot, place, |buf| put_place(buf, context, header));
+        match context.time {
+            Time::Nanoseconds(ns) => self.put_time(buf, ns),
+            Time::Count(n) => {
+                buf.padded(n, 12, b' ');
+                buf.text(b": ");
+            }
+        }
+    }
+
+    /// `SECONDS.MICROSECONDS: `.
+    fn put_time(&mut self, buf: &mut SeqBuf<'_>, ns: u64) {
+        let rounded = ns.saturating_add(500);
+        let is_in = |start: &u64| rounded.checked_sub(*start).is_some_and(|ns| ns < SECOND);
+        let known = self.second.as_ref().filter(|(start, _)| is_in(start));
+        let start = match known {
+            Some((start, piece)) => {
+                buf.piece(piece);
+                *start
+            }
+            None => {
+                let seconds = rounded / SECOND;
+                let start = seconds.wrapping_mul(SECOND);
+                let write = |buf: &mut SeqBuf<'_>| {
+                    buf.padded(seconds, 5, b' ');
+                    buf.byte(b'.');
+                };
+                write(buf);
+                self.second = Piece::made_by(write).map(|piece| (start, piece));
+                start
+            }
+        };
+        // CAST: Less than a second.
+        let rest = rounded.wrapping_sub(start) as u32;
+        buf.six_digits(rest / 1_000, *b": ");
+    }
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Adds what `write` makes of `key`: the text in `slot` if it is that, and then that
+/// stays there.
+fn put_known<K: PartialEq>(
+    buf: &mut SeqBuf<'_>,
+    slot: Option<&mut Option<(K, Piece)>>,
+    key: K,
+    write: impl Fn(&mut SeqBuf<'_>),
+) {
+    match slot {
+        Some(Some((known, piece))) if *known == key => buf.piece(piece),
+        slot => {
+            write(buf);
+            if let Some(slot) = slot {
+                *slot = Piece::made_by(write).map(|piece| (key, piece));
+            }
+        }
+    }
+}
+
+/// `COMM-PID `, in columns.
+fn put_task(buf: &mut SeqBuf<'_>, task: &Note) {
+    let name = task.name();
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    // Padding needs the length of what is printed, not of the bytes.
+    let mut room = [0; LONGEST_NAME];
+    let mut shown = SeqBuf::new(&mut room);
+    shown.one_line(name);
+    let length = shown.finish().unwrap_or(0);
+    let shown = room.get(..length).unwrap_or_default();
+    let characters = core::str::from_utf8(shown).map_or(0, |shown| shown.chars().count());
+    buf.pad(b' ', characters, 16);
+    buf.bytes(shown);
+    buf.byte(b'-');
+    // CAST: The same bits.
+    buf.signed_left(i64::from(task.pid() as i32), 7);
+}
+
+/// Bytes of a task's name of which each becomes `\xNN`.
+const LONGEST_NAME: usize = 4 * COMM_LEN;
+
+/// ` [CPU] FLAGS `.
+fn put_place(buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
+    buf.text(b" [");
+    buf.padded(u64::from(context.cpu), 3, b'0');
+    buf.text(b"] ");
+    if context.irq_info {
+        put_flags(buf, header);
+    }
+    buf.byte(b' ');
+}
+
+/// Adds the five letters for interrupts, rescheduling, context, preemption and
+/// migration.
+pub fn put_flags(buf: &mut SeqBuf<'_>, header: Header) {
+    let has = |bit: u8| header.flags & bit != 0;
+    buf.byte(match (has(flag::IRQS_OFF), has(flag::BH_OFF)) {
+        (true, true) => b'D',
+        (true, false) => b'd',
+        (false, true) => b'b',
+        (false, false) => b'.',
+    });
+    let (now, lazy) = (has(flag::NEED_RESCHED), has(flag::NEED_RESCHED_LAZY));
+    buf.byte(match (now, lazy, has(flag::PREEMPT_RESCHED)) {
+        (true, true, true) => b'B',
+        (true, false, true) => b'N',
+        (false, true, true) => b'L',
+        (true, true, false) => b'b',
+        (true, false, false) => b'n',
+        (false, false, true) => b'p',
+        (false, true, false) => b'l',
+        (false, false, false) => b'.',
+    });
+    buf.byte(
+        match (has(flag::NMI), has(flag::HARDIRQ), has(flag::SOFTIRQ)) {
+            (true, true, _) => b'Z',
+            (true, false, _) => b'z',
+            (false, true, true) => b'H',
+            (false, true, false) => b'h',
+            (false, false, true) => b's',
+            (false, false, false) => b'.',
+        },
+    );
+    for half in [header.preempt_count & 0xf, header.preempt_count >> 4] {
+        buf.byte(match half {
+            0 => b'.',
+            1..=9 => half.wrapping_add(b'0'),
+            _ => half.wrapping_add(b'a' - 10),
+        });
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A small table of what was found out before.
+
+use crate::sys::Vec;
+
+/// Remembers in each of its slots one `T`, the last that belongs there.
+///
+/// Whether a slot holds what is looked for is for the caller to see. Without
+/// memory there are no slots, and nothing is remembered.
+pub struct Memo<T, const SLOTS: usize>(Vec<Option<T>>);
+
+impl<T, const SLOTS: usize> Memo<T, SLOTS> {
+    /// Remembers nothing; does not allocate.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The slot of what has this `hash`; `None` without memory.
+    #[inline]
+    pub fn slot(&mut self, hash: u64) -> Option<&mut Option<T>> {
+        if self.0.is_empty() {
+            self.allocate()?;
+        }
+        // CAST: Below the number of slots.
+        self.0.get_mut((hash % SLOTS as u64) as usize)
+    }
+
+    /// Forgets everything, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.0.iter_mut().for_each(|slot| *slot = None);
+    }
+
+    #[cold]
+    fn allocate(&mut self) -> Option<()> {
+        let mut slots = Vec::with_capacity(SLOTS).ok()?;
+        for _ in 0..SLOTS {
+            slots.push(None).ok()?;
+        }
+        self.0 = slots;
+        Some(())
+    }
+}
+
+impl<T, const SLOTS: usize> Default for Memo<T, SLOTS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_holds_what_was_put_there_last() {
+        let mut memo = Memo::<u64, 4>::new();
+        for hash in 0..6 {
+            *memo.slot(hash).unwrap() = Some(hash);
+        }
+        let held: std::vec::Vec<_> = (0..4).map(|hash| memo.slot(hash).unwrap().take()).collect();
+        assert_eq!(held, [Some(4), Some(5), Some(2), Some(3)]);
+        *memo.slot(1).unwrap() = Some(1);
+        memo.clear();
+        assert_eq!(*memo.slot(1).unwrap(), None);
+    }
+
+    #[test]
+    fn without_memory_nothing_is_remembered() {
+        let mut memo = Memo::<u64, 4>::new();
+        crate::sys::fail_allocation_after(Some(0));
+        assert!(memo.slot(1).is_none());
+        crate::sys::fail_allocation_after(None);
+        assert_eq!(memo.slot(1), Some(&mut None));
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reading in binary: events as they lie on their sub-buffer.
+
+use super::layout::{self, Item, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, WORD};
+use super::layout::{MISSED_EVENTS, MISSED_STORED};
+use super::note::Note;
+use super::reader::{Cursor, Found, Reader};
+use super::Storage;
+use crate::sys::AtomicU32;
+
+impl Cursor {
+    /// Goes behind the last event before `end`, and shows `each` what is noted before
+    /// `end`. Returns how many events it passed, and the place behind what follows
+    /// them and is no event.
+    ///
+    /// It looks at the first word of an event and no further, where that has its
+    /// length.
+    pub(super) fn skim(
+        &mut self,
+        page: &[AtomicU32],
+        end: usize,
+        mut each: impl FnMut(Note),
+    ) -> (u64, Self) {
+        let page = page.get(..end).unwrap_or_default();
+        if self.offset == HEADER_WORDS {
+            // The reader may have come to the page before its first writer.
+            self.ts = layout::time(page);
+        }
+        let mut events = 0u64;
+        let mut ahead = *self;
+        while let Some(head) = page.get(ahead.offset) {
+            if let Some((delta, words)) = layout::short_data(head.load_relaxed()) {
+                let next = ahead.offset.wrapping_add(words);
+                if next > page.len() {
+                    break;
+                }
+                ahead = Cursor {
+                    offset: next,
+                    ts: ahead.ts.wrapping_add(delta),
+                };
+                *self = ahead;
+                events = events.wrapping_add(1);
+                continue;
+            }
+            // What is published was written by a writer, and makes sense.
+            let Some(item) = layout::decode(page, ahead.offset, end, ahead.ts) else {
+                break;
+            };
+            let (Item::Data { ts, end, .. } | Item::Note { ts, end, .. } | Item::Skip { ts, end }) =
+                item;
+            ahead = Cursor { offset: end, ts };
+            match item {
+                Item::Data { .. } => {
+                    *self = ahead;
+                    events = events.wrapping_add(1);
+                }
+                Item::Note { note, .. } => each(note),
+                Item::Skip { .. } => {}
+            }
+        }
+        (events, ahead)
+    }
+}
+
+impl<S: Storage> Reader<'_, S> {
+    /// Copies unread data to `out` in the binary layout, consumes it, and
+    /// returns how many bytes of `out` mean something: the header, events, and
+    /// the number of lost events where there is room for it. The rest of `out`
+    /// is zeroed.
+    ///
+    /// Only whole events of one sub-buffer are copied. With `whole`, nothing
+    /// is copied from a sub-buffer on which writers still are.
+    ///
+    /// `None` when there is nothing, or no room for the next event: an `out`
+    /// of [`Ring::page_bytes`] always has room.
+    pub fn read_page(&mut self, out: &mut [u8], whole: bool) -> Option<usize> {
+        self.read_page_with(out, whole, |_| {})
+    }
+
+    /// As [`Reader::read_page`]; shows `each` the tasks of the events that are
+    /// copied, and perhaps others.
+    pub fn read_page_with(
+        &mut self,
+        out: &mut [u8],
+        whole: bool,
+        mut each: impl FnMut(&Note),
+    ) -> Option<usize> {
+        let first = self.find()?;
+        self.names.each(&mut each);
+        self.names.take_latest();
+        let (end, left) = self.committed();
+        if whole && !left {
+            return None;
+        }
+        let room = out
+            .len()
+            .min(self.ring.page_bytes())
+            .checked_sub(HEADER_BYTES)?
+            / WORD;
+        // The deltas count from the last event that was read, and a page that
+        // is read from its start says so in its own header. What `find` moved
+        // over is counted in.
+        let base = self.cursor.ts;
+        let start = self.cursor.offset;
+        if end.saturating_sub(start) <= room {
+            self.pass_all(end, each);
+        } else {
+            self.pass_some(first, (end, room), each)?;
+        }
+        let stop = self.cursor.offset;
+        if stop == start {
+            return None;
+        }
+        let data = copy_words(self.words().get(start..stop)?, out.get_mut(HEADER_BYTES..)?);
+        self.finish_page(out, base, data)
+    }
+
+    /// Writes the header, the number of lost events, and zeros.
+    fn finish_page(&mut self, out: &mut [u8], ts: u64, data: usize) -> Option<usize> {
+        let mut commit = u32::try_from(data).ok()? & COMMIT_LENGTH;
+        let limit = self.ring.page_bytes().min(out.len());
+        let mut end = data.checked_add(HEADER_BYTES)?;
+        if self.pending_lost != 0 {
+            commit |= MISSED_EVENTS;
+            let after = end.checked_add(size_of::<u64>())?;
+            if let Some(number) = out.get_mut(..limit)?.get_mut(end..after) {
+                number.copy_from_slice(&self.pending_lost.to_ne_bytes());
+                commit |= MISSED_STORED;
+                end = after;
+            }
+            self.pending_lost = 0;
+        }
+        let (time, rest) = out.split_at_mut_checked(size_of::<u64>())?;
+        time.copy_from_slice(&ts.to_ne_bytes());
+        rest.get_mut(..size_of::<u64>())?
+            .copy_from_slice(&u64::from(commit).to_ne_bytes());
+        out.get_mut(end..)?.fill(0);
+        Some(end)
+    }
+
+    /// Passes all events before `end`, and shows `each` the tasks noted there. Returns
+    /// the place behind what follows them and is no event.
+    pub(super) fn pass_all(&mut self, end: usize, mut each: impl FnMut(&Note)) -> Cursor {
+        let mut ahead = self.cursor;
+        let words = self.words();
+        let names = &mut self.names;
+        let (events, behind) = ahead.skim(words, end, |note| {
+            names.add(note);
+            each(&note);
+        });
+        self.names.take_latest();
+        self.skip_to(ahead);
+        self.count_read(events);
+        behind
+    }
+
+    /// Passes `first`, the next event, and those behind it before `end` that together
+    /// have at most `room` words; shows `each` the tasks noted there.
+    fn pass_some(
+        &mut self,
+        first: Found,
+        (end, room): (usize, usize),
+        mut each: impl FnMut(&Note),
+    ) -> Option<()> {
+        let start = self.cursor.offset;
+        let mut next = Some(first);
+        while let Some(found) = next {
+            if found.payload.end.checked_sub(start)? > room {
+                break;
+            }
+            self.pass(&found);
+            let mut ahead = self.cursor;
+            next = ahead.find(self.words(), end, &mut self.names);
+            if let Some(note) = self.names.take_latest() {
+                each(&note);
+            }
+            if next.is_some() && ahead.offset != self.cursor.offset {
+                // A time extend goes with its event; one without room for it
+                // is left for the next page.
+                let with = next.as_ref().map_or(0, |found| found.payload.end);
+                if with.checked_sub(start)? > room {
+                    break;
+                }
+                self.skip_to(ahead);
+            }
+        }
+        Some(())
+    }
+}
+
+/// Copies `words` to the start of `out` and returns the number of bytes.
+fn copy_words(words: &[AtomicU32], out: &mut [u8]) -> usize {
+    // Each word by itself: a writer may be discarding an event, at worst.
+    let pairs = words.iter().zip(out.chunks_exact_mut(WORD));
+    pairs.for_each(|(word, to)| to.copy_from_slice(&word.load_relaxed().to_ne_bytes()));
+    words.len().min(out.len() / WORD).wrapping_mul(WORD)
+}

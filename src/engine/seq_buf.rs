@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Text that is put together of many small pieces, in the memory from which it is
+//! copied to its reader.
+//!
+//! The formatting of `core::fmt` costs some hundred instructions for each piece, most
+//! of it calls; a copy of a few bytes by a call costs more than the bytes. Here a
+//! piece is a few stores. What finds no room is left out and remembered, as by the
+//! kernel's `struct seq_buf`; who made the text then makes it again with more room.
+
+use core::fmt::{self, Write};
+
+use super::digits;
+use super::text::OneLine;
+use crate::sys::{self, AllocError, Vec};
+
+/// Text at the start of some memory.
+///
+/// The bytes need not be UTF-8. Some pieces are stored with more bytes than they
+/// have, and are left out when there is no room for these, up to 32.
+pub struct SeqBuf<'a> {
+    room: &'a mut [u8],
+    len: usize,
+    overflowed: bool,
+}
+
+impl<'a> SeqBuf<'a> {
+    /// An empty text in `room`.
+    pub fn new(room: &'a mut [u8]) -> Self {
+        Self {
+            room,
+            len: 0,
+            overflowed: false,
+        }
+    }
+
+    /// The length of the whole text; `None` when something of it was left out.
+    pub fn finish(self) -> Option<usize> {
+        (!self.overflowed).then_some(self.len)
+    }
+
+    /// Adds the first `count` of some bytes, all of which are stored.
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, bytes: [u8; N], count: usize) {
+        let rest = self.room.get_mut(self.len..);
+        match rest.and_then(|rest| rest.first_chunk_mut()) {
+            Some(to) => {
+                sys::store(to, bytes);
+                self.len = self.len.wrapping_add(count);
+            }
+            None => self.overflowed = true,
+        }
+    }
+
+    /// Adds `bytes`.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        let end = self.len.wrapping_add(bytes.len());
+        match self.room.get_mut(self.len..end) {
+            Some(to) => {
+                copy(to, bytes);
+                self.len = end;
+            }
+            None => self.overflowed = true,
+        }
+    }
+
+    /// Adds one byte.
+    #[inline(always)]
+    pub fn byte(&mut self, byte: u8) {
+        self.put([byte], 1);
+    }
+
+    /// Adds a text whose length the compiler knows.
+    #[inline(always)]
+    pub fn text<const N: usize>(&mut self, text: &[u8; N]) {
+        self.put(*text, N);
+    }
+
+    /// Adds `byte` for each one from `length` to `width`.
+    pub fn pad(&mut self, byte: u8, length: usize, width: usize) {
+        (length..width).for_each(|_| self.byte(byte));
+    }
+
+    /// Adds `bytes` as [`OneLine`] displays them.
+    pub fn one_line(&mut self, bytes: &[u8]) {
+        if is_printable(bytes) {
+            self.bytes(bytes);
+        } else {
+            // Whether there was room is remembered.
+            let _ = write!(self, "{}", OneLine(bytes));
+        }
+    }
+
+    /// Adds `value` in decimal digits.
+    #[inline]
+    pub fn decimal(&mut self, value: u64) {
+        match u32::try_from(value) {
+            Ok(value) if u64::from(value) < digits::LIMIT => {
+                let (digits, count) = digits::short_decimal(value);
+                self.put(digits, count);
+            }
+            _ => self.long_decimal(value),
+        }
+    }
+
+    /// [`SeqBuf::decimal`] of a number with more than eight digits.
+    #[inline(never)]
+    fn long_decimal(&mut self, value: u64) {
+        let (rest, last) = (value / digits::LIMIT, value % digits::LIMIT);
+        let (first, second) = (rest / digits::LIMIT, rest % digits::LIMIT);
+        // CAST: All three are below `LIMIT`.
+        let (digits, count) = match first {
+            0 => digits::short_decimal(second as u32),
+            _ => digits::short_decimal(first as u32),
+        };
+        self.put(digits, count);
+        if first != 0 {
+            self.text(&digits::decimal(second as u32));
+        }
+        self.text(&digits::decimal(last as u32));
+    }
+
+    /// Adds `value` in decimal digits, with `fill` in front where they are less than
+    /// `width`.
+    pub fn padded(&mut self, value: u64, width: usize, fill: u8) {
+        // CAST: At most 19.
+        let count = value.checked_ilog10().unwrap_or(0) as usize;
+        self.pad(fill, count.saturating_add(1), width);
+        self.decimal(value);
+    }
+
+    /// Adds the six decimal digits of `value`, which is below 10^6, and `then`.
+    #[inline(always)]
+    pub fn six_digits(&mut self, value: u32, then: [u8; 2]) {
+        let [_, _, a, b, c, d, e, f] = digits::decimal(value);
+        let [g, h] = then;
+        self.text(&[a, b, c, d, e, f, g, h]);
+    }
+
+    /// Adds `value` in decimal digits, with its sign.
+    #[inline]
+    pub fn signed(&mut self, value: i64) {
+        if value < 0 {
+            self.byte(b'-');
+        }
+        self.decimal(value.unsigned_abs());
+    }
+
+    /// Adds `value` in decimal digits, with its sign, and spaces behind it where they
+    /// are less than `width`.
+    pub fn signed_left(&mut self, value: i64, width: usize) {
+        let start = self.len;
+        self.signed(value);
+        self.pad(b' ', self.len.wrapping_sub(start), width);
+    }
+
+    /// Adds `value` in hexadecimal digits.
+    #[inline]
+    pub fn hexadecimal(&mut self, value: u64) {
+        // CAST: The halves.
+        let (high, low) = ((value >> 32) as u32, value as u32);
+        if high == 0 {
+            let (digits, count) = digits::short_hexadecimal(low);
+            self.put(digits, count);
+        } else {
+            let (digits, count) = digits::short_hexadecimal(high);
+            self.put(digits, count);
+            self.text(&digits::hexadecimal(low));
+        }
+    }
+
+    /// Adds `piece`.
+    #[inline]
+    pub fn piece(&mut self, piece: &Piece) {
+        self.put(piece.bytes, piece.len);
+    }
+}
+
+impl Write for SeqBuf<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.bytes(text.as_bytes());
+        if self.overflowed {
+            Err(fmt::Error)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Bytes of a [`Piece`].
+const PIECE: usize = 32;
+
+/// A short text that was made before.
+#[derive(Clone, Copy)]
+pub struct Piece {
+    bytes: [u8; PIECE],
+    /// Bytes that are the text.
+    len: usize,
+}
+
+impl Piece {
+    /// The text that `write` makes; `None` if it is too long.
+    pub fn made_by(write: impl FnOnce(&mut SeqBuf<'_>)) -> Option<Self> {
+        let mut bytes = [0; PIECE];
+        let mut buf = SeqBuf::new(&mut bytes);
+        write(&mut buf);
+        let len = buf.finish()?;
+        Some(Self { bytes, len })
+    }
+}
+
+/// Text in memory that grows as it needs more.
+pub struct TextBuf {
+    room: Vec<u8>,
+    len: usize,
+}
+
+/// Bytes with which a [`TextBuf`] begins.
+const FIRST_ROOM: usize = 20 * 1024;
+
+impl TextBuf {
+    /// An empty text; does not allocate.
+    pub const fn new() -> Self {
+        Self {
+            room: Vec::new(),
+            len: 0,
+        }
+    }
+
+    /// Adds what `write` makes, which is called again when there was no room.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory; nothing is added then.
+    pub fn add(&mut self, mut write: impl FnMut(&mut SeqBuf<'_>)) -> Result<(), AllocError> {
+        loop {
+            let mut buf = SeqBuf::new(self.room.get_mut(self.len..).unwrap_or_default());
+            write(&mut buf);
+            if let Some(added) = buf.finish() {
+                self.len = self.len.wrapping_add(added);
+                return Ok(());
+            }
+            self.grow()?;
+        }
+    }
+
+    /// The text.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.room.get(..self.len).unwrap_or_default()
+    }
+
+    /// Bytes of the text.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Forgets the text and keeps its memory.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    fn grow(&mut self) -> Result<(), AllocError> {
+        const ZEROS: [u8; 512] = [0; 512];
+        let more = self.room.len().max(FIRST_ROOM);
+        self.room.reserve(more)?;
+        for _ in 0..more / ZEROS.len() {
+            self.room.extend_from_slice(&ZEROS)?;
+        }
+        Ok(())
+    }
+}
+
+impl Default for TextBuf {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Copies `from` to `to`, which has the same length.
+///
+/// Most pieces are short, and for these the call that copies slices takes longer
+/// than the copying: so ends that overlap are copied in one go each.
+#[inline(always)]
+fn copy(to: &mut [u8], from: &[u8]) {
+    #[inline(always)]
+    fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+            sys::store(to, *from);
+        }
+        if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+            sys::store(to, *from);
+        }
+    }
+
+    match from.len() {
+        65.. => to.copy_from_slice(from),
+        32..=64 => ends::<32>(to, from),
+        16..=31 => ends::<16>(to, from),
+        8..=15 => ends::<8>(to, from),
+        4..=7 => ends::<4>(to, from),
+        2..=3 => ends::<2>(to, from),
+        _ => ends::<1>(to, from),
+    }
+}
+
+/// Whether all of `bytes` are ASCII characters that stand for themselves.
+pub fn is_printable(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| (0x20..0x7f).contains(byte))
+}
