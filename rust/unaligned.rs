@@ -12,3 +12,12 @@ use super::arch;
 pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     arch::store(to, from);
 }
+
+/// Copies `from` to `to`: `*to = *from` in as few instructions as the processor needs,
+/// where the compiler may need more.
+///
+/// Contexts: any.
+#[inline(always)]
+pub fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
+    arch::copy(to, from);
+}

@@ -13,7 +13,7 @@ pub use crate::kapi::{
     local::Word as LocalWord,
     pages::Pages,
     percpu::PerCpu,
-    unaligned::store,
+    unaligned::{copy, store},
 };
 use core::{
     fmt,

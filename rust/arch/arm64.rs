@@ -313,6 +313,58 @@ pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -
     true
 }
 
+/// Copies `from` to `to`, eight or sixteen bytes at a time where there are so many, for
+/// the same reason.
+#[inline(always)]
+pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
+    let (to_bytes, from_bytes) = (to.as_mut_ptr(), from.as_ptr());
+    // SAFETY: Each reads as many bytes as `from` has and writes as many as `to` has,
+    // which are Rust's and so normal memory.
+    unsafe {
+        match N {
+            32 => asm!(
+                "ldp {a}, {b}, [{from}]",
+                "ldp {c}, {d}, [{from}, #16]",
+                "stp {a}, {b}, [{to}]",
+                "stp {c}, {d}, [{to}, #16]",
+                from = in(reg) from_bytes,
+                to = in(reg) to_bytes,
+                a = out(reg) _,
+                b = out(reg) _,
+                c = out(reg) _,
+                d = out(reg) _,
+                options(nostack, preserves_flags),
+            ),
+            16 => asm!(
+                "ldp {a}, {b}, [{from}]",
+                "stp {a}, {b}, [{to}]",
+                from = in(reg) from_bytes,
+                to = in(reg) to_bytes,
+                a = out(reg) _,
+                b = out(reg) _,
+                options(nostack, preserves_flags),
+            ),
+            8 => asm!(
+                "ldr {a}, [{from}]",
+                "str {a}, [{to}]",
+                from = in(reg) from_bytes,
+                to = in(reg) to_bytes,
+                a = out(reg) _,
+                options(nostack, preserves_flags),
+            ),
+            4 => asm!(
+                "ldr {a:w}, [{from}]",
+                "str {a:w}, [{to}]",
+                from = in(reg) from_bytes,
+                to = in(reg) to_bytes,
+                a = out(reg) _,
+                options(nostack, preserves_flags),
+            ),
+            _ => *to = *from,
+        }
+    }
+}
+
 /// Adds 1 to `counter`.
 ///
 /// Atomic against interrupts on this CPU, not against other CPUs.

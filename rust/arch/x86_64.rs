@@ -314,6 +314,12 @@ pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -
     true
 }
 
+/// Copies `from` to `to`.
+#[inline(always)]
+pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
+    *to = *from;
+}
+
 /// The name of the counter among the clocks of tracing.
 pub(super) const COUNTER_NAME: &str = "x86-tsc";
 

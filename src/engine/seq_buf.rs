@@ -173,7 +173,14 @@ impl<'a> SeqBuf<'a> {
     /// Adds `piece`.
     #[inline]
     pub fn piece(&mut self, piece: &Piece) {
-        self.put(piece.bytes, piece.len);
+        let rest = self.room.get_mut(self.len..);
+        match rest.and_then(|rest| rest.first_chunk_mut()) {
+            Some(to) => {
+                sys::copy(to, &piece.bytes);
+                self.len = self.len.wrapping_add(piece.len);
+            }
+            None => self.overflowed = true,
+        }
     }
 }
 
@@ -291,10 +298,10 @@ fn copy(to: &mut [u8], from: &[u8]) {
     #[inline(always)]
     fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
-            sys::store(to, *from);
+            sys::copy(to, from);
         }
         if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
-            sys::store(to, *from);
+            sys::copy(to, from);
         }
     }
 

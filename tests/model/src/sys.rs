@@ -185,3 +185,9 @@ pub unsafe fn words_as_bytes_mut(_words: &[AtomicU32]) -> &mut [u8] {
 pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     *to = from;
 }
+
+/// Copies `from` to `to`.
+#[inline(always)]
+pub fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
+    *to = *from;
+}
