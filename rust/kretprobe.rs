@@ -298,11 +298,9 @@ impl<T: Handler> Registration<T> {
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
         // SAFETY: Called by the kernel.
-        let Some(this) = (unsafe { Self::from_instance(instance) }) else {
+        let Some((this, given, call, here)) = (unsafe { Self::called(instance, regs) }) else {
             return 0;
         };
-        // SAFETY: As above.
-        let (given, call, here) = unsafe { this.called(instance, regs) };
         let left = this.handler.returned::<REGISTER>(given, call, &here);
         // SAFETY: Called by the kernel.
         unsafe {
@@ -324,9 +322,7 @@ impl<T: Handler> Registration<T> {
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
         // SAFETY: Called by the kernel.
-        if let Some(this) = unsafe { Self::from_instance(instance) } {
-            // SAFETY: As above.
-            let (given, _, here) = unsafe { this.called(instance, regs) };
+        if let Some((this, given, _, here)) = unsafe { Self::called(instance, regs) } {
             if this.handler.is_refused(given, &here) {
                 return 0;
             }
@@ -344,9 +340,7 @@ impl<T: Handler> Registration<T> {
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
         // SAFETY: Called by the kernel.
-        if let Some(this) = unsafe { Self::from_instance(instance) } {
-            // SAFETY: As above.
-            let (regs, call, here) = unsafe { this.called(instance, regs) };
+        if let Some((this, regs, call, here)) = unsafe { Self::called(instance, regs) } {
             this.handler.returned_slowly(regs, call, &here);
         }
         zero()
@@ -362,33 +356,33 @@ impl<T: Handler> Registration<T> {
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
         // SAFETY: Called by the kernel.
-        if let Some(this) = unsafe { Self::from_instance(instance) } {
-            // SAFETY: As above.
-            let (_, _, here) = unsafe { this.called(instance, regs) };
+        if let Some((this, _, _, here)) = unsafe { Self::called(instance, regs) } {
             this.handler.finish(&here);
         }
         zero()
     }
 
-    /// What the kernel hands to a handler at a return.
+    /// What the kernel hands to a handler at a return, and whose it is, if that still
+    /// exists.
     ///
     /// # Safety
     ///
     /// As for `quick_handler`; for use during its call.
     #[inline(always)]
     unsafe fn called<'a>(
-        &self,
         instance: *mut extra::kretprobe_instance,
         regs: *mut bindings::pt_regs,
-    ) -> (&'a Regs, Call<'a>, OnCpu) {
+    ) -> Option<(&'a Self, &'a Regs, Call<'a>, OnCpu)> {
+        // SAFETY: By the function's requirements.
+        let this = unsafe { Self::from_instance(instance) }?;
         let call = Call {
             // SAFETY: The instance is this call's own.
             instance: unsafe { &*Opaque::cast_from(instance) },
-            words: self.words,
+            words: this.words,
         };
         // SAFETY: As in `entry_handler`.
         let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
-        (regs, call, here)
+        Some((this, regs, call, here))
     }
 }
 

@@ -293,14 +293,14 @@ spare() {
 }
 
 # walk WHAT OPERATION... [-- UNDO...]: have fpfail do that for the files that
-# state_files names, and note what it found.  With $every, only every so many
-# allocations fail.
+# state_files names, and note what it found.  Of so many allocations one fails:
+every=${FAULTS:-1}
 walk() {
 	walked=$1
 	shift
 	set +x
 	# shellcheck disable=SC2046 # a word is a file
-	fpfail "${every:-1}" $(state_files) -- "$@" >"$scratch/walk" || {
+	fpfail "$every" $(state_files) -- "$@" >"$scratch/walk" || {
 		tail -n 60 "$scratch/walk"
 		[ ! -e error_log ] || tail -n 4 error_log
 		fail "$walked"
