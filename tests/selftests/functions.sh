@@ -227,6 +227,12 @@ expect_refused() {
 newline='
 '
 
+# fewer N LEAST: how many times to do what is done N times, on a kernel as slow as this.
+fewer() {
+	fewer_times=$(($1 / ${PATIENCE:-1}))
+	if [ "$fewer_times" -gt "$2" ]; then echo "$fewer_times"; else echo "$2"; fi
+}
+
 # reset_clock: the one there was at first.
 reset_clock() {
 	[ -e trace_clock ] || return 0
