@@ -481,12 +481,13 @@ fn is_in_list(head: u64, address: u64) -> Option<bool> {
 /// and return its own.
 #[inline(always)]
 pub(super) fn zero() -> kernel::ffi::c_int {
-    let mut zero = 0;
+    let mut zero: usize = 0;
     // SAFETY: There is no instruction.
     unsafe {
         asm!("/* {0} */", inout(reg) zero, options(pure, nomem, nostack, preserves_flags));
     }
-    zero
+    // CAST: 0 in any type.
+    zero as kernel::ffi::c_int
 }
 
 /// A kprobe that is not yet placed.
