@@ -49,7 +49,10 @@ module_suite() {
 		if module=$("$top/qemu/module" "$1"); then
 			echo "ok - compiles for $release"
 			"$top/qemu/in-toolbox" llvm-nm -u "$module" >"$logs/undefined"
-			if [ -s "$logs/undefined" ] && ! grep -q panicking "$logs/undefined"; then
+			if grep -qx CONFIG_KASAN=y "$1/build/.config"; then
+				# Each access has a call beside it, so the optimiser proves less.
+				echo "ok - no panic can be reached on $release # SKIP compiled with KASAN"
+			elif [ -s "$logs/undefined" ] && ! grep -q panicking "$logs/undefined"; then
 				echo "ok - no panic can be reached on $release"
 			else
 				echo "not ok - no panic can be reached on $release"
