@@ -15,6 +15,9 @@ pub struct Regs(bindings::pt_regs);
 /// Number of whole words in `struct pt_regs`.
 const WORDS: usize = mem::size_of::<bindings::pt_regs>() / mem::size_of::<u64>();
 
+/// Number of words in a kernel stack.
+pub const STACK_WORDS: u64 = extra::FERROPROBE_THREAD_SIZE / 8;
+
 /// What a register that does not exist holds; tells the compiler that none is asked for.
 #[cold]
 fn beyond() -> u64 {
@@ -92,7 +95,7 @@ impl Regs {
     #[inline]
     pub fn stack_word(&self, n: u64) -> u64 {
         // Stacks are aligned to their size, a power of two.
-        let mask = !extra::FERROPROBE_THREAD_SIZE.wrapping_sub(1);
+        let mask = !(STACK_WORDS * 8).wrapping_sub(1);
         let top = self.stack_pointer();
         let address = top.wrapping_add(n.wrapping_mul(8));
         let mut word = [0; 8];

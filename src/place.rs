@@ -7,7 +7,7 @@
 
 use crate::{
     engine::{
-        arch::Arch,
+        arch::{Arch, Machine},
         ast::{Definition, Place},
         error::{Errno, Error as Refusal, Kind},
         placement::{
@@ -17,6 +17,7 @@ use crate::{
     },
     kapi::{
         kprobe, module, nofault,
+        regs::STACK_WORDS,
         symbol::{self, Opcode, Symbol},
     },
     names::{Addresses, Names},
@@ -27,11 +28,14 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, str::CString};
 
-/// The architecture that the module runs on.
-pub(crate) const ARCH: Arch = if cfg!(target_arch = "aarch64") {
-    Arch::Arm64
-} else {
-    Arch::X86_64
+/// What the module runs on.
+pub(crate) const MACHINE: Machine = Machine {
+    arch: if cfg!(target_arch = "aarch64") {
+        Arch::Arm64
+    } else {
+        Arch::X86_64
+    },
+    stack_words: STACK_WORDS,
 };
 
 /// Most bytes of a function that are looked at; no function is that long.
@@ -39,7 +43,7 @@ const MAX_FUNCTION: usize = 1 << 20;
 
 /// Bytes that the kernel overwrites at most for a probe: a breakpoint, or on
 /// x86 the jump of an optimised probe.
-const MAX_PATCH: usize = match ARCH {
+const MAX_PATCH: usize = match MACHINE.arch {
     Arch::X86_64 => 5,
     Arch::Arm64 => 4,
 };
@@ -265,7 +269,7 @@ impl Live {
             name: self.symbol.name(),
             address: self.address,
             bytes: &self.bytes,
-            arch: ARCH,
+            arch: MACHINE.arch,
             facts: Facts {
                 patches: &patches,
                 foreign: &self.foreign,
@@ -302,7 +306,7 @@ fn original_opcode(address: u64) -> Result<Option<Opcode>, AllocError> {
 
 /// Whether `text` begins with what the kernel puts there for a probe.
 fn is_patched(text: &[u8]) -> bool {
-    match ARCH {
+    match MACHINE.arch {
         // A breakpoint, or the jump of an optimised probe.
         Arch::X86_64 => matches!(text, [0xcc | 0xe9, ..]),
         // brk #4

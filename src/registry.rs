@@ -28,7 +28,7 @@ use crate::{
     kapi::{debugfs::Dir, paths},
     limit::Watch,
     names::Names,
-    place::{self, c_string, Found, ARCH},
+    place::{self, c_string, Found, MACHINE},
     probe::{errno, Probe},
     sys::{AllocError, Vec},
     tracer::Tracer,
@@ -374,7 +374,7 @@ impl Registry {
         probes: &mut Vec<Arc<Probe>>,
         command: &Command,
     ) -> Result<(), Refusal> {
-        match parse::request(command, ARCH)? {
+        match parse::request(command, MACHINE)? {
             Request::Create(definition) => {
                 let probe = self.create(tracer, probes, command, definition)?;
                 probes.push(probe)?;
@@ -502,7 +502,7 @@ impl Registry {
         let names = &mut self.names;
         let work = |btf: Option<Btf<'_>>| {
             work(&mut Target {
-                arch: ARCH,
+                arch: MACHINE.arch,
                 at_entry,
                 symbols: names,
                 paths: PathOffsets {

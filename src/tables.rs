@@ -11,7 +11,7 @@ use crate::{
         Role,
     },
     kapi::{nofault, symbol},
-    place::ARCH,
+    place::MACHINE,
     sys::Vec,
 };
 use kernel::prelude::*;
@@ -73,7 +73,7 @@ fn is_named(table: Table, start: u64, end: u64, address: u64, piece: &mut [u8]) 
             Some(len) => len,
             None => {
                 let text = Text::new()?;
-                table.entry_len(ARCH, at, bytes, |place| text.contains(place))?
+                table.entry_len(MACHINE.arch, at, bytes, |place| text.contains(place))?
             }
         };
         entry_len = Some(len);

@@ -27,8 +27,15 @@ pub enum ArgumentPlace {
     Zero,
 }
 
-/// Words of a kernel stack: `THREAD_SIZE` is 16 KiB on both architectures.
-pub const STACK_WORDS: u64 = 16384 / 8;
+/// What a definition can say depends on the machine that it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Its registers are those of this architecture.
+    pub arch: Arch,
+    /// Words of a kernel stack: `THREAD_SIZE` is 16 KiB in most kernels of both
+    /// architectures, and more where each page is 64 KiB or KASAN needs the room.
+    pub stack_words: u64,
+}
 
 /// Word indices of `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9` in `struct pt_regs`.
 const X86_ARGUMENTS: [u8; 6] = [14, 13, 12, 11, 9, 8];

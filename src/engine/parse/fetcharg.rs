@@ -5,7 +5,7 @@
 //! Nested forms are peeled off from the outside in, without recursion, onto a
 //! list that [`MAX_NESTING`] bounds; what remains is the source.
 
-use crate::engine::arch::{Arch, STACK_WORDS};
+use crate::engine::arch::Machine;
 use crate::engine::ast::{Action, Cast, Expression, ProbeKind, Source, Step, MAX_NESTING};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
@@ -34,7 +34,11 @@ enum Layer<'a> {
 }
 
 /// Parses an expression, the text before the type.
-pub(super) fn expression(text: Span<'_>, kind: ProbeKind, arch: Arch) -> Result<Expression, Error> {
+pub(super) fn expression(
+    text: Span<'_>,
+    kind: ProbeKind,
+    machine: Machine,
+) -> Result<Expression, Error> {
     let mut layers = Vec::new();
     let mut inner = text;
     loop {
@@ -52,7 +56,7 @@ pub(super) fn expression(text: Span<'_>, kind: ProbeKind, arch: Arch) -> Result<
         layers.push(layer)?;
         inner = next;
     }
-    let mut expression = source(inner, kind, arch)?;
+    let mut expression = source(inner, kind, machine)?;
     while let Some(layer) = layers.pop() {
         wrap(&mut expression, layer, inner)?;
     }
@@ -246,11 +250,11 @@ fn closing(text: Span<'_>, open: usize) -> Option<usize> {
 }
 
 /// Parses the innermost part.
-fn source(text: Span<'_>, kind: ProbeKind, arch: Arch) -> Result<Expression, Error> {
+fn source(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expression, Error> {
     let mut steps = Vec::new();
     let source = match text.first() {
-        Some(b'$') => variable(text, kind, &mut steps)?,
-        Some(b'%') => match arch.register(text.skip(1).bytes) {
+        Some(b'$') => variable(text, kind, machine, &mut steps)?,
+        Some(b'%') => match machine.arch.register(text.skip(1).bytes) {
             Some(register) => Source::Register(register),
             None => return Err(text.error(Kind::BadRegName)),
         },
@@ -299,14 +303,19 @@ fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error>
 }
 
 /// Parses what starts with `$`.
-fn variable(text: Span<'_>, kind: ProbeKind, steps: &mut Vec<Step>) -> Result<Source, Error> {
+fn variable(
+    text: Span<'_>,
+    kind: ProbeKind,
+    machine: Machine,
+    steps: &mut Vec<Step>,
+) -> Result<Source, Error> {
     let bad = || text.error(Kind::BadVar);
     if let Some(rest) = text.strip(b"$stack") {
         return match rest.first() {
             None => Ok(Source::StackPointer),
             Some(b'0'..=b'9') => {
                 let n = lex::decimal(rest.bytes).ok_or_else(bad)?;
-                let n = u16::try_from(n).ok().filter(|_| n <= STACK_WORDS);
+                let n = u16::try_from(n).ok().filter(|_| n <= machine.stack_words);
                 n.map(Source::Stack).ok_or(text.error(Kind::BadStackNum))
             }
             Some(_) => Err(bad()),
@@ -319,7 +328,7 @@ fn variable(text: Span<'_>, kind: ProbeKind, steps: &mut Vec<Step>) -> Result<So
                 .error(Kind::BadArgNum)
                 .with_detail(format_args!("arguments count from $arg1")));
         }
-        let n = u16::try_from(n).ok().filter(|_| n <= STACK_WORDS);
+        let n = u16::try_from(n).ok().filter(|_| n <= machine.stack_words);
         let n = n.ok_or(text.error(Kind::BadArgNum))?;
         return Ok(Source::Argument(n.saturating_sub(1)));
     }

@@ -10,7 +10,7 @@ mod fetcharg;
 
 use core::fmt::Write;
 
-use super::arch::Arch;
+use super::arch::Machine;
 use super::ast::{
     Argument, Definition, Deletion, Expression, Place, ProbeKind, Request, Source, MAX_ARGS,
     MAX_ARG_LEN, MAX_ARG_NAME_LEN, MAX_MAXACTIVE, MAX_NAME_LEN,
@@ -42,11 +42,11 @@ pub const RESERVED_NAMES: [&[u8]; 9] = [
 /// # Errors
 ///
 /// Any kind that is about the text alone.
-pub fn request(command: &Command, arch: Arch) -> Result<Request, Error> {
+pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
     let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
     match head.first() {
         Some(b'-' | b'!') => deletion(command, head).map(Request::Delete),
-        Some(b'p' | b'r') => definition(command, head, arch).map(Request::Create),
+        Some(b'p' | b'r') => definition(command, head, machine).map(Request::Create),
         _ => Err(head.error(Kind::BadProbeType)),
     }
 }
@@ -86,7 +86,7 @@ fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
     })
 }
 
-fn definition(command: &Command, head: Span<'_>, arch: Arch) -> Result<Definition, Error> {
+fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Definition, Error> {
     let Some(place_word) = command.word(1) else {
         return Err(Error::new(Kind::NoPlace, command.column(1)));
     };
@@ -130,7 +130,7 @@ fn definition(command: &Command, head: Span<'_>, arch: Arch) -> Result<Definitio
     }
     for n in 2..command.len() {
         if let Some(word) = command.word(n) {
-            let argument = argument(word, &definition, arch)?;
+            let argument = argument(word, &definition, machine)?;
             definition.args.push(argument)?;
         }
     }
@@ -258,7 +258,7 @@ fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError>
 }
 
 /// Parses `[NAME=]FETCHARG[:TYPE]`, the next argument of `definition`.
-fn argument(word: Span<'_>, definition: &Definition, arch: Arch) -> Result<Argument, Error> {
+fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result<Argument, Error> {
     let is_string = word.bytes.starts_with(b"\\\"");
     let (given, body) = match word.find(b'=').filter(|_| !is_string) {
         Some(equals) => {
@@ -291,7 +291,8 @@ fn argument(word: Span<'_>, definition: &Definition, arch: Arch) -> Result<Argum
     if body.bytes.is_empty() {
         return Err(body.error(Kind::NoArgBody));
     }
-    let (expression, spec) = typed_expression(text, type_text, given.is_none(), definition, arch)?;
+    let (expression, spec) =
+        typed_expression(text, type_text, given.is_none(), definition, machine)?;
     Ok(Argument {
         name,
         text: body.to_vec()?,
@@ -309,7 +310,7 @@ fn typed_expression(
     type_text: Option<Span<'_>>,
     unnamed: bool,
     definition: &Definition,
-    arch: Arch,
+    machine: Machine,
 ) -> Result<(Expression, TypeSpec), Error> {
     let type_at = type_text.unwrap_or(text);
     let is_constant = fetcharg::is_constant_text(text.bytes);
@@ -340,7 +341,7 @@ fn typed_expression(
             steps: Vec::new(),
         }
     } else {
-        fetcharg::expression(text, definition.kind, arch)?
+        fetcharg::expression(text, definition.kind, machine)?
     };
     match deferred {
         Some(error) => Err(error),

@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::arch::{Arch, Machine};
 use ferroprobe_engine::engine::ast::{Definition, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::exec::{self, Env};
@@ -195,7 +195,11 @@ fn parse(text: &[u8], arch: Arch) -> Option<(Command, Definition)> {
     if command.is_empty() {
         return None;
     }
-    match parse::request(&command, arch) {
+    let machine = Machine {
+        arch,
+        stack_words: 2048,
+    };
+    match parse::request(&command, machine) {
         Ok(Request::Create(definition)) => Some((command, definition)),
         Ok(Request::Delete(_)) => None,
         Err(error) => {

@@ -10,7 +10,7 @@ use ferroprobe_engine::engine::error::{Errno, Kind, Subject};
 use ferroprobe_engine::engine::fetch::Symbols;
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::parse;
-use support::{btf, printed, Kernel};
+use support::{btf, printed, with_stacks, Kernel};
 
 const GRAMMAR: &str = include_str!("../../../Documentation/grammar.rst");
 
@@ -107,7 +107,7 @@ fn every_example_prints_what_is_said() {
 fn the_symbols_of_the_examples_are_known() {
     assert!(machine("p").address(b"jiffies").is_some());
     let command = Command::new(b"p vfs_read n=$arg0").unwrap();
-    let error = parse::request(&command, machine("p").arch).unwrap_err();
+    let error = parse::request(&command, with_stacks(machine("p").arch)).unwrap_err();
     let mut entry = String::new();
     error
         .write_entry(&mut entry, 1_207_311_862_000, command.text())

@@ -4,15 +4,16 @@
 
 mod support;
 
-use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::arch::{Arch, Machine};
 use ferroprobe_engine::engine::ast::Request;
 use ferroprobe_engine::engine::context::{self, Columns, Context, Time};
+use ferroprobe_engine::engine::error::Kind;
 use ferroprobe_engine::engine::format::{self, flag};
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::record::Header;
 use ferroprobe_engine::engine::ring::Note;
-use support::{compile, definition, hit, put, text, Kernel};
+use support::{compile, definition, hit, put, text, with_stacks, Kernel};
 
 fn listed(text: &str) -> String {
     let mut line = String::new();
@@ -66,10 +67,31 @@ fn long_generated_names_are_cut() {
 }
 
 #[test]
+fn a_word_of_the_stack_lies_within_it() {
+    let parsed = |text: &str, stack_words| {
+        let machine = Machine {
+            arch: Arch::Arm64,
+            stack_words,
+        };
+        let command = Command::new(text.as_bytes()).unwrap();
+        parse::request(&command, machine)
+            .map(|_| ())
+            .map_err(|error| error.kind)
+    };
+    assert_eq!(parsed("p f $stack2048", 2048), Ok(()));
+    assert_eq!(parsed("p f $stack2049", 2048), Err(Kind::BadStackNum));
+    assert_eq!(parsed("p f $stack2049", 16384), Ok(()));
+    assert_eq!(parsed("p f $stack16385", 16384), Err(Kind::BadStackNum));
+    assert_eq!(parsed("p f $stack65536", 16384), Err(Kind::BadStackNum));
+}
+
+#[test]
 fn deletions_match() {
     let deletes = |deletion: &str, text: &str| {
         let command = Command::new(deletion.as_bytes()).unwrap();
-        let Request::Delete(deletion) = parse::request(&command, Arch::X86_64).unwrap() else {
+        let Request::Delete(deletion) =
+            parse::request(&command, with_stacks(Arch::X86_64)).unwrap()
+        else {
             panic!("no deletion")
         };
         deletion.matches(&definition(text, Arch::X86_64).unwrap())

@@ -9,7 +9,7 @@ pub mod btf;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::arch::{Arch, Machine};
 use ferroprobe_engine::engine::ast::{Definition, Place, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
@@ -180,9 +180,17 @@ impl Env for Kernel {
     }
 }
 
+/// A machine of `arch` whose stacks have 16 KiB.
+pub fn with_stacks(arch: Arch) -> Machine {
+    Machine {
+        arch,
+        stack_words: 2048,
+    }
+}
+
 pub fn definition(text: &str, arch: Arch) -> Result<Definition, Error> {
     let command = Command::new(text.as_bytes())?;
-    match parse::request(&command, arch)? {
+    match parse::request(&command, with_stacks(arch))? {
         Request::Create(definition) => Ok(definition),
         Request::Delete(_) => panic!("a deletion: {text}"),
     }
