@@ -17,7 +17,7 @@ use core::{
     mem::{self, MaybeUninit},
     pin::Pin,
     ptr,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 use kernel::{
     bindings, container_of, error::to_result, prelude::*, str::CString, sync::rcu, types::Opaque,
@@ -118,12 +118,14 @@ type PreHandler =
 ///
 /// # Invariants
 ///
-/// `probe` is registered with the kernel, and `handler` valid, until the drop.
+/// `probe` is registered with the kernel where `registered` says so, as it does from the
+/// end of `new` to the drop; `handler` is valid until then.
 #[pin_data(PinnedDrop)]
 pub struct Registration<T: Handler> {
     #[pin]
     probe: Opaque<extra::kprobe>,
     handler: T,
+    registered: AtomicBool,
     /// The text that `probe` points to, if any.
     name: Option<CString>,
     #[pin]
@@ -158,18 +160,17 @@ impl<T: Handler> Registration<T> {
             pin_init!(Self {
                 probe: Opaque::new(probe),
                 handler,
+                registered: AtomicBool::new(false),
                 name,
                 _pinned: PhantomPinned,
             }),
             GFP_KERNEL,
         )?;
-        // SAFETY: The probe is pinned, and unregistered before it is freed. On
-        // failure nothing refers to it, but the drop must not run.
-        to_result(unsafe { extra::register_kprobe(this.probe.get()) }).inspect_err(|_| {
-            // SAFETY: Not registered: nobody else looks at it.
-            unsafe { (*this.probe.get()).addr = ptr::null_mut() };
-        })?;
+        // SAFETY: The probe is pinned, and unregistered before it is freed; on
+        // failure nothing refers to it.
+        to_result(unsafe { extra::register_kprobe(this.probe.get()) })?;
         // INVARIANT: Registered above.
+        this.registered.store(true, Ordering::Relaxed);
         Ok(this)
     }
 
@@ -210,9 +211,8 @@ impl<T: Handler> Registration<T> {
         // handler runs any more.
         unsafe { extra::unregister_kprobes(pointers.as_mut_ptr(), count) };
         for probe in &probes {
-            // INVARIANT: The drop follows, and does nothing with a null.
-            // SAFETY: Not registered any more: nobody else looks at it.
-            unsafe { (*probe.probe.get()).addr = ptr::null_mut() };
+            // INVARIANT: They are not any more.
+            probe.registered.store(false, Ordering::Relaxed);
         }
     }
 
@@ -347,12 +347,10 @@ impl<T: Handler> Registration<T> {
 #[pinned_drop]
 impl<T: Handler> PinnedDrop for Registration<T> {
     fn drop(self: Pin<&mut Self>) {
-        let probe = self.probe.get();
-        // SAFETY: Constant while registered, null if registration failed.
-        if !unsafe { (*probe).addr }.is_null() {
+        if self.registered.load(Ordering::Relaxed) {
             // SAFETY: By the type invariant registered. It waits until no
             // handler runs any more.
-            unsafe { extra::unregister_kprobe(probe) };
+            unsafe { extra::unregister_kprobe(self.probe.get()) };
         }
     }
 }

@@ -15,7 +15,8 @@ use core::{
     marker::PhantomPinned,
     mem::{self, MaybeUninit},
     pin::Pin,
-    ptr, slice,
+    slice,
+    sync::atomic::{AtomicBool, Ordering},
 };
 use kernel::{bindings, container_of, error::to_result, prelude::*, str::CString, types::Opaque};
 
@@ -83,7 +84,8 @@ type ReturnHandler = unsafe extern "C" fn(
 ///
 /// # Invariants
 ///
-/// `probe` is registered with the kernel, and `handler` valid, until the drop;
+/// `probe` is registered with the kernel where `registered` says so, as it does from the
+/// end of `new` to the drop; `handler` is valid until then;
 /// each of its instances has `words` words of data.
 #[pin_data(PinnedDrop)]
 pub struct Registration<T: Handler> {
@@ -91,6 +93,7 @@ pub struct Registration<T: Handler> {
     probe: Opaque<extra::kretprobe>,
     handler: T,
     words: usize,
+    registered: AtomicBool,
     /// The text that `probe` points to, if any.
     name: Option<CString>,
     #[pin]
@@ -132,7 +135,7 @@ impl<T: Handler> Registration<T> {
         fill(&mut probe.kp, place, name.as_deref());
         probe.handler = Some(Self::first(&handler));
         if words > 0 {
-            probe.entry_handler = (words != 0).then_some(Self::entry_handler);
+            probe.entry_handler = Some(Self::entry_handler);
         }
         probe.maxactive = max_active;
         probe.data_size = words.wrapping_mul(mem::size_of::<u64>());
@@ -141,18 +144,17 @@ impl<T: Handler> Registration<T> {
                 probe: Opaque::new(probe),
                 handler,
                 words,
+                registered: AtomicBool::new(false),
                 name,
                 _pinned: PhantomPinned,
             }),
             GFP_KERNEL,
         )?;
-        // SAFETY: The probe is pinned, and unregistered before it is freed. On
-        // failure nothing refers to it, but the drop must not run.
-        to_result(unsafe { extra::register_kretprobe(this.probe.get()) }).inspect_err(|_| {
-            // SAFETY: Not registered: nobody else looks at it.
-            unsafe { (*this.probe.get()).kp.addr = ptr::null_mut() };
-        })?;
+        // SAFETY: The probe is pinned, and unregistered before it is freed; on
+        // failure nothing refers to it.
+        to_result(unsafe { extra::register_kretprobe(this.probe.get()) })?;
         // INVARIANT: Registered above, with room for the words.
+        this.registered.store(true, Ordering::Relaxed);
         Ok(this)
     }
 
@@ -193,9 +195,8 @@ impl<T: Handler> Registration<T> {
         // handler runs any more.
         unsafe { extra::unregister_kretprobes(pointers.as_mut_ptr(), count) };
         for probe in &probes {
-            // INVARIANT: The drop follows, and does nothing with a null.
-            // SAFETY: Not registered any more: nobody else looks at it.
-            unsafe { (*probe.probe.get()).kp.addr = ptr::null_mut() };
+            // INVARIANT: They are not any more.
+            probe.registered.store(false, Ordering::Relaxed);
         }
     }
 
@@ -389,12 +390,10 @@ impl<T: Handler> Registration<T> {
 #[pinned_drop]
 impl<T: Handler> PinnedDrop for Registration<T> {
     fn drop(self: Pin<&mut Self>) {
-        let probe = self.probe.get();
-        // SAFETY: Constant while registered, null if registration failed.
-        if !unsafe { (*probe).kp.addr }.is_null() {
+        if self.registered.load(Ordering::Relaxed) {
             // SAFETY: By the type invariant registered. It waits until no
             // handler runs any more; calls not yet returned are let go.
-            unsafe { extra::unregister_kretprobe(probe) };
+            unsafe { extra::unregister_kretprobe(self.probe.get()) };
         }
     }
 }

@@ -7,7 +7,10 @@ use super::layout::{MISSED_EVENTS, MISSED_STORED};
 use super::note::Note;
 use super::reader::{Cursor, Found, Reader};
 use super::Storage;
-use crate::sys::AtomicU32;
+use crate::sys::{self, AtomicU32};
+
+/// Bytes that are copied in one go.
+const PIECE: usize = 32;
 
 impl Cursor {
     /// Goes behind the last event before `end`, and shows `each` what is noted before
@@ -112,7 +115,7 @@ impl<S: Storage> Reader<'_, S> {
         if stop == start {
             return None;
         }
-        let data = copy_words(self.words().get(start..stop)?, out.get_mut(HEADER_BYTES..)?);
+        let data = copy_words(self.words().get(start..stop)?, out.get_mut(HEADER_BYTES..)?)?;
         self.finish_page(out, base, data)
     }
 
@@ -189,10 +192,20 @@ impl<S: Storage> Reader<'_, S> {
     }
 }
 
-/// Copies `words` to the start of `out` and returns the number of bytes.
-fn copy_words(words: &[AtomicU32], out: &mut [u8]) -> usize {
-    // Each word by itself: a writer may be discarding an event, at worst.
-    let pairs = words.iter().zip(out.chunks_exact_mut(WORD));
-    pairs.for_each(|(word, to)| to.copy_from_slice(&word.load_relaxed().to_ne_bytes()));
-    words.len().min(out.len() / WORD).wrapping_mul(WORD)
+/// Copies `words`, which are committed and on the reader's own page, to the start of
+/// `out`, where there is room for them, and returns the number of bytes.
+fn copy_words(words: &[AtomicU32], out: &mut [u8]) -> Option<usize> {
+    // SAFETY: By the invariants of `Ring` nobody stores to what is committed on the
+    // reader's page, as long as it is the reader's.
+    let bytes = unsafe { sys::words_as_bytes(words) };
+    let (mut to, mut from) = (out.get_mut(..bytes.len())?, bytes);
+    // In pieces, as the kernel's memcpy() is a single instruction on x86, which
+    // emulators do byte by byte.
+    while let Some((piece, rest)) = from.split_first_chunk::<PIECE>() {
+        let (room, behind) = to.split_first_chunk_mut::<PIECE>()?;
+        sys::copy(room, piece);
+        (to, from) = (behind, rest);
+    }
+    to.copy_from_slice(from);
+    Some(bytes.len())
 }
