@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use ferroprobe_engine::engine::arch::{Arch, Machine};
+use ferroprobe_engine::engine::arch::{self, Arch};
 use ferroprobe_engine::engine::ast::{Definition, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::exec::{self, Env};
@@ -195,7 +195,7 @@ fn parse(text: &[u8], arch: Arch) -> Option<(Command, Definition)> {
     if command.is_empty() {
         return None;
     }
-    let machine = Machine {
+    let machine = arch::Machine {
         arch,
         stack_words: 2048,
     };
