@@ -39,7 +39,7 @@ static struct shared {
 	volatile int writing, reading;
 	volatile u64 passes;
 	struct {
-		volatile u64 calls;
+		volatile u64 calls, idle;
 		volatile u64 by_text, by_reading, by_mapping, lost, uncounted;
 	} cpu[CPUS];
 } *shared;
@@ -324,8 +324,10 @@ static void consume(u64 cpu)
 			some = 1;
 		if (is_mapped)
 			look_again(&mapped, &layout);
-		if (!some)
+		if (!some) {
+			shared->cpu[cpu].idle++;
 			sleep_ms(2);
+		}
 		idle = last && !some ? idle + 1 : 0;
 	}
 	exit(0);
@@ -374,12 +376,12 @@ static void call(u64 cpu)
 	/* Where that CPU is offline nobody calls. */
 	if (sys(NR_sched_setaffinity, 0, sizeof(mask), (s64)mask, 0, 0) < 0)
 		exit(0);
-	while (shared->writing) {
+	do {
 		u64 n = shared->cpu[cpu].calls + 1;
 
 		sys(NR_setpriority, 1000 + cpu, n, 1000000000 - n, 0, 0);
 		shared->cpu[cpu].calls = n;
-	}
+	} while (shared->writing);
 	exit(0);
 }
 
@@ -535,6 +537,30 @@ static u64 ended(u64 ms)
 	}
 }
 
+/*
+ * Record a little where there is room, once all is read: what was lost last is told
+ * with the event that follows it.  LEFT processes are there; returns how many then are.
+ */
+static u64 record_last(u64 left)
+{
+	u64 idle[CPUS];
+
+	for (u64 cpu = 0; cpu < cpus; cpu++)
+		idle[cpu] = shared->cpu[cpu].idle;
+	for (u64 cpu = 0; cpu < cpus; cpu++)
+		while (shared->cpu[cpu].idle < idle[cpu] + 4)
+			left -= ended(10);
+	put_text("events/enable", "1");
+	for (u64 cpu = 0; cpu < cpus; cpu++)
+		if (!fork())
+			call(cpu);
+	left += cpus;
+	while (left > cpus + 1)
+		left -= ended(100);
+	put_text("events/enable", "0");
+	return left;
+}
+
 static int run(u64 count, char **args)
 {
 	static const char *const names[3] = { "cpu", "n", "m" };
@@ -580,6 +606,7 @@ static int run(u64 count, char **args)
 	while (left > cpus + 1)
 		left -= ended(100);
 	put_text("events/enable", "0");
+	left = record_last(left);
 	shared->reading = 0;
 	while (left)
 		left -= ended(100);
