@@ -6,7 +6,7 @@ use super::{
     rings::{self, Shared, Timed},
     Buffer, SUB_BUFFER,
 };
-use crate::kapi::clock::Clock;
+use crate::{engine::ring::Pieces, kapi::clock::Clock};
 use core::sync::atomic::Ordering;
 use kernel::{prelude::*, sync::Arc};
 
@@ -74,13 +74,15 @@ impl Buffer {
             Some(ring) if stays(cpu, ring) => Ok(ring.clone()),
             _ => rings::make(cpu, kilobytes, old.sub_buffer, old.clock),
         })?;
+        // Before anything changes: nothing may fail after that.
+        let mut room = Pieces::of(old.iter().map(|ring| &**ring))?;
         drop(old);
         // Nobody writes to the old ones any more once they are replaced.
         let old = self.replace(new.clone());
         drop(mappings);
         for (from, to) in old.iter().zip(new.iter()) {
             // A ring that stays has its reader twice, and refuses.
-            to.take_over(from)?;
+            to.take_over(from, &mut room);
         }
         Ok(())
     }

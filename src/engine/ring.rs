@@ -61,6 +61,7 @@ mod storage;
 mod tail;
 mod writer;
 
+pub use carry::Pieces;
 pub use handing::Handed;
 pub use layout::{
     Short, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES, MISSED_EVENTS, MISSED_STORED,

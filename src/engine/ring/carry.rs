@@ -42,6 +42,24 @@ impl Piece {
     }
 }
 
+/// Room to note what there is to take over.
+pub struct Pieces(sys::Vec<Piece>);
+
+impl Pieces {
+    /// Room for what any of `rings` may hold.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn of<'a, S: Storage + 'a>(
+        rings: impl Iterator<Item = &'a Ring<S>>,
+    ) -> Result<Self, AllocError> {
+        let most = rings.map(|ring| ring.capacity()).max().unwrap_or(0);
+        // CAST: u32 to usize widens.  The reader has one besides.
+        sys::Vec::with_capacity((most as usize).saturating_add(1)).map(Self)
+    }
+}
+
 impl<S: Storage> Ring<S> {
     /// Takes over what `old`, a ring with the same CPU, holds unread, as what was
     /// recorded before everything in this ring, and lets the counters go on
@@ -50,22 +68,20 @@ impl<S: Storage> Ring<S> {
     ///
     /// Nothing writes to `old` any more; `old` stays as it is, for snapshots of
     /// it. This ring may be written to, and has not been read. With pages of
-    /// another size, or readers about, nothing is taken over; says whether it
-    /// was.
-    ///
-    /// # Errors
-    ///
-    /// [`AllocError`] when there is no memory to note what there is; nothing is
-    /// taken over then.
-    pub fn take_over(&self, old: &Self) -> Result<bool, AllocError> {
+    /// another size, readers about, or no `room` for what there is, nothing is taken
+    /// over; says whether it was.
+    pub fn take_over(&self, old: &Self, room: &mut Pieces) -> bool {
         let (Some(from), Some(mut to)) = (old.reader(), self.reader()) else {
-            return Ok(false);
+            return false;
         };
         let first = self.geometry().lap_after(Seq(0));
         if old.page_words != self.page_words || to.holds || to.seq != first {
-            return Ok(false);
+            return false;
         }
-        let pieces = old.pieces(&from)?;
+        if old.pieces(&from, &mut room.0).is_err() {
+            return false;
+        }
+        let pieces = room.0.get(..).unwrap_or_default();
         let before = old.stats();
         // The slot where the writers begin has no room.
         let slots = self.capacity().saturating_sub(1);
@@ -126,14 +142,18 @@ impl<S: Storage> Ring<S> {
         state.carried_events.store_relaxed(events);
         state.carried_bytes.store_relaxed(bytes);
         self.go_on_from(&before, before.entries.wrapping_sub(events));
-        Ok(true)
+        true
     }
 
     /// What `from`, the reader of this ring, would read, oldest first.
-    fn pieces(&self, from: &Reader<'_, S>) -> Result<sys::Vec<Piece>, AllocError> {
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] where `pieces` has not room enough, and there is none.
+    fn pieces(&self, from: &Reader<'_, S>, pieces: &mut sys::Vec<Piece>) -> Result<(), AllocError> {
         let geometry = self.geometry();
         let published = self.published();
-        let mut pieces = sys::Vec::new();
+        pieces.clear();
         let mut seq = from.seq;
         if from.holds {
             let piece = self.piece(seq, from.page, Some(from.cursor));
@@ -143,7 +163,7 @@ impl<S: Storage> Ring<S> {
             seq = geometry.next(seq);
         }
         if published == Position::start(seq) {
-            return Ok(pieces);
+            return Ok(());
         }
         let most = i64::from(geometry.slots()).saturating_sub(1);
         if geometry.distance(seq, published.seq()) > most {
@@ -159,7 +179,7 @@ impl<S: Storage> Ring<S> {
             }
             seq = geometry.next(seq);
         }
-        Ok(pieces)
+        Ok(())
     }
 
     /// The sub-buffer `seq` on `page`, of which all before the cursor was read.
