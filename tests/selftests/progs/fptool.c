@@ -25,6 +25,7 @@
  *   put FILE SOURCE       write all of SOURCE to FILE by one write(2): prints
  *                         nanoseconds
  *   rate COUNT CPU...     hammer: prints nanoseconds
+ *   time CLOCK            clock_gettime(CLOCK): prints SECONDS.MICROSECONDS
  */
 
 #include "sys.h"
@@ -309,12 +310,32 @@ static int copy(const char *name, u64 size)
 	return 0;
 }
 
-static s64 now(void)
+static s64 now_by(s64 clock)
 {
 	s64 time[2];
+	s64 failed = sys(NR_clock_gettime, clock, (s64)time, 0, 0, 0);
 
-	sys(NR_clock_gettime, CLOCK_MONOTONIC, (s64)time, 0, 0, 0);
+	if (failed)
+		die("clock_gettime", failed);
 	return time[0] * 1000000000 + time[1];
+}
+
+static s64 now(void)
+{
+	return now_by(CLOCK_MONOTONIC);
+}
+
+static int print_time(s64 clock)
+{
+	s64 us = now_by(clock) / 1000;
+
+	print_number(us / 1000000);
+	print(".");
+	/* All six digits: print_number() leaves out zeros in front. */
+	for (s64 unit = 100000; unit; unit /= 10)
+		print_number(us / unit % 10);
+	print("\n");
+	return 0;
 }
 
 /* SCHED_FIFO: what the kernel does in the background waits from now on. */
@@ -425,6 +446,8 @@ static int run(int count, char **args)
 		return rate(args);
 	if (same(command, "read") && count == 2)
 		return copy(args[0], number(args[1]));
+	if (same(command, "time") && count == 1)
+		return print_time(number(args[0]));
 	die("usage: see the head of fptool.c", count);
 }
 
