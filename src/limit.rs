@@ -69,6 +69,12 @@ pub(crate) struct Rate {
 }
 
 impl Seen {
+    /// Notes that counting begins: `missed` were missed on all CPUs so far.
+    pub(crate) fn begin(&self, missed: u64) {
+        self.at.store(Clock::Mono.now(), Ordering::Relaxed);
+        self.missed.store(missed, Ordering::Relaxed);
+    }
+
     /// Whether it is a second since the last look, or nearly so.
     pub(crate) fn is_due(&self) -> bool {
         let since = Clock::Mono

@@ -212,8 +212,7 @@ impl Probe {
         }
         if armed {
             lockdown::kprobes()?;
-            // Its rate is that from here on.
-            placed.look();
+            placed.begin();
             self.limited.store(false, Ordering::Relaxed);
         }
         match (&placed.registration, armed) {
@@ -344,7 +343,13 @@ impl Placed {
         }
     }
 
-    /// How often it was hit since the last call.
+    /// Its rate is that from here on.
+    fn begin(&self) {
+        self.recorder().most_since();
+        self.seen.begin(self.missed());
+    }
+
+    /// How often it was hit since the last call, or since [`begin`](Self::begin).
     fn look(&self) -> Rate {
         let address = match &self.registration {
             Registration::Entry(probe) => probe.address(),
