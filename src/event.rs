@@ -11,7 +11,7 @@ use crate::{
     },
     sys::Vec,
 };
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -36,7 +36,8 @@ pub(crate) struct Format {
 impl Format {
     /// Whether `definition` is of the event with these names.
     pub(crate) fn is_of(&self, definition: &Definition) -> bool {
-        *self.group.to_bytes() == *definition.group && *self.name.to_bytes() == *definition.event
+        // Most have the same group.
+        *self.name.to_bytes() == *definition.event && *self.group.to_bytes() == *definition.group
     }
 
     /// The event's name.
@@ -53,6 +54,8 @@ pub(crate) struct Event {
     /// How its records are read: the format of its first probe.
     pub(crate) format: Arc<Format>,
     enabled: AtomicBool,
+    /// The last set that it was noted to be in.
+    set: AtomicU64,
     #[pin]
     filter: Mutex<Filtering>,
 }
@@ -76,6 +79,7 @@ impl Event {
         let event = pin_init!(Self {
             format,
             enabled: AtomicBool::new(false),
+            set: AtomicU64::new(0),
             filter <- new_mutex!(Filtering { in_force: none, refused: None }),
         });
         Arc::pin_init(event, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
@@ -94,6 +98,16 @@ impl Event {
     /// Notes whether its probes are armed.
     pub(crate) fn set_enabled(&self, enabled: bool) {
         self.enabled.store(enabled, Ordering::Relaxed);
+    }
+
+    /// Notes that it is in the set with the number `set`, from 1 on.
+    pub(crate) fn put_in(&self, set: u64) {
+        self.set.store(set, Ordering::Relaxed);
+    }
+
+    /// Whether it is in the set with the number `set`, and was in no later one.
+    pub(crate) fn is_in(&self, set: u64) -> bool {
+        self.set.load(Ordering::Relaxed) == set
     }
 
     /// The filter in force.

@@ -54,6 +54,8 @@ pub(crate) struct Registry {
     types: types::Cache,
     names: Names,
     last_id: u16,
+    /// How many sets were tried so far.
+    sets: u64,
     /// What looks at the armed probes once a second.
     watch: Option<Watch>,
 }
@@ -82,6 +84,7 @@ impl Registry {
             types: types::Cache::new(),
             names: Names::new(),
             last_id: u16::MAX,
+            sets: 0,
             watch: None,
         }
     }
@@ -404,7 +407,8 @@ impl Registry {
         let siblings = || {
             probes.iter().filter(|probe| {
                 let other = probe.definition();
-                *other.group == *definition.group && *other.event == *definition.event
+                // Most have the same group.
+                *other.event == *definition.event && *other.group == *definition.group
             })
         };
         let described = siblings().map(|probe| ast::Probe {
@@ -540,25 +544,35 @@ impl Registry {
         }
     }
 
-    /// Makes `probes` the set.
+    /// Makes `probes` the set: some of those that were in it, in their order, and new
+    /// ones behind them.
     fn accept(&mut self, tracer: &Arc<Tracer>, probes: Vec<Arc<Probe>>) -> Result {
+        let mut before = self.probes.iter();
+        let stays = |probe: &&Arc<Probe>| before.any(|other| Arc::ptr_eq(other, probe));
+        let kept = probes.iter().take_while(stays).count();
+        self.sets = self.sets.wrapping_add(1);
+        let set = self.sets;
+        probes.iter().for_each(|probe| probe.event.put_in(set));
         let mut gone = Vec::new();
-        for event in self.events().filter(|event| !has_probe(&probes, event)) {
+        for event in self.events().filter(|event| !event.is_in(set)) {
             gone.push(event.clone())?;
         }
         self.retired.reserve(gone.len())?;
         // All that can fail comes before anything is taken away.
-        let made = self.files.make(tracer, &probes);
-        match made.and_then(|files| arm(&probes).map(|()| files)) {
-            Ok(made) => self.files.accept(&probes, made),
+        let new = probes.get(kept..).unwrap_or_default();
+        let made = self.files.make(tracer, new);
+        match made.and_then(|files| arm(new).map(|()| files)) {
+            Ok(made) => self.files.accept(&probes, set, made),
             Err(error) => {
                 self.files.drop_empty_groups();
                 return Err(error);
             }
         }
         let mut removed = core::mem::replace(&mut self.probes, probes);
-        let stays = |probe: &Arc<Probe>| self.probes.iter().any(|kept| Arc::ptr_eq(kept, probe));
-        drop_where(&mut removed, stays);
+        let mut kept = self.probes.iter().take(kept).rev().peekable();
+        drop_where(&mut removed, |probe| {
+            kept.next_if(|other| Arc::ptr_eq(other, probe)).is_some()
+        });
         Probe::remove_all(removed);
         // Nothing is recorded any more by what was removed, and nothing yet by
         // what is new.
@@ -579,18 +593,12 @@ impl Registry {
     }
 }
 
-/// Whether `event` has a probe among `probes`.
-fn has_probe(probes: &[Arc<Probe>], event: &Arc<Event>) -> bool {
-    let mut probes = probes.iter();
-    probes.any(|probe| Arc::ptr_eq(&probe.event, event))
-}
-
 /// Drops what `is_gone` of `items`, the last first.
-fn drop_where<T>(items: &mut Vec<T>, is_gone: impl Fn(&T) -> bool) {
+fn drop_where<T>(items: &mut Vec<T>, mut is_gone: impl FnMut(&T) -> bool) {
     let mut index = items.len();
     while let Some(next) = index.checked_sub(1) {
         index = next;
-        if items.get(index).is_some_and(&is_gone) {
+        if items.get(index).is_some_and(&mut is_gone) {
             items.take(index);
         }
     }

@@ -54,8 +54,8 @@ impl Files {
         self.events.iter().map(EventFiles::event)
     }
 
-    /// Makes the files of those events of `probes` that need new ones: one that is
-    /// defined anew in one write takes over those it has. They are for
+    /// Makes the files of those events of `probes`, which are new, that need new ones:
+    /// one that is defined anew in one write takes over those it has. They are for
     /// [`Files::accept`]; where they are dropped instead,
     /// [`Files::drop_empty_groups`] is to follow.
     ///
@@ -92,18 +92,17 @@ impl Files {
         Ok(group)
     }
 
-    /// Leaves the files of exactly the events of `probes`: those there are, and
-    /// `made`, by [`Files::make`] for the same probes.
-    pub(super) fn accept(&mut self, probes: &[Arc<Probe>], made: Vec<EventFiles>) {
+    /// Leaves the files of exactly the events of `probes`, all of which are in `set`:
+    /// those there are, and `made`, by [`Files::make`] for what is new among the probes.
+    pub(super) fn accept(&mut self, probes: &[Arc<Probe>], set: u64, made: Vec<EventFiles>) {
         let events = || probes.iter().map(|probe| &probe.event);
-        drop_where(&mut self.events, |files| {
-            !events().any(|event| is_one(event, files.event()))
-        });
-        for files in self.events.iter_mut() {
+        let is_other = |files: &&mut EventFiles| !files.event().is_in(set);
+        for files in self.events.iter_mut().filter(is_other) {
             if let Some(event) = events().find(|event| is_one(event, files.event())) {
                 files.set_event(event);
             }
         }
+        drop_where(&mut self.events, |files| !files.event().is_in(set));
         for files in made {
             // There is room.
             let _ = self.events.push(files);
