@@ -153,11 +153,10 @@ impl Mapping {
             };
             return;
         }
-        let lost = reader.peek().map_or(0, |event| event.lost);
-        let found = reader.read_page_with(&mut self.copy, false, each);
+        let copied = reader.read_page_with(&mut self.copy, false, each);
         drop(reader);
-        if found.is_some() {
-            self.show_copy(lost);
+        if let Some(copied) = copied {
+            self.show_copy(copied.lost);
         }
     }
 

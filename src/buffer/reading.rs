@@ -107,7 +107,9 @@ impl Buffer {
         let rings = reading.rings(side)?;
         let commands = &mut reading.state.commands;
         let mut reader = rings.of(cpu)?.reader()?;
-        reader.read_page_with(page, whole, |note| commands.see(note.pid(), note.name()))
+        let copied =
+            reader.read_page_with(page, whole, |note| commands.see(note.pid(), note.name()))?;
+        Some(copied.bytes)
     }
 
     /// Calls `each` with the number and name of every task that has a record in

@@ -61,6 +61,7 @@ mod storage;
 mod tail;
 mod writer;
 
+pub use binary::Copied;
 pub use carry::Pieces;
 pub use handing::Handed;
 pub use layout::{

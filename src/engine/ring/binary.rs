@@ -66,6 +66,14 @@ impl Cursor {
     }
 }
 
+/// What a copy in the binary layout has.
+pub struct Copied {
+    /// Bytes that mean something.
+    pub bytes: usize,
+    /// Events lost before the first, with which the copy is marked.
+    pub lost: u64,
+}
+
 impl<S: Storage> Reader<'_, S> {
     /// Copies unread data to `out` in the binary layout, consumes it, and
     /// returns how many bytes of `out` mean something: the header, events, and
@@ -78,7 +86,8 @@ impl<S: Storage> Reader<'_, S> {
     /// `None` when there is nothing, or no room for the next event: an `out`
     /// of [`Ring::page_bytes`] always has room.
     pub fn read_page(&mut self, out: &mut [u8], whole: bool) -> Option<usize> {
-        self.read_page_with(out, whole, |_| {})
+        let copied = self.read_page_with(out, whole, |_| {})?;
+        Some(copied.bytes)
     }
 
     /// As [`Reader::read_page`]; shows `each` the tasks of the events that are
@@ -88,7 +97,7 @@ impl<S: Storage> Reader<'_, S> {
         out: &mut [u8],
         whole: bool,
         mut each: impl FnMut(&Note),
-    ) -> Option<usize> {
+    ) -> Option<Copied> {
         let first = self.find()?;
         self.names.each(&mut each);
         self.names.take_latest();
@@ -116,7 +125,9 @@ impl<S: Storage> Reader<'_, S> {
             return None;
         }
         let data = copy_words(self.words().get(start..stop)?, out.get_mut(HEADER_BYTES..)?)?;
-        self.finish_page(out, base, data)
+        let lost = self.pending_lost;
+        let bytes = self.finish_page(out, base, data)?;
+        Some(Copied { bytes, lost })
     }
 
     /// Writes the header, the number of lost events, and zeros.

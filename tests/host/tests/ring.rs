@@ -348,9 +348,11 @@ fn raw_pages_are_read_by_another_parser() {
     let mut reader = ring.reader().unwrap();
     let mut events = Vec::new();
     let lost = ring.stats().overrun;
-    while let Some(len) = reader.read_page(&mut out, false) {
+    while let Some(copied) = reader.read_page_with(&mut out, false, |_| {}) {
+        let len = copied.bytes;
         let page: Page = parse_page(&out).unwrap();
         assert_eq!(page.end, len);
+        assert_eq!(copied.lost, if page.missed { lost } else { 0 });
         assert!(out[len..].iter().all(|byte| *byte == 0));
         assert!(page.missed == events.is_empty());
         // The number is there when the page has room for it.
