@@ -12,6 +12,8 @@
  *                         prints "read R lost L first F last N": how many
  *                         were read, are marked as lost, are missing without
  *                         a mark before the first, and were made
+ *   verify EVENT moved    of tasks that were moved from their CPU: the same by
+ *                         task, on any CPU; and none is lost
  *   open WHAT             open a file whose name is empty, long, null or bad
  *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
  *                         calls setpriority(1000, its process, n) and exits
@@ -124,6 +126,7 @@ static void skip_past(struct cursor *line, const char *text)
 }
 
 #define CPUS 64
+/* By task, newest by CPU; without "moved" the number of one is that of the other. */
 static u64 expected[CPUS], newest[CPUS], marked[CPUS], total_read, total_lost, total_first;
 
 static void bad_line(const char *why, const char *line)
@@ -135,10 +138,10 @@ static void bad_line(const char *why, const char *line)
 	exit(1);
 }
 
-static void verify_line(const char *text, const char *event)
+static void verify_line(const char *text, const char *event, int moved)
 {
 	struct cursor line = { text, 0 };
-	u64 cpu, time, value, n, m, gap;
+	u64 cpu, task, time, value, n, m, gap;
 
 	if (text[0] == '#' || !text[0])
 		return;
@@ -150,6 +153,8 @@ static void verify_line(const char *text, const char *event)
 		expect(&line, " EVENTS]");
 		if (line.bad || *line.at)
 			bad_line("not a mark of lost events", text);
+		if (moved)
+			bad_line("lost", text);
 		total_lost += gap;
 		marked[cpu] += gap;
 		if (expected[cpu])
@@ -179,20 +184,21 @@ static void verify_line(const char *text, const char *event)
 	m = decimal(&line);
 	if (line.bad || *line.at || n + m != 1000000000)
 		bad_line("torn", text);
-	if (value != 1000 + cpu)
+	task = (value - 1000) % CPUS;
+	if (value != 1000 + task || (!moved && task != cpu))
 		bad_line("on another CPU", text);
 	if (time < newest[cpu])
 		bad_line("earlier than the one before", text);
 	newest[cpu] = time;
-	if (!expected[cpu] && marked[cpu] < n)
-		total_first += n - 1 - marked[cpu];
-	else if (n != expected[cpu])
+	if (!expected[task] && marked[task] < n)
+		total_first += n - 1 - marked[task];
+	else if (n != expected[task])
 		bad_line("events are missing without a mark, or doubled, before", text);
-	expected[cpu] = n + 1;
+	expected[task] = n + 1;
 	total_read++;
 }
 
-static int verify(char **args)
+static int verify(const char *event, int moved)
 {
 	u64 filled = 0, last = 0;
 	s64 got;
@@ -205,7 +211,7 @@ static int verify(char **args)
 			if (buffer[at] != '\n')
 				continue;
 			buffer[at] = 0;
-			verify_line(buffer + start, args[0]);
+			verify_line(buffer + start, event, moved);
 			start = at + 1;
 		}
 		filled -= start;
@@ -425,7 +431,9 @@ static int run(int count, char **args)
 	if (same(command, "hammer") && count >= 2)
 		return hammer(args);
 	if (same(command, "verify") && count == 1)
-		return verify(args);
+		return verify(args[0], 0);
+	if (same(command, "verify") && count == 2 && same(args[1], "moved"))
+		return verify(args[0], 1);
 	if (same(command, "open") && count == 1)
 		return open_odd(args);
 	if (same(command, "named") && count == 2)
