@@ -8,9 +8,8 @@
 //! C headers: [`include/linux/timekeeping.h`](srctree/include/linux/timekeeping.h),
 //! [`include/linux/sched/clock.h`](srctree/include/linux/sched/clock.h)
 
-use super::{arch, bindings as extra};
+use super::{arch, calls};
 use core::sync::atomic::{AtomicU64, Ordering};
-use kernel::bindings;
 
 /// How the processor's counter becomes nanoseconds: by `((counter << LEFT) * mult >>
 /// RIGHT) + offset`, with the bits of [`arch::SCALE`]. `mult` is 0 where the counter is
@@ -36,13 +35,10 @@ static RATE: Rate = Rate {
 ///
 /// Context: process, once and before anything else of this file.
 pub fn calibrate() -> Clock {
-    // SAFETY: Has no requirements.
-    let hertz = unsafe { extra::ferroprobe_counter_hertz() };
-    let Some(mult) = mult(hertz) else {
+    let Some(mult) = mult(calls::ferroprobe_counter_hertz()) else {
         return Clock::Mono;
     };
-    // SAFETY: Has no requirements.
-    let now = unsafe { extra::ferroprobe_local_clock() };
+    let now = calls::ferroprobe_local_clock();
     let offset = now.wrapping_sub(scale(arch::counter(), mult));
     RATE.offset.store(offset, Ordering::Relaxed);
     RATE.mult.store(mult, Ordering::Relaxed);
@@ -204,33 +200,25 @@ impl Clock {
         /// What [`Clock::Counter`] has counted.
         static COUNT: AtomicU64 = AtomicU64::new(0);
 
-        // SAFETY: None of these has requirements.
-        unsafe {
-            match self {
-                Self::Local | Self::Perf => extra::ferroprobe_local_clock(),
-                Self::Global => {
-                    let now = extra::ferroprobe_local_clock();
-                    let latest = LATEST.load(Ordering::Relaxed);
-                    let next = now.max(latest);
-                    // Once: whoever comes between has told a time as good.
-                    match LATEST.compare_exchange(
-                        latest,
-                        next,
-                        Ordering::Relaxed,
-                        Ordering::Relaxed,
-                    ) {
-                        Ok(_) => next,
-                        Err(later) => next.max(later),
-                    }
+        match self {
+            Self::Local | Self::Perf => calls::ferroprobe_local_clock(),
+            Self::Global => {
+                let now = calls::ferroprobe_local_clock();
+                let latest = LATEST.load(Ordering::Relaxed);
+                let next = now.max(latest);
+                // Once: whoever comes between has told a time as good.
+                match LATEST.compare_exchange(latest, next, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => next,
+                    Err(later) => next.max(later),
                 }
-                Self::Counter => COUNT.fetch_add(1, Ordering::Relaxed).wrapping_add(1),
-                Self::Uptime => extra::ferroprobe_uptime(),
-                Self::Mono => bindings::ktime_get_mono_fast_ns(),
-                Self::MonoRaw => bindings::ktime_get_raw_fast_ns(),
-                Self::Boot => bindings::ktime_get_boot_fast_ns(),
-                Self::Tai => bindings::ktime_get_tai_fast_ns(),
-                Self::Cycles => arch::counter(),
             }
+            Self::Counter => COUNT.fetch_add(1, Ordering::Relaxed).wrapping_add(1),
+            Self::Uptime => calls::ferroprobe_uptime(),
+            Self::Mono => calls::ktime_get_mono_fast_ns(),
+            Self::MonoRaw => calls::ktime_get_raw_fast_ns(),
+            Self::Boot => calls::ktime_get_boot_fast_ns(),
+            Self::Tai => calls::ktime_get_tai_fast_ns(),
+            Self::Cycles => arch::counter(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 //! On whose behalf, and in which context, code runs.
 
-use super::{arch, bindings as extra, word};
+use super::{arch, bindings as extra, calls, word};
 use core::{marker::PhantomData, mem};
 use kernel::bindings;
 
@@ -50,8 +50,7 @@ impl OnCpu {
 ///
 /// Context: process.
 pub fn on_this_cpu<R>(work: impl FnOnce(&OnCpu) -> R) -> R {
-    // SAFETY: Has no requirements; enabled again below.
-    unsafe { extra::ferroprobe_preempt_disable() };
+    calls::ferroprobe_preempt_disable();
     // SAFETY: Disabled above, until after the last use.
     let result = work(&unsafe { OnCpu::new() });
     // SAFETY: Undoes the call above.

@@ -28,17 +28,17 @@
 
 bool ferroprobe_cpu_possible(unsigned int cpu)
 {
-	return cpu_possible(cpu);
+	return cpu < nr_cpu_ids && cpu_possible(cpu);
 }
 
 bool ferroprobe_cpu_online(unsigned int cpu)
 {
-	return cpu_online(cpu);
+	return cpu < nr_cpu_ids && cpu_online(cpu);
 }
 
 unsigned long ferroprobe_per_cpu_offset(unsigned int cpu)
 {
-	return per_cpu_offset(cpu);
+	return cpu < nr_cpu_ids ? per_cpu_offset(cpu) : 0;
 }
 
 void ferroprobe_init_irq_work(struct irq_work *work,

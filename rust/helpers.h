@@ -11,6 +11,7 @@ struct irq_work;
 struct wait_queue_head;
 struct work_struct;
 
+/* Of any number; the offset of a CPU that is not possible is 0. */
 bool ferroprobe_cpu_possible(unsigned int cpu);
 bool ferroprobe_cpu_online(unsigned int cpu);
 unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);

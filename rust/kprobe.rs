@@ -14,7 +14,7 @@ use super::{
 use core::{
     arch::asm,
     marker::PhantomPinned,
-    mem::{self, MaybeUninit},
+    mem,
     pin::Pin,
     ptr,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -153,7 +153,7 @@ impl<T: Handler> Registration<T> {
             Place::Symbol { name, .. } => Some(CString::try_from(name)?),
             Place::Address(_) => None,
         };
-        let mut probe = blank();
+        let mut probe = pin_init::zeroed();
         fill(&mut probe, place, name.as_deref());
         probe.pre_handler = Some(Self::first(&handler));
         let this = KBox::pin_init(
@@ -486,12 +486,6 @@ pub(super) fn zero() -> kernel::ffi::c_int {
     }
     // CAST: 0 in any type.
     zero as kernel::ffi::c_int
-}
-
-/// A kprobe that is not yet placed.
-pub(super) fn blank() -> extra::kprobe {
-    // SAFETY: All zeros are a valid kprobe: null pointers and integers.
-    unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
 /// Sets the place of `probe` and the flag that keeps it disarmed; `name` is the

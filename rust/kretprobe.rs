@@ -7,13 +7,13 @@
 use super::{
     bindings as extra,
     context::OnCpu,
-    kprobe::{blank, fill, zero, First, Left, Place},
+    kprobe::{fill, zero, First, Left, Place},
     regs::Regs,
     word,
 };
 use core::{
     marker::PhantomPinned,
-    mem::{self, MaybeUninit},
+    mem,
     pin::Pin,
     slice,
     sync::atomic::{AtomicBool, Ordering},
@@ -129,9 +129,7 @@ impl<T: Handler> Registration<T> {
             Place::Symbol { name, .. } => Some(CString::try_from(name)?),
             Place::Address(_) => None,
         };
-        // SAFETY: All zeros are a valid kretprobe: null pointers and integers.
-        let mut probe: extra::kretprobe = unsafe { MaybeUninit::zeroed().assume_init() };
-        probe.kp = blank();
+        let mut probe: extra::kretprobe = pin_init::zeroed();
         fill(&mut probe.kp, place, name.as_deref());
         probe.handler = Some(Self::first(&handler));
         if words > 0 {
@@ -276,17 +274,14 @@ impl<T: Handler> Registration<T> {
         regs: *mut bindings::pt_regs,
     ) -> kernel::ffi::c_int {
         // SAFETY: Called by the kernel.
-        let Some(this) = (unsafe { Self::from_instance(instance) }) else {
+        let Some((this, regs, call, here)) = (unsafe { Self::called(instance, regs) }) else {
             return 1;
         };
         // SAFETY: The instance is this call's own; by the type invariant its
         // data has that size, is aligned as the list node before it is, and was
         // zeroed when allocated.
         let data =
-            unsafe { slice::from_raw_parts_mut((*instance).data.as_mut_ptr().cast(), this.words) };
-        // SAFETY: The registers are valid, and preemption is disabled, during the
-        // call.
-        let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
+            unsafe { slice::from_raw_parts_mut((*instance).data.as_mut_ptr().cast(), call.words) };
         this.handler.entry(regs, data, &here);
         0
     }
@@ -363,12 +358,11 @@ impl<T: Handler> Registration<T> {
         zero()
     }
 
-    /// What the kernel hands to a handler at a return, and whose it is, if that still
-    /// exists.
+    /// What the kernel hands to a handler, and whose it is, if that still exists.
     ///
     /// # Safety
     ///
-    /// As for `quick_handler`; for use during its call.
+    /// As for `entry_handler` and `quick_handler`; for use during their calls.
     #[inline(always)]
     unsafe fn called<'a>(
         instance: *mut extra::kretprobe_instance,
@@ -381,7 +375,8 @@ impl<T: Handler> Registration<T> {
             instance: unsafe { &*Opaque::cast_from(instance) },
             words: this.words,
         };
-        // SAFETY: As in `entry_handler`.
+        // SAFETY: The registers are valid, and preemption is disabled, during the
+        // call.
         let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
         Some((this, regs, call, here))
     }

@@ -10,6 +10,7 @@
 mod arch;
 pub mod atomic;
 mod bindings;
+mod calls;
 pub mod clock;
 pub mod context;
 pub mod debugfs;

@@ -4,7 +4,7 @@
 //!
 //! Header: [`include/linux/security.h`](srctree/include/linux/security.h)
 
-use super::bindings as extra;
+use super::calls;
 use kernel::{error::to_result, prelude::*};
 
 /// Whether probes may be placed and armed.
@@ -16,6 +16,5 @@ use kernel::{error::to_result, prelude::*};
 ///
 /// Context: process.
 pub fn kprobes() -> Result {
-    // SAFETY: Has no requirements but the context.
-    to_result(unsafe { extra::ferroprobe_kprobes_locked_down() })
+    to_result(calls::ferroprobe_kprobes_locked_down())
 }

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h)
 
-use super::{arch, bindings as extra, word};
+use super::{arch, bindings as extra, calls, word};
 use kernel::bindings;
 
 /// Step by which strings are read. As a divisor of the page size it keeps a
@@ -91,8 +91,7 @@ fn in_upper_half(address: u64) -> bool {
 /// Whether `address` can only be one of user space.
 #[inline]
 pub fn is_user(address: u64) -> bool {
-    // SAFETY: Has no requirements.
-    !in_upper_half(address) && address < word(unsafe { extra::ferroprobe_task_size() })
+    !in_upper_half(address) && address < word(calls::ferroprobe_task_size())
 }
 
 /// Copies the string at `address` up to and with its NUL, or as much of it as

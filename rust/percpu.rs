@@ -4,14 +4,13 @@
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
-use super::{arch, bindings as extra, context::OnCpu, local::Counter};
+use super::{arch, calls, context::OnCpu, local::Counter};
 use core::{mem, ptr};
 use kernel::{bindings, prelude::*};
 
 /// The numbers of the CPUs that can ever be online, ascending.
 pub fn possible_cpus() -> impl Iterator<Item = u32> {
-    // SAFETY: Any number below the limit can be asked for.
-    (0..cpu_limit()).filter(|&cpu| unsafe { extra::ferroprobe_cpu_possible(cpu) })
+    (0..cpu_limit()).filter(|&cpu| calls::ferroprobe_cpu_possible(cpu))
 }
 
 /// One more than the highest number that a CPU can have.
@@ -20,10 +19,9 @@ pub fn cpu_limit() -> u32 {
     unsafe { bindings::nr_cpu_ids }
 }
 
-/// Whether `cpu`, one of [`possible_cpus`], is online.
+/// Whether `cpu` is online.
 pub fn is_online(cpu: u32) -> bool {
-    // SAFETY: Any number below the limit can be asked for.
-    unsafe { extra::ferroprobe_cpu_online(cpu) }
+    calls::ferroprobe_cpu_online(cpu)
 }
 
 /// How many CPUs are online; at least one.
@@ -37,10 +35,11 @@ pub fn online_cpus() -> u64 {
 ///
 /// # Invariants
 ///
-/// `base` is a per-CPU allocation for `T`, whose instance of every possible CPU
-/// is initialised.
+/// `base` is a per-CPU allocation for `T`, whose instances of the possible CPUs below
+/// `filled` are initialised: of all of them, except in `new`.
 pub struct PerCpu<T: Send + Sync> {
     base: *mut T,
+    filled: u32,
 }
 
 // SAFETY: Only shared references to the instances are handed out, and `T` may
@@ -71,23 +70,16 @@ impl<T: Send + Sync> PerCpu<T> {
         if base.is_null() {
             return Err(ENOMEM);
         }
+        // INVARIANT: Allocated above.
+        let mut this = Self { base, filled: 0 };
         for cpu in possible_cpus() {
-            match init(cpu) {
-                // SAFETY: The instance is allocated and not yet initialised.
-                Ok(value) => unsafe { instance(base, cpu).write(value) },
-                Err(error) => {
-                    for done in possible_cpus().take_while(|&done| done < cpu) {
-                        // SAFETY: Initialised above, and never used again.
-                        unsafe { ptr::drop_in_place(instance(base, done)) };
-                    }
-                    // SAFETY: Allocated above and nobody holds it.
-                    unsafe { bindings::free_percpu(base.cast()) };
-                    return Err(error);
-                }
-            }
+            let value = init(cpu)?;
+            // SAFETY: The instance is allocated and not yet initialised.
+            unsafe { instance(base, cpu).write(value) };
+            // INVARIANT: Filled just now.
+            this.filled = cpu.saturating_add(1);
         }
-        // INVARIANT: Allocated and filled above.
-        Ok(Self { base })
+        Ok(this)
     }
 
     /// The instance of the CPU on which the caller stays.
@@ -134,7 +126,7 @@ impl<const N: usize> PerCpu<[Counter; N]> {
 
 impl<T: Send + Sync> Drop for PerCpu<T> {
     fn drop(&mut self) {
-        for cpu in possible_cpus() {
+        for cpu in possible_cpus().take_while(|&cpu| cpu < self.filled) {
             // SAFETY: By the type invariant initialised; no reference is left.
             unsafe { ptr::drop_in_place(instance(self.base, cpu)) };
         }
@@ -145,8 +137,5 @@ impl<T: Send + Sync> Drop for PerCpu<T> {
 
 /// Where the instance of the possible CPU `cpu` lies.
 fn instance<T>(base: *mut T, cpu: u32) -> *mut T {
-    // SAFETY: `cpu` is below the limit, see the callers.
-    let offset = unsafe { extra::ferroprobe_per_cpu_offset(cpu) };
-    // CAST: Both are as wide as a pointer.
-    base.wrapping_byte_add(offset as usize)
+    base.wrapping_byte_add(calls::ferroprobe_per_cpu_offset(cpu))
 }

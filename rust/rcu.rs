@@ -4,22 +4,18 @@
 //!
 //! C header: [`include/linux/rcupdate.h`](srctree/include/linux/rcupdate.h)
 
-use super::context::OnCpu;
+use super::{calls, context::OnCpu};
 use core::{
     marker::PhantomData,
     sync::atomic::{AtomicPtr, Ordering},
 };
-use kernel::{
-    bindings,
-    sync::{rcu, Arc, ArcBorrow},
-};
+use kernel::sync::{rcu, Arc, ArcBorrow};
 
 /// Waits until all code that now runs with preemption disabled has ended that.
 ///
 /// Context: process, may sleep.
 pub fn synchronize() {
-    // SAFETY: Has no requirements but the context.
-    unsafe { bindings::synchronize_rcu() };
+    calls::synchronize_rcu();
 }
 
 /// A counted value which probes use without a lock or a count, and which a

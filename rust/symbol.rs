@@ -4,8 +4,7 @@
 //!
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
-use super::{bindings as extra, word};
-use core::mem::MaybeUninit;
+use super::{bindings as extra, kprobe, word};
 use kernel::{bindings, error::to_result, prelude::*};
 
 /// Room for `name+0xoffset/0xsize [module]` of the longest names.
@@ -30,10 +29,8 @@ impl Symbol {
     ///
     /// Contexts: any that may take a reference to a module.
     pub fn at(address: u64) -> Option<Self> {
-        let mut text = [0; SYMBOL_LEN];
-        // SAFETY: The function writes at most KSYM_SYMBOL_LEN bytes.
-        let length = unsafe { bindings::sprint_symbol(text.as_mut_ptr().cast(), address as usize) };
-        Self::parse(text, usize::try_from(length).ok()?)
+        let (text, length) = described(address)?;
+        Self::parse(text, length)
     }
 
     /// Takes `name+0xoffset/0xsize [module]` apart.
@@ -82,10 +79,8 @@ impl Symbol {
 ///
 /// Contexts: any that may take a reference to a module.
 pub fn write_name(address: u64, out: &mut [u8]) -> Option<usize> {
-    let mut text = [0; SYMBOL_LEN];
-    // SAFETY: The function writes at most KSYM_SYMBOL_LEN bytes.
-    let length = unsafe { bindings::sprint_symbol(text.as_mut_ptr().cast(), address as usize) };
-    let length = usize::try_from(length).ok()?.checked_add(1)?.min(out.len());
+    let (text, length) = described(address)?;
+    let length = length.checked_add(1)?.min(out.len());
     out.get_mut(..length)?.copy_from_slice(text.get(..length)?);
     Some(length)
 }
@@ -101,19 +96,9 @@ pub fn write_name(address: u64, out: &mut [u8]) -> Option<usize> {
 ///
 /// Context: process, may sleep.
 pub fn lookup(name: &CStr) -> Option<u64> {
-    // SAFETY: All zeros are a valid kprobe: null pointers and integers.
-    let mut probe: extra::kprobe = unsafe { MaybeUninit::zeroed().assume_init() };
-    probe.symbol_name = name.as_char_ptr();
-    probe.offset = 1;
-    probe.flags = extra::KPROBE_FLAG_DISABLED;
-    // SAFETY: The probe outlives its registration, which ends below.
-    let result = unsafe { extra::register_kprobe(&mut probe) };
-    let address = word(probe.addr.addr());
-    if result == 0 {
-        // SAFETY: Registered above.
-        unsafe { extra::unregister_kprobe(&mut probe) };
-    }
-    address.checked_sub(1)
+    // Whether it was taken makes no difference.
+    let (probe, _) = registered(kprobe::Place::Symbol { name, offset: 1 });
+    word(probe.addr.addr()).checked_sub(1)
 }
 
 /// [`lookup`] of a name without a NUL behind it.
@@ -139,20 +124,41 @@ pub fn lookup_bytes(name: &[u8]) -> Option<u64> {
 ///
 /// Context: process, may sleep.
 pub fn original_opcode(address: u64) -> Result<Option<Opcode>> {
-    // SAFETY: As in `lookup`.
-    let mut probe: extra::kprobe = unsafe { MaybeUninit::zeroed().assume_init() };
-    probe.addr = address as *mut extra::kprobe_opcode_t;
-    probe.flags = extra::KPROBE_FLAG_DISABLED;
-    // SAFETY: The probe outlives its registration, which ends below.
-    match to_result(unsafe { extra::register_kprobe(&mut probe) }) {
-        Err(error) if error == ENOMEM => return Err(error),
-        Err(_) => return Ok(None),
-        Ok(()) => {}
+    let (probe, result) = registered(kprobe::Place::Address(address));
+    match result {
+        Err(error) if error == ENOMEM => Err(error),
+        Err(_) => Ok(None),
+        Ok(()) => Ok(Some(probe.opcode)),
     }
-    let opcode = probe.opcode;
-    // SAFETY: Registered above.
-    unsafe { extra::unregister_kprobe(&mut probe) };
-    Ok(Some(opcode))
+}
+
+/// What the kernel made of a probe at `place` in registering it, disabled, and what it
+/// said; if it took it, the probe was taken back.
+fn registered(place: kprobe::Place<'_>) -> (extra::kprobe, Result) {
+    let name = match place {
+        kprobe::Place::Symbol { name, .. } => Some(name),
+        kprobe::Place::Address(_) => None,
+    };
+    let mut probe = pin_init::zeroed();
+    kprobe::fill(&mut probe, place, name);
+    // SAFETY: The probe outlives its registration, which ends here.
+    let result = unsafe {
+        let result = to_result(extra::register_kprobe(&mut probe));
+        if result.is_ok() {
+            extra::unregister_kprobe(&mut probe);
+        }
+        result
+    };
+    (probe, result)
+}
+
+/// `name+0xoffset/0xsize [module]` of `address` with a NUL, and the number of bytes
+/// before that.
+fn described(address: u64) -> Option<([u8; SYMBOL_LEN], usize)> {
+    let mut text = [0; SYMBOL_LEN];
+    // SAFETY: The function writes at most KSYM_SYMBOL_LEN bytes.
+    let length = unsafe { bindings::sprint_symbol(text.as_mut_ptr().cast(), address as usize) };
+    Some((text, usize::try_from(length).ok()?))
 }
 
 fn hexadecimal(digits: &[u8]) -> Option<u64> {

@@ -5,7 +5,7 @@
 //! C headers: [`include/linux/irq_work.h`](srctree/include/linux/irq_work.h),
 //! [`include/linux/wait.h`](srctree/include/linux/wait.h)
 
-use super::{bindings as extra, debugfs::OpenFile};
+use super::{bindings as extra, calls, debugfs::OpenFile, rcu};
 use core::{
     mem::MaybeUninit,
     pin::Pin,
@@ -163,9 +163,9 @@ impl Waker {
             }
             // CAST: At most a tenth of a second, which is few ticks.
             let ticks = msecs_to_jiffies(millis) as c_long;
-            // SAFETY: The state was set above; without a wake-up the task looks
-            // again after that time, see `wake`.
-            unsafe { bindings::schedule_timeout(ticks) };
+            // The state was set above; without a wake-up the task looks again after
+            // that time, see `wake`.
+            calls::schedule_timeout(ticks);
         };
         // SAFETY: The entry was prepared for this queue.
         unsafe { bindings::finish_wait(self.queue.get(), entry.as_mut_ptr()) };
@@ -189,8 +189,7 @@ impl PinnedDrop for Waker {
         unsafe { bindings::irq_work_sync(self.work.get()) };
         // SAFETY: As above. Ends what still polls, which RCU protects.
         unsafe { bindings::__wake_up_pollfree(self.queue.get()) };
-        // SAFETY: May sleep here.
-        unsafe { bindings::synchronize_rcu() };
+        rcu::synchronize();
     }
 }
 

@@ -18,39 +18,36 @@ pub(super) const fn is_trap([byte, ..]: [u8; 4]) -> bool {
     byte == 0xcc
 }
 
+/// The value of this CPU's instance of `$variable`, by an instruction for its size.
+macro_rules! this_cpu {
+    ($load:literal, $variable:path) => {{
+        let value;
+        // SAFETY: Reads a per-CPU variable of the kernel through the segment base
+        // that the kernel sets for it; touches nothing else.
+        unsafe {
+            asm!(
+                $load,
+                value = out(reg) value,
+                variable = sym $variable,
+                options(nostack, readonly, preserves_flags),
+            );
+        }
+        value
+    }};
+}
+
 /// The task that runs on this CPU.
 ///
 /// Read each time: to keep it in a register costs more where registers are few.
 #[inline(always)]
 pub(super) fn current() -> *const bindings::task_struct {
-    let task: *const bindings::task_struct;
-    // SAFETY: Reads a per-CPU variable of the kernel through the segment base
-    // that the kernel sets for it; touches nothing else.
-    unsafe {
-        asm!(
-            "mov {task}, qword ptr gs:[rip + {current_task}]",
-            task = out(reg) task,
-            current_task = sym bindings::current_task,
-            options(nostack, readonly, preserves_flags),
-        );
-    }
-    task
+    this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::current_task)
 }
 
 /// The number of this CPU.
 #[inline(always)]
 pub(super) fn cpu() -> u32 {
-    let cpu: u32;
-    // SAFETY: As in `current`.
-    unsafe {
-        asm!(
-            "mov {cpu:e}, dword ptr gs:[rip + {cpu_number}]",
-            cpu = out(reg) cpu,
-            cpu_number = sym bindings::cpu_number,
-            options(nostack, readonly, preserves_flags),
-        );
-    }
-    cpu
+    this_cpu!("mov {value:e}, gs:[rip + {variable}]", bindings::cpu_number)
 }
 
 /// What a CPU needs to know to find its instance of per-CPU memory: nothing, a
@@ -74,17 +71,7 @@ pub(super) fn offset_from(_: PerCpuBase) -> usize {
 /// The offset of this CPU's instance of per-CPU memory.
 #[inline(always)]
 pub(super) fn per_cpu_offset() -> usize {
-    let offset: usize;
-    // SAFETY: As in `current`.
-    unsafe {
-        asm!(
-            "mov {offset}, qword ptr gs:[rip + {this_cpu_off}]",
-            offset = out(reg) offset,
-            this_cpu_off = sym bindings::this_cpu_off,
-            options(nostack, readonly, preserves_flags),
-        );
-    }
-    offset
+    this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::this_cpu_off)
 }
 
 /// What the way from the probed code to a handler adds to `count`, which is the
@@ -137,34 +124,20 @@ const PREEMPT_NEED_RESCHED: RawCount = 1 << (RawCount::BITS - 1);
 #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
 #[inline(always)]
 fn raw_preempt_count() -> RawCount {
-    let raw: u64;
-    // SAFETY: As in `current`.
-    unsafe {
-        asm!(
-            "mov {raw}, qword ptr gs:[rip + {preempt_count}]",
-            raw = out(reg) raw,
-            preempt_count = sym bindings::__preempt_count,
-            options(nostack, readonly, preserves_flags),
-        );
-    }
-    raw
+    this_cpu!(
+        "mov {value}, gs:[rip + {variable}]",
+        bindings::__preempt_count
+    )
 }
 
 /// The word with the preemption counter of this CPU.
 #[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
 #[inline(always)]
 fn raw_preempt_count() -> RawCount {
-    let raw: u32;
-    // SAFETY: As in `current`.
-    unsafe {
-        asm!(
-            "mov {raw:e}, dword ptr gs:[rip + {preempt_count}]",
-            raw = out(reg) raw,
-            preempt_count = sym bindings::__preempt_count,
-            options(nostack, readonly, preserves_flags),
-        );
-    }
-    raw
+    this_cpu!(
+        "mov {value:e}, gs:[rip + {variable}]",
+        bindings::__preempt_count
+    )
 }
 
 /// Whether the interrupted code had interrupts disabled.

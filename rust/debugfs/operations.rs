@@ -51,8 +51,7 @@ impl<F: File> Operations<F> {
         } else {
             None
         },
-        // SAFETY: All zeros are a valid table: no operation.
-        ..unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
+        ..pin_init::zeroed()
     };
 
     /// # Safety
@@ -159,8 +158,7 @@ impl<F: File> Operations<F> {
         open: Some(Self::area_open),
         close: Some(Self::area_close),
         may_split: Some(Self::area_may_split),
-        // SAFETY: All zeros are a valid table: no operation.
-        ..unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
+        ..pin_init::zeroed()
     };
 
     /// # Safety

@@ -19,12 +19,13 @@ pub const TARGET: &str = "../../Documentation/unsafe.rst";
 const ABOVE: usize = 24;
 
 /// Most blocks in all.
-pub const MAX_BLOCKS: usize = 200;
+pub const MAX_BLOCKS: usize = 166;
 
 /// What is unsafe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    /// A block: what it calls has conditions, which are met.
+    /// A block: what it calls has conditions, which are met. Or one of declarations of
+    /// other languages: they are as is said.
     Block,
     /// An implementation of an unsafe trait: the same.
     Implementation,
@@ -154,9 +155,15 @@ fn kind(rest: &[TokenTree]) -> Option<What> {
     match rest.first()? {
         TokenTree::Group(group) => (group.delimiter() == Delimiter::Brace).then_some(What::Block),
         TokenTree::Ident(word) if word == "impl" => Some(What::Implementation),
+        TokenTree::Ident(word) if word == "extern" && declares(rest) => Some(What::Block),
         TokenTree::Ident(_) => name_behind(rest, "fn").map(|_| What::Function),
         _ => None,
     }
+}
+
+/// Whether `extern` and a language are followed by declarations.
+fn declares(rest: &[TokenTree]) -> bool {
+    matches!(rest.get(2), Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace)
 }
 
 /// The name behind the keyword `word`, if it comes within a few tokens.

@@ -62,6 +62,10 @@ fn each_kind_is_found_wherever_it_stands() {
             unsafe extern "C" fn free(it: T) {}
         }
         type Callback = Option<unsafe extern "C" fn(u32)>;
+        // SAFETY: C is harmless.
+        unsafe extern "C" {
+            pub safe fn harmless(it: u32);
+        }
         fn last() {
             // SAFETY: At the end.
             unsafe { end() };
@@ -77,6 +81,7 @@ fn each_kind_is_found_wherever_it_stands() {
             piece(What::Block, "Thing::drop", "First, and more."),
             piece(What::Block, "Thing::drop", "In a macro."),
             piece(What::Function, "Thing::free", "It must be allocated."),
+            piece(What::Block, "at the top", "C is harmless."),
             piece(What::Block, "last", "At the end."),
         ]
     );
