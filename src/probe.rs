@@ -151,6 +151,13 @@ impl Probe {
         self.placed.is_none()
     }
 
+    /// Whether it lies in a module.
+    pub(crate) fn is_in_module(&self) -> bool {
+        self.placed
+            .as_ref()
+            .is_some_and(|placed| placed.module.is_some())
+    }
+
     /// Whether it lies in the module `name`.
     pub(crate) fn is_in(&self, name: &[u8]) -> bool {
         let module = self

@@ -34,9 +34,12 @@ use crate::{
     tracer::Tracer,
     types,
 };
-use core::ptr;
+use core::{mem::MaybeUninit, ptr};
 use files::Files;
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::{Arc, UniqueArc},
+};
 
 /// Event numbers begin here: far above those that the kernel gives its own
 /// events, which a tool might open by number.
@@ -51,6 +54,9 @@ pub(crate) struct Registry {
     probes: Vec<Arc<Probe>>,
     files: Files,
     retired: Vec<Retired>,
+    /// Memory for probes that wait, one for each that lies in a module: when that goes,
+    /// nothing may fail.
+    spares: Vec<UniqueArc<MaybeUninit<Probe>>>,
     types: types::Cache,
     names: Names,
     last_id: u16,
@@ -81,6 +87,7 @@ impl Registry {
             probes: Vec::new(),
             files: Files::new(),
             retired: Vec::new(),
+            spares: Vec::new(),
             types: types::Cache::new(),
             names: Names::new(),
             last_id: u16::MAX,
@@ -248,6 +255,7 @@ impl Registry {
             let _ = probe.set_armed(false);
         }
         Probe::remove_all(core::mem::take(&mut self.probes));
+        self.spares.clear();
         self.files.shut_down();
         self.watch.take()
     }
@@ -321,6 +329,10 @@ impl Registry {
             return Err(Refusal::new(Kind::DiffArgType, at));
         }
         let format = new_format(definition, probe.event.id(), program)?;
+        let in_modules = self.probes.iter().filter(|probe| probe.is_in_module());
+        let spares = in_modules.count().saturating_add(1);
+        self.keep_spares(spares)
+            .map_err(|_| Refusal::new(Kind::NoMemory, at))?;
         let placed = probe.replaced(&found, format, &tracer.buffer)?;
         if probe.event.is_enabled() {
             let armed = placed.set_armed(true);
@@ -336,15 +348,26 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn module_going(&mut self, name: &[u8]) {
         for slot in self.probes.iter_mut().filter(|probe| probe.is_in(name)) {
-            match Arc::new(slot.unplaced(), GFP_KERNEL) {
-                Ok(waiting) => *slot = waiting,
-                // The kernel keeps the probe, dead, until its event is removed.
-                Err(_) => pr_warn!(
-                    "no memory to place event {} again\n",
-                    slot.event.format.name()
-                ),
+            // There is one for each.
+            if let Some(spare) = self.spares.pop() {
+                *slot = spare.write(slot.unplaced()).into();
             }
         }
+    }
+
+    /// Makes or frees spares until there are `count`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then there are more than before, or as many.
+    fn keep_spares(&mut self, count: usize) -> Result {
+        while self.spares.len() > count {
+            self.spares.pop();
+        }
+        while self.spares.len() < count {
+            self.spares.push(UniqueArc::new_uninit(GFP_KERNEL)?)?;
+        }
+        Ok(())
     }
 
     /// Applies the lines of `text`, all or none.
@@ -558,6 +581,11 @@ impl Registry {
             gone.push(event.clone())?;
         }
         self.retired.reserve(gone.len())?;
+        // Those that are removed have theirs until the next time.
+        let in_modules =
+            Iterator::chain(self.probes.iter(), probes.get(kept..).unwrap_or_default());
+        let spares = in_modules.filter(|probe| probe.is_in_module()).count();
+        self.keep_spares(spares)?;
         // All that can fail comes before anything is taken away.
         let new = probes.get(kept..).unwrap_or_default();
         let made = self.files.make(tracer, new);
