@@ -19,7 +19,10 @@ use crate::{
     sys::Vec,
     tracer::Tracer,
 };
-use core::fmt;
+use core::{
+    fmt,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -32,6 +35,8 @@ pub(crate) struct Group {
     /// Its name.
     pub(crate) name: CString,
     directory: Arc<Dir>,
+    /// How many events have their directories in it.
+    events: AtomicUsize,
     _enable: Entry<Switch<EnableGroup>>,
     _filter: Entry<GroupFilter>,
 }
@@ -51,11 +56,33 @@ impl Group {
             Self {
                 name: CString::try_from(name)?,
                 directory,
+                events: AtomicUsize::new(0),
                 _enable: enable,
                 _filter: filter,
             },
             GFP_KERNEL,
         )?)
+    }
+
+    /// Whether no event has its directory in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// The group of an event that has its directory there.
+struct InGroup(Arc<Group>);
+
+impl InGroup {
+    fn new(group: Arc<Group>) -> Self {
+        group.events.fetch_add(1, Ordering::Relaxed);
+        Self(group)
+    }
+}
+
+impl Drop for InGroup {
+    fn drop(&mut self) {
+        self.0.events.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -68,7 +95,7 @@ pub(crate) struct EventFiles {
     _id: Entry<TextFile<IdFile>>,
     _filter: Entry<FilterFile>,
     _trigger: Entry<TriggerFile>,
-    _group: Arc<Group>,
+    _group: InGroup,
 }
 
 impl EventFiles {
@@ -91,7 +118,7 @@ impl EventFiles {
             _id: Entry::new(c"id", READ, &directory, member.clone())?,
             _filter: Entry::new(c"filter", READ_WRITE, &directory, member.clone())?,
             _trigger: Entry::new(c"trigger", READ_WRITE, &directory, member.clone())?,
-            _group: group.clone(),
+            _group: InGroup::new(group.clone()),
             member,
         })
     }

@@ -112,11 +112,7 @@ impl Files {
 
     /// Removes the directories of groups without events.
     pub(super) fn drop_empty_groups(&mut self) {
-        let events = &self.events;
-        drop_where(&mut self.groups, |group| {
-            let mut members = events.iter();
-            !members.any(|files| *files.event().format.group == *group.name)
-        });
+        drop_where(&mut self.groups, |group| group.is_empty());
     }
 }
 
