@@ -11,7 +11,7 @@ struct irq_work;
 struct wait_queue_head;
 struct work_struct;
 
-/* Of any number; the offset of a CPU that is not possible is 0. */
+/* Of any number; the offset is 0 where no CPU can have it. */
 bool ferroprobe_cpu_possible(unsigned int cpu);
 bool ferroprobe_cpu_online(unsigned int cpu);
 unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
