@@ -72,7 +72,7 @@ proof: ## the decoders beside the kernel's own code: all verdicts, all modules, 
 tools: ## build/ferroprobe-insn: maps of functions in kernels and modules, as files
 	@qemu/tools
 
-lint: ## formatting, clippy on host and kernel code, shellcheck
+lint: ## formatting, clippy on host and kernel code, shellcheck, layers
 	@qemu/lint
 
 clean: ## remove everything that was built here (the cache stays)
@@ -87,5 +87,5 @@ help: ## this list
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest;'
 	@echo '                    or a kernel compiled for tests: debug, rt (x86_64)'
 	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'
-	@echo '  T=                pattern of selftest names'
+	@echo '  T=                patterns of selftest names'
 	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'

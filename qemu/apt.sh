@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# Kernel packages from the backports of the toolbox's release, for both
-# architectures, looked up and fetched by an apt whose configuration, lists and
-# archives are all in the cache: neither the host's nor the toolbox's is
-# touched.  To be sourced after lib.sh.
+# Finds and fetches kernel packages from the backports of the toolbox's release, for
+# both architectures.  It uses an apt whose configuration, lists and archives are in
+# the cache, and does not touch those of the host or the toolbox.  To be sourced
+# after lib.sh.
 
 apt_dir=$cache/apt
 
-# Lists older than this many minutes are fetched again: point releases rotate.
+# Lists older than this many minutes are fetched again: old point releases disappear.
 lists_age=1440
 
 private_apt() {
@@ -17,7 +17,7 @@ private_apt() {
 	"$top/qemu/in-toolbox" "$tool" -c "$apt_dir/apt.conf" "$@"
 }
 
-# mirror_of_toolbox: the archive the toolbox itself came from.
+# mirror_of_toolbox: print the toolbox's own archive.
 mirror_of_toolbox() {
 	local root
 	root=$("$top/qemu/toolbox")
@@ -67,25 +67,25 @@ update_lists() {
 	touch "$apt_dir/updated"
 }
 
-# lists_are_fresh: is there nothing to fetch?
+# lists_are_fresh: succeeds if there is nothing to fetch.
 lists_are_fresh() {
 	[ -n "$(find "$apt_dir/updated" -mmin "-$lists_age" 2>/dev/null)" ]
 }
 
-# versions PACKAGE: what the archive offers, one a line, newest first.
+# versions PACKAGE: print the versions in the archive, one per line, newest first.
 versions() {
 	private_apt apt-cache madison "$1" | awk '{ print $3 }' | sort -rV | uniq
 }
 
-# releases SERIES ARCH: the cloud kernels of that series, newest first.
+# releases SERIES ARCH: print the cloud kernels of the series, newest first.
 releases() {
 	private_apt apt-cache search --names-only \
 		"^linux-binary-unsigned-${1//./\\.}\\.[0-9]+\\+[a-z0-9]+-cloud-$2\$" |
 		sed -n 's/^linux-binary-unsigned-\([^ ]*\) .*/\1/p' | sort -rV
 }
 
-# resolve SERIES ARCH: "RELEASE VERSION" of the newest kernel whose image,
-# headers and source are there in one and the same version.
+# resolve SERIES ARCH: print "RELEASE VERSION" of the newest kernel whose image,
+# headers and source are in the archive in the same version.
 resolve() {
 	local release version
 	for release in $(releases "$1" "$2"); do
@@ -100,7 +100,7 @@ resolve() {
 	return 1
 }
 
-# fetch DIR PACKAGE=VERSION...: download packages into a folder.
+# fetch DIR PACKAGE=VERSION...: download packages to a folder.
 fetch() {
 	local dir=$1
 	shift

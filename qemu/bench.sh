@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# What the measurements in guests have in common.  To be sourced after lib.sh, with
+# Common functions of the measurements in guests.  To be sourced after lib.sh, with
 # the arguments [ARCH [SERIES]].
 
 arch=${1:-${wanted_arch:-$host_arch}}
@@ -19,7 +19,7 @@ program() {
 		-fuse-ld=lld -o "$out/${name%.c}" "$top/tests/$1"
 }
 
-# floor_module: compile the module whose probe does nothing, $out/floor/fpfloor.ko.
+# floor_module: compile $out/floor/fpfloor.ko, the module whose probe does nothing.
 floor_module() {
 	local args
 	mkdir -p "$out/floor"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# What every script in this folder shares: messages, steps, the cache, locks
-# and the names each architecture goes by.  To be sourced.
+# Common functions of the scripts in this folder: messages, steps, the cache, locks,
+# and the names of the architectures.  To be sourced.
 
 set -euo pipefail
 
@@ -11,24 +11,24 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/ferroprobe
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd -P)
 
-# The kernel series this project is tested on.
+# The kernel series that this project is tested on.
 newest_first="7.3 7.2"
 
-# Kernels that qemu/debug-kernel compiles: what KERNEL= may name besides.
+# Kernels that qemu/debug-kernel compiles: further values of KERNEL=.
 debug_kernels="debug rt"
 
-# The Debian release whose compilers built those kernels.
+# The Debian release whose compilers have built those kernels.
 suite=trixie
 
 say() { printf '%s\n' "$*" >&2; }
 
-# die MESSAGE: the one line a failure ends with; it says what to do next.
+# die MESSAGE: exit with a one-line message, which says what to do next.
 die() {
 	say "ferroprobe: $*"
 	exit 1
 }
 
-# Machine and Debian names of an architecture given in any of its spellings.
+# Convert any spelling of an architecture to the Debian, kernel or GNU name.
 debian_arch() {
 	case $1 in
 	x86_64 | x86 | amd64) echo amd64 ;;
@@ -51,15 +51,15 @@ gnu_arch() {
 	esac
 }
 
-# The architecture asked for is read once and given on as an argument: in the
-# environment the kernel's make would take it, in whatever spelling.
+# The requested architecture is read once and passed on as an argument: the kernel's
+# make would take it from the environment, in any spelling.
 wanted_arch=${ARCH:-}
 unset ARCH
 
 host_arch=$(debian_arch "$(uname -m)")
 
-# kbuild_args ARCH [KERNEL-FOLDER]: what make needs to compile a kernel or module
-# for ARCH here; a module takes the compiler of its kernel.
+# kbuild_args ARCH [KERNEL-FOLDER]: print make's arguments to compile a kernel or
+# module for ARCH on this host; a module is compiled with its kernel's compiler.
 kbuild_args() {
 	printf 'ARCH=%s\n' "$(kernel_arch "$1")"
 	if [ -n "${2:-}" ] && grep -qx CONFIG_CC_IS_CLANG=y "$2/build/.config"; then
@@ -71,7 +71,7 @@ kbuild_args() {
 	fi
 }
 
-# with_lock NAME: hold the lock of that name until the shell ends.
+# with_lock NAME: hold the lock NAME until the shell exits.
 with_lock() {
 	exec 9>"$cache/$1.lock"
 	if ! flock -n 9; then
@@ -84,7 +84,7 @@ step_done=0
 step_count=0
 step_log=/dev/null
 
-# steps COUNT LOG: announce how many steps follow and where they write.
+# steps COUNT LOG: set how many steps follow, and their log file.
 steps() {
 	step_done=0
 	step_count=$1
@@ -92,8 +92,8 @@ steps() {
 	: >"$step_log"
 }
 
-# step WHAT HINT COMMAND...: run one step, show how long it took; on failure
-# show the end of its log, and HINT.
+# step WHAT HINT COMMAND...: run one step and print how long it took; on failure
+# print the end of its log, and HINT.
 step() {
 	local what=$1 hint=$2 began=$SECONDS status
 	shift 2
@@ -115,5 +115,34 @@ step() {
 	printf ', %d s\n' "$((SECONDS - began))" >&2
 }
 
-# remove DIR...: delete what an interrupted run left, without crossing mounts.
+# isolation: set the array "isolate" to a prefix that gives a command private mounts.
+isolation() {
+	isolate=(unshare --mount)
+	[ "$(id -u)" -eq 0 ] || isolate=(unshare --user --map-root-user --map-auto --mount)
+	! "${isolate[@]}" true 2>/dev/null || return 0
+	if grep -q '^[^ ]* [^ ]* [^ ]* [^ ]* / ' /proc/self/mountinfo; then
+		die "mounting is not permitted here: start the container with --cap-add SYS_ADMIN, or use a $suite host with the packages of qemu/packages"
+	fi
+	[ "$(id -u)" -eq 0 ] || die "in a chroot this needs root"
+	# In a chroot "/" is not a mount point, so unshare cannot make all mounts
+	# private.  They can stay as they are if mounts below "/" do not show outside.
+	isolate=(unshare --mount --propagation unchanged)
+	local try=$cache/mounts status=0
+	mkdir -p "$try"
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	"${isolate[@]}" sh -c '
+		mount -t tmpfs tmpfs "$1" || exit 2
+		! grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 .* shared:" /proc/self/mountinfo
+		status=$?
+		umount "$1"
+		exit "$status"
+	' sh "$try" 2>/dev/null || status=$?
+	case $status in
+	0) ;;
+	1) die "this chroot is on a shared mount, so that what is mounted here shows outside: run 'mount --bind DIR DIR && mount --make-private DIR' for its folder DIR there, and enter it again" ;;
+	*) die "mounting is not permitted in this chroot: leave it, or give it CAP_SYS_ADMIN and /proc" ;;
+	esac
+}
+
+# remove DIR...: delete the leftovers of an interrupted run, without crossing mounts.
 remove() { rm -rf --one-file-system -- "$@"; }

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# Which Debian mirror to use: the one the host is configured with, where it
-# carries the release wanted; nothing otherwise, and debootstrap then uses its
-# default.  To be sourced after lib.sh.
+# Chooses a Debian mirror: the host's, if it carries the wanted release; otherwise
+# none, and debootstrap uses its default.  To be sourced after lib.sh.
 
-# host_mirrors: the URIs of the host's repositories that look like Debian's own
-# archive, of either style of configuration file; apt itself does the parsing.
+# host_mirrors: print the URIs of the host's repositories that look like Debian's own
+# archive, in either style of configuration file, as apt itself parses them.
 host_mirrors() {
 	command -v apt-get >/dev/null || return 0
 	# shellcheck disable=SC2016 # the variables are apt's
@@ -16,7 +15,7 @@ host_mirrors() {
 			$3 ~ /^https?:/ && !seen[$3]++ { print $3 }'
 }
 
-# carries URI: does this repository have the release and its backports?
+# carries URI: succeeds if the repository has the release and its backports.
 carries() {
 	local release=$cache/Release.$$ status=1
 	if timeout 30 /usr/lib/apt/apt-helper download-file \
@@ -38,7 +37,7 @@ find_mirror() {
 	done
 }
 
-# apt_proxy: the lines of apt configuration that name the host's proxy.
+# apt_proxy: print the lines of apt configuration that name the host's proxy.
 apt_proxy() {
 	command -v apt-config >/dev/null || return 0
 	apt-config dump 2>/dev/null | grep -E '^Acquire::https?::Proxy' || true

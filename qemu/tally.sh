@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Counting what suites of tests print, for the scripts that run several.  To be
-# sourced after lib.sh; $logs is where their logs are.
+# Counts the results of test suites, for the scripts that run several.  To be sourced
+# after lib.sh; $logs is the folder of their logs.
 
 passed=0 failed=0 skipped=0
 
-# tally NAME PASSED FAILED SKIPPED: one line, and the sums.
+# tally NAME PASSED FAILED SKIPPED: print one line, and add to the sums.
 tally() {
 	local more=''
 	[ "$4" -eq 0 ] || more=", $4 skipped"
@@ -16,7 +16,7 @@ tally() {
 	skipped=$((skipped + $4))
 }
 
-# total: the last line, and the status to end with.
+# total: print the last line, and return the exit status.
 total() {
 	[ "$skipped" -eq 0 ] || echo "$skipped skipped"
 	echo "$passed passed, $failed failed"
@@ -25,7 +25,7 @@ total() {
 
 count() { grep -cE "$1" "$2" || :; }
 
-# suite NAME LOG STATUS: count KTAP lines; show what failed.
+# suite NAME LOG STATUS: count KTAP lines, and show the failures.
 suite() {
 	local good bad skips
 	skips=$(count '^ok .*# SKIP' "$2")
@@ -40,8 +40,8 @@ suite() {
 	tally "$1" "$good" "$bad" "$skips"
 }
 
-# module_suite KERNEL-FOLDER: does the module compile for it?  A panic in it is
-# BUG(): it must not even link the code for one.
+# module_suite KERNEL-FOLDER: check that the module compiles for the kernel, and
+# links no code for a panic, which would be a BUG() in the kernel.
 module_suite() {
 	local release module
 	release=$(cat "$1/release")
@@ -50,7 +50,8 @@ module_suite() {
 			echo "ok - compiles for $release"
 			"$top/qemu/in-toolbox" llvm-nm -u "$module" >"$logs/undefined"
 			if grep -qx CONFIG_KASAN=y "$1/build/.config"; then
-				# Each access has a call beside it, so the optimiser proves less.
+				# With KASAN each access has a call beside it, so the
+				# optimiser proves less.
 				echo "ok - no panic can be reached on $release # SKIP compiled with KASAN"
 			elif [ -s "$logs/undefined" ] && ! grep -q panicking "$logs/undefined"; then
 				echo "ok - no panic can be reached on $release"
@@ -65,15 +66,15 @@ module_suite() {
 	suite "module for $release" "$logs/module-$release" 0
 }
 
-# status_of PID: wait for a background job.
+# status_of PID: wait for a background job; its exit status goes to $logs/status.
 status_of() {
 	local status=0
 	wait "$1" || status=$?
 	echo "$status" >"$logs/status"
 }
 
-# in_guests JOB...: call "guest JOB" for each, two at a time, and tell of them in
-# their order.  A JOB that is a kernel's folder goes by that kernel's release.
+# in_guests JOB...: call "guest JOB" for each, two at a time, and report them in
+# order.  A JOB that is a kernel's folder is reported by that kernel's release.
 in_guests() {
 	local job name names=() pids=() i
 	for job; do

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Atomic integers, with the orderings of the kernel's memory model.
+//! Atomic integers with the orderings of the kernel's memory model.
 //!
-//! They are core's atomics, not the kernel crate's: kernels built by GCC do not
-//! inline the helpers behind `kernel::sync::atomic`, so that each load there is
-//! a call, and a probe's hit has about ten of them. On the architectures
-//! supported, core's relaxed, acquire and release accesses compile to the very
-//! instructions that READ_ONCE(), smp_load_acquire() and smp_store_release()
-//! do; the fully ordered compare-exchange has explicit fences around it, as the
-//! kernel's has on arm64.
+//! They wrap the atomics of `core`, not of the kernel crate: kernels built by GCC do not
+//! inline the helpers behind `kernel::sync::atomic`, so each load would be a call, and a
+//! hit has about ten loads. On the supported architectures the relaxed, acquire and
+//! release accesses of `core` compile to the same instructions as READ_ONCE(),
+//! smp_load_acquire() and smp_store_release(). The fully ordered compare-exchange has
+//! explicit fences around it, as the kernel's has on arm64.
 
 use core::sync::atomic::{self, fence, Ordering};
 
-/// Orders what the compiler may reorder, as seen by an interrupt on this CPU.
+/// Prevents reordering by the compiler, as seen by an interrupt on this CPU.
 #[inline(always)]
 pub fn barrier() {
     atomic::compiler_fence(Ordering::SeqCst);
@@ -43,7 +42,7 @@ macro_rules! atomic_type {
         pub struct $name(atomic::$inner);
 
         impl $name {
-            /// An atomic holding `value`.
+            /// Creates an atomic that holds `value`.
             pub const fn new(value: $value) -> Self {
                 Self(atomic::$inner::new(value))
             }
@@ -72,11 +71,11 @@ macro_rules! atomic_type {
                 self.0.store(value, Ordering::Release);
             }
 
-            /// Replaces `old` by `new`, fully ordered when it succeeds.
+            /// Replaces `old` by `new`; fully ordered if it succeeds.
             ///
             /// # Errors
             ///
-            /// The value found, when it is not `old`.
+            /// The value found, if it is not `old`.
             #[inline]
             pub fn cmpxchg_full(&self, old: $value, new: $value) -> Result<$value, $value> {
                 fence(Ordering::SeqCst);
@@ -87,8 +86,7 @@ macro_rules! atomic_type {
                 result
             }
 
-            /// Adds `value`, wrapping, and returns the value before; orders
-            /// nothing.
+            /// Adds `value`, wrapping, and returns the previous value; orders nothing.
             #[inline]
             pub fn fetch_add_relaxed(&self, value: $value) -> $value {
                 self.0.fetch_add(value, Ordering::Relaxed)
@@ -100,29 +98,29 @@ macro_rules! atomic_type {
 atomic_type!(AtomicU32, AtomicU32, u32);
 atomic_type!(AtomicU64, AtomicU64, u64);
 
-/// The bytes of `words`.
+/// Returns the bytes of `words`.
 ///
 /// # Safety
 ///
-/// Nobody stores to `words` while the result lives.
+/// `words` must not be stored to while the result lives.
 #[inline(always)]
 pub unsafe fn words_as_bytes(words: &[AtomicU32]) -> &[u8] {
-    // SAFETY: A word is four initialised bytes, the result borrows `words`, and
-    // the caller promises that they do not change.
+    // SAFETY: A word is four initialised bytes, the result borrows `words`, and the
+    // caller guarantees that they do not change.
     unsafe { core::slice::from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words)) }
 }
 
-/// The bytes of `words`, to be written.
+/// Returns the bytes of `words` for writing.
 ///
 /// # Safety
 ///
-/// Nobody else accesses `words` while the result lives, except a reader that
-/// throws away what it read.
+/// `words` must not be accessed in another way while the result lives, except by a reader
+/// that discards what it read.
 #[inline(always)]
 #[expect(clippy::mut_from_ref, reason = "the words are interior mutable")]
 pub unsafe fn words_as_bytes_mut(words: &[AtomicU32]) -> &mut [u8] {
-    // SAFETY: A word is four initialised bytes that may change behind a shared
-    // reference, and the caller promises to be alone.
+    // SAFETY: A word is four initialised bytes that may change behind a shared reference,
+    // and the caller guarantees exclusive access.
     unsafe {
         core::slice::from_raw_parts_mut(words.as_ptr().cast_mut().cast::<u8>(), size_of_val(words))
     }

@@ -25,7 +25,7 @@ use pin_init::{MaybeZeroable, Zeroable};
 
 include!(env!("FERROPROBE_BINDINGS"));
 
-// Of these structures only those of x86 have bit fields.
+// Of these structures, only the x86 ones have bit fields.
 // SAFETY: The type is a new name for its storage.
 #[cfg(target_arch = "x86_64")]
 unsafe impl<Storage: Zeroable> Zeroable for __BindgenBitfieldUnit<Storage> {}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What bindgen reads to make the bindings that kernel::bindings lacks; see
- * bindgen_parameters for what it takes of it.
+ * Input for bindgen, which generates the bindings that kernel::bindings lacks;
+ * bindgen_parameters selects the items.
  */
 
 #include <linux/dcache.h>
@@ -20,7 +20,7 @@
 #endif
 #include "helpers.h"
 
-/* Macros that bindgen cannot evaluate; 0 for what this kernel lacks. */
+/* Macros that bindgen cannot evaluate; 0 if this kernel lacks the macro. */
 static const u32 FERROPROBE_PREEMPT_MASK = PREEMPT_MASK;
 static const u32 FERROPROBE_PREEMPT_OFFSET = PREEMPT_DISABLE_OFFSET;
 static const u32 FERROPROBE_SOFTIRQ_MASK = SOFTIRQ_MASK;
@@ -33,7 +33,7 @@ static const u32 FERROPROBE_MAX_DATA_SIZE = KRETPROBE_MAX_DATA_SIZE;
 static const u32 FERROPROBE_DENTRY_NAME = offsetof(struct dentry, d_name.name);
 static const u32 FERROPROBE_FILE_DENTRY = offsetof(struct file, f_path.dentry);
 static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
-/* kernel::bindings of 7.2 has that of VM_MAYEXEC. */
+/* In Linux 7.2, kernel::bindings has the value of VM_MAYEXEC for this. */
 static const u64 FERROPROBE_VM_MAYSHARE = VM_MAYSHARE;
 static const u32 FERROPROBE_SPLICE_NONBLOCK = SPLICE_F_NONBLOCK;
 #ifdef CONFIG_X86_64

@@ -1,172 +1,187 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! On whose behalf, and in which context, code runs.
+//! The context in which code runs: its task, its CPU, and what is disabled.
 
 use super::{arch, bindings as extra, calls, word};
 use core::{marker::PhantomData, mem};
 use kernel::bindings;
 
-/// Length of a task's name, with its NUL.
+/// Length of a task's name, including the NUL.
 pub const TASK_COMM_LEN: usize = 16;
 
-/// Proof that preemption is disabled, and so that the caller stays on its CPU,
-/// for as long as it is borrowed.
+/// Returns whether a fatal signal is pending for the current task.
 ///
-/// An RCU grace period does not end before that.
+/// Context: process.
+pub fn is_being_killed() -> bool {
+    calls::ferroprobe_fatal_signal_pending()
+}
+
+/// Proof that preemption is disabled, and thus that the caller stays on its CPU, for as
+/// long as it is borrowed.
+///
+/// [`rcu::synchronize`](super::rcu::synchronize) does not return while it is borrowed.
+///
+/// A borrower of the proof must not sleep. The compiler cannot check this, nor can it for
+/// the guards of RCU and of spinlocks in the `kernel` crate: that safe code does not
+/// sleep with preemption disabled is a rule of the kernel, and the scheduler reports
+/// violations ("scheduling while atomic"). Proofs are therefore lent to two kinds of code
+/// only: handlers of probes, and closures passed to [`on_this_cpu`].
 ///
 /// # Invariants
 ///
-/// The base is that of the CPU.
+/// The base belongs to the CPU.
 pub struct OnCpu(arch::PerCpuBase, PhantomData<*const ()>);
 
 impl OnCpu {
-    /// A proof for the caller's context.
+    /// Creates a proof for the caller's context.
     ///
     /// # Safety
     ///
     /// Preemption must stay disabled for as long as the value lives.
     #[inline(always)]
     pub(super) unsafe fn new() -> Self {
-        // INVARIANT: The caller stays here.
+        // INVARIANT: The caller stays on this CPU.
         Self(arch::per_cpu_base(), PhantomData)
     }
 
-    /// From where this CPU's instances of per-CPU memory are found.
+    /// Returns the base from which this CPU's instances of per-CPU memory are found.
     #[inline(always)]
     pub(super) fn base(&self) -> arch::PerCpuBase {
         self.0
     }
 
-    /// The number of the CPU.
+    /// Returns the number of the CPU.
     ///
-    /// Contexts: any.
+    /// Context: any.
     #[inline(always)]
     pub fn number(&self) -> u32 {
         arch::cpu()
     }
 }
 
-/// Calls `work` with preemption disabled.
+/// Calls `work` with preemption disabled; `work` must not sleep, see [`OnCpu`].
 ///
-/// Context: process.
+/// Context: any.
 pub fn on_this_cpu<R>(work: impl FnOnce(&OnCpu) -> R) -> R {
     calls::ferroprobe_preempt_disable();
-    // SAFETY: Disabled above, until after the last use.
-    let result = work(&unsafe { OnCpu::new() });
-    // SAFETY: Undoes the call above.
-    unsafe { extra::ferroprobe_preempt_enable() };
-    result
+    // SAFETY: Preemption is disabled by the call above until the call below, which undoes
+    // it; `work` has returned the proof by then.
+    unsafe {
+        let result = work(&OnCpu::new());
+        extra::ferroprobe_preempt_enable();
+        result
+    }
 }
 
-/// The task that runs on this CPU, for as long as the caller runs.
+/// The current task, for as long as the caller runs.
 #[derive(Clone, Copy)]
 pub struct Current(*const bindings::task_struct);
 
-/// The task that runs on this CPU.
+/// Returns the current task.
 ///
-/// Contexts: any.
+/// Context: any.
 #[inline(always)]
 pub fn current() -> Current {
     Current(arch::current())
 }
 
-/// The address of this CPU's instance of the per-CPU variable at `address`.
+/// Returns the address of this CPU's instance of the per-CPU variable at `address`.
 ///
-/// Contexts: any.
+/// Context: any.
 #[inline(always)]
 pub fn this_cpu_address(address: u64) -> u64 {
     address.wrapping_add(word(arch::per_cpu_offset()))
 }
 
 impl Current {
-    /// The thread's number in the first pid namespace.
+    /// Returns the thread's pid in the initial pid namespace.
     #[inline(always)]
     pub fn pid(self) -> i32 {
-        // SAFETY: The running task exists while the caller runs.
+        // SAFETY: The current task exists while the caller runs.
         unsafe { (&raw const (*self.0).pid).read() }
     }
 
-    /// The thread's name, padded with zeros.
+    /// Returns the thread's name, padded with zeros.
     ///
-    /// Another CPU may be changing it: then the bytes are a mixture.
+    /// If another CPU changes the name meanwhile, the bytes are a mixture of both names.
     #[inline(always)]
     pub fn comm(self) -> [u8; TASK_COMM_LEN] {
-        // As one number, which is little-endian, it stays in two registers.
+        // One little-endian number stays in two registers.
         (u128::from(self.half_comm(0)) | u128::from(self.half_comm(1)) << 64).to_le_bytes()
     }
 
-    /// Half `n`, 0 or 1, of [`comm`](Self::comm).
+    /// Returns half `n`, 0 or 1, of [`comm`](Self::comm).
     #[inline(always)]
     pub fn half_comm(self, n: usize) -> u64 {
         const OFFSET: usize = mem::offset_of!(bindings::task_struct, comm);
         const { assert!(OFFSET % mem::align_of::<u64>() == 0 && TASK_COMM_LEN == 16) };
         let name = self.0.wrapping_byte_add(OFFSET).cast::<u64>();
-        // SAFETY: The running task exists while the caller runs; its name is as
-        // long and aligned as asserted above, and any bytes are valid.
+        // SAFETY: The current task exists while the caller runs; its name is as long and
+        // aligned as asserted above, and any bytes are valid.
         unsafe { name.add(n & 1).read() }
     }
 
-    /// The address of its `struct task_struct`.
+    /// Returns the address of the task's `struct task_struct`.
     #[inline(always)]
     pub fn address(self) -> u64 {
         word(self.0.addr())
     }
 
-    /// What the preemption counter says of softirqs, where it does not: with
-    /// `PREEMPT_RT` they belong to a task.
+    /// Returns the softirq bits that the preemption counter lacks: with `PREEMPT_RT` the
+    /// task holds them.
     #[cfg(CONFIG_PREEMPT_RT)]
     #[inline(always)]
     fn softirq_count(self) -> u32 {
-        // SAFETY: The running task exists while the caller runs, and only it changes
-        // the aligned word.
+        // SAFETY: The current task exists while the caller runs, and only it changes the
+        // aligned word.
         let count = unsafe { (&raw const (*self.0).softirq_disable_cnt).read_volatile() };
-        // CAST: The bits are meant.
+        // CAST: Keeps the bits of the mask.
         count as u32 & extra::FERROPROBE_SOFTIRQ_MASK
     }
 
-    /// What the preemption counter says of softirqs, where it does not.
+    /// Returns the softirq bits that the preemption counter lacks: none.
     #[cfg(not(CONFIG_PREEMPT_RT))]
     #[inline(always)]
     fn softirq_count(self) -> u32 {
         0
     }
 
-    /// The flags of its `struct thread_info`.
+    /// Returns the flags of the task's `struct thread_info`.
     #[inline(always)]
     fn thread_flags(self) -> u64 {
-        // SAFETY: The running task exists while the caller runs; the word is
-        // aligned and changes atomically.
+        // SAFETY: The current task exists while the caller runs; the word is aligned and
+        // changes atomically.
         word(unsafe { (&raw const (*self.0).thread_info.flags).read_volatile() })
     }
 }
 
-/// How the CPU came from the probed code to a probe's handler.
+/// How the CPU reached a probe's handler from the probed code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
-    /// By a trap, or a jump that took its place.
+    /// By a trap, or by a jump in its place.
     Trap,
-    /// By the call at the function's entry that ftrace put there.
+    /// By ftrace's call at the function's entry.
     Call,
-    /// By the trampoline to which a function returns.
+    /// By the trampoline to which a probed function returns.
     Return,
 }
 
-/// The state of this CPU as the kernel's counters tell it.
+/// The state of this CPU as the kernel's counters and flags tell it.
 #[derive(Clone, Copy)]
 pub struct Level {
     count: u32,
-    /// The counter asks for a reschedule as soon as it reaches 0.
+    /// The counter requests rescheduling as soon as it reaches 0.
     pub preempt_need_resched: bool,
-    /// The task is to be rescheduled.
+    /// The task must be rescheduled.
     pub need_resched: bool,
-    /// The task is to be rescheduled when it next enters user space.
+    /// The task must be rescheduled when it next enters user space.
     pub need_resched_lazy: bool,
 }
 
-/// The state of this CPU in the probed code: without what the way from there to
-/// the handler added.
+/// Returns the state of this CPU in the probed code, without what the path to the handler
+/// added.
 ///
-/// Contexts: handlers of probes.
+/// Context: handlers of probes.
 #[inline(always)]
 pub fn level(entry: Entry) -> Level {
     let (count, preempt_need_resched) = arch::preempt_count();
@@ -180,10 +195,10 @@ pub fn level(entry: Entry) -> Level {
     }
 }
 
-/// Whether the probed code runs with nothing disabled or asked for that
-/// [`level`] could tell of: most hits.
+/// Returns whether [`level`] would return a plain state, as on most hits; see
+/// [`Level::is_plain`].
 ///
-/// Contexts: handlers of probes.
+/// Context: handlers of probes.
 #[inline(always)]
 pub fn is_plain(entry: impl Fn() -> Entry) -> bool {
     const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
@@ -192,37 +207,37 @@ pub fn is_plain(entry: impl Fn() -> Entry) -> bool {
 }
 
 impl Level {
-    /// Whether all that follows is false or 0: most hits.
+    /// Returns whether all of the following are false or 0, as on most hits.
     #[inline(always)]
     pub fn is_plain(self) -> bool {
         self.count == 0 && !(self.preempt_need_resched | self.need_resched | self.need_resched_lazy)
     }
 
-    /// How deep preemption is disabled.
+    /// Returns how often preemption is disabled.
     #[inline(always)]
     pub fn preempt_depth(self) -> u32 {
         self.count & extra::FERROPROBE_PREEMPT_MASK
     }
 
-    /// Handling an NMI.
+    /// Returns whether the CPU handles an NMI.
     #[inline(always)]
     pub fn in_nmi(self) -> bool {
         self.count & extra::FERROPROBE_NMI_MASK != 0
     }
 
-    /// Handling an interrupt.
+    /// Returns whether the CPU handles a hard interrupt.
     #[inline(always)]
     pub fn in_hardirq(self) -> bool {
         self.count & extra::FERROPROBE_HARDIRQ_MASK != 0
     }
 
-    /// Serving a softirq.
+    /// Returns whether the CPU serves a softirq.
     #[inline(always)]
     pub fn in_softirq(self) -> bool {
         self.count & extra::FERROPROBE_SOFTIRQ_OFFSET != 0
     }
 
-    /// Softirqs are disabled.
+    /// Returns whether softirqs are disabled.
     #[inline(always)]
     pub fn bh_disabled(self) -> bool {
         self.count & extra::FERROPROBE_SOFTIRQ_MASK & !extra::FERROPROBE_SOFTIRQ_OFFSET != 0

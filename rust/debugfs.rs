@@ -2,11 +2,10 @@
 
 //! Files in debugfs with state per opening, blocking reads and poll.
 //!
-//! A file is made with `debugfs_create_file_unsafe`: the kernel then guards
-//! only its opening against removal, and a reader that sleeps in a file does
-//! not hold up its removal. What an opening needs it therefore owns, by
-//! counted references. The file's owner is the module, which stays loaded as
-//! long as a file is open.
+//! Files are created with `debugfs_create_file_unsafe()`: the kernel then protects only
+//! their opening against removal, and a reader that sleeps in a file does not delay its
+//! removal. An opening therefore owns what it needs, by counted references. The owner of
+//! a file is the module, which stays loaded while a file is open.
 //!
 //! C header: [`include/linux/debugfs.h`](srctree/include/linux/debugfs.h)
 
@@ -23,37 +22,39 @@ use kernel::{
 };
 use operations::Operations;
 
-/// What can be done with a kind of file.
+pub use super::file::OpenFile;
+
+/// The operations of a kind of file.
 pub trait File: Sized + 'static {
-    /// What all openings of the file share.
+    /// The state that all openings of the file share.
     type Data: Send + Sync + 'static;
 
-    /// What one opening owns.
+    /// The state of one opening.
     type Open: Send + Sync + 'static;
 
-    /// Whether a reader can move in the file.
+    /// Whether the file supports `lseek(2)`.
     const SEEKABLE: bool = true;
 
-    /// Whether the file can be spliced; then it has [`File::splice_ready`] and
+    /// Whether the file can be spliced; if so, it implements [`File::splice_ready`] and
     /// [`File::take`].
     const SPLICEABLE: bool = false;
 
-    /// Whether the file can be mapped; then it has [`File::map`] and what belongs
-    /// to that.
+    /// Whether the file can be mapped; if so, it implements [`File::map`],
+    /// [`File::mapped_again`] and [`File::unmapped`].
     const MAPPABLE: bool = false;
 
     /// Opens the file.
     ///
     /// # Errors
     ///
-    /// What `open(2)` is to return.
+    /// The error that `open(2)` returns.
     fn open(data: ArcBorrow<'_, Self::Data>, file: &OpenFile) -> Result<Pin<KBox<Self::Open>>>;
 
-    /// Reads at `offset`, moves it, and returns the number of bytes.
+    /// Reads at `offset`, advances it, and returns the number of bytes.
     ///
     /// # Errors
     ///
-    /// What `read(2)` is to return.
+    /// The error that `read(2)` returns.
     fn read(
         _open: &Self::Open,
         _file: &OpenFile,
@@ -67,67 +68,71 @@ pub trait File: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// What `write(2)` is to return.
+    /// The error that `write(2)` returns.
     fn write(_open: &Self::Open, _file: &OpenFile, _from: UserSliceReader) -> Result {
         Err(EINVAL)
     }
 
-    /// Waits until there is something to splice, unless `nonblocking`; false at
+    /// Waits until there is something to splice, unless `nonblocking`; returns false at
     /// the end of the file.
     ///
     /// # Errors
     ///
-    /// What `splice(2)` is to return.
+    /// The error that `splice(2)` returns.
     fn splice_ready(_open: &Self::Open, _file: &OpenFile, _nonblocking: bool) -> Result<bool> {
         Err(EINVAL)
     }
 
-    /// Bytes that are spliced as one piece.
+    /// Returns the number of bytes that are spliced as one piece.
     fn piece(_open: &Self::Open) -> usize {
         4096
     }
 
-    /// Fills `page`, of [`File::piece`] bytes, with what is spliced; false when
-    /// there is nothing more at the moment.
+    /// Fills `page`, of [`File::piece`] bytes, with the next piece to splice; returns
+    /// false if there is none at the moment.
     ///
     /// # Errors
     ///
-    /// What `splice(2)` is to return.
+    /// The error that `splice(2)` returns.
     fn take(_open: &Self::Open, _page: &mut [u8]) -> Result<bool> {
         Err(EINVAL)
     }
 
-    /// What `ioctl(2)` with the number `command` does.
+    /// Handles `ioctl(2)` with the number `command`.
     ///
     /// # Errors
     ///
-    /// What `ioctl(2)` is to return.
+    /// The error that `ioctl(2)` returns.
     fn control(_open: &Self::Open, _file: &OpenFile, _command: u32) -> Result {
         Err(ENOTTY)
     }
 
-    /// Maps a part of the file to `area`, for looking.
+    /// Maps a part of the file to `area`, read-only.
     ///
-    /// No file is closed while it is mapped. Runs under the lock of the task's
-    /// addresses, under which any task that reads or writes its own memory may
-    /// wait: nothing may be waited for that does so.
+    /// A file is not closed while it is mapped. Called with the mmap lock of the task
+    /// held. Any task that accesses its own memory may wait for this lock, so this
+    /// function must not wait for such a task.
     ///
     /// # Errors
     ///
-    /// What `mmap(2)` is to return.
+    /// The error that `mmap(2)` returns.
     fn map(_open: &Self::Open, _area: &Area<'_>) -> Result {
         Err(ENODEV)
     }
 
-    /// What was mapped by [`File::map`] is there once more. Context as there.
+    /// Called when a mapping made by [`File::map`] is duplicated.
+    ///
+    /// Context: as for [`File::map`].
     fn mapped_again(_open: &Self::Open) {}
 
-    /// One mapping is gone. Context as for [`File::map`].
+    /// Called when one mapping is removed.
+    ///
+    /// Context: as for [`File::map`].
     fn unmapped(_open: &Self::Open) {}
 
-    /// The events of `poll(2)` that hold now, after naming to `table` the
-    /// queues that tell of others.
-    fn poll(_open: &Self::Open, _file: &OpenFile, _table: &PollTable) -> u32 {
+    /// Registers with `table` the queues that signal further events, then returns the
+    /// `poll(2)` events that hold now.
+    fn poll<'open>(_open: &'open Self::Open, _file: &OpenFile, _table: &PollTable<'open>) -> u32 {
         READABLE | WRITABLE
     }
 }
@@ -137,53 +142,14 @@ pub const READABLE: u32 = bindings::POLLIN | bindings::POLLRDNORM;
 /// `poll(2)`: writing does not block.
 pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 
-/// The file of an opening, during one of its operations.
+/// A directory; removed when its last entry and the last reference are dropped.
 ///
 /// # Invariants
 ///
-/// Valid during the operation.
-pub struct OpenFile(*mut bindings::file);
-
-impl OpenFile {
-    /// The kernel's structure.
-    pub(super) fn as_ptr(&self) -> *mut bindings::file {
-        self.0
-    }
-
-    fn flags(&self) -> u32 {
-        // SAFETY: By the type invariant.
-        unsafe { (&raw const (*self.0).f_flags).read_volatile() }
-    }
-
-    /// Whether operations are not to block.
-    pub fn is_nonblocking(&self) -> bool {
-        self.flags() & bindings::O_NONBLOCK != 0
-    }
-
-    /// Whether the file is opened for writing.
-    pub fn is_writable(&self) -> bool {
-        self.flags() & bindings::O_ACCMODE != bindings::O_RDONLY
-    }
-
-    /// Whether the file is opened for reading.
-    pub fn is_readable(&self) -> bool {
-        self.flags() & bindings::O_ACCMODE != bindings::O_WRONLY
-    }
-
-    /// Whether what was in the file is to go, as after the shell's `>`.
-    pub fn truncates(&self) -> bool {
-        self.is_writable() && self.flags() & bindings::O_TRUNC != 0
-    }
-}
-
-/// A directory; removed when its last entry and the last reference are gone.
-///
-/// # Invariants
-///
-/// `dentry` is a directory in debugfs, made by [`Dir::new`].
+/// `dentry` is a directory in debugfs, created by [`Dir::new`].
 pub struct Dir {
     dentry: *mut bindings::dentry,
-    /// Keeps the directory above.
+    /// Keeps the parent directory.
     _parent: Option<Arc<Dir>>,
 }
 
@@ -193,12 +159,11 @@ unsafe impl Send for Dir {}
 unsafe impl Sync for Dir {}
 
 impl Dir {
-    /// Makes the directory `name` in `parent`, or at the top of debugfs.
+    /// Creates the directory `name` in `parent`, or at the root of debugfs.
     ///
     /// # Errors
     ///
-    /// `EEXIST`, `ENOMEM`; `ENODEV` where debugfs is off, `EPERM` where it may
-    /// not be used.
+    /// `EEXIST`, `ENOMEM`; `ENODEV` if debugfs is off, `EPERM` if its use is not allowed.
     ///
     /// Context: process, may sleep.
     pub fn new(name: &CStr, parent: Option<Arc<Dir>>) -> Result<Arc<Self>> {
@@ -208,7 +173,7 @@ impl Dir {
         // SAFETY: The name is copied; the parent is null or a directory.
         let dentry = unsafe { bindings::debugfs_create_dir(name.as_char_ptr(), above) };
         let dentry = from_err_ptr(dentry)?;
-        // INVARIANT: Made above.
+        // INVARIANT: Created above.
         Ok(Arc::new(
             Self {
                 dentry,
@@ -221,18 +186,18 @@ impl Dir {
 
 impl Drop for Dir {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant; its entries hold references to it, so
-        // it is empty.
+        // SAFETY: `dentry` is a directory by the type invariant; its entries hold
+        // references to it, so it is empty.
         unsafe { bindings::debugfs_remove(self.dentry) };
     }
 }
 
-/// A file; removed when dropped, which waits for openings in progress but not
-/// for those that succeeded.
+/// A file; removed when dropped. The drop waits for openings in progress, but not for
+/// openings that have succeeded.
 ///
 /// # Invariants
 ///
-/// `dentry` is a file in debugfs whose private pointer is that of `_data`.
+/// `dentry` is a file in debugfs whose private pointer points to the data of `_data`.
 pub struct Entry<F: File> {
     dentry: *mut bindings::dentry,
     _data: Arc<F::Data>,
@@ -246,7 +211,7 @@ unsafe impl<F: File> Send for Entry<F> {}
 unsafe impl<F: File> Sync for Entry<F> {}
 
 impl<F: File> Entry<F> {
-    /// Makes the file `name` with the permissions `mode` in `dir`.
+    /// Creates the file `name` with the permissions `mode` in `dir`.
     ///
     /// # Errors
     ///
@@ -254,8 +219,8 @@ impl<F: File> Entry<F> {
     ///
     /// Context: process, may sleep.
     pub fn new(name: &CStr, mode: u16, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<Self> {
-        // SAFETY: The name is copied; the directory is one; the data outlives
-        // the file, see the drop; the operations fit the data.
+        // SAFETY: The name is copied; `dir.dentry` is a directory; the data outlives the
+        // file, see the drop; the operations match the type of the data.
         let dentry = from_err_ptr(unsafe {
             bindings::debugfs_create_file_unsafe(
                 name.as_char_ptr(),
@@ -265,7 +230,7 @@ impl<F: File> Entry<F> {
                 Operations::<F>::TABLE,
             )
         })?;
-        // INVARIANT: Made above.
+        // INVARIANT: Created above.
         Ok(Self {
             dentry,
             _data: data,
@@ -276,8 +241,8 @@ impl<F: File> Entry<F> {
 
 impl<F: File> Drop for Entry<F> {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant. Waits until no call of `open` runs;
-        // the data is let go after that.
+        // SAFETY: `dentry` is a file by the type invariant. The call waits until no call
+        // of `open` runs; the data is released after that.
         unsafe { bindings::debugfs_remove(self.dentry) };
     }
 }

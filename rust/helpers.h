@@ -1,47 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Inlines and macros of the kernel that Rust cannot call, as functions. */
+/* Wrappers for inline functions and macros of the kernel, which Rust cannot call. */
 #ifndef FERROPROBE_HELPERS_H
 #define FERROPROBE_HELPERS_H
 
 #include <linux/types.h>
 
 struct delayed_work;
-struct iov_iter;
+struct file;
 struct irq_work;
+struct page;
+struct pipe_inode_info;
 struct wait_queue_head;
 struct work_struct;
 
-/* Of any number; the offset is 0 where no CPU can have it. */
+/* @cpu may be any number.  The offset is 0 if no CPU can have that number. */
 bool ferroprobe_cpu_possible(unsigned int cpu);
 bool ferroprobe_cpu_online(unsigned int cpu);
 unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
-void ferroprobe_init_irq_work(struct irq_work *work,
-			      void (*func)(struct irq_work *));
+void ferroprobe_init_hard_irq_work(struct irq_work *work,
+				   void (*func)(struct irq_work *));
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 void ferroprobe_init_delayed_work(struct delayed_work *work,
 				  void (*func)(struct work_struct *));
 /*
- * Zeroed memory in pages; NULL where there is not as much.  Asking for too much
- * neither ends a task nor is reported.
+ * Returns zeroed pages, or NULL if memory is insufficient.  A request that is too large
+ * neither invokes the OOM killer nor logs a warning.
  */
 void *ferroprobe_alloc_pages(size_t size);
 void ferroprobe_free_pages(void *pages);
 int ferroprobe_kprobes_locked_down(void);
+bool ferroprobe_fatal_signal_pending(void);
 void ferroprobe_preempt_disable(void);
 void ferroprobe_preempt_enable(void);
+/* Waits for all CPUs that are going offline or coming online at the time of the call. */
+void ferroprobe_wait_for_hotplug(void);
 unsigned long ferroprobe_task_size(void);
+/*
+ * Returns the scheduler's clock.  It stops during system sleep: from when the other CPUs
+ * are offline until the kernel has corrected its own clocks.
+ */
 u64 ferroprobe_local_clock(void);
+/*
+ * While there is a watcher, ferroprobe_local_clock() stops during system sleep, and
+ * ferroprobe_sleeps() counts.
+ */
+void ferroprobe_watch_sleep(void);
+void ferroprobe_unwatch_sleep(void);
+u64 ferroprobe_sleeps(void);
 u64 ferroprobe_uptime(void);
-/* Of the processor's counter, where that is good as a clock; otherwise 0. */
+/* Returns the frequency of the processor's counter; 0 if it is not usable as a clock. */
 u64 ferroprobe_counter_hertz(void);
 
-/* Contexts: any. */
+/* Context of the three reads: any.  Returns whether all @size bytes were read. */
 bool ferroprobe_read_kernel(void *to, u64 from, size_t size);
-/* Bytes with the NUL, @room where the string is longer, or a negative errno. */
+/* Returns the length with the NUL, @room if the string is longer, or a negative errno. */
 s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room);
-/* The same; -EAGAIN where it cannot be done in this context. */
+/* As above for user memory; -EAGAIN if this context does not allow it. */
 s64 ferroprobe_read_user_string(char *to, u64 from, size_t room);
 
-size_t ferroprobe_iov_iter_count(const struct iov_iter *iter);
+/* Returns the code address of @pointer, without its authentication code. */
+u64 ferroprobe_strip_code(u64 pointer);
+
+/* Opens @path, relative to the root of sysfs, for reading; an ERR_PTR on failure. */
+struct file *ferroprobe_open_sysfs(const char *path);
+
+/* Returns how many pages can be added to the pipe.  Called with the pipe locked. */
+unsigned int ferroprobe_pipe_room(const struct pipe_inode_info *pipe);
+/* Adds the first @length bytes of @page, and takes over the caller's reference. */
+ssize_t ferroprobe_add_to_pipe(struct pipe_inode_info *pipe, struct page *page,
+			       unsigned int length);
 
 #endif

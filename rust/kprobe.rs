@@ -6,93 +6,68 @@
 
 use super::{
     arch, bindings as extra,
-    context::{Entry, OnCpu},
+    context::Entry,
     nofault,
-    regs::Regs,
+    registration::{self, Handler, Hit, Mechanism, Prepared},
     symbol, word,
 };
 use core::{
-    arch::asm,
-    marker::PhantomPinned,
     mem,
     pin::Pin,
     ptr,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicU64, Ordering},
 };
-use kernel::{
-    bindings, container_of, error::to_result, prelude::*, str::CString, sync::rcu, types::Opaque,
-};
+use kernel::{bindings, ffi::c_int, prelude::*, str::CString, sync::rcu};
 
-/// What a probe does.
-///
-/// [`Handler::hit`] is to be the quick way for most hits. Where it does all that
-/// there is to do, it returns to the kernel with nothing to restore: the others are
-/// never inlined, and are the last thing that is called.
-pub trait Handler: Send + Sync {
-    /// What is to be called first; see [`Registration::follow`].
-    fn first(&self) -> First;
+/// Kprobes as a [`Mechanism`].
+pub enum Kprobe {}
 
-    /// Called before the probed instruction runs, with preemption disabled, for hits
-    /// that take a `REGISTER` or nothing.
-    ///
-    /// Contexts: any, NMI included: it must not sleep, lock, allocate or fault. So
-    /// for the others.
-    fn hit<const REGISTER: bool>(&self, regs: &Regs, way: Way<'_>, here: &OnCpu) -> Left;
-
-    /// Called first, or where `hit` has left [`Left::Verdict`]: whether there is
-    /// nothing more to do. Otherwise `hit_slowly` is called.
-    fn is_refused(&self, regs: &Regs, here: &OnCpu) -> bool;
-
-    /// Called first, or where `hit` has left [`Left::All`].
-    fn hit_slowly(&self, regs: &Regs, way: Way<'_>, here: &OnCpu);
-
-    /// Called next where `hit` has left [`Left::Rest`].
-    fn finish(&self, here: &OnCpu);
-}
-
-/// What is called first on a hit: a function for each, in which nothing is decided that
-/// is known before.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum First {
-    /// The quick way of what looks at no register.
-    Bare,
-    /// The quick way of what takes the value of a register.
-    Register,
-    /// What says whether the hit is of interest.
-    Verdict,
-    /// What serves all hits.
-    All,
-}
-
-/// What a quick way of serving a hit has left to do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Left {
-    /// Nothing.
-    Nothing,
-    /// What comes after a hit was served.
-    Rest,
-    /// To say whether the hit is of interest, and everything.
-    Verdict,
-    /// Everything.
-    All,
-}
+/// A registered kprobe.
+pub type Registration<H> = registration::Registration<Kprobe, H>;
 
 /// How the CPU came to the handler: known to the probe, for whom it concerns.
 #[derive(Clone, Copy)]
-pub struct Way<'a>(&'a Opaque<extra::kprobe>);
+pub struct Way<'a>(Hit<'a, Kprobe>);
 
 impl Way<'_> {
     /// By a trap or by a call.
     #[inline(always)]
     pub fn entry(self) -> Entry {
-        // SAFETY: That of a registration whose handler was called, and constant
-        // as long as that can be.
-        let flags = unsafe { (*self.0.get()).flags };
+        // SAFETY: By the invariant of `Hit` the probe of a registration whose handler was
+        // called; its flags are constant as long as that can be.
+        let flags = unsafe { (*self.0.as_ptr()).flags };
         if flags & extra::KPROBE_FLAG_FTRACE != 0 {
             Entry::Call
         } else {
             Entry::Trap
         }
+    }
+}
+
+impl registration::sealed::Sealed for Kprobe {}
+
+// SAFETY: The kernel's functions for a kprobe, which is registered itself; it calls
+// `pre_handler` with the kprobe that was hit.
+unsafe impl Mechanism for Kprobe {
+    type Probe = extra::kprobe;
+    type Argument = extra::kprobe;
+    type Data = ();
+    type Call<'a> = Way<'a>;
+
+    const REGISTER: unsafe extern "C" fn(*mut extra::kprobe) -> c_int = extra::register_kprobe;
+    const UNREGISTER: unsafe extern "C" fn(*mut *mut extra::kprobe, c_int) =
+        extra::unregister_kprobes;
+    const CALLBACK: usize = mem::offset_of!(extra::kprobe, pre_handler);
+    const KPROBE: usize = 0;
+
+    #[inline(always)]
+    fn probe(hit: Hit<'_, Self>) -> Option<*mut extra::kprobe> {
+        Some(hit.as_ptr())
+    }
+
+    #[inline(always)]
+    fn call(hit: Hit<'_, Self>, (): ()) -> Way<'_> {
+        Way(hit)
     }
 }
 
@@ -110,36 +85,23 @@ pub enum Place<'a> {
     Address(u64),
 }
 
-/// A function that the kernel calls.
-type PreHandler =
-    unsafe extern "C" fn(*mut extra::kprobe, *mut bindings::pt_regs) -> kernel::ffi::c_int;
-
-/// A registered kprobe.
-///
-/// # Invariants
-///
-/// `probe` is registered with the kernel where `registered` says so, as it does from the
-/// end of `new` to the drop; `handler` is valid until then.
-#[pin_data(PinnedDrop)]
-pub struct Registration<T: Handler> {
-    #[pin]
-    probe: Opaque<extra::kprobe>,
-    handler: T,
-    registered: AtomicBool,
-    /// The text that `probe` points to, if any.
-    name: Option<CString>,
-    #[pin]
-    _pinned: PhantomPinned,
+impl Place<'_> {
+    /// A copy of the symbol's name, for as long as a probe lives.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn name(self) -> Result<Option<CString>> {
+        Ok(match self {
+            Place::Symbol { name, .. } => Some(CString::try_from(name)?),
+            Place::Address(_) => None,
+        })
+    }
 }
 
-// SAFETY: The kernel locks what it changes in the probe, and `T` may be shared.
-unsafe impl<T: Handler> Sync for Registration<T> {}
-// SAFETY: A probe can be unregistered by any thread, and `T` may be sent.
-unsafe impl<T: Handler> Send for Registration<T> {}
-
-impl<T: Handler> Registration<T> {
+impl<H: Handler<Kprobe>> Registration<H> {
     /// Registers a probe, disabled: it counts and calls nothing until
-    /// [`enable`](Self::enable).
+    /// [`set_enabled`](Self::set_enabled).
     ///
     /// # Errors
     ///
@@ -148,210 +110,13 @@ impl<T: Handler> Registration<T> {
     /// that it does not allow; `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new(place: Place<'_>, handler: T) -> Result<Pin<KBox<Self>>> {
-        let name = match place {
-            Place::Symbol { name, .. } => Some(CString::try_from(name)?),
-            Place::Address(_) => None,
-        };
+    pub fn new(place: Place<'_>, handler: H) -> Result<Pin<KBox<Self>>> {
+        let name = place.name()?;
         let mut probe = pin_init::zeroed();
         fill(&mut probe, place, name.as_deref());
-        probe.pre_handler = Some(Self::first(&handler));
-        let this = KBox::pin_init(
-            pin_init!(Self {
-                probe: Opaque::new(probe),
-                handler,
-                registered: AtomicBool::new(false),
-                name,
-                _pinned: PhantomPinned,
-            }),
-            GFP_KERNEL,
-        )?;
-        // SAFETY: The probe is pinned, and unregistered before it is freed; on
-        // failure nothing refers to it.
-        to_result(unsafe { extra::register_kprobe(this.probe.get()) })?;
-        // INVARIANT: Registered above.
-        this.registered.store(true, Ordering::Relaxed);
-        Ok(this)
-    }
-
-    /// What the kernel is to call.
-    fn first(handler: &T) -> PreHandler {
-        match handler.first() {
-            First::Bare => Self::quick_handler::<false>,
-            First::Register => Self::quick_handler::<true>,
-            First::Verdict => Self::judging_handler,
-            First::All => Self::slow_handler,
-        }
-    }
-
-    /// Asks [`Handler::first`] again, and has the kernel call that from now on. Two must
-    /// not call at the same time.
-    pub fn follow(&self) {
-        let first = Some(Self::first(&self.handler));
-        // SAFETY: An aligned word, which the kernel reads once for each hit. Whatever
-        // it finds is a function that serves any hit.
-        unsafe { (&raw mut (*self.probe.get()).pre_handler).write_volatile(first) };
-    }
-
-    /// Unregisters all of `probes` and frees them, and waits only once for the
-    /// handlers of all. Without memory it does so for one after the other.
-    ///
-    /// Context: process, may sleep.
-    pub fn drop_all(probes: KVec<Pin<KBox<Self>>>) {
-        let mut pointers = KVec::new();
-        for probe in &probes {
-            if pointers.push(probe.probe.get(), GFP_KERNEL).is_err() {
-                return;
-            }
-        }
-        let Ok(count) = i32::try_from(pointers.len()) else {
-            return;
-        };
-        // SAFETY: By the type invariant all are registered. It waits until no
-        // handler runs any more.
-        unsafe { extra::unregister_kprobes(pointers.as_mut_ptr(), count) };
-        for probe in &probes {
-            // INVARIANT: They are not any more.
-            probe.registered.store(false, Ordering::Relaxed);
-        }
-    }
-
-    /// Arms the probe.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` if the probed code is gone.
-    ///
-    /// Context: process, may sleep.
-    pub fn enable(&self) -> Result {
-        // SAFETY: By the type invariant registered.
-        to_result(unsafe { extra::enable_kprobe(self.probe.get()) })
-    }
-
-    /// Disarms the probe. A handler may still run on another CPU.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` if the probed code is gone.
-    ///
-    /// Context: process, may sleep.
-    pub fn disable(&self) -> Result {
-        // SAFETY: By the type invariant registered.
-        to_result(unsafe { extra::disable_kprobe(self.probe.get()) })
-    }
-
-    /// The address of the probed instruction.
-    pub fn address(&self) -> u64 {
-        // SAFETY: Constant while registered.
-        word(unsafe { (*self.probe.get()).addr }.addr())
-    }
-
-    /// Hits on which the kernel could not call the handler.
-    pub fn missed(&self) -> u64 {
-        // SAFETY: An aligned word that the kernel increments.
-        word(unsafe { (&raw const (*self.probe.get()).nmissed).read_volatile() })
-    }
-
-    /// What is called on a hit.
-    pub fn handler(&self) -> &T {
-        &self.handler
-    }
-
-    /// # Safety
-    ///
-    /// Called by the kernel only, for the probe of a `Registration<T>`.
-    unsafe extern "C" fn quick_handler<const REGISTER: bool>(
-        probe: *mut extra::kprobe,
-        regs: *mut bindings::pt_regs,
-    ) -> kernel::ffi::c_int {
-        // SAFETY: Called by the kernel.
-        let (this, given, here) = unsafe { Self::called(probe, regs) };
-        let left = this.handler.hit::<REGISTER>(given, Way(&this.probe), &here);
-        // SAFETY: Called by the kernel.
-        unsafe {
-            match left {
-                Left::Nothing => 0,
-                Left::Verdict => Self::judging_handler(probe, regs),
-                Left::All => Self::slow_handler(probe, regs),
-                Left::Rest => Self::finish_handler(probe, regs),
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As for `quick_handler`, by which it is called too.
-    #[inline(never)]
-    unsafe extern "C" fn judging_handler(
-        probe: *mut extra::kprobe,
-        regs: *mut bindings::pt_regs,
-    ) -> kernel::ffi::c_int {
-        // SAFETY: Called by the kernel.
-        let (this, given, here) = unsafe { Self::called(probe, regs) };
-        if this.handler.is_refused(given, &here) {
-            return 0;
-        }
-        // SAFETY: As above.
-        unsafe { Self::slow_handler(probe, regs) }
-    }
-
-    /// # Safety
-    ///
-    /// As for `quick_handler`; it is called by that and by `judging_handler` too.
-    #[inline(never)]
-    unsafe extern "C" fn slow_handler(
-        probe: *mut extra::kprobe,
-        regs: *mut bindings::pt_regs,
-    ) -> kernel::ffi::c_int {
-        // SAFETY: Called by the kernel.
-        let (this, regs, here) = unsafe { Self::called(probe, regs) };
-        this.handler.hit_slowly(regs, Way(&this.probe), &here);
-        zero()
-    }
-
-    /// # Safety
-    ///
-    /// As for `quick_handler`, by which it is called.
-    #[cold]
-    #[inline(never)]
-    unsafe extern "C" fn finish_handler(
-        probe: *mut extra::kprobe,
-        regs: *mut bindings::pt_regs,
-    ) -> kernel::ffi::c_int {
-        // SAFETY: Called by the kernel.
-        let (this, _, here) = unsafe { Self::called(probe, regs) };
-        this.handler.finish(&here);
-        zero()
-    }
-
-    /// What the kernel hands to a handler.
-    ///
-    /// # Safety
-    ///
-    /// As for `quick_handler`; for use during its call.
-    #[inline(always)]
-    unsafe fn called<'a>(
-        probe: *mut extra::kprobe,
-        regs: *mut bindings::pt_regs,
-    ) -> (&'a Self, &'a Regs, OnCpu) {
-        // SAFETY: The kernel calls with the probe registered in `new`, which
-        // lies in a `Registration<T>` that is valid until unregistered.
-        let this = unsafe { &*container_of!(Opaque::cast_from(probe), Self, probe) };
-        // SAFETY: The registers are valid, and preemption is disabled, during the
-        // call.
-        let (regs, here) = unsafe { (Regs::from_raw(regs), OnCpu::new()) };
-        (this, regs, here)
-    }
-}
-
-#[pinned_drop]
-impl<T: Handler> PinnedDrop for Registration<T> {
-    fn drop(self: Pin<&mut Self>) {
-        if self.registered.load(Ordering::Relaxed) {
-            // SAFETY: By the type invariant registered. It waits until no
-            // handler runs any more.
-            unsafe { extra::unregister_kprobe(self.probe.get()) };
-        }
+        // INVARIANT: Zeroed but for the place.
+        let data = ();
+        Self::register(Prepared { probe, data, name }, handler)
     }
 }
 
@@ -471,21 +236,6 @@ fn is_in_list(head: u64, address: u64) -> Option<bool> {
         node = field(node, 0)?;
     }
     None
-}
-
-/// The result of a handler that is called as the last thing that another does.
-///
-/// The compiler must not know that it is 0: then it would not jump there, but call,
-/// and return its own.
-#[inline(always)]
-pub(super) fn zero() -> kernel::ffi::c_int {
-    let mut zero: usize = 0;
-    // SAFETY: There is no instruction.
-    unsafe {
-        asm!("/* {0} */", inout(reg) zero, options(pure, nomem, nostack, preserves_flags));
-    }
-    // CAST: 0 in any type.
-    zero as kernel::ffi::c_int
 }
 
 /// Sets the place of `probe` and the flag that keeps it disarmed; `name` is the

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Safe abstractions over what the `kernel` crate lacks.
+//! Safe abstractions that the `kernel` crate lacks.
 //!
-//! Each file wraps one kernel interface. Nothing here knows of ferroprobe: the
-//! files name the kernel only, and could move to `rust/kernel` as they are.
+//! Each file wraps one kernel interface. The files depend on the kernel only, not on
+//! ferroprobe, and could move to `rust/kernel` unchanged.
 
 #[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "arch/arm64.rs")]
 mod arch;
 pub mod atomic;
+pub mod batch;
 mod bindings;
+pub mod c_string;
 mod calls;
 pub mod clock;
 pub mod context;
 pub mod debugfs;
+pub mod file;
 pub mod kprobe;
 pub mod kretprobe;
 pub mod local;
@@ -25,6 +28,7 @@ pub mod pages;
 pub mod paths;
 pub mod percpu;
 pub mod rcu;
+pub mod registration;
 pub mod regs;
 pub mod scratch;
 pub mod symbol;
@@ -33,8 +37,8 @@ pub mod vfs;
 pub mod wake;
 pub mod work;
 
-/// A machine word as the kernel's `unsigned long` and as our `u64`: both have
-/// 64 bits on the architectures supported.
+/// Converts a machine word, the kernel's `unsigned long`, to `u64`: both have 64 bits on
+/// the supported architectures.
 #[inline(always)]
 const fn word(value: usize) -> u64 {
     // CAST: Lossless, see above.

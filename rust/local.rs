@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory that one CPU writes and interrupts on that CPU may write too.
+//! Memory that is written by one CPU only, including its interrupts.
 //!
-//! These types are atomic against interrupts and NMIs of the writing CPU, which
-//! costs a fraction of an atomic between CPUs. Other CPUs may read.
+//! These types are atomic against interrupts and NMIs of the writing CPU, which costs a
+//! fraction of an atomic between CPUs. Other CPUs may read.
 //!
 //! C header: [`include/asm-generic/local.h`](srctree/include/asm-generic/local.h)
 
@@ -12,45 +12,49 @@ use core::cell::UnsafeCell;
 
 /// A word that only one CPU changes.
 ///
-/// Where several do, nothing is promised of its value.
+/// If several CPUs change it, its value is unspecified.
 #[repr(transparent)]
 pub struct Word(UnsafeCell<u64>);
 
-// SAFETY: An aligned word, accessed in ways that do not tear only.
+// SAFETY: The word is aligned, and all accesses to it are free of tearing.
 unsafe impl Sync for Word {}
 
 impl Word {
-    /// A word that holds `value`.
+    /// Creates a word that holds `value`.
     pub const fn new(value: u64) -> Self {
         Self(UnsafeCell::new(value))
     }
 
-    /// The value; on another CPU it may be behind.
-    ///
-    /// Contexts: any.
     #[inline(always)]
-    pub fn load(&self) -> u64 {
-        // SAFETY: An aligned word, and a volatile read of one does not tear.
-        unsafe { self.0.get().read_volatile() }
+    fn as_ptr(&self) -> *mut u64 {
+        self.0.get()
     }
 
-    /// Replaces the value by `new` if it is `old`, and says whether it did.
+    /// Returns the value, which may be stale on another CPU.
     ///
-    /// Orders nothing. Contexts: any, on the owning CPU.
+    /// Context: any.
+    #[inline(always)]
+    pub fn load(&self) -> u64 {
+        // SAFETY: The word is aligned, and a volatile read of an aligned word does not
+        // tear.
+        unsafe { self.as_ptr().read_volatile() }
+    }
+
+    /// Replaces the value by `new` if it is `old`, and returns whether it did. Orders
+    /// nothing.
+    ///
+    /// Context: any, on the owning CPU.
     #[inline(always)]
     pub fn compare_exchange(&self, old: u64, new: u64) -> bool {
-        // SAFETY: The cell is valid and aligned, and accessed in ways that do
-        // not tear only.
-        unsafe { arch::local_compare_exchange(self.0.get(), old, new) }
+        // SAFETY: The cell is valid and aligned, and all accesses to it are free of
+        // tearing.
+        unsafe { arch::local_compare_exchange(self.as_ptr(), old, new) }
     }
 }
 
-/// A counter that one CPU increments; where several do, counts are lost.
+/// A counter that one CPU increments. If several CPUs do, counts are lost.
 #[repr(transparent)]
-pub struct Counter(UnsafeCell<u64>);
-
-// SAFETY: An aligned word, accessed in ways that do not tear only.
-unsafe impl Sync for Counter {}
+pub struct Counter(Word);
 
 impl Default for Counter {
     fn default() -> Self {
@@ -59,34 +63,33 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// A counter that starts at 0.
+    /// Creates a counter that starts at 0.
     pub const fn new() -> Self {
-        Self(UnsafeCell::new(0))
+        Self(Word::new(0))
     }
 
     /// Adds 1, wrapping.
     ///
-    /// Contexts: any, on the owning CPU.
+    /// Context: any, on the owning CPU.
     #[inline(always)]
     pub fn increment(&self) {
         // SAFETY: As in `add`.
-        unsafe { arch::local_increment(self.0.get()) }
+        unsafe { arch::local_increment(self.0.as_ptr()) }
     }
 
     /// Adds `value`, wrapping.
     ///
-    /// Contexts: any, on the owning CPU.
+    /// Context: any, on the owning CPU.
     #[inline(always)]
     pub fn add(&self, value: u64) {
-        // SAFETY: The cell is valid and aligned, and accessed in ways that do
-        // not tear only.
-        unsafe { arch::local_add(self.0.get(), value) }
+        // SAFETY: The cell is valid and aligned, and all accesses to it are free of
+        // tearing.
+        unsafe { arch::local_add(self.0.as_ptr(), value) }
     }
 
-    /// The value; on another CPU it may be behind.
+    /// Returns the value, which may be stale on another CPU.
     #[inline(always)]
     pub fn get(&self) -> u64 {
-        // SAFETY: An aligned word, and a volatile read of one does not tear.
-        unsafe { self.0.get().read_volatile() }
+        self.0.load()
     }
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Kernel lockdown: what even root may not do any more.
+//! Kernel lockdown: restrictions that apply to root, too.
 //!
 //! Header: [`include/linux/security.h`](srctree/include/linux/security.h)
 
 use super::calls;
 use kernel::{error::to_result, prelude::*};
 
-/// Whether probes may be placed and armed.
+/// Checks whether probes may be placed and armed.
 ///
 /// # Errors
 ///
-/// `EPERM` where the kernel is locked down so that they may not; it then says so
-/// in its log.
+/// `EPERM` if lockdown forbids it; the kernel then logs a message.
 ///
 /// Context: process.
 pub fn kprobes() -> Result {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Loadable modules: whether one is loaded, and when they come and go.
+//! Loadable modules: whether a module is loaded, and notification of loading and
+//! unloading.
 //!
 //! C header: [`include/linux/module.h`](srctree/include/linux/module.h)
 
@@ -15,16 +16,15 @@ use kernel::{
     types::Opaque,
 };
 
-/// Symbols of which every module has at least one, where the kernel knows any
-/// symbols of modules.
+/// Symbols of which every module has at least one, if the kernel has symbols of modules.
 const OF_EVERY_MODULE: [&str; 3] = ["__this_module", "cleanup_module", "init_module"];
 
-/// Whether the module `name` is loaded; true also while it is being loaded or
+/// Returns whether the module `name` is loaded; also true while it is being loaded or
 /// unloaded.
 ///
 /// # Errors
 ///
-/// `ENOMEM`; `EINVAL` if the name holds a NUL or is not UTF-8.
+/// `ENOMEM`; `EINVAL` if the name contains a NUL or is not UTF-8.
 ///
 /// Context: process, may sleep.
 pub fn is_loaded(name: &[u8]) -> Result<bool> {
@@ -38,25 +38,30 @@ pub fn is_loaded(name: &[u8]) -> Result<bool> {
     Ok(false)
 }
 
-/// What is done when modules come and go.
+/// The callbacks for modules that are loaded and unloaded.
 pub trait Handler: Send + Sync {
-    /// The module `name` is in memory, and none of its code has run.
+    /// Called when the module `name` is in memory, before any of its code has run.
     ///
     /// Context: process, may sleep.
     fn coming(&self, name: &CStr);
 
-    /// None of the code of the module `name` runs any more, and it is about to
-    /// leave memory.
+    /// Called when the module `name` has run its init function. The init code is about to
+    /// be freed, and the kernel has given up the kprobes in it.
+    ///
+    /// Context: process, may sleep.
+    fn live(&self, name: &CStr);
+
+    /// Called when the code of the module `name` no longer runs, before it is freed.
     ///
     /// Context: process, may sleep.
     fn going(&self, name: &CStr);
 }
 
-/// A handler that the kernel calls, until it is dropped.
+/// A handler that the kernel calls until the registration is dropped.
 ///
 /// # Invariants
 ///
-/// `block` is registered with the kernel, or registering it failed.
+/// `block` is registered with the kernel, or its registration failed.
 #[pin_data(PinnedDrop)]
 pub struct Registration<T: Handler> {
     #[pin]
@@ -72,8 +77,8 @@ unsafe impl<T: Handler> Sync for Registration<T> {}
 unsafe impl<T: Handler> Send for Registration<T> {}
 
 impl<T: Handler> Registration<T> {
-    /// Registers `handler`, to be called after the kernel's own care for the
-    /// symbols, probes and types of a module.
+    /// Registers `handler`, to be called after the kernel has updated its own symbols,
+    /// probes and types for a module.
     ///
     /// # Errors
     ///
@@ -94,7 +99,7 @@ impl<T: Handler> Registration<T> {
             }),
             GFP_KERNEL,
         )?;
-        // SAFETY: The block is pinned, and unregistered before it is freed.
+        // SAFETY: The block is pinned, and is unregistered before it is freed.
         to_result(unsafe { bindings::register_module_notifier(this.block.get()) })?;
         // INVARIANT: Registered above.
         Ok(this)
@@ -108,17 +113,19 @@ impl<T: Handler> Registration<T> {
         action: c_ulong,
         data: *mut c_void,
     ) -> c_int {
-        // SAFETY: The kernel calls this with the block registered in `new`,
-        // which lies in a `Registration<T>` that is valid until unregistered.
+        // SAFETY: The kernel calls this with the block registered in `new`, which is part
+        // of a `Registration<T>` that is valid until it is unregistered.
         let this = unsafe { &*container_of!(Opaque::cast_from(block), Self, block) };
         let module: *mut bindings::module = data.cast();
-        // SAFETY: The kernel calls this with a module that stays in memory
-        // during the call; its name is a string.
+        // SAFETY: The kernel calls this with a module that stays in memory during the
+        // call; its name is a string.
         let name = unsafe { CStr::from_char_ptr((&raw const (*module).name).cast()) };
         const COMING: c_ulong = bindings::module_state_MODULE_STATE_COMING as c_ulong;
+        const LIVE: c_ulong = bindings::module_state_MODULE_STATE_LIVE as c_ulong;
         const GOING: c_ulong = bindings::module_state_MODULE_STATE_GOING as c_ulong;
         match action {
             COMING => this.handler.coming(name),
+            LIVE => this.handler.live(name),
             GOING => this.handler.going(name),
             _ => {}
         }
@@ -130,8 +137,8 @@ impl<T: Handler> Registration<T> {
 #[pinned_drop]
 impl<T: Handler> PinnedDrop for Registration<T> {
     fn drop(self: Pin<&mut Self>) {
-        // SAFETY: By the type invariant registered, or unknown to the kernel,
-        // which it then says. It waits until no call runs.
+        // SAFETY: By the type invariant the block is registered, or unknown to the
+        // kernel, which then returns an error. The call waits until no notification runs.
         unsafe { bindings::unregister_module_notifier(self.block.get()) };
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads of memory that may not be there, made of the kernel's macros that know
- * how to survive a fault.  The kernel's own functions for that are not exported,
- * or do much more than a read of a few bytes needs.
+ * Reads of memory that may not be mapped, with the kernel's macros that survive a
+ * fault.  The kernel's own functions for this are not exported, or do much more than
+ * a read of a few bytes requires.
  */
 
 #include <linux/mm.h>
@@ -17,13 +17,13 @@
 #include "helpers.h"
 
 /*
- * Whether a read at this address ends well or in a fault that is survived: what
- * copy_from_kernel_nofault_allowed() says.
+ * Returns whether a read at this address either succeeds or raises a fault that the
+ * kernel handles, as copy_from_kernel_nofault_allowed() does.
  */
 static __always_inline bool allowed(unsigned long address)
 {
 #ifdef CONFIG_X86_64
-	/* All other addresses of the kernel are in the upper half. */
+	/* Kernel addresses are in the upper half. */
 	if ((long)address >= 0 || (address & PAGE_MASK) == VSYSCALL_ADDR)
 		return false;
 	return __is_canonical_address(address, boot_cpu_data.x86_virt_bits);
@@ -73,7 +73,7 @@ s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room)
 	while (done < room) {
 		unsigned long word, zeros;
 
-		/* An aligned word lies on one page, as the string's next byte does. */
+		/* An aligned word lies in one page, the page of the string's next byte. */
 		if (room - done >= sizeof(word) && (from + done) % sizeof(word) == 0) {
 			__get_kernel_nofault(&word, (void *)(from + done), unsigned long, fault);
 			memcpy(to + done, &word, sizeof(word));
@@ -100,12 +100,12 @@ s64 ferroprobe_read_user_string(char *to, u64 from, size_t room)
 {
 	s64 length;
 
-	/* Which address space is there can then be in doubt. */
+	/* In an NMI the current address space may be in transition. */
 	if (in_nmi())
 		return -EAGAIN;
 	pagefault_disable();
 	length = strncpy_from_user(to, (const char __user *)from, room);
 	pagefault_enable();
-	/* The kernel does not count the NUL. */
+	/* strncpy_from_user() does not count the NUL. */
 	return length < 0 || length == room ? length : length + 1;
 }

@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reads of memory that may not be there.
+//! Reads of memory that may not be mapped.
 //!
 //! C header: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h)
 
 use super::{arch, bindings as extra, calls, word};
 use kernel::bindings;
 
-/// Step by which strings are read. As a divisor of the page size it keeps a
-/// step from touching a page that the string may not reach.
+/// The step by which strings are read. It divides the page size, so that a step does not
+/// touch a page that the string may not reach.
 const STEP: usize = 32;
 
-/// Reads kernel memory at `address`; false, and `out` unspecified, if a byte of
-/// it cannot be read.
+/// Reads kernel memory at `address`. Returns false, and leaves `out` unspecified, if a
+/// byte cannot be read.
 ///
-/// Contexts: any.
+/// Context: any.
 #[inline(always)]
 pub fn read_kernel(address: u64, out: &mut [u8]) -> bool {
-    // SAFETY: The function writes within `out` only, and survives a fault in
-    // reading.
+    // SAFETY: The function writes within `out` only, and survives a fault of the read.
     unsafe { extra::ferroprobe_read_kernel(out.as_mut_ptr().cast(), address, out.len()) }
 }
 
-/// Reads `N` bytes at `address`, 1, 2, 4 or 8, as [`read`] does, in the fewest
-/// instructions where the address is one of the kernel.
+/// Reads the `N` bytes at `address`, 1, 2, 4 or 8, as [`read`] does, in the fewest
+/// instructions if the address belongs to the kernel.
 ///
-/// Contexts: any, with preemption disabled.
+/// Context: any, with preemption disabled.
 #[inline(always)]
 pub fn read_word<const N: usize>(address: u64, out: &mut [u8; N]) -> bool {
     if arch::is_kernel_only(address) {
-        // SAFETY: Asked just before.
+        // SAFETY: `is_kernel_only` is true for `address`, as checked above.
         unsafe { arch::read_nofault(address, out) }
     } else {
         read_elsewhere(address, out)
@@ -42,10 +41,10 @@ fn read_elsewhere(address: u64, out: &mut [u8]) -> bool {
     read(address, out)
 }
 
-/// Reads user memory of the running task at `address`; false, and `out`
-/// unspecified, if a byte of it cannot be read without sleeping.
+/// Reads user memory of the current task at `address`. Returns false, and leaves `out`
+/// unspecified, if a byte cannot be read without sleeping.
 ///
-/// Contexts: any; in an NMI it may refuse.
+/// Context: any; in an NMI it may fail.
 #[inline]
 pub fn read_user(address: u64, out: &mut [u8]) -> bool {
     // SAFETY: As in `read_kernel`.
@@ -59,10 +58,10 @@ pub fn read_user(address: u64, out: &mut [u8]) -> bool {
     result == 0
 }
 
-/// Reads memory at `address`: the task's own below the end of user space,
-/// the kernel's above.
+/// Reads memory at `address`: user memory of the current task below the end of user
+/// space, kernel memory otherwise.
 ///
-/// Contexts: any.
+/// Context: any.
 #[inline(always)]
 pub fn read(address: u64, out: &mut [u8]) -> bool {
     if in_upper_half(address) {
@@ -82,26 +81,26 @@ fn read_lower_half(address: u64, out: &mut [u8]) -> bool {
     }
 }
 
-/// Whether `address` lies where only the kernel's addresses do.
+/// Returns whether `address` is in the half of the address space that is only the
+/// kernel's.
 #[inline(always)]
 fn in_upper_half(address: u64) -> bool {
     address >> 63 != 0
 }
 
-/// Whether `address` can only be one of user space.
+/// Returns whether `address` can only be a user address.
 #[inline]
 pub fn is_user(address: u64) -> bool {
     !in_upper_half(address) && address < word(calls::ferroprobe_task_size())
 }
 
-/// Copies the string at `address` up to and with its NUL, or as much of it as
-/// fits, each byte once; returns the number of bytes, `None` if one of them
-/// cannot be read.
+/// Copies the string at `address` up to and including its NUL, or as much of it as fits.
+/// Reads each byte once. Returns the number of bytes; `None` if a byte cannot be read.
 ///
-/// Contexts: any.
+/// Context: any.
 pub fn read_string(address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
     let (to, room) = (out.as_mut_ptr().cast(), out.len());
-    // SAFETY: Both write within `out` only, and survive faults in reading.
+    // SAFETY: Both functions write within `out` only, and survive faults of the reads.
     let length = unsafe {
         if user || is_user(address) {
             extra::ferroprobe_read_user_string(to, address, room)
@@ -115,15 +114,15 @@ pub fn read_string(address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
     usize::try_from(length).ok()
 }
 
-/// The same of user memory where the kernel has nothing better than reading so
-/// many bytes.
+/// Reads a user string in steps, for a context in which the kernel can only read a given
+/// number of bytes.
 #[cold]
 #[inline(never)]
 fn read_user_string_in_steps(address: u64, out: &mut [u8]) -> Option<usize> {
     let mut copied: usize = 0;
     while let Some(rest) = out.get_mut(copied..).filter(|rest| !rest.is_empty()) {
         let at = address.wrapping_add(word(copied));
-        // CAST: Below STEP.
+        // CAST: Less than `STEP`.
         let into_step = (at % STEP as u64) as usize;
         let length = rest.len().min(STEP.wrapping_sub(into_step));
         let step = rest.get_mut(..length)?;

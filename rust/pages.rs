@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory in pages of equal size, for buffers that are written by word.
+//! Memory in pages of equal size, for buffers that are written in words.
 //!
 //! C header: [`include/linux/vmalloc.h`](srctree/include/linux/vmalloc.h)
 
@@ -12,19 +12,20 @@ use kernel::prelude::*;
 /// Bytes in a word.
 const WORD: usize = 4;
 
-/// A number of pages, zeroed at first, each aligned to 4096 bytes.
+/// A number of pages, initially zeroed, each aligned to 4096 bytes.
 ///
 /// # Invariants
 ///
-/// `memory` holds `count` times `page_words` words, all of them initialised, and is
-/// nobody else's.
+/// `memory` was allocated by `ferroprobe_alloc_pages()`, that is by vmalloc. It holds
+/// `count` times `page_words` words, all of them initialised, and belongs to this value
+/// alone.
 pub struct Pages {
     memory: NonNull<AtomicU32>,
     page_words: usize,
     count: usize,
 }
 
-// SAFETY: The memory belongs to no thread, and holds atomics only.
+// SAFETY: The memory is bound to no thread, and holds only atomics.
 unsafe impl Send for Pages {}
 // SAFETY: As above.
 unsafe impl Sync for Pages {}
@@ -34,8 +35,8 @@ impl Pages {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for another size, or none; `ENOMEM`, for which no task is ended to
-    /// make room.
+    /// `EINVAL` if `page_bytes` is not such a multiple, or if the total is 0; `ENOMEM`,
+    /// without invoking the OOM killer.
     ///
     /// Context: process, may sleep.
     pub fn new(count: usize, page_bytes: usize) -> Result<Self> {
@@ -47,9 +48,10 @@ impl Pages {
         if bytes == 0 {
             return Err(EINVAL);
         }
-        // SAFETY: Has no requirements but the context, and the size is not 0.
+        // SAFETY: The function has no requirements but its context, and the size is not
+        // 0.
         let memory = unsafe { extra::ferroprobe_alloc_pages(bytes) };
-        // INVARIANT: vmalloc aligns to pages; all words are zero.
+        // INVARIANT: vmalloc aligns to pages, and all words are zero.
         Ok(Self {
             memory: NonNull::new(memory.cast()).ok_or(ENOMEM)?,
             page_words,
@@ -57,32 +59,51 @@ impl Pages {
         })
     }
 
-    /// The number of pages.
+    /// Returns the number of pages.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The words of the page `index`; `None` if there is no such page.
+    /// Returns the words of the page `index`; `None` if there is no such page.
     ///
-    /// Each call with the same index returns the same memory, which no other
-    /// index shares and which nothing but its users writes.
+    /// Calls with the same index return the same memory. No other index shares it, and
+    /// only its users write it.
     #[inline(always)]
     pub fn page(&self, index: u32) -> Option<&[AtomicU32]> {
         let from = (index as usize).wrapping_mul(self.page_words);
         if (index as usize) >= self.count {
             return None;
         }
-        // SAFETY: By the type invariant within the memory; nobody forms a
-        // reference to the words in another way.
+        // SAFETY: The words are within the memory by the type invariant; no reference to
+        // the words is formed in another way.
         Some(unsafe {
             core::slice::from_raw_parts(self.memory.as_ptr().add(from), self.page_words)
         })
     }
 }
 
+/// Pages that are read, not written.
+#[derive(Clone, Copy)]
+pub struct View<'a>(&'a Pages);
+
+impl Pages {
+    /// Returns the pages for reading only.
+    pub fn view(&self) -> View<'_> {
+        View(self)
+    }
+}
+
+impl<'a> View<'a> {
+    /// Returns the words of the page `index`, for mapping.
+    pub(super) fn page(self, index: u32) -> Option<&'a [AtomicU32]> {
+        self.0.page(index)
+    }
+}
+
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant allocated in `new`, and used no more.
+        // SAFETY: By the type invariant the memory was allocated in `new`; it has no more
+        // users.
         unsafe { extra::ferroprobe_free_pages(self.memory.as_ptr().cast()) };
     }
 }

@@ -9,79 +9,176 @@ use core::{
     marker::PhantomData,
     sync::atomic::{AtomicPtr, Ordering},
 };
-use kernel::sync::{rcu, Arc, ArcBorrow};
+use kernel::{
+    alloc::KVVec,
+    prelude::*,
+    sync::{rcu, Arc, ArcBorrow},
+};
 
-/// Waits until all code that now runs with preemption disabled has ended that.
+/// Waits until all code that runs with preemption disabled at the time of the call has
+/// enabled it, including on CPUs that are going offline or coming online.
 ///
-/// Context: process, may sleep.
+/// Context: process, may sleep. The caller must not hold a lock that the kernel may wait
+/// for while it takes a CPU offline, such as an mmap lock.
 pub fn synchronize() {
     calls::synchronize_rcu();
+    synchronize_hotplug();
 }
 
-/// A counted value which probes use without a lock or a count, and which a
+/// Waits until no handler of a probe runs on a CPU that is going offline or coming online
+/// at the time of the call. Called after an RCU grace period.
+///
+/// A CPU can hit probes after RCU has stopped waiting for it, and before RCU starts
+/// waiting for it. Meanwhile another CPU holds the CPU hotplug lock on its behalf, until
+/// it has reported that it is dead, or is online. After the report it only stops: on x86
+/// in `hlt_play_dead()` or cpuidle's replacement of it, on arm64 in the firmware call.
+/// Nothing in the kernel can wait for a probe on these.
+///
+/// Context: as for [`synchronize`].
+pub(super) fn synchronize_hotplug() {
+    calls::ferroprobe_wait_for_hotplug();
+}
+
+/// A reference-counted value that probes use without a lock or a reference, and that a
 /// writer can replace.
 ///
 /// # Invariants
 ///
-/// The pointer comes from an [`Arc`] whose count the cell owns.
+/// The pointer comes from an [`Arc`] whose reference the cell owns.
 pub struct RcuCell<T: Send + Sync> {
     pointer: AtomicPtr<T>,
     _owns: PhantomData<Arc<T>>,
 }
 
 impl<T: Send + Sync> RcuCell<T> {
-    /// A cell that holds `value`.
+    /// Creates a cell that holds `value`.
     pub fn new(value: Arc<T>) -> Self {
-        // INVARIANT: The count passes to the cell.
+        // INVARIANT: The reference passes to the cell.
         Self {
             pointer: AtomicPtr::new(Arc::into_raw(value).cast_mut()),
             _owns: PhantomData,
         }
     }
 
-    /// The value, for as long as the caller stays on its CPU.
+    /// Returns the value, for as long as the caller stays on its CPU.
     ///
-    /// Contexts: any in which preemption is disabled.
+    /// Context: any, with preemption disabled.
     #[inline(always)]
     pub fn get<'a>(&'a self, _here: &'a OnCpu) -> &'a T {
-        // As in rcu_dereference(), that the value is reached through the pointer
-        // orders it after the load on every processor that this is for.
+        // As in rcu_dereference(), the address dependency orders accesses to the value
+        // after the load, on every supported processor.
         let pointer = self.pointer.load(Ordering::Relaxed);
-        // SAFETY: By the type invariant valid; whoever replaces the value lets
-        // it go only after a grace period, which cannot end while the proof is
+        // SAFETY: The pointer is valid by the type invariant; a replaced value is
+        // released only after `synchronize`, which cannot return while the proof is
         // borrowed.
         unsafe { &*pointer }
     }
 
-    /// The value, kept by another count.
+    /// Returns the value with a reference of its own.
     ///
     /// Context: process.
     pub fn load(&self) -> Arc<T> {
         let _guard = rcu::read_lock();
         let pointer = self.pointer.load(Ordering::Acquire);
-        // SAFETY: By the type invariant from an `Arc`, whose count cannot be
-        // let go before the read-side critical section ends.
+        // SAFETY: By the type invariant the pointer comes from an `Arc`; its reference
+        // cannot be dropped before the read-side critical section ends.
         unsafe { ArcBorrow::from_raw(pointer) }.into()
     }
 
-    /// Puts `value` in the cell and returns the old one when no probe uses it
-    /// any more.
+    /// Stores `value` in the cell, and adds the old value to `replaced`.
     ///
-    /// Context: process, may sleep.
+    /// Context: as for [`synchronize`].
+    pub fn replace_among(&self, value: Arc<T>, replaced: &mut Replaced<T>) {
+        replaced.keep(self.exchange(value));
+    }
+
+    /// Stores `value` in the cell, and returns the old value when probes no longer use
+    /// it.
+    ///
+    /// Context: as for [`synchronize`].
     pub fn replace(&self, value: Arc<T>) -> Arc<T> {
+        self.swap(value).wait()
+    }
+
+    /// Stores `value` in the cell, and returns the old value, which probes may still use.
+    /// For callers that hold a lock under which they must not wait for the probes.
+    pub fn swap(&self, value: Arc<T>) -> Used<T> {
+        Used(self.exchange(value))
+    }
+
+    /// Stores `value` in the cell, and returns the old value, which must be kept for a
+    /// grace period.
+    fn exchange(&self, value: Arc<T>) -> Arc<T> {
         let old = self
             .pointer
             .swap(Arc::into_raw(value).cast_mut(), Ordering::AcqRel);
-        synchronize();
-        // SAFETY: By the type invariant from an `Arc`; its count was the cell's
-        // and is nobody else's now.
+        // SAFETY: By the type invariant the pointer comes from an `Arc`; the cell owned
+        // its reference, which now has no other owner. It is dropped after a grace
+        // period.
         unsafe { Arc::from_raw(old) }
+    }
+}
+
+/// A value that was in a cell and that probes may still use. Its drop waits for them.
+///
+/// Context of the drop: as for [`synchronize`].
+pub struct Used<T: Send + Sync>(Arc<T>);
+
+impl<T: Send + Sync> Used<T> {
+    /// Returns the value when probes no longer use it.
+    ///
+    /// Context: as for [`synchronize`].
+    pub fn wait(self) -> Arc<T> {
+        // The drop of `self` waits for the probes, then drops the other reference.
+        self.0.clone()
+    }
+}
+
+impl<T: Send + Sync> Drop for Used<T> {
+    fn drop(&mut self) {
+        // Runs before the reference is dropped.
+        synchronize();
+    }
+}
+
+/// Values that were replaced in cells and that probes may still use. The drop waits for
+/// one grace period for all of them.
+///
+/// Context of the drop: as for [`synchronize`].
+pub struct Replaced<T: Send + Sync>(KVVec<Arc<T>>);
+
+impl<T: Send + Sync> Replaced<T> {
+    /// Creates an empty list with room for `count` values.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub fn with_room(count: usize) -> Result<Self> {
+        Ok(Self(KVVec::with_capacity(count, GFP_KERNEL)?))
+    }
+
+    /// Keeps `value`. If there is no room, waits until probes no longer use it, and drops
+    /// it.
+    fn keep(&mut self, value: Arc<T>) {
+        if let Err(error) = self.0.push_within_capacity(value) {
+            synchronize();
+            drop(error);
+        }
+    }
+}
+
+impl<T: Send + Sync> Drop for Replaced<T> {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            synchronize();
+        }
     }
 }
 
 impl<T: Send + Sync> Drop for RcuCell<T> {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant; the cell is not shared any more.
+        // SAFETY: The cell owns the reference by the type invariant, and is no longer
+        // shared.
         drop(unsafe { Arc::from_raw(*self.pointer.get_mut()) });
     }
 }

@@ -15,10 +15,11 @@ pub struct Regs(bindings::pt_regs);
 /// Number of whole words in `struct pt_regs`.
 const WORDS: usize = mem::size_of::<bindings::pt_regs>() / mem::size_of::<u64>();
 
-/// Number of words in a kernel stack.
+/// The number of words in a kernel stack.
 pub const STACK_WORDS: u64 = extra::FERROPROBE_THREAD_SIZE / 8;
 
-/// What a register that does not exist holds; tells the compiler that none is asked for.
+/// Returns the value of a register that does not exist; cold, so that the compiler
+/// expects an existing one.
 #[cold]
 fn beyond() -> u64 {
     0
@@ -29,55 +30,58 @@ impl Regs {
     ///
     /// # Safety
     ///
-    /// `regs` must be valid for reads for the lifetime chosen by the caller.
+    /// `regs` must be valid for reads, and not change, for the lifetime chosen by the
+    /// caller.
     #[inline(always)]
     pub(super) unsafe fn from_raw<'a>(regs: *const bindings::pt_regs) -> &'a Self {
-        // SAFETY: By the function's requirements; the type is transparent.
+        // SAFETY: By the requirements of this function valid and constant; the type is
+        // transparent.
         unsafe { &*regs.cast() }
     }
 
-    /// The word at `index`, in the order of `struct pt_regs`; 0 beyond its end.
+    /// Returns the word at `index`, in the order of `struct pt_regs`; 0 beyond its end.
     ///
-    /// Contexts: any.
+    /// Context: any.
     #[inline(always)]
     pub fn word(&self, index: usize) -> u64 {
         if index < WORDS {
-            // SAFETY: Within the structure, which holds initialised words only.
+            // SAFETY: The word is within the structure, which holds initialised words
+            // only.
             unsafe { (&raw const self.0).cast::<u64>().add(index).read() }
         } else {
             beyond()
         }
     }
 
-    /// The instruction pointer.
+    /// Returns the instruction pointer.
     #[inline(always)]
     pub fn instruction_pointer(&self) -> u64 {
         arch::instruction_pointer(&self.0)
     }
 
-    /// The stack pointer.
+    /// Returns the stack pointer.
     #[inline(always)]
     pub fn stack_pointer(&self) -> u64 {
         arch::stack_pointer(&self.0)
     }
 
-    /// The value that a function returns; meaningful where it does.
+    /// Returns the return value of a function; meaningful only at a return.
     #[inline(always)]
     pub fn return_value(&self) -> u64 {
         arch::return_value(&self.0)
     }
 
-    /// Whether the interrupted code had interrupts disabled.
+    /// Returns whether the interrupted code had interrupts disabled.
     #[inline(always)]
     pub fn irqs_disabled(&self) -> bool {
         arch::irqs_disabled(&self.0)
     }
 
-    /// The `n`th argument, from 0, of the function at whose entry the probe is.
+    /// Returns argument `n`, counted from 0, of the function at whose entry the probe is.
     ///
-    /// Those that the calling convention passes on the stack are read there.
+    /// Reads arguments from the stack if the calling convention passes them there.
     ///
-    /// Contexts: any.
+    /// Context: any.
     #[inline(always)]
     pub fn argument(&self, n: usize) -> u64 {
         if n < arch::REGISTER_ARGUMENTS {
@@ -89,9 +93,9 @@ impl Regs {
         }
     }
 
-    /// The `n`th word of the stack; 0 outside the kernel stack in use.
+    /// Returns word `n` of the stack; 0 if it is outside the current kernel stack.
     ///
-    /// Contexts: any.
+    /// Context: any.
     #[inline]
     pub fn stack_word(&self, n: u64) -> u64 {
         // Stacks are aligned to their size, a power of two.
@@ -106,9 +110,9 @@ impl Regs {
         }
     }
 
-    /// The return address of the function at whose entry the probe is.
+    /// Returns the return address of the function at whose entry the probe is.
     ///
-    /// Contexts: any.
+    /// Context: any.
     #[inline]
     pub fn return_address(&self) -> u64 {
         arch::return_address_register(&self.0).unwrap_or_else(|| self.stack_word(0))

@@ -6,29 +6,29 @@ use super::{context::OnCpu, local::Counter, percpu::PerCpu};
 use core::slice;
 use kernel::prelude::*;
 
-/// Bytes of one piece.
+/// The size of one piece, in bytes.
 pub const SIZE: usize = 4096;
 
-/// Contexts that can nest on a CPU: process, softirq, hardirq, NMI.
+/// The number of contexts that can nest on a CPU: process, softirq, hardirq, NMI.
 const LEVELS: usize = 4;
 
-/// Working memory of each CPU, a piece for each context that can nest on it.
+/// Working memory of each CPU, with one piece for each context that can nest on it.
 pub struct Scratch(PerCpu<Pieces>);
 
 /// # Invariants
 ///
 /// - `memory` points to `LEVELS` pieces of [`SIZE`] bytes, which `_owner` frees.
-/// - The pieces below `depth` are in use, each by one caller of
-///   [`Scratch::with`], of which the later ones interrupted the earlier ones.
+/// - The pieces below `depth` are in use, each by one caller of [`Scratch::with`]; later
+///   callers interrupted earlier ones.
 struct Pieces {
     depth: Counter,
     memory: *mut u8,
     _owner: KVVec<u8>,
 }
 
-// SAFETY: The pieces are used by one CPU, and kept apart by the invariant.
+// SAFETY: The pieces are used by one CPU, and the invariant keeps them apart.
 unsafe impl Sync for Pieces {}
-// SAFETY: Nothing in them belongs to a thread.
+// SAFETY: The pieces are bound to no thread.
 unsafe impl Send for Pieces {}
 
 impl Scratch {
@@ -51,10 +51,10 @@ impl Scratch {
         })?))
     }
 
-    /// Lends a piece to `work`, holding what was left in it; `None` if callers
-    /// are nested deeper than contexts can be.
+    /// Calls `work` with a piece, which holds what its last user left in it. Returns
+    /// `None` if calls nest deeper than contexts can.
     ///
-    /// Contexts: any.
+    /// Context: any.
     #[inline]
     pub fn with<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
         let pieces = self.0.this_cpu(here);
@@ -64,10 +64,10 @@ impl Scratch {
             .ok()
             .filter(|&depth| depth < LEVELS)
             .map(|depth| {
-                // SAFETY: By the type invariant within the memory. The piece was
-                // not in use, and the counter now says that it is: a caller that
-                // interrupts this one takes the next. One that came between
-                // reading and adding has given its piece back.
+                // SAFETY: The piece is within the memory by the type invariant. It was
+                // not in use, and the counter now marks it as used: a caller that
+                // interrupts this one takes the next piece. A caller that came between
+                // the read and the addition has returned its piece.
                 work(unsafe {
                     slice::from_raw_parts_mut(pieces.memory.add(depth.wrapping_mul(SIZE)), SIZE)
                 })

@@ -4,13 +4,13 @@
 //!
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
-use super::{bindings as extra, kprobe, word};
+use super::{bindings as extra, calls, kprobe, word};
 use kernel::{bindings, error::to_result, prelude::*};
 
-/// Room for `name+0xoffset/0xsize [module]` of the longest names.
+/// The room for `name+0xoffset/0xsize [module]` with the longest name.
 const SYMBOL_LEN: usize = extra::FERROPROBE_SYMBOL_LEN as usize;
 
-/// What a kprobe's breakpoint takes the place of: a byte on x86, a word on arm64.
+/// What a kprobe's breakpoint replaces: a byte on x86, a word on arm64.
 pub type Opcode = extra::kprobe_opcode_t;
 
 /// The symbol that an address belongs to.
@@ -25,15 +25,24 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// The symbol that contains `address`; `None` if there is none.
+    /// Returns the symbol that contains `address`; `None` if there is none.
     ///
-    /// Contexts: any that may take a reference to a module.
+    /// Context: any that may take a reference to a module.
     pub fn at(address: u64) -> Option<Self> {
         let (text, length) = described(address)?;
         Self::parse(text, length)
     }
 
-    /// Takes `name+0xoffset/0xsize [module]` apart.
+    /// Returns the symbol that contains the target of `pointer`. On arm64 with pointer
+    /// authentication, return addresses on the stack and in the link register are signed;
+    /// the authentication code is stripped.
+    ///
+    /// Context: any that may take a reference to a module.
+    pub fn of_pointer(pointer: u64) -> Option<Self> {
+        Self::at(calls::ferroprobe_strip_code(pointer))
+    }
+
+    /// Parses `name+0xoffset/0xsize [module]`.
     fn parse(text: [u8; SYMBOL_LEN], length: usize) -> Option<Self> {
         let whole = text.get(..length)?;
         let name = whole.iter().rposition(|&byte| byte == b'+')?;
@@ -63,60 +72,65 @@ impl Symbol {
         })
     }
 
-    /// Its name.
+    /// Returns the name of the symbol.
     pub fn name(&self) -> &[u8] {
         self.text.get(..self.name).unwrap_or_default()
     }
 
-    /// The module it lies in; `None` for the kernel itself.
+    /// Returns the module that contains the symbol; `None` for the kernel itself.
     pub fn module(&self) -> Option<&[u8]> {
         self.module.and_then(|(from, to)| self.text.get(from..to))
     }
 }
 
-/// Writes `name+0xoffset/0xsize [module]` of `address` with a NUL to `out`, or
-/// as much of it as fits; returns the number of bytes.
+/// Writes `name+0xoffset/0xsize [module]` and a NUL for the target of `pointer` to `out`,
+/// or as much of it as fits; see [`Symbol::of_pointer`]. Returns the number of bytes.
 ///
-/// Contexts: any that may take a reference to a module.
-pub fn write_name(address: u64, out: &mut [u8]) -> Option<usize> {
-    let (text, length) = described(address)?;
+/// Context: any that may take a reference to a module.
+pub fn write_name(pointer: u64, out: &mut [u8]) -> Option<usize> {
+    let mut found = described(calls::ferroprobe_strip_code(pointer))?;
+    if found.0.starts_with(b"0x") {
+        // Not a symbol: describes the pointer with its authentication code.
+        found = described(pointer)?;
+    }
+    let (text, length) = found;
     let length = length.checked_add(1)?.min(out.len());
     out.get_mut(..length)?.copy_from_slice(text.get(..length)?);
     Some(length)
 }
 
-/// The address of the symbol `name`, or `module:name`; of any kind, data
+/// Returns the address of the symbol `name`, or `module:name`, of any kind, data
 /// included.
 ///
-/// The kernel exports no look-up by name. But in registering a kprobe it writes
-/// the address it found into the probe before it judges the address. So this
-/// asks for a probe, disabled, one byte behind the symbol: where hardly ever an
-/// instruction begins, so that the kernel refuses it, having told the address.
-/// Where it does not, the probe is taken back at once; nothing is ever armed.
+/// The kernel exports no lookup by name. But `register_kprobe()` writes the address that
+/// it found into the probe before it checks the address. This function therefore
+/// registers a disabled probe one byte after the symbol, which is hardly ever an
+/// instruction boundary, so the kernel refuses the probe after it has written the
+/// address. If the kernel accepts the probe, it is unregistered at once; it is never
+/// armed.
 ///
 /// Context: process, may sleep.
 pub fn lookup(name: &CStr) -> Option<u64> {
-    // Whether it was taken makes no difference.
+    // The result of the registration is irrelevant.
     let (probe, _) = registered(kprobe::Place::Symbol { name, offset: 1 });
     word(probe.addr.addr()).checked_sub(1)
 }
 
-/// [`lookup`] of a name without a NUL behind it.
+/// Calls [`lookup`] with a name that has no NUL.
 ///
 /// Context: process, may sleep.
 pub fn lookup_bytes(name: &[u8]) -> Option<u64> {
-    // No symbol's name is longer, so no memory is needed.
+    // No symbol has a longer name, so no allocation is needed.
     let mut text = [0; SYMBOL_LEN];
     text.get_mut(..name.len())?.copy_from_slice(name);
-    // One that fills the room, or has a NUL within, is no symbol's.
+    // A name that fills the array, or contains a NUL, is not a symbol's.
     let name = CStr::from_bytes_with_nul(text.get(..=name.len())?).ok()?;
     lookup(name)
 }
 
-/// What stood at `address`, where now there is a breakpoint: on x86 a byte, on
-/// arm64 a word. It is as the kernel knows it if the breakpoint is a kprobe's,
-/// and on x86 the breakpoint itself if it is not; `None` where the kernel does
-/// not say.
+/// Returns what the breakpoint at `address` replaced: a byte on x86, a word on arm64. For
+/// a kprobe's breakpoint this is the kernel's copy; for another one, on x86, the
+/// breakpoint itself. Returns `None` if the kernel refuses the probe that would show it.
 ///
 /// # Errors
 ///
@@ -132,8 +146,8 @@ pub fn original_opcode(address: u64) -> Result<Option<Opcode>> {
     }
 }
 
-/// What the kernel made of a probe at `place` in registering it, disabled, and what it
-/// said; if it took it, the probe was taken back.
+/// Registers a disabled probe at `place`, and unregisters it at once if that succeeds.
+/// Returns the probe as the kernel filled it in, and the result of the registration.
 fn registered(place: kprobe::Place<'_>) -> (extra::kprobe, Result) {
     let name = match place {
         kprobe::Place::Symbol { name, .. } => Some(name),
@@ -152,8 +166,8 @@ fn registered(place: kprobe::Place<'_>) -> (extra::kprobe, Result) {
     (probe, result)
 }
 
-/// `name+0xoffset/0xsize [module]` of `address` with a NUL, and the number of bytes
-/// before that.
+/// Returns `name+0xoffset/0xsize [module]` of `address` with a NUL, and its length
+/// without the NUL.
 fn described(address: u64) -> Option<([u8; SYMBOL_LEN], usize)> {
     let mut text = [0; SYMBOL_LEN];
     // SAFETY: The function writes at most KSYM_SYMBOL_LEN bytes.

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Values of several bytes at any address.
+//! Accesses to values of several bytes at any address.
 
 use super::arch;
 
-/// Stores `from` at `to`: `*to = from` in as few instructions as the processor needs,
-/// where the compiler may need more.
+/// Stores `from` at `to`: `*to = from` in as few instructions as the processor needs. The
+/// compiler may need more.
 ///
-/// Contexts: any.
+/// Context: any.
 #[inline(always)]
 pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     arch::store(to, from);
 }
 
-/// Copies `from` to `to`: `*to = *from` in as few instructions as the processor needs,
-/// where the compiler may need more.
+/// Copies `from` to `to`: `*to = *from` in as few instructions as the processor needs.
+/// The compiler may need more.
 ///
-/// Contexts: any.
+/// Context: any.
 #[inline(always)]
 pub fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     arch::copy(to, from);

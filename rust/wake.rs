@@ -2,76 +2,95 @@
 
 //! Waking readers from code that may run in any context.
 //!
+//! A writer notifies readers of an event through `irq_work` on its own CPU. A
+//! notification may be missed for two reasons: the CPU is going offline or coming online,
+//! and runs no `irq_work`; or the writer, which has no full barrier between its commit
+//! and its read of the flag, did not see a flag that a reader had just set. Therefore no
+//! reader sleeps for more than a tenth of a second without checking again: a blocked
+//! reader has a timeout, and polling readers are woken by delayed work, which is pending
+//! as long as they poll. Both cost nothing on a hit; a barrier on the reader's side,
+//! which interrupts all CPUs, would cost every call of `poll`.
+//!
 //! C headers: [`include/linux/irq_work.h`](srctree/include/linux/irq_work.h),
-//! [`include/linux/wait.h`](srctree/include/linux/wait.h)
+//! [`include/linux/wait.h`](srctree/include/linux/wait.h),
+//! [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 
-use super::{bindings as extra, calls, debugfs::OpenFile, rcu};
+use super::{bindings as extra, context, file::OpenFile, percpu, work::Timed};
 use core::{
+    marker::PhantomData,
     mem::MaybeUninit,
     pin::Pin,
+    ptr,
     sync::atomic::{fence, AtomicBool, Ordering},
 };
 use kernel::{
-    bindings, container_of, ffi::c_long, prelude::*, time::msecs_to_jiffies, types::Opaque,
+    bindings, container_of, current, ffi::c_long, prelude::*, time::msecs_to_jiffies, types::Opaque,
 };
+
+/// The longest time that a reader sleeps without checking again, in milliseconds.
+const LONGEST: u32 = 100;
 
 /// A queue of sleeping readers that a writer in any context can wake.
 ///
 /// # Invariants
 ///
-/// `work` is initialised with [`Waker::run`], `queue` as a wait queue.
+/// `irq_work` is initialised with [`Waker::interrupt`], `queue` as a wait queue.
 #[pin_data(PinnedDrop)]
 pub struct Waker {
     #[pin]
-    work: Opaque<bindings::irq_work>,
+    irq_work: Opaque<bindings::irq_work>,
+    /// Wakes the readers if no event has.
+    #[pin]
+    later: Timed,
     #[pin]
     queue: Opaque<bindings::wait_queue_head_t>,
-    /// Somebody sleeps, or is about to.
+    /// A reader sleeps, or is about to.
     wanted: AtomicBool,
 }
 
-// SAFETY: Both structures are made to be used by many threads.
+// SAFETY: The kernel's structures are designed for use by many threads.
 unsafe impl Sync for Waker {}
-// SAFETY: Nothing in them belongs to a thread.
+// SAFETY: The structures are bound to no thread.
 unsafe impl Send for Waker {}
 
 impl Waker {
     /// Initialises a queue without readers.
     pub fn new() -> impl PinInit<Self> {
-        // INVARIANT: Both are initialised as asked for.
+        // INVARIANT: All fields are initialised as the invariant requires.
         pin_init!(Self {
-            work <- Opaque::ffi_init(|work| {
-                // SAFETY: `work` is the place of the structure.
-                unsafe { extra::ferroprobe_init_irq_work(work, Some(Self::run)) }
+            irq_work <- Opaque::ffi_init(|work| {
+                // SAFETY: `work` is the memory of the structure.
+                unsafe { extra::ferroprobe_init_hard_irq_work(work, Some(Self::interrupt)) }
             }),
+            // SAFETY: `run` requires no more; what it uses exists until the last field
+            // has been dropped.
+            later <- unsafe { Timed::new(Self::run) },
             queue <- Opaque::ffi_init(|queue| {
-                // SAFETY: `queue` is the place of the structure.
+                // SAFETY: `queue` is the memory of the structure.
                 unsafe { extra::ferroprobe_init_waitqueue_head(queue) }
             }),
             wanted: AtomicBool::new(false),
         })
     }
 
-    /// Wakes the readers, if there are any, soon after the caller's context
-    /// ends.
+    /// Wakes the readers, if there are any, soon after the caller's context ends.
     ///
-    /// What the caller wrote before is visible to the readers it wakes.
+    /// The readers see what the caller wrote before the call.
     ///
-    /// Contexts: any, NMI included.
+    /// Context: any, NMI included.
     #[inline(always)]
     pub fn wake(&self) {
-        // A reader that sets the flag right after this looks at the buffer
-        // after that, see `wait`; the writer's commit comes before. On the path
-        // of every event a full barrier is too dear, so a reader may be late by
-        // one event; its sleep is bounded.
+        // A reader that sets the flag after this load checks the buffer after setting it,
+        // see `wait`; the writer's commit precedes this load. A full barrier is too
+        // expensive on this path, so a reader may miss one event; its sleep is bounded.
         if self.is_wanted() {
             self.wake_slow();
         }
     }
 
-    /// Whether [`Waker::wake`] would wake anybody.
+    /// Returns whether [`Waker::wake`] would wake a reader.
     ///
-    /// Contexts: any.
+    /// Context: any.
     #[inline(always)]
     pub fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
@@ -79,9 +98,18 @@ impl Waker {
 
     #[cold]
     fn wake_slow(&self) {
-        self.wanted.store(false, Ordering::Relaxed);
-        // SAFETY: By the type invariant initialised.
-        unsafe { bindings::irq_work_queue(self.work.get()) };
+        context::on_this_cpu(|here| {
+            // A CPU runs its queued `irq_work` for the last time after it has left the
+            // mask of online CPUs. Work queued later would stay queued, and so would all
+            // work that is queued behind it when the CPU is back. This CPU cannot go
+            // offline meanwhile. The flag stays set: the next event of another CPU wakes
+            // the readers.
+            if percpu::is_online(here.number()) {
+                self.wanted.store(false, Ordering::Relaxed);
+                // SAFETY: `irq_work` is initialised by the type invariant.
+                unsafe { bindings::irq_work_queue(self.irq_work.get()) };
+            }
+        });
     }
 
     /// Wakes the readers now.
@@ -93,91 +121,123 @@ impl Waker {
     }
 
     fn notify(&self) {
-        // SAFETY: By the type invariant initialised.
+        // SAFETY: `queue` is initialised by the type invariant.
         unsafe {
-            bindings::__wake_up(
-                self.queue.get(),
-                bindings::TASK_NORMAL,
-                0,
-                core::ptr::null_mut(),
-            );
+            bindings::__wake_up(self.queue.get(), bindings::TASK_NORMAL, 0, ptr::null_mut());
         }
     }
 
+    /// Wakes the readers from the interrupt.
+    ///
+    /// With `PREEMPT_RT` the lock of a wait queue sleeps, so delayed work wakes them
+    /// instead. The kernel would run `irq_work` that is not for hard interrupt context in
+    /// a per-CPU thread, but that thread stops when its CPU goes offline, even if work is
+    /// queued.
+    ///
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the `irq_work` of a [`Waker`].
+    unsafe extern "C" fn interrupt(work: *mut bindings::irq_work) {
+        // SAFETY: The work is queued by `wake_slow` only, and the drop waits for it.
+        let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, irq_work) };
+        if cfg!(CONFIG_PREEMPT_RT) {
+            this.later.start(0, true);
+        } else {
+            this.notify();
+        }
+    }
+
+    /// Wakes the readers from a workqueue.
+    ///
     /// # Safety
     ///
     /// Called by the kernel only, for the work of a [`Waker`].
-    unsafe extern "C" fn run(work: *mut bindings::irq_work) {
-        // SAFETY: Queued by `wake_slow` only, and waited for by the drop.
-        let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, work) };
-        this.notify();
+    unsafe extern "C" fn run(work: *mut bindings::work_struct) {
+        // SAFETY: The work is queued by `interrupt` and `register` only, and the drop of
+        // `later` waits for it.
+        let this = unsafe { &*container_of!(Timed::of(work), Self, later) };
+        this.wake_now();
     }
 
-    /// Sleeps until `ready`, which is asked again after each wake-up.
+    /// Sleeps until `attempt` returns a value. Calls it at once, after each wake-up, and
+    /// at least every tenth of a second.
+    ///
+    /// `attempt` may sleep. A signal ends the wait, however often `attempt` returns
+    /// `None`.
     ///
     /// # Errors
     ///
-    /// `ERESTARTSYS` on a signal.
+    /// `ERESTARTSYS` on a signal; the errors of `attempt`.
     ///
-    /// Context: process.
-    pub fn wait(&self, ready: impl FnMut() -> bool) -> Result {
-        self.sleep(true, 100, ready)
+    /// Context: process, may sleep.
+    pub fn wait<R>(&self, attempt: impl FnMut() -> Result<Option<R>>) -> Result<R> {
+        self.sleep(true, LONGEST, attempt)
     }
 
-    /// Sleeps until `ready`, which is asked every ten milliseconds, and when
-    /// [`Waker::wake_now`] is called: for one who waits for more than the next
-    /// event, and whom not every event should wake.
+    /// Like [`Waker::wait`], but calls `attempt` every ten milliseconds and after each
+    /// [`Waker::wake_now`]. For a caller that waits for more than the next event, and
+    /// that should not be woken by every event.
     ///
     /// # Errors
     ///
-    /// `ERESTARTSYS` on a signal.
+    /// As for [`Waker::wait`].
     ///
-    /// Context: process.
-    pub fn wait_for_many(&self, ready: impl FnMut() -> bool) -> Result {
-        self.sleep(false, 10, ready)
+    /// Context: process, may sleep.
+    pub fn wait_for_many<R>(&self, attempt: impl FnMut() -> Result<Option<R>>) -> Result<R> {
+        self.sleep(false, 10, attempt)
     }
 
-    fn sleep(&self, wanted: bool, millis: u32, mut ready: impl FnMut() -> bool) -> Result {
+    fn sleep<R>(
+        &self,
+        wanted: bool,
+        millis: u32,
+        mut attempt: impl FnMut() -> Result<Option<R>>,
+    ) -> Result<R> {
+        if let Some(found) = attempt()? {
+            return Ok(found);
+        }
         let mut entry = MaybeUninit::<bindings::wait_queue_entry>::zeroed();
-        // SAFETY: The entry is on the stack of the sleeping task and is taken
-        // off the queue below.
-        unsafe { bindings::init_wait_entry(entry.as_mut_ptr(), 0) };
+        let entry = entry.as_mut_ptr();
+        // SAFETY: The entry is on the stack of the sleeping task, is initialised before
+        // it is queued, and is removed from the queue below. The queue is initialised by
+        // the type invariant.
+        unsafe {
+            bindings::init_wait_entry(entry, 0);
+            (*entry).func = Some(bindings::woken_wake_function);
+            bindings::add_wait_queue(self.queue.get(), entry);
+        }
         let result = loop {
-            // SAFETY: By the type invariant the queue is initialised.
-            let signal = unsafe {
-                bindings::prepare_to_wait_event(
-                    self.queue.get(),
-                    entry.as_mut_ptr(),
-                    bindings::TASK_INTERRUPTIBLE as kernel::ffi::c_int,
-                )
-            };
             if wanted {
                 self.wanted.store(true, Ordering::Relaxed);
             }
             fence(Ordering::SeqCst);
-            if ready() {
-                break Ok(());
+            // The task stays runnable here: a wake-up is recorded in the entry, not in
+            // the state of the task. `attempt` may therefore sleep.
+            match attempt() {
+                Ok(None) => {}
+                Ok(Some(found)) => break Ok(found),
+                Err(error) => break Err(error),
             }
-            if signal != 0 {
+            if current!().signal_pending() {
                 break Err(ERESTARTSYS);
             }
             // CAST: At most a tenth of a second, which is few ticks.
             let ticks = msecs_to_jiffies(millis) as c_long;
-            // The state was set above; without a wake-up the task looks again after
-            // that time, see `wake`.
-            calls::schedule_timeout(ticks);
+            // SAFETY: The entry is queued, and was made for this function.
+            unsafe { bindings::wait_woken(entry, bindings::TASK_INTERRUPTIBLE, ticks) };
         };
-        // SAFETY: The entry was prepared for this queue.
-        unsafe { bindings::finish_wait(self.queue.get(), entry.as_mut_ptr()) };
+        // SAFETY: The entry was added to this queue.
+        unsafe { bindings::remove_wait_queue(self.queue.get(), entry) };
         result
     }
 
-    /// Tells `poll` that this queue will say when to ask again.
-    pub fn register(&self, file: &OpenFile, table: &PollTable) {
+    /// Registers this queue with `poll`. The queue is woken within a tenth of a second.
+    pub fn register<'open>(&'open self, file: &OpenFile, table: &PollTable<'open>) {
         self.wanted.store(true, Ordering::Relaxed);
-        // SAFETY: File and table are valid during the call of `poll`; the queue
-        // lives until the drop, which ends all polling.
-        unsafe { bindings::poll_wait(file.as_ptr(), self.queue.get(), table.0) };
+        // SAFETY: File and table are valid during the call of `poll`. The queue exists as
+        // long as the file is open, which is longer than the file is polled.
+        unsafe { bindings::poll_wait(file.as_ptr(), self.queue.get(), table.table) };
+        self.later.start(LONGEST, false);
         fence(Ordering::SeqCst);
     }
 }
@@ -185,17 +245,28 @@ impl Waker {
 #[pinned_drop]
 impl PinnedDrop for Waker {
     fn drop(self: Pin<&mut Self>) {
-        // SAFETY: By the type invariant initialised; waits for `run`.
-        unsafe { bindings::irq_work_sync(self.work.get()) };
-        // SAFETY: As above. Ends what still polls, which RCU protects.
-        unsafe { bindings::__wake_up_pollfree(self.queue.get()) };
-        rcu::synchronize();
+        // The queue is empty: a sleeping reader borrows it, and a polling reader keeps
+        // open the file that borrows it.
+        // SAFETY: `irq_work` is initialised by the type invariant. The call waits for
+        // `interrupt`, which an online CPU will run. The drop of `later` then waits for
+        // `run`.
+        unsafe { bindings::irq_work_sync(self.irq_work.get()) };
     }
 }
 
-/// What `poll` hands down.
+/// The poll table that the kernel passes to `poll`, for queues that live as long as the
+/// file is open.
+///
+/// Select, poll, epoll and io_uring leave their entries on a queue after `poll` has
+/// returned, and remove them before they release the file. A queue must therefore live
+/// for `'open`: as long as the state of the file's opening.
 ///
 /// # Invariants
 ///
-/// Null, or valid for the duration of a call of `poll`.
-pub struct PollTable(pub(super) *mut bindings::poll_table_struct);
+/// The pointer is null, or valid for the duration of a call of `poll`; `'open` lasts
+/// until the file's release.
+pub struct PollTable<'open> {
+    pub(super) table: *mut bindings::poll_table_struct,
+    /// Makes the type invariant in `'open`: a shorter lifetime is not accepted.
+    pub(super) open: PhantomData<fn(&'open ()) -> &'open ()>,
+}

@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The names of tasks whose records were read in binary.
+//! The saved cmdlines: names of tasks whose records were read in binary.
 //!
-//! The ring has them in notes that other readers skip. They ask
-//! `saved_cmdlines` instead, after they have read: so whoever takes records out
-//! remembers the names here.
+//! The ring holds the names in comm notes, which tools that read the records skip. These
+//! tools read `saved_cmdlines` afterwards, so every binary read saves the names here.
 
 use crate::{engine::record::COMM_LEN, sys::Vec};
 use kernel::prelude::*;
 
-/// Names that are remembered. A task's place is its number modulo this, so
-/// neighbours, as tasks that were started together are, do not displace each
+/// Number of names that are saved. A name's slot is its pid modulo this number, so tasks
+/// with neighbouring pids, such as those that were started together, do not displace each
 /// other.
 pub(crate) const SIZE: usize = 8192;
 
-/// Number and name of a task.
+/// Pid and name of a task.
 type Command = (u32, [u8; COMM_LEN]);
 
-/// The names, and where the last one that was seen is.
+/// The saved names.
 pub(crate) struct Commands {
-    /// Empty until the first name.
+    /// Indexed by slot; empty until the first name.
     known: Vec<Option<Command>>,
 }
 
 impl Commands {
-    /// No names.
+    /// Makes an empty table.
     pub(crate) const fn new() -> Self {
         Self { known: Vec::new() }
     }
 
-    /// Remembers the task `number`. Without memory it does not.
+    /// Saves the name of the task with the pid `number`, unless there is no memory.
     pub(crate) fn see(&mut self, number: u32, name: [u8; COMM_LEN]) {
         if number == 0 || (self.known.is_empty() && self.make().is_err()) {
             return;
@@ -49,11 +48,11 @@ impl Commands {
         Ok(())
     }
 
-    /// Calls `each` with the number and the name, without NULs, of each task.
+    /// Calls `each` with the pid and the name, without NULs, of each saved task.
     ///
     /// # Errors
     ///
-    /// Those of `each`.
+    /// The errors of `each`.
     pub(crate) fn each(&self, each: &mut impl FnMut(u32, &[u8]) -> Result) -> Result {
         for (number, name) in self.known.iter().flatten() {
             let length = name.iter().position(|&byte| byte == 0);

@@ -4,39 +4,38 @@
 
 use crate::{
     engine::{error::Error as Refusal, text::Appender},
-    kapi::clock::Clock,
     sys::Vec,
 };
 use core::fmt;
 
-/// Refusals that are kept; the kernel's own log keeps 8.
+/// Number of refusals that are kept; the kernel's log keeps 8.
 const KEPT: usize = 64;
 
 /// The last refusals, oldest first.
 pub(crate) struct ErrorLog(Vec<Vec<u8>>);
 
 impl ErrorLog {
-    /// An empty log.
+    /// Makes an empty log.
     pub(crate) const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Adds the refusal of `command`. Without memory it is not kept: the errno
-    /// of the write still tells that there was one.
-    pub(crate) fn add(&mut self, refusal: &Refusal, command: &[u8]) {
+    /// Adds the refusal of `command`. Without memory it is not kept; the errno of the
+    /// write still reports it.
+    pub(crate) fn add(&mut self, refusal: &Refusal, now: u64, command: &[u8]) {
         let mut entry = Vec::new();
-        let written = refusal.write_entry(&mut Appender(&mut entry), Clock::Mono.now(), command);
+        let written = refusal.write_entry(&mut Appender(&mut entry), now, command);
         if written.is_err() {
             return;
         }
         if self.0.len() >= KEPT {
             self.0.take(0);
         }
-        // Without memory: see above.
+        // Without memory the entry is lost, as documented.
         let _ = self.0.push(entry);
     }
 
-    /// Forgets all.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -45,10 +44,10 @@ impl ErrorLog {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub(crate) fn show(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         for entry in &self.0 {
-            // Made of text.
+            // The entry was formatted as text.
             out.write_str(core::str::from_utf8(entry).unwrap_or_default())?;
         }
         Ok(())

@@ -8,25 +8,20 @@
 mod buffer;
 mod commands;
 mod control;
-mod counters;
+#[path = "engine/lib.rs"]
 pub mod engine;
 mod errors;
-mod event;
-mod handler;
+mod events;
+mod hit;
+mod instance;
 #[path = "../rust/lib.rs"]
 pub mod kapi;
-mod limit;
-mod modules;
-mod names;
 mod options;
-mod place;
 mod print;
-mod probe;
-mod registry;
+mod source;
 pub mod sys;
-mod tables;
 mod tracer;
-mod types;
+mod watch;
 
 use core::borrow::Borrow;
 use kernel::{prelude::*, sync::Arc};
@@ -56,9 +51,10 @@ module! {
 /// reference to the tracer, everything else. The probes go before all of them,
 /// see the drop.
 struct Ferroprobe {
-    _modules: modules::Watch,
+    _modules: watch::modules::Watch,
     _files: control::Files,
     tracer: Arc<tracer::Tracer>,
+    _sleep: kapi::clock::SleepWatch,
 }
 
 impl kernel::Module for Ferroprobe {
@@ -68,15 +64,22 @@ impl kernel::Module for Ferroprobe {
         let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
         let limit = module_parameters::hit_limit.value();
         let limit = *Borrow::<u64>::borrow(&limit);
+        let sleep = kapi::clock::SleepWatch::begin();
         let tracer = tracer::Tracer::new(kilobytes, limit)?;
-        let watch = limit::Watch::new(&tracer)?;
-        let files = control::Files::new(&tracer)?;
-        let modules = modules::watch(&tracer)?;
-        tracer.registry.lock().set_watch(watch);
+        let watch = watch::limit::Watch::new(&tracer)?;
+        // Before the files, with which probes can be defined: none is to miss that a
+        // module comes or goes, and once somebody may have opened a file nothing fails.
+        let modules = watch::modules::watch(&tracer)?;
+        let files = control::Files::new(&instance::Instance::new(tracer.clone())?)?;
+        tracer
+            .registry
+            .lock()
+            .set_watch(KBox::new(watch, GFP_KERNEL)?);
         Ok(Self {
             _modules: modules,
             _files: files,
             tracer,
+            _sleep: sleep,
         })
     }
 }

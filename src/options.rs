@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What can be chosen about recording and printing: the options of
-//! `trace_options` and `options/`, with the kernel's names and defaults.
+//! The options of recording and printing, as in `trace_options` and `options/`, with the
+//! kernel's names and defaults.
 //!
-//! Of the kernel's options there are those that mean something to events of
-//! probes.
+//! There are only those options of the kernel that have a meaning for probe events.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// An option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flag {
-    /// Addresses stand behind the symbols of places.
+    /// Addresses are printed after symbols.
     SymAddr,
-    /// `trace` tells where the events of each CPU begin.
+    /// `trace` marks where each CPU's events begin.
     Annotate,
-    /// Task, CPU and time stand before each event.
+    /// Task, CPU and time are printed before each event.
     ContextInfo,
-    /// The names of tasks are recorded; always.
+    /// The names of tasks are recorded; always on.
     RecordCmd,
     /// A full ring loses its oldest events, not the newest.
     Overwrite,
@@ -27,7 +26,7 @@ pub(crate) enum Flag {
     Markers,
     /// Nothing is recorded while `trace` is open.
     PauseOnTrace,
-    /// Addresses are hashed; never.
+    /// Addresses are hashed; always off.
     HashPtr,
 }
 
@@ -45,7 +44,7 @@ impl Flag {
         Self::HashPtr,
     ];
 
-    /// The kernel's name of it.
+    /// Returns the kernel's name of the option.
     pub(crate) const fn name(self) -> &'static core::ffi::CStr {
         match self {
             Self::SymAddr => c"sym-addr",
@@ -60,44 +59,44 @@ impl Flag {
         }
     }
 
-    /// The option called `name`.
+    /// Returns the option called `name`.
     pub(crate) fn by_name(name: &[u8]) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|flag| flag.name().to_bytes() == name)
     }
 
-    /// Whether it cannot be changed.
+    /// Returns whether it cannot be changed.
     pub(crate) const fn is_fixed(self) -> bool {
         matches!(self, Self::RecordCmd | Self::HashPtr)
     }
 
-    /// Whether it is on when nobody chose.
+    /// Returns whether it is on by default.
     const fn default(self) -> bool {
         !matches!(self, Self::SymAddr | Self::PauseOnTrace | Self::HashPtr)
     }
 
     const fn bit(self) -> u32 {
-        // CAST: A number below that of the options.
+        // CAST: A discriminant less than the number of options.
         1 << self as u32
     }
 }
 
-/// Which options are on.
+/// The options that are on.
 pub(crate) struct Options(AtomicU32);
 
 impl Options {
-    /// As nobody chose.
+    /// Returns the default options.
     pub(crate) fn new() -> Self {
         let on = Flag::ALL.into_iter().filter(|flag| flag.default());
         Self(AtomicU32::new(on.fold(0, |bits, flag| bits | flag.bit())))
     }
 
-    /// Whether `flag` is on.
+    /// Returns whether `flag` is on.
     pub(crate) fn has(&self, flag: Flag) -> bool {
         self.0.load(Ordering::Relaxed) & flag.bit() != 0
     }
 
-    /// Switches `flag`.
+    /// Switches `flag` on or off.
     pub(crate) fn set(&self, flag: Flag, on: bool) {
         if on {
             self.0.fetch_or(flag.bit(), Ordering::Relaxed);

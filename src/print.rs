@@ -1,49 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events as text.
+//! Prints events as text.
 
 use crate::{
     engine::{
         context::{Columns, Context, Time},
         format,
-        line::{self, Lines, SymbolNames},
-        marker,
         memo::Memo,
-        record::Header,
+        print::{self, Lines, SymbolNames},
+        record::{Builtin, Header},
         ring::{EventRef, Note},
         seq_buf::SeqBuf,
         text::{Appender, Plain},
     },
-    event::Format,
+    events::format::Format,
+    instance::Instance,
     kapi::{clock::Clock, symbol::Symbol},
     options::Flag,
     sys::Vec,
-    tracer::Tracer,
 };
 use core::fmt::{self, Write};
 use kernel::sync::Arc;
 
-/// Prints events; remembers how to, from one to the next.
+/// Prints events, and caches formats and symbols between events.
 pub(crate) struct Printer {
     columns: Columns,
     formats: Memo<Known, 16>,
-    /// How many formats were looked up.
+    /// The number of formats that were looked up.
     looked_up: u64,
     lines: Lines,
     names: KernelNames,
 }
 
-/// How the records of an event are read.
+/// A cached format.
 struct Known {
     format: Arc<Format>,
-    /// The last time at which one may have been recorded.
+    /// The last time of a record with this format.
     until: u64,
-    /// Another one for each that was looked up.
+    /// A number of its own for each format that was looked up.
     key: u64,
 }
 
 impl Printer {
-    /// A printer that knows no event.
+    /// Makes a printer with empty caches.
     pub(crate) const fn new() -> Self {
         Self {
             columns: Columns::new(),
@@ -54,19 +53,19 @@ impl Printer {
         }
     }
 
-    /// Forgets what may be otherwise by the time the next event is printed: which
-    /// events there are, and symbols.
+    /// Forgets what may change before the next event is printed: the defined events, and
+    /// symbols.
     pub(crate) fn forget(&mut self) {
         self.formats.clear();
         self.lines.forget();
         self.names.recent.clear();
     }
 
-    /// Adds what was lost before `event`, which `cpu` recorded at a time by `clock`,
-    /// and the line of the event.
+    /// Prints a line about lost events before `event`, if any, and the line of `event`.
+    /// `cpu` recorded it; `clock` is the clock of its time.
     pub(crate) fn event(
         &mut self,
-        tracer: &Tracer,
+        instance: &Instance,
         buf: &mut SeqBuf<'_>,
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
@@ -79,40 +78,47 @@ impl Printer {
             let _ = writeln!(buf, "# CPU {cpu}: a record of {} bytes", record.len());
             return;
         };
-        if tracer.options.has(Flag::ContextInfo) {
-            self.context(tracer, buf, (clock, cpu), event, header);
-        }
-        if header.event == marker::EVENT {
-            let _ = marker::write_event(buf, record);
-            return;
+        if instance.options.has(Flag::ContextInfo) {
+            self.context(instance, buf, (clock, cpu), event, header);
         }
         let mut unremembered = None;
-        let slot = self.formats.slot(u64::from(header.event));
-        let slot = slot.unwrap_or(&mut unremembered);
-        let is_it = |known: &Known| known.format.id == header.event && event.ts <= known.until;
-        if !slot.as_ref().is_some_and(is_it) {
-            self.looked_up = self.looked_up.wrapping_add(1);
-            let key = self.looked_up;
-            let found = tracer.registry.lock().format(header.event, event.ts);
-            *slot = found.map(|(format, until)| Known { format, until, key });
-        }
-        let Some(known) = slot else {
-            let _ = writeln!(buf, "# removed event {}", header.event);
-            return;
+        let shown = match Builtin::with_id(header.event) {
+            Some(builtin) => print::Event {
+                // Text only: there is no cached prefix.
+                key: 0,
+                name: builtin.title.as_bytes(),
+                layout: &builtin.layout,
+            },
+            None => {
+                let slot = self.formats.slot(u64::from(header.event));
+                let slot = slot.unwrap_or(&mut unremembered);
+                let is_it =
+                    |known: &Known| known.format.id == header.event && event.ts <= known.until;
+                if !slot.as_ref().is_some_and(is_it) {
+                    self.looked_up = self.looked_up.wrapping_add(1);
+                    let key = self.looked_up;
+                    let found = instance.tracer.formats.find(header.event, event.ts);
+                    *slot = found.map(|(format, until)| Known { format, until, key });
+                }
+                let Some(known) = slot else {
+                    let _ = writeln!(buf, "# removed event {}", header.event);
+                    return;
+                };
+                print::Event {
+                    key: known.key,
+                    name: known.format.name.to_bytes(),
+                    layout: &known.format.layout,
+                }
+            }
         };
-        let shown = line::Event {
-            key: known.key,
-            name: known.format.name.to_bytes(),
-            layout: known.format.program.layout(),
-        };
-        self.names.with_addresses = tracer.options.has(Flag::SymAddr);
+        self.names.with_addresses = instance.options.has(Flag::SymAddr);
         self.lines.put(buf, shown, record, &mut self.names);
     }
 
-    /// Adds what stands before the event.
+    /// Prints the prefix of the event text.
     fn context(
         &mut self,
-        tracer: &Tracer,
+        instance: &Instance,
         buf: &mut SeqBuf<'_>,
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
@@ -120,7 +126,7 @@ impl Printer {
     ) {
         let context = Context {
             task: match header.pid {
-                // The idle tasks, whatever they call themselves.
+                // The idle tasks, regardless of their names.
                 0 => Note::new(0, *b"<idle>\0\0\0\0\0\0\0\0\0\0"),
                 pid => event.task(pid),
             },
@@ -130,20 +136,20 @@ impl Printer {
             } else {
                 Time::Count(event.ts)
             },
-            irq_info: tracer.options.has(Flag::IrqInfo),
+            irq_info: instance.options.has(Flag::IrqInfo),
         };
         self.columns.put(buf, &context, header);
     }
 }
 
-/// The kernel's symbols, and the text of those that were asked for last.
+/// The kernel's symbols, with a cache of the texts that were printed last.
 struct KernelNames {
-    /// Option `sym-addr`.
+    /// Whether the option `sym-addr` is on.
     with_addresses: bool,
     recent: Memo<Recent, 16>,
 }
 
-/// A symbol as it was printed.
+/// The printed text of a symbol.
 struct Recent {
     address: u64,
     with_offset: bool,
@@ -159,7 +165,7 @@ impl KernelNames {
     }
 
     fn write(address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result {
-        let Some(symbol) = Symbol::at(address) else {
+        let Some(symbol) = Symbol::of_pointer(address) else {
             return write!(out, "{address:#x}");
         };
         write!(out, "{}", Plain(symbol.name()))?;
@@ -193,7 +199,7 @@ impl SymbolNames for KernelNames {
         });
         match known {
             Some(known) => buf.bytes(&known.text),
-            // Whether there was room is remembered.
+            // `buf` keeps the result: it notes an overflow.
             None => {
                 let _ = Self::write(address, with_offset, buf);
             }
@@ -206,7 +212,7 @@ impl SymbolNames for KernelNames {
 
     fn is_return_trampoline(&mut self, address: u64) -> bool {
         let names: [&[u8]; 2] = [b"arch_rethook_trampoline", b"__kretprobe_trampoline"];
-        Symbol::at(address)
+        Symbol::of_pointer(address)
             .is_some_and(|symbol| symbol.offset == 0 && names.contains(&symbol.name()))
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's side of the facade on which the engine stands.
+//! The kernel's implementation of the facade that the engine uses.
 //!
-//! The host's side is `tests/host/src/sys.rs`; both offer the same names.
+//! The host's implementation is `tests/host/src/sys.rs`; both have the same names.
 
 pub use crate::kapi::{
     atomic::{
@@ -11,7 +11,7 @@ pub use crate::kapi::{
     },
     context::OnCpu,
     local::Word as LocalWord,
-    pages::Pages,
+    pages::{Pages, View},
     percpu::PerCpu,
     unaligned::{copy, store},
 };
@@ -41,12 +41,12 @@ impl From<AllocError> for Error {
 pub struct Vec<T>(KVVec<T>);
 
 impl<T> Vec<T> {
-    /// An empty array; does not allocate.
+    /// Makes an empty array; does not allocate.
     pub const fn new() -> Self {
         Self(KVVec::new())
     }
 
-    /// An empty array with room for `capacity` elements.
+    /// Makes an empty array with room for `capacity` elements.
     ///
     /// # Errors
     ///
@@ -78,8 +78,8 @@ impl<T> Vec<T> {
         self.0.pop()
     }
 
-    /// Removes the element at `index`, moving the later ones down; `None` when
-    /// there is no such element.
+    /// Removes the element at `index` and returns it, moving the later ones down; `None`
+    /// if there is no such element.
     pub fn take(&mut self, index: usize) -> Option<T> {
         self.0.remove(index).ok()
     }
@@ -105,7 +105,7 @@ impl<T: Clone> Vec<T> {
         Ok(self.0.extend_from_slice(other, GFP_KERNEL)?)
     }
 
-    /// A copy of `slice`.
+    /// Returns a copy of `slice`.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl<T> IntoIterator for Vec<T> {
     }
 }
 
-/// A counted value on the heap.
+/// A reference-counted value on the heap.
 pub struct Arc<T>(kernel::sync::Arc<T>);
 
 impl<T> Arc<T> {

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What all files of the directory share.
+//! The state that all instances share.
 //!
-//! Locks, each taken only before those behind it:
+//! Locks, in the order in which they are taken:
 //!
-//! 1. a file's own, for the text of one opening
-//! 2. the buffer's, for its readers
-//! 3. the registry
-//! 4. the error log, the choice of a map, which event a file is of
-//! 5. the buffer's, for what is mapped; a task that maps holds the lock of its
-//!    addresses before it, and none of the others
+//! 1. the lock of a file, for the text of one opening
+//! 2. the readers' lock of the buffer
+//! 3. the registry lock
+//! 4. the locks of the formats, of the error log, of the address that `placement` shows,
+//!    of the event that a file belongs to; behind them that of the pool of event ids
+//! 5. the lock of the buffer's mappings; a task that maps holds the lock of its
+//!    address space before it, and none of the others
 //!
-//! The work that looks at the rates of probes takes the registry; so it is ended
-//! by who does not hold that. Creating and removing files takes locks of debugfs
-//! inside the registry's; so no file's `open` takes the registry's, except those of
+//! The work that checks the rates of probes takes the registry lock, so its owner stops
+//! it without holding that lock. Creating and removing files takes locks of debugfs with
+//! the registry lock held, so no file's `open` takes the registry lock, except those of
 //! `kprobe_events` and `set_event`, which are not removed under it.
 
 use crate::{
-    buffer::{Buffer, Side},
+    buffer::{now_by, Buffer},
+    engine::error::Error as Refusal,
     errors::ErrorLog,
+    events::{
+        formats::Formats,
+        rate::HitLimit,
+        registry::{Failure, Registry},
+    },
     kapi::clock::{self, Clock},
-    limit::HitLimit,
-    options::{Flag, Options},
-    registry::Registry,
 };
 use kernel::{
     new_mutex,
@@ -30,19 +34,19 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// The state of the tracer.
+/// The state that all instances share.
 #[pin_data]
 pub(crate) struct Tracer {
-    /// Where events are recorded.
+    /// The buffer of the only instance, in which all probes record.
     pub(crate) buffer: Arc<Buffer>,
+    /// The formats of the events that may be in it.
+    pub(crate) formats: Arc<Formats>,
     /// The defined events.
     #[pin]
     pub(crate) registry: Mutex<Registry>,
-    /// How events are recorded and printed.
-    pub(crate) options: Options,
-    /// How often a probe may be hit.
+    /// The limit of hits per second.
     pub(crate) hit_limit: HitLimit,
-    /// The refusals.
+    /// The log of refusals.
     #[pin]
     pub(crate) errors: Mutex<ErrorLog>,
     /// The address whose function `placement` shows.
@@ -51,19 +55,21 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    /// A tracer without events, that records.
+    /// Makes a tracer without events, with recording on.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub(crate) fn new(buffer_kilobytes: usize, hit_limit: u64) -> Result<Arc<Self>> {
         let buffer = Buffer::new(buffer_kilobytes, clock::calibrate())?;
+        let formats = Formats::new()?;
+        let registry = Registry::new(buffer.clone(), formats.clone())?;
         Arc::pin_init(
             pin_init!(Self {
                 buffer,
-                options: Options::new(),
+                formats,
                 hit_limit: HitLimit::new(hit_limit),
-                registry <- new_mutex!(Registry::new()),
+                registry <- new_mutex!(registry),
                 errors <- new_mutex!(ErrorLog::new()),
                 mapped <- new_mutex!(None),
             }),
@@ -71,51 +77,71 @@ impl Tracer {
         )
     }
 
-    /// Takes the times of events from `clock`, and forgets all recorded events.
+    /// Applies a write to `kprobe_events` or `dynamic_events`.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; then nothing has changed.
+    /// The errno of the first line that fails, which `error_log` explains; then nothing
+    /// has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn set_clock(&self, clock: Clock) -> Result {
-        self.buffer.set_clock(clock)?;
-        self.forget_formats();
-        Ok(())
+    pub(crate) fn define(&self, text: &[u8]) -> Result {
+        let mut result = self.registry.lock().apply(text);
+        // Some ids may belong to removed events without records.
+        if matches!(&result, Err(failure) if failure.is_for_numbers()) && self.forget_formats() {
+            result = self.registry.lock().apply(text);
+        }
+        self.forget_many_formats();
+        result.map_err(|failure| match failure {
+            Failure::Refused { refusal, command } => {
+                self.log_refusal(&refusal, &command);
+                Error::from_errno(refusal.errno.0.wrapping_neg())
+            }
+            Failure::Interrupted => EINTR,
+        })
     }
 
-    /// Switches an option.
+    /// Removes all events.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for one that cannot be switched so.
-    pub(crate) fn set_option(&self, flag: Flag, on: bool) -> Result {
-        if flag.is_fixed() && on != self.options.has(flag) {
-            return Err(EINVAL);
-        }
-        if flag == Flag::Overwrite {
-            self.buffer.set_overwrite(on);
-        }
-        self.options.set(flag, on);
+    /// `EBUSY` if one is enabled; then none is removed. `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn clear_definitions(&self) -> Result {
+        self.registry.lock().clear()?;
+        self.forget_many_formats();
         Ok(())
     }
 
-    /// Forgets the recorded events of all CPUs, and the formats only they
-    /// needed, or the events of `cpu`.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn clear_buffer(&self, cpu: Option<u32>) {
-        self.buffer.clear(Side::Live, cpu);
-        if cpu.is_none() {
+    /// Forgets unneeded formats of removed events, if there are many.
+    fn forget_many_formats(&self) {
+        if self.formats.are_many() {
             self.forget_formats();
         }
     }
 
-    /// Forgets the formats of removed events, of which nothing is left, unless a
-    /// snapshot may have some.
-    fn forget_formats(&self) {
-        if !self.buffer.has_snapshot() {
-            self.registry.lock().forget_retired();
-        }
+    /// Adds the refusal of `command` to the log, with the time by the clock of the
+    /// events, or by the clock `local` if the former does not count nanoseconds.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn log_refusal(&self, refusal: &Refusal, command: &[u8]) {
+        let clock = Some(self.buffer.clock()).filter(|clock| clock.is_nanoseconds());
+        let now = now_by(clock.unwrap_or(Clock::Local));
+        self.errors.lock().add(refusal, now, command);
+    }
+
+    /// Forgets the formats of removed events without records, and frees their ids.
+    /// Returns whether there were any: false without memory, or if the task is killed
+    /// meanwhile.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn forget_formats(&self) -> bool {
+        let Ok(Some(mut needed)) = self.formats.question() else {
+            return false;
+        };
+        // Formats of events that are removed from now on are not among them.
+        let looked = self.buffer.each_record(|id, ts| needed.see(id, ts));
+        looked.is_ok() && self.formats.forget(&needed)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What differs between architectures: arm64.
+//! The arm64 implementation of what differs between architectures.
 
 use super::{bindings as extra, context::Entry};
 use core::arch::asm;
@@ -12,16 +12,17 @@ pub(super) const REGISTER_ARGUMENTS: usize = 8;
 /// Bit of `PSTATE` that masks IRQs.
 const PSR_I_BIT: u64 = 1 << 7;
 
-/// Whether `instruction` is a breakpoint.
+/// Returns whether `instruction` is a breakpoint.
 pub(super) const fn is_trap(instruction: [u8; 4]) -> bool {
     u32::from_le_bytes(instruction) & 0xffe0_001f == 0xd420_0000
 }
 
-/// The task that runs on this CPU.
+/// Returns the task that runs on this CPU.
 #[inline(always)]
 pub(super) fn current() -> *const bindings::task_struct {
     let task: *const bindings::task_struct;
-    // SAFETY: Reads a register in which the kernel keeps the task; no memory.
+    // SAFETY: Reads the register in which the kernel keeps the current task; accesses no
+    // memory.
     unsafe {
         asm!(
             "mrs {task}, sp_el0",
@@ -32,47 +33,46 @@ pub(super) fn current() -> *const bindings::task_struct {
     task
 }
 
-/// The number of this CPU.
+/// Returns the number of this CPU.
 #[inline(always)]
 pub(super) fn cpu() -> u32 {
-    // SAFETY: The running task exists while code runs on its behalf, and only
-    // this CPU writes the number.
+    // SAFETY: The current task exists while code runs on its behalf, and only this CPU
+    // writes the number.
     unsafe { (&raw const (*current()).thread_info.cpu).read_volatile() }
 }
 
-/// What a CPU needs to know to find its instance of per-CPU memory: the offset.
+/// The data that a CPU needs to find its instance of per-CPU memory: the offset.
 pub(super) type PerCpuBase = usize;
 
-/// That of this CPU.
+/// Returns the base of this CPU.
 #[inline(always)]
 pub(super) fn per_cpu_base() -> PerCpuBase {
     per_cpu_offset()
 }
 
-/// The offset of the instances of per-CPU memory on the CPU with that base, which is
-/// this one.
+/// Returns the per-CPU offset of the CPU that `base` belongs to, which is this CPU.
 #[inline(always)]
 pub(super) fn offset_from(base: PerCpuBase) -> usize {
     base
 }
 
-/// The offset of this CPU's instance of per-CPU memory.
+/// Returns the offset of this CPU's instance of per-CPU memory.
 ///
-/// From the kernel's table instead of TPIDR_EL1: with VHE the kernel keeps the
-/// offset in TPIDR_EL2, which only patched code can follow.
+/// Reads the kernel's table instead of TPIDR_EL1: with VHE the kernel keeps the offset in
+/// TPIDR_EL2, and only code that the kernel patches at boot can select the register.
 #[inline(always)]
 pub(super) fn per_cpu_offset() -> usize {
     let table = (&raw const bindings::__per_cpu_offset).cast::<usize>();
-    // SAFETY: The kernel's table has an entry for the number of every CPU that
-    // runs, and is constant after boot.
+    // SAFETY: The kernel's table has an entry for the number of every CPU that runs, and
+    // is constant after boot.
     unsafe { table.add(cpu() as usize).read() }
 }
 
-/// What the way from the probed code to a handler adds to the preemption
+/// Returns what the path from the probed code to a handler adds to the preemption
 /// counter.
 ///
-/// A trap disables preemption; the trampoline of a return is entered by a trap
-/// too, and then keeps other probes off.
+/// A trap disables preemption. The trampoline of a return is also entered by a trap, and
+/// then disables preemption once more to exclude other probes.
 #[inline(always)]
 pub(super) fn added_by(entry: Entry, _count: u32) -> u32 {
     match entry {
@@ -81,14 +81,13 @@ pub(super) fn added_by(entry: Entry, _count: u32) -> u32 {
     }
 }
 
-/// Whether [`preempt_count`] tells of nothing but what the way from the probed
-/// code added.
+/// Returns whether [`preempt_count`] holds only what the path from the probed code added.
 #[inline(always)]
 pub(super) fn is_plain(entry: impl Fn() -> Entry) -> bool {
     raw_preempt_count() == u64::from(added_by(entry(), 0)) | NO_RESCHED
 }
 
-/// The preemption counter of this CPU, and whether rescheduling is needed.
+/// Returns the preemption counter of this CPU, and whether rescheduling is needed.
 #[inline(always)]
 pub(super) fn preempt_count() -> (u32, bool) {
     let raw = raw_preempt_count();
@@ -96,50 +95,50 @@ pub(super) fn preempt_count() -> (u32, bool) {
     (raw as u32, raw & NO_RESCHED == 0)
 }
 
-/// In the upper half of the word with the counter: clear when rescheduling is
+/// The bit in the upper half of the counter's word that is clear if rescheduling is
 /// needed.
 const NO_RESCHED: u64 = 1 << 32;
 
-/// The word with the preemption counter.
+/// Returns the word that holds the preemption counter.
 #[inline(always)]
 fn raw_preempt_count() -> u64 {
     // SAFETY: As in `cpu`.
     unsafe { (&raw const (*current()).thread_info.__bindgen_anon_1.preempt_count).read_volatile() }
 }
 
-/// The registers as the architecture names them.
+/// Returns the registers under the names of the architecture.
 #[inline(always)]
 fn user_regs(regs: &bindings::pt_regs) -> &bindings::user_pt_regs {
-    // SAFETY: Both members of the union have the same layout and any bits are
-    // valid in either.
+    // SAFETY: Both members of the union have the same layout, and any bits are valid in
+    // either.
     unsafe { &regs.__bindgen_anon_1.user_regs }
 }
 
-/// Whether the interrupted code had interrupts disabled.
+/// Returns whether the interrupted code had interrupts disabled.
 #[inline(always)]
 pub(super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
     user_regs(regs).pstate & PSR_I_BIT != 0
 }
 
-/// The instruction pointer.
+/// Returns the instruction pointer.
 #[inline(always)]
 pub(super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     user_regs(regs).pc
 }
 
-/// The stack pointer of the interrupted code.
+/// Returns the stack pointer of the interrupted code.
 #[inline(always)]
 pub(super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
     user_regs(regs).sp
 }
 
-/// The value that a function returns.
+/// Returns the register that holds a function's return value.
 #[inline(always)]
 pub(super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     argument_register(regs, 0)
 }
 
-/// The argument register number `n`; 0 from [`REGISTER_ARGUMENTS`] on.
+/// Returns argument register `n`; 0 if `n` is [`REGISTER_ARGUMENTS`] or more.
 #[inline(always)]
 pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
     if n < REGISTER_ARGUMENTS {
@@ -149,30 +148,30 @@ pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
     }
 }
 
-/// Index, in words from the stack pointer, of the first argument on the stack
-/// at a function's entry.
+/// Index of the first stack argument at a function's entry, in words from the stack
+/// pointer.
 pub(super) const STACK_ARGUMENT_INDEX: u64 = 0;
 
-/// The return address at a function's entry, when a register holds it.
+/// Returns the return address at a function's entry if a register holds it.
 #[inline(always)]
 pub(super) fn return_address_register(regs: &bindings::pt_regs) -> Option<u64> {
     user_regs(regs).regs.get(30).copied()
 }
 
-/// The name of the counter among the clocks of tracing.
+/// The name of the counter among the trace clocks.
 pub(super) const COUNTER_NAME: &str = "cntvct";
 
-/// By how many bits the counter is shifted to the left before it is multiplied by
-/// nanoseconds for each count, and the product to the right.
+/// The shifts that convert the counter to nanoseconds: to the left before the
+/// multiplication by nanoseconds per count, to the right after it.
 ///
-/// So the product's upper half is all that is needed. The counter counts at least once
-/// in 64 nanoseconds, and at most once in one: shifted so far it lasts for 9 years.
+/// The right shift selects the upper half of the product. The counter counts at least
+/// once in 64 ns and at most once in 1 ns; shifted by 6 bits it wraps after 9 years.
 pub(super) const SCALE: (u32, u32) = (6, 64);
 
-/// The processor's counter: of the virtual timer.
+/// Returns the processor's counter: the virtual timer's.
 ///
-/// Not ordered with what stands before and behind it: a barrier would cost more
-/// than all else that a hit does.
+/// Not ordered with the surrounding instructions: a barrier would cost more than the rest
+/// of a hit.
 #[inline(always)]
 pub(super) fn counter() -> u64 {
     let count: u64;
@@ -187,20 +186,19 @@ pub(super) fn counter() -> u64 {
     count
 }
 
-/// Replaces `word` by `new` if it equals `old`, and says whether it did.
+/// Replaces `*word` by `new` if it equals `old`, and returns whether it did.
 ///
-/// Atomic against interrupts on this CPU. Exclusives rather than CAS, which
-/// not every processor has; without ordering, which only other CPUs need.
+/// Atomic against interrupts on this CPU, not against other CPUs, and therefore without
+/// ordering. Uses exclusives, because not every processor has CAS.
 ///
 /// # Safety
 ///
 /// `word` must be valid for reads and writes, and aligned.
 #[inline(always)]
 pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) -> bool {
-    // SAFETY: The caller promises that `word` can be accessed. An interrupt
-    // between the exclusives clears the monitor, so the store fails and the
-    // loop compares again; it ends unless interrupts come without end. Leaving
-    // with the monitor set is allowed.
+    // SAFETY: The caller guarantees that `word` can be accessed. An interrupt between the
+    // exclusives clears the monitor, so the store fails and the loop compares again; it
+    // ends unless interrupts come without end. Leaving with the monitor set is allowed.
     unsafe {
         asm!(
             "2:",
@@ -221,10 +219,10 @@ pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) 
     true
 }
 
-/// Stores `from` at `to`, in one instruction where there is one for so many bytes.
+/// Stores `from` at `to`, in one instruction if there is one for `N` bytes.
 ///
-/// The compiler is told that accesses must be aligned, and would store byte for
-/// byte. But the kernel runs with unaligned accesses to normal memory enabled.
+/// The compiler targets strict alignment and would store byte by byte, but the kernel
+/// enables unaligned accesses to normal memory.
 #[inline(always)]
 pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     let at = to.as_mut_ptr();
@@ -233,8 +231,8 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
         u64::from_le_bytes(bytes.copied().unwrap_or([0; 8]))
     };
     let half = || u32::from_le_bytes(from.first_chunk().copied().unwrap_or([0; 4]));
-    // SAFETY: Each writes as many bytes as `to` has, which is Rust's and so normal
-    // memory.
+    // SAFETY: Each instruction writes as many bytes as `to` has; `to` is memory of Rust,
+    // and thus normal memory.
     unsafe {
         match N {
             16 => asm!(
@@ -261,27 +259,27 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     }
 }
 
-/// Whether a read at `address` touches nothing but what only the kernel can map, so
-/// that a fault is that of [`read_nofault`] alone.
+/// Returns whether a read at `address` touches only memory that only the kernel can map,
+/// so that [`read_nofault`] alone handles its faults.
 ///
-/// That bit chooses among the two tables of translation; those above it may be a tag.
+/// Bit 55 selects one of the two translation tables; the bits above it may be a tag.
 #[inline(always)]
 pub(super) fn is_kernel_only(address: u64) -> bool {
     address & 1 << 55 != 0
 }
 
-/// Copies `N` bytes at `from`, 1, 2, 4 or 8, in one access; `false` where there is no
-/// memory.
+/// Copies the `N` bytes at `from`, 1, 2, 4 or 8, in one access; returns `false` if the
+/// memory is not mapped.
 ///
 /// # Safety
 ///
-/// [`is_kernel_only`] must say so of `from`.
+/// [`is_kernel_only`] must be true for `from`.
 #[inline(always)]
 pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -> bool {
     macro_rules! copy {
         ($load:literal, $store:literal) => {
-            // SAFETY: Writes the bytes of `to` only. Memory that is not there makes the
-            // kernel go on at `fault`; it may clear the zero register.
+            // SAFETY: Writes the bytes of `to` only. If the memory is not mapped, the
+            // kernel continues at `fault`; its fixup may clear the zero register.
             unsafe {
                 asm!(
                     concat!("2: ", $load),
@@ -313,13 +311,13 @@ pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -
     true
 }
 
-/// Copies `from` to `to`, eight or sixteen bytes at a time where there are so many, for
-/// the same reason.
+/// Copies `from` to `to`, eight or sixteen bytes at a time if there are as many, for the
+/// same reason as [`store`].
 #[inline(always)]
 pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     let (to_bytes, from_bytes) = (to.as_mut_ptr(), from.as_ptr());
-    // SAFETY: Each reads as many bytes as `from` has and writes as many as `to` has,
-    // which are Rust's and so normal memory.
+    // SAFETY: Each instruction sequence reads as many bytes as `from` has and writes as
+    // many as `to` has; both are memory of Rust, and thus normal memory.
     unsafe {
         match N {
             32 => asm!(
@@ -365,7 +363,7 @@ pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     }
 }
 
-/// Adds 1 to `counter`.
+/// Adds 1 to `*counter`.
 ///
 /// Atomic against interrupts on this CPU, not against other CPUs.
 ///
@@ -374,8 +372,8 @@ pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
 pub(super) unsafe fn local_increment(counter: *mut u64) {
-    // SAFETY: The caller promises that `counter` can be accessed. An interrupt
-    // between the exclusives makes the store fail, and the addition is redone.
+    // SAFETY: The caller guarantees that `counter` can be accessed. An interrupt between
+    // the exclusives makes the store fail, and the addition is redone.
     unsafe {
         asm!(
             "2:",
@@ -391,20 +389,20 @@ pub(super) unsafe fn local_increment(counter: *mut u64) {
     }
 }
 
-/// Adds 1 to this CPU's instance of the per-CPU word at `counter`: see
+/// Adds 1 to this CPU's instance of the per-CPU word at `counter`; see
 /// [`local_increment`].
 ///
 /// # Safety
 ///
-/// `counter` must be per-CPU memory, and aligned, `base` that of this CPU.
+/// `counter` must be per-CPU memory, and aligned; `base` must be the base of this CPU.
 #[inline(always)]
 pub(super) unsafe fn this_cpu_increment(counter: *mut u64, base: PerCpuBase) {
-    // SAFETY: The offset leads to this CPU's instance, of what the caller
-    // promises to be per-CPU memory.
+    // SAFETY: The caller guarantees that `counter` is per-CPU memory; the offset leads to
+    // this CPU's instance of it.
     unsafe { local_increment(counter.wrapping_byte_add(base)) }
 }
 
-/// Adds `value` to `counter`.
+/// Adds `value` to `*counter`.
 ///
 /// Atomic against interrupts on this CPU, not against other CPUs.
 ///
@@ -413,8 +411,8 @@ pub(super) unsafe fn this_cpu_increment(counter: *mut u64, base: PerCpuBase) {
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
 pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
-    // SAFETY: The caller promises that `counter` can be accessed. An interrupt
-    // between the exclusives makes the store fail, and the addition is redone.
+    // SAFETY: The caller guarantees that `counter` can be accessed. An interrupt between
+    // the exclusives makes the store fail, and the addition is redone.
     unsafe {
         asm!(
             "2:",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What differs between architectures: x86-64.
+//! The x86-64 implementation of what differs between architectures.
 
 use super::{bindings as extra, context::Entry, word};
 use core::arch::asm;
@@ -9,21 +9,21 @@ use kernel::bindings;
 /// Number of arguments that a function receives in registers.
 pub(super) const REGISTER_ARGUMENTS: usize = 6;
 
-/// Flag bit of `EFLAGS` that is set while interrupts are enabled.
+/// Bit of `EFLAGS` that is set while interrupts are enabled.
 const X86_EFLAGS_IF: u64 = 1 << 9;
 
-/// Whether the instruction whose first byte is `byte` is a breakpoint. A call of
-/// ftrace's or a jump may stand where a probe is armed as well.
+/// Returns whether the instruction that begins with `byte` is a breakpoint. An armed
+/// probe may also be a call to ftrace or a jump.
 pub(super) const fn is_trap([byte, ..]: [u8; 4]) -> bool {
     byte == 0xcc
 }
 
-/// The value of this CPU's instance of `$variable`, by an instruction for its size.
+/// Reads this CPU's instance of `$variable`, by an instruction for its size.
 macro_rules! this_cpu {
     ($load:literal, $variable:path) => {{
         let value;
-        // SAFETY: Reads a per-CPU variable of the kernel through the segment base
-        // that the kernel sets for it; touches nothing else.
+        // SAFETY: Reads a per-CPU variable of the kernel through the segment base that
+        // the kernel sets for it; accesses nothing else.
         unsafe {
             asm!(
                 $load,
@@ -36,49 +36,48 @@ macro_rules! this_cpu {
     }};
 }
 
-/// The task that runs on this CPU.
+/// Returns the task that runs on this CPU.
 ///
-/// Read each time: to keep it in a register costs more where registers are few.
+/// Read anew on each call: keeping it in a register costs more if registers are scarce.
 #[inline(always)]
 pub(super) fn current() -> *const bindings::task_struct {
     this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::current_task)
 }
 
-/// The number of this CPU.
+/// Returns the number of this CPU.
 #[inline(always)]
 pub(super) fn cpu() -> u32 {
     this_cpu!("mov {value:e}, gs:[rip + {variable}]", bindings::cpu_number)
 }
 
-/// What a CPU needs to know to find its instance of per-CPU memory: nothing, a
-/// segment register leads there.
+/// The data that a CPU needs to find its instance of per-CPU memory: none, a segment
+/// register holds the base.
 #[derive(Clone, Copy)]
 pub(super) struct PerCpuBase;
 
-/// That of this CPU.
+/// Returns the base of this CPU.
 #[inline(always)]
 pub(super) fn per_cpu_base() -> PerCpuBase {
     PerCpuBase
 }
 
-/// The offset of the instances of per-CPU memory on the CPU with that base, which is
-/// this one.
+/// Returns the per-CPU offset of the CPU that the base belongs to, which is this CPU.
 #[inline(always)]
 pub(super) fn offset_from(_: PerCpuBase) -> usize {
     per_cpu_offset()
 }
 
-/// The offset of this CPU's instance of per-CPU memory.
+/// Returns the offset of this CPU's instance of per-CPU memory.
 #[inline(always)]
 pub(super) fn per_cpu_offset() -> usize {
     this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::this_cpu_off)
 }
 
-/// What the way from the probed code to a handler adds to `count`, which is the
-/// preemption counter in the handler.
+/// Returns what the path from the probed code to a handler adds to the preemption
+/// counter, which is `count` in the handler.
 ///
-/// A trap is entered as an NMI is. Everything else, an optimised probe's jump
-/// included, just disables preemption.
+/// A trap is entered in the same way as an NMI. Everything else, the jump of an optimised
+/// probe included, only disables preemption.
 #[inline(always)]
 pub(super) fn added_by(entry: Entry, count: u32) -> u32 {
     if entry == Entry::Trap && count & extra::FERROPROBE_NMI_MASK != 0 {
@@ -88,18 +87,17 @@ pub(super) fn added_by(entry: Entry, count: u32) -> u32 {
     }
 }
 
-/// Whether [`preempt_count`] tells of nothing but what the way from the probed
-/// code added.
+/// Returns whether [`preempt_count`] holds only what the path from the probed code added.
 #[inline(always)]
 pub(super) fn is_plain(entry: impl Fn() -> Entry) -> bool {
     let now = raw_preempt_count();
     let plain = |count: u32| RawCount::from(count) | PREEMPT_NEED_RESCHED;
     let trap = extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET);
-    // First what is usual.
+    // The most frequent case first.
     now == plain(extra::FERROPROBE_PREEMPT_OFFSET) || (now == plain(trap) && entry() == Entry::Trap)
 }
 
-/// The preemption counter of this CPU, and whether rescheduling is needed.
+/// Returns the preemption counter of this CPU, and whether rescheduling is needed.
 #[inline(always)]
 pub(super) fn preempt_count() -> (u32, bool) {
     let raw = raw_preempt_count();
@@ -110,17 +108,17 @@ pub(super) fn preempt_count() -> (u32, bool) {
     )
 }
 
-/// The kernel's word with the preemption counter.
+/// The type of the kernel's word that holds the preemption counter.
 #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
 type RawCount = u64;
-/// The kernel's word with the preemption counter.
+/// The type of the kernel's word that holds the preemption counter.
 #[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
 type RawCount = u32;
 
-/// The highest bit of the word: clear when rescheduling is needed.
+/// The highest bit of the word: clear if rescheduling is needed.
 const PREEMPT_NEED_RESCHED: RawCount = 1 << (RawCount::BITS - 1);
 
-/// The word with the preemption counter of this CPU.
+/// Returns the word that holds the preemption counter of this CPU.
 #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
 #[inline(always)]
 fn raw_preempt_count() -> RawCount {
@@ -130,7 +128,7 @@ fn raw_preempt_count() -> RawCount {
     )
 }
 
-/// The word with the preemption counter of this CPU.
+/// Returns the word that holds the preemption counter of this CPU.
 #[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
 #[inline(always)]
 fn raw_preempt_count() -> RawCount {
@@ -140,31 +138,31 @@ fn raw_preempt_count() -> RawCount {
     )
 }
 
-/// Whether the interrupted code had interrupts disabled.
+/// Returns whether the interrupted code had interrupts disabled.
 #[inline(always)]
 pub(super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
     word(regs.flags) & X86_EFLAGS_IF == 0
 }
 
-/// The instruction pointer.
+/// Returns the instruction pointer.
 #[inline(always)]
 pub(super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     word(regs.ip)
 }
 
-/// The stack pointer of the interrupted code.
+/// Returns the stack pointer of the interrupted code.
 #[inline(always)]
 pub(super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
     word(regs.sp)
 }
 
-/// The value that a function returns.
+/// Returns the register that holds a function's return value.
 #[inline(always)]
 pub(super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     word(regs.ax)
 }
 
-/// The argument register number `n`; 0 from [`REGISTER_ARGUMENTS`] on.
+/// Returns argument register `n`; 0 if `n` is [`REGISTER_ARGUMENTS`] or more.
 #[inline(always)]
 pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
     word(match n {
@@ -178,27 +176,27 @@ pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
     })
 }
 
-/// Index, in words from the stack pointer, of the first argument on the stack
-/// at a function's entry: the return address lies below it.
+/// Index of the first stack argument at a function's entry, in words from the stack
+/// pointer: the return address lies below it.
 pub(super) const STACK_ARGUMENT_INDEX: u64 = 1;
 
-/// The return address at a function's entry, when a register holds it.
+/// Returns the return address at a function's entry if a register holds it.
 #[inline(always)]
 pub(super) fn return_address_register(_regs: &bindings::pt_regs) -> Option<u64> {
     None
 }
 
-/// Replaces `word` by `new` if it equals `old`, and says whether it did.
+/// Replaces `*word` by `new` if it equals `old`, and returns whether it did.
 ///
-/// Atomic against interrupts on this CPU, not against other CPUs: there is no
-/// lock prefix, which would cost many times as much.
+/// Atomic against interrupts on this CPU, not against other CPUs: it has no lock prefix,
+/// which would cost many times as much.
 ///
 /// # Safety
 ///
 /// `word` must be valid for reads and writes, and aligned.
 #[inline(always)]
 pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) -> bool {
-    // SAFETY: The caller promises that `word` can be accessed.
+    // SAFETY: The caller guarantees that `word` can be accessed.
     unsafe {
         asm!(
             "cmpxchg qword ptr [{word}], {new}",
@@ -219,33 +217,33 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     *to = from;
 }
 
-/// Whether a read at `address` touches nothing but what only the kernel can map, so
-/// that a fault is that of [`read_nofault`] alone.
+/// Returns whether a read at `address` touches only memory that only the kernel can map,
+/// so that [`read_nofault`] alone handles its faults.
 ///
-/// The page of `vsyscall` lies in the kernel's half, and faults as one of user space.
+/// The `vsyscall` page lies in the kernel's half, but faults like a page of user space.
 #[inline(always)]
 pub(super) fn is_kernel_only(address: u64) -> bool {
-    // With what begins before the page and ends in it.
+    // Covers an access that begins before the page and ends in it.
     const BEFORE: u64 = 7;
     let into_vsyscall = address.wrapping_add(extra::FERROPROBE_VSYSCALL_TO_TOP + BEFORE);
     address >> 63 != 0 && into_vsyscall >= 4096 + BEFORE
 }
 
-/// Copies `N` bytes at `from`, 1, 2, 4 or 8, in one access; `false` where there is no
-/// memory.
+/// Copies the `N` bytes at `from`, 1, 2, 4 or 8, in one access; returns `false` if the
+/// memory is not mapped.
 ///
 /// # Safety
 ///
-/// [`is_kernel_only`] must say so of `from`.
+/// [`is_kernel_only`] must be true for `from`.
 #[inline(always)]
 pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -> bool {
-    // Unlike the kernel's reads of user memory it may meet an address that is not
-    // canonical, so its entry in the table of exceptions has the type that makes
-    // nothing of that.
+    // Unlike the kernel's reads of user memory, this read may meet an address that is not
+    // canonical. The exception table entry therefore has a type that does not warn about
+    // one.
     macro_rules! copy {
         ($load:literal, $store:literal) => {
-            // SAFETY: Writes the bytes of `to` only. Memory that is not there makes the
-            // kernel go on at `fault`.
+            // SAFETY: Writes the bytes of `to` only. If the memory is not mapped, the
+            // kernel continues at `fault`.
             unsafe {
                 asm!(
                     concat!("2: ", $load),
@@ -287,8 +285,8 @@ pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -
     true
 }
 
-/// Copies `from` to `to`: 32 bytes by hand, as the compiler takes a loop of them for a
-/// call of `memcpy()`.
+/// Copies `from` to `to`. 32 bytes are copied by explicit instructions, because the
+/// compiler turns a loop into a call of `memcpy()`.
 #[inline(always)]
 pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     if N != 32 {
@@ -317,22 +315,21 @@ pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     }
 }
 
-/// The name of the counter among the clocks of tracing.
+/// The name of the counter among the trace clocks.
 pub(super) const COUNTER_NAME: &str = "x86-tsc";
 
-/// By how many bits the counter is shifted to the left before it is multiplied by
-/// nanoseconds for each count, and the product to the right.
+/// The shifts that convert the counter to nanoseconds: to the left before the
+/// multiplication by nanoseconds per count, to the right after it.
 pub(super) const SCALE: (u32, u32) = (0, 32);
 
-/// The processor's counter: of time stamps.
+/// Returns the processor's counter: the time stamp counter.
 ///
-/// Not ordered with what stands before and behind it, as the scheduler's clock
-/// is not either; that would cost more than all else that a hit does.
+/// Not ordered with the surrounding instructions, as in the scheduler's clock; a barrier
+/// would cost more than the rest of a hit.
 #[inline(always)]
 pub(super) fn counter() -> u64 {
     let (low, high): (u64, u64);
-    // SAFETY: The instruction exists on every 64-bit processor, and touches no
-    // memory.
+    // SAFETY: The instruction exists on every 64-bit processor, and accesses no memory.
     unsafe {
         asm!(
             "rdtsc",
@@ -344,7 +341,7 @@ pub(super) fn counter() -> u64 {
     high << 32 | low
 }
 
-/// Adds 1 to `counter` in one instruction.
+/// Adds 1 to `*counter` in one instruction.
 ///
 /// Atomic against interrupts on this CPU, not against other CPUs.
 ///
@@ -353,7 +350,7 @@ pub(super) fn counter() -> u64 {
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
 pub(super) unsafe fn local_increment(counter: *mut u64) {
-    // SAFETY: The caller promises that `counter` can be accessed.
+    // SAFETY: The caller guarantees that `counter` can be accessed.
     unsafe {
         asm!(
             "inc qword ptr [{counter}]",
@@ -363,16 +360,16 @@ pub(super) unsafe fn local_increment(counter: *mut u64) {
     }
 }
 
-/// Adds 1 to this CPU's instance of the per-CPU word at `counter`, in one
-/// instruction; see [`local_increment`].
+/// Adds 1 to this CPU's instance of the per-CPU word at `counter`, in one instruction;
+/// see [`local_increment`].
 ///
 /// # Safety
 ///
 /// `counter` must be per-CPU memory, and aligned.
 #[inline(always)]
 pub(super) unsafe fn this_cpu_increment(counter: *mut u64, _: PerCpuBase) {
-    // SAFETY: The kernel's segment base leads to this CPU's instance, of what the
-    // caller promises to be per-CPU memory.
+    // SAFETY: The caller guarantees that `counter` is per-CPU memory; the kernel's
+    // segment base leads to this CPU's instance of it.
     unsafe {
         asm!(
             "inc qword ptr gs:[{counter}]",
@@ -382,7 +379,7 @@ pub(super) unsafe fn this_cpu_increment(counter: *mut u64, _: PerCpuBase) {
     }
 }
 
-/// Adds `value` to `counter` in one instruction.
+/// Adds `value` to `*counter` in one instruction.
 ///
 /// Atomic against interrupts on this CPU, not against other CPUs.
 ///
@@ -391,7 +388,7 @@ pub(super) unsafe fn this_cpu_increment(counter: *mut u64, _: PerCpuBase) {
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
 pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
-    // SAFETY: The caller promises that `counter` can be accessed.
+    // SAFETY: The caller guarantees that `counter` can be accessed.
     unsafe {
         asm!(
             "add qword ptr [{counter}], {value}",

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the kernel calls to serve a file, or a mapping of one.
+//! The operations that the kernel calls for a file, or for a mapping of one.
 
-use super::super::{bindings as extra, mapping::Area, wake::PollTable};
-use super::{File, OpenFile};
-use core::{marker::PhantomData, pin::Pin};
+use super::super::{bindings as extra, file::OpenFile, mapping::Area, wake::PollTable};
+use super::File;
+use core::{marker::PhantomData, mem::ManuallyDrop, pin::Pin};
 use kernel::{
     bindings,
+    error::to_result,
     mm::virt::VmaNew,
+    page::{Page, PAGE_SIZE},
     prelude::*,
     sync::ArcBorrow,
     types::{ForeignOwnable, Opaque},
@@ -28,18 +30,14 @@ impl<F: File> Operations<F> {
         owner: Opaque::cast_into(&raw const __this_module),
         open: Some(Self::open),
         release: Some(Self::release),
+        // Not `read_iter`: without it, the kernel serves readv(2), preadv(2) and io_uring
+        // by successive calls of `read`.
         read: Some(Self::read),
         write: Some(Self::write),
         poll: Some(Self::poll),
-        // Always: debugfs opens files that can only be read even where the kernel
-        // is locked down, unless they have this.
+        // Set for every file: on a locked-down kernel, debugfs still opens read-only
+        // files unless they have this operation.
         unlocked_ioctl: Some(Self::control),
-        // Only copy_splice_read() comes this way: others find `read`.
-        read_iter: if F::SPLICEABLE {
-            Some(Self::read_iter)
-        } else {
-            None
-        },
         splice_read: if F::SPLICEABLE {
             Some(Self::splice_read)
         } else {
@@ -61,8 +59,8 @@ impl<F: File> Operations<F> {
         inode: *mut bindings::inode,
         file: *mut bindings::file,
     ) -> kernel::ffi::c_int {
-        // SAFETY: The private pointer comes from an `Arc` that its `Entry`
-        // holds until no call of `open` runs.
+        // SAFETY: The private pointer comes from an `Arc` that its `Entry` holds until no
+        // call of `open` runs.
         let data = unsafe { ArcBorrow::from_raw((*inode).i_private.cast::<F::Data>()) };
         match F::open(data, &OpenFile(file)) {
             Ok(open) => {
@@ -74,13 +72,13 @@ impl<F: File> Operations<F> {
         }
     }
 
-    /// What [`open`](Self::open) left in the file.
+    /// Returns the state that [`open`](Self::open) stored in the file.
     ///
     /// # Safety
     ///
-    /// `file` must be open, by this table.
+    /// `file` must be open through this table.
     unsafe fn opened<'a>(file: *mut bindings::file) -> &'a F::Open {
-        // SAFETY: Set by `open`, valid until `release`.
+        // SAFETY: The pointer was set by `open`, and is valid until `release`.
         unsafe { Pin::<KBox<F::Open>>::borrow((*file).private_data.cast()) }.get_ref()
     }
 
@@ -91,7 +89,7 @@ impl<F: File> Operations<F> {
         _inode: *mut bindings::inode,
         file: *mut bindings::file,
     ) -> kernel::ffi::c_int {
-        // SAFETY: Set by `open`; this is the last operation of the file.
+        // SAFETY: The pointer was set by `open`; this is the last operation of the file.
         drop(unsafe { Pin::<KBox<F::Open>>::from_foreign((*file).private_data.cast()) });
         0
     }
@@ -105,7 +103,7 @@ impl<F: File> Operations<F> {
         length: usize,
         offset: *mut bindings::loff_t,
     ) -> isize {
-        // SAFETY: The file is open by this table.
+        // SAFETY: The file is open through this table.
         let open = unsafe { Self::opened(file) };
         let mut to = UserSlice::new(UserPtr::from_ptr(buffer.cast()), length).writer();
         // SAFETY: The kernel's offset is valid during the call.
@@ -122,7 +120,7 @@ impl<F: File> Operations<F> {
         length: usize,
         _offset: *mut bindings::loff_t,
     ) -> isize {
-        // SAFETY: The file is open by this table.
+        // SAFETY: The file is open through this table.
         let open = unsafe { Self::opened(file) };
         let from = UserSlice::new(UserPtr::from_ptr(buffer.cast_mut().cast()), length).reader();
         outcome(F::write(open, &OpenFile(file), from).map(|()| length))
@@ -135,9 +133,15 @@ impl<F: File> Operations<F> {
         file: *mut bindings::file,
         table: *mut bindings::poll_table_struct,
     ) -> bindings::__poll_t {
-        // SAFETY: The file is open by this table.
+        // SAFETY: The file is open through this table.
         let open = unsafe { Self::opened(file) };
-        F::poll(open, &OpenFile(file), &PollTable(table))
+        // INVARIANT: The kernel passed the table for the duration of this call. The
+        // opening lasts until the file's release.
+        let table = PollTable {
+            table,
+            open: PhantomData,
+        };
+        F::poll(open, &OpenFile(file), &table)
     }
 
     /// # Safety
@@ -148,7 +152,7 @@ impl<F: File> Operations<F> {
         command: kernel::ffi::c_uint,
         _argument: kernel::ffi::c_ulong,
     ) -> kernel::ffi::c_long {
-        // SAFETY: The file is open by this table.
+        // SAFETY: The file is open through this table.
         let open = unsafe { Self::opened(file) };
         outcome(F::control(open, &OpenFile(file), command).map(|()| 0)) as kernel::ffi::c_long
     }
@@ -168,14 +172,14 @@ impl<F: File> Operations<F> {
         file: *mut bindings::file,
         area: *mut bindings::vm_area_struct,
     ) -> kernel::ffi::c_int {
-        // SAFETY: The file is open by this table.
+        // SAFETY: The file is open through this table.
         let open = unsafe { Self::opened(file) };
-        // SAFETY: This is the `mmap` of the area.
+        // SAFETY: This is the `mmap` operation of the area.
         let new = unsafe { VmaNew::from_raw(area) };
         match Area::new(new).and_then(|new| F::map(open, &new)) {
             Ok(()) => {
-                // SAFETY: As above; the area holds the file, so what serves it
-                // is there as long as it is.
+                // SAFETY: As above; the area holds a reference to the file, so what
+                // serves the file exists as long as the area does.
                 unsafe { (*area).vm_ops = Self::MAPPING };
                 0
             }
@@ -187,7 +191,8 @@ impl<F: File> Operations<F> {
     ///
     /// Called by the kernel only, for an area that has [`Self::MAPPING`].
     unsafe extern "C" fn area_open(area: *mut bindings::vm_area_struct) {
-        // SAFETY: The area holds its file, which is open by this table.
+        // SAFETY: The area holds a reference to its file, which is open through this
+        // table.
         F::mapped_again(unsafe { Self::opened((*area).vm_file) });
     }
 
@@ -212,71 +217,109 @@ impl<F: File> Operations<F> {
     /// # Safety
     ///
     /// Called by the kernel only, for a file that has this table.
-    unsafe extern "C" fn read_iter(
-        kiocb: *mut bindings::kiocb,
-        iter: *mut bindings::iov_iter,
-    ) -> isize {
-        // SAFETY: Both are valid during the call, and the file is open by this
-        // table.
-        let open = unsafe { Self::opened((*kiocb).ki_filp) };
-        outcome(Self::fill(open, iter))
-    }
-
-    /// Moves pages to `iter`, which is valid, as many as there are and fit.
-    fn fill(open: &F::Open, iter: *mut bindings::iov_iter) -> Result<usize> {
-        let size = F::piece(open);
-        let mut page: KVVec<u8> = KVVec::from_elem(0, size, GFP_KERNEL)?;
-        let mut total = 0usize;
-        // SAFETY: The caller's iterator is valid.
-        while unsafe { extra::ferroprobe_iov_iter_count(iter) } >= size && F::take(open, &mut page)?
-        {
-            // SAFETY: As above; the page has that many bytes.
-            let copied = unsafe { bindings::_copy_to_iter(page.as_ptr().cast(), size, iter) };
-            total = total.wrapping_add(copied);
-            if copied != size {
-                break;
-            }
-        }
-        Ok(total)
-    }
-
-    /// # Safety
-    ///
-    /// Called by the kernel only, for a file that has this table.
     unsafe extern "C" fn splice_read(
         file: *mut bindings::file,
-        offset: *mut bindings::loff_t,
+        _offset: *mut bindings::loff_t,
         pipe: *mut bindings::pipe_inode_info,
         length: usize,
         flags: kernel::ffi::c_uint,
     ) -> isize {
-        // SAFETY: The file is open by this table.
+        // SAFETY: The file is open through this table.
         let open = unsafe { Self::opened(file) };
         if length < F::piece(open) {
             return outcome(Err(EINVAL));
         }
         let of = OpenFile(file);
         let nonblocking = flags & extra::FERROPROBE_SPLICE_NONBLOCK != 0 || of.is_nonblocking();
-        match F::splice_ready(open, &of, nonblocking) {
-            Ok(true) => {
-                // SAFETY: What the caller handed down, and `read_iter` is there.
-                let done = unsafe { bindings::copy_splice_read(file, offset, pipe, length, flags) };
-                if done == 0 {
-                    // Not the end: the pipe has no room for a piece, or another
-                    // reader was faster.
-                    return outcome(Err(EAGAIN));
-                }
-                done
+        outcome(match F::splice_ready(open, &of, nonblocking) {
+            // INVARIANT: The caller has locked the pipe.
+            Ok(true) => match Self::fill(open, &mut Pipe(pipe), length) {
+                // Not the end: the pipe has no room for a piece, or another reader was
+                // faster.
+                Ok(0) => Err(EAGAIN),
+                done => done,
+            },
+            ready => ready.map(|_| 0),
+        })
+    }
+
+    /// Adds as many pieces to `pipe` as are available and fit both the pipe and `length`.
+    fn fill(open: &F::Open, pipe: &mut Pipe, length: usize) -> Result<usize> {
+        let size = F::piece(open);
+        let mut piece: KVVec<u8> = KVVec::from_elem(0, size, GFP_KERNEL)?;
+        let mut done = 0usize;
+        while length.saturating_sub(done) >= size {
+            match Self::add_piece(open, pipe, &mut piece) {
+                Ok(true) => done = done.wrapping_add(size),
+                Err(error) if done == 0 => return Err(error),
+                _ => break,
             }
-            ready => outcome(ready.map(|_| 0)),
         }
+        Ok(done)
+    }
+
+    /// Adds one piece to `pipe`; returns false if there is no piece or no room.
+    fn add_piece(open: &F::Open, pipe: &mut Pipe, piece: &mut [u8]) -> Result<bool> {
+        let count = piece.len().div_ceil(PAGE_SIZE);
+        if pipe.room() < count {
+            return Ok(false);
+        }
+        // Everything that can fail precedes `take`, which consumes the piece.
+        let mut pages = KVec::with_capacity(count, GFP_KERNEL)?;
+        for _ in 0..count {
+            pages.push(Page::alloc_page(GFP_KERNEL)?, GFP_KERNEL)?;
+        }
+        if !F::take(open, piece)? {
+            return Ok(false);
+        }
+        for (page, part) in pages.into_iter().zip(piece.chunks(PAGE_SIZE)) {
+            pipe.add(page, part)?;
+        }
+        Ok(true)
     }
 }
 
-/// What an operation returns to the kernel.
+/// A pipe during a splice to it.
+///
+/// # Invariants
+///
+/// The pointer is valid, and the caller of `splice_read` has locked the pipe.
+struct Pipe(*mut bindings::pipe_inode_info);
+
+impl Pipe {
+    /// Returns how many pages can be added.
+    fn room(&self) -> usize {
+        // SAFETY: The pipe is valid and locked by the type invariant.
+        let room = unsafe { extra::ferroprobe_pipe_room(self.0) };
+        // CAST: u32 to usize widens.
+        room as usize
+    }
+
+    /// Adds `page` with `bytes` at its start, at most one page of them.
+    ///
+    /// # Errors
+    ///
+    /// `EPIPE` if the pipe has no readers, `EAGAIN` if it has no room.
+    fn add(&mut self, page: Page, bytes: &[u8]) -> Result {
+        let bytes = bytes.get(..PAGE_SIZE).unwrap_or(bytes);
+        // CAST: At most `PAGE_SIZE`.
+        let length = bytes.len() as u32;
+        let page = ManuallyDrop::new(page);
+        // SAFETY: The page has no other user, and the bytes fit it. The pipe is locked by
+        // the type invariant. The reference to the page passes to the pipe.
+        let added = unsafe {
+            page.write_raw(bytes.as_ptr(), 0, bytes.len())?;
+            extra::ferroprobe_add_to_pipe(self.0, page.as_ptr(), length)
+        };
+        // CAST: A negative errno is small.
+        to_result(added.min(0) as kernel::ffi::c_int)
+    }
+}
+
+/// Converts a result to the return value of an operation.
 fn outcome(result: Result<usize>) -> isize {
     match result {
-        // CAST: The kernel asks for less than isize::MAX bytes.
+        // CAST: The kernel requests fewer than `isize::MAX` bytes.
         Ok(length) => length as isize,
         Err(error) => error.to_errno() as isize,
     }

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Rings that tasks have mapped.
+//! The rings that tasks have mapped.
 //!
-//! What is mapped is a page that describes the ring, then two sub-buffers that are
-//! copied to, then those of the ring. A task reads the one that the description calls
-//! the reader's, and asks for the next. That is one of the ring as it lies there,
-//! when it is taken; what writers added to it meanwhile is copied, and so has
-//! another number: who asks sees by that whether there was more. As long as a ring is
-//! mapped it stays the ring of its CPU.
+//! A mapping consists of a description of the ring (the meta page), two sub-buffers for
+//! copies, and the sub-buffers of the ring. A task reads the sub-buffer that the
+//! description names as the reader's, and asks for the next one. If the reader can take
+//! the next sub-buffer, that sub-buffer itself is handed out. What writers add to it
+//! afterwards is copied, and the copy has another id: the task sees from the id whether
+//! there was more. A ring that is mapped stays the ring of its CPU.
 //!
-//! The list of them has a lock of its own, behind all others: a task that maps
-//! holds the lock of its addresses, for which others may wait while they hold
-//! any lock under which a user's memory is read.
+//! The list of mappings has a lock of its own, which is taken after all others: a task
+//! that maps holds the lock of its address space, and other tasks may wait for that while
+//! they hold any lock under which user memory is read.
 //!
 //! C header: [`include/uapi/linux/trace_mmap.h`](srctree/include/uapi/linux/trace_mmap.h)
 
-use super::{
-    rings::{Shared, Timed},
-    Buffer,
-};
+use super::rings::{Shared, Timed};
 use crate::{
     engine::ring::{Note, COMMIT_LENGTH},
     kapi::{mapping::Area, pages::PAGE_SIZE},
@@ -26,46 +23,47 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// The rings that are mapped.
-pub(super) struct Mappings(Vec<Mapping>);
+/// The mapped rings.
+pub(super) struct Mappings(pub(super) Vec<Mapping>);
 
-/// A ring that is mapped.
-struct Mapping {
+/// A mapped ring.
+pub(super) struct Mapping {
     ring: Shared,
-    /// The description, and zeros up to the size of a sub-buffer.
+    /// The description, padded with zeros to the size of a sub-buffer.
     about: Pages,
-    /// Two sub-buffers, in turn.
+    /// Two sub-buffers, used in turn.
     copies: Pages,
-    /// Where a copy is made.
+    /// The memory in which a copy is made.
     copy: Vec<u8>,
-    /// What is handed out.
+    /// The sub-buffer that is handed out.
     current: Current,
-    /// How often it is mapped.
-    count: usize,
+    /// The number of mappings.
+    pub(super) count: usize,
 }
 
-/// The sub-buffer that those who have mapped a ring may read.
+/// The sub-buffer that the mappings of a ring may read.
 struct Current {
-    /// Its number in what is mapped.
+    /// Its id: its index in the mapping, without the description.
     id: u32,
-    /// Bytes of data on it.
+    /// Bytes of data in it.
     bytes: u32,
     /// Events that were lost before it.
     lost: u64,
-    /// [`Ring::taken`](crate::engine::ring::Ring::taken) of one that is the ring's.
+    /// [`Ring::taken`](crate::engine::ring::Ring::taken) if it is a sub-buffer of the
+    /// ring; `None` for a copy.
     taken: Option<u64>,
 }
 
-/// Where the commit of a sub-buffer is, in words.
+/// Offset of the commit field of a sub-buffer, in words.
 const COMMIT_WORD: usize = 2;
 
-/// Sub-buffers that are copied to.
+/// Number of sub-buffers for copies.
 const COPIES: u32 = 2;
 
-/// Bytes of the description.
+/// Size of the description in bytes.
 const ABOUT_BYTES: u32 = 80;
 
-/// Where its fields are, in words.
+/// Offsets of the fields of the description, in words.
 mod field {
     pub(super) const PAGE_SIZE: usize = 0;
     pub(super) const LENGTH: usize = 1;
@@ -89,10 +87,10 @@ impl Mapping {
         let mapping = Self {
             ring: ring.clone(),
             about: Pages::new(1, bytes)?,
-            // CAST: Two.
+            // CAST: The constant 2.
             copies: Pages::new(COPIES as usize, bytes)?,
             copy,
-            // A copy of nothing.
+            // An empty copy.
             current: Current {
                 id: 0,
                 bytes: 0,
@@ -101,7 +99,7 @@ impl Mapping {
             },
             count: 0,
         };
-        // CAST: At most that of the largest sub-buffer.
+        // CAST: At most the size of the largest sub-buffer.
         let bytes = bytes as u32;
         mapping.set(field::PAGE_SIZE, bytes);
         mapping.set(field::LENGTH, ABOUT_BYTES);
@@ -122,13 +120,13 @@ impl Mapping {
     }
 
     fn set_long(&self, at: usize, value: u64) {
-        // CAST: One half and the other.
+        // CAST: The low half, then the high half.
         self.set(at, value as u32);
         self.set(at.wrapping_add(1), (value >> 32) as u32);
     }
 
-    /// Writes to the description what changes.
-    fn describe(&self) {
+    /// Updates the fields of the description that change.
+    pub(super) fn describe(&self) {
         let stats = self.ring.stats();
         self.set_long(field::READER_LOST, self.current.lost);
         self.set(field::READER_READ, self.current.bytes);
@@ -138,9 +136,9 @@ impl Mapping {
         self.set_long(field::READ, stats.read);
     }
 
-    /// Hands out the next sub-buffer, or what was added to the one before; leaves
-    /// what there is where that is nothing.
-    fn hand_out(&mut self, mut each: impl FnMut(&Note)) {
+    /// Hands out the next sub-buffer, or a copy of what was added to the previous one.
+    /// Changes nothing if there is nothing to read.
+    pub(super) fn hand_out(&mut self, mut each: impl FnMut(&Note)) {
         let Some(mut reader) = self.ring.reader() else {
             return;
         };
@@ -177,9 +175,9 @@ impl Mapping {
         };
     }
 
-    /// Takes back what other readers have given back to the writers: what is
-    /// there then is a copy of nothing.
-    fn take_back(&mut self) {
+    /// Withdraws the current sub-buffer if another reader has given it back to the
+    /// writers. An empty copy replaces it.
+    pub(super) fn take_back(&mut self) {
         if self
             .current
             .taken
@@ -190,7 +188,7 @@ impl Mapping {
         }
     }
 
-    /// Shows `area` what lies there in the file.
+    /// Maps to `area` the pages at its offset in the file.
     fn show(&self, area: &Area<'_>) -> Result {
         let bytes = self.ring.page_bytes();
         let each = bytes / PAGE_SIZE;
@@ -210,9 +208,9 @@ impl Mapping {
             // CAST: At most the number of sub-buffers.
             let index = (in_file / each) as u32;
             let (pages, page) = match index.checked_sub(1) {
-                None => (&self.about, 0),
-                Some(copy) if copy < COPIES => (&self.copies, copy),
-                Some(id) => (self.ring.storage(), id.wrapping_sub(COPIES)),
+                None => (self.about.view(), 0),
+                Some(copy) if copy < COPIES => (self.copies.view(), copy),
+                Some(id) => (self.ring.view(), id.wrapping_sub(COPIES)),
             };
             area.show(at, pages, page, offset)?;
         }
@@ -221,27 +219,27 @@ impl Mapping {
 }
 
 impl Mappings {
-    /// None.
+    /// Makes an empty list.
     pub(super) const fn new() -> Self {
         Self(Vec::new())
     }
 
-    fn of(&mut self, cpu: u32) -> Option<(usize, &mut Mapping)> {
+    pub(super) fn of(&mut self, cpu: u32) -> Option<(usize, &mut Mapping)> {
         let mut all = self.0.iter_mut().enumerate();
         all.find(|(_, mapping)| mapping.ring.cpu() == cpu)
     }
 
-    /// Whether the ring of `cpu` is mapped.
+    /// Returns whether the ring of `cpu` is mapped.
     pub(super) fn has(&mut self, cpu: u32) -> bool {
         self.of(cpu).is_some()
     }
 
-    /// Whether any ring is mapped.
+    /// Returns whether any ring is mapped.
     pub(super) fn any(&self) -> bool {
         !self.0.is_empty()
     }
 
-    fn map(&mut self, rings: &Timed, cpu: u32, area: &Area<'_>) -> Result {
+    pub(super) fn map(&mut self, rings: &Timed, cpu: u32, area: &Area<'_>) -> Result {
         if let Some((_, mapping)) = self.of(cpu) {
             mapping.show(area)?;
             mapping.count = mapping.count.saturating_add(1);
@@ -250,69 +248,17 @@ impl Mappings {
         let mut mapping = Mapping::new(rings.of(cpu).ok_or(ENODEV)?)?;
         mapping.show(area)?;
         mapping.count = 1;
-        // On failure the kernel takes off what was shown.
+        // On failure the kernel removes the pages that were mapped.
         Ok(self.0.push(mapping)?)
     }
 
-    fn unmap(&mut self, cpu: u32) {
+    pub(super) fn unmap(&mut self, cpu: u32) {
         let Some((index, mapping)) = self.of(cpu) else {
             return;
         };
         mapping.count = mapping.count.saturating_sub(1);
         if mapping.count == 0 {
             drop(self.0.take(index));
-        }
-    }
-}
-
-impl Buffer {
-    /// Maps the ring of `cpu` to `area`.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for what lies outside of the ring, `ENOMEM`; `ENODEV` where
-    /// sub-buffers are smaller than the processor's pages.
-    ///
-    /// Context: `mmap` of a file.
-    pub(crate) fn map(&self, cpu: u32, area: &Area<'_>) -> Result {
-        let mut mappings = self.mappings.lock();
-        mappings.map(&self.rings.load(), cpu, area)
-    }
-
-    /// What is mapped of `cpu` is so once more. Context as for [`Buffer::map`].
-    pub(crate) fn mapped_again(&self, cpu: u32) {
-        if let Some((_, mapping)) = self.mappings.lock().of(cpu) {
-            mapping.count = mapping.count.saturating_add(1);
-        }
-    }
-
-    /// Undoes one [`Buffer::map`]. Context as there.
-    pub(crate) fn unmap(&self, cpu: u32) {
-        self.mappings.lock().unmap(cpu);
-    }
-
-    /// Hands out the next events of `cpu` to those who have mapped its ring.
-    ///
-    /// # Errors
-    ///
-    /// `ENODEV` if nobody has.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn hand_out(&self, cpu: u32) -> Result {
-        let mut reading = self.reading();
-        let mut mappings = self.mappings.lock();
-        let (_, mapping) = mappings.of(cpu).ok_or(ENODEV)?;
-        let commands = &mut reading.state.commands;
-        mapping.hand_out(|note| commands.see(note.pid(), note.name()));
-        Ok(())
-    }
-
-    /// Tells those who have mapped rings what was read of them. The caller holds
-    /// the readers' lock and no reader.
-    pub(super) fn tell_mappings(&self) {
-        for mapping in self.mappings.lock().0.iter_mut() {
-            mapping.take_back();
-            mapping.describe();
         }
     }
 }

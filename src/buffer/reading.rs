@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What readers do with the buffer.
+//! How readers use the buffer.
 
 use super::{
+    recording::{Buffer, Side, State},
     rings::{Shared, Timed},
-    Buffer, Side, State,
 };
 use crate::{
     engine::{
         record::Header,
-        ring::{EventRef, Merge, Snapshot, Stats},
+        ring::{EventRef, Iter, Merge, Stats},
     },
-    kapi::clock::Clock,
+    kapi::{clock::Clock, context},
     sys::Vec,
 };
 use kernel::{
@@ -19,23 +19,15 @@ use kernel::{
     sync::{Arc, MutexGuard},
 };
 
-/// The right to read the buffer, which one has at a time. At its end those who
-/// have mapped rings are told what was read.
+/// The right to read the buffer: a guard of the readers' lock. Dropping it updates the
+/// descriptions of the mapped rings.
 pub(super) struct Reading<'a> {
     buffer: &'a Buffer,
     pub(super) state: MutexGuard<'a, State>,
 }
 
-impl<'a> Reading<'a> {
-    /// Waits for those who have it.
-    pub(super) fn new(buffer: &'a Buffer) -> Self {
-        Self {
-            buffer,
-            state: buffer.readers.lock(),
-        }
-    }
-
-    /// The rings of that side; none where no snapshot was taken.
+impl Reading<'_> {
+    /// Returns the rings of `side`; `None` if it is the snapshot and none was taken.
     pub(super) fn rings(&self, side: Side) -> Option<Arc<Timed>> {
         match side {
             Side::Live => Some(self.buffer.rings.load()),
@@ -51,15 +43,25 @@ impl Drop for Reading<'_> {
 }
 
 impl Buffer {
-    /// Whether there is something to consume, of all CPUs or of `cpu`; at times
-    /// when there is not.
+    /// Takes the readers' lock, which excludes reading, clearing and replacing rings.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn reading(&self) -> Reading<'_> {
+        Reading {
+            buffer: self,
+            state: self.readers.lock(),
+        }
+    }
+
+    /// Returns whether there is something to consume, of all CPUs or of `cpu`. May return
+    /// a spurious true.
     pub(crate) fn is_readable(&self, cpu: Option<u32>) -> bool {
         self.rings.load().some(cpu).any(|ring| ring.readable())
     }
 
-    /// Whether the ring of `cpu` is so full that the readers of its pages are
-    /// woken: by [`Buffer::percent`], where a ring without a whole sub-buffer is
-    /// never full, and with a percentage of 0 by any event.
+    /// Returns whether the ring of `cpu` is full enough to wake the readers of its pages,
+    /// as [`Buffer::percent`] says. A ring without a whole sub-buffer is never full. If
+    /// the percentage is 0, any event suffices.
     pub(crate) fn is_full_on(&self, cpu: u32) -> bool {
         let percent = self.percent();
         let rings = self.rings.load();
@@ -68,23 +70,21 @@ impl Buffer {
             .is_some_and(|ring| ring.readable() && (percent == 0 || ring.is_filled(percent)))
     }
 
-    /// Whether `cpu` has a whole sub-buffer to consume; at times when it has not.
-    pub(crate) fn is_whole_on(&self, cpu: u32) -> bool {
-        let rings = self.rings.load();
-        rings.of(cpu).is_some_and(|ring| ring.whole_readable())
-    }
-
-    /// Whether `cpu` has a whole sub-buffer to consume, for certain.
+    /// Returns whether `cpu` has a whole sub-buffer to consume.
     ///
     /// Context: process, may sleep.
     pub(crate) fn has_whole(&self, cpu: u32) -> bool {
-        let _reading = self.reading();
         let rings = self.rings.load();
-        let reader = rings.of(cpu).and_then(|ring| ring.reader());
+        let Some(ring) = rings.of(cpu).filter(|ring| ring.whole_readable()) else {
+            return false;
+        };
+        // That check is cheap, but may be wrong.
+        let _reading = self.reading();
+        let reader = ring.reader();
         reader.is_some_and(|mut reader| reader.has_whole())
     }
 
-    /// Whether something of `cpu` is unread on that side.
+    /// Returns whether something of `cpu` is unread on `side`.
     ///
     /// Context: process, may sleep.
     pub(crate) fn is_left(&self, side: Side, cpu: u32) -> bool {
@@ -92,9 +92,18 @@ impl Buffer {
         rings.is_some_and(|rings| rings.of(cpu).is_some_and(|ring| ring.readable()))
     }
 
-    /// Consumes events of `cpu` in binary, as many of one sub-buffer as fit
-    /// `page`, or only a whole one; returns how many bytes mean something,
-    /// `None` when there is nothing.
+    /// Returns the size of a sub-buffer on `side`, in bytes. A snapshot keeps the size
+    /// that it was taken with.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn page_bytes_of(&self, side: Side) -> usize {
+        let rings = self.reading().rings(side);
+        rings.map_or_else(|| self.page_bytes(), |rings| rings.sub_buffer)
+    }
+
+    /// Consumes events of `cpu` in binary: as many of one sub-buffer as fit `page`, or
+    /// only a whole sub-buffer if `whole`. Returns the number of valid bytes, `None` if
+    /// there is nothing.
     ///
     /// Context: process, may sleep.
     pub(crate) fn read_page(
@@ -112,29 +121,69 @@ impl Buffer {
         Some(copied.bytes)
     }
 
-    /// Calls `each` with the number and name of every task that has a record in
-    /// the buffer, or had one that was read in binary; with some more than once.
+    /// Calls `each` with the pid and the name of every task that has a record in the
+    /// buffer, or had one that was read in binary. May name a task more than once.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and those of `each`.
+    /// `ENOMEM`, `EINTR` if the task is being killed, and the errors of `each`.
     ///
     /// Context: process, may sleep.
     pub(crate) fn commands(&self, mut each: impl FnMut(u32, &[u8]) -> Result) -> Result {
         let mut reading = self.reading();
-        let mut unread = snapshots_of(&self.rings.load(), None)?.0;
+        let mut unread = iterators_of(&self.rings.load(), None)?.0;
         let commands = &mut reading.state.commands;
         while let Some((_, event)) = unread.peek() {
             if let Some(header) = Header::from_record(event.payload()) {
-                // CAST: numbers of tasks are positive.
+                // CAST: pids are not negative.
                 commands.see(header.pid as u32, event.comm(header.pid));
             }
             unread.advance();
+            if context::is_being_killed() {
+                return Err(EINTR);
+            }
         }
         commands.each(&mut each)
     }
 
-    /// What `cpu` has counted, and the time of its oldest event.
+    /// Calls `each` with the event id and the time of every record, of both sides.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EINTR` if the task is being killed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn each_record(&self, mut each: impl FnMut(u16, u64)) -> Result {
+        /// Records between two checks whether the task is being killed.
+        const MANY: usize = 1024;
+
+        let reading = self.reading();
+        for side in [Side::Live, Side::Snapshot] {
+            let Some(rings) = reading.rings(side) else {
+                continue;
+            };
+            for ring in rings.iter() {
+                let Some(reader) = ring.reader() else {
+                    continue;
+                };
+                let mut events = Iter::new(ring.clone(), &reader)?;
+                let mut count = 0_usize;
+                while let Some(event) = events.peek() {
+                    if let Some(header) = Header::from_record(event.payload()) {
+                        each(header.event, event.ts);
+                    }
+                    events.advance();
+                    count = count.wrapping_add(1);
+                    if count % MANY == 0 && context::is_being_killed() {
+                        return Err(EINTR);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the counters of `cpu`, and the time of its oldest event.
     ///
     /// Context: process, may sleep.
     pub(crate) fn stats(&self, cpu: u32) -> Option<(Stats, Option<u64>)> {
@@ -145,12 +194,12 @@ impl Buffer {
         Some((ring.stats(), oldest))
     }
 
-    /// Consumes events of all CPUs, or of `cpu`, in the order of their times for as long as `each`, which
-    /// is told the clock, the CPU and the event, returns true.
+    /// Consumes events of all CPUs, or of `cpu`, in the order of their times, for as long
+    /// as `each` returns true. `each` gets the clock, the CPU and the event.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; that of `each`, and then its event is not consumed.
+    /// `ENOMEM`; the error of `each`: its event is not consumed.
     ///
     /// Context: process, may sleep.
     pub(crate) fn consume(
@@ -163,7 +212,7 @@ impl Buffer {
         let mut merge = Merge::new();
         let mut cpus = Vec::new();
         for ring in rings.some(cpu) {
-            // Nobody else reads while the lock is held.
+            // The readers' lock excludes other readers.
             if let Some(reader) = ring.reader() {
                 cpus.push(ring.cpu())?;
                 merge.push(reader)?;
@@ -180,25 +229,25 @@ impl Buffer {
         Ok(())
     }
 
-    /// The events of all CPUs, or of `cpu`, that are on that side now, and what
-    /// was counted there; `None` where no snapshot was taken.
+    /// Returns the events of all CPUs, or of `cpu`, that are on `side` now, and its
+    /// counters; `None` if `side` is the snapshot and none was taken.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn snapshots(
+    pub(crate) fn iterators(
         &self,
         side: Side,
         cpu: Option<u32>,
-    ) -> Result<Option<(Snapshots, Stats)>> {
+    ) -> Result<Option<(Iterators, Stats)>> {
         let reading = self.reading();
         let rings = reading.rings(side);
-        rings.map(|rings| snapshots_of(&rings, cpu)).transpose()
+        rings.map(|rings| iterators_of(&rings, cpu)).transpose()
     }
 
-    /// Forgets all events of all CPUs, or of `cpu`, that are on that side now.
+    /// Clears `side`, for all CPUs or for `cpu`.
     ///
     /// Context: process, may sleep.
     pub(crate) fn clear(&self, side: Side, cpu: Option<u32>) {
@@ -215,29 +264,29 @@ impl Buffer {
 }
 
 /// The events of all CPUs at one moment, in the order of their times.
-pub(crate) struct Snapshots {
-    /// What their times are.
+pub(crate) struct Iterators {
+    /// The clock of their times.
     pub(crate) clock: Clock,
-    merge: Merge<Snapshot<Shared>>,
+    merge: Merge<Iter<Shared>>,
     cpus: Vec<u32>,
 }
 
-impl Snapshots {
-    /// The next event and its CPU.
+impl Iterators {
+    /// Returns the next event and its CPU.
     pub(crate) fn peek(&mut self) -> Option<(u32, EventRef<'_>)> {
         let (index, event) = self.merge.peek()?;
         Some((self.cpus.get(index).copied().unwrap_or(0), event))
     }
 
-    /// Goes past the next event.
+    /// Skips the next event.
     pub(crate) fn advance(&mut self) {
         self.merge.advance();
     }
 }
 
-/// [`Buffer::snapshots`] of `rings`. The caller holds the readers' lock.
-fn snapshots_of(rings: &Timed, cpu: Option<u32>) -> Result<(Snapshots, Stats)> {
-    let mut snapshots = Snapshots {
+/// As [`Buffer::iterators`], of `rings`. Called with the readers' lock held.
+fn iterators_of(rings: &Timed, cpu: Option<u32>) -> Result<(Iterators, Stats)> {
+    let mut iterators = Iterators {
         clock: rings.clock,
         merge: Merge::new(),
         cpus: Vec::new(),
@@ -248,10 +297,8 @@ fn snapshots_of(rings: &Timed, cpu: Option<u32>) -> Result<(Snapshots, Stats)> {
         let Some(reader) = ring.reader() else {
             continue;
         };
-        snapshots
-            .merge
-            .push(Snapshot::new(ring.clone(), &reader)?)?;
-        snapshots.cpus.push(ring.cpu())?;
+        iterators.merge.push(Iter::new(ring.clone(), &reader)?)?;
+        iterators.cpus.push(ring.cpu())?;
     }
-    Ok((snapshots, total))
+    Ok((iterators, total))
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sizes and clocks: what puts other rings in the place of those there are.
+//! Sizes and clocks: operations that replace the rings.
 
 use super::{
+    recording::{Buffer, SUB_BUFFER},
     rings::{self, Shared, Timed},
-    Buffer, SUB_BUFFER,
 };
-use crate::{engine::ring::Pieces, kapi::clock::Clock};
+use crate::{
+    engine::ring::Pieces,
+    kapi::{clock::Clock, rcu::Used},
+};
 use core::sync::atomic::Ordering;
 use kernel::{prelude::*, sync::Arc};
 
@@ -14,7 +17,7 @@ use kernel::{prelude::*, sync::Arc};
 const MAX_SUB_BUFFER: usize = 128 * SUB_BUFFER;
 
 impl Buffer {
-    /// Size of the ring of `cpu`, in KiB.
+    /// Returns the size of the ring of `cpu`, in KiB.
     pub(crate) fn kilobytes_of(&self, cpu: u32) -> usize {
         self.rings
             .load()
@@ -22,7 +25,7 @@ impl Buffer {
             .map_or(0, |ring| rings::kilobytes(ring))
     }
 
-    /// Size of each CPU's ring, in KiB; `None` if they differ.
+    /// Returns the size of each CPU's ring, in KiB; `None` if they differ.
     pub(crate) fn kilobytes(&self) -> Option<usize> {
         let rings = self.rings.load();
         let mut sizes = rings.iter().map(|ring| rings::kilobytes(ring));
@@ -30,7 +33,7 @@ impl Buffer {
         sizes.all(|size| size == first).then_some(first)
     }
 
-    /// Size of all rings, in KiB.
+    /// Returns the size of all rings together, in KiB.
     pub(crate) fn total_kilobytes(&self) -> usize {
         let rings = self.rings.load();
         rings
@@ -38,18 +41,18 @@ impl Buffer {
             .fold(0, |sum, ring| rings::kilobytes(ring).saturating_add(sum))
     }
 
-    /// Bytes of a sub-buffer.
+    /// Returns the size of a sub-buffer, in bytes.
     pub(crate) fn page_bytes(&self) -> usize {
         self.rings.load().sub_buffer
     }
 
-    /// Gives each CPU, or only the `one`, a ring of `kilobytes`. What is in the
-    /// buffer stays, the newest of it where it does not all fit.
+    /// Gives each CPU, or only CPU `one`, a ring of `kilobytes`. Events in the buffer are
+    /// kept; if they do not all fit, the newest are kept.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for 0, `ENOMEM`, `EBUSY` while a ring that is to change is mapped;
-    /// then nothing has changed.
+    /// `EINVAL` for 0, `ENOMEM`, `EBUSY` while a ring that is to change is mapped; then
+    /// nothing has changed.
     ///
     /// Context: process, may sleep.
     pub(crate) fn resize(&self, kilobytes: usize, one: Option<u32>) -> Result {
@@ -74,24 +77,26 @@ impl Buffer {
             Some(ring) if stays(cpu, ring) => Ok(ring.clone()),
             _ => rings::make(cpu, kilobytes, old.sub_buffer, old.clock),
         })?;
-        // Before anything changes: nothing may fail after that.
+        // Allocated before anything changes: nothing may fail after that.
         let mut room = Pieces::of(old.iter().map(|ring| &**ring))?;
         drop(old);
-        // Nobody writes to the old ones any more once they are replaced.
         let old = self.replace(new.clone());
         drop(mappings);
+        // No writer uses the old rings after this.
+        let old = old.wait();
         for (from, to) in old.iter().zip(new.iter()) {
-            // A ring that stays has its reader twice, and refuses.
+            // A ring that stays is on both sides: its reader is taken twice, and
+            // `take_over` refuses.
             to.take_over(from, &mut room);
         }
         Ok(())
     }
 
-    /// Gives all sub-buffers as many `bytes`. What is in the buffer is lost.
+    /// Sets the size of all sub-buffers, in bytes. Events in the buffer are lost.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a size that no sub-buffer has, `ENOMEM`, `EBUSY` while a ring
+    /// `EINVAL` for a size that sub-buffers cannot have, `ENOMEM`, `EBUSY` while a ring
     /// is mapped; then nothing has changed.
     ///
     /// Context: process, may sleep.
@@ -108,19 +113,21 @@ impl Buffer {
         if mappings.any() {
             return Err(EBUSY);
         }
-        self.replace(Timed::new(old.clock, bytes, |cpu| {
+        let old = self.replace(Timed::new(old.clock, bytes, |cpu| {
             rings::make(cpu, self.kilobytes_of(cpu), bytes, old.clock)
         })?);
+        drop(mappings);
+        drop(old);
         Ok(())
     }
 
-    /// The clock that tells the times of events.
+    /// Returns the clock of the times of events.
     pub(crate) fn clock(&self) -> Clock {
         self.rings.load().clock
     }
 
-    /// Takes the times of events from `clock`. What is in the buffer is lost:
-    /// times of two clocks cannot be compared.
+    /// Takes the times of events from `clock`. Events in the buffer are lost: times of
+    /// two clocks cannot be compared.
     ///
     /// # Errors
     ///
@@ -134,19 +141,23 @@ impl Buffer {
         if mappings.any() {
             return Err(EBUSY);
         }
-        self.replace(Timed::new(clock, old.sub_buffer, |cpu| {
+        let old = self.replace(Timed::new(clock, old.sub_buffer, |cpu| {
             rings::make(cpu, self.kilobytes_of(cpu), old.sub_buffer, clock)
         })?);
+        drop(mappings);
+        drop(old);
         Ok(())
     }
 
-    /// Puts `rings` in the place of those there are, and returns these when
-    /// nobody writes to them any more. The caller holds the readers' lock.
-    pub(super) fn replace(&self, rings: Arc<Timed>) -> Arc<Timed> {
+    /// Replaces the rings by `rings`, and returns the old ones, to which writers may
+    /// still write. Called with the readers' lock and the lock of the mappings held. The
+    /// caller releases the latter before it waits for the writers: a task that maps may
+    /// wait for it with the lock of its address space held.
+    pub(super) fn replace(&self, rings: Arc<Timed>) -> Used<Timed> {
         self.enable(&rings);
         for ring in rings.iter() {
             ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));
         }
-        self.rings.replace(rings)
+        self.rings.swap(rings)
     }
 }

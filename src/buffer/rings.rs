@@ -2,10 +2,11 @@
 
 //! The rings of all CPUs.
 
+use super::time;
 use crate::{
-    engine::ring::{self, Ring},
+    engine::ring::{self, Always, Ring},
     kapi::{
-        clock::{Clock, Hands},
+        clock::{self, Clock, Hands},
         context::OnCpu,
         percpu::PerCpu,
     },
@@ -13,15 +14,24 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// Sub-buffers of a CPU without the reader's, at the least: one that is written,
-/// and one between.
+/// Least number of sub-buffers of a CPU, without the reader's: one that is written, and
+/// one in between.
 const MIN_SLOTS: usize = 2;
 
-/// A CPU's ring. Others may hold it longer than the buffer does.
+/// What a fast reservation may call.
+#[derive(Clone, Copy)]
+pub(crate) enum Pace {
+    /// No function.
+    Fastest,
+    /// A clock that takes more than a few instructions.
+    Fast,
+}
+
+/// A CPU's ring, counted: it may outlive the buffer's reference.
 pub(super) type Shared = ring::Shared<Pages, Hands>;
 
-/// What changes as a whole: nothing is in a ring with another clock's time, and
-/// all sub-buffers have one size.
+/// The rings, replaced as a whole: all times in them are of one clock, and all
+/// sub-buffers have one size.
 pub(super) struct Timed {
     /// Each CPU's ring.
     here: ring::Rings<Pages, Hands>,
@@ -30,30 +40,49 @@ pub(super) struct Timed {
     pub(super) sub_buffer: usize,
 }
 
-/// A clock that another owns.
-pub(super) struct ByReference<'a>(&'a Hands);
+/// A borrowed clock.
+#[derive(Clone, Copy)]
+pub(super) struct ByReference<'a>(clock::Reader<'a>);
 
 impl ring::Clock for ByReference<'_> {
     #[inline(always)]
     fn now(&self) -> u64 {
         self.0.now()
     }
+
+    fn verified(&self, now: u64) -> u64 {
+        let compared = self.0.compare_counter();
+        compared.map_or(now, |compared| time::reading(compared).time())
+    }
 }
 
-impl ring::QuickClock for ByReference<'_> {
+impl ring::FastClock for ByReference<'_> {
     #[inline(always)]
     fn now(&self) -> Option<u64> {
-        self.0.now_quickly()
+        self.0.now_fast()
+    }
+}
+
+/// A borrowed clock that calls no more than its pace allows.
+pub(super) struct Paced<'a>(pub(super) ByReference<'a>, pub(super) Pace);
+
+impl ring::FastClock for Paced<'_> {
+    #[inline(always)]
+    fn now(&self) -> Option<u64> {
+        match self.1 {
+            Pace::Fastest => self.0.now(),
+            Pace::Fast => Always(self.0).now(),
+        }
     }
 }
 
 impl Timed {
-    /// Rings for all CPUs that can ever be online: those that `each` makes, with
-    /// the times of `clock`.
+    /// Makes rings for all CPUs that can ever be online, by `each`, with the times of
+    /// `clock`.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and those of `each`.
+    /// `ENOMEM`, and the errors of `each`.
     pub(super) fn new(
         clock: Clock,
         sub_buffer: usize,
@@ -70,46 +99,46 @@ impl Timed {
         )?)
     }
 
-    /// The writer of this CPU's ring, with its clock.
+    /// Returns this CPU's ring, with its clock.
     ///
-    /// Contexts: any.
+    /// Context: any.
     #[inline(always)]
-    pub(super) fn writer<'a>(
+    pub(super) fn local<'a>(
         &'a self,
         here: &'a OnCpu,
-    ) -> (ring::Writer<'a, Pages>, ByReference<'a>) {
-        let (writer, clock) = self.here.writer(here);
-        (writer, ByReference(clock))
+    ) -> (ring::Local<'a, Pages>, ByReference<'a>) {
+        let (ring, clock) = self.here.local(here);
+        (ring, ByReference(clock.read_on(here)))
     }
 
-    /// The rings, in the order of their CPUs.
+    /// Returns the rings, in the order of their CPUs.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Shared> {
         self.here.iter()
     }
 
-    /// The rings of all CPUs, or that of `cpu` alone.
+    /// Returns the rings of all CPUs, or only the ring of `cpu`.
     pub(super) fn some(&self, cpu: Option<u32>) -> impl Iterator<Item = &Shared> {
         let wanted = move |ring: &&Shared| cpu.is_none_or(|cpu| ring.cpu() == cpu);
         self.iter().filter(wanted)
     }
 
-    /// The ring of `cpu`, if it has one.
+    /// Returns the ring of `cpu`, if it has one.
     pub(super) fn of(&self, cpu: u32) -> Option<&Shared> {
         self.here.of(cpu)
     }
 }
 
-/// Size of `ring`, in KiB.
+/// Returns the size of `ring`, in KiB.
 pub(super) fn kilobytes(ring: &Ring<Pages>) -> usize {
     // CAST: u32 to usize widens.
     (ring.capacity() as usize).saturating_mul(ring.page_bytes()) / 1024
 }
 
-/// How many sub-buffers of `sub_buffer` bytes a ring of as many `kilobytes` has.
+/// Returns the number of sub-buffers of `sub_buffer` bytes in a ring of `kilobytes`.
 ///
 /// # Errors
 ///
-/// `ENOMEM` for more than can be, `EINVAL` for sub-buffers of nothing.
+/// `ENOMEM` if the size overflows, `EINVAL` if `sub_buffer` is 0.
 pub(super) fn slots(kilobytes: usize, sub_buffer: usize) -> Result<usize> {
     let bytes = kilobytes.checked_mul(1024).ok_or(ENOMEM)?;
     let whole = bytes.checked_div(sub_buffer).ok_or(EINVAL)?;
@@ -117,14 +146,14 @@ pub(super) fn slots(kilobytes: usize, sub_buffer: usize) -> Result<usize> {
     Ok(whole.saturating_add(part).max(MIN_SLOTS))
 }
 
-/// An empty ring for `cpu` of as many `kilobytes`, in sub-buffers of
-/// `sub_buffer` bytes, with the times of `clock`.
+/// Makes an empty ring of `kilobytes` for `cpu`, in sub-buffers of `sub_buffer` bytes,
+/// with the times of `clock`.
 ///
 /// # Errors
 ///
-/// `ENOMEM`, `EINVAL` for a size that no ring has.
+/// `ENOMEM`, `EINVAL` for a size that a ring cannot have.
 pub(super) fn make(cpu: u32, kilobytes: usize, sub_buffer: usize, clock: Clock) -> Result<Shared> {
-    // One more for the reader.
+    // One more, for the reader.
     let count = slots(kilobytes, sub_buffer)?.checked_add(1).ok_or(ENOMEM)?;
     let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
     let pages = Pages::new(count, sub_buffer)?;

@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Setting the rings aside with what they hold.
+//! Sets rings aside with their records.
 //!
-//! A snapshot is taken by putting empty rings in the place of the CPUs' own, which
-//! then are the snapshot: nothing is copied, and no hit is without a ring. The
-//! rings of the snapshot before are emptied and used again, so that taking one needs
-//! no memory unless sizes have changed.
+//! Taking a snapshot replaces the CPUs' rings by empty ones; the old rings are the
+//! snapshot. Nothing is copied, and every hit finds a ring. The rings of the previous
+//! snapshot are emptied and reused, so a snapshot allocates rings only if sizes or the
+//! clock have changed.
 
 use super::{
+    recording::Buffer,
     rings::{self, Shared, Timed},
-    Buffer,
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// Which of the two buffers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The one in which hits are recorded.
-    Live,
-    /// The one that was set aside.
-    Snapshot,
-}
-
 impl Buffer {
-    /// Whether there is a snapshot, be it empty.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn has_snapshot(&self) -> bool {
-        self.reading().state.snapshot.is_some()
-    }
-
-    /// Sets aside what all CPUs, or only the `one`, have recorded, and lets them
-    /// go on with empty rings. What was set aside before is lost.
+    /// Sets aside the rings of all CPUs, or only of CPU `one`, and replaces them by empty
+    /// ones. The previous snapshot is lost.
     ///
     /// # Errors
     ///
@@ -46,7 +30,7 @@ impl Buffer {
         }
         let live = self.rings.load();
         let before = reading.state.snapshot.clone();
-        // A ring has its clock, and times of two cannot stand in one buffer.
+        // Each ring has one clock, and one buffer cannot hold times of two clocks.
         let before = before.filter(|before| before.clock == live.clock);
         let spare = |cpu| before.as_ref().and_then(|before| before.of(cpu));
         let chosen = |cpu| one.is_none_or(|one| one == cpu);
@@ -87,7 +71,9 @@ impl Buffer {
                 reader.reset();
             }
         }
-        drop(self.replace(new));
+        let used = self.replace(new);
+        drop(mappings);
+        drop(used);
         reading.state.snapshot = Some(kept);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! `buffer_percent`: how full a ring wakes the readers of its pages that wait.
 
 use super::text::{self, Show, Store};
-use crate::tracer::Tracer;
+use crate::instance::Instance;
 use core::fmt;
 use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
@@ -11,16 +11,16 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 pub(crate) struct BufferPercent;
 
 impl Show for BufferPercent {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", tracer.buffer.percent())
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}", instance.buffer.percent())
     }
 }
 
 impl Store for BufferPercent {
-    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
+    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
         let percent = u32::try_from(text::number(from)?).map_err(|_| EINVAL)?;
-        tracer.buffer.set_percent(percent)
+        instance.buffer.set_percent(percent)
     }
 }

@@ -4,10 +4,10 @@
 //! `buffer_subbuf_size_kb`: that of the sub-buffers of all.
 
 use super::{
-    per_cpu::OneCpu,
+    scope::OneCpu,
     text::{self, Show, Store},
 };
-use crate::tracer::Tracer;
+use crate::instance::Instance;
 use core::fmt;
 use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
@@ -23,10 +23,10 @@ fn kilobytes(from: UserSliceReader) -> Result<usize> {
 pub(crate) struct BufferSize;
 
 impl Show for BufferSize {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        match tracer.buffer.kilobytes() {
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        match instance.buffer.kilobytes() {
             Some(kilobytes) => writeln!(out, "{kilobytes}"),
             None => writeln!(out, "X"),
         }
@@ -34,8 +34,8 @@ impl Show for BufferSize {
 }
 
 impl Store for BufferSize {
-    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
-        tracer.buffer.resize(kilobytes(from)?, None)
+    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
+        instance.buffer.resize(kilobytes(from)?, None)
     }
 }
 
@@ -46,13 +46,13 @@ impl Show for CpuBufferSize {
     type Data = OneCpu;
 
     fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", one.tracer.buffer.kilobytes_of(one.cpu))
+        writeln!(out, "{}", one.instance.buffer.kilobytes_of(one.cpu))
     }
 }
 
 impl Store for CpuBufferSize {
     fn store(one: &Arc<OneCpu>, from: UserSliceReader) -> Result {
-        one.tracer.buffer.resize(kilobytes(from)?, Some(one.cpu))
+        one.instance.buffer.resize(kilobytes(from)?, Some(one.cpu))
     }
 }
 
@@ -61,21 +61,21 @@ impl Store for CpuBufferSize {
 pub(crate) struct SubBufferSize;
 
 impl Show for SubBufferSize {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", tracer.buffer.page_bytes() / 1024)
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}", instance.buffer.page_bytes() / 1024)
     }
 }
 
 impl Store for SubBufferSize {
-    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
+    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
         let kilobytes = kilobytes(from)?;
         if kilobytes == 0 {
             return Err(EINVAL);
         }
         let bytes = kilobytes.checked_mul(1024).ok_or(EINVAL)?.max(PAGE);
         let bytes = bytes.checked_next_power_of_two().ok_or(EINVAL)?;
-        tracer.buffer.set_page_bytes(bytes)
+        instance.buffer.set_page_bytes(bytes)
     }
 }

@@ -7,195 +7,96 @@
 use super::{
     filter::FilterFile,
     group_filter::GroupFilter,
+    member::{Member, Members},
+    mode::{READ, READ_WRITE},
     switch::{Switch, Switched},
-    text::{Show, TextFile},
+    text::{SettingFile, Show, TextFile},
     trigger::TriggerFile,
-    READ, READ_WRITE,
 };
 use crate::{
     engine::format,
-    event::Event,
+    events::{
+        event::Event,
+        registry::{Directory, EventFiles, Group},
+    },
+    instance::Instance,
     kapi::debugfs::{Dir, Entry},
-    sys::Vec,
-    tracer::Tracer,
 };
-use core::{
-    fmt,
-    sync::atomic::{AtomicUsize, Ordering},
-};
-use kernel::{
-    new_mutex,
-    prelude::*,
-    str::CString,
-    sync::{Arc, Mutex},
-};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc};
 
-/// The directory of a group; removed when its last event is gone.
-pub(crate) struct Group {
-    /// Its name.
-    pub(crate) name: CString,
-    directory: Arc<Dir>,
-    /// How many events have their directories in it.
-    events: AtomicUsize,
-    _enable: Entry<Switch<EnableGroup>>,
-    _filter: Entry<GroupFilter>,
+/// The directory `events`, for the registry.
+struct EventsDirectory {
+    instance: Arc<Instance>,
+    events: Arc<Dir>,
 }
 
-impl Group {
-    /// Makes the directory of the group `name` in `events`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Dir::new`] and [`Entry::new`].
-    pub(crate) fn new(tracer: &Arc<Tracer>, events: &Arc<Dir>, name: &CStr) -> Result<Arc<Self>> {
-        let directory = Dir::new(name, Some(events.clone()))?;
-        let members = Members::new(tracer, name)?;
+/// What makes the directories of groups in `events`.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub(crate) fn directory(instance: &Arc<Instance>, events: Arc<Dir>) -> Result<Arc<dyn Directory>> {
+    let instance = instance.clone();
+    let directory = Arc::new(EventsDirectory { instance, events }, GFP_KERNEL)?;
+    Ok(directory)
+}
+
+impl Directory for EventsDirectory {
+    fn group(&self, name: &CStr) -> Result<Arc<dyn Group>> {
+        let directory = Dir::new(name, Some(self.events.clone()))?;
+        let members = Members::new(&self.instance, name)?;
         let enable = Entry::new(c"enable", READ_WRITE, &directory, members.clone())?;
         let filter = Entry::new(c"filter", READ_WRITE, &directory, members)?;
-        Ok(Arc::new(
-            Self {
-                name: CString::try_from(name)?,
-                directory,
-                events: AtomicUsize::new(0),
-                _enable: enable,
-                _filter: filter,
-            },
-            GFP_KERNEL,
-        )?)
-    }
-
-    /// Whether no event has its directory in it.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.events.load(Ordering::Relaxed) == 0
+        let group = GroupDirectory {
+            instance: self.instance.clone(),
+            directory,
+            _enable: enable,
+            _filter: filter,
+        };
+        let group = Arc::new(group, GFP_KERNEL)?;
+        Ok(group)
     }
 }
 
-/// The group of an event that has its directory there.
-struct InGroup(Arc<Group>);
-
-impl InGroup {
-    fn new(group: Arc<Group>) -> Self {
-        group.events.fetch_add(1, Ordering::Relaxed);
-        Self(group)
-    }
+/// The directory of a group.
+struct GroupDirectory {
+    instance: Arc<Instance>,
+    directory: Arc<Dir>,
+    _enable: Entry<Switch<EnableGroup>>,
+    _filter: Entry<SettingFile<GroupFilter>>,
 }
 
-impl Drop for InGroup {
-    fn drop(&mut self) {
-        self.0.events.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// The directory of an event; removed when dropped.
-pub(crate) struct EventFiles {
-    event: Arc<Event>,
-    member: Arc<Member>,
-    _enable: Entry<Switch<EnableEvent>>,
-    _format: Entry<TextFile<FormatFile>>,
-    _id: Entry<TextFile<IdFile>>,
-    _filter: Entry<FilterFile>,
-    _trigger: Entry<TriggerFile>,
-    _group: InGroup,
-}
-
-impl EventFiles {
-    /// Makes the directory of `event` in that of its group.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Dir::new`] and [`Entry::new`].
-    pub(crate) fn new(
-        tracer: &Arc<Tracer>,
-        group: &Arc<Group>,
-        event: &Arc<Event>,
-    ) -> Result<Self> {
-        let directory = Dir::new(&event.format.name, Some(group.directory.clone()))?;
-        let member = Member::new(tracer, event)?;
-        Ok(Self {
-            event: event.clone(),
+impl Group for GroupDirectory {
+    fn event(&self, event: &Arc<Event>) -> Result<KBox<dyn EventFiles>> {
+        let directory = Dir::new(&event.format.name, Some(self.directory.clone()))?;
+        let member = Member::new(&self.instance, event)?;
+        let files = EventDirectory {
             _enable: Entry::new(c"enable", READ_WRITE, &directory, member.clone())?,
             _format: Entry::new(c"format", READ, &directory, member.clone())?,
             _id: Entry::new(c"id", READ, &directory, member.clone())?,
             _filter: Entry::new(c"filter", READ_WRITE, &directory, member.clone())?,
             _trigger: Entry::new(c"trigger", READ_WRITE, &directory, member.clone())?,
-            _group: InGroup::new(group.clone()),
             member,
-        })
+        };
+        let files = KBox::new(files, GFP_KERNEL)?;
+        Ok(files)
     }
+}
 
-    /// The event.
-    pub(crate) fn event(&self) -> &Arc<Event> {
-        &self.event
-    }
+/// The directory of an event.
+struct EventDirectory {
+    member: Arc<Member>,
+    _enable: Entry<Switch<EnableEvent>>,
+    _format: Entry<TextFile<FormatFile>>,
+    _id: Entry<TextFile<IdFile>>,
+    _filter: Entry<SettingFile<FilterFile>>,
+    _trigger: Entry<SettingFile<TriggerFile>>,
+}
 
-    /// Makes them the files of `event`, which has the same names; those that are
-    /// open, too.
-    pub(crate) fn set_event(&mut self, event: &Arc<Event>) {
-        self.event = event.clone();
+impl EventFiles for EventDirectory {
+    fn set_event(&self, event: &Arc<Event>) {
         self.member.set_event(event.clone());
-    }
-}
-
-/// An event, for its files.
-#[pin_data]
-pub(crate) struct Member {
-    /// Whose event it is.
-    pub(crate) tracer: Arc<Tracer>,
-    #[pin]
-    event: Mutex<Arc<Event>>,
-}
-
-impl Member {
-    fn new(tracer: &Arc<Tracer>, event: &Arc<Event>) -> Result<Arc<Self>> {
-        Arc::pin_init(
-            pin_init!(Self {
-                tracer: tracer.clone(),
-                event <- new_mutex!(event.clone()),
-            }),
-            GFP_KERNEL,
-        )
-    }
-
-    /// The event. It may be defined no more, or anew a moment later, unless the
-    /// registry is held.
-    pub(crate) fn event(&self) -> Arc<Event> {
-        self.event.lock().clone()
-    }
-
-    fn set_event(&self, event: Arc<Event>) {
-        let before = core::mem::replace(&mut *self.event.lock(), event);
-        // Dropped with the lock released.
-        drop(before);
-    }
-}
-
-/// A group, for its files.
-#[pin_data]
-pub(crate) struct Members {
-    /// Whose events they are.
-    pub(crate) tracer: Arc<Tracer>,
-    group: CString,
-    /// What `filter` shows.
-    #[pin]
-    pub(crate) filter: Mutex<Option<Vec<u8>>>,
-}
-
-impl Members {
-    fn new(tracer: &Arc<Tracer>, group: &CStr) -> Result<Arc<Self>> {
-        let group = CString::try_from(group)?;
-        Arc::pin_init(
-            pin_init!(Self {
-                tracer: tracer.clone(),
-                group,
-                filter <- new_mutex!(None),
-            }),
-            GFP_KERNEL,
-        )
-    }
-
-    /// Whether `event` is one of them.
-    pub(crate) fn has(&self, event: &Event) -> bool {
-        *event.format.group == *self.group
     }
 }
 
@@ -210,7 +111,7 @@ impl Switched for EnableEvent {
     }
 
     fn set(member: &Arc<Member>, on: bool) -> Result {
-        let registry = member.tracer.registry.lock();
+        let registry = member.instance.tracer.registry.lock();
         let event = member.event();
         if !registry.has(&event) {
             return Err(ENODEV);
@@ -226,12 +127,12 @@ impl Switched for EnableGroup {
     type Data = Members;
 
     fn state(members: &Arc<Members>) -> u8 {
-        let registry = members.tracer.registry.lock();
+        let registry = members.instance.tracer.registry.lock();
         state(registry.events().filter(|event| members.has(event)))
     }
 
     fn set(members: &Arc<Members>, on: bool) -> Result {
-        let registry = members.tracer.registry.lock();
+        let registry = members.instance.tracer.registry.lock();
         registry.set_enabled(|event| members.has(event), on)
     }
 }
@@ -240,14 +141,14 @@ impl Switched for EnableGroup {
 pub(crate) struct EnableAll;
 
 impl Switched for EnableAll {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn state(tracer: &Arc<Tracer>) -> u8 {
-        state(tracer.registry.lock().events())
+    fn state(instance: &Arc<Instance>) -> u8 {
+        state(instance.tracer.registry.lock().events())
     }
 
-    fn set(tracer: &Arc<Tracer>, on: bool) -> Result {
-        tracer.registry.lock().set_enabled(|_| true, on)
+    fn set(instance: &Arc<Instance>, on: bool) -> Result {
+        instance.tracer.registry.lock().set_enabled(|_| true, on)
     }
 }
 
@@ -255,7 +156,7 @@ impl Switched for EnableAll {
 fn state<'a>(events: impl Iterator<Item = &'a Arc<Event>>) -> u8 {
     let (mut on, mut off) = (false, false);
     for event in events {
-        if event.is_enabled() {
+        if event.file.is_enabled() {
             on = true;
         } else {
             off = true;
@@ -278,7 +179,7 @@ impl Show for FormatFile {
     fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
         let event = member.event();
         let format = &event.format;
-        format::write_format(out, format.name(), format.id, format.program.layout())
+        format::write_format(out, format.name(), format.id, &format.layout)
     }
 }
 

@@ -6,9 +6,8 @@
 //! Where none has, the filters of all stay as they are.
 
 use super::{
-    event_files::Members,
-    filter::KernelFunctions,
-    text::{self, Show, Text},
+    member::Members,
+    text::{self, Show, Store},
 };
 use crate::{
     engine::{
@@ -16,15 +15,11 @@ use crate::{
         filter::{self, Filter},
         text::{Appender, Plain},
     },
-    kapi::debugfs::{File, OpenFile},
+    source::names::KernelFunctions,
     sys::Vec,
 };
-use core::{fmt, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct GroupFilter;
@@ -46,60 +41,41 @@ impl Show for GroupFilter {
     }
 }
 
-impl File for GroupFilter {
-    type Data = Members;
-    type Open = Text<Self>;
-
-    fn open(members: ArcBorrow<'_, Members>, _file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
-        Text::open(members.into())
-    }
-
-    fn read(
-        open: &Text<Self>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        let members = &open.data;
+impl Store for GroupFilter {
+    fn store(members: &Arc<Members>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
-        let registry = members.tracer.registry.lock();
+        let mut registry = members.instance.tracer.registry.lock();
         let mut shown = Vec::new();
-        let of_group = || registry.events().filter(|event| members.has(event));
+        let mut filters = Vec::new();
+        let of_group = registry.events().filter(|event| members.has(event));
         if Filter::is_removal(&text) {
-            for event in of_group() {
-                registry.set_filter(event, Arc::new(None, GFP_KERNEL)?);
+            for event in of_group {
+                filters.push((event.clone(), None))?;
             }
+            registry.set_filters(filters)?;
             *members.filter.lock() = None;
             return Ok(());
         }
-        let mut compiled = Vec::new();
-        for event in of_group() {
-            let layout = event.format.program.layout();
+        for event in of_group {
+            let layout = &event.format.layout;
             if let Ok(filter) = Filter::compile(&text, layout, &mut KernelFunctions) {
-                compiled.push((event.clone(), Arc::new(Some(filter), GFP_KERNEL)?))?;
+                filters.push((event.clone(), Some(filter)))?;
             }
         }
-        if compiled.is_empty() {
+        if filters.is_empty() {
             let refusal = Refusal::new(Kind::FiltBadSubsysFilter, 0);
             filter::write_refusal(&mut Appender(&mut shown), &text, &refusal)
                 .map_err(|_| ENOMEM)?;
             *members.filter.lock() = Some(shown);
             members
+                .instance
                 .tracer
-                .errors
-                .lock()
-                .add(&refusal, text.trim_ascii());
+                .log_refusal(&refusal, text.trim_ascii());
             return Err(EINVAL);
         }
         shown.extend_from_slice(text.trim_ascii())?;
         shown.push(b'\n')?;
-        for (event, filter) in compiled.iter() {
-            registry.set_filter(event, filter.clone());
-        }
+        registry.set_filters(filters)?;
         *members.filter.lock() = Some(shown);
         Ok(())
     }

@@ -6,7 +6,10 @@
 //! The texts have the form of tracefs, which libtraceevent parses.
 
 use super::text::Show;
-use crate::{engine::ring::HEADER_BYTES, tracer::Tracer};
+use crate::{
+    engine::{format, record::PRINT, ring::HEADER_BYTES},
+    instance::Instance,
+};
 use core::fmt;
 use kernel::sync::Arc;
 
@@ -14,10 +17,10 @@ use kernel::sync::Arc;
 pub(crate) struct HeaderPage;
 
 impl Show for HeaderPage {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let data = tracer.buffer.page_bytes().saturating_sub(HEADER_BYTES);
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let data = instance.buffer.page_bytes().saturating_sub(HEADER_BYTES);
         out.write_str(concat!(
             "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n",
             "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n",
@@ -34,9 +37,9 @@ impl Show for HeaderPage {
 pub(crate) struct HeaderEvent;
 
 impl Show for HeaderEvent {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         out.write_str(concat!(
             "# compressed entry header\n",
             "\ttype_len    :    5 bits\n",
@@ -51,24 +54,15 @@ impl Show for HeaderEvent {
     }
 }
 
-/// `events/ftrace/print/format`. Nothing records such an event; trace-cmd wants
-/// one format of the group `ftrace` at the least.
+/// `events/ftrace/print/format`: the event of `trace_marker`. trace-cmd wants one
+/// format of the group `ftrace` at least.
 pub(crate) struct PrintFormat;
 
 impl Show for PrintFormat {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str(concat!(
-            "name: print\nID: 5\nformat:\n",
-            "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n",
-            "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n",
-            "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n",
-            "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n",
-            "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n",
-            "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n\n",
-            "print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
-        ))
+    fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        format::write_format(out, PRINT.name, PRINT.id, &PRINT.layout)
     }
 }
 
@@ -76,9 +70,9 @@ impl Show for PrintFormat {
 pub(crate) struct PrintkFormats;
 
 impl Show for PrintkFormats {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(_tracer: &Arc<Tracer>, _out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(_instance: &Arc<Instance>, _out: &mut dyn fmt::Write) -> fmt::Result {
         Ok(())
     }
 }
@@ -87,9 +81,9 @@ impl Show for PrintkFormats {
 pub(crate) struct BufferTotalSize;
 
 impl Show for BufferTotalSize {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", tracer.buffer.total_kilobytes())
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}", instance.buffer.total_kilobytes())
     }
 }

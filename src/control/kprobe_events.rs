@@ -5,18 +5,10 @@
 //! Opening one for writing without appending, as the shell's `>` does, removes
 //! all events.
 
-use super::text::{self, Show, Text};
-use crate::{
-    kapi::debugfs::{File, OpenFile},
-    registry,
-    tracer::Tracer,
-};
-use core::{fmt, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use super::text::{self, Show, Store};
+use crate::tracer::Tracer;
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// Either file.
 pub(crate) struct KprobeEvents;
@@ -33,30 +25,12 @@ impl Show for KprobeEvents {
     }
 }
 
-impl File for KprobeEvents {
-    type Data = Tracer;
-    type Open = Text<Self>;
-
-    fn open(tracer: ArcBorrow<'_, Tracer>, file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
-        let tracer: Arc<Tracer> = tracer.into();
-        // What can fail comes first.
-        let open = Text::open(tracer.clone())?;
-        if file.truncates() {
-            tracer.registry.lock().clear(&tracer)?;
-        }
-        Ok(open)
+impl Store for KprobeEvents {
+    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
+        tracer.define(&text::written(from)?)
     }
 
-    fn read(
-        open: &Text<Self>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        registry::write(&open.data, &text::written(from)?)
+    fn truncate(tracer: &Arc<Tracer>) -> Result {
+        tracer.clear_definitions()
     }
 }

@@ -7,13 +7,13 @@
 
 use super::{scope::Scope, snapshot};
 use crate::{
-    buffer::{Side, Snapshots},
+    buffer::{Iterators, Side},
     engine::{format, ring::Stats, seq_buf::TextBuf},
-    kapi::percpu,
+    instance::Instance,
+    kapi::{context, percpu},
     options::Flag,
     print::Printer,
     sys::Vec,
-    tracer::Tracer,
 };
 use kernel::{new_mutex, prelude::*, sync::Mutex, uaccess::UserSliceWriter};
 
@@ -30,7 +30,7 @@ pub(super) struct Listing {
 /// The text of one pass over the buffer.
 struct Pass {
     /// What is to come; `None` where there is nothing to show.
-    events: Option<Snapshots>,
+    events: Option<Iterators>,
     printer: Printer,
     /// Text that is made and not yet read; it begins at `offset` of the file.
     text: TextBuf,
@@ -41,7 +41,7 @@ struct Pass {
 
 impl Pass {
     fn new(scope: &Scope) -> Result<Self> {
-        let found = scope.tracer.buffer.snapshots(scope.side, scope.cpu)?;
+        let found = scope.instance.buffer.iterators(scope.side, scope.cpu)?;
         match (scope.side, found) {
             (Side::Snapshot, Some((_, stats))) if stats.entries == 0 => {
                 Self::of_nothing(scope, true)
@@ -66,9 +66,9 @@ impl Pass {
         })
     }
 
-    fn of(scope: &Scope, events: Snapshots, stats: &Stats) -> Result<Self> {
+    fn of(scope: &Scope, events: Iterators, stats: &Stats) -> Result<Self> {
         let online = percpu::possible_cpus().filter(|&cpu| percpu::is_online(cpu));
-        let options = &scope.tracer.options;
+        let options = &scope.instance.options;
         let mut text = TextBuf::new();
         if options.has(Flag::ContextInfo) {
             let irq_info = options.has(Flag::IrqInfo);
@@ -90,7 +90,7 @@ impl Pass {
     }
 
     /// Makes more text; false at the end.
-    fn fill(&mut self, tracer: &Tracer) -> Result<bool> {
+    fn fill(&mut self, instance: &Instance) -> Result<bool> {
         let mut any = false;
         let Some(events) = &mut self.events else {
             return Ok(false);
@@ -113,7 +113,7 @@ impl Pass {
                 }
             }
             let printer = &mut self.printer;
-            text.add(|buf| printer.event(tracer, buf, (clock, cpu), &event))?;
+            text.add(|buf| printer.event(instance, buf, (clock, cpu), &event))?;
             events.advance();
             any = true;
         }
@@ -134,7 +134,8 @@ impl Listing {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an offset before the beginning, `ENOMEM`, `EFAULT`.
+    /// `EINVAL` for an offset before the beginning, `ENOMEM`, `EFAULT`; `EINTR` if the
+    /// task is killed.
     pub(super) fn read(
         &self,
         scope: &Scope,
@@ -167,8 +168,12 @@ impl Listing {
             }
             pass.offset = pass.offset.saturating_add(pass.text.len());
             pass.text.clear();
-            if !pass.fill(&scope.tracer)? {
+            if !pass.fill(&scope.instance)? {
                 return Ok(0);
+            }
+            // A reader that begins far behind goes past all of the buffer.
+            if context::is_being_killed() {
+                return Err(EINTR);
             }
         }
     }

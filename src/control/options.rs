@@ -3,15 +3,15 @@
 //! `trace_options` and the files of `options`.
 
 use super::{
+    mode::READ_WRITE,
     switch::{Switch, Switched},
     text::{self, Show, Store},
-    READ_WRITE,
 };
 use crate::{
+    instance::Instance,
     kapi::debugfs::{Dir, Entry},
     options::Flag,
     sys::Vec,
-    tracer::Tracer,
 };
 use core::fmt;
 use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
@@ -21,11 +21,11 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 pub(crate) struct TraceOptions;
 
 impl Show for TraceOptions {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         for flag in Flag::ALL {
-            let no = if tracer.options.has(flag) { "" } else { "no" };
+            let no = if instance.options.has(flag) { "" } else { "no" };
             writeln!(out, "{no}{}", flag.name().to_str().unwrap_or("?"))?;
         }
         Ok(())
@@ -33,7 +33,7 @@ impl Show for TraceOptions {
 }
 
 impl Store for TraceOptions {
-    fn store(data: &Arc<Tracer>, from: UserSliceReader) -> Result {
+    fn store(data: &Arc<Instance>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
         let text = text.trim_ascii();
         let (name, on) = match text.strip_prefix(b"no") {
@@ -46,7 +46,7 @@ impl Store for TraceOptions {
 
 /// An option, for its file.
 pub(crate) struct Choice {
-    tracer: Arc<Tracer>,
+    instance: Arc<Instance>,
     flag: Flag,
 }
 
@@ -57,7 +57,7 @@ impl Switched for OneOption {
     type Data = Choice;
 
     fn state(choice: &Arc<Choice>) -> u8 {
-        if choice.tracer.options.has(choice.flag) {
+        if choice.instance.options.has(choice.flag) {
             b'1'
         } else {
             b'0'
@@ -65,7 +65,7 @@ impl Switched for OneOption {
     }
 
     fn set(choice: &Arc<Choice>, on: bool) -> Result {
-        choice.tracer.set_option(choice.flag, on)
+        choice.instance.set_option(choice.flag, on)
     }
 }
 
@@ -74,12 +74,15 @@ impl Switched for OneOption {
 /// # Errors
 ///
 /// As for [`Dir::new`] and [`Entry::new`].
-pub(crate) fn make(tracer: &Arc<Tracer>, root: &Arc<Dir>) -> Result<Vec<Entry<Switch<OneOption>>>> {
+pub(crate) fn make(
+    instance: &Arc<Instance>,
+    root: &Arc<Dir>,
+) -> Result<Vec<Entry<Switch<OneOption>>>> {
     let dir = Dir::new(c"options", Some(root.clone()))?;
     let mut files = Vec::new();
     for flag in Flag::ALL {
-        let tracer = tracer.clone();
-        let choice = Arc::new(Choice { tracer, flag }, GFP_KERNEL)?;
+        let instance = instance.clone();
+        let choice = Arc::new(Choice { instance, flag }, GFP_KERNEL)?;
         files.push(Entry::new(flag.name(), READ_WRITE, &dir, choice)?)?;
     }
     Ok(files)

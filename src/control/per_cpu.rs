@@ -6,35 +6,27 @@
 
 use super::{
     buffer_size::CpuBufferSize,
+    mode::{READ, READ_WRITE},
     raw::RawPipe,
-    scope::Scope,
+    scope::{OneCpu, Scope},
     snapshot::Snapshot,
     snapshot_raw::SnapshotRaw,
     text::{SettingFile, Show, TextFile},
     trace::Trace,
     trace_pipe::TracePipe,
-    READ, READ_WRITE,
 };
 use crate::{
-    buffer::Side,
+    buffer::{now_by, Side},
+    instance::Instance,
     kapi::{
         clock::Clock,
         debugfs::{Dir, Entry},
         percpu::possible_cpus,
     },
     sys::Vec,
-    tracer::Tracer,
 };
 use core::fmt;
 use kernel::{prelude::*, str::CString, sync::Arc};
-
-/// A CPU, for its files.
-pub(crate) struct OneCpu {
-    /// Whose ring it is.
-    pub(crate) tracer: Arc<Tracer>,
-    /// Its number.
-    pub(crate) cpu: u32,
-}
 
 /// The files of one CPU; removed when dropped.
 pub(crate) struct CpuFiles {
@@ -52,16 +44,16 @@ pub(crate) struct CpuFiles {
 /// # Errors
 ///
 /// As for [`Dir::new`] and [`Entry::new`].
-pub(crate) fn make(tracer: &Arc<Tracer>, root: &Arc<Dir>) -> Result<Vec<CpuFiles>> {
+pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<CpuFiles>> {
     let above = Dir::new(c"per_cpu", Some(root.clone()))?;
     let mut files = Vec::new();
     for cpu in possible_cpus() {
         let name = CString::try_from_fmt(fmt!("cpu{cpu}"))?;
         let dir = Dir::new(&name, Some(above.clone()))?;
-        let scope = Scope::new(tracer, Side::Live, Some(cpu))?;
-        let aside = Scope::new(tracer, Side::Snapshot, Some(cpu))?;
-        let tracer = tracer.clone();
-        let one = Arc::new(OneCpu { tracer, cpu }, GFP_KERNEL)?;
+        let scope = Scope::new(instance, Side::Live, Some(cpu))?;
+        let aside = Scope::new(instance, Side::Snapshot, Some(cpu))?;
+        let instance = instance.clone();
+        let one = Arc::new(OneCpu { instance, cpu }, GFP_KERNEL)?;
         files.push(CpuFiles {
             _trace: Entry::new(c"trace", READ_WRITE, &dir, scope.clone())?,
             _trace_pipe: Entry::new(c"trace_pipe", READ, &dir, scope)?,
@@ -82,16 +74,16 @@ impl Show for StatsFile {
     type Data = OneCpu;
 
     fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Some((stats, oldest)) = one.tracer.buffer.stats(one.cpu) else {
+        let Some((stats, oldest)) = one.instance.buffer.stats(one.cpu) else {
             return Ok(());
         };
         writeln!(out, "entries: {}", stats.entries)?;
         writeln!(out, "overrun: {}", stats.overrun)?;
         writeln!(out, "commit overrun: {}", stats.commit_overrun)?;
         writeln!(out, "bytes: {}", stats.bytes)?;
-        let clock = one.tracer.buffer.clock();
+        let clock = one.instance.buffer.clock();
         time(out, clock, "oldest event ts", oldest.unwrap_or(0))?;
-        time(out, clock, "now ts", clock.now())?;
+        time(out, clock, "now ts", now_by(clock))?;
         writeln!(out, "dropped events: {}", stats.dropped)?;
         writeln!(out, "read events: {}", stats.read)?;
         // Not among the kernel's: it does not count these.

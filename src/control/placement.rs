@@ -7,7 +7,6 @@ use super::text::{self, Show, Store};
 use crate::{
     engine::{lex, text::Plain},
     kapi::symbol,
-    place::Live,
     tracer::Tracer,
 };
 use core::fmt;
@@ -21,12 +20,12 @@ impl Show for PlacementFile {
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let Some(address) = *tracer.mapped.lock() else {
-            return out.write_str("# write a symbol or an address to this file first\n");
+            return out
+                .write_str("# write a symbol or an address of the text to this file first\n");
         };
         let live = {
-            let registry = tracer.registry.lock();
-            let probes = registry.probes().iter();
-            Live::at(address, probes.filter_map(|probe| probe.original()))
+            let mut registry = tracer.registry.lock();
+            registry.live(address)
         };
         let live = live.map_err(|_| fmt::Error)?;
         let Some(live) = live else {
@@ -47,12 +46,16 @@ impl Show for PlacementFile {
 
 impl Store for PlacementFile {
     fn store(data: &Arc<Tracer>, from: UserSliceReader) -> Result {
+        // After a failed write the file does not show what was asked for before.
+        *data.mapped.lock() = None;
         let written = text::written(from)?;
         let place = written.trim_ascii();
         let address = match lex::unsigned(place) {
             Some(address) => address,
             None => symbol::lookup_bytes(place).ok_or(ENOENT)?,
         };
+        let live = data.registry.lock().live(address).map_err(|_| ENOMEM)?;
+        live.ok_or(EINVAL)?;
         *data.mapped.lock() = Some(address);
         Ok(())
     }

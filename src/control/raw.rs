@@ -11,7 +11,7 @@
 //! the ring, which has as many as it needs and none to give away. Who maps the file
 //! has them without a copy, and asks for each by `ioctl`.
 
-use super::per_cpu::OneCpu;
+use super::scope::OneCpu;
 use crate::{
     buffer::Side,
     kapi::{
@@ -62,8 +62,8 @@ impl Page {
 
     /// Takes the next sub-buffer of that side; says whether there was one.
     fn fill(&mut self, one: &OneCpu, side: Side) -> Result<bool> {
-        let buffer = &one.tracer.buffer;
-        let size = buffer.page_bytes();
+        let buffer = &one.instance.buffer;
+        let size = buffer.page_bytes_of(side);
         if self.bytes.len() != size {
             self.bytes.clear();
             self.bytes.reserve(size)?;
@@ -123,69 +123,56 @@ impl File for RawPipe {
         _offset: &mut i64,
     ) -> Result<usize> {
         let one = &open.one;
-        let buffer = &one.tracer.buffer;
+        let buffer = &one.instance.buffer;
         if to.is_empty() {
             return Ok(0);
         }
         let releases = buffer.releases();
-        loop {
+        // As the kernel's: the watermark is for splicing and polling.
+        buffer.wait(|| {
             if let Some(length) = open.page.lock().copy(one, Side::Live, to)? {
-                return Ok(length);
+                return Ok(Some(length));
             }
             if file.is_nonblocking() {
                 return Err(EAGAIN);
             }
-            if buffer.releases() != releases {
-                return Ok(0);
-            }
-            // As the kernel's: the watermark is for splicing and polling.
-            buffer.wait(|| {
-                buffer.is_readable(Some(one.cpu))
-                    || file.is_nonblocking()
-                    || buffer.releases() != releases
-            })?;
-        }
+            Ok((buffer.releases() != releases).then_some(0))
+        })
     }
 
     fn splice_ready(open: &Open, file: &OpenFile, nonblocking: bool) -> Result<bool> {
         let one = &open.one;
-        let buffer = &one.tracer.buffer;
+        let buffer = &one.instance.buffer;
         let releases = buffer.releases();
-        loop {
+        buffer.wait_for_many(|| {
             // Those that wait are woken by buffer_percent; who may not wait gets
             // what there is.
             let waits = !(nonblocking || file.is_nonblocking());
             let full = buffer.percent() == 0 || buffer.is_full_on(one.cpu);
             let ends = !buffer.is_on() || buffer.releases() != releases;
             if (full || !waits || ends) && buffer.has_whole(one.cpu) {
-                return Ok(true);
+                return Ok(Some(true));
             }
             // Before EAGAIN: trace-cmd takes that for an error when it stops, and
             // leaves the rest unread.
             if ends {
-                return Ok(false);
+                return Ok(Some(false));
             }
             if !waits {
                 return Err(EAGAIN);
             }
-            buffer.wait_for_many(|| {
-                (buffer.is_whole_on(one.cpu)
-                    && (buffer.percent() == 0 || buffer.is_full_on(one.cpu)))
-                    || file.is_nonblocking()
-                    || !buffer.is_on()
-                    || buffer.releases() != releases
-            })?;
-        }
+            Ok(None)
+        })
     }
 
     fn piece(open: &Open) -> usize {
-        open.one.tracer.buffer.page_bytes()
+        open.one.instance.buffer.page_bytes_of(Side::Live)
     }
 
     fn take(open: &Open, page: &mut [u8]) -> Result<bool> {
         let one = &open.one;
         Ok(one
-            .tracer
+            .instance
             .buffer
             .read_page((Side::Live, one.cpu), page, true)
             .is_some())
@@ -196,33 +183,33 @@ impl File for RawPipe {
         match command {
             // As the kernel's: readers that block are to return.
             0 => {
-                one.tracer.buffer.release();
+                one.instance.buffer.release();
                 Ok(())
             }
             GET_READER => {
                 if !file.is_nonblocking() {
                     wait_until_full(one)?;
                 }
-                one.tracer.buffer.hand_out(one.cpu)
+                one.instance.buffer.hand_out(one.cpu)
             }
             _ => Err(ENOTTY),
         }
     }
 
     fn map(open: &Open, area: &Area<'_>) -> Result {
-        open.one.tracer.buffer.map(open.one.cpu, area)
+        open.one.instance.buffer.map(open.one.cpu, area)
     }
 
     fn mapped_again(open: &Open) {
-        open.one.tracer.buffer.mapped_again(open.one.cpu);
+        open.one.instance.buffer.mapped_again(open.one.cpu);
     }
 
     fn unmapped(open: &Open) {
-        open.one.tracer.buffer.unmap(open.one.cpu);
+        open.one.instance.buffer.unmap(open.one.cpu);
     }
 
-    fn poll(open: &Open, file: &OpenFile, table: &PollTable) -> u32 {
-        let buffer = &open.one.tracer.buffer;
+    fn poll<'open>(open: &'open Open, file: &OpenFile, table: &PollTable<'open>) -> u32 {
+        let buffer = &open.one.instance.buffer;
         buffer.register(file, table);
         let page = open.page.lock();
         // Without a watermark, and once nothing more comes, what is there.
@@ -238,9 +225,12 @@ impl File for RawPipe {
 /// Sleeps until as much of the ring is full as wakes those who poll, or nothing
 /// more comes.
 fn wait_until_full(one: &OneCpu) -> Result {
-    let buffer = &one.tracer.buffer;
+    let buffer = &one.instance.buffer;
     let releases = buffer.releases();
-    let ready = || buffer.is_full_on(one.cpu) || !buffer.is_on() || buffer.releases() != releases;
+    let ready = || {
+        let ready = buffer.is_full_on(one.cpu) || !buffer.is_on() || buffer.releases() != releases;
+        Ok(ready.then_some(()))
+    };
     if buffer.percent() == 0 {
         buffer.wait(ready)
     } else {

@@ -30,10 +30,22 @@ ferroprobe: dynamic probes on kernel code
 
 Files:
   trace			- the buffer as text; writing clears it
-  trace_marker		- text that is written here goes to the buffer
   trace_pipe		- the same, consumed as it is read; waits for events
+  trace_marker		- text that is written here goes to the buffer
+  trace_clock		- the clocks, [the one in use]; another one clears the buffer
+  clock_source		- what the clock local is taken from: counter or kernel
+  trace_options		- the options, options/NAME one of them: 1 or 0
   tracing_on		- 1 or 0: record events or not
-  buffer_size_kb	- size of each CPU's buffer; changing it clears it
+  tracing_cpumask	- the CPUs that record, in hexadecimal
+  hit_limit		- hits a second on a CPU above which an event is disabled
+  snapshot		- what was set aside: 1 sets the buffer aside, 0 frees that
+  buffer_size_kb	- KiB of each CPU's buffer; another size keeps the events
+			  that fit into it
+  buffer_total_size_kb	- KiB of all
+  buffer_subbuf_size_kb	- KiB of a sub-buffer; another size clears the buffer
+  buffer_percent	- how full a buffer wakes who waits for trace_pipe_raw
+  per_cpu/cpuN/		- trace, trace_pipe, snapshot, buffer_size_kb of a CPU; stats;
+			  trace_pipe_raw, snapshot_raw: in binary
   kprobe_events		- Create/append/remove/show the kernel dynamic events
   dynamic_events	- Create/append/remove/show the generic dynamic events
   kprobe_profile	- event, hits, misses of each probe
@@ -41,14 +53,20 @@ Files:
   set_event		- the enabled events; write names to enable, !names to disable
   available_events	- all events
   error_log		- why the last definitions were refused
+  README		- this text
   placement		- write a symbol or address, read what can be probed there
+  saved_cmdlines	- number and name of tasks, of saved_cmdlines_size at most
+  current_tracer	- nop, as are all available_tracers
+  printk_formats	- nothing
   events/enable		- arm or disarm all events
+  events/header_page	- the layout of a sub-buffer, header_event: of an event in it
+  events/ftrace/print/	- format of an event that the kernel alone records
   events/GROUP/enable	- those of a group
   events/GROUP/filter	- a filter for those that have its fields
-  events/GROUP/EVENT/	- enable, filter, format, id of an event
+  events/GROUP/EVENT/	- enable, filter, format, id of an event; trigger: none
 
-kprobe_events: `>` removes all events, `>>` adds; several lines are all
-accepted or none; # starts a comment.  A definition with the group and name of
+kprobe_events: opening it with `>` removes all events, `>>` adds; the lines of a
+write are all accepted or none; # starts a comment.  A definition with the group and name of
 another, and the same arguments, appends its probe to that event.
 	Format: p[:[<group>/][<event>]] <place> [<args>]
 	        r[maxactive][:[<group>/][<event>]] <place> [<args>]

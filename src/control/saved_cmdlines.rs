@@ -7,8 +7,8 @@ use super::text::Show;
 use crate::{
     commands,
     engine::text::{Appender, OneLine},
+    instance::Instance,
     sys::Vec,
-    tracer::Tracer,
 };
 use core::fmt::{self, Write};
 use kernel::{prelude::*, sync::Arc};
@@ -17,11 +17,11 @@ use kernel::{prelude::*, sync::Arc};
 pub(crate) struct SavedCmdlines;
 
 impl Show for SavedCmdlines {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut text = Vec::new();
-        let made = tracer.buffer.commands(|number, name| {
+        let made = instance.buffer.commands(|number, name| {
             writeln!(Appender(&mut text), "{number} {}", OneLine(name)).map_err(|_| ENOMEM)
         });
         made.map_err(|_| fmt::Error)?;
@@ -34,9 +34,9 @@ impl Show for SavedCmdlines {
 pub(crate) struct SavedCmdlinesSize;
 
 impl Show for SavedCmdlinesSize {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{}", commands::SIZE)
     }
 }

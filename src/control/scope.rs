@@ -2,13 +2,13 @@
 
 //! Whose events a file shows: those of all CPUs, or of one.
 
-use crate::{buffer::Side, tracer::Tracer};
+use crate::{buffer::Side, instance::Instance};
 use kernel::{prelude::*, sync::Arc};
 
 /// What a file of events shows.
 pub(crate) struct Scope {
     /// Whose buffer it is.
-    pub(crate) tracer: Arc<Tracer>,
+    pub(crate) instance: Arc<Instance>,
     /// Of what is recorded, or of what was set aside.
     pub(crate) side: Side,
     /// The one CPU, if not all.
@@ -21,8 +21,23 @@ impl Scope {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(tracer: &Arc<Tracer>, side: Side, cpu: Option<u32>) -> Result<Arc<Self>> {
-        let tracer = tracer.clone();
-        Ok(Arc::new(Self { tracer, side, cpu }, GFP_KERNEL)?)
+    pub(crate) fn new(instance: &Arc<Instance>, side: Side, cpu: Option<u32>) -> Result<Arc<Self>> {
+        let instance = instance.clone();
+        Ok(Arc::new(
+            Self {
+                instance,
+                side,
+                cpu,
+            },
+            GFP_KERNEL,
+        )?)
     }
+}
+
+/// A CPU, for its files.
+pub(crate) struct OneCpu {
+    /// Whose ring it is.
+    pub(crate) instance: Arc<Instance>,
+    /// Its number.
+    pub(crate) cpu: u32,
 }

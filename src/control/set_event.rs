@@ -2,28 +2,19 @@
 
 //! `set_event` and `available_events`: events by their names.
 
-use super::text::{self, Show, Text};
-use crate::{
-    engine::text::Plain,
-    event::Event,
-    kapi::debugfs::{File, OpenFile},
-    tracer::Tracer,
-};
-use core::{fmt, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use super::text::{self, Show, Store};
+use crate::{engine::text::Plain, events::event::Event, instance::Instance};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// `available_events`: all of them.
 pub(crate) struct AvailableEvents;
 
 impl Show for AvailableEvents {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        write_names(tracer, out, |_| true)
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        write_names(instance, out, |_| true)
     }
 }
 
@@ -32,19 +23,19 @@ impl Show for AvailableEvents {
 pub(crate) struct SetEvent;
 
 impl Show for SetEvent {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        write_names(tracer, out, Event::is_enabled)
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        write_names(instance, out, |event| event.file.is_enabled())
     }
 }
 
 fn write_names(
-    tracer: &Tracer,
+    instance: &Instance,
     out: &mut dyn fmt::Write,
     which: impl Fn(&Event) -> bool,
 ) -> fmt::Result {
-    let registry = tracer.registry.lock();
+    let registry = instance.tracer.registry.lock();
     for event in registry.events().filter(|event| which(event)) {
         let group = Plain(event.format.group.to_bytes());
         writeln!(out, "{group}:{}", event.format.name())?;
@@ -52,32 +43,10 @@ fn write_names(
     Ok(())
 }
 
-impl File for SetEvent {
-    type Data = Tracer;
-    type Open = Text<Self>;
-
-    fn open(tracer: ArcBorrow<'_, Tracer>, file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
-        let tracer: Arc<Tracer> = tracer.into();
-        // What can fail for want of memory comes first.
-        let open = Text::open(tracer.clone())?;
-        if file.truncates() {
-            tracer.registry.lock().set_enabled(|_| true, false)?;
-        }
-        Ok(open)
-    }
-
-    fn read(
-        open: &Text<Self>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
+impl Store for SetEvent {
+    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
-        let registry = open.data.registry.lock();
+        let registry = instance.tracer.registry.lock();
         let words = text.split(u8::is_ascii_whitespace);
         for word in words.filter(|word| !word.is_empty()) {
             let (on, named) = match word.strip_prefix(b"!") {
@@ -90,6 +59,10 @@ impl File for SetEvent {
             registry.set_enabled(|event| named.is(event), on)?;
         }
         Ok(())
+    }
+
+    fn truncate(instance: &Arc<Instance>) -> Result {
+        instance.tracer.registry.lock().set_enabled(|_| true, false)
     }
 }
 

@@ -49,7 +49,7 @@ impl File for Snapshot {
 
     fn write(open: &Open, _file: &OpenFile, from: UserSliceReader) -> Result {
         let scope = &open.scope;
-        let buffer = &scope.tracer.buffer;
+        let buffer = &scope.instance.buffer;
         match (text::number(from)?, scope.cpu) {
             (0, None) => buffer.free_snapshot(),
             // All have their memory together.

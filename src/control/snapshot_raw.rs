@@ -4,7 +4,7 @@
 //! read once, as `trace_pipe_raw` gives what is recorded. Nobody waits here: nothing
 //! comes before the next snapshot.
 
-use super::{per_cpu::OneCpu, raw::Page};
+use super::{raw::Page, scope::OneCpu};
 use crate::{
     buffer::Side,
     kapi::debugfs::{File, OpenFile},
@@ -56,18 +56,22 @@ impl File for SnapshotRaw {
     }
 
     fn splice_ready(open: &Open, _file: &OpenFile, _nonblocking: bool) -> Result<bool> {
-        Ok(open.one.tracer.buffer.is_left(Side::Snapshot, open.one.cpu))
+        Ok(open
+            .one
+            .instance
+            .buffer
+            .is_left(Side::Snapshot, open.one.cpu))
     }
 
     fn piece(open: &Open) -> usize {
-        open.one.tracer.buffer.page_bytes()
+        open.one.instance.buffer.page_bytes_of(Side::Snapshot)
     }
 
     fn take(open: &Open, page: &mut [u8]) -> Result<bool> {
         let from = (Side::Snapshot, open.one.cpu);
         Ok(open
             .one
-            .tracer
+            .instance
             .buffer
             .read_page(from, page, false)
             .is_some())

@@ -5,7 +5,7 @@
 //! `kprobe_profile` keeps the kernel's columns; what they leave out is here.
 
 use super::text::Show;
-use crate::{engine::text::Plain, probe::State, tracer::Tracer};
+use crate::{engine::text::Plain, events::probe::State, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 

@@ -57,6 +57,15 @@ pub(crate) trait Store: Show {
     ///
     /// Why it cannot be taken; then nothing has changed.
     fn store(data: &Arc<Self::Data>, from: UserSliceReader) -> Result;
+
+    /// Called when the file is opened as the shell's `>` does, before anything is written.
+    ///
+    /// # Errors
+    ///
+    /// What `open(2)` is to return; then nothing has changed.
+    fn truncate(_data: &Arc<Self::Data>) -> Result {
+        Ok(())
+    }
 }
 
 /// A file that shows a text and takes another.
@@ -66,8 +75,14 @@ impl<S: Store> File for SettingFile<S> {
     type Data = S::Data;
     type Open = Text<S>;
 
-    fn open(data: ArcBorrow<'_, S::Data>, _file: &OpenFile) -> Result<Pin<KBox<Text<S>>>> {
-        Text::open(data.into())
+    fn open(data: ArcBorrow<'_, S::Data>, file: &OpenFile) -> Result<Pin<KBox<Text<S>>>> {
+        let data: Arc<S::Data> = data.into();
+        // What can fail for want of memory comes first.
+        let open = Text::open(data.clone())?;
+        if file.truncates() {
+            S::truncate(&data)?;
+        }
+        Ok(open)
     }
 
     fn read(

@@ -32,7 +32,7 @@ pub(crate) struct Open {
 impl PinnedDrop for Open {
     fn drop(self: Pin<&mut Self>) {
         if self.pauses {
-            self.scope.tracer.buffer.resume();
+            self.scope.instance.buffer.resume();
         }
     }
 }
@@ -43,8 +43,8 @@ impl File for Trace {
 
     fn open(scope: ArcBorrow<'_, Scope>, file: &OpenFile) -> Result<Pin<KBox<Open>>> {
         let scope: Arc<Scope> = scope.into();
-        let (tracer, cpu) = (scope.tracer.clone(), scope.cpu);
-        let pauses = file.is_readable() && tracer.options.has(Flag::PauseOnTrace);
+        let (instance, cpu) = (scope.instance.clone(), scope.cpu);
+        let pauses = file.is_readable() && instance.options.has(Flag::PauseOnTrace);
         // What can fail comes first.
         let open = KBox::pin_init(
             pin_init!(Open {
@@ -55,10 +55,10 @@ impl File for Trace {
             GFP_KERNEL,
         )?;
         if file.truncates() {
-            tracer.clear_buffer(cpu);
+            instance.clear_buffer(cpu);
         }
         if pauses {
-            tracer.buffer.pause();
+            instance.buffer.pause();
         }
         Ok(open)
     }

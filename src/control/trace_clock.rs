@@ -3,7 +3,7 @@
 //! `trace_clock`: all clocks, with the one in use in brackets.
 
 use super::text::{self, Show, Store};
-use crate::{kapi::clock::Clock, tracer::Tracer};
+use crate::{instance::Instance, kapi::clock::Clock};
 use core::fmt;
 use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
@@ -11,10 +11,10 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 pub(crate) struct TraceClock;
 
 impl Show for TraceClock {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let chosen = tracer.buffer.clock();
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let chosen = instance.buffer.clock();
         for (index, clock) in Clock::ALL.iter().enumerate() {
             let space = if index == 0 { "" } else { " " };
             if *clock == chosen {
@@ -28,7 +28,7 @@ impl Show for TraceClock {
 }
 
 impl Store for TraceClock {
-    fn store(data: &Arc<Tracer>, from: UserSliceReader) -> Result {
+    fn store(data: &Arc<Instance>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
         let name = text.trim_ascii();
         let mut clocks = Clock::ALL.iter();

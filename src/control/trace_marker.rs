@@ -4,9 +4,9 @@
 
 use super::text;
 use crate::{
+    instance::Instance,
     kapi::debugfs::{File, OpenFile},
     options::Flag,
-    tracer::Tracer,
 };
 use core::pin::Pin;
 use kernel::{
@@ -19,17 +19,20 @@ use kernel::{
 pub(crate) struct TraceMarker;
 
 impl File for TraceMarker {
-    type Data = Tracer;
-    type Open = Arc<Tracer>;
+    type Data = Instance;
+    type Open = Arc<Instance>;
 
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Arc<Tracer>>>> {
-        Ok(KBox::pin(tracer.into(), GFP_KERNEL)?)
+    fn open(
+        instance: ArcBorrow<'_, Instance>,
+        _file: &OpenFile,
+    ) -> Result<Pin<KBox<Arc<Instance>>>> {
+        Ok(KBox::pin(instance.into(), GFP_KERNEL)?)
     }
 
-    fn write(tracer: &Arc<Tracer>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        if !tracer.options.has(Flag::Markers) {
+    fn write(instance: &Arc<Instance>, _file: &OpenFile, from: UserSliceReader) -> Result {
+        if !instance.options.has(Flag::Markers) {
             return Err(EINVAL);
         }
-        tracer.buffer.mark(&text::written(from)?)
+        instance.buffer.mark(&text::written(from)?)
     }
 }

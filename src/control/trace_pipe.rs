@@ -49,12 +49,12 @@ struct Pending {
 impl Pending {
     /// Consumes events, about as many as fill `room` bytes.
     fn fill(&mut self, scope: &Scope, room: usize) -> Result {
-        let tracer = &scope.tracer;
+        let instance = &scope.instance;
         self.text.clear();
         self.read = 0;
         let (text, printer) = (&mut self.text, &mut self.printer);
-        let consumed = tracer.buffer.consume(scope.cpu, |clock, cpu, event| {
-            text.add(|buf| printer.event(tracer, buf, (clock, cpu), event))?;
+        let consumed = instance.buffer.consume(scope.cpu, |clock, cpu, event| {
+            text.add(|buf| printer.event(instance, buf, (clock, cpu), event))?;
             Ok(text.len() < room)
         });
         printer.forget();
@@ -104,8 +104,10 @@ impl File for TracePipe {
         if to.is_empty() {
             return Ok(0);
         }
-        let buffer = &open.scope.tracer.buffer;
-        loop {
+        let buffer = &open.scope.instance.buffer;
+        buffer.wait(|| {
+            // Before the last look at the buffer: what came until then is read.
+            let ends = !buffer.is_on() && open.begun.load(Ordering::Relaxed);
             {
                 let mut pending = open.text.lock();
                 if pending.is_empty() {
@@ -118,24 +120,23 @@ impl File for TracePipe {
                 if !pending.text.is_empty() {
                     let length = pending.copy(to)?;
                     open.begun.store(true, Ordering::Relaxed);
-                    return Ok(length);
+                    return Ok(Some(length));
                 }
             }
             // As the kernel's: the end, once recording is off and something was
             // read.
-            if !buffer.is_on() && open.begun.load(Ordering::Relaxed) {
-                return Ok(0);
+            if ends {
+                return Ok(Some(0));
             }
             if file.is_nonblocking() {
                 return Err(EAGAIN);
             }
-            let begun = open.begun.load(Ordering::Relaxed);
-            buffer.wait(|| buffer.is_readable(open.scope.cpu) || (begun && !buffer.is_on()))?;
-        }
+            Ok(None)
+        })
     }
 
-    fn poll(open: &Open, file: &OpenFile, table: &PollTable) -> u32 {
-        let buffer = &open.scope.tracer.buffer;
+    fn poll<'open>(open: &'open Open, file: &OpenFile, table: &PollTable<'open>) -> u32 {
+        let buffer = &open.scope.instance.buffer;
         buffer.register(file, table);
         let pending = open.text.lock();
         if !pending.is_empty() || buffer.is_readable(open.scope.cpu) {

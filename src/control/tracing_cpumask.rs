@@ -6,8 +6,8 @@
 use super::text::{self, Show, Store};
 use crate::{
     engine::cpumask::{self, Mask},
+    instance::Instance,
     kapi::percpu,
-    tracer::Tracer,
 };
 use core::fmt;
 use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
@@ -16,26 +16,26 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 pub(crate) struct TracingCpumask;
 
 impl Show for TracingCpumask {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut mask = Mask::new(percpu::cpu_limit()).map_err(|_| fmt::Error)?;
         for cpu in 0..percpu::cpu_limit() {
-            mask.set(cpu, tracer.buffer.records_on(cpu));
+            mask.set(cpu, instance.buffer.records_on(cpu));
         }
         writeln!(out, "{mask}")
     }
 }
 
 impl Store for TracingCpumask {
-    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
+    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
         let mask = Mask::parse(&text, percpu::cpu_limit()).map_err(|error| match error {
             cpumask::Error::NoMemory => ENOMEM,
             cpumask::Error::Syntax => EINVAL,
             cpumask::Error::TooLarge => EOVERFLOW,
         })?;
-        tracer.buffer.set_mask(|cpu| mask.has(cpu));
+        instance.buffer.set_mask(|cpu| mask.has(cpu));
         Ok(())
     }
 }

@@ -3,25 +3,25 @@
 //! `tracing_on`: whether hits are recorded.
 
 use super::switch::Switched;
-use crate::tracer::Tracer;
+use crate::instance::Instance;
 use kernel::{prelude::*, sync::Arc};
 
 /// The recording of all events.
 pub(crate) struct TracingOn;
 
 impl Switched for TracingOn {
-    type Data = Tracer;
+    type Data = Instance;
 
-    fn state(tracer: &Arc<Tracer>) -> u8 {
-        if tracer.buffer.is_on() {
+    fn state(instance: &Arc<Instance>) -> u8 {
+        if instance.buffer.is_on() {
             b'1'
         } else {
             b'0'
         }
     }
 
-    fn set(tracer: &Arc<Tracer>, on: bool) -> Result {
-        tracer.buffer.set_on(on);
+    fn set(instance: &Arc<Instance>, on: bool) -> Result {
+        instance.buffer.set_on(on);
         Ok(())
     }
 }

@@ -6,19 +6,12 @@
 //! with `#`.
 
 use super::{
-    event_files::Member,
-    text::{self, Show, Text},
+    member::Member,
+    text::{self, Show, Store},
 };
-use crate::{
-    engine::error::{Error as Refusal, Kind},
-    kapi::debugfs::{File, OpenFile},
-};
-use core::{fmt, pin::Pin};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
-};
+use crate::engine::error::{Error as Refusal, Kind};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct TriggerFile;
@@ -31,27 +24,14 @@ impl Show for TriggerFile {
     }
 }
 
-impl File for TriggerFile {
-    type Data = Member;
-    type Open = Text<Self>;
-
-    fn open(member: ArcBorrow<'_, Member>, _file: &OpenFile) -> Result<Pin<KBox<Text<Self>>>> {
-        Text::open(member.into())
-    }
-
-    fn read(
-        open: &Text<Self>,
-        _file: &OpenFile,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &Text<Self>, _file: &OpenFile, from: UserSliceReader) -> Result {
+impl Store for TriggerFile {
+    fn store(member: &Arc<Member>, from: UserSliceReader) -> Result {
         let text = text::written(from)?;
-        let mut errors = open.data.tracer.errors.lock();
-        errors.add(&Refusal::new(Kind::NoTriggers, 0), text.trim_ascii());
+        let refusal = Refusal::new(Kind::NoTriggers, 0);
+        member
+            .instance
+            .tracer
+            .log_refusal(&refusal, text.trim_ascii());
         Err(EINVAL)
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A definition as it was written: names, place and fetch arguments, before
-//! any symbol, register value or type information is looked up.
+//! A definition as it was written: names, location and fetch arguments, before any symbol,
+//! register value or type information is looked up.
 //!
-//! Everything is owned, so that a definition outlives the write it came from;
-//! columns refer to its [`Command`](super::lex::Command).
+//! Everything is owned, so that a definition outlives the write it came from; columns refer
+//! to its [`Command`](super::lex::Command).
 
 use core::fmt::{self, Write};
 
@@ -23,12 +23,12 @@ pub const MAX_ARG_LEN: usize = 255;
 pub const MAX_ARG_NAME_LEN: usize = 32;
 /// Longest name of an event or a group.
 pub const MAX_NAME_LEN: usize = 63;
-/// Most instances of a return probe that can be asked for.
+/// Largest number of instances of a return probe that a definition may request.
 pub const MAX_MAXACTIVE: u64 = 4096;
 /// Deepest nesting of dereferences and typecasts.
 pub const MAX_NESTING: usize = 8;
 
-/// What one line of `kprobe_events` asks for.
+/// The request in one line of `kprobe_events`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request {
     /// Create a probe, or append it to the event of the same name.
@@ -40,17 +40,17 @@ pub enum Request {
 /// When a probe fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeKind {
-    /// Before the instruction at its place is executed.
+    /// Before the instruction at its location is executed.
     Probe,
-    /// When the function at its place returns.
+    /// When the function at its location returns.
     Return {
-        /// Number of calls in flight that can be followed; 0 for the default.
+        /// Number of concurrent calls that can be followed; 0 for the default.
         maxactive: u32,
     },
 }
 
 impl ProbeKind {
-    /// The letter that starts such a definition.
+    /// Returns the letter that starts such a definition.
     pub fn letter(self) -> char {
         match self {
             ProbeKind::Probe => 'p',
@@ -58,13 +58,13 @@ impl ProbeKind {
         }
     }
 
-    /// Whether it is a return probe.
+    /// Returns whether it is a return probe.
     pub fn is_return(self) -> bool {
         matches!(self, ProbeKind::Return { .. })
     }
 }
 
-/// Where a probe is placed.
+/// The location of a probe.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Place {
     /// `[MODULE:]SYMBOL[+OFFSET]`.
@@ -79,7 +79,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Module and symbol of a symbolic place.
+    /// Returns module and symbol of a symbolic location.
     pub fn symbol(&self) -> Option<(Option<&[u8]>, &[u8])> {
         let Place::Symbol { name, .. } = self else {
             return None;
@@ -110,21 +110,21 @@ pub struct Definition {
     pub group: Vec<u8>,
     /// Name of the event, given or generated.
     pub event: Vec<u8>,
-    /// Where the probe goes.
+    /// The location of the probe.
     pub place: Place,
-    /// Column of the place in the command.
+    /// Column of the location in the command.
     pub place_at: usize,
     /// The fetch arguments.
     pub args: Vec<Argument>,
 }
 
 impl Definition {
-    /// Writes the definition as a line of `kprobe_events`, with its line feed.
-    /// Parsed again, the line gives the same definition.
+    /// Writes the definition as a line of `kprobe_events`, with its line feed. Parsing the
+    /// line gives the same definition again.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_line(&self, out: &mut dyn Write) -> fmt::Result {
         out.write_char(self.kind.letter())?;
         if let ProbeKind::Return { maxactive: 1.. } = self.kind {
@@ -140,9 +140,9 @@ impl Definition {
             self.place
         )?;
         for arg in &self.args {
-            match arg.expression.source {
-                // Stands for arguments with names of their own.
-                Source::AllArguments => write!(out, " {}", Plain(&arg.text))?,
+            match arg.expression.origin {
+                // Expands to arguments with names of their own.
+                Origin::AllArguments => write!(out, " {}", Plain(&arg.text))?,
                 _ => write!(out, " {}={}", Plain(&arg.name), Plain(&arg.text))?,
             }
         }
@@ -150,18 +150,18 @@ impl Definition {
     }
 }
 
-/// A probe that has been defined, with what its arguments became.
+/// A defined probe, with the layout of its arguments.
 pub struct Probe<'a> {
-    /// As it was defined.
+    /// Its definition.
     pub definition: &'a Definition,
-    /// What it records.
+    /// The layout of its records.
     pub layout: &'a Layout,
 }
 
 impl Definition {
-    /// Checks whether a probe with this definition and `layout` may be appended
-    /// to the event of the same name, whose probes are `existing`. `command` is
-    /// the definition's text.
+    /// Checks whether a probe with this definition and `layout` may be appended to the
+    /// event of the same name, whose probes are `existing`. `command` is the definition's
+    /// text.
     ///
     /// # Errors
     ///
@@ -205,28 +205,28 @@ pub struct Argument {
     pub at: usize,
     /// Column of its text.
     pub text_at: usize,
-    /// Column of its type, or of its text when it has none.
+    /// Column of its type, or of its text if it has none.
     pub type_at: usize,
     /// What is fetched.
     pub expression: Expression,
-    /// How it is recorded.
+    /// The type as which it is recorded.
     pub spec: TypeSpec,
 }
 
-/// A source of a value, and what is done with the value step by step.
+/// The origin of a value, and the steps applied to the value.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expression {
     /// The innermost part.
-    pub source: Source,
-    /// Column of the source.
+    pub origin: Origin,
+    /// Column of the origin.
     pub source_at: usize,
     /// The steps, innermost first.
     pub steps: Vec<Step>,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum Origin {
     /// `%REG`: a register, by its index.
     Register(u8),
     /// `$stack`: the stack pointer.
@@ -254,38 +254,38 @@ pub enum Source {
         /// Bytes from the symbol.
         offset: i64,
     },
-    /// A bare name: a parameter known from BTF, or the dialect of 2009.
+    /// A bare name: a parameter known from BTF, or the syntax of 2009.
     Name(Vec<u8>),
 }
 
 /// One step of an expression.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What is done.
+    /// The action.
     pub action: Action,
     /// Column to which an error of this step points.
     pub at: usize,
 }
 
-/// What a step does with the value it is given.
+/// What a step does with its input value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     /// `+|-[u]OFFSET(...)`: the value is an address to read from.
     Dereference {
         /// Added to the address.
         offset: i64,
-        /// Whether it is an address of user memory.
+        /// Whether the address is in user memory.
         user: bool,
     },
     /// `this_cpu_ptr(...)`: the value becomes an address of this CPU's copy.
     ThisCpu,
     /// `->MEMBER.MEMBER->MEMBER` by the type that BTF gives the value.
     Members(Vec<u8>),
-    /// `(STRUCT[,FIELD])...->MEMBER...`: the same by a named type.
+    /// `(STRUCT[,FIELD])...->MEMBER...`: as [`Action::Members`], by a named type.
     Cast(Cast),
 }
 
-/// A typecast and the members that are followed from there.
+/// A typecast and the members that are followed from it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cast {
     /// Name of the structure.
@@ -300,22 +300,22 @@ pub struct Cast {
     pub members: Vec<u8>,
 }
 
-/// A deletion: `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`, or a definition with
-/// `!` before it.
+/// A deletion: `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`, or a definition with `!` before
+/// it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Deletion {
     /// Only events of this group.
     pub group: Option<Vec<u8>>,
     /// Only the event of this name.
     pub event: Option<Vec<u8>>,
-    /// Only the probe at this place, as written.
+    /// Only the probe at this location, as written.
     pub place: Option<Vec<u8>>,
     /// Only the probe whose first arguments are these, as `NAME=ARG`.
     pub args: Vec<Vec<u8>>,
 }
 
 impl Deletion {
-    /// Whether `definition` is to be deleted.
+    /// Returns whether `definition` is to be deleted.
     pub fn matches(&self, definition: &Definition) -> bool {
         let same = |wanted: &Option<Vec<u8>>, name: &[u8]| {
             wanted.as_ref().is_none_or(|wanted| **wanted == *name)
@@ -340,7 +340,7 @@ impl Deletion {
     }
 }
 
-/// Whether `text` denotes `place`. Offsets and addresses match in any base.
+/// Returns whether `text` denotes `place`. Offsets and addresses match in any base.
 fn same_place(text: &[u8], place: &Place) -> bool {
     let text = text.strip_suffix(b"%return").unwrap_or(text);
     match place {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stands before an event in `trace`: task, CPU, flags and time.
+//! The prefix of an event text in `trace`: task, CPU, flags and time.
 //!
 //! The columns are those of the 7.3 kernel, which scripts parse.
 
@@ -19,25 +19,25 @@ pub enum Time {
     Count(u64),
 }
 
-/// What stands before an event's own text.
+/// The prefix of an event text.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// The task.
     pub task: Note,
     /// CPU on which it was recorded.
     pub cpu: u32,
-    /// When it was recorded.
+    /// The time at which it was recorded.
     pub time: Time,
     /// Whether the flags column is printed (option `irq-info`).
     pub irq_info: bool,
 }
 
-/// What stood before the events that were printed last. Most of it stands before
-/// the next ones too, and is not made again.
+/// The prefixes of the events that were printed last. Most of their parts recur in the next
+/// events, and are not formatted again.
 pub struct Columns {
     tasks: Memo<(Note, Piece), 16>,
     places: Memo<(Place, Piece), 16>,
-    /// When the last second began, and its text.
+    /// The start of the last second, and its text.
     second: Option<(u64, Piece)>,
 }
 
@@ -54,7 +54,7 @@ struct Place {
 const SECOND: u64 = 1_000_000_000;
 
 impl Columns {
-    /// Nothing was printed.
+    /// Creates the columns before the first event.
     pub const fn new() -> Self {
         Self {
             tasks: Memo::new(),
@@ -63,8 +63,7 @@ impl Columns {
         }
     }
 
-    /// Adds the part of a line before the event's own text:
-    /// `COMM-PID [CPU] FLAGS TIME: `.
+    /// Adds the prefix of an event text: `COMM-PID [CPU] FLAGS TIME: `.
     pub fn put(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
         let task = &context.task;
         let slot = self.tasks.slot(u64::from(task.pid()));
@@ -87,7 +86,7 @@ impl Columns {
         }
     }
 
-    /// `SECONDS.MICROSECONDS: `.
+    /// Adds `SECONDS.MICROSECONDS: `.
     fn put_time(&mut self, buf: &mut SeqBuf<'_>, ns: u64) {
         let rounded = ns.saturating_add(500);
         let is_in = |start: &u64| rounded.checked_sub(*start).is_some_and(|ns| ns < SECOND);
@@ -121,8 +120,8 @@ impl Default for Columns {
     }
 }
 
-/// Adds what `write` makes of `key`: the text in `slot` if it is that, and then that
-/// stays there.
+/// Adds the text that `write` makes of `key`: from `slot` if it has that text; otherwise
+/// stores the text there.
 fn put_known<K: PartialEq>(
     buf: &mut SeqBuf<'_>,
     slot: Option<&mut Option<(K, Piece)>>,
@@ -140,11 +139,11 @@ fn put_known<K: PartialEq>(
     }
 }
 
-/// `COMM-PID `, in columns.
+/// Adds `COMM-PID `, in columns.
 fn put_task(buf: &mut SeqBuf<'_>, task: &Note) {
     let name = task.name();
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-    // Padding needs the length of what is printed, not of the bytes.
+    // Padding needs the length of the printed text, not of the bytes.
     let mut room = [0; LONGEST_NAME];
     let mut shown = SeqBuf::new(&mut room);
     shown.one_line(name);
@@ -158,10 +157,10 @@ fn put_task(buf: &mut SeqBuf<'_>, task: &Note) {
     buf.signed_left(i64::from(task.pid() as i32), 7);
 }
 
-/// Bytes of a task's name of which each becomes `\xNN`.
+/// Bytes of a task's name in which each byte becomes `\xNN`.
 const LONGEST_NAME: usize = 4 * COMM_LEN;
 
-/// ` [CPU] FLAGS `.
+/// Adds ` [CPU] FLAGS `.
 fn put_place(buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
     buf.text(b" [");
     buf.padded(u64::from(context.cpu), 3, b'0');
@@ -172,8 +171,7 @@ fn put_place(buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
     buf.byte(b' ');
 }
 
-/// Adds the five letters for interrupts, rescheduling, context, preemption and
-/// migration.
+/// Adds the five letters for interrupts, rescheduling, context, preemption and migration.
 pub fn put_flags(buf: &mut SeqBuf<'_>, header: Header) {
     let has = |bit: u8| header.flags & bit != 0;
     buf.byte(match (has(flag::IRQS_OFF), has(flag::BH_OFF)) {

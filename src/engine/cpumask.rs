@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sets of CPUs as the kernel writes them: hexadecimal, in groups of eight digits
-//! with commas between, the highest CPUs first.
+//! CPU masks as the kernel writes them: hexadecimal, in groups of eight digits separated by
+//! commas, the highest CPUs first.
 
 use crate::sys::{AllocError, Vec};
 use core::fmt;
@@ -9,7 +9,7 @@ use core::fmt;
 /// Bits of a group.
 const GROUP: u32 = 32;
 
-/// A set of the CPUs below a limit.
+/// A set of CPUs below a limit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mask {
     /// The lowest CPUs first.
@@ -17,14 +17,14 @@ pub struct Mask {
     limit: u32,
 }
 
-/// A text is no mask.
+/// Why a text is not a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// There is no memory.
+    /// Out of memory.
     NoMemory,
     /// It is not hexadecimal, or a group has too many digits.
     Syntax,
-    /// It has a CPU that is not below the limit.
+    /// It has a CPU at or above the limit.
     TooLarge,
 }
 
@@ -35,11 +35,11 @@ impl From<AllocError> for Error {
 }
 
 impl Mask {
-    /// No CPU of those below `limit`.
+    /// Creates an empty mask of the CPUs below `limit`.
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when there is no memory.
+    /// [`AllocError`] if out of memory.
     pub fn new(limit: u32) -> Result<Self, AllocError> {
         let mut groups = Vec::new();
         for _ in 0..limit.div_ceil(GROUP) {
@@ -48,7 +48,8 @@ impl Mask {
         Ok(Self { groups, limit })
     }
 
-    /// What `text` says, with spaces around it, about the CPUs below `limit`.
+    /// Parses `text`, with optional surrounding spaces, as a mask of the CPUs below
+    /// `limit`.
     ///
     /// # Errors
     ///
@@ -71,13 +72,13 @@ impl Mask {
         }
     }
 
-    /// Whether `cpu` is in it.
+    /// Returns whether `cpu` is in the mask.
     pub fn has(&self, cpu: u32) -> bool {
         let (group, bit) = place(cpu);
         self.groups.get(group).is_some_and(|group| group & bit != 0)
     }
 
-    /// Puts `cpu` in it, or takes it out.
+    /// Adds `cpu` to the mask, or removes it.
     pub fn set(&mut self, cpu: u32, on: bool) {
         let (group, bit) = place(cpu);
         if let Some(group) = self.groups.get_mut(group) {
@@ -98,13 +99,13 @@ impl fmt::Display for Mask {
     }
 }
 
-/// The group of `cpu`, and its bit there.
+/// Returns the group of `cpu`, and its bit there.
 fn place(cpu: u32) -> (usize, u32) {
     // CAST: u32 to usize widens.
     ((cpu / GROUP) as usize, 1u32.wrapping_shl(cpu % GROUP))
 }
 
-/// Bits of the highest group for CPUs below `limit`.
+/// Returns the bits of the highest group for CPUs below `limit`.
 fn bits_of_last(limit: u32) -> u32 {
     match limit % GROUP {
         0 => GROUP,
@@ -112,13 +113,13 @@ fn bits_of_last(limit: u32) -> u32 {
     }
 }
 
-/// Digits of the highest group.
+/// Returns the digits of the highest group.
 fn digits_of_last(limit: u32) -> usize {
     // CAST: At most 8.
     bits_of_last(limit).div_ceil(4) as usize
 }
 
-/// The number that one to eight hexadecimal digits say.
+/// Returns the value of one to eight hexadecimal digits.
 fn hexadecimal(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() || digits.len() > 8 {
         return None;

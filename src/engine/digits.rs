@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The digits of numbers, eight at once.
+//! Formatting the digits of numbers, eight at once.
 //!
-//! A digit is a byte of a `u64`, the most significant in the lowest byte, so that
-//! storing the `u64` in little-endian order is writing the number. All digits are
-//! made by the same few multiplications and shifts, without a branch or a table.
+//! A digit is a byte of a `u64`, the most significant in the lowest byte, so that storing
+//! the `u64` in little-endian order writes the number. The same few multiplications and
+//! shifts make all digits, without a branch or a table.
 
 /// Digits that are made at once.
 pub const COUNT: usize = 8;
 
-/// The first number with more decimal digits.
+/// The smallest number with more decimal digits.
 pub const LIMIT: u64 = 100_000_000;
 
-/// What makes eight decimal digits ASCII.
+/// Added to eight decimal digits, makes them ASCII.
 const ASCII: u64 = u64::from_ne_bytes([b'0'; COUNT]);
 
-/// The eight decimal digits of `value`, which is below [`LIMIT`].
+/// Returns the eight decimal digits of `value`, which is below [`LIMIT`].
 #[inline(always)]
 pub fn decimal(value: u32) -> [u8; COUNT] {
     (decimal_values(value) | ASCII).to_le_bytes()
 }
 
-/// The eight hexadecimal digits of `value`.
+/// Returns the eight hexadecimal digits of `value`.
 #[inline(always)]
 pub fn hexadecimal(value: u32) -> [u8; COUNT] {
     letters(hexadecimal_values(value)).to_le_bytes()
 }
 
-/// The decimal digits of `value`, which is below [`LIMIT`], without zeros in
-/// front, and how many they are. What is behind them means nothing.
+/// Returns the decimal digits of `value`, which is below [`LIMIT`], without leading zeros,
+/// and their number. The bytes behind them are undefined.
 #[inline(always)]
 pub fn short_decimal(value: u32) -> ([u8; COUNT], usize) {
     let values = decimal_values(value);
     from_first(values, values | ASCII)
 }
 
-/// The hexadecimal digits of `value`, as [`short_decimal`].
+/// Returns the hexadecimal digits of `value`, as [`short_decimal`].
 #[inline(always)]
 pub fn short_hexadecimal(value: u32) -> ([u8; COUNT], usize) {
     let values = hexadecimal_values(value);
     from_first(values, letters(values))
 }
 
-/// `digits`, whose values are `values`, from the first that is not zero, or the
-/// last.
+/// Returns `digits`, whose values are `values`, from the first nonzero digit on, or the
+/// last one if all are zero.
 #[inline(always)]
 fn from_first(values: u64, digits: u64) -> ([u8; COUNT], usize) {
-    // As if the last digit were none.
+    // As if the last digit were nonzero.
     let zeros = (values | 1 << 63).trailing_zeros() / 8;
     let digits = digits.wrapping_shr(zeros.wrapping_mul(8));
     // CAST: At most 7.
@@ -54,9 +54,8 @@ fn from_first(values: u64, digits: u64) -> ([u8; COUNT], usize) {
     (digits.to_le_bytes(), count)
 }
 
-/// Halves the number in each lane until a lane is a digit. A division is a
-/// multiplication whose low bits are shifted out, and a mask removes what comes from
-/// the lane above.
+/// Halves the number in each lane until a lane is a digit. A division is a multiplication
+/// whose low bits are shifted out; a mask removes what comes from the lane above.
 #[inline(always)]
 fn decimal_values(value: u32) -> u64 {
     let (high, low) = (value / 10_000, value % 10_000);
@@ -71,7 +70,7 @@ fn decimal_values(value: u32) -> u64 {
     tens | rest << 8
 }
 
-/// Moves the nibbles apart, and then the first one to the front.
+/// Spreads the nibbles to bytes, and reverses their order.
 #[inline(always)]
 fn hexadecimal_values(value: u32) -> u64 {
     let all = u64::from(value);
@@ -81,11 +80,11 @@ fn hexadecimal_values(value: u32) -> u64 {
     ones.swap_bytes()
 }
 
-/// Makes hexadecimal digits ASCII.
+/// Converts hexadecimal digits to ASCII.
 #[inline(always)]
 fn letters(values: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    // Only what is above 9 reaches 16 with 6 more.
+    // Only values above 9 reach 16 when 6 is added.
     let above = (values.wrapping_add(EACH.wrapping_mul(6)) >> 4) & EACH;
     let letter = u64::from(b'a' - 10 - b'0');
     values

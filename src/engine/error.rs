@@ -2,12 +2,11 @@
 
 //! Why a definition or a filter is refused: one table of all reasons.
 //!
-//! A reason has a text, an errno and the log location it is reported under. An
-//! [`Error`] adds the column of the caret and, where more is known, a detail.
-//! [`Error::write_entry`] makes the entry of `error_log`. The texts and errnos
-//! of the rows that ftrace also has are ftrace's, because its selftests and
-//! users compare them; rows marked "ours" cover what ftrace refuses without a
-//! word, or does not know.
+//! A reason has a text, an errno and the log location under which it is reported. An
+//! [`Error`] adds the column of the caret and, if more is known, a detail.
+//! [`Error::write_entry`] writes the entry of `error_log`. The texts and errnos of the rows
+//! that ftrace also has are ftrace's, because its selftests and users compare them; rows
+//! marked "ours" cover what ftrace refuses without an entry in the log, or does not know.
 
 use core::fmt::{self, Write};
 
@@ -26,11 +25,12 @@ impl Errno {
     pub const EBUSY: Self = Self(16);
     pub const EEXIST: Self = Self(17);
     pub const EINVAL: Self = Self(22);
+    pub const ENOSPC: Self = Self(28);
     pub const EILSEQ: Self = Self(84);
     pub const EOPNOTSUPP: Self = Self(95);
 }
 
-/// Which part of the language an error belongs to.
+/// The part of the language to which an error belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A probe definition.
@@ -42,7 +42,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The location under which `error_log` reports such an error.
+    /// Returns the log location under which `error_log` reports such an error.
     pub fn location(self) -> &'static str {
         match self {
             Subject::Definition => "trace_kprobe",
@@ -64,23 +64,23 @@ macro_rules! kinds {
             /// All kinds, in the order of the table.
             pub const ALL: &'static [Kind] = &[$($(Kind::$kind,)*)*];
 
-            /// The kind's symbolic name, as the kernel's sources have it.
+            /// Returns the kind's symbolic name, as in the kernel's sources.
             pub fn name(self) -> &'static str {
                 match self { $($(Kind::$kind => stringify!($name),)*)* }
             }
 
-            /// The text of the kind.
+            /// Returns the text of the kind.
             pub fn text(self) -> &'static str {
                 match self { $($(Kind::$kind => $text,)*)* }
             }
 
-            /// The errno with which the write fails, unless the [`Error`] has
-            /// its own.
+            /// Returns the errno with which the write fails, unless the [`Error`] has its
+            /// own.
             pub fn errno(self) -> Errno {
                 match self { $($(Kind::$kind => Errno::$errno,)*)* }
             }
 
-            /// The part of the language the kind belongs to.
+            /// Returns the part of the language to which the kind belongs.
             pub fn subject(self) -> Subject {
                 match self { $($(Kind::$kind => Subject::$subject,)*)* }
             }
@@ -180,7 +180,8 @@ kinds! {
         LineTooLong LINE_TOO_LONG EINVAL "Line is too long"
         BadByte BAD_BYTE EINVAL "Line holds a NUL or is not UTF-8"
         NoMemory NO_MEMORY ENOMEM "Out of memory"
-        // Ours: ftrace reports these as something else.
+        NoNumber NO_NUMBER ENOSPC "All numbers of events are taken"
+        // Ours: ftrace reports these as another error.
         NoDataSymbol NO_DATA_SYMBOL ENOENT "Data symbol is not found"
         BadPlace BAD_PLACE EINVAL "This place can not be probed"
     }
@@ -213,7 +214,7 @@ kinds! {
     }
 }
 
-/// A refusal: its reason, where the caret goes, and what more is known.
+/// A refusal: its reason, the column of the caret, and an optional detail.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Error {
     /// The reason.
@@ -226,7 +227,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of `kind` with the caret at column `at`.
+    /// Creates an error of `kind` with the caret at column `at`.
     pub fn new(kind: Kind, at: usize) -> Self {
         Self {
             kind,
@@ -236,8 +237,8 @@ impl Error {
         }
     }
 
-    /// The error of a probe at which the kernel itself refused to register,
-    /// with `errno` (positive); the caret goes to column `at`, the place.
+    /// Creates the error of a probe that the kernel itself refused to register, with
+    /// `errno` (positive). The caret goes to column `at`, the location.
     pub fn registration(errno: Errno, at: usize) -> Self {
         let kind = match errno {
             Errno::EILSEQ => Kind::BadInsnBndry,
@@ -248,15 +249,15 @@ impl Error {
         Self::new(kind, at).with_errno(errno)
     }
 
-    /// The same error with another errno.
+    /// Returns the same error with another errno.
     #[must_use]
     pub fn with_errno(mut self, errno: Errno) -> Self {
         self.errno = errno;
         self
     }
 
-    /// The same error with a detail, shown behind the kind's text. When there
-    /// is no memory for it the detail is dropped rather than the error.
+    /// Returns the same error with a detail, shown behind the kind's text. If there is no
+    /// memory for the detail, the detail is dropped rather than the error.
     #[must_use]
     pub fn with_detail(mut self, detail: fmt::Arguments<'_>) -> Self {
         self.detail.clear();
@@ -266,17 +267,16 @@ impl Error {
         self
     }
 
-    /// The detail; empty when there is none.
+    /// Returns the detail; empty if there is none.
     pub fn detail(&self) -> &[u8] {
         &self.detail
     }
 
-    /// Writes the entry of `error_log` for this error in `command`, logged at
-    /// `time_ns`.
+    /// Writes the entry of `error_log` for this error in `command`, logged at `time_ns`.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_entry(&self, out: &mut dyn Write, time_ns: u64, command: &[u8]) -> fmt::Result {
         let micros = time_ns / 1_000;
         let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
@@ -300,7 +300,7 @@ impl Error {
     }
 }
 
-/// The formatter's widths are 16 bits wide in newer versions of `core`.
+/// In newer versions of `core` the formatter's widths have 16 bits.
 const MAX_CARET: usize = 0xffff;
 
 impl From<AllocError> for Error {

@@ -1,72 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Runs a fetch program: the part of a probe hit that depends on what was
-//! asked for.
+//! Runs a fetch program: the part of a probe hit that depends on the definition.
 //!
-//! [`run`] and [`capture`] may run in any context: they take no lock, do not
-//! allocate, loop only over the bounded lists of a compiled
-//! [`Program`](super::fetch::Program), and cannot panic. Memory is read only
-//! through [`Env`], whose reads cannot fault.
+//! [`run`] and [`capture`] take no lock, do not allocate, loop only over the bounded lists
+//! of a compiled [`Program`](super::fetch::Program), and cannot panic. Memory is read only
+//! through [`Memory`], whose reads cannot fault.
+//!
+//! Context: any.
 
 use super::fetch::{Constant, General, Link, Load, Op, Origin, Program, Read, Store};
 use super::record::{self, Faults, COMM_LEN};
 
-/// What a program needs from the context of a hit.
+/// What the source of a hit passes to its probe.
 ///
-/// Every function may be called in any context, and must not fault, sleep or
-/// take a lock.
-pub trait Env {
-    /// The register with this index, see [`regnames`](super::regnames).
+/// The functions must not fault, sleep or take a lock.
+///
+/// Context: any.
+pub trait Arguments {
+    /// Returns the register with this index, see
+    /// [`Isa::register`](super::arch::Isa::register).
     fn reg(&self, index: u8) -> u64;
 
-    /// Word `n` from the stack pointer; 0 outside the stack.
+    /// Returns word `n` from the stack pointer; 0 outside the stack.
     fn stack(&self, n: u16) -> u64;
 
-    /// The address to which the function returns; return probes only.
+    /// Returns the address to which the function returns; return probes only.
     fn return_address(&self) -> u64;
 
-    /// Word `n` of what [`capture`] saved at entry; return probes only.
+    /// Returns word `n` of what [`capture`] saved at entry; return probes only.
     fn entry_data(&self, n: u16) -> u64;
+}
 
-    /// The current task's name, filled up with NULs.
+/// The memory and the current task of the machine, the same for all sources.
+///
+/// The functions must not fault, sleep or take a lock.
+///
+/// Context: any.
+pub trait Memory {
+    /// Returns the current task's name, padded with NULs.
     fn comm(&self) -> [u8; COMM_LEN];
 
-    /// The address of the current task's `task_struct`.
+    /// Returns the address of the current task's `task_struct`.
     fn current(&self) -> u64;
 
-    /// The address of this CPU's copy of the per-CPU variable at `address`.
+    /// Returns the address of this CPU's copy of the per-CPU variable at `address`.
     fn this_cpu(&self, address: u64) -> u64;
 
-    /// Reads memory at a kernel address, or a user address where it is below
-    /// the limit of user space. `false` if not all of it can be read; `out`
-    /// may then hold anything.
+    /// Reads memory at a kernel address, or at a user address if it is below the limit of
+    /// user space. Returns false if not all of it can be read; the content of `out` is then
+    /// undefined.
     fn read(&self, address: u64, out: &mut [u8]) -> bool;
 
-    /// [`read`](Self::read) of 1, 2, 4 or 8 bytes.
+    /// As [`read`](Self::read), for 1, 2, 4 or 8 bytes.
     #[inline(always)]
     fn read_word<const N: usize>(&self, address: u64, out: &mut [u8; N]) -> bool {
         self.read(address, out)
     }
 
-    /// Reads user memory, otherwise as [`read`](Self::read).
+    /// As [`read`](Self::read), for user memory.
     fn read_user(&self, address: u64, out: &mut [u8]) -> bool;
 
-    /// Copies the string at `address` once, with its NUL, and returns the
-    /// number of bytes. A number equal to `out.len()` tells that the string
-    /// did not fit, whatever the last byte is. `None` if it can not be read.
+    /// Copies the string at `address` once, with its NUL, and returns the number of bytes.
+    /// A number equal to `out.len()` means that the string did not fit, whatever the last
+    /// byte is. Returns `None` if the string cannot be read.
     fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize>;
 
-    /// Writes symbol and offset of `address` with a NUL, with the same result
-    /// as [`read_string`](Self::read_string).
+    /// Writes symbol and offset of `address` with a NUL. Returns the same as
+    /// [`read_string`](Self::read_string).
     fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize>;
 }
 
-/// Fetches the arguments of one hit into the record `out` and returns the
-/// record's length.
+/// What a program needs from a hit.
+pub trait Env: Arguments + Memory {}
+
+impl<E: Arguments + Memory> Env for E {}
+
+/// Fetches the arguments of one hit into the record `out` and returns the record's length.
 ///
-/// The parts of the record before the arguments are the caller's. `out` must
-/// have the length that [`Program::size`] tells; in a shorter one the record
-/// lacks what has no room.
+/// The caller writes the parts of the record before the arguments. `out` must have the
+/// length [`Program::size`]; a shorter one lacks the arguments that do not fit.
+///
+/// Context: any.
 #[inline(always)]
 pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
     run_compact(program, env, out);
@@ -77,8 +91,10 @@ pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
     }
 }
 
-/// The part of [`run`] for arguments of the common shapes: none of it is a call,
-/// so that `env` need not exist in memory.
+/// Fetches the arguments of the common shapes, as a part of [`run`]. Makes no calls, so that
+/// `env` need not exist in memory.
+///
+/// Context: any.
 #[inline(always)]
 pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     if let Some(Faults { offset, size }) = program.faults {
@@ -102,7 +118,7 @@ pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
         let address = env
             .reg(read.reg)
             .wrapping_add_signed(i64::from(read.offset));
-        // The compiler would ask for the most frequent width last.
+        // The compiler would test the most frequent width last.
         let done = if read.width == 8 {
             read_to::<8, E>(env, address, out, read.dst)
         } else {
@@ -133,7 +149,9 @@ pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     }
 }
 
-/// The part of [`run`] for all other arguments.
+/// Fetches all other arguments, as a part of [`run`].
+///
+/// Context: any.
 #[inline(always)]
 pub fn run_general<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
     let mut end = program.fixed;
@@ -143,10 +161,12 @@ pub fn run_general<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize 
     usize::from(end)
 }
 
-/// [`COMM_LEN`] as the record has it.
+/// [`COMM_LEN`] in the type that the record uses.
 const COMM_LEN_U16: u16 = 16;
 
-/// Saves the function's arguments that the program wants at return.
+/// Saves the function's arguments that the program needs at return.
+///
+/// Context: any.
 #[inline(always)]
 pub fn capture<E: Env>(program: &Program, env: &E, data: &mut [u64]) {
     for (word, origin) in data.iter_mut().zip(&program.entry) {
@@ -157,7 +177,7 @@ pub fn capture<E: Env>(program: &Program, env: &E, data: &mut [u64]) {
 #[inline(always)]
 fn field(out: &mut [u8], at: u16, size: u16) -> Option<&mut [u8]> {
     let at = usize::from(at);
-    // Two 16-bit numbers: the sum fits.
+    // Two 16-bit numbers: the sum does not overflow.
     out.get_mut(at..at.wrapping_add(usize::from(size)))
 }
 
@@ -168,7 +188,7 @@ fn put<const N: usize>(out: &mut [u8], at: u16, bytes: [u8; N]) {
     }
 }
 
-/// Makes the compiler take the branch that calls this for the less likely one.
+/// Marks the branch that calls this as unlikely.
 #[cold]
 fn cold() {}
 
@@ -224,7 +244,7 @@ fn word<E: Env>(env: &E, address: u64, user: bool) -> Option<u64> {
     read.then(|| u64::from_le_bytes(bytes))
 }
 
-/// Follows the argument's links; `None` where one can not be read.
+/// Follows the argument's links; returns `None` if one cannot be read.
 fn follow<E: Env>(program: &Program, arg: &General, env: &E) -> Option<u64> {
     let mut at = value(arg.origin, env);
     let (first, last) = (usize::from(arg.links.0), usize::from(arg.links.1));
@@ -237,8 +257,8 @@ fn follow<E: Env>(program: &Program, arg: &General, env: &E) -> Option<u64> {
     Some(at)
 }
 
-/// Fetches an argument of any shape. `end` is where the record ends so far;
-/// returns where it ends then.
+/// Fetches an argument of any shape. `end` is the current end of the record; returns the
+/// new end.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], end: u16) -> u16 {
@@ -288,17 +308,17 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
         Store::Memory {
             offset,
             user,
+            width,
             bits: None,
-            ..
+            count,
         } => {
             let address = at.wrapping_add_signed(offset);
-            let read = field(out, dst, size).is_some_and(|to| {
-                if user {
-                    env.read_user(address, to)
-                } else {
-                    env.read(address, to)
-                }
-            });
+            let read = match (user, count, width) {
+                (false, 1, 8) => read_to::<8, E>(env, address, out, dst),
+                (false, 1, 4) => read_to::<4, E>(env, address, out, dst),
+                (true, ..) => field(out, dst, size).is_some_and(|to| env.read_user(address, to)),
+                _ => field(out, dst, size).is_some_and(|to| env.read(address, to)),
+            };
             if !read {
                 failed(program, out, dst, size, fault);
             }
@@ -348,7 +368,7 @@ fn store(out: &mut [u8], dst: u16, width: u8, value: u64) {
     }
 }
 
-/// Copies a string known since the definition to its place.
+/// Copies a string known since the definition into the record.
 fn constant_text(program: &Program, constant: Constant, out: &mut [u8], dst: u16) {
     let start = usize::from(constant.start);
     let from = program
@@ -367,14 +387,14 @@ fn constant_text(program: &Program, constant: Constant, out: &mut [u8], dst: u16
 /// Most bytes of one string, with its NUL: `PATH_MAX`.
 const MAX_STRING: usize = 4096;
 
-/// Most bytes that a long string leaves to each later one.
+/// Most bytes that a long string leaves for each later one.
 const RESERVED: usize = 64;
 
-/// Lets `read` write a string at `end`, leaving room for the `later` strings,
-/// and points the word at `dst` to it. Returns the new end.
+/// Calls `read` to write a string at `end`, leaving room for the `later` strings, and
+/// points the word at `dst` to it. Returns the new end.
 ///
-/// Whole strings end in one NUL, truncated ones in two, see
-/// [`record::text`]; a failed one has length zero.
+/// Whole strings end in one NUL, truncated ones in two, see [`record::text`]; a string that
+/// cannot be read has length zero.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn text(
@@ -397,7 +417,7 @@ fn text(
     let ambiguous = limit == start.saturating_add(COMM_LEN);
     let limit = limit.saturating_sub(usize::from(ambiguous));
     let length = match out.get_mut(start..limit) {
-        // A mark for truncated text takes two.
+        // The mark for truncated text takes two bytes.
         Some(room) if room.len() >= 2 => {
             let most = room.len() - 1;
             match room.get_mut(..most).and_then(read) {
@@ -414,16 +434,16 @@ fn text(
         }
         _ => 0,
     };
-    // CAST: a record is shorter than 64 KiB, `out` bounds the sum.
+    // CAST: a record is shorter than 64 KiB, and `out` bounds the sum.
     let length = length.min(usize::from(u16::MAX - end)) as u16;
     put(out, dst, record::data_loc(end, length).to_le_bytes());
     end.wrapping_add(length)
 }
 
-/// The register that is the argument of this index, all of it; `None` where the
+/// Returns the register that is, in full, the argument of this index; `None` if the
 /// argument is something else.
 ///
-/// May run in any context.
+/// Context: any.
 #[inline(always)]
 pub(super) fn register<E: Env>(program: &Program, index: u8, env: &E) -> Option<u64> {
     match program.ops.get(usize::from(index))? {
@@ -432,10 +452,10 @@ pub(super) fn register<E: Env>(program: &Program, index: u8, env: &E) -> Option<
     }
 }
 
-/// Element `n` of the argument of this index as a number, its sign not
-/// extended; `None` for text and for what can not be read.
+/// Returns element `n` of the argument of this index as a number, without sign extension;
+/// `None` for text and for what cannot be read.
 ///
-/// May run in any context.
+/// Context: any.
 pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Option<u64> {
     match *program.ops.get(usize::from(index))? {
         Op::Load(Load { reg, width, .. }) => Some(truncate(env.reg(reg), width)),
@@ -469,7 +489,7 @@ pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Op
     }
 }
 
-/// The low `width` bytes of `value`.
+/// Returns the low `width` bytes of `value`.
 fn truncate(value: u64, width: u8) -> u64 {
     let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
     value.wrapping_shl(unused).wrapping_shr(unused)
@@ -488,10 +508,10 @@ fn read_number<E: Env>(env: &E, from: u64, offset: i64, size: u8, user: bool) ->
     read.then(|| u64::from_le_bytes(bytes))
 }
 
-/// Element `n` of the text argument of this index, cut where `buffer` ends;
-/// `None` for what is no text and for what can not be read.
+/// Returns element `n` of the text argument of this index, truncated at the end of
+/// `buffer`; `None` if it is not text or cannot be read.
 ///
-/// May run in any context.
+/// Context: any.
 pub(super) fn peek_text<'a, E: Env>(
     program: &Program,
     index: u8,

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Text for people and their tools: the `format` file of an event, the header and
-//! the marks of `trace`, the lines of `kprobe_profile`.
+//! Text for people and their tools: the `format` file of an event, the header and the marks
+//! of `trace`, the lines of `kprobe_profile`.
 //!
 //! The wording and the columns are those of the 7.3 kernel, which scripts parse.
-//! Process context only.
+//!
+//! Context: process, may sleep.
 
 use core::fmt::{self, Write};
 
-use super::record::{self, Field, Layout};
+use super::record::{Class, Faults, Field, Fixed, Layout};
 use super::text::OneLine;
 
 /// Bits of the flags byte of a record's header.
 pub mod flag {
     /// Interrupts were off.
     pub const IRQS_OFF: u8 = 0x01;
-    /// A lazy reschedule was due.
+    /// A lazy reschedule was pending.
     pub const NEED_RESCHED_LAZY: u8 = 0x02;
-    /// A reschedule was due.
+    /// A reschedule was pending.
     pub const NEED_RESCHED: u8 = 0x04;
     /// In a hard interrupt.
     pub const HARDIRQ: u8 = 0x08;
     /// In a soft interrupt.
     pub const SOFTIRQ: u8 = 0x10;
-    /// A reschedule was due at the next enabling of preemption.
+    /// A reschedule was pending for when preemption is next enabled.
     pub const PREEMPT_RESCHED: u8 = 0x20;
     /// In a non-maskable interrupt.
     pub const NMI: u8 = 0x40;
@@ -35,25 +36,21 @@ pub mod flag {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_format(out: &mut dyn Write, name: &str, id: u16, layout: &Layout) -> fmt::Result {
     writeln!(out, "name: {name}\nID: {id}\nformat:")?;
-    field_line(out, "unsigned short", "common_type", 0, 2, false)?;
-    field_line(out, "unsigned char", "common_flags", 2, 1, false)?;
-    field_line(out, "unsigned char", "common_preempt_count", 3, 1, false)?;
-    field_line(out, "int", "common_pid", 4, 4, true)?;
+    for field in Class::COMMON {
+        fixed_line(out, field)?;
+    }
     out.write_char('\n')?;
-    if layout.is_return {
-        field_line(out, "unsigned long", "__probe_func", 8, 8, false)?;
-        field_line(out, "unsigned long", "__probe_ret_ip", 16, 8, false)?;
-    } else {
-        field_line(out, "unsigned long", "__probe_ip", 8, 8, false)?;
+    for field in layout.class.fixed {
+        fixed_line(out, field)?;
     }
     for field in &layout.fields {
         argument_line(out, field)?;
     }
     if let Some(faults) = layout.faults {
-        let name = record::Faults::NAME;
+        let name = Faults::NAME;
         let (kind, array) = match faults.size.get() {
             1 => ("u8", ""),
             2 => ("u16", ""),
@@ -72,18 +69,12 @@ pub fn write_format(out: &mut dyn Write, name: &str, id: u16, layout: &Layout) -
     out.write_char('\n')
 }
 
-fn field_line(
-    out: &mut dyn Write,
-    kind: &str,
-    name: &str,
-    offset: u16,
-    size: u16,
-    signed: bool,
-) -> fmt::Result {
-    let signed = u8::from(signed);
+fn fixed_line(out: &mut dyn Write, field: &Fixed) -> fmt::Result {
+    let signed = u8::from(field.signed);
     writeln!(
         out,
-        "\tfield:{kind} {name};\toffset:{offset};\tsize:{size};\tsigned:{signed};"
+        "\tfield:{} {}{};\toffset:{};\tsize:{};\tsigned:{signed};",
+        field.c_type, field.name, field.suffix, field.offset, field.size
     )
 }
 
@@ -101,13 +92,10 @@ fn argument_line(out: &mut dyn Write, field: &Field) -> fmt::Result {
     writeln!(out, ";\toffset:{offset};\tsize:{size};\tsigned:{signed};")
 }
 
-/// Writes what follows `print fmt:`.
+/// Writes the part behind `print fmt:`.
 fn print_format(out: &mut dyn Write, layout: &Layout) -> fmt::Result {
-    out.write_str(if layout.is_return {
-        "\"(%lx <- %lx)"
-    } else {
-        "\"(%lx)"
-    })?;
+    let (text, arguments) = layout.class.print_format;
+    write!(out, "\"{text}")?;
     for field in &layout.fields {
         let conversion = field.base.print_format();
         write!(out, " {}=", OneLine(&field.name))?;
@@ -121,11 +109,7 @@ fn print_format(out: &mut dyn Write, layout: &Layout) -> fmt::Result {
             }
         }
     }
-    out.write_str(if layout.is_return {
-        "\", REC->__probe_func, REC->__probe_ret_ip"
-    } else {
-        "\", REC->__probe_ip"
-    })?;
+    write!(out, "\", {arguments}")?;
     for field in &layout.fields {
         let name = OneLine(&field.name);
         match (field.count, field.base.is_text()) {
@@ -145,13 +129,13 @@ fn print_format(out: &mut dyn Write, layout: &Layout) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the header of `trace` for a buffer that holds `entries` of `written`
-/// events on a machine with `cpus` CPUs online; with `irq_info` where the lines
-/// have the flags column.
+/// Writes the header of `trace` for a buffer that holds `entries` of `written` events on a
+/// machine with `cpus` CPUs online. `irq_info` tells whether the lines have the flags
+/// column.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_trace_header(
     out: &mut dyn Write,
     entries: u64,
@@ -183,12 +167,12 @@ const HEADER_PLAIN: &str = "\
 #              | |         |         |         |
 ";
 
-/// Writes the mark for events that were lost on `cpu` before the next one;
-/// `None` when their number is not known.
+/// Writes the mark for events that were lost on `cpu` before the next one; `count` is
+/// `None` if their number is not known.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_lost(out: &mut dyn Write, cpu: u32, count: Option<u64>) -> fmt::Result {
     match count {
         Some(count) => writeln!(out, "CPU:{cpu} [LOST {count} EVENTS]"),
@@ -200,7 +184,7 @@ pub fn write_lost(out: &mut dyn Write, cpu: u32, count: Option<u64>) -> fmt::Res
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_buffer_started(out: &mut dyn Write, cpu: u32) -> fmt::Result {
     writeln!(out, "##### CPU {cpu} buffer started ####")
 }
@@ -209,7 +193,7 @@ pub fn write_buffer_started(out: &mut dyn Write, cpu: u32) -> fmt::Result {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_profile(out: &mut dyn Write, event: &str, hits: u64, missed: u64) -> fmt::Result {
     writeln!(out, "  {event:<44} {hits:15} {missed:15}")
 }

@@ -3,4 +3,5 @@
 //! Instruction decoders: length, class and verdict, without disassembly.
 
 pub mod arm64;
+pub mod exclusive;
 pub mod x86;

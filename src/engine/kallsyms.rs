@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's own table of symbols: all addresses that one name stands for.
+//! The kernel's own symbol table: all addresses of a name.
 //!
-//! The kernel finds a symbol by its name, but exports nothing that tells how
-//! many there are of that name. The table is six arrays in memory, written by
-//! the kernel's `scripts/kallsyms.c`:
+//! The kernel finds a symbol by its name, but exports no function that returns the number
+//! of symbols with that name. The table is six arrays in memory, written by the kernel's
+//! `scripts/kallsyms.c`:
 //!
-//! - names, in the order of addresses: a length, in one or two bytes of seven
-//!   bits each, and that many tokens; the text of the tokens put together is
-//!   the type letter and the name;
-//! - markers: where in the names each 256th symbol begins;
-//! - the texts of the tokens, NUL-terminated, and where each of them begins;
+//! - names, in the order of addresses: a length, in one or two bytes of seven bits each,
+//!   and that many tokens; the concatenated texts of the tokens are the type letter and the
+//!   name;
+//! - markers: the offset in the names of each 256th symbol;
+//! - the texts of the tokens, NUL-terminated, and the offset of each of them;
 //! - offsets: the distance of each symbol from its own entry there;
-//! - sequence: the numbers of the symbols in the order of their names, as three
-//!   bytes each, the highest first.
+//! - sequence: the numbers of the symbols in the order of their names, as three bytes each,
+//!   the highest first.
 //!
-//! It is read through [`Memory`], which may fail; whoever asks compares an
-//! address with what the kernel says, because the form of the table is nobody's
-//! promise.
+//! It is read through [`Memory`], which may fail. The caller compares an address with what
+//! the kernel returns, because the format of the table is not stable.
 
 use core::cmp::Ordering;
 
 /// Memory that can be read at an address.
 pub trait Memory {
-    /// Fills `out` from `address`; false if it cannot be read.
+    /// Fills `out` from `address`; returns false if it cannot be read.
     fn read(&mut self, address: u64, out: &mut [u8]) -> bool;
 }
 
-/// Where the arrays lie.
+/// The addresses of the arrays.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// `kallsyms_num_syms`, of 4 bytes.
@@ -46,8 +45,8 @@ pub struct Tables {
     pub sequence: u64,
 }
 
-/// Calls `each` with the address of every symbol called `name`; `None` if the
-/// table cannot be read.
+/// Calls `each` with the address of every symbol called `name`; returns `None` if the table
+/// cannot be read.
 pub fn each_address<M: Memory>(
     tables: &Tables,
     memory: &mut M,
@@ -77,8 +76,8 @@ pub fn each_address<M: Memory>(
     Some(())
 }
 
-/// Bytes that are read at once. As a divisor of the page size it keeps a read
-/// from touching a page that the table does not reach.
+/// Bytes that are read at once. A divisor of the page size, so that a read does not touch a
+/// page beyond the table.
 const BLOCK: usize = 64;
 
 /// The block of memory that was read last.
@@ -108,7 +107,7 @@ impl Block {
     }
 }
 
-/// The table, as it is being read.
+/// The table, while it is being read.
 struct Table<'a, M> {
     tables: &'a Tables,
     memory: &'a mut M,
@@ -136,7 +135,7 @@ impl<'a, M: Memory> Table<'a, M> {
         self.memory.read(address, &mut array).then_some(array)
     }
 
-    /// The number of the symbol whose name comes after `index` others.
+    /// Returns the number of the symbol at `index` in the order of names.
     fn in_order_of_names(&mut self, index: u32) -> Option<u32> {
         let at = u64::from(index).checked_mul(3)?;
         let [high, middle, low] = self.array(self.tables.sequence.checked_add(at)?)?;
@@ -150,7 +149,7 @@ impl<'a, M: Memory> Table<'a, M> {
         entry.checked_add_signed(i64::from(distance))
     }
 
-    /// Where the name of a symbol begins, and the number of its tokens.
+    /// Returns the address of the name of a symbol, and the number of its tokens.
     fn name(&mut self, symbol: u32) -> Option<(u64, u64)> {
         let marker = u64::from(symbol >> 8).checked_mul(4)?;
         let marker = u32::from_le_bytes(self.array(self.tables.markers.checked_add(marker)?)?);
@@ -162,7 +161,7 @@ impl<'a, M: Memory> Table<'a, M> {
         self.length(at)
     }
 
-    /// The length at `at` and where what it counts begins.
+    /// Returns the length at `at` and the address behind it.
     fn length(&mut self, at: u64) -> Option<(u64, u64)> {
         let low = self.names.byte(self.memory, at)?;
         let next = at.checked_add(1)?;
@@ -174,10 +173,10 @@ impl<'a, M: Memory> Table<'a, M> {
         Some((next.checked_add(1)?, length))
     }
 
-    /// How the name of a symbol compares with `name`.
+    /// Compares the name of a symbol with `name`.
     fn compare(&mut self, symbol: u32, name: &[u8]) -> Option<Ordering> {
         let (at, length) = self.name(symbol)?;
-        // The first letter tells the type of the symbol.
+        // The first letter is the type of the symbol.
         let mut is_type = true;
         let mut rest = name.iter();
         for index in 0..length {
@@ -241,7 +240,7 @@ mod tests {
         sequence: 0x70_0000,
     };
 
-    /// The table of `symbols`, as `scripts/kallsyms.c` writes it: one token for
+    /// Returns the table of `symbols`, as `scripts/kallsyms.c` writes it: one token for
     /// each letter, and one for the most common start.
     fn table(symbols: &[(u64, &str)]) -> Arrays {
         const SHORT: u8 = 1;

@@ -2,13 +2,13 @@
 
 //! Lines, words, numbers and names of the definition language.
 //!
-//! A write to `kprobe_events` holds one or more lines ([`lines`]). A line is
-//! split into words at white space ([`Command`]), and put together again with
-//! single spaces: the error log shows that text, and every position in an
-//! [`Error`](super::error::Error) is a column in it.
+//! A write to `kprobe_events` holds one or more lines ([`lines`]). A line is split into
+//! words at white space ([`Command`]), and joined again with single spaces: the error log
+//! shows that text, and every position in an [`Error`](super::error::Error) is a column in
+//! it.
 //!
-//! Beyond what ftrace accepts, an immediate string may contain spaces and `#`:
-//! `\"two words"` is one word.
+//! Beyond what ftrace accepts, an immediate string may contain spaces and `#`: `\"two
+//! words"` is one word.
 
 use super::error::{Error, Kind};
 use crate::sys::{AllocError, Vec};
@@ -23,8 +23,8 @@ pub struct Line<'a> {
     pub number: usize,
     /// The line without comment and line feed; may be empty.
     pub text: &'a [u8],
-    /// Offset behind the line and its line feed: the bytes of the write that
-    /// are dealt with once this line is.
+    /// Offset behind the line and its line feed: the bytes of the write that are consumed
+    /// once this line is processed.
     pub end: usize,
 }
 
@@ -36,7 +36,7 @@ pub struct Lines<'a> {
     number: usize,
 }
 
-/// The lines of the write `buffer`, in order.
+/// Returns the lines of the write `buffer`, in order.
 pub fn lines(buffer: &[u8]) -> Lines<'_> {
     Lines {
         buffer,
@@ -68,8 +68,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// The part of `line` before the first `#` that is not inside an immediate
-/// string.
+/// Returns the part of `line` before the first `#` that is not inside an immediate string.
 fn strip_comment(line: &[u8]) -> &[u8] {
     let mut at = 0;
     while let Some(&byte) = line.get(at) {
@@ -81,8 +80,8 @@ fn strip_comment(line: &[u8]) -> &[u8] {
     line
 }
 
-/// The length of the immediate string `\"..."` that starts at `at`, or `None`
-/// where none starts or it is not closed before the next one starts.
+/// Returns the length of the immediate string `\"..."` that starts at `at`, or `None` if
+/// none starts there or it is not closed before the next one starts.
 fn quoted(line: &[u8], at: usize) -> Option<usize> {
     const OPEN: usize = 2;
     let body = line.get(at..)?.strip_prefix(b"\\\"")?;
@@ -96,7 +95,7 @@ fn quoted(line: &[u8], at: usize) -> Option<usize> {
     ends.then(|| close.saturating_add(OPEN).saturating_add(1))
 }
 
-/// White space as `isspace()` of the C locale.
+/// Returns whether `byte` is white space, as `isspace()` in the C locale.
 pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
@@ -111,22 +110,22 @@ pub struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// Column behind the last byte.
+    /// Returns the column behind the last byte.
     pub fn end(&self) -> usize {
         self.at.saturating_add(self.bytes.len())
     }
 
-    /// The first byte.
+    /// Returns the first byte.
     pub fn first(&self) -> Option<u8> {
         self.bytes.first().copied()
     }
 
-    /// Byte `n`.
+    /// Returns byte `n`.
     pub fn get(&self, n: usize) -> Option<u8> {
         self.bytes.get(n).copied()
     }
 
-    /// What follows the first `n` bytes; empty when there are fewer.
+    /// Returns what follows the first `n` bytes; empty if there are fewer.
     pub fn skip(&self, n: usize) -> Span<'a> {
         let n = n.min(self.bytes.len());
         Span {
@@ -135,7 +134,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The first `n` bytes, or all when there are fewer.
+    /// Returns the first `n` bytes, or all if there are fewer.
     pub fn take(&self, n: usize) -> Span<'a> {
         Span {
             bytes: self.bytes.get(..n).unwrap_or(self.bytes),
@@ -143,43 +142,43 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// What follows `prefix`.
+    /// Returns what follows `prefix`.
     pub fn strip(&self, prefix: &[u8]) -> Option<Span<'a>> {
         self.bytes
             .starts_with(prefix)
             .then(|| self.skip(prefix.len()))
     }
 
-    /// Offset of the first `byte`.
+    /// Returns the offset of the first `byte`.
     pub fn find(&self, byte: u8) -> Option<usize> {
         self.bytes.iter().position(|&b| b == byte)
     }
 
-    /// Offset of the first byte of which `is` holds.
+    /// Returns the offset of the first byte that satisfies `is`.
     pub fn find_by(&self, is: impl Fn(u8) -> bool) -> Option<usize> {
         self.bytes.iter().position(|&b| is(b))
     }
 
-    /// Offset of the last `byte`.
+    /// Returns the offset of the last `byte`.
     pub fn rfind(&self, byte: u8) -> Option<usize> {
         self.bytes.iter().rposition(|&b| b == byte)
     }
 
-    /// What lies before and behind offset `n`, without the byte there.
+    /// Returns the parts before and behind offset `n`, without the byte there.
     pub fn around(&self, n: usize) -> (Span<'a>, Span<'a>) {
         (self.take(n), self.skip(n.saturating_add(1)))
     }
 
-    /// A copy of the text.
+    /// Returns a copy of the text.
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when there is no memory.
+    /// [`AllocError`] if out of memory.
     pub fn to_vec(&self) -> Result<Vec<u8>, AllocError> {
         Vec::from_slice(self.bytes)
     }
 
-    /// An error whose caret is under the first byte.
+    /// Creates an error with the caret under the first byte.
     pub fn error(&self, kind: Kind) -> Error {
         Error::new(kind, self.at)
     }
@@ -231,7 +230,7 @@ impl Command {
         if inside {
             command.ends.push(command.text.len())?;
         }
-        // What is listed must be what was defined, and only text can be listed.
+        // The listing must equal the definition, and only text can be listed.
         let nul = command.text.iter().position(|&b| b == 0);
         let text = core::str::from_utf8(&command.text);
         match nul.or(text.err().map(|error| error.valid_up_to())) {
@@ -240,22 +239,22 @@ impl Command {
         }
     }
 
-    /// The words, separated by single spaces.
+    /// Returns the words, separated by single spaces.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Whether there is no word.
+    /// Returns whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Number of words.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Word `n`, counted from zero.
+    /// Returns word `n`, counted from zero.
     pub fn word(&self, n: usize) -> Option<Span<'_>> {
         let end = *self.ends.get(n)?;
         let at = match n.checked_sub(1) {
@@ -268,8 +267,8 @@ impl Command {
         })
     }
 
-    /// Column of word `n`; where there is no such word, the column after the
-    /// last word and a space, as ftrace has it.
+    /// Returns the column of word `n`; if there is no such word, the column after the last
+    /// word and a space, as ftrace does.
     pub fn column(&self, n: usize) -> usize {
         match self.word(n) {
             Some(word) => word.at,
@@ -282,7 +281,7 @@ fn digit(byte: u8, base: u32) -> Option<u64> {
     char::from(byte).to_digit(base).map(u64::from)
 }
 
-/// The base that the prefix of `text` names, and what follows the prefix.
+/// Returns the base given by the prefix of `text`, and what follows the prefix.
 fn base(text: &[u8]) -> (u32, &[u8]) {
     match text {
         [b'0', b'x' | b'X', rest @ ..] if rest.first().is_some_and(u8::is_ascii_hexdigit) => {
@@ -304,19 +303,19 @@ fn digits(text: &[u8], base: u32) -> Option<u64> {
     })
 }
 
-/// An unsigned number of any base (`10`, `0x10`, `010`), with an optional `+`,
-/// as `kstrtoull()` reads it.
+/// Parses an unsigned number of any base (`10`, `0x10`, `010`), with an optional `+`, as
+/// `kstrtoull()` does.
 pub fn unsigned(text: &[u8]) -> Option<u64> {
     let (base, rest) = base(text.strip_prefix(b"+").unwrap_or(text));
     digits(rest, base)
 }
 
-/// An unsigned decimal number.
+/// Parses an unsigned decimal number.
 pub fn decimal(text: &[u8]) -> Option<u64> {
     digits(text.strip_prefix(b"+").unwrap_or(text), 10)
 }
 
-/// A signed number of any base, as `kstrtoll()` reads it.
+/// Parses a signed number of any base, as `kstrtoll()` does.
 pub fn signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(rest) => {
@@ -327,7 +326,7 @@ pub fn signed(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// The number with which `text` starts and the number of bytes it takes.
+/// Returns the number with which `text` starts and its length in bytes.
 pub fn leading(text: &[u8]) -> Option<(u64, usize)> {
     let (base, rest) = base(text);
     let count = rest
@@ -341,7 +340,7 @@ pub fn leading(text: &[u8]) -> Option<(u64, usize)> {
     ))
 }
 
-/// Whether `name` follows the rules of C identifiers.
+/// Returns whether `name` follows the rules of C identifiers.
 pub fn is_identifier(name: &[u8]) -> bool {
     match name {
         [first, rest @ ..] => {
@@ -352,7 +351,7 @@ pub fn is_identifier(name: &[u8]) -> bool {
     }
 }
 
-/// Whether `name` may name a group: an identifier that may contain `-`.
+/// Returns whether `name` may name a group: an identifier that may contain `-`.
 pub fn is_group_name(name: &[u8]) -> bool {
     let allowed = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'-';
     name.first().is_some_and(|first| !first.is_ascii_digit()) && name.iter().all(allowed)

@@ -2,33 +2,28 @@
 
 //! Records of text that a user writes into the buffer.
 //!
-//! They are those of the kernel's event `print`, so that its number and layout
-//! are known to every reader: the common header, a place, which is 0 here, then
-//! the text with a line feed and a NUL.
+//! They are records of the kernel's event `print`, so that their number and layout are
+//! known to every reader: the common header, the field `ip`, which is 0 here, then the text
+//! with a line feed and a NUL.
 
-use core::fmt::{self, Write};
-
-use super::record::{self, Header, PROBE_SIZE};
-use super::text::Plain;
-
-/// Number of the kernel's event `print`.
-pub const EVENT: u16 = 5;
+use super::record::{self, Header, PRINT, PROBE_SIZE};
 
 /// Bytes of a record besides its text.
 pub const OVERHEAD: usize = PROBE_SIZE + 2;
 
-/// Bytes of the record of `text`, which at most has a line feed too many.
+/// Returns the bytes of the record of `text`; one more than needed if the text has a line
+/// feed.
 pub fn length(text: &[u8]) -> usize {
     text.len().saturating_add(OVERHEAD)
 }
 
-/// Writes the record of `text`, written by the task `pid`; `false` if `out` is
+/// Writes the record of `text`, written by the task `pid`; returns false if `out` is
 /// shorter than its [`length`].
 ///
-/// Contexts: any.
+/// Context: any.
 pub fn write_record(out: &mut [u8], pid: i32, text: &[u8]) -> bool {
     let header = Header {
-        event: EVENT,
+        event: PRINT.id,
         flags: 0,
         preempt_count: 0,
         pid,
@@ -51,30 +46,34 @@ pub fn write_record(out: &mut [u8], pid: i32, text: &[u8]) -> bool {
     true
 }
 
-/// Writes the text of `record` as `trace` shows it.
-///
-/// # Errors
-///
-/// Those of `out`.
-pub fn write_event(out: &mut dyn Write, record: &[u8]) -> fmt::Result {
-    let text = record.get(PROBE_SIZE..).unwrap_or_default();
-    let end = text.iter().position(|&byte| byte == 0);
-    let text = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    writeln!(out, "tracing_mark_write: {}", Plain(text))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::print::{Event, Lines, SymbolNames};
+    use crate::engine::seq_buf::SeqBuf;
 
     fn shown(text: &[u8]) -> String {
         let mut record = vec![0xaa; length(text)];
         assert!(write_record(&mut record, 7, text));
         assert_eq!(Header::from_record(&record).map(|h| h.pid), Some(7));
-        let mut out = String::new();
-        write_event(&mut out, &record).unwrap();
-        out
+        let mut room = [0; 100];
+        let mut out = SeqBuf::new(&mut room);
+        let event = Event {
+            key: 0,
+            name: PRINT.title.as_bytes(),
+            layout: &PRINT.layout,
+        };
+        Lines::new().put(&mut out, event, &record, &mut NoNames);
+        let length = out.finish().unwrap();
+        String::from_utf8(room[..length].to_vec()).unwrap()
+    }
+
+    struct NoNames;
+
+    impl SymbolNames for NoNames {
+        fn symbolize(&mut self, _: u64, _: bool, _: &mut SeqBuf<'_>) {
+            unreachable!("text has no symbols");
+        }
     }
 
     #[test]

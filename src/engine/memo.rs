@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A small table of what was found out before.
+//! A small cache of earlier results.
 
 use crate::sys::Vec;
 
-/// Remembers in each of its slots one `T`, the last that belongs there.
+/// A cache with one `T` per slot, the last one stored there.
 ///
-/// Whether a slot holds what is looked for is for the caller to see. Without
-/// memory there are no slots, and nothing is remembered.
+/// The caller checks whether a slot holds the entry it looks for. Without memory there are
+/// no slots, and nothing is cached.
 pub struct Memo<T, const SLOTS: usize>(Vec<Option<T>>);
 
 impl<T, const SLOTS: usize> Memo<T, SLOTS> {
-    /// Remembers nothing; does not allocate.
+    /// Creates an empty cache; does not allocate.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// The slot of what has this `hash`; `None` without memory.
+    /// Returns the slot for `hash`; `None` without memory.
     #[inline]
     pub fn slot(&mut self, hash: u64) -> Option<&mut Option<T>> {
         if self.0.is_empty() {
@@ -26,7 +26,7 @@ impl<T, const SLOTS: usize> Memo<T, SLOTS> {
         self.0.get_mut((hash % SLOTS as u64) as usize)
     }
 
-    /// Forgets everything, and keeps the memory.
+    /// Clears the cache and keeps the memory.
     pub fn clear(&mut self) {
         self.0.iter_mut().for_each(|slot| *slot = None);
     }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The layout of an event's record, byte by byte.
+//! The record of an event, byte by byte.
 //!
-//! A record is: the common header, the place of the probe, the arguments one
-//! behind the other without padding, then, where an argument can fail to be
-//! read, one bit for each such argument, and last the text to which
-//! `__data_loc` words point. All of it is little-endian.
+//! A record is: the common header, the fixed fields of its class (for a probe its address),
+//! the arguments one behind the other without padding, then one bit for each argument that
+//! may be unreadable, and last the text to which `__data_loc` words point. All of it is
+//! little-endian. A [`Layout`] describes the records of one event.
 
-use super::types::Type;
-use crate::sys::{self, Vec};
-use core::num::NonZeroU8;
+mod layout;
+
+pub use layout::{Builtin, Class, Faults, Field, Fixed, Head, Layout, Role, PRINT};
+
+use crate::sys;
 
 /// Size of the common header: u16 type, u8 flags, u8 preempt count, s32 pid.
 pub const COMMON_SIZE: usize = 8;
@@ -17,7 +19,7 @@ pub const COMMON_SIZE: usize = 8;
 /// Offset of the arguments of a probe: header and `__probe_ip`.
 pub const PROBE_SIZE: usize = 16;
 
-/// The same in words.
+/// [`PROBE_SIZE`] in words.
 pub const PROBE_WORDS: usize = PROBE_SIZE / 4;
 
 /// Offset of the arguments of a return probe: header, `__probe_func` and
@@ -27,8 +29,8 @@ pub const RETURN_SIZE: usize = 24;
 /// Most bytes of fixed-size arguments.
 pub const MAX_ARGS_SIZE: usize = 3072;
 
-/// Most bytes of a record. Fits, with its event header and a note of its task,
-/// into the smallest sub-buffer of the ring.
+/// Most bytes of a record. Fits, with its event header and a comm note, into the smallest
+/// sub-buffer of the ring.
 pub const MAX_SIZE: usize = 4032;
 
 /// The common header of a record.
@@ -40,14 +42,14 @@ pub struct Header {
     pub flags: u8,
     /// Preemption depth in the low, migration-disable depth in the high half.
     pub preempt_count: u8,
-    /// The task's id.
+    /// The task's pid.
     pub pid: i32,
 }
 
 impl Header {
-    /// The header as the first word of the record.
+    /// Returns the header as the first word of the record.
     ///
-    /// May run in any context.
+    /// Context: any.
     #[inline]
     pub fn to_bytes(self) -> [u8; COMMON_SIZE] {
         let [t0, t1] = self.event.to_le_bytes();
@@ -55,9 +57,9 @@ impl Header {
         [t0, t1, self.flags, self.preempt_count, p0, p1, p2, p3]
     }
 
-    /// All but the task's id, as it stands in the record.
+    /// Returns everything but the pid, as encoded in the record.
     ///
-    /// May run in any context.
+    /// Context: any.
     #[inline]
     pub fn first_half(self) -> u32 {
         let [a, b, c, d, ..] = self.to_bytes();
@@ -77,9 +79,9 @@ impl Header {
     }
 }
 
-/// Writes header and place of a probe's record; `false` if `out` is shorter.
+/// Writes header and location of a probe's record; returns false if `out` is shorter.
 ///
-/// May run in any context.
+/// Context: any.
 #[inline]
 pub fn start_probe(out: &mut [u8], header: Header, ip: u64) -> bool {
     let Some(start) = out.first_chunk_mut::<PROBE_SIZE>() else {
@@ -89,15 +91,15 @@ pub fn start_probe(out: &mut [u8], header: Header, ip: u64) -> bool {
     put(start, COMMON_SIZE, ip.to_le_bytes())
 }
 
-/// The same in words, of the header's [`Header::first_half`] and [`words`] of the
-/// place.
+/// As [`start_probe`], in words: the header's [`Header::first_half`] and the [`words`] of
+/// the location.
 ///
-/// The task's id is asked for when it is stored, so that a register holds one after
-/// the other.
+/// `pid` is called when the pid is stored, so that one register holds one value after the
+/// other.
 ///
-/// May run in any context.
+/// Context: any.
 #[inline(always)]
-pub fn start_quickly(
+pub fn start_fast(
     out: &mut [u32; PROBE_WORDS],
     first_half: u32,
     pid: impl FnOnce() -> i32,
@@ -110,7 +112,7 @@ pub fn start_quickly(
     *place = *ip;
 }
 
-/// `value` as the words that it has in memory, for what is aligned to words only.
+/// Returns `value` as words in memory order, for memory that is aligned to words only.
 pub fn words(value: u64) -> [u32; 2] {
     let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
     [
@@ -119,9 +121,9 @@ pub fn words(value: u64) -> [u32; 2] {
     ]
 }
 
-/// Writes `bytes` at the offset `at`; `false` if `out` is shorter.
+/// Writes `bytes` at the offset `at`; returns false if `out` is shorter.
 ///
-/// May run in any context.
+/// Context: any.
 #[inline(always)]
 pub(super) fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> bool {
     let to = out.get_mut(at..at.wrapping_add(N));
@@ -132,143 +134,43 @@ pub(super) fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> 
     true
 }
 
-/// Writes the second place of a return probe's record; `false` if `out` is
-/// shorter.
+/// Writes the return address of a return probe's record; returns false if `out` is shorter.
 ///
-/// May run in any context.
+/// Context: any.
 #[inline(always)]
 pub fn put_return_address(out: &mut [u8], address: u64) -> bool {
     put(out, PROBE_SIZE, address.to_le_bytes())
 }
 
-/// Writes `value` as the first argument of a probe's record; `false` if `out` is
+/// Writes `value` as the first argument of a probe's record; returns false if `out` is
 /// shorter.
 ///
-/// May run in any context.
+/// Context: any.
 #[inline(always)]
 pub fn put_first(out: &mut [u8], value: u64) -> bool {
     put(out, PROBE_SIZE, value.to_le_bytes())
 }
 
-/// Writes the second place of a return probe's record and behind it `value`, as its
-/// first argument; `false` if `out` is shorter.
+/// Writes the return address of a return probe's record and behind it `value`, as its first
+/// argument; returns false if `out` is shorter.
 ///
-/// May run in any context.
+/// Context: any.
 #[inline(always)]
 pub fn put_return_address_and_first(out: &mut [u8], address: u64, value: u64) -> bool {
     let both = u128::from(address) | u128::from(value) << 64;
     put(out, PROBE_SIZE, both.to_le_bytes())
 }
 
-/// One argument in the record.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Field {
-    /// Its name.
-    pub name: Vec<u8>,
-    /// Type of one element.
-    pub base: Type,
-    /// Number of elements when it is an array.
-    pub count: Option<u8>,
-    /// Offset in the record.
-    pub offset: u16,
-    /// Its bit among the faults, when the argument can fail to be read.
-    pub fault: Option<u8>,
-}
-
-impl Field {
-    /// Bytes in the fixed part of the record.
-    pub fn size(&self) -> u16 {
-        u16::from(self.base.size()).saturating_mul(u16::from(self.count.unwrap_or(1)))
-    }
-}
-
-/// Where the fault bits lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Faults {
-    /// Offset in the record.
-    pub offset: u16,
-    /// Bytes: 1, 2, 4, 8 or 16.
-    pub size: NonZeroU8,
-}
-
-impl Faults {
-    /// Name of the field in the `format` file.
-    pub const NAME: &'static str = "__probe_faults";
-
-    /// Bytes needed for so many bits; `None` above 128.
-    pub fn size_for(bits: u16) -> Option<NonZeroU8> {
-        NonZeroU8::new(match bits {
-            0..=8 => 1,
-            9..=16 => 2,
-            17..=32 => 4,
-            33..=64 => 8,
-            65..=128 => 16,
-            _ => return None,
-        })
-    }
-
-    /// Marks the argument with this bit as failed.
-    ///
-    /// May run in any context.
-    #[inline]
-    pub fn set(self, record: &mut [u8], bit: u8) {
-        let at = usize::from(self.offset) + usize::from(bit / 8);
-        if let Some(byte) = record.get_mut(at) {
-            *byte |= 1 << (bit % 8);
-        }
-    }
-
-    /// Whether the argument with this bit failed.
-    pub fn is_set(self, record: &[u8], bit: u8) -> bool {
-        let at = usize::from(self.offset) + usize::from(bit / 8);
-        record
-            .get(at)
-            .is_some_and(|byte| byte & (1 << (bit % 8)) != 0)
-    }
-}
-
-/// The layout of an event's records; all probes of the event share it.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Whether the event is of return probes.
-    pub is_return: bool,
-    /// The arguments, in order.
-    pub fields: Vec<Field>,
-    /// The fault bits, if any argument can fail.
-    pub faults: Option<Faults>,
-}
-
-impl Layout {
-    /// The first argument, counted from zero, in whose name, type or number of
-    /// elements the two layouts differ.
-    pub fn difference(&self, other: &Layout) -> Option<usize> {
-        let pairs = self.fields.iter().zip(&other.fields);
-        let same =
-            |(a, b): (&Field, &Field)| *a.name == *b.name && a.base == b.base && a.count == b.count;
-        let common = pairs.take_while(|&pair| same(pair)).count();
-        (common < self.fields.len().max(other.fields.len())).then_some(common)
-    }
-
-    /// Offset of the first argument.
-    pub fn start(&self) -> usize {
-        if self.is_return {
-            RETURN_SIZE
-        } else {
-            PROBE_SIZE
-        }
-    }
-}
-
-/// The word that tells where text lies: length in the high half, offset from
-/// the start of the record in the low half.
+/// Returns the `__data_loc` word of text: length in the high half, offset from the start of
+/// the record in the low half.
 ///
-/// May run in any context.
+/// Context: any.
 #[inline]
 pub fn data_loc(offset: u16, length: u16) -> u32 {
     u32::from(length) << 16 | u32::from(offset)
 }
 
-/// The text a `__data_loc` word of `record` points to; `None` when it points
+/// Returns the text to which a `__data_loc` word of `record` points; `None` if it points
 /// outside.
 pub fn located(record: &[u8], loc: u32) -> Option<&[u8]> {
     let start = usize::try_from(loc & 0xffff).ok()?;
@@ -276,22 +178,22 @@ pub fn located(record: &[u8], loc: u32) -> Option<&[u8]> {
     record.get(start..start.checked_add(length)?)
 }
 
-/// What a text argument holds.
+/// The content of a text argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text<'a> {
     /// The memory could not be read.
     Fault,
     /// The whole string.
     Whole(&'a [u8]),
-    /// The start of a string for which there was no more room.
+    /// The start of a string that did not fit.
     Truncated(&'a [u8]),
 }
 
 /// Reads the text to which `loc` points.
 ///
-/// Text is recorded with its NUL; a second NUL behind it, counted in the
-/// length, marks truncated text, which readers that know no mark overlook.
-/// Text of fixed length is filled up with more NULs and is whole.
+/// Text is recorded with its NUL. A second NUL behind it, counted in the length, marks
+/// truncated text; readers that do not know this mark ignore it. Text of fixed length is
+/// padded with more NULs and is whole.
 pub fn text(record: &[u8], loc: u32) -> Text<'_> {
     let Some(bytes) = located(record, loc).filter(|bytes| !bytes.is_empty()) else {
         return Text::Fault;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Text that is put together of many small pieces, in the memory from which it is
-//! copied to its reader.
+//! Text composed of many small pieces, in the memory from which it is copied to its reader.
 //!
-//! The formatting of `core::fmt` costs some hundred instructions for each piece, most
-//! of it calls; a copy of a few bytes by a call costs more than the bytes. Here a
-//! piece is a few stores. What finds no room is left out and remembered, as by the
-//! kernel's `struct seq_buf`; who made the text then makes it again with more room.
+//! The formatting of `core::fmt` costs some hundred instructions per piece, mostly calls;
+//! copying a few bytes by a call costs more than the bytes. Here a piece is a few stores. A
+//! piece that does not fit is left out and recorded as an overflow, as by the kernel's
+//! `struct seq_buf`; the caller then formats the text again with more room.
 
 use core::fmt::{self, Write};
 
@@ -14,10 +13,10 @@ use super::digits;
 use super::text::OneLine;
 use crate::sys::{self, AllocError, Vec};
 
-/// Text at the start of some memory.
+/// Text at the start of a buffer.
 ///
-/// The bytes need not be UTF-8. Some pieces are stored with more bytes than they
-/// have, and are left out when there is no room for these, up to 32.
+/// The bytes need not be UTF-8. Some pieces are stored with more bytes than they have, up
+/// to 32, and are left out if these do not fit.
 pub struct SeqBuf<'a> {
     room: &'a mut [u8],
     len: usize,
@@ -25,7 +24,7 @@ pub struct SeqBuf<'a> {
 }
 
 impl<'a> SeqBuf<'a> {
-    /// An empty text in `room`.
+    /// Creates an empty text in `room`.
     pub fn new(room: &'a mut [u8]) -> Self {
         Self {
             room,
@@ -34,12 +33,12 @@ impl<'a> SeqBuf<'a> {
         }
     }
 
-    /// The length of the whole text; `None` when something of it was left out.
+    /// Returns the length of the whole text; `None` if a piece was left out.
     pub fn finish(self) -> Option<usize> {
         (!self.overflowed).then_some(self.len)
     }
 
-    /// Adds the first `count` of some bytes, all of which are stored.
+    /// Adds the first `count` of `bytes`, all of which are stored.
     #[inline(always)]
     fn put<const N: usize>(&mut self, bytes: [u8; N], count: usize) {
         let rest = self.room.get_mut(self.len..);
@@ -71,13 +70,13 @@ impl<'a> SeqBuf<'a> {
         self.put([byte], 1);
     }
 
-    /// Adds a text whose length the compiler knows.
+    /// Adds a text whose length is known at compile time.
     #[inline(always)]
     pub fn text<const N: usize>(&mut self, text: &[u8; N]) {
         self.put(*text, N);
     }
 
-    /// Adds `byte` for each one from `length` to `width`.
+    /// Adds `byte` once for each position from `length` to `width`.
     pub fn pad(&mut self, byte: u8, length: usize, width: usize) {
         (length..width).for_each(|_| self.byte(byte));
     }
@@ -87,7 +86,7 @@ impl<'a> SeqBuf<'a> {
         if is_printable(bytes) {
             self.bytes(bytes);
         } else {
-            // Whether there was room is remembered.
+            // An overflow is recorded in the buffer.
             let _ = write!(self, "{}", OneLine(bytes));
         }
     }
@@ -104,7 +103,7 @@ impl<'a> SeqBuf<'a> {
         }
     }
 
-    /// [`SeqBuf::decimal`] of a number with more than eight digits.
+    /// As [`SeqBuf::decimal`], for a number with more than eight digits.
     #[inline(never)]
     fn long_decimal(&mut self, value: u64) {
         let (rest, last) = (value / digits::LIMIT, value % digits::LIMIT);
@@ -121,8 +120,7 @@ impl<'a> SeqBuf<'a> {
         self.text(&digits::decimal(last as u32));
     }
 
-    /// Adds `value` in decimal digits, with `fill` in front where they are less than
-    /// `width`.
+    /// Adds `value` in decimal digits, padded on the left with `fill` to `width`.
     pub fn padded(&mut self, value: u64, width: usize, fill: u8) {
         // CAST: At most 19.
         let count = value.checked_ilog10().unwrap_or(0) as usize;
@@ -147,8 +145,8 @@ impl<'a> SeqBuf<'a> {
         self.decimal(value.unsigned_abs());
     }
 
-    /// Adds `value` in decimal digits, with its sign, and spaces behind it where they
-    /// are less than `width`.
+    /// Adds `value` in decimal digits, with its sign, padded on the right with spaces to
+    /// `width`.
     pub fn signed_left(&mut self, value: i64, width: usize) {
         let start = self.len;
         self.signed(value);
@@ -198,16 +196,16 @@ impl Write for SeqBuf<'_> {
 /// Bytes of a [`Piece`].
 const PIECE: usize = 32;
 
-/// A short text that was made before.
+/// A short text that was formatted before.
 #[derive(Clone, Copy)]
 pub struct Piece {
     bytes: [u8; PIECE],
-    /// Bytes that are the text.
+    /// Length of the text in bytes.
     len: usize,
 }
 
 impl Piece {
-    /// The text that `write` makes; `None` if it is too long.
+    /// Returns the text that `write` makes; `None` if it is too long.
     pub fn made_by(write: impl FnOnce(&mut SeqBuf<'_>)) -> Option<Self> {
         let mut bytes = [0; PIECE];
         let mut buf = SeqBuf::new(&mut bytes);
@@ -217,17 +215,17 @@ impl Piece {
     }
 }
 
-/// Text in memory that grows as it needs more.
+/// Text in a buffer that grows as needed.
 pub struct TextBuf {
     room: Vec<u8>,
     len: usize,
 }
 
-/// Bytes with which a [`TextBuf`] begins.
+/// Initial size of a [`TextBuf`] in bytes.
 const FIRST_ROOM: usize = 20 * 1024;
 
 impl TextBuf {
-    /// An empty text; does not allocate.
+    /// Creates an empty text; does not allocate.
     pub const fn new() -> Self {
         Self {
             room: Vec::new(),
@@ -235,11 +233,11 @@ impl TextBuf {
         }
     }
 
-    /// Adds what `write` makes, which is called again when there was no room.
+    /// Adds the text that `write` makes; calls `write` again if there was no room.
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when there is no memory; nothing is added then.
+    /// [`AllocError`] if out of memory; nothing is then added.
     pub fn add(&mut self, mut write: impl FnMut(&mut SeqBuf<'_>)) -> Result<(), AllocError> {
         loop {
             let mut buf = SeqBuf::new(self.room.get_mut(self.len..).unwrap_or_default());
@@ -252,22 +250,22 @@ impl TextBuf {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_bytes(&self) -> &[u8] {
         self.room.get(..self.len).unwrap_or_default()
     }
 
-    /// Bytes of the text.
+    /// Returns the length of the text in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Forgets the text and keeps its memory.
+    /// Clears the text and keeps its memory.
     pub fn clear(&mut self) {
         self.len = 0;
     }
@@ -291,8 +289,8 @@ impl Default for TextBuf {
 
 /// Copies `from` to `to`, which has the same length.
 ///
-/// Most pieces are short, and for these the call that copies slices takes longer
-/// than the copying: so ends that overlap are copied in one go each.
+/// Most pieces are short, and for these the call that copies slices takes longer than the
+/// copy itself. So they are copied as a head and a tail that may overlap.
 #[inline(always)]
 fn copy(to: &mut [u8], from: &[u8]) {
     #[inline(always)]
@@ -316,7 +314,7 @@ fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Whether all of `bytes` are ASCII characters that stand for themselves.
+/// Returns whether all of `bytes` are printable ASCII characters.
 pub fn is_printable(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| (0x20..0x7f).contains(byte))
 }

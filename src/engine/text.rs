@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Small means to write text: into memory that can run out, and bytes that
-//! need not be UTF-8.
+//! Helpers to write text: to memory that can run out, and of bytes that need not be UTF-8.
 
 use core::fmt;
 
@@ -20,7 +19,7 @@ impl fmt::Write for Appender<'_> {
     }
 }
 
-/// Displays bytes as they are where they are UTF-8, and others as `\xNN`.
+/// Displays UTF-8 as it is, and other bytes as `\xNN`.
 pub struct Plain<'a>(pub &'a [u8]);
 
 impl fmt::Display for Plain<'_> {
@@ -35,8 +34,7 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
-/// Displays bytes on one line: control characters and what is not UTF-8 become
-/// escapes.
+/// Displays bytes on one line: control characters and bytes that are not UTF-8 are escaped.
 pub struct OneLine<'a>(pub &'a [u8]);
 
 impl fmt::Display for OneLine<'_> {

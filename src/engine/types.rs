@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The types a fetch argument can be recorded and printed as.
+//! The types with which a fetch argument can be recorded and printed.
 
 use super::error::{Error, Kind};
 use super::lex::{self, Span};
@@ -8,25 +8,131 @@ use super::lex::{self, Span};
 /// Largest number of elements of an array.
 pub const MAX_ARRAY: u64 = 64;
 
-/// A basic type.
+/// A basic type: a row of the table of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    /// Unsigned, printed in decimal; of 1, 2, 4 or 8 bytes.
-    Unsigned(Width),
-    /// Signed, printed in decimal.
-    Signed(Width),
-    /// Unsigned, printed in hexadecimal.
-    Hex(Width),
-    /// One byte, printed as a character.
+pub struct Type(&'static Row);
+
+/// The properties of a type.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    /// Its name in a definition.
+    name: &'static str,
+    /// What the record holds.
+    stored: Stored,
+    /// Bytes of one element in the fixed part of the record.
+    size: u8,
+    /// How a value is printed.
+    shown: Shown,
+    /// Its name in a `format` file.
+    format_name: &'static str,
+    /// The conversion in the `print fmt` of a `format` file.
+    print_format: &'static str,
+}
+
+/// What the record holds of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// The value.
+    Value,
+    /// A copy of the kernel string to which the value points.
+    KernelString,
+    /// A copy of the user string to which the value points.
+    UserString,
+    /// The name of the symbol to which the value belongs, looked up at the hit.
+    SymbolName,
+}
+
+/// How a value is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// As an unsigned decimal number.
+    Unsigned,
+    /// As a signed decimal number.
+    Signed,
+    /// As a hexadecimal number.
+    Hex,
+    /// As a character.
     Char,
-    /// An address, printed as symbol and offset.
+    /// As the symbol and offset of an address.
     Symbol,
-    /// A string in kernel memory, copied when the probe is hit.
-    String,
-    /// A string in user memory.
-    Ustring,
-    /// The name of the symbol an address belongs to, looked up when hit.
-    Symstr,
+    /// As text in quotes.
+    Text,
+}
+
+impl Row {
+    const fn value(
+        name: &'static str,
+        (size, shown): (u8, Shown),
+        format_name: &'static str,
+        print_format: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            stored: Stored::Value,
+            size,
+            shown,
+            format_name,
+            print_format,
+        }
+    }
+
+    /// Creates a type whose data is behind the fixed part of the record.
+    const fn text(name: &'static str, stored: Stored) -> Self {
+        Self {
+            name,
+            stored,
+            size: 4,
+            shown: Shown::Text,
+            format_name: "__data_loc char[]",
+            print_format: "\\\"%s\\\"",
+        }
+    }
+}
+
+/// The types. A new type needs its row here, and its example in
+/// `Documentation/grammar.rst`.
+const ROWS: &[Row] = &[
+    Row::value("u8", (1, Shown::Unsigned), "u8", "%u"),
+    Row::value("u16", (2, Shown::Unsigned), "u16", "%u"),
+    Row::value("u32", (4, Shown::Unsigned), "u32", "%u"),
+    Row::value("u64", (8, Shown::Unsigned), "u64", "%Lu"),
+    Row::value("s8", (1, Shown::Signed), "s8", "%d"),
+    Row::value("s16", (2, Shown::Signed), "s16", "%d"),
+    Row::value("s32", (4, Shown::Signed), "s32", "%d"),
+    Row::value("s64", (8, Shown::Signed), "s64", "%Ld"),
+    Row::value("x8", (1, Shown::Hex), "u8", "0x%x"),
+    Row::value("x16", (2, Shown::Hex), "u16", "0x%x"),
+    Row::value("x32", (4, Shown::Hex), "u32", "0x%x"),
+    Row::value("x64", (8, Shown::Hex), "u64", "0x%Lx"),
+    Row::value("char", (1, Shown::Char), "u8", "'%c'"),
+    Row::value("symbol", (8, Shown::Symbol), "u64", "%pS"),
+    Row::text("string", Stored::KernelString),
+    Row::text("ustring", Stored::UserString),
+    Row::text("symstr", Stored::SymbolName),
+];
+
+/// Returns the row called `name`, at compile time. The module must not contain any panic
+/// code, and this function is compiled into it: so it returns `None`, and the caller's
+/// constant fails.
+const fn row(name: &str) -> Option<&'static Row> {
+    let mut rows = ROWS;
+    while let [first, rest @ ..] = rows {
+        if is_same(first.name.as_bytes(), name.as_bytes()) {
+            return Some(first);
+        }
+        rows = rest;
+    }
+    None
+}
+
+const fn is_same(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([first, a_rest @ ..], [other, b_rest @ ..]) = (a, b) {
+        if *first != *other {
+            return false;
+        }
+        (a, b) = (a_rest, b_rest);
+    }
+    a.is_empty() && b.is_empty()
 }
 
 /// Size of an integer.
@@ -43,7 +149,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// The width of so many bits.
+    /// Returns the width of `bits` bits.
     pub fn from_bits(bits: u64) -> Option<Self> {
         match bits {
             8 => Some(Width::W8),
@@ -54,7 +160,7 @@ impl Width {
         }
     }
 
-    /// Its size in bytes.
+    /// Returns its size in bytes.
     pub const fn bytes(self) -> u8 {
         match self {
             Width::W8 => 1,
@@ -64,102 +170,72 @@ impl Width {
         }
     }
 
-    /// Its size in bits.
+    /// Returns its size in bits.
     pub const fn bits(self) -> u8 {
-        match self {
-            Width::W8 => 8,
-            Width::W16 => 16,
-            Width::W32 => 32,
-            Width::W64 => 64,
-        }
+        self.bytes() * 8
     }
 }
 
 impl Type {
     /// The type of an argument without `:TYPE`.
-    pub const DEFAULT: Type = Type::Hex(Width::W64);
+    pub const DEFAULT: Type = Type(row("x64").unwrap()); // PANIC: in the compiler
 
-    /// The type called `name`; bitfields are not among them.
+    /// A string in kernel memory.
+    pub const STRING: Type = Type(row("string").unwrap()); // PANIC: in the compiler
+
+    /// Returns the type called `name`, which cannot be a bitfield.
     pub fn named(name: &[u8]) -> Option<Type> {
-        Some(match name {
-            b"char" => Type::Char,
-            b"symbol" => Type::Symbol,
-            b"string" => Type::String,
-            b"ustring" => Type::Ustring,
-            b"symstr" => Type::Symstr,
-            [sort @ (b'u' | b's' | b'x'), bits @ ..] => {
-                let width = match bits {
-                    b"8" => Width::W8,
-                    b"16" => Width::W16,
-                    b"32" => Width::W32,
-                    b"64" => Width::W64,
-                    _ => return None,
-                };
-                match sort {
-                    b'u' => Type::Unsigned(width),
-                    b's' => Type::Signed(width),
-                    _ => Type::Hex(width),
-                }
-            }
-            _ => return None,
-        })
+        let row = ROWS.iter().find(|row| row.name.as_bytes() == name);
+        row.map(Type)
     }
 
-    /// Whether its data lies behind the fixed part of the record, to which a
+    /// Returns the type of numbers of this width that are printed as `shown`.
+    pub fn number(shown: Shown, width: Width) -> Option<Type> {
+        let is_it = |row: &&Row| row.shown == shown && row.size == width.bytes();
+        ROWS.iter().find(is_it).map(Type)
+    }
+
+    /// Returns what the record holds.
+    pub fn stored(self) -> Stored {
+        self.0.stored
+    }
+
+    /// Returns how a value is printed.
+    #[inline]
+    pub fn shown(self) -> Shown {
+        self.0.shown
+    }
+
+    /// Returns whether its data is behind the fixed part of the record, where a
     /// `__data_loc` word points.
     pub fn is_text(self) -> bool {
-        matches!(self, Type::String | Type::Ustring | Type::Symstr)
+        self.0.stored != Stored::Value
     }
 
-    /// Whether a `format` file calls values signed; the kernel calls text so.
+    /// Returns whether it is a string, in kernel or user memory.
+    pub fn is_string(self) -> bool {
+        matches!(self.0.stored, Stored::KernelString | Stored::UserString)
+    }
+
+    /// Returns whether a `format` file calls values signed; the kernel calls text signed.
     pub fn is_signed(self) -> bool {
-        matches!(self, Type::Signed(_)) || self.is_text()
+        self.0.shown == Shown::Signed || self.is_text()
     }
 
-    /// Bytes of one element in the fixed part of the record.
+    /// Returns the bytes of one element in the fixed part of the record.
+    #[inline]
     pub fn size(self) -> u8 {
-        match self {
-            Type::Unsigned(width) | Type::Signed(width) | Type::Hex(width) => width.bytes(),
-            Type::Char => 1,
-            Type::Symbol => 8,
-            Type::String | Type::Ustring | Type::Symstr => 4,
-        }
+        self.0.size
     }
 
-    /// The type's name in a `format` file.
+    /// Returns the type's name in a `format` file.
     pub fn format_name(self) -> &'static str {
-        match self {
-            Type::Unsigned(width) | Type::Hex(width) => match width {
-                Width::W8 => "u8",
-                Width::W16 => "u16",
-                Width::W32 => "u32",
-                Width::W64 => "u64",
-            },
-            Type::Signed(width) => match width {
-                Width::W8 => "s8",
-                Width::W16 => "s16",
-                Width::W32 => "s32",
-                Width::W64 => "s64",
-            },
-            Type::Char => "u8",
-            Type::Symbol => "u64",
-            Type::String | Type::Ustring | Type::Symstr => "__data_loc char[]",
-        }
+        self.0.format_name
     }
 
-    /// The conversion in the `print fmt` of a `format` file.
+    /// Returns the conversion in the `print fmt` of a `format` file.
     pub fn print_format(self) -> &'static str {
-        match self {
-            Type::Unsigned(Width::W64) => "%Lu",
-            Type::Unsigned(_) => "%u",
-            Type::Signed(Width::W64) => "%Ld",
-            Type::Signed(_) => "%d",
-            Type::Hex(Width::W64) => "0x%Lx",
-            Type::Hex(_) => "0x%x",
-            Type::Char => "'%c'",
-            Type::Symbol => "%pS",
-            Type::String | Type::Ustring | Type::Symstr => "\\\"%s\\\"",
-        }
+        self.0.print_format
     }
 }
 
@@ -175,9 +251,9 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The field's value in the container's value.
+    /// Returns the field's value in the container's value.
     ///
-    /// May run in any context.
+    /// Context: any.
     #[inline]
     pub fn extract(self, container: u64) -> u64 {
         let unused = 64u32.saturating_sub(u32::from(self.width));
@@ -192,7 +268,7 @@ impl Bits {
     }
 }
 
-/// Which kernel object a `%pd` or `%pD` argument points at.
+/// The kernel object to which a `%pd` or `%pD` argument points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathOf {
     /// `%pd`: a `struct dentry`.
@@ -201,23 +277,23 @@ pub enum PathOf {
     File,
 }
 
-/// What follows the colon of an argument, or the default.
+/// The part behind an argument's colon, or the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeSpec {
     /// The basic type; for a bitfield that of its container.
     pub base: Type,
     /// The bitfield.
     pub bits: Option<Bits>,
-    /// Number of elements, 1 to [`MAX_ARRAY`]; `None` when no array.
+    /// Number of elements, 1 to [`MAX_ARRAY`]; `None` if it is not an array.
     pub count: Option<u8>,
-    /// Set when the argument is a path: `base` is then [`Type::String`].
+    /// Set if the argument is a path: `base` is then [`Type::STRING`].
     pub path: Option<PathOf>,
     /// Whether the user gave a type.
     pub explicit: bool,
 }
 
 impl TypeSpec {
-    /// That of an argument without `:TYPE`.
+    /// The type of an argument without `:TYPE`.
     pub const DEFAULT: TypeSpec = TypeSpec {
         base: Type::DEFAULT,
         bits: None,
@@ -226,7 +302,7 @@ impl TypeSpec {
         explicit: false,
     };
 
-    /// Number of elements in the record.
+    /// Returns the number of elements in the record.
     pub fn elements(&self) -> u8 {
         self.count.unwrap_or(1)
     }
@@ -264,11 +340,11 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
     if spec.count.is_some() {
         return Err(text.error(Kind::BadType));
     }
-    spec.base = Type::String;
+    spec.base = Type::STRING;
     Ok(spec)
 }
 
-/// The number of elements in `array`, the text behind `[`.
+/// Returns the number of elements in `array`, the text behind `[`.
 fn count(array: Span<'_>) -> Result<u8, Error> {
     let Some(close) = array.find(b']') else {
         return Err(Error::new(Kind::ArrayNoClose, array.end()));
@@ -294,8 +370,9 @@ fn bitfield(name: Span<'_>) -> Result<(Type, Option<Bits>), Error> {
     let Some(container) = container.and_then(Width::from_bits) else {
         return Err(name.error(Kind::BadType));
     };
+    let base = Type::number(Shown::Unsigned, container).ok_or(name.error(Kind::BadType))?;
     match bits(name.skip(1).bytes, container) {
-        Some(bits) => Ok((Type::Unsigned(container), Some(bits))),
+        Some(bits) => Ok((base, Some(bits))),
         None => Err(name.error(Kind::BadBitfield)),
     }
 }
@@ -349,7 +426,7 @@ mod tests {
         for name in ["u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64"] {
             assert_eq!(Type::named(name.as_bytes()).unwrap().format_name(), name);
         }
-        assert_eq!(Type::named(b"x16"), Some(Type::Hex(Width::W16)));
+        assert_eq!(Type::named(b"x16"), Type::number(Shown::Hex, Width::W16));
         for bad in ["", "u", "u7", "y16", "x08", "x+8", "u128", "Char"] {
             assert_eq!(Type::named(bad.as_bytes()), None, "{bad}");
         }

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC2154
 #
-# What selftests are written with.  Every test begins in the tracing directory,
-# with nothing defined, an empty buffer and tracing on.
+# Functions for selftests.  Every test begins in the tracing directory, with no
+# events, an empty buffer and tracing on.
 #
-# Mind that "set -e" ignores a failing "! command": use expect_failure.
+# Note that "set -e" ignores a failing "! command": use expect_failure.
 
 # The tracing directory, for tests that leave it.
 # shellcheck disable=SC2034
 fp=$FERROPROBE_DIR
 
-# The architecture's name as in "requires: arch:".
+# The name of the architecture, as in "requires: arch:".
 case $(uname -m) in
 aarch64) arch=arm64 ;;
 *) arch=$(uname -m) ;;
@@ -85,7 +85,7 @@ event_dir() {
 	esac
 }
 
-# hits EVENT, misses EVENT: the columns of kprobe_profile, empty if not listed.
+# hits EVENT, misses EVENT: print the column of kprobe_profile; nothing if not listed.
 hits() { awk -v event="$1" '$1 == event { print $2 }' kprobe_profile; }
 misses() { awk -v event="$1" '$1 == event { print $3 }' kprobe_profile; }
 
@@ -93,7 +93,7 @@ misses() { awk -v event="$1" '$1 == event { print $3 }' kprobe_profile; }
 records() { grep -F " $1: " trace || :; }
 count_records() { records "$1" | wc -l; }
 
-# arg_register N: the register that holds a function's N-th argument (from 1).
+# arg_register N: print the register that holds a function's N-th argument (from 1).
 arg_register() {
 	case $arch in
 	x86_64) echo di si dx cx r8 r9 ;;
@@ -101,9 +101,9 @@ arg_register() {
 	esac | cut -d ' ' -f "$1"
 }
 
-# inside FUNCTION: the offsets of an instruction soon behind the function's entry,
-# which is longer than a byte and can be probed, and of the next one.  The kernel's
-# own events have no map: for these, those of stock kernels.
+# inside FUNCTION: print the offset of an instruction near the function's entry that
+# is longer than a byte and can be probed, and the offset of the next one.  The
+# kernel's own events have no map: for these, print offsets in stock kernels.
 inside() {
 	if [ ! -e placement ]; then
 		case $arch in
@@ -124,8 +124,8 @@ inside() {
 	fail "no instruction of $1 for a probe" >&2
 }
 
-# A system call that nobody makes but "fptool call A B C", the function that
-# serves it, and N-th of its arguments (from 1) as fetched where that begins.
+# A system call that only "fptool call A B C" makes, the function that serves it, and
+# the fetch argument for its N-th argument (from 1) at the entry of that function.
 case $arch in
 x86_64) call=__x64_sys_setpriority ;;
 arm64) call=__arm64_sys_setpriority ;;
@@ -143,9 +143,9 @@ call_arg() {
 	esac
 }
 
-# printed EVENT DEFINITION COMMAND...: the records of an event of group kprobes
-# while the command runs, from the event's name on.  The event is removed again.
-# values: the same from behind the place on.
+# printed EVENT DEFINITION COMMAND...: print the records of an event of group kprobes
+# while the command runs, from the event's name on.  Removes the event afterwards.
+# values: the same, from behind the location on.
 printed() { record_of '' "$@"; }
 values() { record_of '([^)]*) ' "$@"; }
 
@@ -165,13 +165,13 @@ record_of() {
 	echo "-:kprobes/$record_event" >>kprobe_events
 }
 
-# last_error: the newest entry of error_log as three lines: its text, the
+# last_error: print the newest entry of error_log as three lines: its text, the
 # command, and the caret's column in the command, counted from 0.
 last_error() { awk -f "$tests/last_error.awk" error_log; }
 
-# expect_error DEFINITION TEXT [FILE]: the definition must be refused with that
-# message (a shell pattern), which may go on with ": " and details.  A ^ in the definition marks where the caret
-# belongs and is not part of it.
+# expect_error DEFINITION TEXT [FILE]: fail unless the definition is refused with
+# that message (a shell pattern), which ": " and details may follow.  A ^ in the
+# definition marks the column of the caret, and is not part of the definition.
 expect_error() {
 	before=${1%%^*}
 	after=${1#"$before"}
@@ -193,9 +193,9 @@ expect_error() {
 	fi
 }
 
-# expect_refused ERRNO TEXT DEFINITION: expect_error, with the errno of the
-# write; and what is defined must be as before.  The definition may hold line
-# feeds; the caret is then in the line that is refused.
+# expect_refused ERRNO TEXT DEFINITION: as expect_error, and the write must fail with
+# that errno and leave the definitions as they are.  The definition may have line
+# feeds; the caret is then in the refused line.
 expect_refused() {
 	before=${3%%^*}
 	after=${3#"$before"}
@@ -227,13 +227,13 @@ expect_refused() {
 newline='
 '
 
-# fewer N LEAST: how many times to do what is done N times, on a kernel as slow as this.
+# fewer N LEAST: print N, reduced on slow kernels, but at least LEAST.
 fewer() {
 	fewer_times=$(($1 / ${PATIENCE:-1}))
 	if [ "$fewer_times" -gt "$2" ]; then echo "$fewer_times"; else echo "$2"; fi
 }
 
-# reset_clock: the one there was at first.
+# reset_clock: select the first clock again.
 reset_clock() {
 	[ -e trace_clock ] || return 0
 	chosen_clock=$(sed 's/.*\[\(.*\)\].*/\1/' trace_clock)
@@ -241,8 +241,9 @@ reset_clock() {
 	[ "$chosen_clock" = "$(cat /tmp/first-clock)" ] || cat /tmp/first-clock >trace_clock
 }
 
-# reset_state: what every test begins with.  Fails where that cannot be had.
-# (A redirection that fails ends the shell on ":", but not on "true".)
+# reset_state: put the tracing directory in the state in which every test begins.
+# Fails if that is impossible.  (A redirection that fails ends the shell on ":", but
+# not on "true".)
 reset_state() {
 	# It is another directory once the module was loaded again.
 	cd "$fp" || return 1
@@ -261,10 +262,10 @@ reset_state() {
 	[ ! -e error_log ] || true >error_log
 }
 
-# failing_allocations: what may fail for fpfail is any allocation, also one that may
-# wait, and also of single pages, that the module asks for itself or by a function
-# it calls; but not those of kmemleak, which can do without.  The kernel does not
-# tell of each.
+# failing_allocations: let fpfail fail any allocation that the module makes, itself
+# or by a function it calls, including those that may wait and those of single pages;
+# but not those of kmemleak, which can do without.  The kernel does not log each
+# failure.
 failing_allocations() {
 	module_at=$(awk '$1 == "ferroprobe" { print $NF == "(O)" ? $(NF - 1) : $NF }' /proc/modules)
 	for kind in failslab fail_page_alloc; do
@@ -286,7 +287,7 @@ failing_allocations() {
 	spare __alloc_object
 }
 
-# spare FUNCTION: what that function of the kernel asks for does not fail.
+# spare FUNCTION: do not fail the allocations of that function of the kernel.
 spare() {
 	sort /proc/kallsyms | awk -v name="$1" '
 		from && $1 != from { print "0x" from, "0x" $1; exit }
@@ -298,8 +299,8 @@ spare() {
 	done
 }
 
-# walk WHAT OPERATION... [-- UNDO...]: have fpfail do that for the files that
-# state_files names, and note what it found.  Of so many allocations one fails:
+# walk WHAT OPERATION... [-- UNDO...]: run fpfail on the operation and the files that
+# state_files names, and note its result.  One of this many allocations fails:
 every=${FAULTS:-1}
 walk() {
 	walked=$1

@@ -3,7 +3,7 @@
 //! Functions, structures and their members by name.
 
 use super::{Btf, Kind, Type};
-use crate::engine::types::{Type as Printed, Width};
+use crate::engine::types::{Shown, Type as Printed, Width};
 
 /// Deepest nesting of anonymous members that is searched.
 const MAX_ANONYMOUS: usize = 16;
@@ -18,13 +18,13 @@ pub struct Function<'a> {
 /// A parameter of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter<'a> {
-    /// Its name; empty when it has none.
+    /// Its name; empty if it has none.
     pub name: &'a [u8],
     /// Its type.
     pub value: Value<'a>,
 }
 
-/// A type together with where it came from: what a value is.
+/// The type of a value, together with its blob.
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'a> {
     btf: Btf<'a>,
@@ -43,7 +43,7 @@ pub struct Member<'a> {
 }
 
 impl<'a> Btf<'a> {
-    /// The function called `name`.
+    /// Returns the function called `name`.
     pub fn function(&self, name: &[u8]) -> Option<Function<'a>> {
         let function = self.find(name, |kind| kind == Kind::Function)?;
         let prototype = self.by_id(function.raw.size_or_type)?;
@@ -53,7 +53,7 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// The structure or union called `name`.
+    /// Returns the structure or union called `name`.
     pub fn structure(&self, name: &[u8]) -> Option<Value<'a>> {
         let bare = self.find(name, |kind| matches!(kind, Kind::Struct | Kind::Union))?;
         Some(Value { btf: *self, bare })
@@ -61,12 +61,12 @@ impl<'a> Btf<'a> {
 }
 
 impl<'a> Function<'a> {
-    /// What the function returns; `None` when its type is broken.
+    /// Returns the type of the return value; `None` if the type is broken.
     pub fn returned(&self) -> Option<Value<'a>> {
         self.value(self.prototype.raw.size_or_type)
     }
 
-    /// The parameters, in order. A variable argument list is the end.
+    /// Returns the parameters, in order. A variable argument list ends them.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'a>> + 'a {
         let function = *self;
         self.prototype.groups::<2>().map_while(move |[name, id]| {
@@ -85,18 +85,18 @@ impl<'a> Function<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Whether there is no value.
+    /// Returns whether there is no value.
     pub fn is_void(&self) -> bool {
         self.bare.kind() == Kind::Void
     }
 
-    /// Whether it is a structure or union.
+    /// Returns whether it is a structure or union.
     pub fn is_structure(&self) -> bool {
         matches!(self.bare.kind(), Kind::Struct | Kind::Union)
     }
 
-    /// What it points to, when it is a pointer. The outer `Option` tells
-    /// whether it is one, the inner is `None` when the type is broken.
+    /// Returns the type it points to. The outer `Option` is `None` if it is not a pointer,
+    /// the inner one if the type is broken.
     pub fn pointee(&self) -> Option<Option<Value<'a>>> {
         if self.bare.kind() != Kind::Pointer {
             return None;
@@ -108,7 +108,7 @@ impl<'a> Value<'a> {
         }))
     }
 
-    /// Whether it is an array of characters.
+    /// Returns whether it is an array of characters.
     pub fn is_text(&self) -> bool {
         if self.bare.kind() != Kind::Array {
             return false;
@@ -121,41 +121,40 @@ impl<'a> Value<'a> {
             .is_some_and(|bare| is_character(&bare))
     }
 
-    /// Whether it is a pointer to characters.
+    /// Returns whether it is a pointer to characters.
     pub fn is_text_pointer(&self) -> bool {
         let pointee = self.pointee().flatten();
         pointee.is_some_and(|value| is_character(&value.bare))
     }
 
-    /// The type as which it is printed when the user asks for none; `None`
-    /// where there is no better one than the default.
+    /// Returns the type as which it is printed if the user gives none; `None` if the
+    /// default is best.
     pub fn printed(&self) -> Option<Printed> {
-        match self.bare.kind() {
-            Kind::Enum => Some(Printed::Signed(Width::W32)),
-            Kind::Enum64 => Some(Printed::Signed(Width::W64)),
-            Kind::Pointer => Some(Printed::Hex(Width::W64)),
+        let (shown, width) = match self.bare.kind() {
+            Kind::Enum => (Shown::Signed, Width::W32),
+            Kind::Enum64 => (Shown::Signed, Width::W64),
+            Kind::Pointer => (Shown::Hex, Width::W64),
             Kind::Int => {
                 let (bits, signed) = integer(&self.bare)?;
-                let width = Width::from_bits(u64::from(bits));
-                Some(match (width, signed) {
-                    (Some(width), true) => Printed::Signed(width),
-                    (Some(width), false) => Printed::Unsigned(width),
-                    (None, _) => Printed::Unsigned(Width::W64),
-                })
+                match (Width::from_bits(u64::from(bits)), signed) {
+                    (Some(width), true) => (Shown::Signed, width),
+                    (Some(width), false) => (Shown::Unsigned, width),
+                    (None, _) => (Shown::Unsigned, Width::W64),
+                }
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Printed::number(shown, width)
     }
 
-    /// Finds `name` among the members of a structure, in its anonymous members
-    /// too.
+    /// Finds `name` among the members of a structure, including its anonymous members.
     pub fn member(&self, name: &[u8]) -> Option<Member<'a>> {
         if !self.is_structure() || name.is_empty() {
             return None;
         }
         let mut stack = [(0u32, self.bare); MAX_ANONYMOUS];
         let mut depth = 1usize;
-        // Bounds the walk where a broken structure contains itself.
+        // Bounds the walk if a broken structure contains itself.
         for _ in 0..MAX_ANONYMOUS.pow(2) {
             depth = depth.checked_sub(1)?;
             let (base, structure) = *stack.get(depth)?;
@@ -193,7 +192,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Bits and signedness of an integer type.
+/// Returns bits and signedness of an integer type.
 fn integer(bare: &Type<'_>) -> Option<(u8, bool)> {
     if bare.kind() != Kind::Int {
         return None;
@@ -203,8 +202,8 @@ fn integer(bare: &Type<'_>) -> Option<(u8, bool)> {
     Some((bits, encoding >> 24 & 1 != 0))
 }
 
-/// Whether a type is one byte wide; `char` is unsigned in the kernel, yet
-/// `signed char *` is text as well.
+/// Returns whether a type is one byte wide; `char` is unsigned in the kernel, but `signed
+/// char *` is text as well.
 fn is_character(bare: &Type<'_>) -> bool {
     integer(bare).is_some_and(|(bits, _)| bits == 8)
 }

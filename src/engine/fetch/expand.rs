@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `$arg*` becomes one argument for each parameter of the function, and an
-//! unnamed `$argN` takes the parameter's name, where BTF knows them.
+//! Expands `$arg*` to one argument for each parameter of the function, and gives an unnamed
+//! `$argN` the parameter's name, if BTF knows them.
 
-use super::Target;
-use crate::engine::ast::{Argument, Definition, Expression, Source, MAX_ARGS};
+use super::target::Target;
+use crate::engine::ast::{Argument, Definition, Expression, Origin, MAX_ARGS};
 use crate::engine::btf::Parameter;
 use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::lex;
@@ -12,11 +12,11 @@ use crate::engine::parse::{self, RESERVED_NAMES};
 use crate::engine::types::TypeSpec;
 use crate::sys::Vec;
 
-/// Longest list of parameters that `$arg*` stands for; ftrace's is 128.
+/// Longest list of parameters that replaces `$arg*`; ftrace's limit is 128.
 const MAX_LIST: usize = 1024;
 
-/// Replaces `$arg*`, and unnamed `$argN` by name, in `definition`, which is
-/// left without arguments when this fails.
+/// Replaces `$arg*`, and unnamed `$argN` by name, in `definition`, which has no arguments
+/// after an error.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
     let mut expanded = Vec::new();
     for arg in core::mem::take(&mut definition.args) {
         let at = arg.at;
-        if arg.expression.source == Source::AllArguments {
+        if arg.expression.origin == Origin::AllArguments {
             if !here {
                 return Err(Error::new(Kind::NofentryArgs, at));
             }
@@ -59,8 +59,8 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
             }
             continue;
         }
-        match (is_meta(&arg), &arg.expression.source) {
-            (true, Source::Argument(n)) if !parameters.is_empty() => {
+        match (is_meta(&arg), &arg.expression.origin) {
+            (true, Origin::Argument(n)) if !parameters.is_empty() => {
                 let parameter = parameters.get(usize::from(*n));
                 let parameter = parameter.ok_or(Error::new(Kind::NoBtfarg, at))?;
                 let suffix = arg.text.iter().position(|&b| b == b':');
@@ -84,15 +84,15 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
     Ok(())
 }
 
-/// Whether the argument is written as `$arg*` or `$argN` without a name.
+/// Returns whether the argument is written as `$arg*` or `$argN` without a name.
 fn is_meta(arg: &Argument) -> bool {
-    let source = &arg.expression.source;
+    let origin = &arg.expression.origin;
     arg.at == arg.text_at
         && arg.expression.steps.is_empty()
-        && matches!(source, Source::AllArguments | Source::Argument(_))
+        && matches!(origin, Origin::AllArguments | Origin::Argument(_))
 }
 
-/// The argument of this index that is `parameter`, with the type of the one it
+/// Returns the argument at `index` for `parameter`, with the type of the argument it
 /// replaces.
 fn named(
     parameter: &Parameter<'_>,
@@ -107,7 +107,7 @@ fn named(
     }
     let mut text = Vec::from_slice(parameter.name)?;
     text.extend_from_slice(suffix)?;
-    let source = Source::Name(Vec::from_slice(parameter.name)?);
+    let origin = Origin::Name(Vec::from_slice(parameter.name)?);
     Ok(Argument {
         name: parse::generated_arg_name(parameter.name, index)?,
         text,
@@ -115,7 +115,7 @@ fn named(
         text_at: at,
         type_at,
         expression: Expression {
-            source,
+            origin,
             source_at: at,
             steps: Vec::new(),
         },

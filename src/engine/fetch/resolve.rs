@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an argument's expression means: where its value comes from, the reads
-//! that lead to what is recorded, and the type of that.
+//! Resolves an argument's expression: the origin of its value, the reads that lead to the
+//! recorded value, and its type.
 
-use super::{Compiler, Constant, Link, Origin, Store};
-use crate::engine::arch::{Arch, ArgumentPlace};
-use crate::engine::ast::{Action, Argument, Cast, Expression, Source, Step};
+use super::compile::{Compiler, MAX_LINKS};
+use super::program::{Constant, Link, Origin, Store};
+use crate::engine::arch::EntryPlace;
+use crate::engine::ast::{self, Action, Argument, Cast, Expression, Step};
 use crate::engine::btf::{Function, Value};
 use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::lex::{self, Span};
 use crate::engine::text::Plain;
-use crate::engine::types::{Bits, PathOf, Type, Width};
+use crate::engine::types::{Bits, PathOf, Shown, Stored, Type, Width};
 use crate::sys::Vec;
 
 /// An argument reduced to what a program needs.
@@ -21,34 +22,33 @@ pub(super) struct Shape {
     pub(super) base: Type,
 }
 
-/// A value on its way from the source to what is recorded.
+/// A value on its way from the origin to the recorded value.
 struct Walk<'a> {
     origin: Origin,
     links: Vec<Link>,
-    /// What BTF knows about the value.
+    /// The type of the value in BTF, if known.
     value: Option<Value<'a>>,
-    /// Set when the value is the address of this structure, of no declared
-    /// pointer type.
+    /// Set if the value is the address of this structure, without a declared pointer type.
     structure: Option<Value<'a>>,
     /// Offset and size in bits of the last member, if it is a bitfield.
     bits: Option<(u8, u8)>,
-    /// Column of the last part looked at.
+    /// Column of the part that was parsed last.
     at: usize,
 }
 
 impl<'b> Compiler<'_, 'b> {
     /// Reduces an argument to origin, links and store.
     pub(super) fn shape(&mut self, arg: &Argument) -> Result<Shape, Error> {
-        if let Source::Text(text) = &arg.expression.source {
+        if let ast::Origin::Text(text) = &arg.expression.origin {
             return self.constant(arg, text);
         }
-        let mut walk = self.source(&arg.expression)?;
+        let mut walk = self.origin(&arg.expression)?;
         for step in &arg.expression.steps {
             self.step(&mut walk, step)?;
         }
         self.path(arg, &mut walk)?;
         let (base, bits) = recorded_type(arg, &mut walk)?;
-        if walk.links.len() > super::MAX_LINKS {
+        if walk.links.len() > MAX_LINKS {
             return Err(Error::new(Kind::TooManyOps, arg.text_at));
         }
         let Walk {
@@ -63,7 +63,7 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// Keeps the text of `\"..."` and its NUL.
+    /// Stores the text of `\"..."` and its NUL.
     fn constant(&mut self, arg: &Argument, text: &[u8]) -> Result<Shape, Error> {
         let too_big = |_| Error::new(Kind::EventTooBig, arg.text_at);
         let start = u16::try_from(self.program.texts.len()).map_err(too_big)?;
@@ -76,12 +76,12 @@ impl<'b> Compiler<'_, 'b> {
             origin,
             links: Vec::new(),
             store,
-            base: Type::String,
+            base: Type::STRING,
         })
     }
 
-    /// The function whose entry or return is probed, if BTF knows it. Looked
-    /// for once, as that takes a walk over all types.
+    /// Returns the function whose entry or return is probed, if BTF knows it. Looked up
+    /// once, because that walks over all types.
     fn function(&mut self) -> Option<Function<'b>> {
         if let Some(known) = self.function {
             return known;
@@ -96,20 +96,20 @@ impl<'b> Compiler<'_, 'b> {
         found
     }
 
-    fn source(&mut self, expression: &Expression) -> Result<Walk<'b>, Error> {
+    fn origin(&mut self, expression: &Expression) -> Result<Walk<'b>, Error> {
         let at = expression.source_at;
-        let arch = self.target.arch;
+        let isa = self.target.arch.isa();
         let (mut value, mut structure) = (None, None);
-        let origin = match &expression.source {
-            Source::Register(reg) => Origin::Register(*reg),
-            Source::StackPointer => Origin::Register(arch.stack_register()),
-            Source::Stack(n) => Origin::Stack(*n),
-            Source::Argument(n) => self.function_argument(*n, at)?,
-            Source::ReturnValue => {
+        let origin = match &expression.origin {
+            ast::Origin::Register(reg) => Origin::Register(*reg),
+            ast::Origin::StackPointer => Origin::Register(isa.stack_register()),
+            ast::Origin::Stack(n) => Origin::Stack(*n),
+            ast::Origin::Argument(n) => self.function_argument(*n, at)?,
+            ast::Origin::ReturnValue => {
                 value = self.returned(at)?;
-                Origin::Register(arch.return_register())
+                Origin::Register(isa.return_register())
             }
-            Source::Current => {
+            ast::Origin::Current => {
                 let wanted = matches!(
                     expression.steps.first(),
                     Some(Step {
@@ -121,21 +121,23 @@ impl<'b> Compiler<'_, 'b> {
                 structure = btf.and_then(|btf| btf.structure(b"task_struct"));
                 Origin::Current
             }
-            Source::Immediate(value) => Origin::Immediate(*value),
-            Source::Symbol { name, offset } => match self.target.symbols.address(name) {
+            ast::Origin::Immediate(value) => Origin::Immediate(*value),
+            ast::Origin::Symbol { name, offset } => match self.target.symbols.address(name) {
                 Some(address) => Origin::Immediate(address.wrapping_add_signed(*offset)),
                 None => {
                     let error = Error::new(Kind::NoDataSymbol, at);
                     return Err(error.with_detail(format_args!("{}", Plain(name))));
                 }
             },
-            Source::Name(name) => {
+            ast::Origin::Name(name) => {
                 let origin;
                 (origin, value) = self.name(name, at)?;
                 origin
             }
-            Source::AllArguments => return Err(Error::new(Kind::NosupBtfarg, at)),
-            Source::Comm | Source::Text(_) => return Err(Error::new(Kind::BadFetchArg, at)),
+            ast::Origin::AllArguments => return Err(Error::new(Kind::NosupBtfarg, at)),
+            ast::Origin::Comm | ast::Origin::Text(_) => {
+                return Err(Error::new(Kind::BadFetchArg, at))
+            }
         };
         Ok(Walk {
             origin,
@@ -147,7 +149,7 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// The type of the return value, if BTF knows it.
+    /// Returns the type of the return value, if BTF knows it.
     fn returned(&mut self, at: usize) -> Result<Option<Value<'b>>, Error> {
         let Some(function) = self.function() else {
             return Ok(None);
@@ -159,14 +161,10 @@ impl<'b> Compiler<'_, 'b> {
         }
     }
 
-    /// Argument `n` of the function, counted from zero; a return probe saves
-    /// it at entry.
+    /// Returns the origin of argument `n` of the function, counted from zero; a return
+    /// probe saves it at entry.
     fn function_argument(&mut self, n: u16, at: usize) -> Result<Origin, Error> {
-        let origin = match self.target.arch.argument(n) {
-            ArgumentPlace::Register(reg) => Origin::Register(reg),
-            ArgumentPlace::Stack(n) => Origin::Stack(n),
-            ArgumentPlace::Zero => Origin::Immediate(0),
-        };
+        let origin = at_entry(self.target.arch.isa().argument(n));
         if !self.is_return {
             return match self.target.at_entry {
                 true => Ok(origin),
@@ -185,7 +183,7 @@ impl<'b> Compiler<'_, 'b> {
         Ok(Origin::EntryData(slot))
     }
 
-    /// A bare name: a parameter, or the dialect of 2009.
+    /// Resolves a bare name: a parameter, or the syntax of 2009.
     fn name(&mut self, name: &[u8], at: usize) -> Result<(Origin, Option<Value<'b>>), Error> {
         let here = self.is_return || self.target.at_entry;
         let function = self.function();
@@ -214,26 +212,23 @@ impl<'b> Compiler<'_, 'b> {
         ))
     }
 
-    /// A name of the dialect of 2009: `aN`, `sN`, `sa`, `rv`, `ra`, `rNAME`.
+    /// Resolves a name in the syntax of 2009: `aN`, `sN`, `sa`, `rv`, `ra`, `rNAME`.
     fn dialect(&mut self, name: &[u8], at: usize) -> Result<Option<Origin>, Error> {
-        let arch = self.target.arch;
+        let isa = self.target.arch.isa();
         let number = |digits: &[u8]| lex::decimal(digits).and_then(|n| u16::try_from(n).ok());
         Ok(match name {
-            b"rv" if self.is_return => Some(Origin::Register(arch.return_register())),
+            b"rv" if self.is_return => Some(Origin::Register(isa.return_register())),
             b"rv" => return Err(Error::new(Kind::RetvalOnProbe, at)),
             b"ra" if self.is_return => Some(Origin::ReturnAddress),
-            b"ra" if self.target.at_entry => Some(match arch {
-                Arch::X86_64 => Origin::Stack(0),
-                Arch::Arm64 => Origin::Register(30),
-            }),
-            b"sa" => Some(Origin::Register(arch.stack_register())),
+            b"ra" if self.target.at_entry => Some(at_entry(isa.return_address())),
+            b"sa" => Some(Origin::Register(isa.stack_register())),
             [b'a', digits @ ..] => match number(digits) {
                 Some(n) => Some(self.function_argument(n, at)?),
                 None => None,
             },
             [b's', digits @ ..] => number(digits).map(Origin::Stack),
             [b'r', register @ ..] => {
-                let register = arch.register(register).or(arch.register(name));
+                let register = isa.register(register).or(isa.register(name));
                 register.map(Origin::Register)
             }
             _ => None,
@@ -275,7 +270,7 @@ impl<'b> Compiler<'_, 'b> {
         Ok(())
     }
 
-    /// Follows members of the structure that the value is said to point at.
+    /// Follows members of the structure to which the cast says that the value points.
     fn cast(&self, walk: &mut Walk<'b>, cast: &Cast, at: usize) -> Result<(), Error> {
         let Some(btf) = self.target.btf else {
             let open = cast.structure_at.saturating_sub(1);
@@ -304,7 +299,7 @@ impl<'b> Compiler<'_, 'b> {
         )
     }
 
-    /// The links from a dentry or file to its name.
+    /// Appends the links from a dentry or file to its name.
     fn path(&self, arg: &Argument, walk: &mut Walk<'b>) -> Result<(), Error> {
         let Some(of) = arg.spec.path else {
             return Ok(());
@@ -324,16 +319,25 @@ impl<'b> Compiler<'_, 'b> {
     }
 }
 
+/// Returns what reads the value at `place`, at function entry.
+fn at_entry(place: EntryPlace) -> Origin {
+    match place {
+        EntryPlace::Register(register) => Origin::Register(register),
+        EntryPlace::Stack(n) => Origin::Stack(n),
+        EntryPlace::Zero => Origin::Immediate(0),
+    }
+}
+
 impl Walk<'_> {
-    /// Drops what was known about the type: the value is another one now.
+    /// Clears the known type, because the value has changed.
     fn forget(&mut self) {
         self.value = None;
         self.structure = None;
         self.bits = None;
     }
 
-    /// Follows `path`, members joined by `.` and `->`. The value points
-    /// `inside` bytes into the first structure.
+    /// Follows `path`, members joined by `.` and `->`. The value points `inside` bytes into
+    /// the first structure.
     fn members(&mut self, path: Span<'_>, inside: u32) -> Result<(), Error> {
         let mut inside = i64::from(inside);
         let mut rest = Some(path);
@@ -373,7 +377,7 @@ struct Found<'a, 'p> {
     value: Value<'a>,
     /// Column of its name.
     at: usize,
-    /// What follows behind `->`.
+    /// The part behind `->`.
     rest: Option<Span<'p>>,
 }
 
@@ -414,7 +418,7 @@ fn dotted<'a, 'p>(structure: Value<'a>, path: Span<'p>) -> Result<Found<'a, 'p>,
     }
 }
 
-/// The offset in bytes of `field`, at which a cast value points.
+/// Returns the offset in bytes of `field`, to which a cast value points.
 fn cast_offset(structure: Value<'_>, field: Span<'_>) -> Result<u32, Error> {
     let found = dotted(structure, field)?;
     if found.bit_offset % 8 != 0 || found.bit_size.is_some() {
@@ -429,18 +433,18 @@ fn cast_offset(structure: Value<'_>, field: Span<'_>) -> Result<u32, Error> {
     }
 }
 
-/// The type to record: the user's, or BTF's where the user gave none. Appends
-/// the read that text behind a pointer needs.
+/// Returns the type to record: the user's, or BTF's if the user gave none. Appends the read
+/// that text behind a pointer needs.
 fn recorded_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>), Error> {
     let (spec, Some(value)) = (arg.spec, walk.value) else {
         return Ok((arg.spec.base, arg.spec.bits));
     };
     if spec.explicit {
-        if matches!(spec.base, Type::String | Type::Ustring) && !value.is_text() {
+        if spec.base.is_string() && !value.is_text() {
             if !value.is_text_pointer() {
                 return Err(Error::new(Kind::BadType4str, walk.at));
             }
-            let user = spec.base == Type::Ustring;
+            let user = spec.base.stored() == Stored::UserString;
             walk.links.push(Link::Read { offset: 0, user })?;
         }
         return Ok((spec.base, spec.bits));
@@ -463,21 +467,20 @@ fn recorded_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bi
     }
 }
 
-/// The type as wide as `base` at least, in which the bitfield lies whole.
+/// Returns the type at least as wide as `base` that contains the whole bitfield.
 fn bitfield_type(base: Type, offset: u8, width: u8) -> Option<Type> {
     let end = offset.checked_add(width)?;
     let widths = [Width::W8, Width::W16, Width::W32, Width::W64];
     let fits = |w: &Width| w.bits() >= end && w.bytes() >= base.size();
     let container = widths.into_iter().find(fits)?;
-    Some(match base {
-        Type::Signed(_) => Type::Signed(container),
-        Type::Hex(_) => Type::Hex(container),
-        _ => Type::Unsigned(container),
-    })
+    let shown = match base.shown() {
+        shown @ (Shown::Signed | Shown::Hex) => shown,
+        _ => Shown::Unsigned,
+    };
+    Type::number(shown, container)
 }
 
-/// Chooses what is recorded, taking the last link where the type reads it
-/// itself.
+/// Chooses what is recorded, and removes the last link if the type reads it itself.
 fn store(
     arg: &Argument,
     base: Type,
@@ -488,16 +491,15 @@ fn store(
     let count = arg.spec.count;
     let last = links.last().copied();
     let wrong = |kind| Err(Error::new(kind, arg.type_at));
-    match base {
-        Type::String | Type::Ustring => {
-            let ustring = base == Type::Ustring;
+    match base.stored() {
+        stored @ (Stored::KernelString | Stored::UserString) => {
             let (offset, user_pointers) = match (last, origin) {
                 (Some(Link::Read { offset, user }), _) => (offset, user),
                 (None, Origin::Immediate(_)) if count.is_none() => (0, false),
                 _ => return wrong(Kind::BadString),
             };
             links.pop();
-            let user = user_pointers || ustring;
+            let user = user_pointers || stored == Stored::UserString;
             Ok(match count {
                 None => Store::Text { offset, user },
                 Some(count) => Store::Texts {
@@ -508,10 +510,10 @@ fn store(
                 },
             })
         }
-        Type::Symstr => {
+        Stored::SymbolName => {
             let constant = matches!(
-                arg.expression.source,
-                Source::StackPointer | Source::Current | Source::Immediate(_)
+                arg.expression.origin,
+                ast::Origin::StackPointer | ast::Origin::Current | ast::Origin::Immediate(_)
             );
             match last {
                 Some(Link::Read { user: true, .. } | Link::ThisCpu) => wrong(Kind::BadSymstring),
@@ -520,7 +522,7 @@ fn store(
                 _ => Ok(Store::Symbol),
             }
         }
-        base => match (last, count) {
+        Stored::Value => match (last, count) {
             (Some(Link::Read { offset, user }), count) => {
                 links.pop();
                 let count = count.unwrap_or(1);

@@ -2,15 +2,16 @@
 
 //! Matches text against a pattern with `*`, `?`, `[...]` and `\`.
 
-/// Whether all of `text` matches `pattern`.
+/// Returns whether all of `text` matches `pattern`.
 ///
-/// `*` stands for any bytes, `?` for one; `[abc]`, `[a-c]` and `[!abc]` for one
-/// of a set; `\` takes the next byte's meaning away. A `[` that is not closed
-/// stands for itself. Takes time in the order of the product of the lengths,
-/// and no memory; may run in any context.
+/// `*` matches any bytes, `?` one byte; `[abc]`, `[a-c]` and `[!abc]` match one byte of a
+/// set; `\` makes the next byte literal. A `[` that is not closed is literal. Takes time
+/// proportional to the product of the lengths, and no memory.
+///
+/// Context: any.
 pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut pattern, mut text) = (pattern, text);
-    // Where to go on when what follows the last `*` does not match.
+    // The state to resume from if the part behind the last `*` does not match.
     let mut retry: Option<(&[u8], &[u8])> = None;
     loop {
         if let Some(rest) = pattern.strip_prefix(b"*") {
@@ -25,7 +26,7 @@ pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
         };
         (pattern, text) = match (step, retry) {
             (Some(next), _) => next,
-            // The star takes one byte more.
+            // The star matches one byte more.
             (None, Some((after, [_, rest @ ..]))) => {
                 retry = Some((after, rest));
                 (after, rest)
@@ -35,7 +36,7 @@ pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// Matches `byte` with the start of `pattern`; what follows in the pattern.
+/// Matches `byte` with the start of `pattern`; returns the rest of the pattern.
 fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     match pattern {
         [b'?', rest @ ..] => Some(rest),
@@ -50,8 +51,8 @@ fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     }
 }
 
-/// Whether `byte` is in the set that starts behind `[`, and what follows the
-/// set; `None` when it is not closed.
+/// Returns whether `byte` is in the set that starts behind `[`, and the part behind the
+/// set; `None` if the set is not closed.
 fn class(set: &[u8], byte: u8) -> Option<(bool, &[u8])> {
     let (inverted, mut set) = match set {
         [b'!', rest @ ..] => (true, rest),

@@ -1,393 +1,423 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One term of a filter: an operand and the test it must pass.
+//! Parses one term of a filter: `FIELD OP VALUE`.
 
-use super::{glob, Filter, Hit};
-use crate::engine::exec::{self, Env};
-use crate::engine::fetch::Program;
+use super::terms::{Operand, Relation, Test, MAX_TEXT};
+use crate::engine::error::{Error, Kind};
+use crate::engine::lex::{self, Span};
+use crate::engine::record::{Field, Layout, Role};
+use crate::sys::Vec;
 
-/// Most bytes of a string that are compared, and of a pattern: the kernel's
-/// `MAX_FILTER_STR_VAL`.
-pub(super) const MAX_TEXT: usize = 256;
+/// Looks up functions, for `FIELD.function == NAME`.
+pub trait Functions {
+    /// Returns the first address of the function called `name`, and the address behind it.
+    fn named(&mut self, name: &[u8]) -> Option<(u64, u64)>;
 
-/// A term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Term {
-    pub(super) operand: Operand,
-    pub(super) test: Test,
-    /// Term to go on with when this one holds.
-    pub(super) on_true: u16,
-    /// Term to go on with when it does not.
-    pub(super) on_false: u16,
+    /// As [`Functions::named`], for the function that contains `address`.
+    fn around(&mut self, address: u64) -> Option<(u64, u64)>;
 }
 
-/// What a term looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operand {
-    /// The argument of this index; `count` elements, each of `width` bytes.
-    Argument {
-        index: u8,
-        count: u8,
-        width: u8,
-        signed: bool,
-    },
-    /// The text to which an argument points.
-    Pointer {
-        index: u8,
-        user: bool,
-    },
-    /// The text argument of this index.
-    Text {
-        index: u8,
-        count: u8,
-    },
-    Type,
-    Flags,
-    PreemptCount,
-    Pid,
-    Cpu,
-    Comm,
-    Place,
-    ReturnAddress,
+/// Largest number of CPUs that a kernel supports.
+const MAX_CPUS: u64 = 8192;
+
+/// Parses terms for an event with a layout.
+pub(super) struct Terms<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) functions: &'a mut dyn Functions,
+    /// Patterns of the terms on text.
+    pub(super) patterns: Vec<u8>,
+    /// Sets of CPUs of the terms.
+    pub(super) cpus: Vec<u64>,
 }
 
-/// What the operand must fulfil.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Test {
-    /// The relation to a number; both are signed or both are not.
-    Number {
-        relation: Relation,
-        value: u64,
-        signed: bool,
-    },
-    /// The relation to another number of the same hit, with `offset` added.
-    Field {
-        relation: Relation,
-        other: Operand,
-        offset: i64,
-    },
-    /// To lie in a range, or outside.
-    Range { start: u64, end: u64, outside: bool },
-    /// The relation to a set of CPUs, `len` words from `start`.
-    Cpus {
-        relation: Relation,
-        start: u16,
-        len: u16,
-    },
-    /// To match the pattern of `len` bytes from `start`, or not to.
-    Text {
-        start: u16,
-        len: u16,
-        glob: bool,
-        not: bool,
-    },
+/// Returns `text` without leading white space.
+pub(super) fn trim(text: Span<'_>) -> Span<'_> {
+    text.skip(
+        text.find_by(|b| !lex::is_space(b))
+            .unwrap_or(text.bytes.len()),
+    )
 }
 
-/// How two numbers relate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-    Bits,
+/// Returns whether the name of a field may contain the byte `b`.
+fn is_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
 }
 
-impl Relation {
-    #[inline(always)]
-    fn holds(self, left: u64, right: u64, signed: bool) -> bool {
-        // Flipping the sign bit maps signed order to unsigned order.
-        let flip = if signed { 1 << 63 } else { 0 };
-        let (a, b) = (left ^ flip, right ^ flip);
-        match self {
-            Relation::Equal => a == b,
-            Relation::NotEqual => a != b,
-            Relation::Less => a < b,
-            Relation::LessEqual => a <= b,
-            Relation::Greater => a > b,
-            Relation::GreaterEqual => a >= b,
-            Relation::Bits => left & right != 0,
+impl Terms<'_> {
+    /// Parses `FIELD OP VALUE`; also returns the rest.
+    pub(super) fn term<'s>(&mut self, text: Span<'s>) -> Result<(Operand, Test, Span<'s>), Error> {
+        let end = text.find_by(|b| !is_name(b)).unwrap_or(text.bytes.len());
+        let (name, mut rest) = (text.take(end), text.skip(end));
+        let mut operand = self
+            .operand_named(name.bytes)
+            .ok_or(name.error(Kind::FiltFieldNotFound))?;
+        for (suffix, user) in [(&b".ustring"[..], true), (b".string", false)] {
+            if let Some(behind) = rest.strip(suffix) {
+                operand = pointer(operand, user).ok_or(rest.error(Kind::FiltIllegalFieldOp))?;
+                rest = behind;
+            }
         }
-    }
-
-    /// The same for numbers of any sign, as they are.
-    fn holds_between(self, left: i128, right: i128) -> bool {
-        match self {
-            Relation::Equal => left == right,
-            Relation::NotEqual => left != right,
-            Relation::Less => left < right,
-            Relation::LessEqual => left <= right,
-            Relation::Greater => left > right,
-            Relation::GreaterEqual => left >= right,
-            Relation::Bits => left & right != 0,
-        }
-    }
-}
-
-/// A filter of one term that compares a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Single {
-    /// The argument, which is no array.
-    pub(super) index: u8,
-    /// Bits of 64 that the argument has not.
-    unused: u8,
-    relation: Relation,
-    signed: bool,
-    /// Whether the value's sign is extended.
-    extended: bool,
-    /// What follows when the relation holds.
-    on_true: bool,
-    value: u64,
-}
-
-impl Single {
-    /// `terms` as a single comparison, if they are one.
-    pub(super) fn of(terms: &[Term]) -> Option<Self> {
-        let &[term] = terms else { return None };
-        let Operand::Argument {
-            index,
-            count: 1,
-            width,
-            signed: extended,
-        } = term.operand
-        else {
-            return None;
-        };
-        let Test::Number {
-            relation,
-            value,
-            signed,
-        } = term.test
-        else {
-            return None;
-        };
-        Some(Self {
-            index,
-            unused: 64u8.checked_sub(width.checked_mul(8)?)?,
-            relation,
-            signed,
-            extended,
-            on_true: term.on_true == super::ACCEPT,
-            value,
-        })
-    }
-
-    /// Whether a hit with this value of the argument, from its lowest bit on, is
-    /// to be recorded. May run in any context.
-    #[inline(always)]
-    pub(super) fn accepts(&self, value: u64) -> bool {
-        let unused = u32::from(self.unused);
-        let high = value.wrapping_shl(unused);
-        let value = if self.extended {
-            // CAST: extends the sign.
-            (high as i64).wrapping_shr(unused) as u64
+        let function = rest.strip(b".function");
+        rest = trim(function.unwrap_or(rest));
+        let (relation, length) = relation(rest).ok_or(rest.error(Kind::FiltInvalidOp))?;
+        let operator = rest;
+        let value = trim(rest.skip(length));
+        let parsed = if function.is_some() {
+            self.function(operand, relation, operator, value)?
+        } else if value.bytes.starts_with(b"CPUS") {
+            self.cpus(operand, relation, operator, value)?
+        } else if let Some(quote @ (b'\'' | b'"')) = value.first() {
+            self.text(operand, relation, operator, value, quote)?
+        } else if value
+            .first()
+            .is_some_and(|b| b.is_ascii_digit() || b == b'-')
+        {
+            number(operand, relation, operator, value)?
         } else {
-            high.wrapping_shr(unused)
+            self.field(operand, relation, operator, value)?
         };
-        self.relation.holds(value, self.value, self.signed) == self.on_true
-    }
-}
-
-/// Extends the sign of a value of `width` bytes.
-fn extend(value: u64, width: u8) -> u64 {
-    let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
-    // CAST: the sign bit is shifted to the top and back.
-    (value.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64
-}
-
-impl Filter {
-    /// Whether `term` holds for the hit. May run in any context.
-    #[inline]
-    pub(super) fn holds<E: Env>(&self, term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
-        if let Test::Field { .. } = term.test {
-            return fields_hold(term, program, env, hit);
-        }
-        match term.operand.of_hit(hit) {
-            Some(value) => self.number_holds(term.test, value),
-            None => self.argument_holds(term, program, env),
-        }
+        Ok((operand, parsed.0, parsed.1))
     }
 
-    /// The same for what has to be fetched.
-    #[inline(never)]
-    #[link_section = ".kprobes.text"]
-    fn argument_holds<E: Env>(&self, term: &Term, program: &Program, env: &E) -> bool {
-        match term.operand {
-            Operand::Argument {
-                index,
-                count,
-                width,
-                signed,
-            } => (0..count).any(|n| {
-                exec::number(program, index, n, env).is_some_and(|value| {
-                    let value = if signed { extend(value, width) } else { value };
-                    self.number_holds(term.test, value)
-                })
-            }),
-            Operand::ReturnAddress => self.number_holds(term.test, env.return_address()),
-            Operand::Comm => self.text_holds(term.test, &env.comm()),
-            Operand::Text { index, count } => {
-                (0..count).any(|n| self.argument_text_holds(term.test, program, index, n, env))
-            }
-            Operand::Pointer { index, user } => {
-                let mut buffer = [0; MAX_TEXT];
-                let address = exec::number(program, index, 0, env);
-                let len = address.and_then(|at| env.read_string(at, user, &mut buffer));
-                let text = len.and_then(|len| buffer.get(..len));
-                text.is_some_and(|text| self.text_holds(term.test, text))
-            }
-            _ => false,
-        }
-    }
-
-    fn argument_text_holds<E: Env>(
+    /// Parses `FIELD OP FIELD[+|-NUMBER]`.
+    fn field<'s>(
         &self,
-        test: Test,
-        program: &Program,
-        index: u8,
-        n: u8,
-        env: &E,
-    ) -> bool {
-        let mut buffer = [0; MAX_TEXT];
-        let text = exec::peek_text(program, index, n, env, &mut buffer);
-        text.is_some_and(|text| self.text_holds(test, text))
+        operand: Operand,
+        relation: Option<Relation>,
+        operator: Span<'s>,
+        value: Span<'s>,
+    ) -> Result<(Test, Span<'s>), Error> {
+        let end = value.find_by(|b| !is_name(b)).unwrap_or(value.bytes.len());
+        let other = self.operand_named(value.take(end).bytes);
+        let other = other.ok_or(value.error(Kind::FiltInvalidValue))?;
+        let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
+        if !operand.is_number() {
+            return Err(value.error(Kind::FiltExpectString));
+        }
+        if !other.is_number() || matches!(other, Operand::Argument { count: 2.., .. }) {
+            return Err(value.error(Kind::FiltExpectDigit));
+        }
+        let behind = value.skip(end);
+        let Some(sign @ (b'+' | b'-')) = trim(behind).first() else {
+            let offset = 0;
+            let test = Test::Field {
+                relation,
+                other,
+                offset,
+            };
+            return Ok((test, behind));
+        };
+        let digits = trim(trim(behind).skip(1));
+        let end = digits
+            .find_by(|b| !b.is_ascii_alphanumeric())
+            .unwrap_or(digits.bytes.len());
+        let size = lex::unsigned(digits.take(end).bytes).and_then(|n| i64::try_from(n).ok());
+        let size = size.ok_or(digits.error(Kind::FiltIllegalIntval))?;
+        let offset = if sign == b'-' {
+            size.wrapping_neg()
+        } else {
+            size
+        };
+        let test = Test::Field {
+            relation,
+            other,
+            offset,
+        };
+        Ok((test, digits.skip(end)))
     }
 
-    #[inline]
-    fn number_holds(&self, test: Test, value: u64) -> bool {
-        match test {
-            Test::Number {
-                relation,
-                value: right,
-                signed,
-            } => relation.holds(value, right, signed),
+    /// Returns the operand called `name`: the event's own fields come first.
+    fn operand_named(&self, name: &[u8]) -> Option<Operand> {
+        let mut fields = (0u8..=u8::MAX).zip(&self.layout.fields);
+        if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
+            return Some(argument(index, field));
+        }
+        if let b"CPU" | b"cpu" | b"common_cpu" = name {
+            return Some(Operand::Cpu);
+        }
+        if let b"COMM" | b"comm" | b"common_comm" = name {
+            return Some(Operand::Comm);
+        }
+        let mut fixed = self.layout.class.fields();
+        let field = fixed.find(|field| field.name.as_bytes() == name)?;
+        match field.role {
+            Role::EventType => Some(Operand::Type),
+            Role::Flags => Some(Operand::Flags),
+            Role::PreemptCount => Some(Operand::PreemptCount),
+            Role::Pid => Some(Operand::Pid),
+            Role::Address => Some(Operand::Place),
+            Role::ReturnAddress => Some(Operand::ReturnAddress),
+            Role::Text => None,
+        }
+    }
+
+    /// Parses `FIELD.function ==|!= NAME|ADDRESS`.
+    fn function<'s>(
+        &mut self,
+        operand: Operand,
+        relation: Option<Relation>,
+        operator: Span<'s>,
+        value: Span<'s>,
+    ) -> Result<(Test, Span<'s>), Error> {
+        if !matches!(
+            operand,
+            Operand::Place
+                | Operand::ReturnAddress
+                | Operand::Argument {
+                    width: 8,
+                    count: 1,
+                    ..
+                }
+        ) {
+            return Err(operator.error(Kind::FiltIllegalFieldOp));
+        }
+        let outside = match relation {
+            Some(Relation::Equal) => false,
+            Some(Relation::NotEqual) => true,
+            _ => return Err(operator.error(Kind::FiltInvalidOp)),
+        };
+        let ends = |b: u8| lex::is_space(b) || matches!(b, b')' | b'&' | b'|');
+        let end = value.find_by(ends).unwrap_or(value.bytes.len());
+        let (name, rest) = (value.take(end), value.skip(end));
+        let range = if name.first().is_some_and(|b| b.is_ascii_digit()) {
+            let address = lex::unsigned(name.bytes);
+            self.functions
+                .around(address.ok_or(name.error(Kind::FiltInvalidValue))?)
+        } else {
+            self.functions.named(name.bytes)
+        };
+        let (start, end) = range.ok_or(name.error(Kind::FiltNoFunction))?;
+        Ok((
             Test::Range {
                 start,
                 end,
                 outside,
-            } => (start..end).contains(&value) != outside,
+            },
+            rest,
+        ))
+    }
+
+    /// Parses `FIELD ==|!=|& CPUS{LIST}`.
+    fn cpus<'s>(
+        &mut self,
+        operand: Operand,
+        relation: Option<Relation>,
+        operator: Span<'s>,
+        value: Span<'s>,
+    ) -> Result<(Test, Span<'s>), Error> {
+        let relation = match (operand, relation) {
+            (Operand::Text { .. } | Operand::Pointer { .. } | Operand::Comm, _) => None,
+            (_, Some(r @ (Relation::Equal | Relation::NotEqual | Relation::Bits))) => Some(r),
+            _ => None,
+        };
+        let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
+        let brace = value.skip(4);
+        let list = brace
+            .strip(b"{")
+            .ok_or(brace.error(Kind::FiltMissingBraceOpen))?;
+        let close = list.find(b'}');
+        let close = close.ok_or(Error::new(Kind::FiltMissingBraceClose, list.end()))?;
+        let (list, rest) = list.around(close);
+        // CAST: the text is shorter than 4 KiB, and a set takes 128 words.
+        let start = self.cpus.len() as u16;
+        cpu_list(list, &mut self.cpus)?;
+        let len = (self.cpus.len() as u16).saturating_sub(start);
+        Ok((
             Test::Cpus {
                 relation,
                 start,
                 len,
-            } => {
-                let start = usize::from(start);
-                let words = self.cpus.get(start..start.saturating_add(usize::from(len)));
-                cpus_hold(relation, words.unwrap_or(&[]), value)
-            }
-            Test::Text { .. } | Test::Field { .. } => false,
-        }
+            },
+            rest,
+        ))
     }
 
-    /// Whether `text`, up to its NUL, passes the test.
-    fn text_holds(&self, test: Test, text: &[u8]) -> bool {
-        let Test::Text {
-            start,
-            len,
-            glob,
-            not,
-        } = test
-        else {
-            return false;
+    /// Parses `FIELD ==|!=|~ "TEXT"`.
+    fn text<'s>(
+        &mut self,
+        operand: Operand,
+        relation: Option<Relation>,
+        operator: Span<'s>,
+        value: Span<'s>,
+        quote: u8,
+    ) -> Result<(Test, Span<'s>), Error> {
+        let (glob, mut not) = match relation {
+            Some(Relation::Equal) => (false, false),
+            Some(Relation::NotEqual) => (false, true),
+            None => (true, false),
+            Some(_) => return Err(operator.error(Kind::FiltIllegalFieldOp)),
         };
-        let start = usize::from(start);
-        let pattern = self
-            .patterns
-            .get(start..start.saturating_add(usize::from(len)));
-        let pattern = pattern.unwrap_or(&[]);
-        let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
-        let text = text.get(..end).unwrap_or(text);
-        let found = if glob {
-            glob::matches(pattern, text)
-        } else {
-            pattern == text
-        };
-        found != not
+        if !matches!(
+            operand,
+            Operand::Text { .. } | Operand::Pointer { .. } | Operand::Comm
+        ) {
+            return Err(value.error(Kind::FiltExpectDigit));
+        }
+        let inside = value.skip(1);
+        let close = inside
+            .find(quote)
+            .ok_or(value.error(Kind::FiltMissingQuote))?;
+        let (text, rest) = inside.around(close);
+        if text.bytes.len() >= MAX_TEXT {
+            return Err(text.error(Kind::FiltOperandTooLong));
+        }
+        let mut pattern = text.bytes;
+        if let Some(positive) = pattern.strip_prefix(b"!").filter(|_| glob) {
+            pattern = positive;
+            not = true;
+        }
+        // CAST: the filter is shorter than 4 KiB.
+        let start = self.patterns.len() as u16;
+        self.patterns.extend_from_slice(pattern)?;
+        Ok((
+            Test::Text {
+                start,
+                len: pattern.len() as u16,
+                glob,
+                not,
+            },
+            rest,
+        ))
+    }
+}
+
+/// Returns the operand for an argument.
+fn argument(index: u8, field: &Field) -> Operand {
+    let count = field.count.unwrap_or(1);
+    if field.base.is_text() {
+        return Operand::Text { index, count };
+    }
+    let (width, signed) = (field.base.size(), field.base.is_signed());
+    Operand::Argument {
+        index,
+        count,
+        width,
+        signed,
     }
 }
 
 impl Operand {
-    /// The value, where it is known without fetching anything.
-    #[inline(always)]
-    fn of_hit(self, hit: &Hit) -> Option<u64> {
-        Some(match self {
-            // CAST: extends the sign.
-            Operand::Pid => i64::from(hit.header.pid) as u64,
-            Operand::Cpu => u64::from(hit.cpu),
-            Operand::Place => hit.place,
-            Operand::Type => u64::from(hit.header.event),
-            Operand::Flags => u64::from(hit.header.flags),
-            Operand::PreemptCount => u64::from(hit.header.preempt_count),
-            _ => return None,
-        })
-    }
-
-    /// The number that the element `n` of it is, with its sign; `None` where it
-    /// cannot be read or is no number.
-    fn number<E: Env>(self, n: u8, program: &Program, env: &E, hit: &Hit) -> Option<i128> {
-        match self {
-            Operand::Argument {
-                index,
-                width,
-                signed,
-                ..
-            } => {
-                let value = exec::number(program, index, n, env)?;
-                Some(if signed {
-                    // CAST: two's complement.
-                    i128::from(extend(value, width) as i64)
-                } else {
-                    i128::from(value)
-                })
-            }
-            Operand::Pid => Some(i128::from(hit.header.pid)),
-            Operand::ReturnAddress => Some(i128::from(env.return_address())),
-            _ => self.of_hit(hit).map(i128::from),
-        }
+    /// Returns whether it is a number, or an array of numbers.
+    fn is_number(self) -> bool {
+        !matches!(self, Self::Text { .. } | Self::Pointer { .. } | Self::Comm)
     }
 }
 
-/// Whether `term`, which compares two numbers of the hit, holds for it. May run
-/// in any context.
-#[inline(never)]
-#[link_section = ".kprobes.text"]
-fn fields_hold<E: Env>(term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
-    let Test::Field {
-        relation,
-        other,
-        offset,
-    } = term.test
-    else {
-        return false;
-    };
-    let Some(right) = other.number(0, program, env, hit) else {
-        return false;
-    };
-    let right = right.wrapping_add(i128::from(offset));
-    let count = match term.operand {
-        Operand::Argument { count, .. } => count,
-        _ => 1,
-    };
-    (0..count).any(|n| {
-        let left = term.operand.number(n, program, env, hit);
-        left.is_some_and(|left| relation.holds_between(left, right))
+/// Returns the text to which `operand` points; text is returned unchanged.
+fn pointer(operand: Operand, user: bool) -> Option<Operand> {
+    match operand {
+        Operand::Argument {
+            index,
+            count: 1,
+            width: 8,
+            ..
+        } => Some(Operand::Pointer { index, user }),
+        text @ Operand::Text { .. } => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns the operator at the start of `text` and its length; `~` is not a relation.
+fn relation(text: Span<'_>) -> Option<(Option<Relation>, usize)> {
+    Some(match text.bytes {
+        [b'~', ..] => (None, 1),
+        [b'!', b'=', ..] => (Some(Relation::NotEqual), 2),
+        [b'=', b'=', ..] => (Some(Relation::Equal), 2),
+        [b'<', b'=', ..] => (Some(Relation::LessEqual), 2),
+        [b'<', ..] => (Some(Relation::Less), 1),
+        [b'>', b'=', ..] => (Some(Relation::GreaterEqual), 2),
+        [b'>', ..] => (Some(Relation::Greater), 1),
+        [b'&', ..] => (Some(Relation::Bits), 1),
+        _ => return None,
     })
 }
 
-/// Whether the CPU with this number relates to a set of CPUs: `==` asks for the
-/// set to be that CPU alone, `&` for it to be in the set.
-fn cpus_hold(relation: Relation, words: &[u64], cpu: u64) -> bool {
-    let word = usize::try_from(cpu / 64).ok().and_then(|n| words.get(n));
-    let member = word.is_some_and(|word| word >> (cpu % 64) & 1 != 0);
-    let several = words
-        .iter()
-        .fold(0u32, |n, word| n.saturating_add(word.count_ones()))
-        > 1;
-    match relation {
-        Relation::Equal => member && !several,
-        Relation::NotEqual => !member || several,
-        _ => member,
+/// Parses `FIELD OP NUMBER`.
+///
+/// The number may be negative for an unsigned field and is then taken modulo its width, so
+/// that `ret == -2` finds what is printed as `0xff...fe`. In the same way a signed field
+/// accepts a number that fits only as unsigned.
+fn number<'s>(
+    operand: Operand,
+    relation: Option<Relation>,
+    operator: Span<'s>,
+    value: Span<'s>,
+) -> Result<(Test, Span<'s>), Error> {
+    let (width, signed) = match operand {
+        Operand::Argument { width, signed, .. } => (width, signed),
+        Operand::Place | Operand::ReturnAddress => (8, false),
+        Operand::Type => (2, false),
+        Operand::Flags | Operand::PreemptCount => (1, false),
+        Operand::Pid => (4, true),
+        Operand::Cpu => (4, false),
+        Operand::Text { .. } | Operand::Pointer { .. } | Operand::Comm => {
+            return Err(value.error(Kind::FiltExpectString));
+        }
+    };
+    let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
+    let digits = value.skip(usize::from(value.first() == Some(b'-')));
+    let end = digits
+        .find_by(|b| !b.is_ascii_alphanumeric())
+        .unwrap_or(digits.bytes.len());
+    let length = end.saturating_add(digits.at.saturating_sub(value.at));
+    let (text, rest) = (value.take(length), value.skip(length));
+    let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
+    // CAST: two's complement, taken modulo the width.
+    let negative = lex::signed(text.bytes).filter(|&n| n < 0).map(|n| n as u64);
+    let value = match (negative, lex::unsigned(text.bytes)) {
+        (Some(n), _) if signed => n,
+        (Some(n), _) => n.wrapping_shl(unused).wrapping_shr(unused),
+        // CAST: two's complement of the field's width.
+        (None, Some(n)) if signed && n.wrapping_shl(unused).wrapping_shr(unused) == n => {
+            (n.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64
+        }
+        (None, Some(n)) => n,
+        (None, None) => return Err(text.error(Kind::FiltIllegalIntval)),
+    };
+    Ok((
+        Test::Number {
+            relation,
+            value,
+            signed,
+        },
+        rest,
+    ))
+}
+
+/// Parses `0,2-5` and appends the set to `words`.
+fn cpu_list(list: Span<'_>, words: &mut Vec<u64>) -> Result<(), Error> {
+    let start = words.len();
+    let mut rest = Some(list);
+    while let Some(text) = rest {
+        let (range, behind) = match text.find(b',') {
+            Some(comma) => {
+                let (range, behind) = text.around(comma);
+                (range, Some(behind))
+            }
+            None => (text, None),
+        };
+        rest = behind;
+        let (low, high) = match range.find(b'-') {
+            Some(hyphen) => range.around(hyphen),
+            None => (range, range),
+        };
+        let number = |text: Span<'_>| lex::decimal(text.bytes).filter(|&n| n < MAX_CPUS);
+        let (Some(low), Some(high)) = (number(low), number(high)) else {
+            return Err(range.error(Kind::FiltInvalidCpulist));
+        };
+        if low > high {
+            return Err(range.error(Kind::FiltInvalidCpulist));
+        }
+        for cpu in low..=high {
+            // CAST: less than MAX_CPUS.
+            let at = start.saturating_add((cpu / 64) as usize);
+            while words.len() <= at {
+                words.push(0)?;
+            }
+            if let Some(word) = words.get_mut(at) {
+                *word |= 1 << (cpu % 64);
+            }
+        }
     }
+    Ok(())
 }

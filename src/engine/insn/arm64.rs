@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! arm64: what a kprobe does with one instruction word, and why it may not.
+//! arm64: what a kprobe does with one instruction word, and why it may refuse it.
 //!
-//! [`verdict`] answers as the kernel does
-//! (`arch/arm64/kernel/probes/decode-insn.c`), for every one of the 2^32 words;
-//! the crate `tests/differential/arm64` compares all of them with the kernel's
-//! own code. [`hazard`] then knows the words that the kernel accepts although
-//! they do something else out of line. The encodings are those of the Arm
+//! [`verdict`] gives the kernel's answer (`arch/arm64/kernel/probes/decode-insn.c`) for
+//! every one of the 2^32 words; the crate `tests/differential/arm64` compares all of them
+//! with the kernel's own code. [`hazard`] identifies the words that the kernel accepts
+//! although they behave differently out of line. The encodings are those of the Arm
 //! Architecture Reference Manual, section C4.1.
 //!
-//! What a single word cannot show, whether it lies between a load-exclusive
-//! and its store-exclusive, is the matter of [`exclusive`].
-
-use core::fmt;
+//! Whether a word lies between a load-exclusive and its store-exclusive cannot be seen from
+//! the word alone; [`exclusive`] decides that.
 
 pub mod class;
 pub mod exclusive;
@@ -29,9 +26,9 @@ pub const INSN_LEN: usize = 4;
 pub enum Verdict {
     /// A copy of the instruction is executed in a slot elsewhere.
     SteppableOutOfLine,
-    /// The breakpoint handler does what the instruction would do.
+    /// The breakpoint handler simulates the instruction.
     Simulated,
-    /// The kernel cannot do either.
+    /// The kernel can do neither.
     Rejected(Reason),
 }
 
@@ -50,40 +47,41 @@ pub enum Reason {
     ReturnsFromException,
     /// A branch, call or return to an authenticated pointer.
     AuthenticatedBranch,
-    /// A hint other than those known to be harmless.
+    /// A hint other than the harmless ones.
     Hint,
     /// A prefetch relative to the program counter.
     PrefetchesLiteral,
     /// A load-exclusive or store-exclusive.
     Exclusive,
-    /// `casp`: not an exclusive, but the kernel takes it for one.
+    /// `casp`: not an exclusive, but the kernel treats it as one.
     CompareAndSwapPair,
     /// One of the three parts of a memory copy or set.
     MemoryCopyOrSet,
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ReadsInterruptMask => "reads DAIF, which the step itself changes",
-            Self::WritesSystemRegister => "writes a system register",
-            Self::WritesProcessState => "writes a field of the processor state",
-            Self::GeneratesException => "generates an exception",
-            Self::ReturnsFromException => "returns from an exception",
-            Self::AuthenticatedBranch => "branches to an authenticated pointer",
-            Self::Hint => "is a hint that may not be stepped",
-            Self::PrefetchesLiteral => "prefetches relative to the program counter",
-            Self::Exclusive => "is an exclusive load or store",
-            Self::CompareAndSwapPair => "is a casp, which the kernel takes for an exclusive",
-            Self::MemoryCopyOrSet => "is part of a memory copy or set",
-        })
+impl Reason {
+    /// Returns the reason, for use behind "cannot be probed: ".
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::ReadsInterruptMask => "it reads DAIF, which the step itself changes",
+            Self::WritesSystemRegister => "it writes a system register",
+            Self::WritesProcessState => "it writes a field of the processor state",
+            Self::GeneratesException => "it generates an exception",
+            Self::ReturnsFromException => "it returns from an exception",
+            Self::AuthenticatedBranch => "it branches to an authenticated pointer",
+            Self::Hint => "it is a hint that may not be stepped",
+            Self::PrefetchesLiteral => "it prefetches relative to the program counter",
+            Self::Exclusive => "it is an exclusive load or store",
+            Self::CompareAndSwapPair => "it is a casp, which the kernel takes for an exclusive",
+            Self::MemoryCopyOrSet => "it is part of a memory copy or set",
+        }
     }
 }
 
-/// What the kernel does with a kprobe on `word`.
+/// Returns what the kernel does with a kprobe on `word`.
 ///
-/// The scan for exclusive sequences, which looks at the words before, is left
-/// out: see [`exclusive::kernel_scan`].
+/// This excludes the scan for exclusive sequences, which looks at the words before: see
+/// [`exclusive::kernel_scan`].
 #[inline]
 pub const fn verdict(word: u32) -> Verdict {
     match (word >> 24) & 0x1f {
@@ -134,7 +132,7 @@ const fn system(word: u32) -> Verdict {
     }
 }
 
-/// The sixteen bits op0 to op2 that name the register of an `mrs` or `msr`.
+/// Returns the sixteen bits op0 to op2 that name the register of an `mrs` or `msr`.
 const fn system_register(word: u32) -> u32 {
     (word >> 5) & 0xffff
 }
@@ -163,10 +161,10 @@ const fn hint(word: u32) -> Verdict {
     }
 }
 
-/// `br`, `blr`, `ret` and `eret`, each plain or with authentication.
+/// Returns the verdict on `br`, `blr`, `ret` and `eret`, each plain or with authentication.
 ///
-/// Bits 24 and 9 to 0 tell the authenticated forms apart; what the kernel's
-/// masks do not name passes as steppable.
+/// Bits 24 and 9 to 0 distinguish the authenticated forms; words that the kernel's masks do
+/// not match are steppable.
 const fn branch_to_register(word: u32) -> Verdict {
     let kind = (word >> 21) & 0b111;
     let with_modifier = word & (1 << 24) != 0;
@@ -192,44 +190,46 @@ const fn branch_to_register(word: u32) -> Verdict {
     }
 }
 
-/// Why an instruction that the kernel steps out of line would not do there what
-/// it does in its place.
+/// Why an instruction that the kernel steps out of line would behave differently there than
+/// in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hazard {
-    /// `cb<cond>` and its like, which the kernel does not know as branches.
+    /// `cb<cond>` and its variants, which the kernel does not recognize as branches.
     CompareAndBranch,
-    /// A load of a SIMD or floating-point register relative to the program
-    /// counter.
+    /// A load of a SIMD or floating-point register relative to the program counter.
     LoadsLiteral,
     /// Signs, authenticates or returns with the program counter as modifier.
     ProgramCounterAuthentication,
     /// `mrs` of a register that the probe's own exception has overwritten.
     ReadsExceptionState,
-    /// `ldtxr` or `sttxr`, which the kernel does not know as exclusives.
+    /// `ldtxr` or `sttxr`, which the kernel does not recognize as exclusives.
     UnprivilegedExclusive,
     /// Permanently undefined: it faults wherever it is.
     Undefined,
 }
 
-impl fmt::Display for Hazard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Hazard {
+    /// Returns the reason, for use behind "cannot be probed: ".
+    pub const fn describe(self) -> &'static str {
+        match self {
             Self::CompareAndBranch => {
-                "is a compare-and-branch, which the kernel would not simulate"
+                "it is a compare-and-branch, which the kernel would not simulate"
             }
-            Self::LoadsLiteral => "loads a literal, which the kernel would not simulate",
+            Self::LoadsLiteral => "it loads a literal, which the kernel would not simulate",
             Self::ProgramCounterAuthentication => {
-                "authenticates with the program counter, which differs out of line"
+                "it authenticates with the program counter, which differs out of line"
             }
-            Self::ReadsExceptionState => "reads a register that the probe's exception overwrites",
-            Self::UnprivilegedExclusive => "is an exclusive load or store",
-            Self::Undefined => "is permanently undefined",
-        })
+            Self::ReadsExceptionState => {
+                "it reads a register that the probe's exception overwrites"
+            }
+            Self::UnprivilegedExclusive => "it is an exclusive load or store",
+            Self::Undefined => "it is permanently undefined",
+        }
     }
 }
 
-/// What goes wrong when `word`, steppable by the kernel's [`verdict`], is
-/// stepped out of line; `None` where nothing does.
+/// Returns the hazard of stepping `word`, steppable by the kernel's [`verdict`], out of
+/// line; `None` if there is none.
 pub const fn hazard(word: u32) -> Option<Hazard> {
     const RETAASPPC: u32 = 0x5500_001f;
     const AUTIASPPC: u32 = 0xf380_001f;
@@ -270,7 +270,27 @@ const ELR_EL1: u32 = register(3, 0, 4, 0, 1);
 const ESR_EL1: u32 = register(3, 0, 5, 2, 0);
 const FAR_EL1: u32 = register(3, 0, 6, 0, 0);
 
-/// The word at `index` of little-endian text.
+/// Returns what `word` loads relative to the program counter: the distance from itself and
+/// the length, in bytes; `None` if it is not such a load.
+pub const fn literal(word: u32) -> Option<(i32, usize)> {
+    let is_simd = match (word >> 24) & 0x3f {
+        0x18 => false,
+        0x1c => true,
+        _ => return None,
+    };
+    let len = match (word >> 30, is_simd) {
+        // prfm, and unallocated words
+        (0b11, _) => return None,
+        (0b00, _) | (0b10, false) => 4,
+        (0b10, true) => 16,
+        _ => 8,
+    };
+    // CAST: Reinterprets the bits; the arithmetic shift then extends the sign.
+    let distance = ((word << 8) as i32 >> 13) << 2;
+    Some((distance, len))
+}
+
+/// Returns the word at `index` of little-endian text.
 pub fn word_at(text: &[u8], index: usize) -> Option<u32> {
     let start = index.checked_mul(INSN_LEN)?;
     let bytes = text.get(start..)?.first_chunk::<INSN_LEN>()?;

@@ -2,11 +2,11 @@
 
 //! The expression of a fetch argument.
 //!
-//! Nested forms are peeled off from the outside in, without recursion, onto a
-//! list that [`MAX_NESTING`] bounds; what remains is the source.
+//! Nested forms are peeled off from the outside in, without recursion, onto a list that
+//! [`MAX_NESTING`] bounds; the rest is the origin.
 
 use crate::engine::arch::Machine;
-use crate::engine::ast::{Action, Cast, Expression, ProbeKind, Source, Step, MAX_NESTING};
+use crate::engine::ast::{Action, Cast, Expression, Origin, ProbeKind, Step, MAX_NESTING};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
 use crate::sys::Vec;
@@ -14,7 +14,7 @@ use crate::sys::Vec;
 const THIS_CPU_PTR: &[u8] = b"this_cpu_ptr(";
 const THIS_CPU_READ: &[u8] = b"this_cpu_read(";
 
-/// Whether `text` is recorded as a string of its own, with no address behind.
+/// Returns whether `text` is recorded as a string of its own, without an address.
 pub(super) fn is_constant_text(text: &[u8]) -> bool {
     matches!(text, b"$comm" | b"$COMM") || text.starts_with(b"\\\"")
 }
@@ -56,16 +56,16 @@ pub(super) fn expression(
         layers.push(layer)?;
         inner = next;
     }
-    let mut expression = source(inner, kind, machine)?;
+    let mut expression = origin(inner, kind, machine)?;
     while let Some(layer) = layers.pop() {
         wrap(&mut expression, layer, inner)?;
     }
     Ok(expression)
 }
 
-/// Appends the steps of `layer`; `source` is the text of the innermost part.
-fn wrap(expression: &mut Expression, layer: Layer<'_>, source: Span<'_>) -> Result<(), Error> {
-    let constant = matches!(expression.source, Source::Comm | Source::Text(_));
+/// Appends the steps of `layer`; `origin` is the text of the innermost part.
+fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Result<(), Error> {
+    let constant = matches!(expression.origin, Origin::Comm | Origin::Text(_));
     match layer {
         Layer::Dereference { inner_at, .. } | Layer::ThisCpu { inner_at, .. } if constant => {
             return Err(Error::new(Kind::CommCantDeref, inner_at));
@@ -83,7 +83,7 @@ fn wrap(expression: &mut Expression, layer: Layer<'_>, source: Span<'_>) -> Resu
         }
         Layer::ThisCpu { read, inner_at } => {
             // `this_cpu_ptr(@SYM)` means the variable, not its contents.
-            if inner_at == source.at && source.first() == Some(b'@') {
+            if inner_at == origin.at && origin.first() == Some(b'@') {
                 expression.steps.pop();
             }
             expression.steps.push(Step {
@@ -175,7 +175,7 @@ fn this_cpu(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
     ))
 }
 
-/// What stands before the last `)`, which must be the end of the text.
+/// Returns the part before the last `)`, which must be the end of the text.
 fn parenthesised(inside: Span<'_>) -> Result<Span<'_>, Error> {
     let Some(close) = inside.rfind(b')') else {
         return Err(Error::new(Kind::DerefOpenBrace, inside.end()));
@@ -187,7 +187,7 @@ fn parenthesised(inside: Span<'_>) -> Result<Span<'_>, Error> {
     }
 }
 
-/// Peels off `(STRUCT[,FIELD])` in front and `->MEMBERS` behind.
+/// Peels off the leading `(STRUCT[,FIELD])` and the trailing `->MEMBERS`.
 fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
     let Some(close) = text.find(b')') else {
         return Err(Error::new(Kind::DerefOpenBrace, text.end()));
@@ -216,7 +216,7 @@ fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
         }
     };
     let Some(members) = behind.strip(b"->") else {
-        // A lone hyphen behind a name is reported at the end, as ftrace does.
+        // A lone hyphen behind a name is reported at the end, as in ftrace.
         let at = if behind.first() == Some(b'-') {
             text.end()
         } else {
@@ -227,7 +227,7 @@ fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
     Ok((Layer::Cast { cast, members }, inner))
 }
 
-/// A call such as `+8(...)` at the start of `text`, and what follows it.
+/// Splits off a call such as `+8(...)` at the start of `text`; returns it and the rest.
 fn whole_call(text: Span<'_>) -> Result<(Span<'_>, Span<'_>), Error> {
     let open = text.find(b'(').ok_or(text.error(Kind::DerefNeedBrace))?;
     let close = closing(text, open).ok_or(Error::new(Kind::DerefOpenBrace, text.end()))?;
@@ -235,7 +235,7 @@ fn whole_call(text: Span<'_>) -> Result<(Span<'_>, Span<'_>), Error> {
     Ok((text.take(length), text.skip(length)))
 }
 
-/// The offset of the `)` that closes the `(` at `open`.
+/// Returns the offset of the `)` that closes the `(` at `open`.
 fn closing(text: Span<'_>, open: usize) -> Option<usize> {
     let mut depth = 0usize;
     let close = text.skip(open).bytes.iter().position(|byte| {
@@ -250,16 +250,16 @@ fn closing(text: Span<'_>, open: usize) -> Option<usize> {
 }
 
 /// Parses the innermost part.
-fn source(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expression, Error> {
+fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expression, Error> {
     let mut steps = Vec::new();
-    let source = match text.first() {
+    let origin = match text.first() {
         Some(b'$') => variable(text, kind, machine, &mut steps)?,
-        Some(b'%') => match machine.arch.register(text.skip(1).bytes) {
-            Some(register) => Source::Register(register),
+        Some(b'%') => match machine.arch.isa().register(text.skip(1).bytes) {
+            Some(register) => Origin::Register(register),
             None => return Err(text.error(Kind::BadRegName)),
         },
         Some(b'@') => {
-            let source = memory(text)?;
+            let origin = memory(text)?;
             let action = Action::Dereference {
                 offset: 0,
                 user: false,
@@ -268,22 +268,22 @@ fn source(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
                 action,
                 at: text.at,
             })?;
-            source
+            origin
         }
         Some(b'\\') => immediate(text)?,
         Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
-            Source::Name(members(text, &mut steps)?.to_vec()?)
+            Origin::Name(members(text, &mut steps)?.to_vec()?)
         }
         _ => return Err(text.error(Kind::BadFetchArg)),
     };
     Ok(Expression {
-        source,
+        origin,
         source_at: text.at,
         steps,
     })
 }
 
-/// Splits off `->MEMBERS` as a step and returns what stands before it.
+/// Splits off `->MEMBERS` as a step and returns the part before it.
 fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error> {
     let Some(end) = text.find_by(|b| b == b'.' || b == b'-') else {
         return Ok(text);
@@ -302,21 +302,21 @@ fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error>
     Ok(name)
 }
 
-/// Parses what starts with `$`.
+/// Parses an expression that starts with `$`.
 fn variable(
     text: Span<'_>,
     kind: ProbeKind,
     machine: Machine,
     steps: &mut Vec<Step>,
-) -> Result<Source, Error> {
+) -> Result<Origin, Error> {
     let bad = || text.error(Kind::BadVar);
     if let Some(rest) = text.strip(b"$stack") {
         return match rest.first() {
-            None => Ok(Source::StackPointer),
+            None => Ok(Origin::StackPointer),
             Some(b'0'..=b'9') => {
                 let n = lex::decimal(rest.bytes).ok_or_else(bad)?;
                 let n = u16::try_from(n).ok().filter(|_| n <= machine.stack_words);
-                n.map(Source::Stack).ok_or(text.error(Kind::BadStackNum))
+                n.map(Origin::Stack).ok_or(text.error(Kind::BadStackNum))
             }
             Some(_) => Err(bad()),
         };
@@ -330,10 +330,10 @@ fn variable(
         }
         let n = u16::try_from(n).ok().filter(|_| n <= machine.stack_words);
         let n = n.ok_or(text.error(Kind::BadArgNum))?;
-        return Ok(Source::Argument(n.saturating_sub(1)));
+        return Ok(Origin::Argument(n.saturating_sub(1)));
     }
     if matches!(text.bytes, b"$comm" | b"$COMM") {
-        return Ok(Source::Comm);
+        return Ok(Origin::Comm);
     }
     if text.bytes.starts_with(b"$retval") && !kind.is_return() {
         return Err(text.error(Kind::RetvalOnProbe));
@@ -344,19 +344,19 @@ fn variable(
         return Err(bad());
     }
     match members(text, steps)?.bytes {
-        b"$retval" => Ok(Source::ReturnValue),
-        b"$current" => Ok(Source::Current),
+        b"$retval" => Ok(Origin::ReturnValue),
+        b"$current" => Ok(Origin::Current),
         _ => Err(bad()),
     }
 }
 
 /// Parses `@ADDRESS` or `@SYMBOL[+|-OFFSET]`; the value is the address.
-fn memory(text: Span<'_>) -> Result<Source, Error> {
+fn memory(text: Span<'_>) -> Result<Origin, Error> {
     let bad = || text.error(Kind::BadMemAddr);
     let place = text.skip(1);
     match place.first() {
         Some(b'0'..=b'9') => lex::unsigned(place.bytes)
-            .map(Source::Immediate)
+            .map(Origin::Immediate)
             .ok_or_else(bad),
         Some(b'+') => Err(text.error(Kind::FileOnKprobe)),
         None => Err(bad()),
@@ -365,7 +365,7 @@ fn memory(text: Span<'_>) -> Result<Source, Error> {
             if name.bytes.is_empty() {
                 return Err(bad());
             }
-            Ok(Source::Symbol {
+            Ok(Origin::Symbol {
                 name: name.to_vec()?,
                 offset,
             })
@@ -373,23 +373,23 @@ fn memory(text: Span<'_>) -> Result<Source, Error> {
     }
 }
 
-/// Parses what starts with `\`.
-fn immediate(text: Span<'_>) -> Result<Source, Error> {
+/// Parses an expression that starts with `\`.
+fn immediate(text: Span<'_>) -> Result<Origin, Error> {
     if let Some(rest) = text.strip(b"\\\"") {
         return match rest.bytes.split_last() {
-            Some((b'"', content)) => Ok(Source::Text(Vec::from_slice(content)?)),
+            Some((b'"', content)) => Ok(Origin::Text(Vec::from_slice(content)?)),
             _ => Err(Error::new(Kind::ImmstrNoClose, rest.end())),
         };
     }
     let number = text.skip(1);
     let value = match number.first() {
         Some(b'0'..=b'9') => lex::unsigned(number.bytes),
-        // CAST: the value is the two's complement of what was written.
+        // CAST: the value is the two's complement of the written number.
         Some(b'-') => lex::signed(number.bytes).map(|n| n as u64),
         Some(b'+') => lex::signed(number.skip(1).bytes).map(|n| n as u64),
         _ => None,
     };
     value
-        .map(Source::Immediate)
+        .map(Origin::Immediate)
         .ok_or(number.error(Kind::BadImm))
 }

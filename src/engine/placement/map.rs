@@ -4,61 +4,31 @@
 
 use core::fmt;
 
-use super::verdict::Verdict;
-use super::walk::{Step, Walk, What};
+use super::verdict::{Verdict, Why};
+use super::walk::{Step, Walk};
 use super::Placement;
-use crate::engine::insn::{arm64, x86};
+use crate::engine::arch::isa::Insn;
 use crate::sys::AllocError;
 
 /// One instruction of the map.
 #[derive(Clone, Copy, Debug)]
 pub struct Boundary {
-    /// Where it begins.
+    /// Its offset.
     pub offset: usize,
-    /// How many bytes it takes.
+    /// Its length in bytes.
     pub len: usize,
-    /// What it is.
-    pub class: Class,
-    /// What becomes of a probe there.
+    /// The instruction; `None` for bytes that are none, or cannot be decoded.
+    pub insn: Option<Insn>,
+    /// Its mnemonic, without operands; empty if there is none.
+    pub mnemonic: &'static str,
+    /// The verdict on a probe there.
     pub verdict: Verdict,
-}
-
-/// What an instruction is.
-#[derive(Clone, Copy, Debug)]
-pub enum Class {
-    /// An x86 instruction.
-    X86(x86::Insn),
-    /// An arm64 instruction.
-    Arm64(u32),
-    /// Bytes that are none, or of which it cannot be told.
-    Unknown,
-}
-
-impl Class {
-    /// The name of the operation, without operands; empty where there is none.
-    pub fn mnemonic(&self) -> &'static str {
-        match self {
-            Self::X86(insn) => insn.mnemonic(),
-            Self::Arm64(word) => arm64::mnemonic(*word),
-            Self::Unknown => "",
-        }
-    }
-}
-
-impl From<What> for Class {
-    fn from(what: What) -> Self {
-        match what {
-            What::X86(insn) => Self::X86(insn),
-            What::Arm64(word) => Self::Arm64(word),
-            What::Undecodable | What::Cut | What::Hidden => Self::Unknown,
-        }
-    }
 }
 
 /// The boundaries of a function in order: see [`Placement::map`].
 ///
-/// They lie one behind the other without gaps, from the function's first byte
-/// to its last. An error does not end the iteration.
+/// They are contiguous, from the function's first byte to its last. An error does not end
+/// the iteration.
 #[derive(Clone, Debug)]
 pub struct Map<'p, 'a> {
     placement: &'p Placement<'a>,
@@ -75,14 +45,20 @@ impl<'p, 'a> Map<'p, 'a> {
 
     fn boundary(&self, step: &Step) -> Result<Boundary, AllocError> {
         let verdict = match self.placement.probed(step.offset) {
-            // The entry's probe sits on the next instruction.
+            // The entry's probe is on the next instruction.
             probed if probed != step.offset => self.placement.judge(step.offset)?.verdict,
             probed => self.placement.rule(step, probed)?,
+        };
+        let text = &self.placement.text;
+        let insn = match self.placement.end.why_not(text, step) {
+            Some(Why::OpsPointer | Why::TypeWord | Why::Literal) => None,
+            _ => step.what.insn().copied(),
         };
         Ok(Boundary {
             offset: step.offset,
             len: step.len,
-            class: step.what.into(),
+            mnemonic: insn.map_or("", |_| text.mnemonic(step.offset)),
+            insn,
             verdict,
         })
     }
@@ -101,7 +77,7 @@ impl Iterator for Map<'_, '_> {
 impl fmt::Display for Boundary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, len, .. } = self;
-        let mnemonic = match self.class.mnemonic() {
+        let mnemonic = match self.mnemonic {
             "" => "-",
             mnemonic => mnemonic,
         };

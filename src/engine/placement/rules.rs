@@ -3,14 +3,11 @@
 //! The rules, in the order in which the kernel applies them.
 
 use super::facts::{Region, Role};
-use super::text::behind_kprobe;
-use super::verdict::{Inside, Verdict, Why};
+use super::text::WORD_LEN;
+use super::verdict::{Inside, Refuser, Verdict, Why};
 use super::walk::{Step, What};
 use super::Placement;
-use crate::engine::arch::Arch;
-use crate::engine::insn::arm64;
-use crate::engine::insn::arm64::exclusive::{kernel_scan, Sequence};
-use crate::engine::insn::x86;
+use crate::engine::insn::exclusive::Sequence;
 use crate::sys::AllocError;
 
 impl Placement<'_> {
@@ -28,23 +25,36 @@ impl Placement<'_> {
                 false => Verdict::by_kernel(Why::Role(Role::Ftrace)),
             });
         }
-        let verdict = match step.what {
-            What::X86(insn) => self.rule_for_x86(&insn, offset),
-            What::Arm64(word) => self.rule_for_arm64(word, offset)?,
+        let verdict = self.rule_for_insn(step, offset)?;
+        Ok(match self.end.why_not(&self.text, step) {
+            None => verdict.unwrap_or(Verdict::Probeable),
+            Some(why) => match verdict {
+                // The bytes cannot be decoded.
+                Some(unknown) if step.what.insn().is_none() => unknown,
+                // Padding that consists of traps is refused as a trap.
+                Some(Verdict::Refused {
+                    by: Refuser::Kernel,
+                    why: said,
+                }) => Verdict::by_kernel(match why {
+                    Why::Padding => said,
+                    why => why,
+                }),
+                _ => Verdict::by_us(why),
+            },
+        })
+    }
+
+    /// Applies the rules that depend on the instruction, and on those around it.
+    fn rule_for_insn(&self, step: &Step, offset: usize) -> Result<Option<Verdict>, AllocError> {
+        Ok(match step.what {
+            What::Insn(_) => self.rule_for_bytes(offset)?,
             What::Undecodable => Some(Verdict::by_kernel(Why::Undecodable { at: step.offset })),
             What::Cut => Some(Verdict::by_us(Why::Cut)),
             What::Hidden => Some(Verdict::by_us(Why::Hidden { at: step.offset })),
-        };
-        if let Some(verdict) = verdict {
-            return Ok(verdict);
-        }
-        if step.what.is_filler() && offset >= self.padding() {
-            return Ok(Verdict::by_us(Why::Padding));
-        }
-        Ok(Verdict::Probeable)
+        })
     }
 
-    /// What depends on the address alone.
+    /// Applies the rules that depend on the address alone.
     fn rule_for_address(&self, offset: usize) -> Option<Verdict> {
         let name = self.function.name;
         if name.starts_with(b"__cfi_") || name.starts_with(b"__pfx_") {
@@ -52,12 +62,12 @@ impl Placement<'_> {
         }
         let mut regions = self.regions_at(offset);
         let region = regions.find(|region| match region.role {
-            // Whether ftrace's place can be probed is seen later.
+            // Whether ftrace's location can be probed is checked later.
             Role::Ftrace => false,
             // The table names addresses, not instructions.
             Role::Bug => self.text.address(offset) == region.start,
-            // x86 steps such an instruction and handles its fault.
-            Role::ExceptionTable => self.function.arch == Arch::Arm64,
+            // Elsewhere the kernel steps such an instruction and handles its fault.
+            Role::ExceptionTable => self.text.isa().refuses_exception_table(),
             _ => true,
         })?;
         let why = Why::Role(region.role);
@@ -86,65 +96,51 @@ impl Placement<'_> {
         Some(match step.what {
             What::Undecodable => Verdict::by_kernel(Why::Undecodable { at: step.offset }),
             What::Hidden => Verdict::by_us(Why::Hidden { at: step.offset }),
-            What::Cut | What::X86(_) | What::Arm64(_) => Verdict::by_kernel(Why::Inside(Inside {
+            What::Cut | What::Insn(_) => Verdict::by_kernel(Why::Inside(Inside {
                 start: step.offset,
                 len: step.len,
-                mnemonic: step.what.mnemonic(),
+                mnemonic: self.text.mnemonic(step.offset),
                 after: Some(step.end()).filter(|&end| end < self.text.len()),
             })),
         })
     }
 
-    fn rule_for_x86(&self, insn: &x86::Insn, offset: usize) -> Option<Verdict> {
-        if let Some(refusal) = insn.refusal() {
-            let why = Why::X86(refusal);
-            return Some(match refusal.by_kernel() {
-                true => Verdict::by_kernel(why),
-                false => Verdict::by_us(why),
-            });
+    /// Applies the rules that depend on the instruction at `offset`, which is one.
+    fn rule_for_bytes(&self, offset: usize) -> Result<Option<Verdict>, AllocError> {
+        let isa = self.text.isa();
+        let window = self.text.window(offset);
+        let refusal = isa.refusal(window.bytes());
+        let refused = refusal.map(|refusal| Why::Insn(refusal.reason));
+        if refusal.is_some_and(|refusal| refusal.by_kernel) {
+            return Ok(refused.map(Verdict::by_kernel));
         }
-        (self.function.facts.cfi && self.is_type_check(offset))
-            .then_some(Verdict::by_kernel(Why::TypeCheck))
+        if self.function.facts.cfi && isa.is_type_check(window.bytes()) {
+            return Ok(Some(Verdict::by_kernel(Why::TypeCheck)));
+        }
+        if let Some(verdict) = self.rule_for_exclusives(offset)? {
+            return Ok(Some(verdict));
+        }
+        Ok(refused.map(Verdict::by_us))
     }
 
-    /// Whether one of the first two instructions of a check of an indirect
-    /// call's type begins here: `mov $-id, %r10d`; `add -4(%reg), %r10d`; `je`
-    /// over a `ud2`.
-    fn is_type_check(&self, offset: usize) -> bool {
-        const JE_OVER_UD2: [u8; 4] = [0x74, 0x02, 0x0f, 0x0b];
-
-        let tail = match self.text.window(offset).bytes() {
-            [0x41, 0xba, ..] => 10,
-            // add %r10d with a base register above or below r8
-            [0x44 | 0x45, 0x03, ..] => 4,
-            _ => return false,
-        };
-        let end = offset.saturating_add(tail);
-        self.text.window(end).bytes().starts_with(&JE_OVER_UD2)
-    }
-
-    fn rule_for_arm64(&self, word: u32, offset: usize) -> Result<Option<Verdict>, AllocError> {
-        let word = behind_kprobe(word);
-        if let arm64::Verdict::Rejected(reason) = arm64::verdict(word) {
-            return Ok(Some(Verdict::by_kernel(Why::Arm64(reason))));
-        }
-        let index = offset / arm64::INSN_LEN;
-        let scan = kernel_scan(&self.text, index);
+    /// Applies the rules for the middle of an exclusive sequence.
+    fn rule_for_exclusives(&self, offset: usize) -> Result<Option<Verdict>, AllocError> {
+        let index = offset / WORD_LEN;
+        let scan = self.text.isa().exclusive_scan(&self.text, index);
         if let Some(sequence) = self.sequence_around(index)? {
             let why = Why::ExclusiveSequence {
-                load: sequence.load.saturating_mul(arm64::INSN_LEN),
-                store: sequence.store.saturating_mul(arm64::INSN_LEN),
+                load: sequence.load.saturating_mul(WORD_LEN),
+                store: sequence.store.saturating_mul(WORD_LEN),
             };
             return Ok(Some(match scan {
                 Some(_) => Verdict::by_kernel(why),
                 None => Verdict::by_us(why),
             }));
         }
-        if let Some(load) = scan {
-            let load = load.saturating_mul(arm64::INSN_LEN);
-            return Ok(Some(Verdict::by_kernel(Why::LooksExclusive { load })));
-        }
-        Ok(arm64::hazard(word).map(|hazard| Verdict::by_us(Why::Hazard(hazard))))
+        Ok(scan.map(|load| {
+            let load = load.saturating_mul(WORD_LEN);
+            Verdict::by_kernel(Why::LooksExclusive { load })
+        }))
     }
 
     fn sequence_around(&self, index: usize) -> Result<Option<Sequence>, AllocError> {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The tables in which a kernel or module names places of its text.
+//! The tables in which a kernel or module names locations in its text.
 //!
-//! Jump labels, static calls, BUGs and WARNs, exceptions and alternatives: of
-//! all of them an entry begins with the distance from itself to the place it
-//! is about, in 32 bits. What follows differs, and is of no interest here
-//! except for its length.
+//! Jump labels, static calls, BUGs and WARNs, exceptions and alternatives: an entry of each
+//! of these tables begins with the 32-bit distance from itself to its location. The rest of
+//! the entry differs, and only its length matters here.
 
 use super::facts::Role;
 use crate::engine::arch::Arch;
 
-/// A table that names places of the text.
+/// A table that names locations in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     /// `struct jump_entry` of `include/linux/jump_label.h`.
@@ -26,7 +25,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 5] = [
         Self::JumpLabels,
         Self::StaticCalls,
@@ -35,7 +34,7 @@ impl Table {
         Self::Alternatives,
     ];
 
-    /// What being named there means for a place.
+    /// Returns the role of a location named in the table.
     pub const fn role(self) -> Role {
         match self {
             Self::JumpLabels => Role::JumpLabel,
@@ -46,21 +45,21 @@ impl Table {
         }
     }
 
-    /// The lengths that an entry may have. Those of BUGs depend on the kernel's
-    /// configuration.
-    const fn entry_lens(self, arch: Arch) -> &'static [usize] {
-        match (self, arch) {
-            (Self::JumpLabels, _) => &[16],
-            (Self::StaticCalls, _) => &[8],
-            (Self::Bugs, _) => &[16, 12, 8],
-            (Self::Exceptions, _) | (Self::Alternatives, Arch::Arm64) => &[12],
-            (Self::Alternatives, Arch::X86_64) => &[14],
+    /// Returns the possible lengths of an entry. The length of a BUG entry depends on the
+    /// kernel's configuration.
+    fn entry_lens(self, arch: Arch) -> &'static [usize] {
+        match self {
+            Self::JumpLabels => &[16],
+            Self::StaticCalls => &[8],
+            Self::Bugs => &[16, 12, 8],
+            Self::Exceptions => &[12],
+            Self::Alternatives => arch.isa().alternative_lens(),
         }
     }
 
-    /// The length of an entry of the table that begins at `address` with
-    /// `bytes`, whole entries: the one with which they name places that
-    /// `is_text`. `None` if there is none; then it is another kind of table.
+    /// Returns the length of an entry of the table that begins at `address` with `bytes`,
+    /// whole entries: the length with which they name locations that `is_text`. Returns
+    /// `None` if there is no such length; the table is then of another kind.
     pub fn entry_len(
         self,
         arch: Arch,
@@ -68,7 +67,7 @@ impl Table {
         bytes: &[u8],
         is_text: impl Fn(u64) -> bool,
     ) -> Option<usize> {
-        /// So many entries show which length it is.
+        /// This many entries suffice to determine the length.
         const ENOUGH: usize = 64;
 
         let fits = |len: &&usize| {
@@ -81,7 +80,25 @@ impl Table {
     }
 }
 
-/// The places that a table names, each with the bytes of its entry.
+/// Returns where control may arrive because of an entry: the target of a jump label, or the
+/// fixup of an exception. `entry` names `place` and belongs to one of these tables.
+pub fn landing(entry: &[u8], place: u64) -> Option<u64> {
+    let (first, rest) = entry.split_first_chunk()?;
+    let second = i32::from_le_bytes(*rest.first_chunk()?);
+    let address = place.wrapping_add_signed(i64::from(i32::from_le_bytes(*first)).wrapping_neg());
+    let from = address.wrapping_add(4);
+    Some(from.wrapping_add_signed(i64::from(second)))
+}
+
+/// Returns whether an entry of the table of BUGs is a BUG's, not a WARN's.
+pub fn is_bug(entry: &[u8]) -> bool {
+    const BUGFLAG_WARNING: u8 = 1 << 0;
+
+    // The flags are its last sixteen bits.
+    matches!(*entry, [.., flags, _] if flags & BUGFLAG_WARNING == 0)
+}
+
+/// The locations that a table names, each with the bytes of its entry.
 #[derive(Clone, Debug)]
 pub struct Sites<'a> {
     address: u64,
@@ -90,8 +107,8 @@ pub struct Sites<'a> {
 }
 
 impl<'a> Sites<'a> {
-    /// Those of the table `bytes` at `address` with entries of `entry_len`
-    /// bytes. An incomplete entry at the end is left out.
+    /// Returns the locations in the table `bytes` at `address` with entries of `entry_len`
+    /// bytes. An incomplete entry at the end is skipped.
     pub fn new(address: u64, bytes: &'a [u8], entry_len: usize) -> Self {
         Self {
             address,
@@ -123,7 +140,7 @@ mod tests {
 
     const AT: u64 = 0xffff_ffff_8200_0000;
 
-    /// Entries of `len` bytes, each with the distance to its place.
+    /// Returns entries of `len` bytes, each with the distance to its location.
     fn table(len: usize, places: &[u64]) -> std::vec::Vec<u8> {
         let mut bytes = std::vec::Vec::new();
         for place in places {
@@ -142,7 +159,7 @@ mod tests {
         let bytes = table(12, &PLACES);
         let found = Sites::new(AT, &bytes, 12).map(|(entry, place)| (entry.len(), place));
         assert!(found.eq(PLACES.map(|place| (12, place))));
-        // Half an entry is none; entries of no length end at once.
+        // Half an entry is not an entry; entries of length zero end at once.
         assert_eq!(Sites::new(AT, &bytes[..23], 12).count(), 1);
         assert_eq!(Sites::new(AT, &bytes, 0).count(), 0);
         assert_eq!(Sites::new(AT, &bytes, 3).count(), 0);
@@ -156,7 +173,7 @@ mod tests {
             let found = Table::Bugs.entry_len(Arch::X86_64, AT, &bytes, text);
             assert_eq!(found, Some(len));
         }
-        // One entry of 12 bytes is none of 16.
+        // One entry of 12 bytes is not one of 16.
         let one = table(12, &PLACES[..1]);
         let found = Table::Bugs.entry_len(Arch::Arm64, AT, &one, text);
         assert_eq!(found, Some(12));

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The text of a function as it was before anything patched it.
+//! The original text of a function, before it was patched.
 
 use super::facts::{length, Facts, Function, Region, Role};
-use crate::engine::arch::Arch;
-use crate::engine::insn::arm64::{self, exclusive::Words};
-use crate::engine::insn::x86;
+use crate::engine::arch::isa::MAX_INSN_LEN;
+use crate::engine::arch::{Arch, Isa};
+use crate::engine::insn::exclusive::Words;
 
-/// What ftrace leaves on x86 where it does not call.
-static X86_FTRACE_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
-
-/// The `brk` of a kprobe on arm64.
-const ARM64_KPROBE_BRK: u32 = 0xd420_0080;
+/// The length of a word of [`Words`], in bytes.
+pub(super) const WORD_LEN: usize = 4;
 
 /// A function's text with all known patches undone.
 #[derive(Clone, Copy, Debug)]
@@ -20,17 +17,17 @@ pub(super) struct Text<'a> {
     bytes: &'a [u8],
     facts: Facts<'a>,
     arch: Arch,
-    /// Where the gap of int3s at the end begins.
-    int3_gap: usize,
+    /// Start of the gap of breakpoints at the end.
+    gap: usize,
 }
 
-/// Bytes enough for one instruction, less only at the end of the function.
+/// Enough bytes for one instruction; fewer only at the end of the function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Window<'a> {
-    /// Nothing there was patched.
+    /// Bytes that were not patched.
     Live(&'a [u8]),
-    /// A copy with the patches undone, and how many of its bytes count.
-    Restored([u8; x86::MAX_LEN], usize),
+    /// A copy with the patches undone, and the number of valid bytes.
+    Restored([u8; MAX_INSN_LEN], usize),
 }
 
 impl Window<'_> {
@@ -49,12 +46,12 @@ impl<'a> Text<'a> {
             bytes: function.bytes,
             facts: function.facts,
             arch: function.arch,
-            int3_gap: function.bytes.len(),
+            gap: function.bytes.len(),
         };
-        // Found once: gaps between sections have a hundred thousand of them.
-        let is_int3 = |at: &usize| text.window(*at).bytes().first() == Some(&0xcc);
-        let gap = (0..text.len()).rev().take_while(is_int3).last();
-        text.int3_gap = gap.unwrap_or(text.len());
+        // Computed once: gaps between sections have a hundred thousand of them.
+        let is_filled = |at: &usize| text.is_breakpoint(*at);
+        let gap = (0..text.len()).rev().take_while(is_filled).last();
+        text.gap = gap.unwrap_or(text.len());
         text
     }
 
@@ -62,29 +59,40 @@ impl<'a> Text<'a> {
         self.bytes.len()
     }
 
-    pub(super) fn arch(&self) -> Arch {
-        self.arch
+    pub(super) fn isa(&self) -> &'static dyn Isa {
+        self.arch.isa()
     }
 
-    /// The address of an offset into the function.
+    /// Returns the address of an offset into the function.
     pub(super) fn address(&self, offset: usize) -> u64 {
         self.address
             .saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
-    /// The offset of an address, if it lies in the function.
+    /// Returns the offset of an address, if it lies in the function.
     pub(super) fn offset(&self, address: u64) -> Option<usize> {
         let offset = usize::try_from(address.checked_sub(self.address)?).ok()?;
         (offset < self.len()).then_some(offset)
     }
 
-    /// Whether there is nothing but int3 from `offset` on.
-    pub(super) fn is_int3_from(&self, offset: usize) -> bool {
-        offset >= self.int3_gap
+    /// Returns whether there is a breakpoint at `offset`.
+    pub(super) fn is_breakpoint(&self, offset: usize) -> bool {
+        let window = self.window(offset);
+        window.bytes().starts_with(self.isa().breakpoint())
     }
 
-    /// Whether somebody else's probe stands at `offset`, and nothing is known
-    /// of what it has overwritten.
+    /// Returns the mnemonic of the instruction at `offset`; empty if there is none.
+    pub(super) fn mnemonic(&self, offset: usize) -> &'static str {
+        self.isa().mnemonic(self.window(offset).bytes())
+    }
+
+    /// Returns whether there are only breakpoints of one byte from `offset` on.
+    pub(super) fn is_gap(&self, offset: usize) -> bool {
+        offset >= self.gap
+    }
+
+    /// Returns whether another user's probe is at `offset` and its original bytes are not
+    /// known.
     pub(super) fn is_foreign(&self, offset: usize) -> bool {
         self.facts.foreign.contains(&self.address(offset))
     }
@@ -93,10 +101,10 @@ impl<'a> Text<'a> {
         self.facts.all_patches_known
     }
 
-    /// The original bytes from `offset` on.
+    /// Returns the original bytes from `offset` on.
     pub(super) fn window(&self, offset: usize) -> Window<'a> {
         let live = self.bytes.get(offset..).unwrap_or_default();
-        let live = live.get(..x86::MAX_LEN).unwrap_or(live);
+        let live = live.get(..MAX_INSN_LEN).unwrap_or(live);
         let start = self.address(offset);
         let end = start.saturating_add(length(live));
         let mut originals = self.originals(start, end).peekable();
@@ -104,7 +112,7 @@ impl<'a> Text<'a> {
             return Window::Live(live);
         }
 
-        let mut copy = [0; x86::MAX_LEN];
+        let mut copy = [0; MAX_INSN_LEN];
         overwrite(&mut copy, 0, 0, live);
         for (at, original) in originals {
             overwrite(&mut copy, start, at, original);
@@ -112,16 +120,17 @@ impl<'a> Text<'a> {
         Window::Restored(copy, live.len())
     }
 
-    /// What stood before between two addresses, each piece with its address.
+    /// Returns the original bytes between two addresses, each piece with its address.
     fn originals(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &'a [u8])> {
-        let regions: &'a [Region] = match self.arch {
-            Arch::X86_64 => self.facts.regions,
-            Arch::Arm64 => &[],
+        let nop = self.isa().ftrace_nop();
+        let regions: &'a [Region] = match nop {
+            [] => &[],
+            _ => self.facts.regions,
         };
         let nops = regions
             .iter()
             .filter(|region| region.role == Role::Ftrace)
-            .map(|region| (region.start, &X86_FTRACE_NOP[..]));
+            .map(move |region| (region.start, nop));
 
         let patches = self.facts.patches;
         let first = patches.partition_point(|patch| patch.end() <= start);
@@ -136,8 +145,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Lays `original`, whose place is the address `at`, over `bytes`, whose place
-/// is `start`, as far as they overlap.
+/// Copies `original`, located at address `at`, over `bytes`, located at `start`, as far as
+/// they overlap.
 fn overwrite(bytes: &mut [u8], start: u64, at: u64, original: &[u8]) {
     let into = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
     let from = usize::try_from(start.saturating_sub(at)).unwrap_or(usize::MAX);
@@ -148,26 +157,15 @@ fn overwrite(bytes: &mut [u8], start: u64, at: u64, original: &[u8]) {
     }
 }
 
-/// The text as arm64 words; what is left at the end is none.
+/// The text as words, without the bytes at the end that are no whole word.
 impl Words for Text<'_> {
     fn count(&self) -> usize {
-        self.bytes.len() / arm64::INSN_LEN
+        self.bytes.len() / WORD_LEN
     }
 
     fn word(&self, index: usize) -> Option<u32> {
-        let offset = index.checked_mul(arm64::INSN_LEN)?;
-        let word = arm64::word_at(self.window(offset).bytes(), 0)?;
-        Some(behind_kprobe(word))
-    }
-}
-
-/// What to take `word` for: the breakpoint of a probe that the facts do not
-/// name hides a word that the kernel has found fit, no exclusive therefore.
-pub(super) const fn behind_kprobe(word: u32) -> u32 {
-    const NOP: u32 = 0xd503_201f;
-
-    match word {
-        ARM64_KPROBE_BRK => NOP,
-        word => word,
+        let offset = index.checked_mul(WORD_LEN)?;
+        let window = self.window(offset);
+        Some(u32::from_le_bytes(*window.bytes().first_chunk()?))
     }
 }

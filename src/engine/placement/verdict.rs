@@ -1,64 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What becomes of a probe at a place, and the words for it.
+//! The verdict on a probe at a location, and its wording.
 
 use core::fmt;
 
 use super::facts::Role;
-use crate::engine::insn::{arm64, x86};
 
-/// What becomes of a probe at one place.
+/// The verdict on a probe at one location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It can be registered, and works.
     Probeable,
-    /// It cannot, or must not.
+    /// It cannot be registered, or would not work.
     Refused {
-        /// Who says so.
+        /// Which side refuses it.
         by: Refuser,
-        /// Why.
+        /// The reason.
         why: Why,
     },
 }
 
-/// Who refuses a place.
+/// Which side refuses a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refuser {
     /// The kernel would return an error when the probe is registered.
     Kernel,
-    /// We do: the kernel would accept a probe that cannot work.
+    /// ferroprobe: the kernel would accept a probe that cannot work.
     Us,
 }
 
-/// Why a place is refused.
+/// Why a location is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The function ends before.
+    /// The function ends before it.
     Outside {
         /// The function's length.
         size: usize,
     },
     /// It is not the start of an instruction.
     Inside(Inside),
-    /// The bytes are no instruction, so that nothing from there on can be told.
+    /// The bytes cannot be decoded, so that nothing from there on is known.
     Undecodable {
         /// The offset of the bytes.
         at: usize,
     },
     /// The function ends within the instruction.
     Cut,
-    /// A breakpoint that the facts do not name hides an instruction, so that
-    /// nothing from there on can be told.
+    /// A breakpoint that the facts do not name hides an instruction, so that nothing from
+    /// there on is known.
     Hidden {
         /// The offset of the breakpoint.
         at: usize,
     },
-    /// An x86 instruction that cannot carry a probe.
-    X86(x86::Refusal),
-    /// An arm64 instruction that the kernel does not probe.
-    Arm64(arm64::Reason),
-    /// An arm64 instruction that goes wrong out of line.
-    Hazard(arm64::Hazard),
+    /// The instruction alone cannot carry a probe, for this reason.
+    Insn(&'static str),
     /// It lies between a load-exclusive and its store-exclusive.
     ExclusiveSequence {
         /// The offset of the load.
@@ -66,37 +61,48 @@ pub enum Why {
         /// The offset of the store.
         store: usize,
     },
-    /// The kernel's scan takes it for part of a sequence. It is none.
+    /// The kernel's scan takes it for part of an exclusive sequence, which it is not.
     LooksExclusive {
         /// The offset of what the kernel takes for a load-exclusive.
         load: usize,
     },
-    /// The place has a special role.
+    /// The location has a special role.
     Role(Role),
-    /// It is part of the check of an indirect call's type, which the kernel
-    /// decodes when the check fails.
+    /// It is part of the type check of an indirect call, which the kernel decodes when the
+    /// check fails.
     TypeCheck,
-    /// The function is no function but the preamble of one.
+    /// The symbol is not a function but the preamble of one.
     Preamble,
-    /// It is padding, to which control never comes.
+    /// It is padding, which control never reaches.
     Padding,
+    /// It lies behind the function's last instruction, and is not part of the function.
+    Behind {
+        /// The offset behind the last instruction.
+        end: usize,
+    },
+    /// ftrace's pointer of the next function: a breakpoint would be read as a part of it.
+    OpsPointer,
+    /// The word by which indirect calls check the type of the next function.
+    TypeWord,
+    /// Data that an instruction of the function loads.
+    Literal,
 }
 
-/// The instruction that a place lies inside of.
+/// The instruction that contains a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inside {
-    /// Its offset: the nearest boundary before the place.
+    /// Its offset: the nearest boundary before the location.
     pub start: usize,
     /// Its length.
     pub len: usize,
-    /// Its mnemonic; empty when it has none.
+    /// Its mnemonic; empty if it has none.
     pub mnemonic: &'static str,
-    /// The nearest boundary behind the place; `None` at the function's end.
+    /// The nearest boundary behind the location; `None` at the function's end.
     pub after: Option<usize>,
 }
 
 impl Verdict {
-    /// Whether a probe may be placed.
+    /// Returns whether a probe may be placed.
     pub const fn is_probeable(&self) -> bool {
         matches!(self, Self::Probeable)
     }
@@ -135,9 +141,7 @@ impl fmt::Display for Why {
             Self::Hidden { at } => {
                 write!(f, "a probe of someone else at {at:+#x} hides an instruction")
             }
-            Self::X86(refusal) => f.write_str(refusal.describe()),
-            Self::Arm64(reason) => write!(f, "it {reason}"),
-            Self::Hazard(hazard) => write!(f, "it {hazard}"),
+            Self::Insn(reason) => f.write_str(reason),
             Self::ExclusiveSequence { load, store } => write!(
                 f,
                 "it lies in the exclusive sequence from {load:+#x} to {store:+#x}"
@@ -150,6 +154,12 @@ impl fmt::Display for Why {
             Self::TypeCheck => f.write_str("it is part of the type check of an indirect call (CFI)"),
             Self::Preamble => f.write_str("it belongs to the preamble of a function"),
             Self::Padding => f.write_str("it is padding, which is never executed"),
+            Self::Behind { end } => {
+                write!(f, "the function's instructions end at {end:+#x}")
+            }
+            Self::OpsPointer => f.write_str("it is part of ftrace's pointer of the next function"),
+            Self::TypeWord => f.write_str("it is the type of the next function (CFI)"),
+            Self::Literal => f.write_str("it is data, which the function loads"),
         }
     }
 }
@@ -169,14 +179,14 @@ impl fmt::Display for Inside {
     }
 }
 
-/// A verdict with its place, as a sentence.
+/// A verdict with its location, displayed as a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement<'a> {
     /// The function's symbol.
     pub name: &'a [u8],
-    /// The offset that was asked for.
+    /// The requested offset.
     pub offset: usize,
-    /// What becomes of a probe there.
+    /// The verdict on a probe there.
     pub verdict: Verdict,
 }
 

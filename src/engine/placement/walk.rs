@@ -3,21 +3,20 @@
 //! The walk over a function, instruction by instruction.
 
 use super::text::Text;
-use crate::engine::arch::Arch;
-use crate::engine::insn::{arm64, x86};
+use crate::engine::arch::isa::{Flow, Insn, Kind, Undecoded};
 
-/// One instruction, or what is left where the walk cannot go on.
+/// One instruction, or the rest if the walk cannot continue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// Where it begins.
+    /// Its offset.
     pub(super) offset: usize,
-    /// How many bytes it takes, never none.
+    /// Its length in bytes, never 0.
     pub(super) len: usize,
     pub(super) what: What,
 }
 
 impl Step {
-    /// The offset behind it.
+    /// Returns the offset behind it.
     pub(super) fn end(&self) -> usize {
         self.offset.saturating_add(self.len)
     }
@@ -26,76 +25,56 @@ impl Step {
 /// What the walk found.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    /// An x86 instruction.
-    X86(x86::Insn),
-    /// An arm64 instruction.
-    Arm64(u32),
-    /// No instruction; the rest of the function cannot be told.
+    /// An instruction.
+    Insn(Insn),
+    /// Not an instruction; the rest of the function is unknown.
     Undecodable,
     /// The function ends within an instruction.
     Cut,
-    /// A breakpoint of somebody else hides an instruction of unknown length;
-    /// the rest of the function cannot be told.
+    /// A breakpoint of another user hides an instruction of unknown length; the rest of the
+    /// function is unknown.
     Hidden,
 }
 
 impl What {
-    /// The name of the operation; empty where there is none.
-    pub(super) fn mnemonic(&self) -> &'static str {
+    /// Returns the instruction, if it is one.
+    pub(super) fn insn(&self) -> Option<&Insn> {
         match self {
-            Self::X86(insn) => insn.mnemonic(),
-            Self::Arm64(word) => arm64::mnemonic(*word),
-            Self::Undecodable | Self::Cut | Self::Hidden => "",
+            Self::Insn(insn) => Some(insn),
+            Self::Undecodable | Self::Cut | Self::Hidden => None,
         }
     }
 
-    /// Whether control does not run on to the next instruction.
+    /// Returns where control goes from the instruction; [`Flow::Away`] if there is none.
+    pub(super) fn flow(&self) -> Flow {
+        self.insn().map_or(Flow::Away, |insn| insn.flow)
+    }
+
+    /// Returns whether control does not continue at the next instruction.
     pub(super) fn ends_flow(&self) -> bool {
-        match self {
-            Self::X86(insn) => insn.class().ends_flow() || insn.class() == x86::Class::Int3,
-            Self::Arm64(word) => matches!(
-                arm64::class(*word),
-                arm64::Class::Branch { .. }
-                    | arm64::Class::IndirectBranch
-                    | arm64::Class::Return
-                    | arm64::Class::ExceptionReturn
-                    | arm64::Class::Undefined
-            ),
-            Self::Undecodable | Self::Cut | Self::Hidden => true,
-        }
+        self.insn().is_none_or(Insn::ends_flow)
     }
 
-    /// Whether it is a call over the next `bytes` bytes, with which retpolines
-    /// jump over an int3.
-    fn calls_over(&self, bytes: i64) -> bool {
-        match self {
-            Self::X86(insn) => insn.class() == x86::Class::Call && insn.relative() == Some(bytes),
-            _ => false,
-        }
+    /// Returns whether it is a trap as in BUG and WARN. Control returns from the trap of a
+    /// WARN.
+    pub(super) fn is_trap(&self) -> bool {
+        self.insn().is_some_and(|insn| insn.kind == Kind::Trap)
     }
 
-    /// Whether it is what compilers and linkers fill gaps with.
+    /// Returns whether it is an instruction with which compilers and linkers fill gaps.
     pub(super) fn is_filler(&self) -> bool {
-        match self {
-            Self::X86(insn) => matches!(insn.class(), x86::Class::Nop | x86::Class::Int3),
-            Self::Arm64(word) => matches!(
-                arm64::class(*word),
-                arm64::Class::Nop | arm64::Class::Undefined
-            ),
-            Self::Undecodable | Self::Cut | Self::Hidden => false,
-        }
+        self.insn().is_some_and(Insn::is_filler)
     }
 }
 
 /// Visits a function from its first byte to its last.
 ///
-/// The steps lie one behind the other without gaps, and the last one ends with
-/// the function.
+/// The steps are contiguous, and the last one ends with the function.
 #[derive(Clone, Debug)]
 pub(super) struct Walk<'t, 'a> {
     text: &'t Text<'a>,
     offset: usize,
-    /// Control does not come here from the step before.
+    /// Control does not arrive here from the step before.
     after_end: bool,
 }
 
@@ -116,30 +95,27 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    fn x86(&self, left: usize) -> (usize, What) {
+    /// Returns what is here, and its length; `left` bytes are left of the function.
+    fn what(&self, left: usize) -> (usize, What) {
+        let isa = self.text.isa();
         let window = self.text.window(self.offset);
-        match x86::decode(window.bytes()) {
-            _ if self.text.is_foreign(self.offset) => (left, What::Hidden),
-            Ok(insn) if insn.class() == x86::Class::Int3 && !self.is_own_int3() => {
+        match isa.decode(window.bytes()) {
+            _ if isa.fixed_len().is_none() && self.text.is_foreign(self.offset) => {
                 (left, What::Hidden)
             }
-            Ok(insn) => (insn.len(), What::X86(insn)),
-            Err(x86::DecodeError::Truncated) => (left, What::Cut),
-            Err(x86::DecodeError::Invalid(_)) => (left, What::Undecodable),
+            Ok(insn) if insn.kind == Kind::Breakpoint && !self.is_own_breakpoint() => {
+                (left, What::Hidden)
+            }
+            Ok(insn) => (insn.len, What::Insn(insn)),
+            Err(Undecoded::Cut) => (left, What::Cut),
+            Err(Undecoded::Invalid) => (left, What::Undecodable),
         }
     }
 
-    /// Whether an int3 at this place is the function's own and no probe: behind
-    /// a jump or a return it stops speculation, and gaps are filled with it.
-    fn is_own_int3(&self) -> bool {
-        self.after_end || self.text.all_patches_known() || self.text.is_int3_from(self.offset)
-    }
-
-    fn arm64(&self, left: usize) -> (usize, What) {
-        match arm64::word_at(self.text.window(self.offset).bytes(), 0) {
-            Some(word) => (arm64::INSN_LEN, What::Arm64(word)),
-            None => (left, What::Cut),
-        }
+    /// Returns whether a breakpoint at this location is the function's own and not a probe:
+    /// behind a jump or a return it stops speculation, and gaps are filled with it.
+    fn is_own_breakpoint(&self) -> bool {
+        self.after_end || self.text.all_patches_known() || self.text.is_gap(self.offset)
     }
 }
 
@@ -152,19 +128,16 @@ impl Iterator for Walk<'_, '_> {
             .len()
             .checked_sub(self.offset)
             .filter(|&left| left > 0)?;
-        let (len, what) = match self.text.arch() {
-            Arch::X86_64 => self.x86(left),
-            Arch::Arm64 => self.arm64(left),
-        };
+        let (len, what) = self.what(left);
         let step = Step {
             offset: self.offset,
-            // A decoder that took none or too many would end the walk, not
-            // lead it astray.
+            // A length of zero or beyond the end, from a faulty decoder, ends the walk.
             len: if len == 0 { left } else { len.min(left) },
             what,
         };
         self.offset = step.end();
-        self.after_end = step.what.ends_flow() || step.what.calls_over(1);
+        // A retpoline jumps over an int3 by a call.
+        self.after_end = step.what.ends_flow() || step.what.flow() == Flow::Call(1);
         Some(step)
     }
 }

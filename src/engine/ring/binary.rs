@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading in binary: events as they lie on their sub-buffer.
+//! Reading in binary: events as they are laid out in their sub-buffer.
 
 use super::layout::{self, Item, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, WORD};
 use super::layout::{MISSED_EVENTS, MISSED_STORED};
 use super::note::Note;
 use super::reader::{Cursor, Found, Reader};
-use super::Storage;
+use super::state::Storage;
 use crate::sys::{self, AtomicU32};
 
-/// Bytes that are copied in one go.
+/// Bytes that are copied at a time.
 const PIECE: usize = 32;
 
 impl Cursor {
-    /// Goes behind the last event before `end`, and shows `each` what is noted before
-    /// `end`. Returns how many events it passed, and the place behind what follows
-    /// them and is no event.
+    /// Advances past the last event before `end` and calls `each` for the comm notes before
+    /// `end`. Returns the number of events passed, and the cursor behind the items after
+    /// them that are not events.
     ///
-    /// It looks at the first word of an event and no further, where that has its
-    /// length.
+    /// Reads only the first word of an event if that has its length.
     pub(super) fn skim(
         &mut self,
         page: &[AtomicU32],
@@ -27,7 +26,7 @@ impl Cursor {
     ) -> (u64, Self) {
         let page = page.get(..end).unwrap_or_default();
         if self.offset == HEADER_WORDS {
-            // The reader may have come to the page before its first writer.
+            // The reader may have taken the page before its first event was written.
             self.ts = layout::time(page);
         }
         let mut events = 0u64;
@@ -46,7 +45,7 @@ impl Cursor {
                 events = events.wrapping_add(1);
                 continue;
             }
-            // What is published was written by a writer, and makes sense.
+            // Published data was written by a writer, so it decodes.
             let Some(item) = layout::decode(page, ahead.offset, end, ahead.ts) else {
                 break;
             };
@@ -66,32 +65,31 @@ impl Cursor {
     }
 }
 
-/// What a copy in the binary layout has.
+/// The result of a copy in the binary layout.
 pub struct Copied {
-    /// Bytes that mean something.
+    /// Bytes that are filled in.
     pub bytes: usize,
-    /// Events lost before the first, with which the copy is marked.
+    /// Events lost before the first one; the copy is marked with this number.
     pub lost: u64,
 }
 
 impl<S: Storage> Reader<'_, S> {
-    /// Copies unread data to `out` in the binary layout, consumes it, and
-    /// returns how many bytes of `out` mean something: the header, events, and
-    /// the number of lost events where there is room for it. The rest of `out`
-    /// is zeroed.
+    /// Copies unread data to `out` in the binary layout, consumes it, and returns how many
+    /// bytes of `out` are filled in: the header, events, and the number of lost events if
+    /// it fits. The rest of `out` is zeroed.
     ///
-    /// Only whole events of one sub-buffer are copied. With `whole`, nothing
-    /// is copied from a sub-buffer on which writers still are.
+    /// Only whole events of one sub-buffer are copied. With `whole`, nothing is copied from
+    /// a sub-buffer that the writers are still on.
     ///
-    /// `None` when there is nothing, or no room for the next event: an `out`
-    /// of [`Ring::page_bytes`] always has room.
+    /// Returns `None` if nothing is unread or the next event does not fit: an `out` of
+    /// [`Ring::page_bytes`] always has room.
     pub fn read_page(&mut self, out: &mut [u8], whole: bool) -> Option<usize> {
         let copied = self.read_page_with(out, whole, |_| {})?;
         Some(copied.bytes)
     }
 
-    /// As [`Reader::read_page`]; shows `each` the tasks of the events that are
-    /// copied, and perhaps others.
+    /// As [`Reader::read_page`]; calls `each` for the tasks of the copied events, and
+    /// possibly for others.
     pub fn read_page_with(
         &mut self,
         out: &mut [u8],
@@ -105,14 +103,15 @@ impl<S: Storage> Reader<'_, S> {
         if whole && !left {
             return None;
         }
+        let end = end.offset();
         let room = out
             .len()
             .min(self.ring.page_bytes())
             .checked_sub(HEADER_BYTES)?
             / WORD;
-        // The deltas count from the last event that was read, and a page that
-        // is read from its start says so in its own header. What `find` moved
-        // over is counted in.
+        // Deltas count from the last event that was read; a sub-buffer that is read from
+        // its start has its time in its own header. `base` includes the items that
+        // `find` skipped.
         let base = self.cursor.ts;
         let start = self.cursor.offset;
         if end.saturating_sub(start) <= room {
@@ -153,8 +152,8 @@ impl<S: Storage> Reader<'_, S> {
         Some(end)
     }
 
-    /// Passes all events before `end`, and shows `each` the tasks noted there. Returns
-    /// the place behind what follows them and is no event.
+    /// Passes all events before `end` and calls `each` for the comm notes there. Returns
+    /// the cursor behind the items after them that are not events.
     pub(super) fn pass_all(&mut self, end: usize, mut each: impl FnMut(&Note)) -> Cursor {
         let mut ahead = self.cursor;
         let words = self.words();
@@ -169,8 +168,8 @@ impl<S: Storage> Reader<'_, S> {
         behind
     }
 
-    /// Passes `first`, the next event, and those behind it before `end` that together
-    /// have at most `room` words; shows `each` the tasks noted there.
+    /// Passes `first`, the next event, and those behind it before `end` that together have
+    /// at most `room` words; calls `each` for the comm notes there.
     fn pass_some(
         &mut self,
         first: Found,
@@ -190,8 +189,8 @@ impl<S: Storage> Reader<'_, S> {
                 each(&note);
             }
             if next.is_some() && ahead.offset != self.cursor.offset {
-                // A time extend goes with its event; one without room for it
-                // is left for the next page.
+                // A time extend goes with its event; if the event does not fit, both are
+                // left for the next copy.
                 let with = next.as_ref().map_or(0, |found| found.payload.end);
                 if with.checked_sub(start)? > room {
                     break;
@@ -203,15 +202,15 @@ impl<S: Storage> Reader<'_, S> {
     }
 }
 
-/// Copies `words`, which are committed and on the reader's own page, to the start of
-/// `out`, where there is room for them, and returns the number of bytes.
+/// Copies `words`, which are committed and on the reader's own page, to the start of `out`,
+/// which has room for them. Returns the number of bytes.
 fn copy_words(words: &[AtomicU32], out: &mut [u8]) -> Option<usize> {
-    // SAFETY: By the invariants of `Ring` nobody stores to what is committed on the
-    // reader's page, as long as it is the reader's.
+    // SAFETY: By the invariants of `Ring` no context stores to committed words on the
+    // reader's page for as long as the reader owns it.
     let bytes = unsafe { sys::words_as_bytes(words) };
     let (mut to, mut from) = (out.get_mut(..bytes.len())?, bytes);
-    // In pieces, as the kernel's memcpy() is a single instruction on x86, which
-    // emulators do byte by byte.
+    // In pieces, because the kernel's memcpy() is a single instruction on x86, which
+    // emulators execute byte by byte.
     while let Some((piece, rest)) = from.split_first_chunk::<PIECE>() {
         let (room, behind) = to.split_first_chunk_mut::<PIECE>()?;
         sys::copy(room, piece);

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Taking over what another ring holds: how a ring gets another size without
-//! losing events.
+//! Migrating the events of another ring: how a ring gets another size without losing
+//! events.
 //!
-//! The new ring is made first, and the writers go there. Its sequences begin with
-//! the second lap; what the old ring holds is copied to the slots of the lap before,
-//! the newest to the last slot, while the writers may already come round: a slot
-//! that they have claimed is theirs, and what was to go there is overrun. The
-//! sub-buffer that the old reader holds, which may be read in part, goes to the
-//! reader.
+//! The new ring is created first, and the writers switch to it. Its sequences begin with
+//! the second lap. What the old ring holds is copied to the slots of the lap before, the
+//! newest sub-buffer to the last slot. The writers may come round meanwhile: a slot that
+//! they have claimed stays theirs, and the sub-buffer that was meant for it is overrun. The
+//! sub-buffer that the old reader holds, which may be partly read, goes to the new reader.
 //!
-//! Events, bytes and losses of the new ring count from 0 where its writers
-//! began; what comes before counts from below, modulo 2^64.
+//! Events, bytes and losses of the new ring count from 0 where its writers began; migrated
+//! ones count from below 0, modulo 2^64.
 
 use super::layout::HEADER_WORDS;
 use super::note::Names;
 use super::position::{Position, Seq, Slot};
 use super::reader::{Cursor, Passed, Reader};
-use super::{place, Page, Ring, Storage};
+use super::state::{Page, Ring, Storage};
 use crate::sys::{self, AllocError, AtomicU32};
 
 /// A sub-buffer of the old ring.
@@ -25,57 +24,55 @@ struct Piece {
     page: u32,
     /// The end of its events.
     fill: Position,
-    /// Where reading it goes on.
+    /// The position from which it is unread.
     cursor: Cursor,
     /// Events on it, without the discarded ones.
     kept: u64,
-    /// Those that are unread.
+    /// Unread events on it.
     unread: u64,
 }
 
 impl Piece {
-    /// Bytes of it that are unread.
+    /// Returns the number of unread bytes.
     fn bytes(&self) -> u64 {
-        let all = place::data_bytes(self.fill);
-        let read = place::data_bytes(self.fill.at(self.cursor.offset));
+        let all = self.fill.data_bytes();
+        let read = self.fill.at(self.cursor.offset).data_bytes();
         all.wrapping_sub(read)
     }
 }
 
-/// Room to note what there is to take over.
+/// Preallocated room for the list of sub-buffers to migrate.
 pub struct Pieces(sys::Vec<Piece>);
 
 impl Pieces {
-    /// Room for what any of `rings` may hold.
+    /// Allocates room for the sub-buffers of any of `rings`.
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when there is no memory.
+    /// [`AllocError`] if out of memory.
     pub fn of<'a, S: Storage + 'a>(
         rings: impl Iterator<Item = &'a Ring<S>>,
     ) -> Result<Self, AllocError> {
         let most = rings.map(|ring| ring.capacity()).max().unwrap_or(0);
-        // CAST: u32 to usize widens.  The reader has one besides.
+        // CAST: u32 to usize widens. The reader has one more sub-buffer.
         sys::Vec::with_capacity((most as usize).saturating_add(1)).map(Self)
     }
 }
 
 impl<S: Storage> Ring<S> {
-    /// Takes over what `old`, a ring with the same CPU, holds unread, as what was
-    /// recorded before everything in this ring, and lets the counters go on
-    /// from those of `old`. What this ring has no room for is counted as overrun,
-    /// the oldest first.
+    /// Migrates the unread events of `old`, a ring of the same CPU: they precede everything
+    /// in this ring, and the counters continue from those of `old`. Events that do not fit
+    /// are counted as overrun, the oldest first.
     ///
-    /// Nothing writes to `old` any more; `old` stays as it is, for snapshots of
-    /// it. This ring may be written to, and has not been read. With pages of
-    /// another size, readers about, or no `room` for what there is, nothing is taken
-    /// over; says whether it was.
+    /// No writer may use `old` any more; `old` stays unchanged, for snapshots of it. This
+    /// ring may be written to, and must not have been read. Returns false, with nothing
+    /// migrated, if the sub-buffers differ in size, a reader of either ring lives, or
+    /// `room` is too small.
     pub fn take_over(&self, old: &Self, room: &mut Pieces) -> bool {
         let (Some(from), Some(mut to)) = (old.reader(), self.reader()) else {
             return false;
         };
-        let first = self.geometry().lap_after(Seq(0));
-        if old.page_words != self.page_words || to.holds || to.seq != first {
+        if old.page_words != self.page_words || to.holds || to.seq != self.first {
             return false;
         }
         if old.pieces(&from, &mut room.0).is_err() {
@@ -83,7 +80,7 @@ impl<S: Storage> Ring<S> {
         }
         let pieces = room.0.get(..).unwrap_or_default();
         let before = old.stats();
-        // The slot where the writers begin has no room.
+        // The slot in which the writers begin is not available.
         let slots = self.capacity().saturating_sub(1);
         let held = |piece: &Piece| from.holds && from.page == piece.page;
         let most = if pieces.first().is_some_and(held) {
@@ -94,7 +91,7 @@ impl<S: Storage> Ring<S> {
         // CAST: u32 to usize widens.
         let skipped = pieces.len().saturating_sub(most as usize);
         let pieces = pieces.get(skipped..).unwrap_or_default();
-        // Where the writers of the old ring ended those of this one began.
+        // The writers of this ring began where those of the old ring ended.
         let end = Passed {
             events: old.reached().0.events,
             losses: old.losses(),
@@ -114,11 +111,13 @@ impl<S: Storage> Ring<S> {
 
         let mut events = 0u64;
         let mut bytes = 0u64;
-        // The newest first: the writers come to its slot last.
+        // The newest first: the writers reach its slot last.
         for (index, piece) in pieces.iter().enumerate().rev() {
             // CAST: Below the number of slots.
             let behind = pieces.len().saturating_sub(index) as u32;
-            let seq = Seq(self.capacity().saturating_sub(behind));
+            let before = self.geometry().lap_before(self.first);
+            let slot = self.capacity().saturating_sub(behind);
+            let seq = Seq(before.0.wrapping_add(slot));
             let ahead = old.page(piece.page).map(Page::before).unwrap_or_default();
             let earlier = Passed {
                 events: ahead.events.wrapping_sub(end.events),
@@ -145,53 +144,50 @@ impl<S: Storage> Ring<S> {
         true
     }
 
-    /// What `from`, the reader of this ring, would read, oldest first.
+    /// Lists what `from`, the reader of this ring, would read, oldest first.
     ///
     /// # Errors
     ///
-    /// [`AllocError`] where `pieces` has not room enough, and there is none.
+    /// [`AllocError`] if `pieces` has too little room and it cannot be extended.
     fn pieces(&self, from: &Reader<'_, S>, pieces: &mut sys::Vec<Piece>) -> Result<(), AllocError> {
-        let geometry = self.geometry();
         let published = self.published();
         pieces.clear();
-        let mut seq = from.seq;
         if from.holds {
-            let piece = self.piece(seq, from.page, Some(from.cursor));
+            let piece = self.held_piece(from);
             if piece.unread > 0 {
                 pieces.push(piece)?;
             }
-            seq = geometry.next(seq);
         }
+        let (mut seq, count) = self.next_untaken(from.last(), published.seq());
         if published == Position::start(seq) {
             return Ok(());
         }
-        let most = i64::from(geometry.slots()).saturating_sub(1);
-        if geometry.distance(seq, published.seq()) > most {
-            seq = geometry.next(geometry.lap_before(published.seq()));
-        }
-        while geometry.distance(seq, published.seq()) >= 0 {
+        for _ in 0..count {
             let slot = self.slot(seq).map(|slot| Slot(slot.load_acquire()));
             if let Some(slot) = slot.filter(|slot| slot.seq() == Some(seq)) {
-                let piece = self.piece(seq, slot.page(), None);
+                let fill = if published.seq() == seq {
+                    published
+                } else {
+                    self.fill_of(seq, slot.page())
+                };
+                let piece = self.piece(slot.page(), fill, None);
                 if piece.unread > 0 {
                     pieces.push(piece)?;
                 }
             }
-            seq = geometry.next(seq);
+            seq = self.geometry().next(seq);
         }
         Ok(())
     }
 
-    /// The sub-buffer `seq` on `page`, of which all before the cursor was read.
-    fn piece(&self, seq: Seq, page: u32, cursor: Option<Cursor>) -> Piece {
-        let published = self.published();
-        let fill = if published.seq() == seq {
-            published
-        } else {
-            let fill = self.page(page).map(|page| page.fill.load_relaxed());
-            let fill = fill.map(Position).filter(|fill| fill.seq() == seq);
-            fill.unwrap_or(Position::start(seq))
-        };
+    /// Returns the sub-buffer that `from` holds.
+    fn held_piece(&self, from: &Reader<'_, S>) -> Piece {
+        let (end, _) = from.committed();
+        self.piece(from.page, end, Some(from.cursor))
+    }
+
+    /// Returns the sub-buffer on `page` up to `fill`, which has been read up to the cursor.
+    fn piece(&self, page: u32, fill: Position, cursor: Option<Cursor>) -> Piece {
         let words = self.storage.page(page).unwrap_or_default();
         let kept = self.page(page).map_or(0, |page| page.kept(fill));
         let mut unread = kept;
@@ -212,17 +208,16 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// Events that `from` has read of the sub-buffer that it holds.
+    /// Returns the number of events that `from` has read from the sub-buffer that it holds.
     fn read_on_page(&self, from: &Reader<'_, S>) -> u64 {
         if !from.holds {
             return 0;
         }
-        let piece = self.piece(from.seq, from.page, Some(from.cursor));
+        let piece = self.held_piece(from);
         piece.kept.wrapping_sub(piece.unread)
     }
 
-    /// Copies `piece` of `old` to `page`, which nobody else has, as `seq` after
-    /// `earlier`.
+    /// Copies `piece` of `old` to `page`, which the caller owns, as `seq` after `earlier`.
     fn put(&self, old: &Self, piece: &Piece, page: u32, seq: Seq, earlier: Passed) {
         let end = piece.fill.offset().max(HEADER_WORDS);
         let from = old.storage.page(piece.page).unwrap_or_default();
@@ -241,8 +236,8 @@ impl<S: Storage> Ring<S> {
         page.losses_before.store_relaxed(earlier.losses);
     }
 
-    /// Gives the page of `to` to the empty slot of `seq`, for the slot's;
-    /// false when the writers were there before.
+    /// Exchanges the page of `to` with that in the empty slot of `seq`; returns false if
+    /// the writers have claimed the slot.
     fn give(&self, to: &mut Reader<'_, S>, seq: Seq) -> bool {
         let Some(slot) = self.slot(seq) else {
             return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The binary layout of a sub-buffer and of the events in it.
+//! The binary layout of a sub-buffer and of its events.
 //!
-//! It is tracefs' own, which trace-cmd and libtraceevent read:
+//! It is tracefs' own layout, which trace-cmd and libtraceevent read:
 //!
 //! | word | content                                                          |
 //! |------|------------------------------------------------------------------|
@@ -10,9 +10,9 @@
 //! | 2, 3 | commit: bytes of data, [`MISSED_EVENTS`], [`MISSED_STORED`]       |
 //! | 4..  | events, each a header word and its payload                       |
 //!
-//! All offsets in this module and its siblings are words of four bytes from
-//! the start of the sub-buffer. A word has the byte order of the CPU, which is
-//! little-endian wherever this runs.
+//! All offsets in this module and its siblings count words of four bytes from the start of
+//! the sub-buffer. A word has the byte order of the CPU, which is little-endian on all
+//! supported machines.
 //!
 //! C header: `include/linux/ring_buffer.h`.
 
@@ -40,31 +40,31 @@ pub const COMMIT_LENGTH: u32 = (1 << 27) - 1;
 /// Largest sub-buffer: 128 pages of 4 KiB.
 pub const MAX_PAGE_BYTES: usize = 128 * 4096;
 
-/// Largest difference of time that an event header holds.
+/// Largest time delta that an event header holds.
 pub(super) const MAX_DELTA: u64 = (1 << DELTA_BITS) - 1;
 
-/// First difference of time that a time extend cannot hold.
+/// Smallest time delta that a time extend cannot hold.
 pub(super) const EXTEND_LIMIT: u64 = 1 << (DELTA_BITS + 32);
 
 /// Words of a time extend or an absolute timestamp.
 pub(super) const TIME_WORDS: usize = 2;
 
-/// Words of a note: a padding event with its length and content.
+/// Words of a comm note: a padding event with its length and content.
 pub(super) const NOTE_WORDS: usize = 2 + CONTENT_WORDS;
 
-/// Least words of an event.
+/// Minimum words of an event.
 ///
-/// A discarded event becomes a padding event of at least two words, and where
-/// its own delta was zero also an absolute timestamp (see [`put_discarded`]);
-/// four words always have room for both. It also bounds the number of events
-/// on a sub-buffer to what a [`Position`](super::position::Position) counts.
+/// A discarded event becomes a padding event of at least two words, plus an absolute
+/// timestamp if its own delta was zero (see [`put_discarded`]); four words always have room
+/// for both. The minimum also bounds the number of events on a sub-buffer to what a
+/// [`Position`](super::position::Position) counts.
 pub(super) const MIN_EVENT_WORDS: usize = 4;
 
 const DELTA_BITS: u32 = 27;
 const TYPE_BITS: u32 = 5;
 const TYPE_MASK: u32 = (1 << TYPE_BITS) - 1;
 
-/// Largest payload, in words, whose length stands in the header.
+/// Largest payload, in words, whose length fits in the header word.
 const MAX_SHORT_WORDS: usize = 28;
 
 const TYPE_LONG: u32 = 0;
@@ -72,7 +72,7 @@ const TYPE_PADDING: u32 = 29;
 const TYPE_TIME_EXTEND: u32 = 30;
 const TYPE_TIME_STAMP: u32 = 31;
 
-/// Size of an event, known before its place.
+/// Size of an event, known before its location in the ring.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     /// Header and payload.
@@ -82,11 +82,11 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of an event with a payload of `len` bytes, rounded up to
-    /// whole words.
+    /// Returns the shape of an event with a payload of `len` bytes, rounded up to whole
+    /// words.
     #[inline(always)]
     pub(super) fn of(len: usize) -> Self {
-        // More than any sub-buffer has stays more.
+        // A saturated size still exceeds any sub-buffer.
         let payload = len.saturating_add(WORD - 1) / WORD;
         let payload = payload.max(MIN_EVENT_WORDS - 1);
         let header = if payload <= MAX_SHORT_WORDS { 1 } else { 2 };
@@ -97,49 +97,53 @@ impl Shape {
     }
 }
 
-/// Size of an event whose header is one word, known before its place, with a
+/// Size of an event whose header is one word, known before its location in the ring, with a
 /// payload of at least `LEAST` words.
 ///
 /// # Invariants
 ///
-/// `head` is the number of words of the payload: `LEAST` or more, at least 3, and not
-/// more than a header of one word can say.
+/// `head` is the number of words of the payload: at least `LEAST`, at least 3, and at most
+/// what a header of one word can hold.
 #[derive(Clone, Copy)]
 pub struct Short<const LEAST: usize> {
     head: u32,
 }
 
 impl<const LEAST: usize> Short<LEAST> {
-    /// The smallest, for a `LEAST` from 3 to 28.
-    pub const SMALLEST: Self = Self {
-        // CAST: At most `MAX_SHORT_WORDS`.
-        head: LEAST as u32,
+    /// The smallest shape. A `LEAST` below 3 or above 28 does not compile.
+    pub const SMALLEST: Self = {
+        assert!(LEAST >= MIN_EVENT_WORDS - 1 && LEAST <= MAX_SHORT_WORDS);
+        // INVARIANT: Asserted above.
+        Self {
+            // CAST: At most `MAX_SHORT_WORDS`.
+            head: LEAST as u32,
+        }
     };
 
-    /// That of an event with a payload of `len` bytes; `None` if it needs a
-    /// longer header, or has less than `LEAST` words.
+    /// Returns the shape of an event with a payload of `len` bytes, or `None` if it needs a
+    /// longer header or has fewer than `LEAST` words.
     pub fn of(len: usize) -> Option<Self> {
         let Shape { words, header } = Shape::of(len);
-        // INVARIANT: Rounded up from `LEAST` words or more, in a header of one.
+        // INVARIANT: Rounded up from at least `LEAST` words, in a header of one word.
         (header == 1 && len >= LEAST.saturating_mul(WORD)).then_some(Self {
             // CAST: At most `MAX_SHORT_WORDS`.
             head: words.wrapping_sub(header) as u32,
         })
     }
 
-    /// Whether it is [`Short::SMALLEST`] of so many words, which the compiler knows.
+    /// Returns whether it is [`Short::SMALLEST`] of `WORDS` words, a compile-time constant.
     pub fn is_smallest_of<const WORDS: usize>(self) -> bool {
         self.head == Short::<WORDS>::SMALLEST.head
     }
 
-    /// Words of header and payload.
+    /// Returns the words of header and payload.
     #[inline(always)]
     pub(super) fn words(self) -> usize {
         // CAST: u32 to usize widens.
         (self.head as usize).wrapping_add(1)
     }
 
-    /// The header of an event `delta` after the last, which is at most
+    /// Returns the header of an event `delta` after the last one; `delta` is at most
     /// [`MAX_DELTA`].
     #[inline(always)]
     pub(super) fn header(self, delta: u64) -> u32 {
@@ -147,27 +151,27 @@ impl<const LEAST: usize> Short<LEAST> {
     }
 }
 
-/// The low 32 bits of `value`.
+/// Returns the low 32 bits of `value`.
 #[inline(always)]
 pub(super) fn low(value: u64) -> u32 {
-    // CAST: what is cut off is meant to be.
+    // CAST: Truncation is intended.
     (value & 0xffff_ffff) as u32
 }
 
-/// `words` as a length in bytes for a 32-bit field.
+/// Returns the length of `words` in bytes, for a 32-bit field.
 ///
-/// No sub-buffer is larger than [`MAX_PAGE_BYTES`], so nothing is cut off.
+/// Nothing is truncated: no sub-buffer is larger than [`MAX_PAGE_BYTES`].
 #[inline(always)]
 pub(super) fn bytes_of(words: usize) -> u32 {
     // CAST: a sub-buffer has at most 2^17 words.
     words.wrapping_mul(WORD) as u32
 }
 
-/// Writes the header of a data event over the first words of `event`, all of
-/// which are to be its header and payload.
+/// Writes the header of a data event over the first words of `event`, which spans its
+/// header and payload.
 ///
-/// The last word becomes zero, so that a payload that is not a whole number
-/// of words ends in zeros.
+/// The last word becomes zero, so that a payload that is not a whole number of words ends
+/// in zeros.
 #[inline(always)]
 pub(super) fn put_header(event: &[AtomicU32], shape: Shape, delta: u64) {
     let delta = low(delta) << TYPE_BITS;
@@ -179,7 +183,7 @@ pub(super) fn put_header(event: &[AtomicU32], shape: Shape, delta: u64) {
             head.store_relaxed(delta | rest as u32);
         } else {
             head.store_relaxed(delta | TYPE_LONG);
-            // It counts itself and the payload.
+            // The length counts itself and the payload.
             length.store_relaxed(bytes_of(rest));
         }
     }
@@ -190,7 +194,7 @@ pub(super) fn put_time_extend(event: &[AtomicU32], delta: u64) {
     put_time(event, TYPE_TIME_EXTEND, delta);
 }
 
-/// Writes a note, `delta` after what is before it; `delta` is not 0.
+/// Writes a comm note, `delta` after the item before it; `delta` is not 0.
 pub(super) fn put_note(event: &[AtomicU32], note: &Note, delta: u64) {
     if let [head, length, content @ ..] = event {
         head.store_relaxed((low(delta & MAX_DELTA) << TYPE_BITS) | TYPE_PADDING);
@@ -211,12 +215,11 @@ fn put_time(event: &[AtomicU32], kind: u32, time: u64) {
     }
 }
 
-/// Turns the data event that fills `event`, recorded at `time`, into one that
-/// readers skip.
+/// Turns the data event that fills `event`, recorded at `time`, into one that readers skip.
 ///
-/// Padding with a delta of zero would mean "nothing more on this sub-buffer",
-/// so it needs a delta of at least one, which would shift the time of all
-/// that follows: there an absolute timestamp puts the time right again.
+/// Padding with a delta of zero means "nothing more on this sub-buffer", so padding needs a
+/// delta of at least one, which shifts the time of all later events. In this case an
+/// absolute timestamp restores the time.
 pub(super) fn put_discarded(event: &[AtomicU32], time: u64) {
     let Some(head) = event.first() else { return };
     let delta = head.load_relaxed() >> TYPE_BITS;
@@ -234,7 +237,7 @@ pub(super) fn put_discarded(event: &[AtomicU32], time: u64) {
     put_time_stamp(stamp, time);
 }
 
-/// What stands at one offset of a sub-buffer.
+/// What is at one offset of a sub-buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// An event: its time, and the offsets where its payload starts and ends.
@@ -246,9 +249,9 @@ pub(super) enum Item {
         /// First word after it.
         end: usize,
     },
-    /// The name of a task: the note, the time after it and the offset after it.
+    /// A comm note, the time after it and the offset after it.
     Note {
-        /// The note.
+        /// The comm note.
         note: Note,
         /// Time from which the next delta counts.
         ts: u64,
@@ -264,22 +267,21 @@ pub(super) enum Item {
     },
 }
 
-/// The time since the last event, and the words with header, of a data event whose
-/// `head` has its length; `None` for all else.
+/// Returns the delta and the words, header included, of a data event whose `head` has its
+/// length; `None` for everything else.
 #[inline(always)]
 pub(super) fn short_data(head: u32) -> Option<(u64, usize)> {
     let words = head & TYPE_MASK;
-    // CAST: u32 to usize widens, and of five bits.
+    // CAST: u32 to usize widens, and the value has five bits.
     (TYPE_LONG < words && words < TYPE_PADDING).then_some((
         u64::from(head >> TYPE_BITS),
         (words as usize).wrapping_add(1),
     ))
 }
 
-/// Decodes what stands at `at`, before `limit`, on a sub-buffer on which the
-/// time before it is `ts`.
+/// Decodes the item at `at`, before `limit`, on a sub-buffer; `ts` is the time before it.
 ///
-/// `None` when there is nothing more, or nothing that makes sense.
+/// Returns `None` if there is nothing more, or nothing valid.
 pub(super) fn decode(words: &[AtomicU32], at: usize, limit: usize, ts: u64) -> Option<Item> {
     let words = words.get(..limit)?;
     let head = words.get(at)?.load_relaxed();
@@ -328,12 +330,11 @@ pub(super) fn decode(words: &[AtomicU32], at: usize, limit: usize, ts: u64) -> O
     Some(item)
 }
 
-/// The time nearest to `ts` whose low 59 bits are `stamp`: an absolute
-/// timestamp has no more of them.
+/// Returns the time nearest to `ts` whose low 59 bits are `stamp`: an absolute timestamp
+/// has only these.
 ///
-/// Nearest, and not the one with the high bits of `ts`: the stamp after a
-/// discarded event goes back by one, perhaps over the edge between two values
-/// of the high bits.
+/// The nearest time is needed, not the one with the high bits of `ts`: the stamp after a
+/// discarded event goes back by one, possibly across a change of the high bits.
 fn nearest(ts: u64, stamp: u64) -> u64 {
     let ahead = stamp.wrapping_sub(ts) & EXTEND_LIMIT.wrapping_sub(1);
     if ahead < EXTEND_LIMIT / 2 {
@@ -351,16 +352,16 @@ pub(super) fn set_time(page: &[AtomicU32], ts: u64) {
     }
 }
 
-/// Stores the commit of the sub-buffer, which says how much of it may be read.
+/// Stores the commit of the sub-buffer, which tells readers how much of it they may read.
 pub(super) fn set_commit(page: &[AtomicU32], commit: u32) {
     if let [_, _, low, high, ..] = page {
         high.store_relaxed(0);
-        // Who finds it there finds the data too.
+        // Pairs with a reader's acquire: a reader that sees the commit sees the data.
         low.store_release(commit);
     }
 }
 
-/// The time from which the deltas of the sub-buffer count.
+/// Returns the time from which the deltas of the sub-buffer count.
 pub(super) fn time(page: &[AtomicU32]) -> u64 {
     match page {
         [first, second, ..] => {

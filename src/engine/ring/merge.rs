@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One stream out of the events of several rings, by time.
+//! Merging the events of several rings into one stream, by time.
 
-use super::{EventRef, Reader, Ring, Snapshot, Storage};
+use super::iterator::Iter;
+use super::reader::{EventRef, Reader};
+use super::state::{Ring, Storage};
 use crate::sys::{self, AllocError};
 use core::ops::Deref;
 
-/// A stream of events in the order of their times.
-pub trait Source {
-    /// The next event; the same one until [`Source::advance`].
+/// A stream of events in order of time.
+pub trait Input {
+    /// Returns the next event; the same one until [`Input::advance`].
     fn peek(&mut self) -> Option<EventRef<'_>>;
 
-    /// As [`Source::peek`], but only among the events that were there when that
-    /// last looked for more.
+    /// As [`Input::peek`], but only among the events that were present when
+    /// [`Input::peek`] last looked for more.
     fn peek_known(&mut self) -> Option<EventRef<'_>>;
 
-    /// Goes past the next event; says whether there was one.
+    /// Advances past the next event; returns whether there was one.
     fn advance(&mut self) -> bool;
 }
 
-impl<S: Storage> Source for Reader<'_, S> {
+impl<S: Storage> Input for Reader<'_, S> {
     fn peek(&mut self) -> Option<EventRef<'_>> {
         Reader::peek(self)
     }
@@ -33,38 +35,38 @@ impl<S: Storage> Source for Reader<'_, S> {
     }
 }
 
-impl<R: Deref<Target = Ring<S>>, S: Storage> Source for Snapshot<R> {
+impl<R: Deref<Target = Ring<S>>, S: Storage> Input for Iter<R> {
     fn peek(&mut self) -> Option<EventRef<'_>> {
-        Snapshot::peek(self)
+        Iter::peek(self)
     }
 
     fn peek_known(&mut self) -> Option<EventRef<'_>> {
-        // Nothing comes after a snapshot was made.
-        Snapshot::peek(self)
+        // An iterator gets no new events.
+        Iter::peek(self)
     }
 
     fn advance(&mut self) -> bool {
-        Snapshot::advance(self)
+        Iter::advance(self)
     }
 }
 
-/// Several sources as one, ordered by time; at the same time the source that
-/// was added first comes first.
+/// Several sources as one, ordered by time; for equal times the source that was added first
+/// comes first.
 ///
-/// The sources are compared once for many events: the one whose event is first has a
-/// run, up to the time of the next event of another.
+/// The sources are compared once for many events: the source whose event is first has a
+/// run, up to the time of the next event of another source.
 pub struct Merge<T> {
     sources: sys::Vec<T>,
-    /// The time of each one's next event, where that is known; not kept of the one
-    /// that has a run.
+    /// The time of each source's next event, if known; not maintained for the source that
+    /// has the run.
     heads: sys::Vec<Option<u64>>,
     run: Option<Run>,
 }
 
-/// The events that are from one source before one is from another.
+/// Consecutive events of one source, before the next event of another.
 ///
-/// An empty source is asked when a run begins, and not during it: the run has only
-/// events that were there by then, which whatever comes there follows.
+/// An empty source is checked when a run begins, and not during it. The run has only events
+/// that were present when it began, so a new event of an empty source follows them.
 #[derive(Clone, Copy)]
 struct Run {
     source: usize,
@@ -72,8 +74,8 @@ struct Run {
     until: u64,
 }
 
-impl<T: Source> Merge<T> {
-    /// A merge of nothing.
+impl<T: Input> Merge<T> {
+    /// Creates a merge without sources.
     pub fn new() -> Self {
         Self {
             sources: sys::Vec::new(),
@@ -86,7 +88,7 @@ impl<T: Source> Merge<T> {
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when there is no memory; the source is dropped then.
+    /// [`AllocError`] if out of memory; the source is then dropped.
     pub fn push(&mut self, source: T) -> Result<(), AllocError> {
         self.heads.push(None)?;
         if let Err(error) = self.sources.push(source) {
@@ -97,15 +99,15 @@ impl<T: Source> Merge<T> {
         Ok(())
     }
 
-    /// The earliest event, and the number of the source it is from; the same one
-    /// until [`Merge::advance`].
+    /// Returns the earliest event and the number of its source; the same one until
+    /// [`Merge::advance`].
     pub fn peek(&mut self) -> Option<(usize, EventRef<'_>)> {
         let Run { source, .. } = self.run()?;
         let event = self.sources.get_mut(source)?.peek_known()?;
         Some((source, event))
     }
 
-    /// Goes past the earliest event; says whether there was one.
+    /// Advances past the earliest event; returns whether there was one.
     pub fn advance(&mut self) -> bool {
         let Some(run) = self.run() else {
             return false;
@@ -121,7 +123,7 @@ impl<T: Source> Merge<T> {
         was_there
     }
 
-    /// The sources, in the order in which they were added.
+    /// Returns the sources, in the order in which they were added.
     pub fn sources(&self) -> &[T] {
         &self.sources
     }
@@ -134,7 +136,7 @@ impl<T: Source> Merge<T> {
         self.run
     }
 
-    /// Lets the source that has the run be asked again.
+    /// Ends the run, so that its source is compared again.
     fn end_run(&mut self) {
         let run = self.run.take();
         if let Some(head) = run.and_then(|run| self.heads.get_mut(run.source)) {
@@ -157,7 +159,7 @@ impl<T: Source> Merge<T> {
         let (_, source) = first?;
         let others = self.heads.iter().enumerate();
         let until = others.filter_map(|(index, head)| match *head {
-            // At the same time that one comes first.
+            // For equal times the source at `index` comes first.
             Some(ts) if index < source => Some(ts.saturating_sub(1)),
             Some(ts) if index > source => Some(ts),
             _ => None,
@@ -169,7 +171,7 @@ impl<T: Source> Merge<T> {
     }
 }
 
-impl<T: Source> Default for Merge<T> {
+impl<T: Input> Default for Merge<T> {
     fn default() -> Self {
         Self::new()
     }

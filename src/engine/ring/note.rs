@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names of tasks, recorded so that a reader always knows them.
+//! Comm notes: names of tasks, recorded so that a reader always knows them.
 //!
-//! A record holds a task's number; its name may have changed, and the task be
-//! gone, when the record is read. So before the first record of a task on a
-//! sub-buffer stands a note: number and name, in a padding event, which readers
-//! that do not know of it skip. To keep that rare, writer and reader each have
-//! a small table of what was noted on the sub-buffer: entry `number % SIZE`
-//! holds the last task noted there. A task that is in the writer's table is in
-//! the reader's too, when the reader comes to the record.
+//! A record holds a task's pid. When the record is read, the task's name may have changed
+//! and the task may be gone. So a comm note precedes the first record of a task on a
+//! sub-buffer: pid and name, in a padding event, which readers that do not know of it skip.
+//! To keep comm notes rare, writer and reader each have a small table of the notes on the
+//! sub-buffer: entry `pid % SIZE` holds the last task noted there. A task that is in the
+//! writer's table is in the reader's table too when the reader reaches the record.
 
 use super::layout;
 use crate::sys::{AtomicU32, AtomicU64};
@@ -16,10 +15,10 @@ use crate::sys::{AtomicU32, AtomicU64};
 /// Entries of a table.
 const SIZE: usize = 16;
 
-/// Words of a note's content: a magic number, the task's number, its name.
+/// Words of a note's content: a magic number, the task's pid, its name.
 pub(super) const CONTENT_WORDS: usize = 6;
 
-/// Tells a note from other padding.
+/// Distinguishes a comm note from other padding.
 const MAGIC: u32 = 0x6d6d_6f63;
 
 /// Bytes of a name.
@@ -27,13 +26,12 @@ pub(super) const NAME: usize = 16;
 
 /// A task for which an event is recorded.
 ///
-/// What of it is compared with what is noted is asked for word by word, so that no
-/// more than one need be kept.
+/// The name is compared half by half, so that only one half is in registers at a time.
 pub trait Task {
-    /// Its number.
+    /// Returns its pid.
     fn id(&self) -> i32;
 
-    /// Half `n`, 0 or 1, of its name, which is padded with zeros.
+    /// Returns half `n`, 0 or 1, of its name, which is padded with zeros.
     fn half(&self, n: usize) -> u64;
 }
 
@@ -55,7 +53,7 @@ impl Task for Note {
     }
 }
 
-/// The number and name of a task.
+/// The pid and name of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
     pid: u32,
@@ -63,7 +61,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// That of the task `pid`, called `name`, which is padded with zeros.
+    /// Creates the note of task `pid` with the name `name`, which is padded with zeros.
     #[inline(always)]
     pub fn new(pid: i32, name: [u8; NAME]) -> Self {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = name;
@@ -77,7 +75,7 @@ impl Note {
         }
     }
 
-    /// That of `task`.
+    /// Creates the note of `task`.
     #[inline(always)]
     pub fn of(task: &impl Task) -> Self {
         Self {
@@ -87,12 +85,12 @@ impl Note {
         }
     }
 
-    /// The task's number.
+    /// Returns the task's pid.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// The task's name, padded with zeros.
+    /// Returns the task's name, padded with zeros.
     pub fn name(&self) -> [u8; NAME] {
         let [first, second] = self.name.map(u64::to_ne_bytes);
         let mut name = [0; NAME];
@@ -108,8 +106,7 @@ impl Note {
         pid as usize % SIZE
     }
 
-    /// Writes the content of the note over `words`, of which there are
-    /// [`CONTENT_WORDS`].
+    /// Writes the content of the note over `words`, which are [`CONTENT_WORDS`] words.
     pub(super) fn put(&self, words: &[AtomicU32]) {
         let [first, second] = self.name;
         let content = [
@@ -125,7 +122,7 @@ impl Note {
         }
     }
 
-    /// The note whose content `words` are, if they are one's.
+    /// Returns the note whose content is `words`, or `None` if they are not a comm note.
     pub(super) fn read(words: &[AtomicU32]) -> Option<Self> {
         let [magic, pid, a, b, c, d] = words.first_chunk::<CONTENT_WORDS>()?;
         if magic.load_relaxed() != MAGIC {
@@ -141,14 +138,14 @@ impl Note {
     }
 }
 
-/// What writers have noted on their sub-buffer.
+/// The comm notes that writers have put on their sub-buffer.
 ///
-/// Only an outermost writer looks at it or adds to it, so none ever sees an
-/// entry half written. A nested writer always notes its task, and empties the
-/// table; the one it interrupted sees from the ring's position that it has to
-/// do that again, if it was about to add.
+/// Only an outermost writer looks up or adds entries, so no writer sees a half-written
+/// entry. A nested writer always writes a comm note and clears the table; the writer it
+/// interrupted, if it was about to add an entry, sees from the ring's position that it has
+/// to clear the table again.
 ///
-/// The latest stands apart from the table: most hits look at nothing else.
+/// The latest entry is kept apart from the table: most hits read nothing else.
 pub(super) struct Noted {
     latest: Entry,
     table: [Entry; SIZE],
@@ -159,11 +156,11 @@ struct Entry {
     name: [AtomicU64; 2],
 }
 
-/// A number that no task has.
+/// A pid that no task has.
 const NOBODY: u32 = u32::MAX;
 
 impl Noted {
-    /// Nothing is noted.
+    /// Creates an empty table.
     pub(super) fn new() -> Self {
         Self {
             latest: Entry::new(),
@@ -171,13 +168,13 @@ impl Noted {
         }
     }
 
-    /// Whether `task` was the last that [`Noted::has`] found, or that was added.
+    /// Returns whether `task` was the last that [`Noted::has`] found, or that was added.
     #[inline(always)]
     pub(super) fn is_latest(&self, task: &impl Task) -> bool {
         self.latest.is(task)
     }
 
-    /// Whether `note` was the last to be noted in its entry.
+    /// Returns whether `note` is the last one stored in its entry.
     pub(super) fn has(&self, note: &Note) -> bool {
         let entry = self.table.get(Note::slot(note.pid));
         let has = entry.is_some_and(|entry| entry.is(note));
@@ -187,7 +184,7 @@ impl Noted {
         has
     }
 
-    /// Remembers that `note` stands on the sub-buffer.
+    /// Records that `note` is on the sub-buffer.
     pub(super) fn add(&self, note: &Note) {
         if let Some(entry) = self.table.get(Note::slot(note.pid)) {
             entry.set(note);
@@ -195,7 +192,7 @@ impl Noted {
         self.latest.set(note);
     }
 
-    /// Forgets everything: a new sub-buffer begins.
+    /// Clears the table, for a new sub-buffer.
     pub(super) fn clear(&self) {
         self.latest.forget();
         for entry in &self.table {
@@ -235,16 +232,16 @@ impl Entry {
     }
 }
 
-/// The names that a reader has come by on its sub-buffer.
+/// The names that a reader has found on its sub-buffer.
 #[derive(Clone, Copy)]
 pub(super) struct Names {
     known: [Option<Note>; SIZE],
-    /// The last that was added since it was asked for.
+    /// The last name added since [`Names::take_latest`] was last called.
     latest: Option<Note>,
 }
 
 impl Names {
-    /// No names.
+    /// Creates an empty table.
     pub(super) const fn new() -> Self {
         Self {
             known: [None; SIZE],
@@ -252,7 +249,7 @@ impl Names {
         }
     }
 
-    /// Remembers `note`.
+    /// Stores `note`.
     pub(super) fn add(&mut self, note: Note) {
         if let Some(entry) = self.known.get_mut(Note::slot(note.pid)) {
             *entry = Some(note);
@@ -260,17 +257,17 @@ impl Names {
         self.latest = Some(note);
     }
 
-    /// All that are known.
+    /// Calls `each` for all stored names.
     pub(super) fn each(&self, mut each: impl FnMut(&Note)) {
         self.known.iter().flatten().for_each(&mut each);
     }
 
-    /// The last that was added since this was asked for.
+    /// Returns the last name added since this was last called.
     pub(super) fn take_latest(&mut self) -> Option<Note> {
         self.latest.take()
     }
 
-    /// The task `pid`.
+    /// Returns the note of task `pid`.
     pub(super) fn task(&self, pid: i32) -> Option<&Note> {
         // CAST: The same bits.
         let pid = pid as u32;

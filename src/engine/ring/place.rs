@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where an event goes, and what has to stand before it.
+//! Reserving room: the position of an event, and what has to precede it.
 //!
 //! A reservation moves the position by a compare-exchange that is atomic against
-//! interrupts. The time of the last event is another word, stored just before that:
-//! if the exchange succeeds, nothing came between, and the time is that of the event
-//! which then is the last; nested writers that come later overwrite it with theirs.
-//! If the exchange fails, a nested writer recorded, whose time may have been
-//! overwritten: the word is marked as [`UNSURE`], and the next event gets an absolute
-//! time. So does each event of a nested writer, see [`Time::new`].
+//! interrupts. The time of the last event is another word, stored just before the exchange.
+//! If the exchange succeeds, no other writer ran in between, and the time is that of the
+//! event that is now the last; nested writers that come later overwrite it with theirs. If
+//! the exchange fails, a nested writer recorded an event, and its time may have been
+//! overwritten: the word is marked as [`UNSURE`], and the next event gets an absolute time.
+//! Each event of a nested writer gets an absolute time too, see [`Time::new`].
 
 use super::layout::{self, Shape, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS};
 use super::note::{Note, Task};
 use super::position::{Position, Seq, Slot};
-use super::writer::{Clock, Lost};
-use super::{Ring, Storage, UNSURE};
+use super::state::{Ring, Storage, UNSURE};
+use super::writer::{Clock, Lost, Unsettled};
 use crate::sys::{self, AtomicU32};
 
-/// A `u32` as a `usize`, which is wider.
+/// Converts a `u32` to a `usize`, which is wider.
 #[inline(always)]
 fn widen(value: u32) -> usize {
-    // CAST: u32 to usize widens, on the 64-bit machines this is for.
+    // CAST: u32 to usize widens, on the supported 64-bit machines.
     value as usize
 }
 
-/// When an event was.
+/// The time of an event.
 #[derive(Clone, Copy)]
 struct Time {
     ts: u64,
-    /// The difference to the event before it, where that is known.
+    /// The delta to the event before it, if known.
     delta: Option<u64>,
-    /// It is at least as much.
+    /// A lower bound of the delta.
     least: u64,
 }
 
 impl Time {
-    /// That of an event for which the clock says `now`, with `last` as
-    /// [`super::Hot::last`] is.
+    /// Returns the time of an event for which the clock reads `now`, with `last` as
+    /// [`super::Hot::last`].
     ///
-    /// A nested writer cannot know which event is before its own: the writer
-    /// that it interrupted may have stored the time of its event, and not yet
-    /// reserved. So it says when it was, and the next writer, whose event stands
-    /// behind it, may say the difference again.
+    /// A nested writer cannot know which event precedes its own: the writer that it
+    /// interrupted may have stored the time of its event without having reserved yet. So a
+    /// nested writer records an absolute time, and the next writer, whose event follows it,
+    /// may use a delta again.
     fn new(now: u64, last: u64, outermost: bool) -> Self {
         let before = last & !UNSURE;
-        // A clock that went back gets the time of the last event, and one
-        // more: a note needs some time.
+        // If the clock went back, the event gets the time of the last event plus one: a
+        // comm note needs a delta.
         let ts = now.max(before.wrapping_add(1));
         let least = ts.wrapping_sub(before);
         Self {
@@ -55,33 +55,49 @@ impl Time {
         }
     }
 
-    /// Whether there is a way to say it on the same sub-buffer.
+    /// Returns whether the time can be encoded on the same sub-buffer.
     fn can_be_said(self) -> bool {
         match self.delta {
             Some(delta) => delta < EXTEND_LIMIT,
-            // Readers take the time nearest to the one before.
+            // Readers take the time nearest to that of the item before.
             None => self.least < EXTEND_LIMIT / 2,
         }
     }
 }
 
-/// Words that stand before an event in its reservation.
+/// Returns the time by `clock`, with `last` as [`super::Hot::last`].
+///
+/// The time is verified if it is before the last event's, or so long after it that
+/// [`Ring::place_fast`] rejects it. So a wrong reading cannot put the ring far ahead of
+/// the time, where it would stay until the time has caught up.
+fn time_by(clock: &dyn Clock, last: u64) -> u64 {
+    let now = clock.now();
+    if now.wrapping_sub(last & !UNSURE) <= MAX_DELTA {
+        return now;
+    }
+    // More than 62 bits, 146 years of nanoseconds, are not a valid time.
+    Some(clock.verified(now))
+        .filter(|&now| now < UNSURE)
+        .unwrap_or(0)
+}
+
+/// Number of words that precede an event in its reservation.
 #[derive(Clone, Copy)]
 struct Prefix {
-    /// Of a time extend or stamp.
+    /// Words of a time extend or stamp.
     time: usize,
-    /// Of a note of the task.
+    /// Words of a comm note.
     note: usize,
 }
 
 impl Prefix {
-    /// That of the first event of a sub-buffer.
+    /// The prefix of the first event of a sub-buffer.
     const FRESH: Self = Self {
         time: 0,
         note: NOTE_WORDS,
     };
 
-    /// What has to stand before an event at `from`, where it fits.
+    /// Returns what has to precede an event at `from`, if it fits.
     fn new(from: Position, noted: bool, time: Time) -> Self {
         if from.offset() == HEADER_WORDS {
             return Self::FRESH;
@@ -100,71 +116,76 @@ impl Prefix {
     }
 }
 
-/// How a reservation may be taken back.
+/// What is needed to take a reservation back.
 #[derive(Clone, Copy)]
 pub(super) struct Undo {
     /// The positions before and after it.
     pub(super) before: u64,
     pub(super) after: u64,
-    /// The time of the event before it, as [`super::Hot::last`] has it, and its own.
+    /// The time of the event before it, as in [`super::Hot::last`], and its own.
     pub(super) last: u64,
     pub(super) ts: u64,
-    /// Nothing but the event is taken back with it.
+    /// The reservation has only the event, no prefix.
     pub(super) whole: bool,
 }
 
-/// Where an event is.
+/// A reserved event.
 pub(super) struct Placed<'r> {
     pub(super) event: &'r [AtomicU32],
-    /// What its header has to say.
+    /// The delta for its header.
     pub(super) delta: u64,
     pub(super) undo: Undo,
 }
 
 impl<S: Storage> Ring<S> {
-    /// Reserves `words` for an outermost writer at the time `ts`, where nothing but
-    /// the event has to be written, and counts it in; header and payload are yet
-    /// to be written. Where it fails the writer is not counted in, and must go on
-    /// with [`Ring::place`].
+    /// Reserves `words` for an outermost writer at the time `ts`, if the event needs no
+    /// prefix, and increments `nesting`; header and payload are yet to be written. On
+    /// failure `nesting` is as before.
+    ///
+    /// # Errors
+    ///
+    /// Returns what is to be published, if an interrupt caused the failure.
     #[inline(always)]
-    pub(super) fn place_quickly(
+    pub(super) fn place_fast(
         &self,
         words: usize,
         task: &impl Task,
         ts: u64,
-    ) -> Option<Placed<'_>> {
+    ) -> Result<Placed<'_>, Option<Unsettled<'_, S>>> {
         let hot = &self.hot.0;
-        // First: whatever a nested writer changes in what is read from here on,
-        // it moves the position too, and the exchange fails.
+        // Load the position first: a nested writer that changes any of the words read below
+        // also moves the position, and the exchange fails.
         let position = hot.state.load();
         sys::barrier();
         if !hot.noted.is_latest(task) {
-            return None;
+            return Err(None);
         }
         let last = hot.last.load_relaxed();
         let from = Position(position);
-        // The time of an event that came since then makes a huge delta, and so do
-        // a clock that went back, and `UNSURE`.
+        // If another event was recorded since, the delta is huge; the same holds for a
+        // clock that went back, and for `UNSURE`.
         let delta = ts.wrapping_sub(last);
         let last_word = from.offset().wrapping_add(words.wrapping_sub(1));
         if delta > MAX_DELTA || last_word >= widen(hot.limit.load_relaxed()) {
-            return None;
+            return Err(None);
         }
         let after = from.after(words).0;
         hot.nesting.store_relaxed(1);
-        // Before the exchange, so that it is right for whoever comes after it.
+        // Before the exchange, so that it is correct for any writer that comes after it.
         hot.last.store_relaxed(ts);
         if !hot.state.compare_exchange(position, after) {
             hot.last.store_relaxed(ts | UNSURE);
             hot.nesting.store_relaxed(0);
-            return None;
+            // Writers that came since `nesting` was 1 have left the publishing to this one,
+            // and the caller may record no event that publishes theirs.
+            return Err(Some(Unsettled::new(self)));
         }
-        // SAFETY: No other than the outermost writer changes `tail`, to the page
-        // of `state`, when it is done; the exchange says that it did not move
-        // since. `limit` is not above the words of a page, and nobody changes
-        // the page of a sub-buffer on which writers are.
+        // SAFETY: Only the outermost writer changes `tail`, to the page of `state`, when it
+        // is done; the exchange shows that the position did not move since. `limit` is at
+        // most the words of a page, and no context changes the page of a sub-buffer that
+        // writers are on.
         let event = unsafe { hot.tail.words(from.offset(), words) };
-        Some(Placed {
+        Ok(Placed {
             event,
             delta,
             undo: Undo {
@@ -177,9 +198,8 @@ impl<S: Storage> Ring<S> {
         })
     }
 
-    /// Reserves where the fast path could not: at the end of a page, after a
-    /// long time, with a clock that went back, inside another writer, or not at
-    /// all.
+    /// Reserves if the fast path could not: at the end of a sub-buffer, after a long time,
+    /// with a clock that went back, or nested in another writer. May also fail.
     pub(super) fn place<'r>(
         &'r self,
         shape: Shape,
@@ -195,7 +215,7 @@ impl<S: Storage> Ring<S> {
             return Err(Lost::TooLarge);
         }
         loop {
-            // As in `place_quickly`, and in that order.
+            // As in `place_fast`, and in the same order.
             let position = hot.state.load();
             sys::barrier();
             let last = hot.last.load_relaxed();
@@ -204,7 +224,7 @@ impl<S: Storage> Ring<S> {
                 return Err(Lost::Disabled);
             }
             let from = Position(position);
-            let time = Time::new(clock.now(), last, outermost);
+            let time = Time::new(time_by(clock, last), last, outermost);
             let noted = outermost && hot.noted.has(note);
             let prefix = Prefix::new(from, noted, time);
             let end = from.offset().wrapping_add(prefix.words());
@@ -221,14 +241,14 @@ impl<S: Storage> Ring<S> {
             };
             hot.last.store_relaxed(time.ts);
             if !hot.state.compare_exchange(position, to.0) {
-                // So the next writer comes here too, and does not rely on what
-                // `has` may have found before the table was cleared.
+                // Makes the next writer take this path too, instead of relying on what
+                // `has` found before the table was cleared.
                 hot.last.store_relaxed(time.ts | UNSURE);
                 continue;
             }
             if !fits {
-                // Nested writers cannot reuse the page that we left before we
-                // note its fill: it is not before `published`.
+                // Nested writers cannot reuse the page of the sub-buffer left before its
+                // fill is stored: the sub-buffer is not before `published`.
                 if let Some(left) = self.tail_page(from.seq()) {
                     left.fill.store_relaxed(from.0);
                 }
@@ -251,8 +271,8 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// Brings the table of what is noted up to date, after `note` was placed
-    /// before `to`, as the first on its sub-buffer if it is `fresh`.
+    /// Updates the table of comm notes, after `note` was placed before `to`; `fresh` if it
+    /// is the first item on its sub-buffer.
     fn remember(&self, note: &Note, outermost: bool, fresh: bool, to: Position) {
         let hot = &self.hot.0;
         if fresh || !outermost {
@@ -260,8 +280,8 @@ impl<S: Storage> Ring<S> {
         }
         if outermost {
             hot.noted.add(note);
-            // A nested writer that came after the compare-exchange may have
-            // cleared the table before we added to it.
+            // A nested writer that came after the compare-exchange may have cleared the
+            // table before the entry was added.
             sys::barrier();
             if hot.state.load() != to.0 {
                 hot.noted.clear();
@@ -269,8 +289,8 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// Writes `prefix` to `room`, which is reserved; returns the words of the
-    /// event behind it, and its delta.
+    /// Writes `prefix` to `room`, which is reserved. Returns the words of the event behind
+    /// it, and its delta.
     fn put_prefix<'r>(
         &'r self,
         start: Position,
@@ -281,7 +301,7 @@ impl<S: Storage> Ring<S> {
     ) -> (&'r [AtomicU32], u64) {
         let mut delta = time.delta.unwrap_or(0);
         if start.offset() == HEADER_WORDS {
-            // Nobody reads it before we, or who we interrupted, publish.
+            // No reader sees it before this writer, or the one it interrupted, publishes.
             if let Some(page) = self.tail_words(start.seq(), 0, HEADER_WORDS) {
                 layout::set_time(page, time.ts.wrapping_sub(1));
             }
@@ -289,7 +309,7 @@ impl<S: Storage> Ring<S> {
         }
         let (stamp, rest) = room.split_at_checked(prefix.time).unwrap_or((&[], room));
         let (name, event) = rest.split_at_checked(prefix.note).unwrap_or((&[], rest));
-        // A note needs a delta.
+        // A comm note needs a delta.
         let left = u64::from(prefix.note != 0);
         if !stamp.is_empty() {
             match time.delta {
@@ -305,16 +325,16 @@ impl<S: Storage> Ring<S> {
         (event, delta)
     }
 
-    /// Makes the sub-buffer after `from` ready to be entered.
+    /// Claims the sub-buffer after `from`, so that it can be entered.
     ///
-    /// Any number of nested writers may do it again in the middle of this:
-    /// the claim is won once, and the other steps store the same value.
+    /// Any number of nested writers may repeat this in the middle of it: the claim is won
+    /// once, and the other steps store the same values.
     fn claim_next(&self, from: Position) -> Result<Position, Lost> {
         let next = self.geometry().next(from.seq());
         let published = Position(self.published.0.load_relaxed());
         if self.geometry().lap_after(published.seq()) == next {
-            // An interrupted writer may still use the sub-buffer that we would
-            // enter, or another after it.
+            // An interrupted writer may still use the sub-buffer that would be entered, or
+            // a later one.
             self.counters.0.commit_overrun.fetch_add_relaxed(1);
             return Err(Lost::Nested);
         }
@@ -322,8 +342,7 @@ impl<S: Storage> Ring<S> {
             return Err(Lost::Nested);
         };
         loop {
-            // What another ring's events that were put there count, see
-            // `Ring::take_over`.
+            // Acquire, for the counts of a migrated sub-buffer; see `Ring::take_over`.
             let found = Slot(slot.load_acquire());
             let page = found.page();
             match found.seq() {
@@ -333,16 +352,15 @@ impl<S: Storage> Ring<S> {
                         self.counters.0.dropped.fetch_add_relaxed(1);
                         return Err(Lost::Full);
                     }
-                    // Read before the claim: after it a nested writer may
-                    // fill this page and note that.
+                    // Read before the claim: after it a nested writer may fill this page
+                    // and store its fill.
                     let overrun = held.and_then(|_| self.overrun_by(page));
                     let claim = Slot::holding(next, page);
                     if slot.cmpxchg_full(found.0, claim.0).is_err() {
-                        // The reader took the page, a nested writer was
-                        // faster, or the slot was given what another ring
-                        // held. None can happen a second time: the
-                        // reader leaves an empty slot and takes nothing that
-                        // is not published.
+                        // The reader took the page, a nested writer was faster, or the slot
+                        // was given a migrated sub-buffer. None of these can happen twice:
+                        // the reader leaves an empty slot and takes nothing that is not
+                        // published.
                         continue;
                     }
                     if let Some((events, bytes)) = overrun {
@@ -356,14 +374,14 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// Events and bytes on `page`, which is full and unread.
+    /// Returns the number of events and bytes on `page`, which is full and unread.
     fn overrun_by(&self, page: u32) -> Option<(u64, u64)> {
         let page = self.page(page)?;
         let fill = Position(page.fill.load_relaxed());
-        Some((page.kept(fill), data_bytes(fill)))
+        Some((page.kept(fill), fill.data_bytes()))
     }
 
-    /// Notes that an event on `seq`, the writer's own, was discarded.
+    /// Counts a discarded event on `seq`, the writer's own sub-buffer.
     pub(super) fn count_discarded(&self, seq: Seq) {
         let Some(page) = self.tail_page(seq) else {
             return;
@@ -381,20 +399,14 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// The words from `start` to `end` of the writers' sub-buffer `seq`.
+    /// Returns the words from `start` to `end` of the writers' sub-buffer `seq`.
     fn tail_words(&self, seq: Seq, start: usize, end: usize) -> Option<&[AtomicU32]> {
         let page = self.tail(seq)?.page();
         self.storage.page(page)?.get(start..end)
     }
 
-    /// The notes on the writers' sub-buffer `seq`.
-    pub(super) fn tail_page(&self, seq: Seq) -> Option<&super::Page> {
+    /// Returns the bookkeeping of the page of the writers' sub-buffer `seq`.
+    pub(super) fn tail_page(&self, seq: Seq) -> Option<&super::state::Page> {
         self.page(self.tail(seq)?.page())
     }
-}
-
-/// Bytes of data before `end` on its sub-buffer.
-pub(super) fn data_bytes(end: Position) -> u64 {
-    let words = end.offset().saturating_sub(HEADER_WORDS);
-    u64::from(layout::bytes_of(words))
 }

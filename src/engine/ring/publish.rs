@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writers that come and go, and what becomes readable when the outermost goes.
+//! Counting writers in and out; what becomes readable when the outermost one leaves.
 
-use super::place::data_bytes;
 use super::position::{Position, Seq};
-use super::{Ring, Storage};
+use super::state::{Ring, Storage};
 use crate::sys;
 
 impl<S: Storage> Ring<S> {
-    /// Counts this writer in, before it looks at `state`; says whether it is
-    /// the outermost.
+    /// Counts this writer in, before it reads `state`. Returns whether it is the outermost.
     ///
-    /// From here until [`Ring::leave`] no nested writer publishes, so
-    /// `published` stands still for this writer, unless it is the outermost
-    /// and publishes itself.
+    /// From here until [`Ring::leave`] no nested writer publishes, so `published` does not
+    /// change for this writer, unless it is the outermost and publishes itself.
     #[inline(always)]
     pub(super) fn enter(&self) -> bool {
         let nesting = &self.hot.0.nesting;
-        // Plain, not atomic: a nested writer restores what it found.
+        // Plain, not atomic: a nested writer restores the value it found.
         let depth = nesting.load_relaxed();
         nesting.store_relaxed(depth.wrapping_add(1));
         sys::barrier();
         depth == 0
     }
 
-    /// Counts this writer out, and publishes when it is the outermost.
+    /// Counts this writer out, and publishes if it is the outermost.
     #[inline(always)]
     pub(super) fn leave(&self) {
         let nesting = &self.hot.0.nesting;
         sys::barrier();
         let depth = nesting.load_relaxed();
         if depth != 1 {
-            // The outermost publishes for us: its store-release comes after
-            // our stores in the order of this CPU's program.
+            // The outermost writer publishes for this one: its store-release comes after
+            // these stores in program order.
             nesting.store_relaxed(depth.wrapping_sub(1));
             return;
         }
@@ -44,21 +41,20 @@ impl<S: Storage> Ring<S> {
         sys::barrier();
         nesting.store_relaxed(0);
         sys::barrier();
-        // A nested writer that came after `state` was read and before
-        // `nesting` was 0 left the publishing to us. One that came later has
-        // published by itself.
+        // A nested writer that came after `state` was read and before `nesting` was 0 left
+        // the publishing to this one. A nested writer that came later has published itself.
         if self.hot.0.state.load() != state.0 {
             self.publish_again();
         }
     }
 
-    /// [`Ring::leave`] of an outermost writer whose own event ends at `after`, on
-    /// the sub-buffer on which `published` is.
+    /// As [`Ring::leave`], for an outermost writer whose own event ends at `after`, on the
+    /// sub-buffer of `published`.
     ///
-    /// What nested writers did meanwhile is left to [`Ring::publish_again`]: false
-    /// where that must be called.
+    /// Returns false if [`Ring::publish_again`] must be called, which publishes what nested
+    /// writers recorded meanwhile.
     #[inline(always)]
-    pub(super) fn leave_quickly(&self, after: u64) -> bool {
+    pub(super) fn leave_fast(&self, after: u64) -> bool {
         let hot = &self.hot.0;
         sys::barrier();
         self.published.0.store_release(after);
@@ -68,17 +64,17 @@ impl<S: Storage> Ring<S> {
         hot.state.load() == after
     }
 
-    /// Publishes what came while the outermost writer was publishing, as that or
-    /// later.
+    /// Publishes what was recorded while the outermost writer was publishing, or while it
+    /// tried to reserve. Called by that writer, or later on its CPU.
     ///
-    /// Ends when no event came meanwhile: every round but the last was caused
-    /// by an interrupt that recorded one.
+    /// Ends when no event was recorded meanwhile: every round but the last was caused by an
+    /// interrupt that recorded one.
     #[cold]
     #[inline(never)]
     pub(super) fn publish_again(&self) {
         let hot = &self.hot.0;
         loop {
-            // From here on nested writers leave it to us, so that no older
+            // From here on nested writers leave publishing to this one, so that no older
             // position is stored over a newer one.
             hot.nesting.store_relaxed(1);
             sys::barrier();
@@ -96,10 +92,10 @@ impl<S: Storage> Ring<S> {
 
     /// Sums up what came before each page from `published` to `to`.
     ///
-    /// Only the outermost writer does this, when everything nested in it is
-    /// done: fills and discards of all pages before `to` are final. (A nested
-    /// writer cannot do it: the one it interrupted may have moved `state` to
-    /// the next page and not yet noted how full it left the last.)
+    /// Only the outermost writer does this, when all writers nested in it are done: fills
+    /// and discarded counts of all pages before `to` are final. (A nested writer cannot do
+    /// it: the writer it interrupted may have moved `state` to the next sub-buffer without
+    /// having stored the fill of the last one.)
     #[cold]
     #[inline(never)]
     fn settle_pages(&self, to: Seq) {
@@ -116,8 +112,9 @@ impl<S: Storage> Ring<S> {
             into.events_before
                 .store_relaxed(events.wrapping_add(from.kept(fill)));
             into.bytes_before
-                .store_relaxed(bytes.wrapping_add(data_bytes(fill)));
+                .store_relaxed(bytes.wrapping_add(fill.data_bytes()));
             into.losses_before.store_relaxed(losses);
+            into.forget_discarded_before(next);
             seq = next;
         }
         if let Some(tail) = self.tail(to) {

@@ -2,25 +2,25 @@
 
 //! The consuming reader: takes sub-buffers out of the ring and walks them.
 //!
-//! One at a time per ring, on any CPU, in process context. The reader always
-//! owns one page: the one it reads, or a spare. It takes the oldest unread
-//! sub-buffer by putting its spare in the slot; that may be the one on which
-//! the writers are, which then is read up to what is published, and kept until
-//! the writers have left it and everything on it has been read.
+//! There is one at a time per ring, on any CPU, in process context. The reader always owns
+//! one page: the one it reads, or a spare. It takes the oldest unread sub-buffer by putting
+//! its spare in the slot. This may be the sub-buffer that the writers are on; it is then
+//! read up to what is published, and kept until the writers have left it and everything on
+//! it has been read.
 
 use core::ops::Range;
 
 use super::layout::{self, Item, HEADER_WORDS};
 use super::note::{Names, Note, NAME};
 use super::position::{Position, Seq, Slot};
-use super::{Ring, Storage};
-use crate::sys::{self, AtomicU32, AtomicU64};
+use super::state::{Ring, Storage};
+use crate::sys::{self, AtomicU32};
 
-/// How often a reader begins again when writers overrun what it is about to
-/// take; then it says that there is nothing.
+/// How often a reader retries if writers overrun the sub-buffer that it is about to take;
+/// then it reports that there is nothing.
 const ATTEMPTS: u32 = 8;
 
-/// One event, as long as the reader stays on it.
+/// One event, valid as long as the reader stays on it.
 #[derive(Clone, Copy)]
 pub struct EventRef<'a> {
     /// Its time.
@@ -32,28 +32,28 @@ pub struct EventRef<'a> {
 }
 
 impl<'a> EventRef<'a> {
-    /// The payload: whole words, the last ones zero where the event was
-    /// recorded with less.
+    /// Returns the payload: whole words, of which the last ends in zeros if the event was
+    /// recorded with a shorter payload.
     pub fn payload(&self) -> &'a [u8] {
-        // SAFETY: the words are committed and on the reader's own page or in
-        // the private copy of a snapshot; by the invariants of `Ring` nobody
-        // stores to them while the borrow of either lasts.
+        // SAFETY: the words are committed and on the reader's own page or in the private
+        // copy of a snapshot; by the invariants of `Ring` no context stores to them while
+        // the borrow of either lasts.
         unsafe { sys::words_as_bytes(self.words) }
     }
 
-    /// The payload word by word.
-    pub fn words(&self) -> &'a [AtomicU32] {
-        self.words
+    /// Returns the payload word by word.
+    pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + 'a {
+        self.words.iter().map(AtomicU32::load_relaxed)
     }
 
-    /// The event's task, which the record says is `pid`.
+    /// Returns the event's task; `pid` is the pid in the record.
     pub fn task(&self, pid: i32) -> Note {
-        // A writer notes the name before the record, so it is known.
+        // A writer puts a comm note before the record, so the name is known.
         let unknown = || Note::new(pid, *b"<...>\0\0\0\0\0\0\0\0\0\0\0");
         self.names.task(pid).copied().unwrap_or_else(unknown)
     }
 
-    /// The name of that task, padded with zeros.
+    /// Returns the name of that task, padded with zeros.
     pub fn comm(&self, pid: i32) -> [u8; NAME] {
         self.task(pid).name()
     }
@@ -68,7 +68,7 @@ impl<'a> EventRef<'a> {
     }
 }
 
-/// Where a reader is on a sub-buffer.
+/// A reader's position on a sub-buffer.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Cursor {
     /// Offset of the next item, in words.
@@ -85,7 +85,7 @@ pub(super) struct Found {
 }
 
 impl Cursor {
-    /// At the start of `page`.
+    /// Returns a cursor at the start of `page`.
     pub(super) fn start(page: &[AtomicU32]) -> Self {
         Self {
             offset: HEADER_WORDS,
@@ -93,9 +93,9 @@ impl Cursor {
         }
     }
 
-    /// The next event before `limit`; moves over what is no event.
+    /// Finds the next event before `limit`; skips items that are not events.
     ///
-    /// Adds what is noted there to `names`.
+    /// Adds the comm notes it passes to `names`.
     pub(super) fn find(
         &mut self,
         page: &[AtomicU32],
@@ -103,7 +103,7 @@ impl Cursor {
         names: &mut Names,
     ) -> Option<Found> {
         if self.offset == HEADER_WORDS && limit > HEADER_WORDS {
-            // The reader may have come to the page before its first writer.
+            // The reader may have taken the page before its first event was written.
             self.ts = layout::time(page);
         }
         while self.offset < limit {
@@ -123,21 +123,21 @@ impl Cursor {
                     self.ts = ts;
                     self.offset = end;
                 }
-                // Cannot be: what is published was written by a writer.
+                // Cannot happen: published data was written by a writer.
                 None => self.offset = limit,
             }
         }
         None
     }
 
-    /// Moves over `found`, which `find` has just found.
+    /// Moves past `found`, which `find` has just returned.
     pub(super) fn pass(&mut self, found: &Found) {
         self.ts = found.ts;
         self.offset = found.payload.end;
     }
 }
 
-/// What a reader knows of what came before the sub-buffer it expects next.
+/// What a reader knows about the events before the sub-buffer it expects next.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Passed {
     pub(super) events: u64,
@@ -145,13 +145,12 @@ pub(super) struct Passed {
 }
 
 impl Passed {
-    /// Goes on to `before`, where a page begins, and returns how many events
-    /// were lost between.
+    /// Advances to `before`, the start of a sub-buffer, and returns how many events were
+    /// lost in between.
     pub(super) fn go_to(&mut self, before: Self) -> u64 {
         let overrun = before.events.wrapping_sub(self.events);
-        // A reset may have passed losses that were counted after the page
-        // began.
-        // CAST: Modulo 2^64, as what was taken over counts from below 0.
+        // A reset may have counted losses that occurred after the sub-buffer began.
+        // CAST: Modulo 2^64, because migrated events count from below 0.
         let dropped = before.losses.wrapping_sub(self.losses) as i64;
         self.events = before.events;
         if dropped <= 0 {
@@ -163,80 +162,13 @@ impl Passed {
     }
 }
 
-impl super::Page {
-    /// What came before this page.
+impl super::state::Page {
+    /// Returns what came before this page.
     pub(super) fn before(&self) -> Passed {
         Passed {
             events: self.events_before.load_relaxed(),
             losses: self.losses_before.load_relaxed(),
         }
-    }
-}
-
-/// The reader's state between two readers.
-///
-/// Each field is written by whoever holds `busy`, whose cmpxchg and release
-/// order them; others may look, for statistics.
-pub(super) struct State {
-    busy: AtomicU32,
-    /// The page the reader owns.
-    page: AtomicU32,
-    /// Whether the sub-buffer in `place` is on that page; else it is the one
-    /// to take next.
-    holds: AtomicU32,
-    /// The [`Position`] of the next item. One word, so that
-    /// [`State::unread`] never sees one half of a change.
-    place: AtomicU64,
-    ts: AtomicU64,
-    passed_events: AtomicU64,
-    passed_losses: AtomicU64,
-    pending_lost: AtomicU64,
-    /// How many sub-buffers it has taken.
-    pub(super) taken: AtomicU64,
-    pub(super) read_events: AtomicU64,
-    pub(super) read_bytes: AtomicU64,
-    /// Events and bytes that were taken over from another ring.
-    pub(super) carried_events: AtomicU64,
-    pub(super) carried_bytes: AtomicU64,
-    /// What the counters were when the ring was last reset.
-    pub(super) base: super::stats::Base,
-}
-
-impl State {
-    /// A reader with `spare` as its page, before the sub-buffer `first`.
-    pub(super) fn new(spare: u32, first: Seq) -> Self {
-        Self {
-            busy: AtomicU32::new(0),
-            page: AtomicU32::new(spare),
-            holds: AtomicU32::new(0),
-            place: AtomicU64::new(Position::start(first).0),
-            ts: AtomicU64::new(0),
-            passed_events: AtomicU64::new(0),
-            passed_losses: AtomicU64::new(0),
-            pending_lost: AtomicU64::new(0),
-            taken: AtomicU64::new(0),
-            read_events: AtomicU64::new(0),
-            read_bytes: AtomicU64::new(0),
-            carried_events: AtomicU64::new(0),
-            carried_bytes: AtomicU64::new(0),
-            base: super::stats::Base::new(),
-        }
-    }
-
-    /// Where the reader is, or was last.
-    pub(super) fn place(&self) -> Position {
-        Position(self.place.load_relaxed())
-    }
-
-    /// Whether a whole sub-buffer before `published` may be unread.
-    pub(super) fn whole_unread(&self, published: Position) -> bool {
-        published.crossed(self.place())
-    }
-
-    /// Whether something before `published` may be unread.
-    pub(super) fn unread(&self, published: Position) -> bool {
-        let place = self.place();
-        published.crossed(place) || published.offset() > place.offset()
     }
 }
 
@@ -250,18 +182,17 @@ pub struct Reader<'r, S: Storage> {
     pub(super) names: Names,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
-    /// How far the sub-buffer was committed when that was last looked at; 0 when
-    /// there is none, or nobody looked.
+    /// How far the sub-buffer was committed when last checked; 0 without a sub-buffer, or
+    /// before the first check.
     known: usize,
-    /// The event at the cursor, once it was looked for.
+    /// The event at the cursor, once it has been looked up.
     next: Option<Found>,
 }
 
 impl<S: Storage> Ring<S> {
-    /// The consuming reader; `None` while another one lives.
+    /// Returns the consuming reader; `None` while another one lives.
     ///
-    /// Two contexts that both want to read need a lock around this, which they
-    /// can sleep on.
+    /// Contexts that contend for the reader need a sleeping lock around this.
     pub fn reader(&self) -> Option<Reader<'_, S>> {
         let state = &self.reader.0;
         state.busy.cmpxchg_full(0, 1).ok()?;
@@ -269,7 +200,7 @@ impl<S: Storage> Ring<S> {
         let mut reader = Reader {
             ring: self,
             page: state.page.load_relaxed(),
-            holds: state.holds.load_relaxed() != 0,
+            holds: place.is_held(),
             seq: place.seq(),
             cursor: Cursor {
                 offset: place.offset(),
@@ -291,18 +222,27 @@ impl<S: Storage> Ring<S> {
     }
 }
 
+impl<S: Storage> Ring<S> {
+    /// Returns the final position on `seq`, which writers have left and which is on `page`.
+    pub(super) fn fill_of(&self, seq: Seq, page: u32) -> Position {
+        let fill = self.page(page).map(|page| page.fill.load_relaxed());
+        fill.map(Position)
+            .filter(|fill| fill.seq() == seq)
+            .unwrap_or(Position::start(seq))
+    }
+}
+
 impl<S: Storage> Drop for Reader<'_, S> {
     fn drop(&mut self) {
         let state = &self.ring.reader.0;
         state.page.store_relaxed(self.page);
-        state.holds.store_relaxed(u32::from(self.holds));
         let place = Position::start(self.seq);
         let place = if self.holds {
-            place.at(self.cursor.offset)
+            place.at(self.cursor.offset).held()
         } else {
             place
         };
-        state.place.store_relaxed(place.0);
+        state.place.store_release(place.0);
         state.ts.store_relaxed(self.cursor.ts);
         state.passed_events.store_relaxed(self.passed.events);
         state.passed_losses.store_relaxed(self.passed.losses);
@@ -312,19 +252,19 @@ impl<S: Storage> Drop for Reader<'_, S> {
 }
 
 impl<'r, S: Storage> Reader<'r, S> {
-    /// The ring that is read.
+    /// Returns the ring that is read.
     pub fn ring(&self) -> &'r Ring<S> {
         self.ring
     }
 
-    /// The oldest event that has not been consumed.
+    /// Returns the oldest event that has not been consumed.
     pub fn peek(&mut self) -> Option<EventRef<'_>> {
         let found = self.find()?;
         self.event(found)
     }
 
-    /// As [`Reader::peek`], but only among the events that were there when that
-    /// last looked for more.
+    /// As [`Reader::peek`], but only among the events that were present when
+    /// [`Reader::peek`] last looked for more.
     pub fn peek_known(&mut self) -> Option<EventRef<'_>> {
         let found = self.find_known()?;
         self.event(found)
@@ -341,7 +281,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         ))
     }
 
-    /// Consumes the oldest event; says whether there was one.
+    /// Consumes the oldest event; returns whether there was one.
     pub fn consume(&mut self) -> bool {
         let Some(found) = self.find() else {
             return false;
@@ -351,22 +291,23 @@ impl<'r, S: Storage> Reader<'r, S> {
         true
     }
 
-    /// Whether the oldest unread event is on a sub-buffer that the writers have
+    /// Returns whether the oldest unread event is on a sub-buffer that the writers have
     /// left.
     pub fn has_whole(&mut self) -> bool {
         self.find().is_some() && self.committed().1
     }
 
-    /// Consumes everything that is published now, and lets the statistics
-    /// begin anew. Writers may go on; what they record meanwhile stays.
+    /// Consumes everything that is published now, and restarts the statistics. Writers may
+    /// run meanwhile; what they record stays.
     pub fn reset(&mut self) {
         let target = self.ring.published();
-        let geometry = self.ring.geometry();
-        // Each round consumes an event, and writers cannot add any before
-        // `target`.
+        let taken = self.ring.taken();
+        // All events of a sub-buffer that the writers have left are before `target`.
+        let old = self.holds && !self.ring.is_written(self.seq, target);
+        // Each round consumes an event, and writers cannot add any before `target`.
         while let Some(found) = self.find() {
-            let ahead = geometry.distance(target.seq(), self.seq);
-            if ahead > 0 || (ahead == 0 && self.cursor.offset >= target.offset()) {
+            let on_old = old && self.ring.taken() == taken;
+            if !on_old && !self.is_before(target) {
                 break;
             }
             self.pass(&found);
@@ -376,13 +317,24 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.ring.set_base();
     }
 
-    /// The reader's place, for a snapshot: its page with its sub-buffer if it
-    /// has one, where it is, and what it knows.
+    /// Returns whether the reader is before `target`; its sub-buffer was still in a slot
+    /// after `target` was published.
+    fn is_before(&self, target: Position) -> bool {
+        let geometry = self.ring.geometry();
+        match geometry.ahead(self.seq, target.seq()) {
+            0 => self.cursor.offset < target.offset(),
+            ahead => ahead < geometry.slots(),
+        }
+    }
+
+    /// Returns the reader's page, position and knowledge, for a snapshot.
     pub(super) fn place(&self) -> Place<'r> {
         Place {
-            words: if self.holds { self.words() } else { &[] },
+            words: self.words(),
             page: self.page,
+            holds: self.holds,
             seq: self.seq,
+            last: self.last(),
             cursor: self.cursor,
             names: self.names,
             passed: self.passed,
@@ -390,11 +342,20 @@ impl<'r, S: Storage> Reader<'r, S> {
         }
     }
 
-    /// Learns again what was noted on the reader's page before its place, for the
-    /// events behind it.
+    /// Returns the last sub-buffer that it has taken or passed.
+    pub(super) fn last(&self) -> Seq {
+        if self.holds {
+            self.seq
+        } else {
+            self.ring.geometry().prev(self.seq)
+        }
+    }
+
+    /// Reads the comm notes on the reader's page before its position again, for the events
+    /// behind it.
     fn collect_names(&mut self) {
         let (end, left) = self.committed();
-        if left && self.cursor.offset >= end {
+        if left && self.cursor.offset >= end.offset() {
             return;
         }
         let words = self.words();
@@ -406,7 +367,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.ring.storage.page(self.page).unwrap_or_default()
     }
 
-    /// The next event, taking sub-buffers as needed.
+    /// Returns the next event, taking sub-buffers as needed.
     pub(super) fn find(&mut self) -> Option<Found> {
         loop {
             if let Some(found) = self.find_known() {
@@ -416,7 +377,7 @@ impl<'r, S: Storage> Reader<'r, S> {
                 return None;
             }
             let (end, left) = self.committed();
-            self.known = end;
+            self.known = end.offset();
             let found = self.find_known();
             if found.is_some() {
                 return found;
@@ -428,7 +389,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         }
     }
 
-    /// The next event on the sub-buffer, as far as that is known to be committed.
+    /// Returns the next event on the sub-buffer, as far as that is known to be committed.
     fn find_known(&mut self) -> Option<Found> {
         if self.next.is_none() && self.cursor.offset < self.known {
             let mut ahead = self.cursor;
@@ -461,28 +422,22 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.next = None;
     }
 
-    /// How far the reader's sub-buffer may be read, and whether the writers
-    /// have left it.
-    pub(super) fn committed(&self) -> (usize, bool) {
+    /// Returns how far the reader's sub-buffer may be read, and whether the writers have
+    /// left it.
+    pub(super) fn committed(&self) -> (Position, bool) {
         let published = self.ring.published();
-        if published.seq() == self.seq {
-            return (published.offset(), false);
+        if self.ring.is_written(self.seq, published) {
+            return (published, false);
         }
-        (self.fill().offset(), true)
+        (self.fill(), true)
     }
 
-    /// The final position on the reader's sub-buffer, which writers have left.
+    /// Returns the final position on the reader's sub-buffer, which writers have left.
     fn fill(&self) -> Position {
-        let fill = self
-            .ring
-            .page(self.page)
-            .map(|page| page.fill.load_relaxed());
-        fill.map(Position)
-            .filter(|fill| fill.seq() == self.seq)
-            .unwrap_or(Position::start(self.seq))
+        self.ring.fill_of(self.seq, self.page)
     }
 
-    /// Done with the sub-buffer: its page is the spare now.
+    /// Finishes the sub-buffer: its page becomes the spare.
     pub(super) fn release(&mut self) {
         let fill = self.fill();
         if let Some(page) = self.ring.page(self.page) {
@@ -494,54 +449,49 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.seq = self.ring.geometry().next(self.seq);
     }
 
-    /// Takes the oldest sub-buffer that is still there.
+    /// Takes the oldest sub-buffer that has not been overrun.
     pub(super) fn take(&mut self) -> bool {
         let geometry = self.ring.geometry();
         for _ in 0..ATTEMPTS {
             let published = self.ring.published();
             if published == Position::start(self.seq) {
-                // The ring's first sub-buffer, before its first event: that
-                // is yet to set the time on it.
+                // The ring's first sub-buffer, before its first event, which is yet to set
+                // the time on it.
                 return false;
             }
-            let published = published.seq();
-            let mut behind = geometry.distance(self.seq, published);
-            let most = i64::from(geometry.slots()).saturating_sub(1);
-            if behind > most {
-                // All but the last lap has been overrun for certain.
-                self.seq = geometry.next(geometry.lap_before(published));
-                behind = most;
-            }
-            // Writers may overrun it all while we look: then look again from
-            // what is published by then.
-            while behind >= 0 {
-                match self.try_take() {
-                    Taking::Taken => return true,
-                    Taking::Again => {}
-                    Taking::Gone => {
-                        self.seq = geometry.next(self.seq);
-                        behind = behind.saturating_sub(1);
-                    }
+            let (next, count) = self.ring.next_untaken(self.last(), published.seq());
+            self.seq = next;
+            for _ in 0..count {
+                if self.try_take() {
+                    return true;
                 }
+                self.seq = geometry.next(self.seq);
             }
-            if geometry.distance(self.seq, self.ring.published().seq()) < 0 {
+            // Writers have overrun all of it meanwhile: retry from what is published by
+            // now.
+            if !self.ring.published().crossed(published) {
                 return false;
             }
         }
         false
     }
 
-    fn try_take(&mut self) -> Taking {
+    /// Takes the next sub-buffer; returns false if it has been overrun.
+    fn try_take(&mut self) -> bool {
         let Some(slot) = self.ring.slot(self.seq) else {
-            return Taking::Gone;
+            return false;
         };
         let found = Slot(slot.load_acquire());
         if found.seq() != Some(self.seq) {
-            return Taking::Gone;
+            return false;
+        }
+        if let Some(page) = self.ring.page(self.page) {
+            page.forget();
         }
         let spare = Slot::empty(self.page);
+        // It fails only if a writer has claimed the slot.
         if slot.cmpxchg_full(found.0, spare.0).is_err() {
-            return Taking::Again;
+            return false;
         }
         self.page = found.page();
         self.holds = true;
@@ -553,23 +503,17 @@ impl<'r, S: Storage> Reader<'r, S> {
             let lost = self.passed.go_to(page.before());
             self.pending_lost = self.pending_lost.wrapping_add(lost);
         }
-        Taking::Taken
+        true
     }
 }
 
-enum Taking {
-    Taken,
-    /// A writer claimed the slot just now.
-    Again,
-    /// The sub-buffer has been overrun.
-    Gone,
-}
-
-/// See [`Reader::place`].
+/// The result of [`Reader::place`].
 pub(super) struct Place<'r> {
     pub(super) words: &'r [AtomicU32],
     pub(super) page: u32,
+    pub(super) holds: bool,
     pub(super) seq: Seq,
+    pub(super) last: Seq,
     pub(super) cursor: Cursor,
     pub(super) names: Names,
     pub(super) passed: Passed,

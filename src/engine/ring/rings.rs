@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The rings of all CPUs, each where its CPU finds it.
+//! The rings of all CPUs, each accessible on its CPU.
 
 use core::ops::Deref;
 
-use super::{Ring, Storage, Writer};
+use super::layout::Short;
+use super::note::{Note, Task};
+use super::state::{Ring, Storage};
+use super::writer::Unsettled;
+use super::writer::{Clock, FastClock, Lost, Payload, Writer};
 use crate::sys::{AllocError, Arc, OnCpu, PerCpu};
 
-/// A ring, with the clock that tells its times. It may be held longer than it is
-/// written to.
+/// A ring with the clock of its timestamps. A reference may outlive the ring's use by
+/// writers.
 pub struct Shared<S, C>(Arc<Clocked<S, C>>);
 
-/// The two close together: writers need both.
+/// The two are close together because writers need both.
 struct Clocked<S, C> {
     ring: Ring<S>,
     clock: C,
 }
 
 impl<S, C> Shared<S, C> {
-    /// `ring`, whose times are to be those of `clock`.
+    /// Pairs `ring` with `clock`, which gives its timestamps.
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when there is no memory.
+    /// [`AllocError`] if out of memory.
     pub fn new(ring: Ring<S>, clock: C) -> Result<Self, AllocError> {
         Ok(Self(Arc::new(Clocked { ring, clock })?))
+    }
+
+    /// Returns the clock of its timestamps.
+    pub fn clock(&self) -> &C {
+        &self.0.clock
     }
 }
 
@@ -47,36 +56,93 @@ impl<S, C> Deref for Shared<S, C> {
 ///
 /// # Invariants
 ///
-/// Each CPU's is one of that CPU.
+/// The ring of each CPU was created for that CPU.
 pub struct Rings<S: Send + Sync, C: Send + Sync>(PerCpu<Shared<S, C>>);
 
 impl<S: Storage + Send + Sync, C: Send + Sync> Rings<S, C> {
-    /// The rings that `each` CPU has; `None` if one is that of another.
+    /// Returns the rings of all CPUs, or `None` if one was created for another CPU.
     pub fn new(each: PerCpu<Shared<S, C>>) -> Option<Self> {
         let own = each.iter().all(|(cpu, ring)| ring.cpu() == cpu);
-        // INVARIANT: Looked at above.
+        // INVARIANT: Checked above.
         own.then_some(Self(each))
     }
 
-    /// The right to write to the ring of the CPU that the caller stays on, and the
-    /// ring's clock.
+    /// Returns the ring of the CPU that the caller stays on, for writing, and its clock.
     ///
-    /// Runs in any context.
+    /// Context: any.
     #[inline(always)]
-    pub fn writer<'a>(&'a self, here: &'a OnCpu) -> (Writer<'a, S>, &'a C) {
+    pub fn local<'a>(&'a self, here: &'a OnCpu) -> (Local<'a, S>, &'a C) {
         let Clocked { ring, clock } = &*self.0.this_cpu(here).0;
-        // SAFETY: By the type invariant a ring of the CPU on which the proof keeps
-        // the caller. Only that CPU gets a writer of it in this way.
-        (unsafe { ring.writer() }, clock)
+        // SAFETY: By the type invariant this is the ring of the CPU on which the proof
+        // keeps the caller. Only that CPU gets a writer of it in this way. `Local` ends
+        // each reservation in the call that begins it, so reservations nest as calls and
+        // interrupts do.
+        (Local(unsafe { ring.writer() }), clock)
     }
 
-    /// The rings, in the order of their CPUs.
+    /// Returns the rings, in the order of their CPUs.
     pub fn iter(&self) -> impl Iterator<Item = &Shared<S, C>> {
         self.0.iter().map(|(_, ring)| ring)
     }
 
-    /// The ring of `cpu`, if it has one.
+    /// Returns the ring of `cpu`, if it has one.
     pub fn of(&self, cpu: u32) -> Option<&Shared<S, C>> {
         self.0.get(cpu)
+    }
+}
+
+/// The ring of a CPU, for a writer that stays on the CPU.
+///
+/// An event is reserved, filled by the caller and committed in one call. So an event that
+/// is recorded while another is being filled, in an interrupt or elsewhere, ends before it.
+pub struct Local<'a, S>(Writer<'a, S>);
+
+/// The result of [`Local::record_fast`].
+pub type RecordedFast<'a, S> = Result<Option<Unsettled<'a, S>>, Option<Unsettled<'a, S>>>;
+
+impl<'a, S: Storage> Local<'a, S> {
+    /// As [`Writer::max_payload`].
+    #[inline(always)]
+    pub fn max_payload(&self) -> usize {
+        self.0.max_payload()
+    }
+
+    /// Records an event, as [`Writer::reserve`] does, whose payload `fill` writes.
+    ///
+    /// # Errors
+    ///
+    /// See [`Lost`]; `fill` is then not called.
+    #[inline(always)]
+    pub fn record<R>(
+        self,
+        len: usize,
+        note: Note,
+        clock: impl Clock,
+        fill: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<R, Lost> {
+        let mut reserved = self.0.reserve(len, note, clock)?;
+        let result = fill(reserved.bytes());
+        reserved.commit();
+        Ok(result)
+    }
+
+    /// Records an event, as [`Writer::reserve_fast`] does, whose payload `fill` writes.
+    /// Returns what interrupts have recorded meanwhile, if anything.
+    ///
+    /// # Errors
+    ///
+    /// Returns what interrupts have recorded meanwhile, if anything; the event itself is not
+    /// recorded and `fill` is not called.
+    #[inline(always)]
+    pub fn record_fast<const LEAST: usize>(
+        self,
+        short: &Short<LEAST>,
+        task: &impl Task,
+        clock: impl FastClock,
+        fill: impl FnOnce(Payload<'_, LEAST>),
+    ) -> RecordedFast<'a, S> {
+        let mut reserved = self.0.reserve_fast(short, task, clock)?;
+        fill(reserved.payload());
+        Ok(reserved.publish())
     }
 }

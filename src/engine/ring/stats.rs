@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a ring counts, as the `stats` file of each CPU prints it.
+//! The counters of a ring, as the per-CPU `stats` file prints them.
 
 use super::reader::Passed;
-use super::{Ring, Storage};
+use super::state::{Ring, Storage};
 use crate::sys::{self, AtomicU64};
 
-/// How often the totals are read again while writers go from one sub-buffer
-/// to the next.
+/// How often the totals are read again while writers move from one sub-buffer to the next.
 const ATTEMPTS: u32 = 8;
 
-/// The counters of one ring, since it was made or last reset.
+/// The counters of one ring, since it was created or last reset.
 ///
-/// Exact for a ring that rests. While writers run each number is right for
-/// some moment of the reading, but not all for the same.
+/// Exact for a ring without writers. While writers run each number is correct for some
+/// moment of the reading, but not all for the same moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Events that can still be read.
     pub entries: u64,
     /// Events overwritten before they were read.
     pub overrun: u64,
-    /// Events lost because interrupts filled the ring under an interrupted
-    /// writer.
+    /// Events lost because interrupts filled the ring while they interrupted a writer.
     pub commit_overrun: u64,
     /// Bytes of data that can still be read, event headers included.
     pub bytes: u64,
-    /// Events lost because the ring was full and was to keep what it has.
+    /// Events lost because the ring was full and does not overwrite.
     pub dropped: u64,
     /// Events consumed.
     pub read: u64,
@@ -34,16 +32,15 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Events recorded since the reset: those that can be read, were read, or
-    /// were overwritten. The kernel's `entries-written` leaves out those that
-    /// were read.
+    /// Returns the events recorded since the reset: those that can be read, were read, or
+    /// were overwritten. The kernel's `entries-written` excludes those that were read.
     pub fn recorded(&self) -> u64 {
         self.entries
             .wrapping_add(self.overrun)
             .wrapping_add(self.read)
     }
 
-    /// The sums of both.
+    /// Returns the sums of both.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             entries: self.entries.wrapping_add(other.entries),
@@ -56,7 +53,7 @@ impl Stats {
         }
     }
 
-    /// Events that found no room.
+    /// Returns the number of events that found no room.
     pub fn lost(&self) -> u64 {
         self.commit_overrun
             .wrapping_add(self.dropped)
@@ -64,31 +61,12 @@ impl Stats {
     }
 }
 
-/// The counters at the last reset.
-pub(super) struct Base {
-    overrun: AtomicU64,
-    commit_overrun: AtomicU64,
-    dropped: AtomicU64,
-    read: AtomicU64,
-    too_large: AtomicU64,
-}
-
-impl Base {
-    pub(super) fn new() -> Self {
-        Self {
-            overrun: AtomicU64::new(0),
-            commit_overrun: AtomicU64::new(0),
-            dropped: AtomicU64::new(0),
-            read: AtomicU64::new(0),
-            too_large: AtomicU64::new(0),
-        }
-    }
-}
-
 impl<S: Storage> Ring<S> {
-    /// The counters; needs no lock and may be called by anyone.
+    /// Returns the counters. Takes no lock.
     ///
-    /// The time of the oldest event is that of [`Reader::oldest`].
+    /// [`Reader::oldest`] returns the time of the oldest event.
+    ///
+    /// Context: any.
     ///
     /// [`Reader::oldest`]: super::Reader::oldest
     pub fn stats(&self) -> Stats {
@@ -105,7 +83,7 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// Lets the counters begin anew.
+    /// Restarts the counters from 0.
     pub(super) fn set_base(&self) {
         let total = self.totals();
         let base = &self.reader.0.base;
@@ -116,8 +94,8 @@ impl<S: Storage> Ring<S> {
         base.too_large.store_relaxed(total.too_large);
     }
 
-    /// Lets the counters go on from `before`, which another ring has counted,
-    /// `overrun` of it only now.
+    /// Continues the counters from `before`, which another ring has counted; `overrun` more
+    /// events were overrun in the migration.
     pub(super) fn go_on_from(&self, before: &Stats, overrun: u64) {
         let base = &self.reader.0.base;
         let go_on = |base: &AtomicU64, count: u64| {
@@ -130,8 +108,8 @@ impl<S: Storage> Ring<S> {
         go_on(&base.too_large, before.too_large);
     }
 
-    /// Events that found no room since the ring was made, except those that
-    /// were too large.
+    /// Returns the number of events that found no room since the ring was created, without
+    /// those that were too large.
     pub(super) fn losses(&self) -> u64 {
         let counters = &self.counters.0;
         let dropped = counters.dropped.load_relaxed();
@@ -161,8 +139,7 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// What is published: events and losses, and bytes, since the ring was
-    /// made.
+    /// Returns what is published: events and losses, and bytes, since the ring was created.
     pub(super) fn reached(&self) -> (Passed, u64) {
         let mut reached = (Passed::default(), 0);
         for _ in 0..ATTEMPTS {
@@ -171,11 +148,11 @@ impl<S: Storage> Ring<S> {
                 let mut passed = page.before();
                 passed.events = passed.events.wrapping_add(page.kept(published));
                 let bytes = page.bytes_before.load_relaxed();
-                let data = super::place::data_bytes(published);
+                let data = published.data_bytes();
                 reached = (passed, bytes.wrapping_add(data));
             }
-            // The page was another's, perhaps, if the writers have gone a lap
-            // on; they publish the next sub-buffer before they do.
+            // The page may have been reused for another sub-buffer if the writers have
+            // moved on by a lap; they publish the next sub-buffer before they do.
             sys::fence_acquire();
             if self.published().seq() == published.seq() {
                 break;

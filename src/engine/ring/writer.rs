@@ -2,13 +2,14 @@
 
 //! The writers' side: reserve, fill, commit.
 //!
-//! How room is found is in `place.rs`, how it becomes readable in `publish.rs`.
+//! `place.rs` reserves room, `publish.rs` makes it readable.
 //!
-//! Everything here runs in any context, process to NMI, with preemption off,
-//! on the CPU that owns the ring. "Nested" is a writer in an interrupt that
-//! came in the middle of another writer: it runs from start to end before the
-//! other goes on. An "outer" writer sees a nested one only as words that
-//! changed between two of its own instructions.
+//! Writers run with preemption off, on the CPU that owns the ring. A "nested" writer runs in
+//! an interrupt that came in the middle of another writer: it runs from start to end before
+//! the other continues. An "outer" writer sees a nested one only as words that changed
+//! between two of its own instructions.
+//!
+//! Context: any, from process to NMI.
 
 use core::marker::PhantomData;
 use core::mem;
@@ -17,7 +18,7 @@ use super::layout::{self, Shape, Short, HEADER_WORDS};
 use super::note::{Note, Task};
 use super::place::{Placed, Undo};
 use super::position::Position;
-use super::{Ring, Storage, UNSURE};
+use super::state::{Ring, Storage, UNSURE};
 use crate::sys::{self, AtomicU32};
 
 /// Why an event was not recorded.
@@ -25,20 +26,21 @@ use crate::sys::{self, AtomicU32};
 pub enum Lost {
     /// Recording is off; the ring does not count these.
     Disabled,
-    /// The ring is full of unread events and is to keep them; counted as
-    /// dropped.
+    /// The ring is full of unread events and does not overwrite; counted as dropped.
     Full,
-    /// Interrupts filled the whole ring while one of the writers they
-    /// interrupted was not done; counted as commit overrun.
+    /// Interrupts filled the whole ring while they interrupted a writer; counted as commit
+    /// overrun.
     Nested,
-    /// The event is larger than a sub-buffer; counted apart.
+    /// The event is larger than a sub-buffer; counted separately.
     TooLarge,
 }
 
-/// The right to write to a ring; costs nothing to make or copy.
+/// The right to write to a ring; free to create and copy.
+///
+/// [`Local`](super::Local) is the safe way to write.
 pub struct Writer<'r, S> {
     ring: &'r Ring<S>,
-    // Stays on the CPU it was made on.
+    // Stays on the CPU on which it was created.
     local: PhantomData<*const ()>,
 }
 
@@ -51,13 +53,15 @@ impl<S> Clone for Writer<'_, S> {
 impl<S> Copy for Writer<'_, S> {}
 
 impl<S: Storage> Ring<S> {
-    /// The right to write.
+    /// Returns the right to write.
     ///
     /// # Safety
     ///
-    /// While the result or a reservation made with it lives, the caller stays
-    /// on the CPU that owns this ring, and nothing but interrupts of that CPU
-    /// (which run to their end before the caller goes on) uses another one.
+    /// - While the result or a reservation made with it lives, the caller stays on the CPU
+    ///   that owns this ring, and nothing but interrupts of that CPU (which run to their
+    ///   end before the caller continues) uses another one.
+    /// - Reservations end in the reverse order of their beginning, whatever writers of the
+    ///   ring they are made with, as interrupts do.
     #[inline(always)]
     pub unsafe fn writer(&self) -> Writer<'_, S> {
         Writer {
@@ -69,24 +73,31 @@ impl<S: Storage> Ring<S> {
 
 /// Tells the time to a reservation.
 ///
-/// A trait of its own beside functions, whose implementation can ask to be inlined.
+/// A trait of its own besides functions, because its implementation can request inlining.
 pub trait Clock {
-    /// The time, of at most 62 bits; should not go back.
+    /// Returns the time, of at most 62 bits; should not go back.
     fn now(&self) -> u64;
+
+    /// Verifies `now`, a result of [`Clock::now`] that is before the last event's time or
+    /// long after it. A clock that can be wrong is compared with another one here. Returns
+    /// the correct time.
+    fn verified(&self, now: u64) -> u64 {
+        now
+    }
 }
 
-/// Tells the time to a reservation, where it can in few instructions.
+/// Tells the time to a reservation if that takes few instructions.
 ///
-/// Apart from [`Clock`], so that there need be no call where it cannot.
-pub trait QuickClock {
-    /// The time, as [`Clock::now`]; `None` where that is to be asked.
+/// Separate from [`Clock`], so that no call is needed if it does not.
+pub trait FastClock {
+    /// Returns the time, as [`Clock::now`]; `None` if that must be used.
     fn now(&self) -> Option<u64>;
 }
 
 /// A clock that can always tell the time quickly.
 pub struct Always<C>(pub C);
 
-impl<C: Clock> QuickClock for Always<C> {
+impl<C: Clock> FastClock for Always<C> {
     #[inline(always)]
     fn now(&self) -> Option<u64> {
         Some(self.0.now())
@@ -101,24 +112,24 @@ impl<F: Fn() -> u64> Clock for F {
 }
 
 impl<'r, S: Storage> Writer<'r, S> {
-    /// Bytes of the largest payload that can be reserved.
+    /// Returns the size in bytes of the largest payload that can be reserved.
     ///
-    /// Runs in any context.
+    /// Context: any.
     #[inline(always)]
     pub fn max_payload(&self) -> usize {
         self.ring.max_payload()
     }
 
-    /// Reserves room for an event with a payload of `len` bytes, at the time
-    /// that `clock` tells.
+    /// Reserves room for an event with a payload of `len` bytes, at the time by `clock`.
     ///
-    /// The payload has whole words, and its last word is zero. All other
-    /// bytes are what an older event left there: the caller writes them all.
-    /// `clock` is called at least once and should not go back; where it does,
-    /// the event gets the time of the one before it.
+    /// The payload has whole words, and its last word is zero. All other bytes are left
+    /// over from an older event: the caller writes them all. `clock` is called at least
+    /// once and should not go back; if it does, the event gets the time of the one before
+    /// it.
     ///
-    /// Runs in any context. At most as many retries as interrupts that record
-    /// events come meanwhile.
+    /// Retries at most once per interrupt that records events meanwhile.
+    ///
+    /// Context: any.
     ///
     /// # Errors
     ///
@@ -132,10 +143,11 @@ impl<'r, S: Storage> Writer<'r, S> {
     ) -> Result<Reservation<'r, S>, Lost> {
         let ring = self.ring;
         let shape = Shape::of(len);
-        // Nested writers always note their task, see `Noted`.
+        // Nested writers always write a comm note, see `Noted`.
         if ring.hot.0.nesting.load_relaxed() == 0 {
             let ts = clock.now();
-            if let Some(placed) = ring.place_quickly(shape.words, &note, ts) {
+            // What interrupts have left is published with this event, or with its loss.
+            if let Ok(placed) = ring.place_fast(shape.words, &note, ts) {
                 layout::put_header(placed.event, shape, placed.delta);
                 return Ok(Reservation::new(ring, shape, placed));
             }
@@ -144,53 +156,50 @@ impl<'r, S: Storage> Writer<'r, S> {
         Ok(Reservation::new(ring, shape, placed))
     }
 
-    /// The same for the outermost writer, where the event fits the sub-buffer
-    /// and nothing but that has to be written: most of the time.
+    /// As [`Writer::reserve`], for the outermost writer if the event fits the sub-buffer
+    /// and needs nothing before it: the most frequent case.
     ///
-    /// `None`, with nothing lost or counted, where that is not so. Then
-    /// [`Writer::reserve`] knows what to do, and has to be called: it also
-    /// publishes what interrupts may have recorded meanwhile.
+    /// Fails otherwise, with nothing lost or counted. Use [`Writer::reserve`] then.
     ///
-    /// `short` is looked at twice, so that no register need keep it.
+    /// `short` is read twice, so that no register need hold it.
     ///
-    /// Runs in any context.
+    /// Context: any.
+    ///
+    /// # Errors
+    ///
+    /// Returns what interrupts have recorded meanwhile, if anything.
     #[inline(always)]
-    pub fn reserve_quickly<C: QuickClock, const LEAST: usize>(
+    pub fn reserve_fast<C: FastClock, const LEAST: usize>(
         self,
         short: &Short<LEAST>,
         task: &impl Task,
         clock: C,
-    ) -> Option<Quick<'r, S, LEAST>> {
+    ) -> Result<FastReservation<'r, S, LEAST>, Option<Unsettled<'r, S>>> {
         let ring = self.ring;
         if ring.hot.0.nesting.load_relaxed() != 0 {
-            return None;
+            return Err(None);
         }
-        let ts = clock.now()?;
-        let Placed { event, undo, delta } = ring.place_quickly(short.words(), task, ts)?;
-        // INVARIANT: Placed, and counted there.
-        let quick = Quick {
+        let Some(ts) = clock.now() else {
+            return Err(None);
+        };
+        let Placed { event, undo, delta } = ring.place_fast(short.words(), task, ts)?;
+        // INVARIANT: Reserved and counted by `place_fast`.
+        let reservation = FastReservation {
             ring,
             event,
             after: undo.after,
             ts: undo.ts,
             local: PhantomData,
         };
-        // SAFETY: By the invariants of `Short` and `Quick` the event has more
-        // than two words.
+        // SAFETY: By the invariants of `Short` and `FastReservation` the event has more than two
+        // words.
         unsafe {
             event
                 .get_unchecked(event.len().wrapping_sub(1))
                 .store_relaxed(0);
             event.get_unchecked(0).store_relaxed(short.header(delta));
         }
-        Some(quick)
-    }
-
-    /// Publishes what [`Quick::publish`] did not.
-    ///
-    /// Runs in any context.
-    pub fn settle(self) {
-        self.ring.publish_again();
+        Ok(reservation)
     }
 
     #[cold]
@@ -212,15 +221,14 @@ impl<'r, S: Storage> Writer<'r, S> {
     }
 }
 
-/// Room for one event, between [`Writer::reserve`] and
-/// [`Reservation::commit`].
+/// Room for one event, between [`Writer::reserve`] and [`Reservation::commit`].
 ///
-/// Dropping it without committing discards it.
+/// Dropping it without committing discards the event.
 ///
 /// # Invariants
 ///
-/// `event` has the words that this reservation added to the position, of which
-/// there are not fewer than `header`, and `ring.nesting` counts it.
+/// `event` has the words that this reservation added to the position, at least `header` of
+/// them, and `ring.nesting` counts it.
 pub struct Reservation<'r, S: Storage> {
     ring: &'r Ring<S>,
     event: &'r [AtomicU32],
@@ -230,10 +238,10 @@ pub struct Reservation<'r, S: Storage> {
 }
 
 impl<'r, S: Storage> Reservation<'r, S> {
-    /// The reservation of what is placed.
+    /// Creates the reservation of `placed`.
     ///
-    /// It is put together here, field by field, and not where it is placed: so
-    /// the compiler keeps those fields that the caller uses in registers.
+    /// It is assembled here, field by field, and not in `place_fast`, so that the
+    /// compiler keeps the fields that the caller uses in registers.
     #[inline(always)]
     fn new(ring: &'r Ring<S>, shape: Shape, placed: Placed<'r>) -> Self {
         Self {
@@ -245,35 +253,37 @@ impl<'r, S: Storage> Reservation<'r, S> {
         }
     }
 
-    /// The words of the payload, for straight-line stores.
+    /// Returns the words of the payload, for straight-line stores.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU32] {
         // SAFETY: By the type invariant.
         unsafe { self.event.get_unchecked(self.header..) }
     }
 
-    /// The bytes of the payload.
+    /// Returns the bytes of the payload.
     ///
-    /// They are as many as were asked for, rounded up to whole words, and not
-    /// less than what the smallest event has.
+    /// Their number is the requested one, rounded up to whole words, and at least that of
+    /// the smallest event.
     #[inline(always)]
     pub fn bytes(&mut self) -> &mut [u8] {
         let words = self.words();
-        // SAFETY: by the invariants of `Ring` these words belong to this
-        // reservation until it is committed; `&mut self` keeps `words` and a
-        // second `bytes` away meanwhile. A snapshot that was copying this page
-        // when it was claimed finds the claim and throws its copy away.
+        // SAFETY: By the invariants of `Ring` these words belong to this reservation until
+        // it is committed; `&mut self` excludes `words` and a second `bytes` meanwhile. A
+        // snapshot that was copying this page when it was claimed detects the claim and
+        // discards its copy.
         unsafe { sys::words_as_bytes_mut(words) }
     }
 
-    /// The time of the event.
+    /// Returns the time of the event.
     #[inline(always)]
     pub fn ts(&self) -> u64 {
         self.undo.ts
     }
 
-    /// Commits the event: it becomes readable once this writer and those it
-    /// interrupted are done. Runs in any context.
+    /// Commits the event: it becomes readable once this writer and those it interrupted are
+    /// done.
+    ///
+    /// Context: any.
     #[inline(always)]
     pub fn commit(self) {
         let ring = self.ring;
@@ -281,8 +291,10 @@ impl<'r, S: Storage> Reservation<'r, S> {
         ring.leave();
     }
 
-    /// Takes the event back: readers will not see it, and it counts as neither
-    /// recorded nor lost. Runs in any context.
+    /// Discards the event: readers do not see it, and it counts as neither recorded nor
+    /// lost.
+    ///
+    /// Context: any.
     pub fn discard(self) {
         drop(self);
     }
@@ -293,14 +305,14 @@ impl<'r, S: Storage> Reservation<'r, S> {
         let undo = &self.undo;
         let hot = &self.ring.hot.0;
         let (before, after) = (Position(undo.before), Position(undo.after));
-        // The first event of a page stays: going back over the boundary would
-        // make writers cross it twice.
+        // The first event of a sub-buffer stays: going back over the boundary would make
+        // writers cross it twice.
         let undone = undo.whole
             && !before.crossed(after)
             && before.offset() != HEADER_WORDS
             && hot.state.compare_exchange(undo.after, undo.before);
         if undone {
-            // An interrupt may have recorded another since.
+            // An interrupt may have recorded another event since.
             hot.last.store_relaxed(undo.last | UNSURE);
         } else {
             layout::put_discarded(self.event, undo.ts);
@@ -309,15 +321,15 @@ impl<'r, S: Storage> Reservation<'r, S> {
     }
 }
 
-/// Room for one event of an outermost writer, which stayed on its sub-buffer.
+/// Room for one event of an outermost writer that stayed on its sub-buffer.
 ///
-/// It cannot be taken back: dropping it publishes the event too.
+/// The event cannot be discarded: dropping this publishes it too.
 ///
 /// # Invariants
 ///
-/// As for [`Reservation`]; the event's header is one word, and its payload has
-/// at least `LEAST` words, and three.
-pub struct Quick<'r, S: Storage, const LEAST: usize> {
+/// As for [`Reservation`]; the event's header is one word, and its payload has at least
+/// `LEAST` words, and at least three.
+pub struct FastReservation<'r, S: Storage, const LEAST: usize> {
     ring: &'r Ring<S>,
     event: &'r [AtomicU32],
     /// The position behind the event.
@@ -326,50 +338,114 @@ pub struct Quick<'r, S: Storage, const LEAST: usize> {
     local: PhantomData<*const ()>,
 }
 
-impl<S: Storage, const LEAST: usize> Quick<'_, S, LEAST> {
-    /// The words of the payload.
+impl<'r, S: Storage, const LEAST: usize> FastReservation<'r, S, LEAST> {
+    /// Returns the words of the payload.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU32] {
         // SAFETY: By the type invariant.
         unsafe { self.event.get_unchecked(1..) }
     }
 
-    /// The time of the event.
+    /// Returns the time of the event.
     #[inline(always)]
     pub fn ts(&self) -> u64 {
         self.ts
     }
 
-    /// The bytes of the payload, as [`Reservation::bytes`].
+    /// Returns the payload, for writing.
+    #[inline(always)]
+    pub fn payload(&mut self) -> Payload<'_, LEAST> {
+        // INVARIANT: By the invariants of `FastReservation` and `Ring`; `&mut self` excludes `words`
+        // and a second `payload` meanwhile.
+        Payload(self.words())
+    }
+
+    /// Returns the bytes of the payload, as [`Reservation::bytes`].
     #[inline(always)]
     pub fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: As for a `Reservation`.
-        unsafe { sys::words_as_bytes_mut(self.words()) }
+        self.payload().into_bytes()
     }
 
-    /// The first words of the payload.
-    #[inline(always)]
-    pub fn start(&mut self) -> &mut [u32; LEAST] {
-        let bytes = self.bytes().as_mut_ptr();
-        // SAFETY: By the type invariant there are as many words, which are
-        // aligned; they are borrowed as `bytes` is.
-        unsafe { &mut *bytes.cast() }
-    }
-
-    /// Makes the event readable; false where something came meanwhile that
-    /// [`Writer::settle`] must publish.
+    /// Makes the event readable. Returns what interrupts recorded meanwhile, if anything.
     ///
-    /// Runs in any context.
+    /// Context: any.
     #[inline(always)]
-    #[must_use]
-    pub fn publish(self) -> bool {
+    pub fn publish(self) -> Option<Unsettled<'r, S>> {
         let (ring, after) = (self.ring, self.after);
         mem::forget(self);
-        ring.leave_quickly(after)
+        let done = ring.leave_fast(after);
+        (!done).then(|| Unsettled::new(ring))
     }
 }
 
-impl<S: Storage, const LEAST: usize> Drop for Quick<'_, S, LEAST> {
+/// Events that interrupts recorded in the middle of a writer and left to it to publish.
+///
+/// A fast writer returns this to its caller, so that it need not call anything itself. It
+/// belongs to the ring that was written to, which may no longer be in use.
+#[must_use = "it would not be published before the next event"]
+pub struct Unsettled<'r, S: Storage> {
+    ring: &'r Ring<S>,
+    // Stays on the CPU of the writer.
+    local: PhantomData<*const ()>,
+}
+
+impl<'r, S: Storage> Unsettled<'r, S> {
+    #[inline(always)]
+    pub(super) fn new(ring: &'r Ring<S>) -> Self {
+        Self {
+            ring,
+            local: PhantomData,
+        }
+    }
+
+    /// Publishes the events.
+    ///
+    /// Context: any.
+    #[cold]
+    #[inline(never)]
+    pub fn settle(self) {
+        // If this is nested in another writer, that writer publishes.
+        if self.ring.hot.0.nesting.load_relaxed() == 0 {
+            self.ring.publish_again();
+        }
+    }
+}
+
+/// The payload of an event that is being recorded.
+///
+/// # Invariants
+///
+/// The words belong to a reservation, as [`Reservation::bytes`] says; no other context has
+/// them as long as this lives. There are at least `LEAST`.
+pub struct Payload<'a, const LEAST: usize>(&'a [AtomicU32]);
+
+impl<'a, const LEAST: usize> Payload<'a, LEAST> {
+    /// Returns all its bytes.
+    #[inline(always)]
+    pub fn into_bytes(self) -> &'a mut [u8] {
+        // SAFETY: By the type invariant. A snapshot may read them, as it may read a
+        // `Reservation`.
+        unsafe { sys::words_as_bytes_mut(self.0) }
+    }
+
+    /// Returns all its bytes.
+    #[inline(always)]
+    pub fn bytes(&mut self) -> &mut [u8] {
+        // INVARIANT: `&mut self` excludes other users meanwhile.
+        Self(self.0).into_bytes()
+    }
+
+    /// Returns its first words.
+    #[inline(always)]
+    pub fn start(&mut self) -> &mut [u32; LEAST] {
+        let bytes = self.bytes().as_mut_ptr();
+        // SAFETY: By the type invariant there are that many words, which are aligned; they
+        // are borrowed as `bytes` is.
+        unsafe { &mut *bytes.cast() }
+    }
+}
+
+impl<S: Storage, const LEAST: usize> Drop for FastReservation<'_, S, LEAST> {
     fn drop(&mut self) {
         self.ring.publish_again();
     }

@@ -7,14 +7,14 @@ use std::cell::Cell;
 use ferroprobe_engine::engine::arch::{self, Arch};
 use ferroprobe_engine::engine::ast::{Definition, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
-use ferroprobe_engine::engine::exec::{self, Env};
+use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
 use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::lex::{self, Command};
-use ferroprobe_engine::engine::line::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::parse;
-use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
+use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
 
 /// A target.
@@ -93,7 +93,7 @@ struct Machine {
     reads: Cell<u64>,
 }
 
-impl Env for Machine {
+impl Arguments for Machine {
     fn reg(&self, index: u8) -> u64 {
         u64::from(index) << 12
     }
@@ -109,7 +109,9 @@ impl Env for Machine {
     fn entry_data(&self, n: u16) -> u64 {
         u64::from(n)
     }
+}
 
+impl Memory for Machine {
     fn comm(&self) -> [u8; 16] {
         *b"fifteen letters\0"
     }
@@ -172,7 +174,29 @@ impl Functions for Names {
     }
 }
 
-fn compile(definition: &mut Definition, arch: Arch, btf: Option<Btf<'_>>) -> Option<Program> {
+/// A compiled definition.
+#[derive(Debug, PartialEq, Eq)]
+struct Compiled {
+    program: Program,
+    layout: Layout,
+}
+
+impl Compiled {
+    /// Where the arguments are in a record.
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+}
+
+impl std::ops::Deref for Compiled {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        &self.program
+    }
+}
+
+fn compile(definition: &mut Definition, arch: Arch, btf: Option<Btf<'_>>) -> Option<Compiled> {
     let name = definition.place.symbol().map(|(_, name)| name.to_vec());
     let mut names = Names;
     let mut target = Target {
@@ -187,7 +211,8 @@ fn compile(definition: &mut Definition, arch: Arch, btf: Option<Btf<'_>>) -> Opt
         function: name.as_deref(),
     };
     fetch::expand(definition, &target).ok()?;
-    fetch::compile(definition, &mut target).ok()
+    let (program, layout) = fetch::compile(definition, &mut target).ok()?;
+    Some(Compiled { program, layout })
 }
 
 fn parse(text: &[u8], arch: Arch) -> Option<(Command, Definition)> {
@@ -262,7 +287,7 @@ fn relisted(definition: &Definition, arch: Arch) -> Definition {
     again
 }
 
-fn hit(definition: &Definition, program: &Program) {
+fn hit(definition: &Definition, program: &Compiled) {
     let machine = Machine {
         reads: Cell::new(0),
     };

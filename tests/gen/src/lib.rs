@@ -6,5 +6,6 @@
 //! `cargo run -p ferroprobe-gen` rewrites them in place; the tests of this crate
 //! generate them again and compare them with what is in the tree.
 
+pub mod layers;
 pub mod unsafe_code;
 pub mod x86;

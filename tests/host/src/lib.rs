@@ -6,6 +6,8 @@
 //! only the host's side of the [`sys`] facade. Unit tests, property tests,
 //! fuzz targets, benchmarks and the offline tool stand on it.
 
-#[path = "../../../src/engine/mod.rs"]
+#[path = "../../../src/engine/lib.rs"]
 pub mod engine;
 pub mod sys;
+#[cfg(doctest)]
+mod unsound;

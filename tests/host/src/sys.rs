@@ -20,7 +20,7 @@ pub use atomic::{
     words_as_bytes_mut, AtomicU32, AtomicU64, LocalWord,
 };
 pub use cpu::OnCpu;
-pub use pages::Pages;
+pub use pages::{Pages, View};
 pub use percpu::PerCpu;
 
 /// Stores `from` at `to`; in the kernel that can be quicker than `*to = from`.

@@ -3,8 +3,9 @@
 //! Exclusive sequences: the cases of `tests/data/arm64-exclusive.txt`, long
 //! ones, and random functions against a plain closure of the flow graph.
 
-use ferroprobe_engine::engine::insn::arm64::exclusive::{kernel_scan, Exclusives, Sequence};
+use ferroprobe_engine::engine::insn::arm64::exclusive::{kernel_scan, sequences};
 use ferroprobe_engine::engine::insn::arm64::{self, Verdict};
+use ferroprobe_engine::engine::insn::exclusive::Sequence;
 use ferroprobe_engine::sys::{fail_allocation_after, AllocError};
 use proptest::prelude::*;
 
@@ -58,11 +59,11 @@ fn assemble(token: &str) -> u32 {
 }
 
 fn refusals(words: &[u32]) -> String {
-    let exclusives = Exclusives::of(words).unwrap();
+    let exclusives = sequences(&words).unwrap();
     (0..words.len())
         .map(|at| {
             let ours = exclusives.contains(at);
-            let kernels = kernel_scan(words, at).is_some();
+            let kernels = kernel_scan(&words, at).is_some();
             let ours = ours || arm64::hazard(words[at]).is_some();
             match (arm64::verdict(words[at]), ours, kernels) {
                 (Verdict::Rejected(_), _, _) => '!',
@@ -98,7 +99,7 @@ fn a_sequence_is_found_at_any_length() {
         let mut words = vec![NOP, LDXR];
         words.resize(gap + 2, NOP);
         words.extend([STXR, RET]);
-        let exclusives = Exclusives::of(&words[..]).unwrap();
+        let exclusives = sequences(&&words[..]).unwrap();
         let inside: Vec<_> = (0..words.len())
             .filter(|&at| exclusives.contains(at))
             .collect();
@@ -109,21 +110,21 @@ fn a_sequence_is_found_at_any_length() {
         };
         for at in [2, gap / 2 + 2, gap + 1, gap + 2] {
             assert_eq!(
-                exclusives.around(&words[..], at),
+                exclusives.around(&&words[..], at),
                 Ok(Some(ends)),
                 "gap {gap}, word {at}"
             );
         }
         for at in [0, 1, gap + 3, gap + 4, usize::MAX] {
             assert_eq!(
-                exclusives.around(&words[..], at),
+                exclusives.around(&&words[..], at),
                 Ok(None),
                 "gap {gap}, word {at}"
             );
         }
         // The kernel sees 32 words back and no further.
         let refused: Vec<_> = (0..gap + 2)
-            .filter(|&at| kernel_scan(&words[..], at).is_some())
+            .filter(|&at| kernel_scan(&&words[..], at).is_some())
             .collect();
         assert!(
             refused.iter().copied().eq(2..(gap + 2).min(34)),
@@ -138,10 +139,10 @@ fn the_nearest_ends_are_named() {
         .split_whitespace()
         .map(assemble)
         .collect();
-    let exclusives = Exclusives::of(&words[..]).unwrap();
+    let exclusives = sequences(&&words[..]).unwrap();
     let around = |at| {
         exclusives
-            .around(&words[..], at)
+            .around(&&words[..], at)
             .unwrap()
             .map(|s| (s.load, s.store))
     };
@@ -156,12 +157,12 @@ fn the_nearest_ends_are_named() {
 fn without_memory_there_is_no_answer() {
     let words = [LDXR, NOP, STXR, RET];
     fail_allocation_after(Some(0));
-    assert!(Exclusives::of(&words[..]).is_err());
+    assert!(sequences(&&words[..]).is_err());
     // A function without a load-exclusive needs none.
-    assert!(Exclusives::of(&[NOP, STXR, RET][..]).is_ok_and(|e| !e.contains(1)));
+    assert!(sequences(&&[NOP, STXR, RET][..]).is_ok_and(|e| !e.contains(1)));
     fail_allocation_after(Some(2));
-    let exclusives = Exclusives::of(&words[..]).unwrap();
-    assert_eq!(exclusives.around(&words[..], 1).unwrap_err(), AllocError);
+    let exclusives = sequences(&&words[..]).unwrap();
+    assert_eq!(exclusives.around(&&words[..], 1).unwrap_err(), AllocError);
     fail_allocation_after(None);
     assert!(exclusives.contains(1));
 }
@@ -187,7 +188,7 @@ fn an_entangled_function_is_refused_whole() {
     };
     for (n, settled) in [(21, true), (1001, false)] {
         let words = zigzag(n);
-        let exclusives = Exclusives::of(&words[..]).unwrap();
+        let exclusives = sequences(&&words[..]).unwrap();
         assert!((1..=n).all(|at| exclusives.contains(at)), "{n} words");
         assert_eq!(exclusives.contains(n + 2), !settled, "{n} words");
     }
@@ -265,11 +266,11 @@ proptest! {
     fn random_functions_agree_with_a_closure_of_their_flow(
         words in prop::collection::vec(word(), 0..40)
     ) {
-        let exclusives = Exclusives::of(&words[..]).unwrap();
+        let exclusives = sequences(&&words[..]).unwrap();
         let ours: Vec<bool> = (0..words.len()).map(|at| exclusives.contains(at)).collect();
         prop_assert_eq!(&ours, &closure(&words));
         for (at, inside) in ours.into_iter().enumerate() {
-            match exclusives.around(&words[..], at).unwrap() {
+            match exclusives.around(&&words[..], at).unwrap() {
                 None => prop_assert!(!inside),
                 Some(Sequence { load, store }) => {
                     prop_assert!(inside);

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use ferroprobe_engine::engine::ast::Probe;
 use ferroprobe_engine::engine::error::{Errno, Error, Kind, Subject};
 use ferroprobe_engine::engine::lex::Command;
+use ferroprobe_engine::engine::numbers::Numbers;
 use support::{compile, Kernel};
 
 /// Kinds that only the lookups around the language raise: a guest's selftest
@@ -43,7 +44,15 @@ fn raised_here() -> Vec<Error> {
         Command::new(b"p vfs_read\0").expect_err("a NUL"),
         support::compile_failing("p vfs_read a=%ax", &mut Kernel::default(), 0)
             .expect_err("no memory"),
+        numbers_are_taken(),
     ]
+}
+
+/// The refusal of an event when there are as many as there are numbers.
+fn numbers_are_taken() -> Error {
+    let mut numbers = Numbers::new().expect("memory");
+    while numbers.take().is_ok() {}
+    numbers.take().expect_err("all are taken")
 }
 
 /// The judge of places, whose cases are in a table of its own, raises it.

@@ -139,6 +139,7 @@ fn the_table_of_refusals_is_up_to_date() {
                 Errno::ENOMEM => " (``ENOMEM``)",
                 Errno::EBUSY => " (``EBUSY``)",
                 Errno::EEXIST => " (``EEXIST``)",
+                Errno::ENOSPC => " (``ENOSPC``)",
                 Errno::EILSEQ => " (``EILSEQ``)",
                 Errno::EOPNOTSUPP => " (``EOPNOTSUPP``)",
                 other => panic!("{other:?} has no name here"),

@@ -5,8 +5,8 @@
 mod support;
 
 use ferroprobe_engine::engine::context::{self, Columns, Context, Time};
-use ferroprobe_engine::engine::line::{Event, Lines, SymbolNames};
-use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
+use ferroprobe_engine::engine::record::{self, Class, Header};
 use ferroprobe_engine::engine::ring::Note;
 use ferroprobe_engine::engine::seq_buf::SeqBuf;
 use proptest::prelude::*;
@@ -134,7 +134,7 @@ proptest! {
             let mut bytes = vec![0; 28];
             let header = Header { event: 7, flags: 0, preempt_count: 0, pid: 1 };
             record::start_probe(&mut bytes, header, first * 77);
-            if layout.is_return {
+            if layout.class == Class::RETURN {
                 record::put_return_address(&mut bytes, caller);
             }
             let at = layout.start();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::placement::{
-    Facts, Function, Patch, Placement, Region, Role, Verdict, Why,
+    Facts, Function, Patch, Placement, Refuser, Region, Role, Verdict, Why,
 };
 use ferroprobe_engine::sys::{fail_allocation_after, AllocError};
 use proptest::prelude::*;
@@ -25,6 +25,10 @@ struct Case {
     kprobes_on_ftrace: bool,
     cfi: bool,
     all_patches_known: bool,
+    call_ops: bool,
+    next: Vec<u8>,
+    landings: Vec<u64>,
+    no_return: Vec<u64>,
     probed: Vec<(usize, usize)>,
     judgements: Vec<(usize, String)>,
 }
@@ -91,6 +95,15 @@ fn cases() -> Vec<Case> {
             }
             "flag" if rest == "kprobes_on_ftrace" => case.kprobes_on_ftrace = true,
             "flag" if rest == "cfi" => case.cfi = true,
+            "flag" if rest == "call_ops" => case.call_ops = true,
+            "next" => {
+                for word in words {
+                    let word = u32::try_from(number(word)).unwrap();
+                    case.next.extend(word.to_le_bytes());
+                }
+            }
+            "landing" => case.landings.push(ADDRESS + number(rest)),
+            "no_return" => case.no_return.push(ADDRESS + number(rest)),
             "flag" if rest == "all_patches_known" => case.all_patches_known = true,
             "probed" => case.probed.push((offset(words[0]), offset(words[2]))),
             _ => {
@@ -128,6 +141,10 @@ impl Case {
                 regions: &self.regions,
                 kprobes_on_ftrace: self.kprobes_on_ftrace,
                 cfi: self.cfi,
+                call_ops: self.call_ops,
+                next: &self.next,
+                landings: &self.landings,
+                no_return: &self.no_return,
             },
         };
         look(Placement::of(function).unwrap())
@@ -156,16 +173,18 @@ fn places_are_judged_as_written() {
 }
 
 /// A number for every reason and role: a new one does not compile without.
-fn kind(why: &Why) -> usize {
+fn kind(arch: Arch, by: Refuser, why: &Why) -> usize {
     match why {
         Why::Outside { .. } => 0,
         Why::Inside(_) => 1,
         Why::Undecodable { .. } => 2,
         Why::Cut => 3,
         Why::Hidden { .. } => 4,
-        Why::X86(_) => 5,
-        Why::Arm64(_) => 6,
-        Why::Hazard(_) => 7,
+        Why::Insn(_) => match (arch, by) {
+            (Arch::X86_64, _) => 5,
+            (Arch::Arm64, Refuser::Kernel) => 6,
+            (Arch::Arm64, Refuser::Us) => 7,
+        },
         Why::ExclusiveSequence { .. } => 8,
         Why::LooksExclusive { .. } => 9,
         Why::TypeCheck => 10,
@@ -178,6 +197,10 @@ fn kind(why: &Why) -> usize {
         Why::Role(Role::Bug) => 17,
         Why::Role(Role::Alternative) => 18,
         Why::Role(Role::ExceptionTable) => 19,
+        Why::Behind { .. } => 20,
+        Why::OpsPointer => 21,
+        Why::TypeWord => 22,
+        Why::Literal => 23,
     }
 }
 
@@ -187,13 +210,13 @@ fn every_reason_has_a_case() {
     for case in cases() {
         case.with(|placement| {
             for (at, _) in &case.judgements {
-                if let Verdict::Refused { why, .. } = placement.judge(*at).unwrap().verdict {
-                    found.insert(kind(&why));
+                if let Verdict::Refused { by, why } = placement.judge(*at).unwrap().verdict {
+                    found.insert(kind(placement.function().arch, by, &why));
                 }
             }
         });
     }
-    assert!(found.into_iter().eq(0..20));
+    assert!(found.into_iter().eq(0..24));
 }
 
 #[test]
@@ -358,7 +381,7 @@ proptest! {
             original,
         }).collect();
         let arch = if arm64 { Arch::Arm64 } else { Arch::X86_64 };
-        let facts = Facts { foreign: &[], patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi, all_patches_known };
+        let facts = Facts { foreign: &[], patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi, all_patches_known, call_ops: cfi, ..Facts::default() };
         let placement = Placement::of(function(arch, &bytes, facts)).unwrap();
         let mut end = 0;
         for boundary in placement.map() {

@@ -5,7 +5,7 @@
 
 mod ring_common;
 
-use ferroprobe_engine::engine::ring::{Error, Lost, Ring, Snapshot, Stats};
+use ferroprobe_engine::engine::ring::{Error, Iter, Lost, Ring, Stats};
 use ferroprobe_engine::sys::{self, Pages};
 use ring_common::{parse_page, ring, task, write, Page};
 
@@ -212,7 +212,7 @@ fn a_snapshot_consumes_nothing() {
         assert!(reader.consume());
     }
     for _ in 0..2 {
-        let mut snapshot = Snapshot::new(&ring, &reader).unwrap();
+        let mut snapshot = Iter::new(&ring, &reader).unwrap();
         let first = reader.peek().unwrap().ts;
         let mut expected = first;
         while let Some(event) = snapshot.peek() {
@@ -233,7 +233,7 @@ fn a_snapshot_that_is_lapped_counts() {
         write(&ring, n, &n.to_le_bytes()).unwrap();
     }
     let reader = ring.reader().unwrap();
-    let mut snapshot = Snapshot::new(&ring, &reader).unwrap();
+    let mut snapshot = Iter::new(&ring, &reader).unwrap();
     for n in 300..5_000u64 {
         write(&ring, n, &n.to_le_bytes()).unwrap();
     }
@@ -316,7 +316,7 @@ fn every_failed_allocation_is_reported() {
         sys::fail_allocation_after(Some(failures));
         let made = Ring::new(0, storage, 5, true);
         let made = made.and_then(|ring| {
-            let snapshot = Snapshot::new(&ring, &ring.reader().unwrap()).map(drop);
+            let snapshot = Iter::new(&ring, &ring.reader().unwrap()).map(drop);
             snapshot.map_err(Error::from).map(|()| ring)
         });
         sys::fail_allocation_after(None);

@@ -5,10 +5,10 @@
 
 mod ring_common;
 
-use ferroprobe_engine::engine::ring::{Lost, Pieces, Ring, Snapshot};
+use ferroprobe_engine::engine::ring::{Iter, Laps, Lost, Pieces, Ring};
 use ferroprobe_engine::sys::Pages;
 use proptest::prelude::*;
-use ring_common::{ring, write};
+use ring_common::{ring, ring_of, write};
 use std::sync::Arc;
 
 const BYTES: usize = 4096;
@@ -17,6 +17,7 @@ const BYTES: usize = 4096;
 struct Chain {
     ring: Arc<Ring<Pages>>,
     overwrite: bool,
+    laps: Laps,
     /// Numbers of the events that were made, and of the last one read.
     made: u64,
     last: u64,
@@ -24,9 +25,14 @@ struct Chain {
 
 impl Chain {
     fn new(pages: u32, overwrite: bool) -> Self {
+        Self::with_laps(pages, overwrite, Laps::ALL)
+    }
+
+    fn with_laps(pages: u32, overwrite: bool, laps: Laps) -> Self {
         Self {
-            ring: Arc::new(ring(pages, BYTES, overwrite)),
+            ring: Arc::new(ring_of(pages, BYTES, overwrite, laps)),
             overwrite,
+            laps,
             made: 0,
             last: 0,
         }
@@ -62,7 +68,7 @@ impl Chain {
     /// Resizes, with `early` events in the new ring before it takes over.
     fn resize(&mut self, pages: u32, early: u32, length: usize) {
         let old = self.ring.clone();
-        self.ring = Arc::new(ring(pages, BYTES, self.overwrite));
+        self.ring = Arc::new(ring_of(pages, BYTES, self.overwrite, self.laps));
         self.write(early, length);
         let held = self.numbers_in(&old);
         assert!(taken_over(&self.ring, &old));
@@ -72,7 +78,7 @@ impl Chain {
 
     fn numbers_in(&self, ring: &Arc<Ring<Pages>>) -> Vec<u64> {
         let reader = ring.reader().unwrap();
-        let mut snapshot = Snapshot::new(ring.clone(), &reader).unwrap();
+        let mut snapshot = Iter::new(ring.clone(), &reader).unwrap();
         drop(reader);
         let mut numbers = Vec::new();
         while let Some(event) = snapshot.peek() {
@@ -187,9 +193,12 @@ proptest! {
         // One for all: where the newest are dropped, a shorter one could fit
         // behind a drop, which is marked on the next sub-buffer only.
         length in prop_oneof![Just(16usize), 16usize..400],
+        // With few laps the sequences return while nobody reads.
+        first in 0u32..4,
+        bits in prop_oneof![Just(2u32), Just(u32::MAX)],
         steps in prop::collection::vec(step(), 1..30),
     ) {
-        let mut chain = Chain::new(pages, overwrite);
+        let mut chain = Chain::with_laps(pages, overwrite, Laps { first, bits });
         let mut was = pages;
         for step in steps {
             match step {

@@ -20,9 +20,8 @@ struct Mapping {
 }
 
 fn content(ring: &Ring<Pages>, id: u32) -> Vec<u8> {
-    let words = ring.storage().page(id).unwrap();
-    let bytes = words.iter().map(|word| word.load_relaxed().to_le_bytes());
-    bytes.flatten().collect()
+    let words = ring.view().words(id);
+    words.flat_map(u32::to_le_bytes).collect()
 }
 
 impl Mapping {

@@ -7,7 +7,7 @@ mod ring_common;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use ferroprobe_engine::engine::ring::{Always, EventRef, Note, Reader, Ring, Short, Snapshot};
+use ferroprobe_engine::engine::ring::{Always, EventRef, Iter, Note, Reader, Ring, Short};
 use ferroprobe_engine::sys::{set_hook, Pages};
 use proptest::prelude::*;
 use ring_common::{comm, parse_page, ring, write_as};
@@ -171,7 +171,7 @@ fn a_reader_that_waits_for_the_first_event_has_its_time_and_name() {
             record(&ring, (42, 0), now);
             record(&ring, (43, 1), now + 5);
             let seen: Vec<_> = if snapshot {
-                let mut snapshot = Snapshot::new(&ring, &reader).unwrap();
+                let mut snapshot = Iter::new(&ring, &reader).unwrap();
                 let mut next = || {
                     let seen = snapshot.peek().map(|event| (event.ts, task_of(&event)));
                     snapshot.advance();
@@ -273,7 +273,7 @@ fn walk(steps: &[Step]) {
             }
             Step::Snapshot => {
                 let reader = ring.reader().unwrap();
-                let mut snapshot = Snapshot::new(&ring, &reader).unwrap();
+                let mut snapshot = Iter::new(&ring, &reader).unwrap();
                 let mut at = seen;
                 let mut unread = 0;
                 while let Some(event) = snapshot.peek() {
@@ -329,7 +329,7 @@ impl Interrupted {
         };
         let bytes = payload(task, 0);
         let short = Short::<3>::of(12).unwrap();
-        if let Some(event) = writer.reserve_quickly(&short, &note(task), Always(clock)) {
+        if let Ok(event) = writer.reserve_fast(&short, &note(task), Always(clock)) {
             let ts = event.ts();
             for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {
                 word.store_relaxed(u32::from_le_bytes(bytes.try_into().unwrap()));

@@ -4,10 +4,10 @@
 
 mod ring_common;
 
-use ferroprobe_engine::engine::ring::{Lost, Merge, Ring};
+use ferroprobe_engine::engine::ring::{Laps, Lost, Merge, Ring};
 use ferroprobe_engine::sys::{set_hook, Pages};
 use proptest::prelude::*;
-use ring_common::{parse_page, ring, task, write};
+use ring_common::{parse_page, ring, ring_of, task, write};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -38,6 +38,13 @@ fn step() -> impl Strategy<Value = Step> {
         2 => any::<bool>().prop_map(Step::ReadPage),
         1 => Just(Step::Reset),
     ]
+}
+
+/// Sequences that return after few sub-buffers, end soon, or do neither.
+fn laps() -> impl Strategy<Value = Laps> {
+    let first = prop_oneof![0u32..4, Just(u32::MAX)];
+    let bits = prop_oneof![2u32..4, Just(u32::MAX)];
+    (first, bits).prop_map(|(first, bits)| Laps { first, bits })
 }
 
 /// What a ring should hold: the number, time and length of each event.
@@ -79,9 +86,10 @@ proptest! {
         pages in 3u32..8,
         size in prop_oneof![Just(128usize), Just(500), Just(4096), Just(8192)],
         overwrite: bool,
+        laps in laps(),
         steps in prop::collection::vec(step(), 1..400),
     ) {
-        let ring = ring(pages, size, overwrite);
+        let ring = ring_of(pages, size, overwrite, laps);
         let mut model = Model::default();
         let mut clock = 1u64 << 60;
         let (mut recorded, mut lost, mut unknown) = (0u64, 0u64, 0u64);
@@ -280,7 +288,7 @@ fn a_writer_with_interrupts_against_a_reader() {
                 let last = done.load(Ordering::Acquire);
                 let mut reader = ring.reader().unwrap();
                 while let Some(event) = reader.peek() {
-                    let word = |n: usize| event.words()[n].load_relaxed();
+                    let word = |n: usize| event.words().nth(n).unwrap();
                     assert!(event.ts >= latest, "order");
                     assert_eq!(word(1), !word(0), "torn");
                     assert_eq!(event.words().len(), 3 + word(0) as usize % 5, "length");

@@ -19,11 +19,20 @@ fn each_cpu_writes_to_its_own_by_its_own_clock() {
     for cpu in [2, 0, 2] {
         // SAFETY: one thread takes the parts of all.
         let here = unsafe { OnCpu::new(cpu) };
-        let (writer, clock) = rings.writer(&here);
-        let mut event = writer.reserve(12, task(), || *clock).ok().unwrap();
-        event.bytes().fill(0);
-        assert!((100 + u64::from(cpu)..102 + u64::from(cpu)).contains(&event.ts()));
-        event.commit();
+        let (ring, clock) = rings.local(&here);
+        let length = ring.record(
+            12,
+            task(),
+            || *clock,
+            |out| {
+                out.fill(0);
+                out.len()
+            },
+        );
+        assert_eq!(length, Ok(12));
+        let rings = rings.of(cpu).unwrap();
+        let time = rings.reader().unwrap().oldest().unwrap();
+        assert!((100 + u64::from(cpu)..102 + u64::from(cpu)).contains(&time));
     }
     let entries: Vec<_> = rings.iter().map(|ring| ring.stats().entries).collect();
     assert_eq!(entries, [1, 0, 2]);

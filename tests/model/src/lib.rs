@@ -6,6 +6,6 @@
 //! that a test sees not only every interleaving of a writer and a reader but
 //! also every stale value that a relaxed load may return.
 
-#[path = "../../../src/engine/mod.rs"]
+#[path = "../../../src/engine/lib.rs"]
 pub mod engine;
 pub mod sys;

@@ -21,7 +21,7 @@ use loom::sync::atomic::{self, Ordering};
 
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
 pub use cpu::OnCpu;
-pub use pages::Pages;
+pub use pages::{Pages, View};
 pub use percpu::PerCpu;
 
 /// An order that is left out.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use ferroprobe_model::engine::ring::{Always, Note, Reader, Ring, Short, Snapshot};
+use ferroprobe_model::engine::ring::{Always, Iter, Note, Reader, Ring, Short};
 use ferroprobe_model::sys::{inject, Fault, Pages};
 use loom::model::Builder;
 use loom::thread;
@@ -41,13 +41,13 @@ fn write(ring: &Words, id: u32) -> bool {
     let writer = unsafe { ring.writer() };
     let note = || Note::new(1, *b"a task's name...");
     let clock = || u64::from(id) + 100;
-    let quick =
-        Short::<3>::of(12).and_then(|short| writer.reserve_quickly(&short, &note(), Always(clock)));
+    let quick = Short::<3>::of(12)
+        .and_then(|short| writer.reserve_fast(&short, &note(), Always(clock)).ok());
     if let Some(event) = quick {
         for (word, value) in event.words().iter().zip(content(id)) {
             word.store_relaxed(value);
         }
-        assert!(event.publish());
+        assert!(event.publish().is_none());
         return true;
     }
     let reserved = writer.reserve(12, note(), clock);
@@ -67,8 +67,8 @@ struct Story {
 }
 
 impl Story {
-    fn see(&mut self, ts: u64, lost: u64, words: &[ferroprobe_model::sys::AtomicU32]) {
-        let words: Vec<u32> = words.iter().map(|word| word.load_relaxed()).collect();
+    fn see(&mut self, ts: u64, lost: u64, words: impl Iterator<Item = u32>) {
+        let words: Vec<u32> = words.collect();
         let id = words[0];
         assert_eq!(words, content(id), "torn");
         assert_eq!(ts, u64::from(id) + 100, "time");
@@ -129,7 +129,7 @@ fn snapshot(events: u32) {
         let ring = Arc::clone(&ring);
         thread::spawn(move || {
             let reader = ring.reader().unwrap();
-            let mut snapshot = Snapshot::new(&*ring, &reader).unwrap();
+            let mut snapshot = Iter::new(&*ring, &reader).unwrap();
             let mut story = Story::default();
             while let Some(event) = snapshot.peek() {
                 story.see(event.ts, event.lost, event.words());

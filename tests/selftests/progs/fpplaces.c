@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fpplaces SEED COUNT LIMIT [armed|traced|enabled]...
+ * fpplaces SEED COUNT LIMIT [armed|traced|enabled|ends]...
  *
  * Draws COUNT functions of the kernel, defines a probe at every offset of each,
  * and compares what comes of it with what the file "placement" had said.  Of
@@ -16,6 +16,11 @@
  * must remain as they were, or say that something is hidden.  With "enabled"
  * each probe of ours that was taken is armed, and disarmed again.
  *
+ * With "ends" it tries nothing but the last places of each function, and of those
+ * before some system calls, up to the next function: what is taken stays, all of it
+ * is armed while the kernel's function tracer traces each next function, and these
+ * system calls are made.  The machine must survive it.
+ *
  * Runs in the tracing directory.  Prints the counts; fails if a difference has
  * no explanation.
  */
@@ -24,12 +29,15 @@
 
 #define PEER "/sys/kernel/tracing/"
 
-enum { MAX_SYMBOLS = 400000, MAX_FUNCTIONS = 2000, MAX_SIZE = 1 << 16 };
+enum { MAX_SYMBOLS = 400000, MAX_FUNCTIONS = 2000, MAX_SIZE = 1 << 16,
+       MAX_CALLS = 8, LAST = 3 };
 
 enum { NOTHING, PROBEABLE, KERNEL, OURS, HIDDEN };
 
 static u64 symbols[MAX_SYMBOLS];
 static u64 symbol_count;
+static u64 calls[MAX_CALLS];
+static u64 call_count;
 static char text[1 << 21];
 static char log[1 << 16];
 static u8 verdicts[MAX_SIZE];
@@ -40,6 +48,7 @@ static struct {
 	u64 probed, traced, enabled, notrace;
 	u64 label, call, bug, exception, blacklist, hidden;
 	u64 unexplained;
+	u64 ends, last, next;
 } counts;
 
 static u64 random(u64 below)
@@ -129,6 +138,29 @@ static char *copy(char *to, const char *from)
 	return to;
 }
 
+/* System calls that take nothing, and change nothing. */
+#if defined(__x86_64__)
+#define CALL "__x64_sys_get"
+static const s64 harmless[] = { 39, 110, 102, 107, 104, 108, 186 };
+#else
+#define CALL "__arm64_sys_get"
+static const s64 harmless[] = { 172, 173, 174, 175, 176, 177, 178 };
+#endif
+
+static int is_call(const char *name)
+{
+	static const char *const rest[] = { "pid", "ppid", "uid", "euid", "gid", "egid", "tid" };
+	u64 n = length(CALL);
+
+	for (u64 i = 0; i < n; i++)
+		if (name[i] != CALL[i])
+			return 0;
+	for (u64 i = 0; i < sizeof(rest) / sizeof(*rest); i++)
+		if (same(name + n, rest[i]))
+			return 1;
+	return 0;
+}
+
 /* A line of kallsyms: "address type name". */
 static void take_symbol(const char *line, int *inside)
 {
@@ -142,6 +174,8 @@ static void take_symbol(const char *line, int *inside)
 		*inside = 0;
 	if (!*inside || (line[17] | 32) != 't' || symbol_count == MAX_SYMBOLS)
 		return;
+	if (is_call(name) && call_count < MAX_CALLS)
+		calls[call_count++] = symbol_count;
 	symbols[symbol_count++] = digits(line, 16);
 }
 
@@ -411,6 +445,68 @@ static void check_map(u64 address, u64 *sum, int compare)
 	*sum = now;
 }
 
+/*
+ * end: define probes on the last places of a function that are taken, from the
+ * third before the end that the map shows to the next function; and trace that one.
+ */
+static void end(u64 address)
+{
+	u64 size = map(address), from = size, places = 0;
+	char event[32];
+
+	while (from && places < LAST)
+		places += verdicts[--from] == PROBEABLE;
+	if (!size || !places)
+		return;
+	counts.ends++;
+	for (u64 at = from; at < size; at++) {
+		hex(copy(event, "ends/at_"), address + at);
+		if (define("", event, address + at) >= 0)
+			counts.last++;
+	}
+	u64 traced = counts.traced;
+
+	trace(address + size);
+	counts.next += counts.traced - traced;
+}
+
+/* The function before another one, which may have several names. */
+static u64 before(u64 index)
+{
+	u64 at = index;
+
+	while (at && symbols[at] == symbols[index])
+		at--;
+	return symbols[at];
+}
+
+static void try_ends(u64 *functions, u64 number)
+{
+	for (u64 i = 0; i < call_count; i++)
+		end(before(calls[i]));
+	for (u64 i = 0; i < number; i++)
+		end(functions[i]);
+	if (counts.next && put(PEER "current_tracer", "function", 0) < 0)
+		die("tracing", 0);
+	if (put("events/ends/enable", "1", 0) < 0)
+		die("arming the ends", 0);
+	for (u64 i = 0; i < 100; i++)
+		for (u64 call = 0; call < sizeof(harmless) / sizeof(*harmless); call++)
+			sys(harmless[call], 0, 0, 0, 0, 0);
+	put("events/ends/enable", "0", 0);
+	put("kprobe_events", "", O_TRUNC);
+	put(PEER "current_tracer", "nop", 0);
+	put(PEER "set_ftrace_filter", "", O_TRUNC);
+	print("functions whose last places were tried ");
+	print_number(counts.ends);
+	print(" armed there ");
+	print_number(counts.last);
+	print(" next functions traced ");
+	print_number(counts.next);
+	print("\n");
+	exit(!counts.last);
+}
+
 static void count(const char *what, u64 value)
 {
 	print(what);
@@ -424,14 +520,15 @@ __attribute__((used, noreturn)) void begin(u64 *stack)
 {
 	char **args = (char **)(stack + 2);
 	u64 functions, limit;
-	int armed = 0, traced = 0;
+	int armed = 0, traced = 0, ends = 0;
 
 	if (stack[0] < 4)
-		die("usage: fpplaces SEED COUNT LIMIT [armed|traced|enabled]...", 2);
+		die("usage: fpplaces SEED COUNT LIMIT [armed|traced|enabled|ends]...", 2);
 	for (u64 i = 3; i < stack[0] - 1; i++) {
 		armed |= same(args[i], "armed");
 		traced |= same(args[i], "traced");
 		enables |= same(args[i], "enabled");
+		ends |= same(args[i], "ends");
 	}
 	state = number(args[0]) * 0x9e3779b97f4a7c15UL + 1;
 	functions = number(args[1]);
@@ -441,6 +538,8 @@ __attribute__((used, noreturn)) void begin(u64 *stack)
 	read_symbols();
 	for (u64 i = 0; i < functions; i++)
 		drawn[i] = symbols[random(symbol_count)];
+	if (ends)
+		try_ends(drawn, functions);
 	for (u64 i = 0; i < functions; i++) {
 		check_map(drawn[i], &sums[i], 0);
 		if (traced)
@@ -470,7 +569,7 @@ __attribute__((used, noreturn)) void begin(u64 *stack)
 	count(" inside ", counts.inside);
 	count(" refused ", counts.refused);
 	count(" ours ", counts.ours);
-	count(" ours, and nobody to ask ", counts.notrace);
+	count(" ours, not traceable ", counts.notrace);
 	count(" left out ", counts.skipped);
 	count(" armed by us ", counts.enabled);
 	count(" by the kernel's events ", counts.probed);

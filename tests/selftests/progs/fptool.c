@@ -21,18 +21,23 @@
  *   poll FILE MS          wait for FILE to be readable: prints 1 or 0
  *   bytes FILE            copy to standard output, read byte by byte
  *   read FILE SIZE        copy to standard output, read SIZE bytes at a time
+ *   take FILE SIZE        the same of what is there, without waiting for more
  *   cost                  of one call getppid("64 characters"), in nanoseconds
  *   drain FILE SIZE       read all there is, SIZE bytes at a time, without waiting:
  *                         prints how many bytes and nanoseconds
  *   put FILE SOURCE       write all of SOURCE to FILE by one write(2): prints
  *                         nanoseconds
+ *   refused FILE SOURCE   the same for a write that fails: prints nanoseconds and errno
+ *   each FILE SOURCE      write each line of SOURCE to FILE by one write(2), appending:
+ *                         prints how many were accepted, how many refused, the errno of
+ *                         the last of these, and nanoseconds of the slowest
  *   rate COUNT CPU...     hammer: prints nanoseconds
  *   time CLOCK            clock_gettime(CLOCK): prints SECONDS.MICROSECONDS
  */
 
 #include "sys.h"
 
-static char buffer[1 << 16];
+static char buffer[1 << 20];
 
 static s64 open(const char *name, int flags)
 {
@@ -303,15 +308,15 @@ static int poll(char **args)
 	return 0;
 }
 
-static int copy(const char *name, u64 size)
+static int copy(const char *name, u64 size, int flags)
 {
-	s64 file = open(name, 0), got;
+	s64 file = open(name, flags), got;
 
 	if (size > sizeof(buffer))
 		size = sizeof(buffer);
 	while ((got = sys(NR_read, file, (s64)buffer, size, 0, 0)) > 0)
 		sys(NR_write, 1, (s64)buffer, got, 0, 0);
-	if (got < 0)
+	if (got < 0 && !(flags & O_NONBLOCK && got == -EAGAIN))
 		die(name, got);
 	return 0;
 }
@@ -392,18 +397,74 @@ static int drain(const char *name, u64 size)
 	return 0;
 }
 
-static int put(const char *name, const char *source)
+/* load: read all of a file to the buffer; how long it is. */
+static s64 load(const char *source)
 {
-	s64 from = open(source, 0), to = open(name, O_WRONLY | O_APPEND);
-	s64 size = 0, got, time;
+	s64 from = open(source, 0), size = 0, got;
 
 	while ((got = sys(NR_read, from, (s64)buffer + size, sizeof(buffer) - size, 0, 0)) > 0)
 		size += got;
-	time = now();
+	return size;
+}
+
+static int put(const char *name, const char *source)
+{
+	s64 size = load(source), to = open(name, O_WRONLY | O_APPEND);
+	s64 time = now(), got;
+
 	got = sys(NR_write, to, (s64)buffer, size, 0, 0);
 	if (got != size)
 		die(name, got);
 	print_number(now() - time);
+	print("\n");
+	return 0;
+}
+
+static int refused(const char *name, const char *source)
+{
+	s64 size = load(source), to = open(name, O_WRONLY | O_APPEND);
+	s64 time = now(), got;
+
+	got = sys(NR_write, to, (s64)buffer, size, 0, 0);
+	if (got >= 0)
+		die(name, got);
+	print_number(now() - time);
+	print(" ");
+	print_number(-got);
+	print("\n");
+	return 0;
+}
+
+static int each(const char *name, const char *source)
+{
+	s64 left = load(source), to = open(name, O_WRONLY | O_APPEND);
+	s64 accepted = 0, refused = 0, error = 0, slowest = 0;
+
+	for (char *line = buffer; left > 0;) {
+		s64 size = 0, time = now(), got;
+
+		while (size < left && line[size++] != '\n')
+			;
+		got = sys(NR_write, to, (s64)line, size, 0, 0);
+		time = now() - time;
+		if (time > slowest)
+			slowest = time;
+		if (got == size) {
+			accepted++;
+		} else {
+			refused++;
+			error = -got;
+		}
+		line += size;
+		left -= size;
+	}
+	print_number(accepted);
+	print(" ");
+	print_number(refused);
+	print(" ");
+	print_number(error);
+	print(" ");
+	print_number(slowest);
 	print("\n");
 	return 0;
 }
@@ -443,17 +504,23 @@ static int run(int count, char **args)
 	if (same(command, "poll") && count == 2)
 		return poll(args);
 	if (same(command, "bytes") && count == 1)
-		return copy(args[0], 1);
+		return copy(args[0], 1, 0);
 	if (same(command, "cost") && count == 0)
 		return cost();
 	if (same(command, "drain") && count == 2)
 		return drain(args[0], number(args[1]));
 	if (same(command, "put") && count == 2)
 		return put(args[0], args[1]);
+	if (same(command, "refused") && count == 2)
+		return refused(args[0], args[1]);
+	if (same(command, "each") && count == 2)
+		return each(args[0], args[1]);
 	if (same(command, "rate") && count >= 2)
 		return rate(args);
 	if (same(command, "read") && count == 2)
-		return copy(args[0], number(args[1]));
+		return copy(args[0], number(args[1]), 0);
+	if (same(command, "take") && count == 2)
+		return copy(args[0], number(args[1]), O_NONBLOCK);
 	if (same(command, "time") && count == 1)
 		return print_time(number(args[0]));
 	die("usage: see the head of fptool.c", count);

@@ -24,6 +24,7 @@ const MODULE_BASE: u64 = 0x1000_0000;
 pub(crate) struct Symbol {
     pub(crate) name: String,
     pub(crate) address: u64,
+    size: u64,
     /// Whether a function may begin there: in a section of code.
     pub(crate) is_code: bool,
 }
@@ -52,6 +53,8 @@ pub(crate) struct Elf<'d> {
     by_index: HashMap<SectionIndex, usize>,
     /// In the order of their addresses.
     pub(crate) symbols: Vec<Symbol>,
+    /// Where data begins and ends within code, as the compiler has marked it.
+    marks: Vec<(u64, bool)>,
 }
 
 impl<'d> Elf<'d> {
@@ -80,8 +83,11 @@ impl<'d> Elf<'d> {
             sections,
             by_index,
             symbols: Vec::new(),
+            marks: Vec::new(),
         };
         elf.symbols = elf.own_symbols();
+        elf.marks = elf.own_marks();
+        elf.marks.sort();
         elf.symbols.sort_by_key(|symbol| symbol.address);
         Ok(elf)
     }
@@ -96,6 +102,7 @@ impl<'d> Elf<'d> {
             Some(Symbol {
                 name: name.into(),
                 address: self.address_of(symbol.index()),
+                size: symbol.size(),
                 is_code: section.is_code,
             })
         });
@@ -130,6 +137,7 @@ impl<'d> Elf<'d> {
                 Symbol {
                     name: name.into(),
                     address,
+                    size: 0,
                     is_code: self.is_code(address),
                 }
             })
@@ -190,6 +198,70 @@ impl<'d> Elf<'d> {
         let end = section.range().end;
         let next = self.symbols.get(next).map_or(end, |symbol| symbol.address);
         Some(address..next.min(end))
+    }
+
+    /// What the symbols at `address` say that they take; `None` if they do not.
+    pub(crate) fn extent(&self, address: u64) -> Option<Range<u64>> {
+        let first = self
+            .symbols
+            .partition_point(|symbol| symbol.address < address);
+        let here = self.symbols.get(first..).unwrap_or_default();
+        let here = here.iter().take_while(|symbol| symbol.address == address);
+        let size = here.map(|symbol| symbol.size).max().unwrap_or(0);
+        (size > 0).then(|| address..address.saturating_add(size).max(self.enclosing_end(first)))
+    }
+
+    /// Where the function ends inside which the symbol at `index` is a label, as those
+    /// before it in assembly are; 0 if it is in none.
+    fn enclosing_end(&self, index: usize) -> u64 {
+        let Some(label) = self.symbols.get(index) else {
+            return 0;
+        };
+        let before = self.symbols.get(..index).unwrap_or_default().iter().rev();
+        let ends = before
+            .take(8)
+            .map(|symbol| symbol.address.saturating_add(symbol.size));
+        ends.filter(|end| *end > label.address).max().unwrap_or(0)
+    }
+
+    fn own_marks(&self) -> Vec<(u64, bool)> {
+        let marks = self.file.symbols().filter_map(|symbol| {
+            let name = symbol.name().ok()?;
+            let is_data = name == "$d" || name.starts_with("$d.");
+            let is_code = name == "$x" || name.starts_with("$x.");
+            let section = self.section(symbol.section_index()?)?;
+            (section.is_code && (is_data || is_code))
+                .then(|| (self.address_of(symbol.index()), is_data))
+        });
+        marks.collect()
+    }
+
+    /// Whether the compiler has marked what is at `address` as data.
+    pub(crate) fn is_marked_data(&self, address: u64) -> bool {
+        let next = self.marks.partition_point(|(at, _)| *at <= address);
+        let mark = next.checked_sub(1).and_then(|last| self.marks.get(last));
+        mark.is_some_and(|(_, is_data)| *is_data)
+    }
+
+    /// The places at which a symbol of another file that `is_meant` is called.
+    pub(crate) fn calls(&self, is_meant: impl Fn(&str) -> bool) -> Vec<u64> {
+        let mut places = Vec::new();
+        let code = self.sections.iter().filter(|section| section.is_code);
+        for section in code {
+            let Ok(raw) = self.file.section_by_index(section.index) else {
+                continue;
+            };
+            for (offset, relocation) in raw.relocations() {
+                let RelocationTarget::Symbol(symbol) = relocation.target() else {
+                    continue;
+                };
+                let symbol = self.file.symbol_by_index(symbol);
+                if symbol.is_ok_and(|symbol| symbol.name().is_ok_and(&is_meant)) {
+                    places.push(section.address.wrapping_add(offset));
+                }
+            }
+        }
+        places
     }
 
     /// The bytes between two addresses of one section, with what is known of

@@ -8,8 +8,8 @@
 use crate::elf::{Elf, Section};
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::insn::{arm64, x86};
-use ferroprobe_engine::engine::placement::tables::{Sites, Table};
-use ferroprobe_engine::engine::placement::{Region, Role};
+use ferroprobe_engine::engine::placement::tables::{is_bug, landing, Sites, Table};
+use ferroprobe_engine::engine::placement::{Facts, Function, Placement, Region, Role, NO_RETURN};
 use std::ops::Range;
 
 /// Sections on the kernel's blacklist as a whole, and the symbols that enclose
@@ -127,6 +127,16 @@ fn is(elf: &Elf<'_>, address: u64, class: arm64::Class) -> bool {
 }
 
 fn named(elf: &Elf<'_>, table: Table, regions: &mut Vec<Region>) {
+    for_each_entry(elf, table, |entry, place| {
+        let len = patched(elf, table, entry, place);
+        if len > 0 {
+            regions.push(Region::new(place, len, table.role()));
+        }
+    });
+}
+
+/// Calls `each` with the entries of `table`, and the places that they name.
+fn for_each_entry(elf: &Elf<'_>, table: Table, mut each: impl FnMut(&[u8], u64)) {
     let (section, start, end) = match table {
         Table::JumpLabels => (
             "__jump_table",
@@ -155,10 +165,7 @@ fn named(elf: &Elf<'_>, table: Table, regions: &mut Vec<Region>) {
             continue;
         };
         for (entry, place) in Sites::new(part.start, &bytes, entry_len) {
-            let len = patched(elf, table, entry, place);
-            if len > 0 {
-                regions.push(Region::new(place, len, table.role()));
-            }
+            each(entry, place);
         }
     }
 }
@@ -217,4 +224,158 @@ fn region(range: &Range<u64>, role: Role) -> Region {
         end: range.end,
         role,
     }
+}
+
+/// The regions that overlap a place, of those that are sorted by their beginning.
+pub(crate) fn near(regions: &[Region], place: &Range<u64>) -> Vec<Region> {
+    let end = regions.partition_point(|region| region.start < place.end);
+    let near = regions.get(..end).unwrap_or_default().iter().rev();
+    // What is longer is on the blacklist, as a section or a function.
+    let short = near.take_while(|region| region.start.saturating_add(LONGEST) > place.start);
+    let mut near: Vec<Region> = short.copied().collect();
+    near.retain(|region| region.end > place.start);
+    near.reverse();
+    near
+}
+
+/// More than the length of every section of code on the blacklist.
+const LONGEST: u64 = 1 << 19;
+
+/// By what ways control comes and goes that the instructions do not show.
+pub(crate) struct Ways {
+    /// In the order of their addresses, as the rest.
+    landings: Vec<u64>,
+    /// Traps and calls that do not return.
+    stops: Vec<u64>,
+    /// Functions that do not return.
+    no_return: Vec<u64>,
+    call_ops: bool,
+    cfi: bool,
+}
+
+/// The [`Ways`] of one function.
+pub(crate) struct NearWays {
+    pub(crate) landings: Vec<u64>,
+    pub(crate) no_return: Vec<u64>,
+    pub(crate) next: Vec<u8>,
+    pub(crate) call_ops: bool,
+    pub(crate) cfi: bool,
+}
+
+impl Ways {
+    pub(crate) fn of(elf: &Elf<'_>) -> Self {
+        let is_meant = |name: &str| NO_RETURN.iter().any(|known| known.to_str() == Ok(name));
+        let mut ways = Self {
+            landings: Vec::new(),
+            stops: elf.calls(is_meant),
+            no_return: NO_RETURN
+                .iter()
+                .filter_map(|name| elf.address(name.to_str().ok()?))
+                .collect(),
+            call_ops: has_call_ops(elf),
+            cfi: {
+                let mut symbols = elf.symbols.iter();
+                symbols.any(|symbol| symbol.name.starts_with("__cfi_"))
+            },
+        };
+        for table in [Table::JumpLabels, Table::Exceptions, Table::Bugs] {
+            for_each_entry(elf, table, |entry, place| match table {
+                Table::Bugs => ways.stops.extend(is_bug(entry).then_some(place)),
+                _ => ways.landings.extend(landing(entry, place)),
+            });
+        }
+        ways.landings.sort_unstable();
+        ways.stops.sort_unstable();
+        ways
+    }
+
+    /// Those of the function with `bytes` at `place`.
+    pub(crate) fn near(
+        &self,
+        elf: &Elf<'_>,
+        place: &Range<u64>,
+        bytes: &[u8],
+        name: &[u8],
+    ) -> NearWays {
+        let mut no_return = self.no_return.clone();
+        no_return.extend(between(&self.stops, place));
+        let mut landings = between(&self.landings, place).to_vec();
+        let function = Function {
+            name,
+            address: place.start,
+            bytes,
+            arch: elf.arch,
+            facts: Facts::default(),
+        };
+        if let Ok(placement) = Placement::of(function) {
+            for table in placement.jump_tables() {
+                let len = table.count * table.entry_len;
+                let entries = elf.bytes(&(table.address..table.address + len as u64));
+                let entries = entries.unwrap_or_default();
+                let targets = entries.chunks_exact(table.entry_len);
+                landings.extend(targets.filter_map(|entry| table.target(entry)));
+            }
+            no_return.extend(
+                placement
+                    .last_calls()
+                    .filter(|&at| self.is_only_bug(elf, at)),
+            );
+        }
+        let next = elf.bytes(&(place.end..place.end + 12));
+        NearWays {
+            landings,
+            no_return,
+            next: next.unwrap_or_default(),
+            call_ops: self.call_ops,
+            cfi: self.cfi,
+        }
+    }
+}
+
+fn between<'a>(sorted: &'a [u64], place: &Range<u64>) -> &'a [u64] {
+    let from = sorted.partition_point(|at| *at < place.start);
+    let to = sorted.partition_point(|at| *at < place.end);
+    sorted.get(from..to).unwrap_or_default()
+}
+
+impl Ways {
+    /// Whether the function at `address` does nothing but run into a BUG.
+    fn is_only_bug(&self, elf: &Elf<'_>, address: u64) -> bool {
+        let Some(place) = elf.function(address).filter(|at| at.start == address) else {
+            return false;
+        };
+        let place = place.start..place.end.min(place.start + 64);
+        let Some(bytes) = elf.bytes(&place) else {
+            return false;
+        };
+        let function = Function {
+            name: b"",
+            address,
+            bytes: &bytes,
+            arch: elf.arch,
+            facts: Facts::default(),
+        };
+        let trap = Placement::of(function)
+            .ok()
+            .and_then(|of| of.certain_trap());
+        trap.is_some_and(|at| self.stops.binary_search(&at).is_ok())
+    }
+}
+
+/// Whether ftrace's places begin with two nops before the functions.
+fn has_call_ops(elf: &Elf<'_>) -> bool {
+    let named = addresses(
+        elf,
+        "__mcount_loc",
+        "__start_mcount_loc",
+        "__stop_mcount_loc",
+    );
+    let is_before = |at: u64| {
+        let behind = at.saturating_add(8);
+        let found = elf
+            .symbols
+            .binary_search_by_key(&behind, |symbol| symbol.address);
+        found.is_ok() && is(elf, at, arm64::Class::Nop)
+    };
+    elf.arch == Arch::Arm64 && named.into_iter().any(is_before)
 }

@@ -8,6 +8,7 @@
 
 mod btf;
 mod elf;
+mod extents;
 mod facts;
 mod map;
 mod raw;
@@ -64,6 +65,11 @@ enum Mode {
     /// Print every instruction of a function, and whether a probe can be
     /// placed there
     Map(map::Arguments),
+    /// Compare what is called probeable with the sizes of the symbols
+    Extents {
+        /// A kernel (vmlinux) or module that was not stripped
+        file: PathBuf,
+    },
     /// Write the kernel inside a bootable image (vmlinuz), uncompressed
     Unpack {
         /// The image
@@ -120,6 +126,7 @@ fn run(mode: Mode, out: &mut impl Write) -> Result<(), Failure> {
             let data = read(&arguments.file)?;
             map::run(&arguments, &unpack::unpack(&data)?, out)?;
         }
+        Mode::Extents { file } => extents::run(&read(&file)?, out)?,
         Mode::Unpack { file } => {
             let data = read(&file)?;
             out.write_all(&unpack::unpack(&data)?)?;

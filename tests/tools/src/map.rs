@@ -4,12 +4,14 @@
 //! a line.
 
 use crate::elf::{Elf, Symbol};
-use crate::{facts, number, ArchName, Failure};
+use crate::facts::{self, NearWays};
+use crate::{number, ArchName, Failure};
 use clap::{Args, ValueEnum};
+use ferroprobe_engine::engine::arch::isa::{Flow, Insn, MAX_INSN_LEN};
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::insn::{arm64, x86};
 use ferroprobe_engine::engine::placement::{
-    Boundary, Class, Facts, Function, Placement, Refuser, Region, Verdict,
+    Boundary, Facts, Function, Placement, Refuser, Region, Verdict,
 };
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -69,19 +71,17 @@ pub(crate) fn run(arguments: &Arguments, data: &[u8], out: &mut impl Write) -> R
             .map_err(|failure| format!("{}: {failure}", symbols.display()))?;
     }
     let regions = facts::regions(&elf);
+    let ways = facts::Ways::of(&elf);
     for (name, place) in functions(&elf, &arguments.symbol).map_err(named)? {
         let bytes = elf.bytes(&place).ok_or("a function without bytes")?;
-        let near = regions
-            .iter()
-            .filter(|region| region.start < place.end && region.end > place.start)
-            .copied()
-            .collect::<Vec<_>>();
+        let near = facts::near(&regions, &place);
+        let ways = ways.near(&elf, &place, &bytes, name.as_bytes());
         let function = Function {
             name: name.as_bytes(),
             address: place.start,
             bytes: &bytes,
             arch: elf.arch,
-            facts: facts_of(&elf, &near),
+            facts: facts_of(&elf, &near, &ways),
         };
         print(arguments, &function, out)?;
     }
@@ -89,17 +89,18 @@ pub(crate) fn run(arguments: &Arguments, data: &[u8], out: &mut impl Write) -> R
 }
 
 /// What holds for kernels of the file's kind.
-fn facts_of<'a>(elf: &Elf<'_>, regions: &'a [Region]) -> Facts<'a> {
+pub(crate) fn facts_of<'a>(elf: &Elf<'_>, regions: &'a [Region], ways: &'a NearWays) -> Facts<'a> {
     Facts {
         patches: &[],
         foreign: &[],
         all_patches_known: true,
         regions,
         kprobes_on_ftrace: elf.arch == Arch::X86_64,
-        cfi: elf
-            .symbols
-            .iter()
-            .any(|symbol| symbol.name.starts_with("__cfi_")),
+        cfi: ways.cfi,
+        call_ops: ways.call_ops,
+        next: &ways.next,
+        landings: &ways.landings,
+        no_return: &ways.no_return,
     }
 }
 
@@ -163,7 +164,7 @@ fn print(
         let end = boundary.offset + boundary.len;
         let bytes = function.bytes.get(boundary.offset..end).unwrap_or_default();
         if arguments.json {
-            serde_json::to_writer(&mut *out, &Line::of(function, &boundary, bytes))?;
+            serde_json::to_writer(&mut *out, &Line::of(&placement, &boundary, bytes))?;
             writeln!(out)?;
         } else {
             print_row(&boundary, bytes, colored, out)?;
@@ -233,7 +234,8 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn of(function: &Function<'_>, boundary: &Boundary, bytes: &[u8]) -> Self {
+    fn of(placement: &Placement<'_>, boundary: &Boundary, bytes: &[u8]) -> Self {
+        let function = placement.function();
         let address = function.address.wrapping_add(boundary.offset as u64);
         let (refused_by, reason) = match boundary.verdict {
             Verdict::Probeable => (None, None),
@@ -251,9 +253,9 @@ impl Line<'_> {
             offset: boundary.offset,
             len: boundary.len,
             bytes: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-            mnemonic: boundary.class.mnemonic(),
-            class: describe(&boundary.class),
-            target: target(&boundary.class, address).map(|to| format!("{to:#x}")),
+            mnemonic: boundary.mnemonic,
+            class: describe(placement, boundary),
+            target: target(boundary.insn, address).map(|to| format!("{to:#x}")),
             probeable: boundary.verdict.is_probeable(),
             refused_by,
             reason,
@@ -262,49 +264,52 @@ impl Line<'_> {
 }
 
 /// The kind of an instruction in a few words.
-fn describe(class: &Class) -> &'static str {
-    match class {
-        Class::X86(insn) => insn.class().describe(),
-        Class::Arm64(word) => match arm64::class(*word) {
-            arm64::Class::Ordinary => "an ordinary instruction",
-            arm64::Class::Nop => "a nop",
-            arm64::Class::LandingPad => "a landing pad",
-            arm64::Class::Hint => "a hint",
-            arm64::Class::Branch { .. } => "a relative branch",
-            arm64::Class::ConditionalBranch { .. } => "a conditional branch",
-            arm64::Class::Call { .. } => "a relative call",
-            arm64::Class::IndirectBranch => "an indirect branch",
-            arm64::Class::IndirectCall => "an indirect call",
-            arm64::Class::Return => "a return",
-            arm64::Class::ExceptionReturn => "a return from an exception",
-            arm64::Class::Breakpoint { .. } => "a breakpoint",
-            arm64::Class::Exception => "an exception",
-            arm64::Class::Undefined => "an undefined-instruction trap",
-            arm64::Class::LoadExclusive => "a load-exclusive",
-            arm64::Class::StoreExclusive => "a store-exclusive",
-            arm64::Class::ClearExclusive => "a clear of the exclusive monitor",
-            arm64::Class::Atomic => "an atomic",
-            arm64::Class::Literal => "relative to the program counter",
+fn describe(placement: &Placement<'_>, boundary: &Boundary) -> &'static str {
+    const NONE: &str = "no instruction";
+
+    if boundary.insn.is_none() {
+        return NONE;
+    }
+    let mut original = [0; MAX_INSN_LEN];
+    let len = placement.original(boundary.offset, &mut original);
+    let original = original.get(..len).unwrap_or_default();
+    match placement.function().arch {
+        Arch::X86_64 => x86::decode(original).map_or(NONE, |insn| insn.class().describe()),
+        Arch::Arm64 => match arm64::word_at(original, 0).map(arm64::class) {
+            None => NONE,
+            Some(class) => match class {
+                arm64::Class::Ordinary => "an ordinary instruction",
+                arm64::Class::Nop => "a nop",
+                arm64::Class::LandingPad => "a landing pad",
+                arm64::Class::Hint => "a hint",
+                arm64::Class::Branch { .. } => "a relative branch",
+                arm64::Class::ConditionalBranch { .. } => "a conditional branch",
+                arm64::Class::Call { .. } => "a relative call",
+                arm64::Class::IndirectBranch => "an indirect branch",
+                arm64::Class::IndirectCall => "an indirect call",
+                arm64::Class::Return => "a return",
+                arm64::Class::ExceptionReturn => "a return from an exception",
+                arm64::Class::Breakpoint { .. } => "a breakpoint",
+                arm64::Class::Exception => "an exception",
+                arm64::Class::Undefined => "an undefined-instruction trap",
+                arm64::Class::LoadExclusive => "a load-exclusive",
+                arm64::Class::StoreExclusive => "a store-exclusive",
+                arm64::Class::ClearExclusive => "a clear of the exclusive monitor",
+                arm64::Class::Atomic => "an atomic",
+                arm64::Class::Literal => "relative to the program counter",
+            },
         },
-        Class::Unknown => "no instruction",
     }
 }
 
 /// Where a relative branch at `address` goes.
-fn target(class: &Class, address: u64) -> Option<u64> {
-    match class {
-        Class::X86(insn) => {
-            let end = address.wrapping_add(insn.len() as u64);
-            Some(end.wrapping_add_signed(x86::Insn::relative(insn)?))
+fn target(insn: Option<Insn>, address: u64) -> Option<u64> {
+    let insn = insn?;
+    let end = address.wrapping_add(insn.len as u64);
+    match insn.flow {
+        Flow::Branch(distance) | Flow::Jump(distance) | Flow::Call(distance) => {
+            Some(end.wrapping_add_signed(distance))
         }
-        Class::Arm64(word) => match arm64::class(*word) {
-            arm64::Class::Branch { displacement }
-            | arm64::Class::ConditionalBranch { displacement }
-            | arm64::Class::Call { displacement } => {
-                Some(address.wrapping_add_signed(i64::from(displacement)))
-            }
-            _ => None,
-        },
-        Class::Unknown => None,
+        Flow::Next | Flow::Away => None,
     }
 }

@@ -238,7 +238,10 @@ fn an_arm64_module_is_read_too() {
     let mut alternative = [0; 12];
     alternative[10] = 4;
     module.table(".altinstructions", &alternative, text, 0x24);
-    module.table("__bug_table", &[0; 12], text, 0x28);
+    // A WARN's, behind which control goes on.
+    let mut warning = [0; 12];
+    warning[10] = 1;
+    module.table("__bug_table", &warning, text, 0x28);
     let file = module.write();
     assert_eq!(
         prints(&["map", file.path(), "work"]),

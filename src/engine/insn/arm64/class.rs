@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The class of an arm64 instruction, as far as control flow, exclusive
-//! monitors and landing pads go.
+//! The class of an arm64 instruction with respect to control flow, exclusive monitors and
+//! landing pads.
 
-/// What kind of instruction a word is.
+/// The class of a word.
 ///
 /// Displacements are in bytes, relative to the instruction's own address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// None of the others.
+    /// Any other instruction.
     Ordinary,
     /// `nop`.
     Nop,
-    /// `bti` with any target, `paciasp` or `pacibsp`: where an indirect call or
-    /// branch may arrive.
+    /// `bti` with any target, `paciasp` or `pacibsp`: where an indirect call or branch may
+    /// arrive.
     LandingPad,
     /// Any other hint.
     Hint,
@@ -42,10 +42,10 @@ pub enum Class {
     ExceptionReturn,
     /// `brk`.
     Breakpoint {
-        /// Its immediate, which tells kprobes, BUG and the sanitizers apart.
+        /// Its immediate, which distinguishes kprobes, BUG and the sanitizers.
         immediate: u16,
     },
-    /// `svc`, `hvc`, `smc`, `hlt`, `dcps` and what is unallocated there.
+    /// `svc`, `hvc`, `smc`, `hlt`, `dcps` and the unallocated words there.
     Exception,
     /// `udf`.
     Undefined,
@@ -61,7 +61,7 @@ pub enum Class {
     Literal,
 }
 
-/// The numbers of the hints that this decoder tells apart.
+/// The numbers of the hints that this decoder distinguishes.
 pub(super) mod hint {
     pub(in super::super) const NOP: u32 = 0x00;
     pub(in super::super) const XPACLRI: u32 = 0x07;
@@ -77,19 +77,19 @@ pub(super) mod hint {
     pub(in super::super) const BTI_JC: u32 = 0x26;
 }
 
-/// The number of a hint instruction, CRm and op2 together.
+/// Returns the number of a hint instruction, CRm and op2 together.
 pub(super) const fn hint_number(word: u32) -> u32 {
     (word >> 5) & 0x7f
 }
 
-/// Whether `word` is `casp`, in any of its orderings.
+/// Returns whether `word` is `casp`, in any of its orderings.
 ///
-/// It shares its space with the exclusive pairs, from which bit 31 tells it.
+/// It shares its encoding space with the exclusive pairs, which differ in bit 31.
 pub(super) const fn is_compare_and_swap_pair(word: u32) -> bool {
     word & 0xbfa0_7c00 == 0x0820_7c00
 }
 
-/// The class of `word`.
+/// Returns the class of `word`.
 pub const fn class(word: u32) -> Class {
     match (word >> 24) & 0x1f {
         0x14..=0x17 => branch_or_system(word),
@@ -111,8 +111,8 @@ pub const fn class(word: u32) -> Class {
     }
 }
 
-/// Bits 29 to 24 are 00100x: exclusives, ordered loads and stores, and
-/// compare and swap.
+/// Returns the class of a word whose bits 29 to 24 are 00100x: exclusives, ordered loads
+/// and stores, and compare and swap.
 const fn exclusive_or_atomic(word: u32) -> Class {
     let bit_31 = word & (1 << 31) != 0;
     let bit_21 = word & (1 << 21) != 0;
@@ -172,7 +172,7 @@ const fn branch_or_system(word: u32) -> Class {
     }
 }
 
-/// The signed field of `WIDTH` bits at `SHIFT`, counted in instructions, in
+/// Returns the signed field of `WIDTH` bits at `SHIFT`, which counts instructions, in
 /// bytes.
 const fn displacement<const SHIFT: u32, const WIDTH: u32>(word: u32) -> i32 {
     // CAST: reinterprets the bits; the arithmetic shift then extends the sign.

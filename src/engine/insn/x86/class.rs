@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an x86-64 instruction does to the flow of control, as far as a probe
-//! placed on it is concerned.
+//! The control flow of an x86-64 instruction, as far as it concerns a probe on it.
 
-/// The kind of an instruction, as placement and the walk over a function see
-/// it.
+/// The kind of an instruction, for placement and the walk over a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Class {
-    /// Runs on to the next instruction and has no property named below.
+    /// Continues at the next instruction and has no property named below.
     Normal,
     /// Does nothing: `90`, its prefixed forms, and `0F 1F /0`.
     Nop,
@@ -50,19 +48,19 @@ pub enum Class {
     Undefine,
     /// `MOV SS`: holds back exceptions until after the next instruction.
     MasksException,
-    /// `VMCALL`, `VMLAUNCH` and the rest of `0F 01 C0` to `C7`.
+    /// `VMCALL`, `VMLAUNCH` and the others of `0F 01 C0` to `C7`.
     VmExtension,
-    /// `XBEGIN`: relative, and the target is where an abort goes.
+    /// `XBEGIN`: relative; the target is where an abort goes.
     TransactionBegin,
     /// `HLT`.
     Halt,
-    /// No instruction in 64-bit mode; raises #UD. The length is that which
-    /// the kernel's decoder gives to these bytes.
+    /// No instruction in 64-bit mode; raises #UD. The length is the one that the kernel's
+    /// decoder gives these bytes.
     Nonexistent,
 }
 
 impl Class {
-    /// The kind in a few words, to stand in "`<describe>` at +0x12".
+    /// Returns a description of the kind, for use in "`<describe>` at +0x12".
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Normal => "an ordinary instruction",
@@ -93,8 +91,8 @@ impl Class {
         }
     }
 
-    /// Whether control never reaches the next instruction in line by running
-    /// on; a call comes back, and so does a system call.
+    /// Returns whether control never continues at the next instruction; a call returns, and
+    /// so does a system call.
     pub const fn ends_flow(self) -> bool {
         matches!(
             self,
@@ -111,7 +109,7 @@ impl Class {
         )
     }
 
-    /// Whether the instruction names its target relative to its own end.
+    /// Returns whether the target is relative to the instruction's end.
     pub const fn is_relative(self) -> bool {
         matches!(
             self,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one slot of an opcode table says.
+//! The meaning of one slot of an opcode table.
 //!
 //! An entry of a legacy map is 16 bits:
 //!
@@ -10,10 +10,10 @@
 //! | 5 | a ModRM byte follows |
 //! | 6-9 | bytes of immediate with a 32-bit operand |
 //! | 10 | the immediate depends on the operand size |
-//! | 11-15 | 0, or where to look further: a group, or a prefix |
+//! | 11-15 | 0, or the next lookup: a group, or a prefix |
 //!
-//! A slot of a vector map is a byte: the form of what follows, or, from
-//! [`VECTOR_GROUP`] on, the number of a group.
+//! A slot of a vector map is a byte: the form of what follows, or, from [`VECTOR_GROUP`]
+//! on, the number of a group.
 
 use super::class::Class;
 use super::tables::{GROUPS, VECTOR_GROUPS};
@@ -25,7 +25,7 @@ pub(super) struct Entry(pub(super) u16);
 const MODRM: u16 = 1 << 5;
 const SIZED: u16 = 1 << 10;
 const SELECTOR: u32 = 11;
-/// The first selector that is not a group's; of a prefix.
+/// The first selector that is a prefix, not a group.
 const PREFIX: u16 = 29;
 /// The selector of an opcode that exists only behind VEX or EVEX.
 const VECTOR_ONLY: u16 = 31;
@@ -69,20 +69,21 @@ const CLASSES: [Class; 32] = {
 };
 
 impl Entry {
-    /// Bytes without an instruction, and nothing behind the opcode.
+    /// No instruction, and nothing behind the opcode.
     pub(super) const NONE: Self = Self::without_modrm(0);
-    /// Bytes without an instruction, but with a ModRM byte.
+    /// No instruction, but with a ModRM byte.
     pub(super) const NONE_MODRM: Self = Self(Class::Nonexistent as u16 | MODRM);
 
-    /// Bytes without an instruction, but with a ModRM byte and another one.
+    /// No instruction, but with a ModRM byte and one more byte.
     pub(super) const NONE_MODRM_BYTE: Self = Self(Self::NONE_MODRM.0 | 1 << 6);
 
-    /// Bytes without an instruction, but `immediate` bytes behind the opcode.
+    /// Returns an entry that is no instruction, but has `immediate` bytes behind the
+    /// opcode.
     pub(super) const fn without_modrm(immediate: u16) -> Self {
         Self(Class::Nonexistent as u16 | (immediate & 0xf) << 6)
     }
 
-    /// An ordinary instruction with a ModRM byte and `immediate` bytes.
+    /// Returns an ordinary instruction with a ModRM byte and `immediate` bytes.
     pub(super) const fn vector(immediate: u16) -> Self {
         Self(MODRM | (immediate & 0xf) << 6)
     }
@@ -90,24 +91,24 @@ impl Entry {
     /// An ordinary instruction with nothing behind its opcode.
     pub(super) const PLAIN: Self = Self(0);
 
-    /// Whether the entry is final, without a group or prefix to look into.
+    /// Returns whether the entry is final, without a group or prefix to look up.
     #[inline(always)]
     pub(super) const fn is_plain(self) -> bool {
         self.0 >> SELECTOR == 0
     }
 
-    /// Whether the opcode is a prefix, an escape, or exists only behind one.
+    /// Returns whether the opcode is a prefix, an escape, or exists only behind one.
     #[inline(always)]
     pub(super) const fn is_beyond(self) -> bool {
         self.0 >> SELECTOR >= PREFIX
     }
 
-    /// Whether the opcode exists only behind VEX or EVEX.
+    /// Returns whether the opcode exists only behind VEX or EVEX.
     pub(super) const fn is_vector_only(self) -> bool {
         self.0 >> SELECTOR == VECTOR_ONLY
     }
 
-    /// The number of the group, if this names one.
+    /// Returns the number of the group, if this names one.
     pub(super) const fn group(self) -> Option<usize> {
         let group = (self.0 >> SELECTOR) as usize;
         match group.checked_sub(1) {
@@ -116,7 +117,7 @@ impl Entry {
         }
     }
 
-    /// The entry of the group's member, if this names a group.
+    /// Returns the entry of the group's member if this names a group, otherwise itself.
     #[inline(always)]
     pub(super) fn member(self, prefix: usize, modrm: u8) -> Self {
         let slot = modrm >> 3 & 7 | u8::from(modrm >= 0xc0) << 3;
@@ -126,36 +127,36 @@ impl Entry {
             .map_or(self, |member| Self(*member))
     }
 
-    /// What the instruction does.
+    /// Returns the class of the instruction.
     #[inline(always)]
     pub(super) const fn class(self) -> Class {
         // PANIC: the mask keeps the index below the table's 32.
         CLASSES[(self.0 & 31) as usize]
     }
 
-    /// The same form, with another class.
+    /// Returns the same form, with another class.
     pub(super) const fn with_class(self, class: Class) -> Self {
         Self(self.0 & !31 | class as u16)
     }
 
-    /// Whether a ModRM byte follows.
+    /// Returns whether a ModRM byte follows.
     #[inline(always)]
     pub(super) const fn has_modrm(self) -> bool {
         self.0 & MODRM != 0
     }
 
-    /// Bytes of immediate when the operand has 32 bits.
+    /// Returns the bytes of immediate if the operand has 32 bits.
     #[inline(always)]
     pub(super) const fn immediate(self) -> usize {
         (self.0 >> 6 & 15) as usize
     }
 
-    /// Whether the immediate is an address, as long as addresses are.
+    /// Returns whether the immediate is an address, as long as addresses are.
     pub(super) const fn is_address(self) -> bool {
         self.immediate() == 8
     }
 
-    /// Whether the immediate depends on the operand size.
+    /// Returns whether the immediate depends on the operand size.
     #[inline(always)]
     pub(super) const fn is_sized(self) -> bool {
         self.0 & SIZED != 0
@@ -169,7 +170,7 @@ pub(super) enum VectorForm {
     Absent,
     /// Nothing.
     Plain,
-    /// A ModRM byte and so many bytes of immediate.
+    /// A ModRM byte and this many bytes of immediate.
     ModRm(u16),
     /// A ModRM byte and 16 or 32 bits, by the operand size.
     Sized,
@@ -178,13 +179,13 @@ pub(super) enum VectorForm {
 /// The first value of a vector slot that is the number of a group.
 const VECTOR_GROUP: u8 = 0x10;
 
-/// Whether a slot of a vector map is a group, so that ModRM matters as well.
+/// Returns whether a slot of a vector map is a group, so that ModRM matters as well.
 pub(super) const fn is_vector_group(slot: u8) -> bool {
     slot >= VECTOR_GROUP
 }
 
-/// What follows the opcode whose slot of a vector map is `slot`; an EVEX
-/// prefix reaches all of them, VEX and XOP do not.
+/// Returns what follows the opcode whose slot of a vector map is `slot`; all of them exist
+/// behind EVEX, but not all behind VEX and XOP.
 pub(super) fn vector_form(slot: u8, prefix: u8, modrm: u8, evex: bool) -> VectorForm {
     let slot = match slot.checked_sub(VECTOR_GROUP) {
         Some(group) => VECTOR_GROUPS

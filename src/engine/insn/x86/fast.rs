@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Decodes the instructions that most of a kernel consists of.
+//! Decodes the instructions that make up most of a kernel.
 //!
-//! Those are the ones with a REX prefix or none, of the one-byte map or behind
-//! `0F`, where fifteen bytes can be read: more than nine tenths of a kernel's
-//! text. All others are left to [`super::general`].
+//! These are the instructions with or without a REX prefix, of the one-byte map or behind
+//! `0F`, where fifteen bytes can be read: more than nine tenths of a kernel's text. All
+//! others are left to [`super::general`].
 //!
-//! The length of one instruction is the address of the next, so the time from
-//! bytes to length is what a walk over a function takes. Whether there is a
-//! REX prefix is as good as random there, and a branch on it would be
-//! mispredicted; so the lengths with and without are looked up side by side,
-//! and one is selected. The branches that remain are on what is rare: a SIB
-//! byte without a base, an immediate of 64 bits, an opcode that
-//! [`UNUSUAL`] marks.
+//! The length of one instruction gives the address of the next, so the time from bytes to
+//! length determines the speed of a walk over a function. Whether there is a REX prefix is
+//! nearly random, and a branch on it would be mispredicted; so the lengths with and without
+//! it are looked up side by side, and one is selected. The remaining branches are on rare
+//! cases: a SIB byte without a base, an immediate of 64 bits, an opcode that [`UNUSUAL`]
+//! marks.
 
 use super::class::Class;
 use super::entry::Entry;
+use super::insn::{flag, head_of, Insn, Map, MAX_LEN};
 use super::modrm::MODRM_LENGTH;
 use super::tables::{GROUPS, ONE_BYTE, TWO_BYTE};
-use super::{flag, head_of, Insn, Map, MAX_LEN};
 
-/// Set in a length that is not to be trusted: another path must decode.
+/// Set in a length that is not valid: another path must decode.
 const UNUSUAL: usize = 0x80;
 
-/// What a map says of its opcodes.
+/// The properties of the opcodes of a map.
 struct Shapes {
-    /// The bytes from the opcode on without ModRM and what that brings, or
+    /// The bytes from the opcode on, without ModRM and the bytes that belong to it, or
     /// [`UNUSUAL`].
     len: [u8; 256],
-    /// Selects the length of ModRM and what it brings, where there is one.
+    /// Selects the length of ModRM and the bytes that belong to it, if there is one.
     mask: [u8; 256],
-    /// The class; `None` if the ModRM byte decides on it. A branch on that is
-    /// mispredicted, so what is common must not come to it.
+    /// The class; `None` if it depends on the ModRM byte. A branch on that is mispredicted,
+    /// so common instructions must not reach it.
     class: [Option<Class>; 256],
 }
 
@@ -41,7 +40,7 @@ struct Tables {
     modrm: [u8; 256],
     /// The opcodes of one byte.
     one: Shapes,
-    /// The same behind a REX prefix, which the lengths include.
+    /// As `one`, behind a REX prefix, which the lengths include.
     rex: Shapes,
     /// The opcodes behind `0F`.
     two: Shapes,
@@ -63,8 +62,8 @@ const fn shapes(map: &[u16; 256], opcode_len: usize, rex: usize) -> Shapes {
     let mut op = 0;
     while op < 256 {
         let entry = Entry(map[op]);
-        // With other bytes behind it, 8F is the prefix XOP; and 90 comes here
-        // only behind REX, which may make an XCHG of it.
+        // With other bytes behind it, 8F is the prefix XOP; and 90 occurs here only behind
+        // REX, which may turn it into an XCHG.
         let special = opcode_len == 1 && (op == 0x8f || op == 0x90);
         if (entry.is_plain() || is_uniform(entry)) && !special {
             // CAST: REX, an opcode and an immediate have at most eleven bytes.
@@ -78,9 +77,8 @@ const fn shapes(map: &[u16; 256], opcode_len: usize, rex: usize) -> Shapes {
 }
 
 impl Shapes {
-    /// The length from the opcode `op` on, if `modrm` stands behind it and no
-    /// SIB byte without a base; with [`UNUSUAL`] where that is not all there
-    /// is to know.
+    /// Returns the length from the opcode `op` on, if `modrm` follows it and there is no
+    /// SIB byte without a base; with [`UNUSUAL`] if that does not determine the length.
     #[inline(always)]
     fn length(&self, op: u8, modrm: u8) -> usize {
         // PANIC: a byte cannot exceed a table of 256.
@@ -88,7 +86,7 @@ impl Shapes {
         usize::from(self.len[usize::from(op)]).wrapping_add(usize::from(follows))
     }
 
-    /// Whether a ModRM byte follows the opcode `op`.
+    /// Returns whether a ModRM byte follows the opcode `op`.
     #[inline(always)]
     fn has_modrm(&self, op: u8) -> bool {
         // PANIC: a byte cannot exceed a table of 256.
@@ -96,7 +94,7 @@ impl Shapes {
     }
 }
 
-/// Whether all members of a group are as long as the entry of the group says.
+/// Returns whether all members of a group have the length in the entry of the group.
 const fn is_uniform(entry: Entry) -> bool {
     let Some(group) = entry.group() else {
         return false;
@@ -112,8 +110,8 @@ const fn is_uniform(entry: Entry) -> bool {
     true
 }
 
-/// The class of an opcode, or of all members of the group that it names; `None`
-/// if they differ.
+/// Returns the class of an opcode, or of all members of the group that it names; `None` if
+/// they differ.
 const fn common_class(entry: Entry) -> Option<Class> {
     let Some(group) = entry.group() else {
         return Some(entry.class());
@@ -129,8 +127,7 @@ const fn common_class(entry: Entry) -> Option<Class> {
     Some(class)
 }
 
-/// Decodes the instruction at the start of `bytes`, if it is of the usual
-/// kind.
+/// Decodes the instruction at the start of `bytes`, if it is of the usual kind.
 #[inline(always)]
 pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
     let bytes = bytes.first_chunk::<MAX_LEN>()?;
@@ -163,7 +160,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
     Some(insn(head, len, rex, (Map::One, op), modrm))
 }
 
-/// The opcodes behind `0F`.
+/// Decodes the opcodes behind `0F`.
 #[inline(always)]
 fn two_byte(head: u64, rex: usize) -> Option<Insn> {
     let [escape, op, modrm, ..] = head.to_le_bytes();
@@ -180,14 +177,14 @@ fn two_byte(head: u64, rex: usize) -> Option<Insn> {
     ))
 }
 
-/// Whether ModRM and SIB, if they stand at the low end of `word`, have a
-/// displacement of four bytes in place of a base.
+/// Returns whether ModRM and SIB, if they are at the low end of `word`, have a displacement
+/// of four bytes in place of a base.
 #[inline(always)]
 fn is_without_base(word: u64) -> bool {
     word & 0x07c7 == 0x0504
 }
 
-/// An instruction whose length is known.
+/// Returns an instruction whose length is known.
 #[inline(always)]
 fn insn(head: u64, len: usize, rex: usize, (map, op): (Map, u8), modrm: u8) -> Insn {
     let shapes = match map {
@@ -216,7 +213,7 @@ fn insn(head: u64, len: usize, rex: usize, (map, op): (Map, u8), modrm: u8) -> I
     }
 }
 
-/// The class of a member of a group.
+/// Returns the class of a member of a group.
 #[inline(always)]
 fn member_class(map: Map, op: u8, modrm: u8) -> Class {
     // PANIC: a byte cannot exceed a table of 256.
@@ -228,10 +225,10 @@ fn member_class(map: Map, op: u8, modrm: u8) -> Class {
     Entry(entry).member(0, modrm).class()
 }
 
-/// The class of the bytes that fill the room between functions.
+/// Returns the class of the bytes that fill the gaps between functions.
 ///
-/// They are two fifths of the instructions of a kernel and come in runs, so
-/// that this branch is predicted well.
+/// They are two fifths of the instructions of a kernel and come in runs, so that this
+/// branch is predicted well.
 #[inline(always)]
 fn padding(op: u8) -> Option<Class> {
     match op {
@@ -241,7 +238,7 @@ fn padding(op: u8) -> Option<Class> {
     }
 }
 
-/// Whether the instruction loads an immediate of 64 bits.
+/// Returns whether the instruction loads an immediate of 64 bits.
 #[inline(always)]
 fn is_wide_immediate(word: u64) -> bool {
     word & 0xf8f8 == 0xb848

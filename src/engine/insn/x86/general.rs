@@ -2,16 +2,17 @@
 
 //! Decodes any instruction: all prefixes, all opcode maps.
 //!
-//! Works on a copy of the bytes, padded with zeroes to sixteen. What it finds
-//! depends on the padding only when it runs past the bytes there were, and
-//! then the caller throws the result away: see [`decode`].
+//! Works on a copy of the bytes, padded with zeroes to sixteen. The result depends on the
+//! padding only if it extends past the original bytes, and the caller then discards the
+//! result: see [`decode`].
 
 use super::class::Class;
 use super::entry::{is_vector_group, vector_form, Entry, VectorForm};
+use super::insn::{DecodeError, Insn, Invalid, Map, MAX_LEN};
 use super::modrm::modrm_length;
+use super::prefixed;
 use super::prefixes::Prefixes;
 use super::tables::{MAP_0F38, MAP_0F3A, ONE_BYTE, TWO_BYTE, VECTOR, VECTOR_PAGE};
-use super::{prefixed, DecodeError, Insn, Invalid, Map, MAX_LEN};
 
 /// The bytes that Xen and KVM put before an instruction to be emulated.
 const EMULATE: [[u8; 5]; 2] = [*b"\x0f\x0bxen", *b"\x0f\x0bkvm"];
@@ -19,8 +20,8 @@ const EMULATE: [[u8; 5]; 2] = [*b"\x0f\x0bxen", *b"\x0f\x0bkvm"];
 /// Decodes the instruction at the start of `bytes`; the errors are those of
 /// [`super::decode`].
 ///
-/// Cold not because it is, but so that the path of the common instructions is
-/// laid out straight.
+/// Marked cold, although it is not, so that the path of the common instructions is laid out
+/// straight.
 #[cold]
 #[inline(never)]
 pub(super) fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
@@ -30,7 +31,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
     any(bytes)
 }
 
-/// Decodes the instruction at the start of `bytes`, of whatever kind.
+/// Decodes the instruction at the start of `bytes`, of any kind.
 fn any(bytes: &[u8]) -> Result<Insn, DecodeError> {
     let padded = match bytes.first_chunk::<16>() {
         Some(bytes) => *bytes,
@@ -55,7 +56,7 @@ fn any(bytes: &[u8]) -> Result<Insn, DecodeError> {
     }
 }
 
-/// A failure, and the number of bytes that were looked at to find it.
+/// A failure, and the number of bytes that were read to find it.
 type Failure = (usize, Invalid);
 
 struct Walk<'a> {
@@ -73,7 +74,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The byte `ahead` of where the walk stands; zero behind the end.
+    /// Returns the byte `ahead` of the current offset; zero behind the end.
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes
             .get(self.at.wrapping_add(ahead))
@@ -85,7 +86,7 @@ impl<'a> Walk<'a> {
         self.at = self.at.wrapping_add(by);
     }
 
-    /// The whole instruction, and where it ends.
+    /// Decodes the whole instruction; returns its end as well.
     fn instruction(mut self) -> Result<(usize, Insn), Failure> {
         if EMULATE.iter().any(|prefix| self.bytes.starts_with(prefix)) {
             self.prefixes.emulate = true;
@@ -99,7 +100,7 @@ impl<'a> Walk<'a> {
                 0xc4 => return self.vex3(),
                 0x62 => return self.evex(),
                 0xd5 => return self.rex2(),
-                // The first bytes of POP's ModRM are those of no XOP map.
+                // The first bytes of POP's ModRM belong to no XOP map.
                 0x8f if self.peek(1) & 0x38 != 0 => return self.xop(),
                 _ => {}
             }
@@ -107,7 +108,7 @@ impl<'a> Walk<'a> {
         self.legacy()
     }
 
-    /// Collects prefixes up to the first byte that is none.
+    /// Collects prefixes up to the first other byte.
     ///
     /// In any order and number; a REX prefix counts only if it comes last.
     fn legacy_prefixes(&mut self) -> Result<(), Failure> {
@@ -132,7 +133,7 @@ impl<'a> Walk<'a> {
         Err((self.at, Invalid::TooLong))
     }
 
-    /// An instruction of the four legacy maps.
+    /// Decodes an instruction of the four legacy maps.
     fn legacy(mut self) -> Result<(usize, Insn), Failure> {
         let opcode_at = self.at;
         let op = self.peek(0);
@@ -168,7 +169,7 @@ impl<'a> Walk<'a> {
         self.finish(entry, map, opcode_at)
     }
 
-    /// An instruction behind REX2, the prefix of APX.
+    /// Decodes an instruction behind REX2, the prefix of APX.
     fn rex2(mut self) -> Result<(usize, Insn), Failure> {
         let payload = self.peek(1);
         self.advance(2);
@@ -194,8 +195,8 @@ impl<'a> Walk<'a> {
         self.finish(entry, map, opcode_at)
     }
 
-    /// The one-byte opcodes behind REX2. The kernel's decoder reads those
-    /// that 64-bit mode lacks as 32-bit mode has them, and so do we.
+    /// Returns the entry of a one-byte opcode behind REX2. For opcodes that 64-bit mode
+    /// lacks, this uses the meaning in 32-bit mode, as the kernel's decoder does.
     fn behind_rex2(&self, op: u8) -> Result<Entry, Failure> {
         Ok(match op {
             0x82 => Entry::NONE_MODRM_BYTE,
@@ -230,15 +231,15 @@ impl<'a> Walk<'a> {
 
     fn evex(mut self) -> Result<(usize, Insn), Failure> {
         let (map, payload, last) = (self.peek(1) & 7, self.peek(2), self.peek(3));
-        // A 66 before EVEX raises #UD. The kernel's decoder heeds it, and lets
-        // it be overruled by bit 7 of the last byte; so do we.
+        // A 66 before EVEX raises #UD. As in the kernel's decoder, it counts, but bit 7 of
+        // the last byte overrides it.
         let outside = self.prefixes.operand_size && last & 0x80 == 0;
         self.prefixes.operand_size = outside || payload & 0x83 == 1;
         self.advance(4);
         self.vector(map, payload & 3, true)
     }
 
-    /// An instruction behind VEX, EVEX or XOP; the walk stands at its opcode.
+    /// Decodes an instruction behind VEX, EVEX or XOP, at its opcode.
     fn vector(mut self, map: u8, prefix: u8, evex: bool) -> Result<(usize, Insn), Failure> {
         let opcode_at = self.at;
         let page = VECTOR_PAGE
@@ -261,7 +262,7 @@ impl<'a> Walk<'a> {
         self.finish(entry, Map::Vector, opcode_at)
     }
 
-    /// Measures what follows the opcode, behind which the walk stands.
+    /// Measures what follows the opcode, from the current offset on.
     fn finish(self, entry: Entry, map: Map, opcode_at: usize) -> Result<(usize, Insn), Failure> {
         let modrm = self.peek(0);
         let op = self.bytes.get(opcode_at).copied().unwrap_or(0);
@@ -279,20 +280,20 @@ impl<'a> Walk<'a> {
         Ok((end, insn))
     }
 
-    /// Eight bytes from `at`, which is below sixteen, on.
+    /// Returns eight bytes from `at` on, which is below sixteen.
     fn word(&self, at: usize) -> u64 {
-        // CAST: the upper bytes are not wanted.
+        // CAST: the upper bytes are not needed.
         (u128::from_le_bytes(*self.bytes) >> (at.wrapping_mul(8) & 127)) as u64
     }
 }
 
-/// The entry of a one-byte opcode where prefixes and escapes cannot stand.
+/// Returns the entry of a one-byte opcode where no further prefix or escape may follow.
 fn one_byte(op: u8) -> Entry {
     match op {
-        // LES, LDS and BOUND of 32-bit mode, as the kernel's decoder reads
-        // them behind a REX prefix; behind none they are VEX and EVEX.
+        // LES, LDS and BOUND of 32-bit mode, as the kernel's decoder reads them behind a
+        // REX prefix; without one they are VEX and EVEX.
         0xc4 | 0xc5 | 0x62 => Entry::NONE_MODRM,
-        // And so AAD.
+        // AAD likewise.
         0xd5 => Entry::without_modrm(1),
         // PANIC: a byte cannot exceed a table of 256.
         _ => Entry(ONE_BYTE[usize::from(op)]),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How many bytes a ModRM byte brings with it.
+//! The number of bytes that belong to a ModRM byte.
 
-/// The bytes of ModRM, SIB and displacement by ModRM byte, without the
-/// displacement that only the SIB byte can tell of.
+/// The bytes of ModRM, SIB and displacement by ModRM byte, without a displacement that
+/// depends on the SIB byte.
 pub(super) static MODRM_LENGTH: [u8; 256] = {
     let mut table = [0; 256];
     let mut modrm = 0;
@@ -27,15 +27,15 @@ const fn measure(mode: usize, rm: usize) -> u8 {
     }
 }
 
-/// Whether the SIB byte `sib` behind `modrm` has a displacement of four bytes
-/// in place of a base; `false` if `modrm` brings no SIB byte.
+/// Returns whether the SIB byte `sib` behind `modrm` has a displacement of four bytes in
+/// place of a base; false if `modrm` has no SIB byte.
 #[inline(always)]
 pub(super) fn is_without_base(modrm: u8, sib: u8) -> bool {
     (modrm & 0xc7, sib & 7) == (4, 5)
 }
 
-/// The bytes of ModRM, SIB and displacement; `sib` is the byte behind `modrm`,
-/// whether that is a SIB byte or not.
+/// Returns the bytes of ModRM, SIB and displacement; `sib` is the byte behind `modrm`,
+/// whether it is a SIB byte or not.
 #[inline(always)]
 pub(super) fn modrm_length(modrm: u8, sib: u8) -> usize {
     // PANIC: a byte cannot exceed a table of 256.

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names of operations, for messages.
+//! Mnemonics, for messages.
 
 use super::class::Class;
+use super::insn::{flag, Insn, Map};
 use super::tables::{FIRST_NAME_GROUP, GROUP_NAMES, NAMES, OPCODE_NAMES};
-use super::{flag, Insn, Map};
 
-/// The name of the operation of `insn`; `"insn"` where the table has none.
-pub(super) fn of(insn: &Insn) -> &'static str {
+impl Insn {
+    /// Returns the mnemonic in lower case, without operands or size; `"insn"` if the table
+    /// has none.
+    pub fn mnemonic(&self) -> &'static str {
+        of(self)
+    }
+}
+
+/// Returns the mnemonic of `insn`; `"insn"` if the table has none.
+fn of(insn: &Insn) -> &'static str {
     let [op, second, ..] = insn.head.to_le_bytes();
     let (table, op) = match insn.map() {
         Map::One | Map::Rex2One => (0, op),
@@ -46,8 +54,8 @@ pub(super) fn of(insn: &Insn) -> &'static str {
         .map_or("insn", |name| *name)
 }
 
-/// The names of members of groups that are another operation when their
-/// operand is a register.
+/// Returns the mnemonic of a member of a group that is another operation if its operand is
+/// a register.
 fn register_form(insn: &Insn) -> &'static str {
     let [_, second, ..] = insn.head.to_le_bytes();
     if insn.flags & flag::REPEAT != 0 {

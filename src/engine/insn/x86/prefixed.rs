@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Decodes instructions with legacy prefixes, members of groups, and the
-//! marks in a kernel's code.
+//! Decodes instructions with legacy prefixes, members of groups, and the marks in a
+//! kernel's code.
 //!
-//! Like [`super::fast`], of which this is the second half, it knows the
-//! one-byte map and that behind `0F` and leaves the rest to
-//! [`super::general`].
+//! Like [`super::fast`], whose second half it is, it knows the one-byte map and the map
+//! behind `0F` and leaves the rest to [`super::general`].
 
 use super::class::Class;
 use super::entry::Entry;
 use super::fast;
+use super::insn::{flag, head_of, Insn, Map, MAX_LEN};
 use super::modrm::modrm_length;
 use super::prefixes::Prefixes;
 use super::tables::{ONE_BYTE, TWO_BYTE};
-use super::{flag, head_of, Insn, Map, MAX_LEN};
 
 const OPERAND_SIZE: u8 = 1;
 const REPEAT: u8 = 2;
@@ -21,7 +20,7 @@ const REPEAT_NOT: u8 = 4;
 const ADDRESS_SIZE: u8 = 8;
 const OTHER: u8 = 16;
 
-/// What a byte is as a legacy prefix; 0 if it is none.
+/// The kind of a byte as a legacy prefix; 0 if it is none.
 static PREFIX: [u8; 256] = {
     let mut table = [0; 256];
     table[0x66] = OPERAND_SIZE;
@@ -71,7 +70,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
         count += 1;
     }
     let word = u64::from_le_bytes(*whole.get(count..)?.first_chunk()?);
-    // CAST: the low byte is what is looked at.
+    // CAST: only the low byte is needed.
     let rex = word as u8;
     let rex = if rex & 0xf0 == 0x40 { rex } else { 0 };
     let head = if rex == 0 { word } else { word >> 8 };
@@ -90,8 +89,8 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
     legacy(&prefixes, head, count + usize::from(rex != 0))
 }
 
-/// The marks that the compiler and the kernel put into code: `ENDBR` at the
-/// start of a function, `UD2` where it must not go on.
+/// Decodes the marks that the compiler and the kernel put into code: `ENDBR` at the start
+/// of a function, `UD2` where control must not continue.
 #[inline(always)]
 fn mark(word: u64) -> Option<Insn> {
     if word & 0xfeff_ffff == 0xfa1e_0ff3 {
@@ -104,7 +103,7 @@ fn mark(word: u64) -> Option<Insn> {
         });
     }
     let [first, second, third, ..] = word.to_le_bytes();
-    // An emulate prefix would go on with `xen` or `kvm`.
+    // An emulate prefix would continue with `xen` or `kvm`.
     if (first, second) == (0x0f, 0x0b) && !matches!(third, b'x' | b'k') {
         return Some(Insn {
             head: head_of(word, 2),
@@ -117,7 +116,7 @@ fn mark(word: u64) -> Option<Insn> {
     None
 }
 
-/// An instruction of the first two maps.
+/// Decodes an instruction of the first two maps.
 #[inline(always)]
 fn legacy(prefixes: &Prefixes, head: u64, opcode_at: usize) -> Option<Insn> {
     let [first, second, third, fourth, ..] = head.to_le_bytes();

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the prefixes of an instruction say, and what follows from that.
+//! The prefixes of an instruction, and their effect on its length and class.
 
 use super::class::Class;
 use super::entry::Entry;
-use super::{flag, head_of, Insn, Map};
+use super::insn::{flag, head_of, Insn, Map};
 
-/// What the legacy prefixes and REX say.
+/// The legacy prefixes and REX.
 #[derive(Default)]
 pub(super) struct Prefixes {
     /// The mandatory prefix: 0 none, 1 `66`, 2 `F3`, 3 `F2`.
     pub(super) mandatory: u8,
     pub(super) operand_size: bool,
     pub(super) address_size: bool,
-    /// The REX prefix if it stands right before the opcode, else 0.
+    /// The REX prefix if it is directly before the opcode, otherwise 0.
     pub(super) rex: u8,
     /// The emulate prefix of Xen or KVM.
     pub(super) emulate: bool,
 }
 
 impl Prefixes {
-    /// How many bytes the immediate behind `op` is longer than with an operand
-    /// of 32 bits and an address of 64.
+    /// Returns how many bytes longer the immediate behind `op` is than with an operand of
+    /// 32 bits and an address of 64.
     #[inline(always)]
     pub(super) fn resize(&self, entry: Entry, op: u8) -> isize {
         let wide = self.rex & 8 != 0;
@@ -40,7 +40,7 @@ impl Prefixes {
         }
     }
 
-    /// The class of the instructions that only their whole encoding tells
+    /// Returns the class of the instructions that only their whole encoding distinguishes
     /// from their neighbours.
     #[inline(always)]
     pub(super) fn exact_class(&self, map: Map, op: u8, modrm: u8) -> Option<Class> {
@@ -59,8 +59,8 @@ impl Prefixes {
         }
     }
 
-    /// An instruction of `len` bytes whose opcode begins at `opcode_at` with
-    /// the bytes `head`.
+    /// Returns an instruction of `len` bytes whose opcode begins at `opcode_at` with the
+    /// bytes `head`.
     #[inline(always)]
     pub(super) fn insn(
         &self,

@@ -3,19 +3,29 @@
 //! Why an x86-64 instruction cannot carry a kprobe.
 //!
 //! The kernel decides in `arch/x86/kernel/kprobes/core.c` (`can_probe`,
-//! `__copy_instruction`, `prepare_emulation`, `prepare_singlestep`); it reports
-//! an errno and no reason. Where it would accept a probe that cannot work, the
-//! refusal is ours, and [`Refusal::by_kernel`] says so.
+//! `__copy_instruction`, `prepare_emulation`, `prepare_singlestep`); it reports an errno
+//! and no reason. If the kernel would accept a probe that cannot work, the refusal is ours,
+//! and [`Refusal::by_kernel`] returns false.
 
 use super::class::Class;
-use super::{flag, Insn, Map, MAX_LEN};
+use super::insn::{flag, Insn, Map, MAX_LEN};
+
+impl Insn {
+    /// Returns why the instruction cannot carry a kprobe; `None` if it can.
+    ///
+    /// Judges the instruction alone; the kernel also refuses locations because of their
+    /// surroundings.
+    pub fn refusal(&self) -> Option<Refusal> {
+        of(self)
+    }
+}
 
 /// Why an instruction cannot carry a kprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
     /// INT3, INT, UD0, UD1 or UD2: the kernel returns `-EILSEQ`.
     Trap,
-    /// UDB, or another behind REX2, which the kernel does not take for a trap.
+    /// UDB, or another trap behind REX2, which the kernel does not recognize as a trap.
     UnseenTrap,
     /// The emulate prefix of Xen or KVM: `-EINVAL`.
     EmulatePrefix,
@@ -31,27 +41,26 @@ pub enum Refusal {
     AddressSize,
     /// `VMCALL` and its neighbours `0F 01 C0` to `C7`: `-EOPNOTSUPP`.
     VmExtension,
-    /// Fifteen bytes leave no room in the slot for the breakpoint that ends
-    /// the step: `-ENOSPC`.
+    /// Fifteen bytes leave no room in the slot for the breakpoint that ends the step:
+    /// `-ENOSPC`.
     TooLong,
-    /// Control would leave the out-of-line copy and not come back to the
-    /// breakpoint behind it. The kernel does not check.
+    /// Control would leave the out-of-line copy and not return to the breakpoint behind it.
+    /// The kernel does not check this.
     LeavesCopy,
     /// `RET` far, which the kernel emulates as a near return.
     FarReturn,
-    /// The kernel looks at the opcode byte without the VEX, EVEX, XOP or REX2
-    /// prefix before it, and would emulate the instruction as the branch or
-    /// the change of flags that has this opcode in the one-byte map.
+    /// The kernel reads the opcode byte without the VEX, EVEX, XOP or REX2 prefix before
+    /// it, and would emulate the instruction as the branch or the change of flags that has
+    /// this opcode in the one-byte map.
     Mistaken,
-    /// For the same lack the kernel takes the instruction for one that it
-    /// refuses.
+    /// For the same reason the kernel mistakes the instruction for one that it refuses.
     MistakenForTrap,
-    /// The bytes are no instruction of 64-bit mode.
+    /// The bytes are not an instruction of 64-bit mode.
     Nonexistent,
 }
 
 impl Refusal {
-    /// Whether the kernel itself refuses such a place.
+    /// Returns whether the kernel itself refuses such a location.
     pub const fn by_kernel(self) -> bool {
         !matches!(
             self,
@@ -63,7 +72,7 @@ impl Refusal {
         )
     }
 
-    /// The reason, to stand after "cannot probe `<place>`: ".
+    /// Returns the reason, for use behind "cannot probe `<place>`: ".
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Trap | Self::UnseenTrap => "it is a trap instruction",
@@ -86,8 +95,8 @@ impl Refusal {
     }
 }
 
-/// The refusal of a single instruction, in the order of the kernel's checks.
-pub(super) fn of(insn: &Insn) -> Option<Refusal> {
+/// Returns the refusal of a single instruction, in the order of the kernel's checks.
+fn of(insn: &Insn) -> Option<Refusal> {
     trap(insn)
         .or_else(|| uncopyable(insn))
         .or_else(|| unemulated(insn))
@@ -95,35 +104,35 @@ pub(super) fn of(insn: &Insn) -> Option<Refusal> {
         .or_else(|| unchecked(insn))
 }
 
-/// Where the kernel looks at the opcode alone: the first opcode byte, as if
-/// that were of the one-byte map.
+/// Returns the first opcode byte if the kernel reads the opcode alone, as if it were of the
+/// one-byte map.
 fn mistakable(insn: &Insn) -> Option<u8> {
     let [op, ..] = insn.head.to_le_bytes();
     matches!(insn.map(), Map::Vector | Map::Rex2Two).then_some(op)
 }
 
-/// Whether the kernel looks at the right opcode byte.
+/// Returns whether the kernel reads the right opcode byte.
 fn is_one_byte(insn: &Insn) -> bool {
     matches!(insn.map(), Map::One | Map::Rex2One)
 }
 
-/// `can_probe`: INT and UD.
+/// Checks as `can_probe`: INT and UD.
 fn trap(insn: &Insn) -> Option<Refusal> {
     match (insn.class, mistakable(insn)) {
         (_, Some(0xcc | 0xcd | 0xce | 0xf1)) => Some(Refusal::MistakenForTrap),
-        // UDB is of the one-byte map; the kernel looks for those behind 0F.
+        // UDB is of the one-byte map; the kernel checks for those behind 0F.
         (Class::Undefine, _) if insn.map() != Map::Two => Some(Refusal::UnseenTrap),
         (Class::Int3 | Class::Interrupt | Class::Undefine, _) => Some(Refusal::Trap),
         _ => None,
     }
 }
 
-/// `__copy_instruction`: emulate prefixes and loads of SS.
+/// Checks as `__copy_instruction`: emulate prefixes and loads of SS.
 fn uncopyable(insn: &Insn) -> Option<Refusal> {
     let loads_ss = insn.modrm().is_some_and(|modrm| modrm >> 3 & 7 == 2);
     match (insn.class, mistakable(insn)) {
         _ if insn.has_emulate_prefix() => Some(Refusal::EmulatePrefix),
-        // The kernel calls 1F, POP DS, by the name of POP SS.
+        // The kernel names 1F, POP DS, POP SS.
         (_, Some(0x1f)) => Some(Refusal::MistakenForTrap),
         (_, Some(0x8e)) if loads_ss => Some(Refusal::MistakenForTrap),
         (Class::MasksException, _) => Some(Refusal::MasksException),
@@ -131,7 +140,7 @@ fn uncopyable(insn: &Insn) -> Option<Refusal> {
     }
 }
 
-/// `prepare_emulation`: branches that it knows and does not support.
+/// Checks as `prepare_emulation`: branches that it recognizes and does not support.
 fn unemulated(insn: &Insn) -> Option<Refusal> {
     match (insn.class, mistakable(insn)) {
         (_, Some(0x9a | 0xcf | 0xea)) => Some(Refusal::MistakenForTrap),
@@ -149,7 +158,7 @@ fn unemulated(insn: &Insn) -> Option<Refusal> {
     }
 }
 
-/// Whether `prepare_emulation` would emulate an opcode of another map as the
+/// Returns whether `prepare_emulation` would emulate an opcode of another map as the
 /// one-byte opcode `op`.
 fn mistaken(op: u8) -> bool {
     matches!(
@@ -159,7 +168,7 @@ fn mistaken(op: u8) -> bool {
     )
 }
 
-/// The same for the opcode FF, the group of indirect branches.
+/// As [`mistaken`], for the opcode FF, the group of indirect branches.
 fn mistaken_group(insn: &Insn) -> Option<Refusal> {
     let modrm = insn.modrm()?;
     match modrm >> 3 & 7 {
@@ -169,7 +178,7 @@ fn mistaken_group(insn: &Insn) -> Option<Refusal> {
     }
 }
 
-/// What the kernel does not check.
+/// Checks what the kernel does not check.
 fn unchecked(insn: &Insn) -> Option<Refusal> {
     match insn.class {
         Class::Nonexistent => Some(Refusal::Nonexistent),

@@ -48,3 +48,22 @@ impl Pages {
         self.0.get(index as usize).map(|page| &**page)
     }
 }
+
+/// Pages that are looked at, and not stored to.
+#[derive(Clone, Copy)]
+pub struct View<'a>(&'a Pages);
+
+impl Pages {
+    /// The pages, for those who only look.
+    pub fn view(&self) -> View<'_> {
+        View(self)
+    }
+}
+
+impl<'a> View<'a> {
+    /// The words of the page `index`; none if there is no such page.
+    pub fn words(self, index: u32) -> impl Iterator<Item = u32> + 'a {
+        let page = self.0.page(index).unwrap_or_default();
+        page.iter().map(AtomicU32::load_relaxed)
+    }
+}

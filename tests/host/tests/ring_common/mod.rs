@@ -5,13 +5,18 @@
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
-use ferroprobe_engine::engine::ring::{Always, Lost, Note, Ring, Short};
+use ferroprobe_engine::engine::ring::{Always, Laps, Lost, Note, Ring, Short};
 use ferroprobe_engine::sys::Pages;
 
 /// A ring of `pages` sub-buffers of `bytes`.
 pub fn ring(pages: u32, bytes: usize, overwrite: bool) -> Ring<Pages> {
+    ring_of(pages, bytes, overwrite, Laps::ALL)
+}
+
+/// The same with the sequences of `laps`.
+pub fn ring_of(pages: u32, bytes: usize, overwrite: bool, laps: Laps) -> Ring<Pages> {
     let storage = Pages::new(pages as usize, bytes).unwrap();
-    Ring::new(0, storage, pages, overwrite).unwrap()
+    Ring::with_laps(0, storage, pages, overwrite, laps).unwrap()
 }
 
 /// `name` padded with zeros, as a task has it.
@@ -37,10 +42,10 @@ pub fn write_as(ring: &Ring<Pages>, note: Note, ts: u64, payload: &[u8]) -> Resu
     // SAFETY: the tests write from one thread, and from hooks inside it.
     let writer = unsafe { ring.writer() };
     if let Some(short) = Short::<3>::of(payload.len()) {
-        if let Some(mut event) = writer.reserve_quickly(&short, &note, Always(|| ts)) {
+        if let Ok(mut event) = writer.reserve_fast(&short, &note, Always(|| ts)) {
             event.bytes()[..payload.len()].copy_from_slice(payload);
             let ts = event.ts();
-            assert!(event.publish());
+            assert!(event.publish().is_none());
             return Ok(ts);
         }
     }

@@ -13,12 +13,12 @@ use ferroprobe_engine::engine::arch::{Arch, Machine};
 use ferroprobe_engine::engine::ast::{Definition, Place, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
-use ferroprobe_engine::engine::exec::{self, Env};
+use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
 use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::line::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::parse;
-use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
+use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::sys;
 
@@ -63,7 +63,11 @@ impl Default for Kernel {
 
 impl Kernel {
     pub fn set(&mut self, register: &str, value: u64) {
-        let index = self.arch.register(register.as_bytes()).expect(register);
+        let index = self
+            .arch
+            .isa()
+            .register(register.as_bytes())
+            .expect(register);
         self.regs[usize::from(index)] = value;
     }
 
@@ -121,7 +125,7 @@ impl SymbolNames for &Kernel {
     }
 }
 
-impl Env for Kernel {
+impl Arguments for Kernel {
     fn reg(&self, index: u8) -> u64 {
         self.regs[usize::from(index)]
     }
@@ -137,7 +141,9 @@ impl Env for Kernel {
     fn entry_data(&self, n: u16) -> u64 {
         self.entry.get(usize::from(n)).copied().unwrap_or(0)
     }
+}
 
+impl Memory for Kernel {
     fn comm(&self) -> [u8; 16] {
         let mut comm = [0; 16];
         comm[..self.comm.len()].copy_from_slice(self.comm);
@@ -196,7 +202,7 @@ pub fn definition(text: &str, arch: Arch) -> Result<Definition, Error> {
     }
 }
 
-pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Program), Error> {
+pub fn compile(text: &str, kernel: &mut Kernel) -> Result<(Definition, Compiled), Error> {
     compile_with(text, kernel, None)
 }
 
@@ -205,7 +211,7 @@ pub fn compile_failing(
     text: &str,
     kernel: &mut Kernel,
     allocations: usize,
-) -> Result<(Definition, Program), Error> {
+) -> Result<(Definition, Compiled), Error> {
     compile_with(text, kernel, Some(allocations))
 }
 
@@ -213,7 +219,7 @@ fn compile_with(
     text: &str,
     kernel: &mut Kernel,
     allocations: Option<usize>,
-) -> Result<(Definition, Program), Error> {
+) -> Result<(Definition, Compiled), Error> {
     let blob = kernel.blob.clone();
     let index = blob
         .as_deref()
@@ -230,7 +236,7 @@ fn compile_by(
     text: &str,
     kernel: &mut Kernel,
     btf: Option<Btf<'_>>,
-) -> Result<(Definition, Program), Error> {
+) -> Result<(Definition, Compiled), Error> {
     let mut definition = definition(text, kernel.arch)?;
     let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
     let function = definition.place.symbol().map(|(_, symbol)| symbol.to_vec());
@@ -246,12 +252,34 @@ fn compile_by(
         function: function.as_deref().filter(|_| at_entry),
     };
     fetch::expand(&mut definition, &target)?;
-    let program = fetch::compile(&definition, &mut target)?;
-    Ok((definition, program))
+    let (program, layout) = fetch::compile(&definition, &mut target)?;
+    Ok((definition, Compiled { program, layout }))
+}
+
+/// A compiled definition.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Compiled {
+    program: Program,
+    layout: Layout,
+}
+
+impl Compiled {
+    /// Where the arguments are in a record.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+}
+
+impl std::ops::Deref for Compiled {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        &self.program
+    }
 }
 
 /// The record of one hit of the probe defined by `text`.
-pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Program, Vec<u8>) {
+pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Compiled, Vec<u8>) {
     let (definition, program) = compile(text, kernel).unwrap_or_else(|e| panic!("{text}: {e:?}"));
     let room = match program.size() {
         Size::Fixed(n) | Size::UpTo(n) => n,
@@ -299,7 +327,7 @@ pub fn text(write: impl FnMut(&mut SeqBuf<'_>)) -> String {
 pub fn put(
     buf: &mut SeqBuf<'_>,
     name: &[u8],
-    program: &Program,
+    program: &Compiled,
     record: &[u8],
     mut kernel: &Kernel,
 ) {

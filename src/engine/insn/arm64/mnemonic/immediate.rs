@@ -2,7 +2,7 @@
 
 //! Data processing with an immediate operand.
 
-use super::{bit, bits, is_31};
+use super::bits::{bit, bits, is_31};
 
 pub(super) fn name(word: u32) -> &'static str {
     match bits(word, 25, 23) {
@@ -50,8 +50,8 @@ fn logical(word: u32) -> &'static str {
     }
 }
 
-/// Whether a bitmask immediate is one that `movz` or `movn` could load, in
-/// which case `orr` keeps its name.
+/// Returns whether `movz` or `movn` could load a bitmask immediate; `orr` then keeps its
+/// name.
 fn fits_move_wide(word: u32) -> bool {
     let ones_less_1 = bits(word, 15, 10);
     let rotation = bits(word, 21, 16);
@@ -70,7 +70,7 @@ fn fits_move_wide(word: u32) -> bool {
         let shift_in_16 = (16 - rotation % 16) % 16;
         return shift_in_16 <= 15 - ones_less_1;
     }
-    // movn: the zeros do.
+    // movn: the zeros lie within sixteen bits.
     ones_less_1 + 15 >= width && rotation % 16 + width <= ones_less_1 + 15
 }
 

@@ -2,7 +2,7 @@
 
 //! Loads, stores and atomics.
 
-use super::{bit, bits, is_31, pick};
+use super::bits::{bit, bits, is_31, pick};
 
 pub(super) fn name(word: u32) -> &'static str {
     let vector = bit(word, 26);
@@ -16,16 +16,15 @@ pub(super) fn name(word: u32) -> &'static str {
     }
 }
 
-/// Four names that differ by the size of the access: byte, halfword and, twice,
-/// a whole register.
+/// Four names that differ by the size of the access: byte, halfword and, twice, a whole
+/// register.
 macro_rules! sized {
     ($name:literal) => {
         [concat!($name, "b"), concat!($name, "h"), $name, $name]
     };
 }
 
-/// The names of an atomic by size, and by ordering: none, release, acquire,
-/// both.
+/// The names of an atomic by size, and by ordering: none, release, acquire, both.
 macro_rules! ordered {
     ($name:literal) => {
         [
@@ -55,12 +54,12 @@ macro_rules! ordered {
 type Sized = [&'static str; 4];
 type Ordered = [Sized; 4];
 
-/// The name for the size in bits 31 and 30.
+/// Returns the name for the size in bits 31 and 30.
 fn by_size(names: &Sized, word: u32) -> &'static str {
     pick(names, bits(word, 31, 30))
 }
 
-/// The name for that size and an ordering.
+/// Returns the name for that size and an ordering.
 fn by_order(names: &Ordered, acquire: bool, release: bool, word: u32) -> &'static str {
     let order = u32::from(acquire) << 1 | u32::from(release);
     by_size(&pick(names, order), word)
@@ -111,7 +110,7 @@ fn literal(word: u32, vector: bool) -> &'static str {
     }
 }
 
-/// What has bits 29 to 27 and 24 as 011 and 1.
+/// Returns the name of a word with bits 29 to 27 and 24 as 011 and 1.
 fn copy_or_set_or_tag(word: u32, vector: bool) -> &'static str {
     const CLEAR_PAIR: [&str; 4] = ["ldclrp", "ldclrpl", "ldclrpa", "ldclrpal"];
     const SET_PAIR: [&str; 4] = ["ldsetp", "ldsetpl", "ldsetpa", "ldsetpal"];
@@ -148,8 +147,8 @@ fn unscaled_ordered(word: u32) -> &'static str {
     by_size(&pick(&NAMES, bits(word, 23, 22)), word)
 }
 
-/// A memory copy or set; its variants for privilege and temporality are not
-/// told apart.
+/// Returns the name of a memory copy or set; its variants for privilege and temporality are
+/// not distinguished.
 fn copy_or_set(word: u32, vector: bool) -> &'static str {
     const COPY: [[&str; 4]; 2] = [
         ["cpyfp", "cpyfm", "cpyfe", ""],
@@ -181,7 +180,8 @@ fn pair(word: u32, vector: bool) -> &'static str {
     }
 }
 
-/// One register, in the addressing modes of bits 24, 21, 11 and 10.
+/// Returns the name of an access to one register, in the addressing modes of bits 24, 21,
+/// 11 and 10.
 fn single(word: u32, vector: bool) -> &'static str {
     const SCALED: [Sized; 4] = [
         ["strb", "strh", "str", "str"],

@@ -2,12 +2,12 @@
 
 //! Data processing between registers.
 
-use super::{bit, bits, is_31, pick};
+use super::bits::{bit, bits, is_31, pick};
 
 pub(super) fn name(word: u32) -> &'static str {
     match (bit(word, 28), bits(word, 24, 21)) {
         (false, 0b0000..=0b0111) => logical(word),
-        // With bit 21 the second operand is extended, else shifted.
+        // With bit 21 the second operand is extended, otherwise shifted.
         (false, _) => add_subtract(word, bit(word, 21)),
         (true, 0b0000) => with_carry(word),
         (true, 0b0010) => match bit(word, 30) {

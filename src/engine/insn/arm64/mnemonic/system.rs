@@ -3,7 +3,7 @@
 //! Branches, exceptions, hints, barriers and system registers.
 
 use super::super::class::hint_number;
-use super::{bit, bits, is_31, pick};
+use super::bits::{bit, bits, is_31, pick};
 
 pub(super) fn name(word: u32) -> &'static str {
     match word >> 24 {
@@ -101,7 +101,7 @@ fn system(word: u32) -> &'static str {
     }
 }
 
-/// `sys` and its aliases, told apart by CRn and CRm.
+/// Returns the name of `sys` or an alias, distinguished by CRn and CRm.
 fn operation(word: u32) -> &'static str {
     match (bits(word, 15, 12), bits(word, 11, 8)) {
         (7, 1 | 5) => "ic",

@@ -22,7 +22,7 @@ use ferroprobe_differential_arm64::paths::{inside, mistake};
 use ferroprobe_differential_arm64::text::{functions, Function};
 use ferroprobe_differential_arm64::words::code;
 use ferroprobe_differential_arm64::{oracle, PRESENT, SKIPPED};
-use ferroprobe_engine::engine::insn::arm64::exclusive::{kernel_scan, Exclusives};
+use ferroprobe_engine::engine::insn::arm64::exclusive::{kernel_scan, sequences};
 use ferroprobe_engine::engine::insn::arm64::{class, verdict, Class, Verdict};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -52,7 +52,7 @@ impl Totals {
         self.words += words.len();
         let is_load = |word: &u32| class(*word) == Class::LoadExclusive;
         self.with_load += usize::from(words.iter().any(is_load));
-        let exclusives = Exclusives::of(words).map_err(|_| "no memory")?;
+        let exclusives = sequences(&words).map_err(|_| "no memory")?;
         let searched = inside(words);
         let judged = oracle::function(words);
         // Of each kind the first place of every stretch, and how many there are.
@@ -60,7 +60,7 @@ impl Totals {
         let mut before = None;
         for (at, &word) in words.iter().enumerate() {
             let ours = exclusives.contains(at);
-            let met = kernel_scan(words, at);
+            let met = kernel_scan(&words, at);
             let seen = met.is_some();
             let verdict = match (seen, verdict(word)) {
                 (true, _) => 0,

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Probes that are unregistered together.
+//!
+//! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
+
+use core::pin::Pin;
+use kernel::{alloc::KVVec, prelude::*};
+
+/// A registration that can be unregistered together with others.
+pub trait Registered: Send + Sized {
+    /// The kernel's structure.
+    type Probe;
+
+    /// Unregisters `all`, and waits once until none of their handlers runs. If `pointers`
+    /// has no room for all of them, does nothing: each is then unregistered by its own
+    /// drop.
+    ///
+    /// Context: process, may sleep.
+    fn end_all(all: &mut [Pin<KBox<Self>>], pointers: &mut KVVec<*mut Self::Probe>);
+}
+
+/// Registrations that are unregistered together: the drop waits once for the handlers of
+/// all of them.
+///
+/// Context of the drop: process, may sleep.
+pub struct Batch<R: Registered> {
+    registrations: KVVec<Pin<KBox<R>>>,
+    /// Room for the list that is passed to the kernel.
+    pointers: KVVec<*mut R::Probe>,
+}
+
+// SAFETY: The pointers are to registrations that the batch owns, and these may be sent.
+unsafe impl<R: Registered> Send for Batch<R> {}
+
+impl<R: Registered> Batch<R> {
+    /// Creates an empty batch.
+    pub const fn new() -> Self {
+        Self {
+            registrations: KVVec::new(),
+            pointers: KVVec::new(),
+        }
+    }
+
+    /// Reserves room for `additional` registrations: adding and unregistering them then
+    /// needs no memory.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub fn make_room(&mut self, additional: usize) -> Result {
+        self.registrations.reserve(additional, GFP_KERNEL)?;
+        let all = self.registrations.len().saturating_add(additional);
+        Ok(self.pointers.reserve(all, GFP_KERNEL)?)
+    }
+
+    /// Adds `registration`. If there is neither room nor memory, first unregisters the
+    /// registrations in the batch; if there is no room even then, unregisters
+    /// `registration` alone.
+    ///
+    /// The kernel finds the latest probe at a location first, so the latest must be added
+    /// first.
+    ///
+    /// Context: process, may sleep.
+    pub fn push(&mut self, registration: Pin<KBox<R>>) {
+        if self.make_room(1).is_err() {
+            self.end();
+        }
+        if let Err(error) = self.registrations.push_within_capacity(registration) {
+            drop(error);
+        }
+    }
+
+    /// Unregisters all, and keeps the room.
+    ///
+    /// Context: process, may sleep.
+    pub fn end(&mut self) {
+        if self.registrations.is_empty() {
+            return;
+        }
+        R::end_all(&mut self.registrations, &mut self.pointers);
+        self.pointers.clear();
+        self.registrations.clear();
+    }
+}
+
+impl<R: Registered> Default for Batch<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<R: Registered> Drop for Batch<R> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Registered probes, of any mechanism: what kprobes and kretprobes have in common.
+//!
+//! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
+
+use super::{
+    batch::Registered, bindings as extra, context::OnCpu, rcu::synchronize_hotplug, regs::Regs,
+    word,
+};
+use core::{
+    arch::asm,
+    marker::PhantomPinned,
+    pin::Pin,
+    sync::atomic::{AtomicBool, AtomicPtr, Ordering},
+};
+use kernel::{
+    alloc::KVVec,
+    bindings, container_of,
+    error::to_result,
+    ffi::{c_int, c_void},
+    prelude::*,
+    str::CString,
+    types::Opaque,
+};
+
+/// A function that the kernel calls on a hit.
+pub type Callback<M> =
+    unsafe extern "C" fn(*mut <M as Mechanism>::Argument, *mut bindings::pt_regs) -> c_int;
+
+/// Only this folder implements [`Mechanism`].
+pub(super) mod sealed {
+    /// Implemented by mechanisms only.
+    pub trait Sealed {}
+}
+
+/// A mechanism of the kernel that calls a function when the CPU reaches an instruction.
+///
+/// # Safety
+///
+/// Each constant is what its documentation says. [`probe`](Self::probe) returns the
+/// structure for which the kernel has made the call.
+pub unsafe trait Mechanism: sealed::Sealed + Sized + 'static {
+    /// The kernel's structure of a probe.
+    type Probe;
+    /// What the kernel calls a [`Callback`] with, besides the registers.
+    type Argument;
+    /// What a registration knows of all its calls.
+    type Data: Copy + Send + Sync;
+    /// What a handler is told of a call.
+    type Call<'a>;
+
+    /// The kernel's function that registers a valid structure, which it uses until it is
+    /// unregistered, or not at all if the function fails.
+    const REGISTER: unsafe extern "C" fn(*mut Self::Probe) -> c_int;
+    /// The kernel's function that unregisters as many structures as its second argument
+    /// says, and waits until none of their handlers runs. Each must be registered.
+    const UNREGISTER: unsafe extern "C" fn(*mut *mut Self::Probe, c_int);
+    /// The offset in [`Probe`](Self::Probe) of an `Option` of [`Callback`], which the
+    /// kernel reads once for each hit.
+    const CALLBACK: usize;
+    /// The offset in [`Probe`](Self::Probe) of a `struct kprobe`, which is registered
+    /// with it.
+    const KPROBE: usize;
+
+    /// Returns the structure that `hit` belongs to; `None` if it was unregistered
+    /// meanwhile.
+    ///
+    /// Context: any.
+    fn probe(hit: Hit<'_, Self>) -> Option<*mut Self::Probe>;
+
+    /// Returns what a handler is told of `hit`; `data` is that of the registration.
+    ///
+    /// Context: any.
+    fn call(hit: Hit<'_, Self>, data: Self::Data) -> Self::Call<'_>;
+
+    /// Returns the hits that the mechanism itself could not follow, besides those that
+    /// the `struct kprobe` counts.
+    ///
+    /// # Safety
+    ///
+    /// `probe` must be valid.
+    unsafe fn missed(_probe: *const Self::Probe) -> u64 {
+        0
+    }
+}
+
+/// What the kernel calls a [`Callback`] with, during the call.
+///
+/// # Invariants
+///
+/// The kernel has called a callback of a [`Registration`] with it, and that has not
+/// returned.
+pub struct Hit<'a, M: Mechanism>(&'a Opaque<M::Argument>);
+
+// Not derived: that would ask for copies of the argument.
+impl<M: Mechanism> Clone for Hit<'_, M> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Mechanism> Copy for Hit<'_, M> {}
+
+impl<M: Mechanism> Hit<'_, M> {
+    /// The kernel's structure.
+    #[inline(always)]
+    pub(super) fn as_ptr(self) -> *mut M::Argument {
+        self.0.get()
+    }
+}
+
+/// What serves the hits of a probe, in stages.
+///
+/// A stage is a function of its own, and the last thing that the stage before it calls. So
+/// a first stage that serves most hits calls nothing, and has no registers to save for
+/// what it leaves to others.
+pub trait Handler<M: Mechanism>: Send + Sync {
+    /// What a stage passes on to be settled before the next stage.
+    type Unsettled<'a>
+    where
+        Self: 'a;
+
+    /// Returns the stage that the kernel is to call, less than [`STAGES`]; see
+    /// [`Registration::follow`].
+    fn first(&self) -> u8;
+
+    /// Runs the stage with the number `STAGE`.
+    ///
+    /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
+    /// allocate or fault.
+    fn run<'a, const STAGE: u8>(
+        &'a self,
+        regs: &Regs,
+        call: M::Call<'_>,
+        here: &'a OnCpu,
+    ) -> Next<Self::Unsettled<'a>>;
+
+    /// Settles what a stage has passed on.
+    ///
+    /// Context: as for [`run`](Self::run).
+    fn settle(&self, unsettled: Self::Unsettled<'_>);
+
+    /// Called after a stage that returns [`Next::Finish`].
+    ///
+    /// Context: as for [`run`](Self::run).
+    fn finish(&self, here: &OnCpu);
+}
+
+/// The number of stages that a [`Handler`] can have.
+pub const STAGES: u8 = 4;
+
+/// The number of stages that only the kernel calls, the first ones: no other leads to
+/// them.
+pub const FIRST_STAGES: u8 = 2;
+
+/// What comes after a stage. Its numbers should be constants: the compiler then makes a
+/// jump of each.
+pub enum Next<U> {
+    /// Nothing.
+    Done,
+    /// The stage with this number, at least [`FIRST_STAGES`] and less than [`STAGES`];
+    /// the last one for any other.
+    Stage(u8),
+    /// [`Handler::finish`]. It gets no registers, so that no stage keeps them for it.
+    Finish,
+    /// [`Handler::settle`], then the stage with this number.
+    SettleThenStage(U, u8),
+    /// [`Handler::settle`], then [`Handler::finish`].
+    SettleThenFinish(U),
+}
+
+/// A probe that can be registered.
+///
+/// # Invariants
+///
+/// `probe` is zeroed, except for a location and for what the mechanism asks for, which
+/// suits `data`; the name in it, if any, is `name`; the functions in it, if any, are
+/// those of the [`Registration`] that is to be made of it.
+pub(super) struct Prepared<M: Mechanism> {
+    pub(super) probe: M::Probe,
+    pub(super) data: M::Data,
+    pub(super) name: Option<CString>,
+}
+
+/// What the kernel tells of a probe.
+struct Known {
+    address: u64,
+    flags: u32,
+    /// Hits on which it could not call the handler.
+    missed: u64,
+}
+
+/// A registered probe.
+///
+/// # Invariants
+///
+/// `probe` and `data` are those of a [`Prepared`]. `probe` is registered with the kernel
+/// where `registered` says so, as it does from the end of `register` to the drop;
+/// `handler` is valid until then.
+#[pin_data(PinnedDrop)]
+pub struct Registration<M: Mechanism, H: Handler<M>> {
+    #[pin]
+    probe: Opaque<M::Probe>,
+    handler: H,
+    data: M::Data,
+    registered: AtomicBool,
+    /// The text that `probe` points to, if any.
+    name: Option<CString>,
+    #[pin]
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: The kernel locks what it changes in the probe, `H` and the data may be shared.
+unsafe impl<M: Mechanism, H: Handler<M>> Sync for Registration<M, H> {}
+// SAFETY: A probe can be unregistered by any thread, `H` and the data may be sent.
+unsafe impl<M: Mechanism, H: Handler<M>> Send for Registration<M, H> {}
+
+impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
+    /// Registers a probe, disabled: it counts and calls nothing until
+    /// [`set_enabled`](Self::set_enabled).
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says of the location; `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn register(prepared: Prepared<M>, handler: H) -> Result<Pin<KBox<Self>>> {
+        let Prepared { probe, data, name } = prepared;
+        let this = KBox::pin_init(
+            pin_init!(Self {
+                probe: Opaque::new(probe),
+                handler,
+                data,
+                registered: AtomicBool::new(false),
+                name,
+                _pinned: PhantomPinned,
+            }),
+            GFP_KERNEL,
+        )?;
+        this.follow();
+        // SAFETY: By the invariants of `Prepared` valid. The probe is pinned, and
+        // unregistered before it is freed; on failure nothing refers to it.
+        to_result(unsafe { (M::REGISTER)(this.probe.get()) })?;
+        // INVARIANT: Registered above.
+        this.registered.store(true, Ordering::Relaxed);
+        Ok(this)
+    }
+
+    /// Makes the kernel call the stage that [`Handler::first`] returns now. If several
+    /// call at the same time, any of their answers remains: each serves all hits, and may
+    /// be slower than another.
+    ///
+    /// Context: process.
+    pub fn follow(&self) {
+        let first: Callback<M> = match self.handler.first() {
+            0 => Self::stage::<0>,
+            1 => Self::stage::<1>,
+            2 => Self::stage::<2>,
+            _ => Self::stage::<3>,
+        };
+        let callback = self.probe.get().wrapping_byte_add(M::CALLBACK);
+        // SAFETY: By the promise of `Mechanism` an aligned word, which is valid as long as
+        // `self`, and which nothing else changes; the kernel reads it once for each hit.
+        let word = unsafe { AtomicPtr::from_ptr(callback.cast::<*mut c_void>()) };
+        word.store(first as *mut c_void, Ordering::Relaxed);
+    }
+
+    /// Arms or disarms the probe. A handler may still run on another CPU when it is
+    /// disarmed.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the probed code is gone.
+    ///
+    /// Context: process, may sleep.
+    pub fn set_enabled(&self, enabled: bool) -> Result {
+        let set = if enabled {
+            extra::enable_kprobe
+        } else {
+            extra::disable_kprobe
+        };
+        // SAFETY: By the type invariant registered, and by the promise of `Mechanism` so is
+        // the kprobe in it.
+        to_result(unsafe { set(self.kprobe()) })
+    }
+
+    /// Returns whether the kernel has given the probe up, because the probed code is gone.
+    ///
+    /// Context: any.
+    pub fn is_gone(&self) -> bool {
+        self.known().flags & extra::KPROBE_FLAG_GONE != 0
+    }
+
+    /// Returns the address of the probed instruction.
+    ///
+    /// Context: any.
+    pub fn address(&self) -> u64 {
+        self.known().address
+    }
+
+    /// Returns the hits on which the kernel could not call the handler.
+    ///
+    /// Context: any.
+    pub fn missed(&self) -> u64 {
+        self.known().missed
+    }
+
+    /// The `struct kprobe` that is registered with the probe.
+    fn kprobe(&self) -> *mut extra::kprobe {
+        self.probe.get().wrapping_byte_add(M::KPROBE).cast()
+    }
+
+    fn known(&self) -> Known {
+        let kprobe = self.kprobe();
+        // SAFETY: By the type invariant valid, and by the promise of `Mechanism` so is the
+        // kprobe in it. The address is constant, the others are aligned words that the kernel
+        // changes.
+        let (address, flags, missed, more) = unsafe {
+            (
+                (*kprobe).addr,
+                (&raw const (*kprobe).flags).read_volatile(),
+                (&raw const (*kprobe).nmissed).read_volatile(),
+                M::missed(self.probe.get()),
+            )
+        };
+        Known {
+            address: word(address.addr()),
+            flags,
+            missed: word(missed).wrapping_add(more),
+        }
+    }
+
+    /// What is called on a hit.
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel for the probe of a `Registration<M, H>`, or by a stage that it
+    /// has called.
+    #[inline(never)]
+    unsafe extern "C" fn stage<const STAGE: u8>(
+        argument: *mut M::Argument,
+        regs: *mut bindings::pt_regs,
+    ) -> c_int {
+        // SAFETY: Called by the kernel, with valid registers; so are the stages that follow.
+        let result = unsafe {
+            Self::called(argument, |this, call, here| {
+                match this.handler.run::<STAGE>(Regs::from_raw(regs), call, here) {
+                    Next::Done if STAGE < FIRST_STAGES => 0,
+                    Next::Done => zero(),
+                    Next::Stage(2) => Self::stage::<2>(argument, regs),
+                    Next::Stage(_) => Self::stage::<3>(argument, regs),
+                    Next::Finish => Self::finish(argument),
+                    Next::SettleThenStage(u, 2) => Self::settle::<2>(argument, regs, u),
+                    Next::SettleThenStage(u, _) => Self::settle::<3>(argument, regs, u),
+                    Next::SettleThenFinish(u) => Self::settle_and_finish(argument, u),
+                }
+            })
+        };
+        result.unwrap_or(0)
+    }
+
+    /// # Safety
+    ///
+    /// As for `stage`, by which it is called, with its parameters in the same order: they
+    /// stay in their registers.
+    #[cold]
+    #[inline(never)]
+    unsafe fn settle<const NEXT: u8>(
+        argument: *mut M::Argument,
+        regs: *mut bindings::pt_regs,
+        unsettled: H::Unsettled<'_>,
+    ) -> c_int {
+        // SAFETY: Called by the kernel, as is the stage that follows.
+        unsafe {
+            Self::called(argument, |this, _, _| this.handler.settle(unsettled));
+            Self::stage::<NEXT>(argument, regs)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for `stage`, by which it is called.
+    #[cold]
+    #[inline(never)]
+    unsafe fn settle_and_finish(argument: *mut M::Argument, unsettled: H::Unsettled<'_>) -> c_int {
+        // SAFETY: Called by the kernel.
+        unsafe {
+            Self::called(argument, |this, _, _| this.handler.settle(unsettled));
+            Self::finish(argument)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for `stage`, by which it is called.
+    #[cold]
+    #[inline(never)]
+    unsafe fn finish(argument: *mut M::Argument) -> c_int {
+        // SAFETY: Called by the kernel.
+        unsafe { Self::called(argument, |this, _, here| this.handler.finish(here)) };
+        zero()
+    }
+
+    /// Calls `serve` with the registration and with what a handler is told of the call;
+    /// returns `None` instead if the registration has ended meanwhile.
+    ///
+    /// To return these would cost a kprobe a comparison: to the compiler, a reference
+    /// that is made of a pointer may be the null of an `Option`.
+    ///
+    /// # Safety
+    ///
+    /// The kernel must have called a callback of a `Registration<M, H>` with `argument`,
+    /// and that must not have returned.
+    #[inline(always)]
+    pub(super) unsafe fn called<R>(
+        argument: *mut M::Argument,
+        serve: impl for<'a> FnOnce(&'a Self, M::Call<'_>, &'a OnCpu) -> R,
+    ) -> Option<R> {
+        // SAFETY: What the kernel calls with is valid during the call.
+        let hit = Hit(unsafe { &*Opaque::cast_from(argument) });
+        let probe = M::probe(hit)?;
+        // SAFETY: The kernel calls for the probe registered in `register`, which lies in a
+        // `Self` that is not freed while a handler runs.
+        let this = unsafe { &*container_of!(Opaque::cast_from(probe), Self, probe) };
+        // SAFETY: The kernel calls with preemption disabled.
+        let here = unsafe { OnCpu::new() };
+        Some(serve(this, M::call(hit, this.data), &here))
+    }
+}
+
+impl<M: Mechanism, H: Handler<M>> Registered for Registration<M, H> {
+    type Probe = M::Probe;
+
+    fn end_all(all: &mut [Pin<KBox<Self>>], pointers: &mut KVVec<*mut M::Probe>) {
+        pointers.clear();
+        for this in all
+            .iter()
+            .filter(|this| this.registered.load(Ordering::Relaxed))
+        {
+            if pointers.push_within_capacity(this.probe.get()).is_err() {
+                return;
+            }
+        }
+        let Ok(count) = i32::try_from(pointers.len()) else {
+            return;
+        };
+        // SAFETY: By the type invariant these are registered, and nobody else has them. It
+        // waits until no handler runs any more.
+        unsafe { (M::UNREGISTER)(pointers.as_mut_ptr(), count) };
+        synchronize_hotplug();
+        for this in all {
+            // INVARIANT: They are not any more.
+            this.registered.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+#[pinned_drop]
+impl<M: Mechanism, H: Handler<M>> PinnedDrop for Registration<M, H> {
+    fn drop(self: Pin<&mut Self>) {
+        if self.registered.load(Ordering::Relaxed) {
+            // SAFETY: By the type invariant registered. It waits until no handler runs any
+            // more; calls of functions that have not returned are let go.
+            unsafe { (M::UNREGISTER)(&mut self.probe.get(), 1) };
+            synchronize_hotplug();
+        }
+    }
+}
+
+/// Returns 0, the result of a stage that another leads to.
+///
+/// The compiler must not know that it is 0: then it would not jump to the next stage, but
+/// call it and return a 0 of its own.
+#[inline(always)]
+fn zero() -> c_int {
+    let mut zero: usize = 0;
+    // SAFETY: There is no instruction.
+    unsafe {
+        asm!("/* {0} */", inout(reg) zero, options(pure, nomem, nostack, preserves_flags));
+    }
+    // CAST: 0 in any type.
+    zero as c_int
+}

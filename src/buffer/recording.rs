@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The buffer: recording, switching it on and off, waking its readers.
+
+use super::{
+    mapping::Mappings,
+    rings::{self, Timed},
+};
+use crate::{
+    commands::Commands,
+    engine::{
+        clock::Judge,
+        marker,
+        ring::{self, Note, Payload, Short, Task},
+    },
+    kapi::{
+        clock::{self, Clock},
+        context::{self, OnCpu},
+        debugfs::OpenFile,
+        percpu::PerCpu,
+        rcu::RcuCell,
+        scratch::{self, Scratch},
+        wake::{PollTable, Waker},
+    },
+    sys::Pages,
+};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+
+pub(crate) use crate::engine::ring::Lost;
+
+/// Records of nested writers that are still to be published.
+pub(crate) type Unsettled<'a> = ring::Unsettled<'a, Pages>;
+
+/// One of the two buffers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The buffer in which hits are recorded.
+    Live,
+    /// The snapshot.
+    Snapshot,
+}
+
+/// Default size of a sub-buffer, in bytes.
+pub(super) const SUB_BUFFER: usize = 4096;
+
+/// The buffer.
+#[pin_data]
+pub(crate) struct Buffer {
+    pub(super) rings: RcuCell<Timed>,
+    scratch: Scratch,
+    on: AtomicBool,
+    /// Calls of [`Buffer::pause`] without [`Buffer::resume`].
+    pauses: AtomicU32,
+    /// Whether a full ring overwrites its oldest events.
+    pub(super) overwrite: AtomicBool,
+    /// Set for CPUs that do not record.
+    masked: PerCpu<AtomicBool>,
+    /// How full a ring must be to wake the readers of its pages, in percent.
+    percent: AtomicU32,
+    #[pin]
+    pub(super) waker: Waker,
+    /// The number of calls of [`Buffer::release`].
+    releases: AtomicU32,
+    /// Held while records are consumed or cleared, or rings are replaced.
+    #[pin]
+    pub(super) readers: Mutex<State>,
+    /// The mapped rings.
+    #[pin]
+    pub(super) mappings: Mutex<Mappings>,
+}
+
+/// What the readers' lock protects.
+pub(super) struct State {
+    /// Names of tasks whose records were read in binary.
+    pub(super) commands: Commands,
+    /// The snapshot, if one was taken.
+    pub(super) snapshot: Option<Arc<Timed>>,
+    /// What is known about the processor's counter.
+    pub(super) judge: Judge,
+    /// The number of sleeps of the machine when the counter was last checked.
+    pub(super) sleeps: u64,
+}
+
+impl Buffer {
+    /// Makes a buffer with `kilobytes` for each CPU, with the times of `clock`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
+        let rings = Timed::new(clock, SUB_BUFFER, |cpu| {
+            rings::make(cpu, kilobytes, SUB_BUFFER, clock)
+        })?;
+        let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
+        let scratch = Scratch::new()?;
+        Arc::pin_init(
+            pin_init!(Self {
+                rings: RcuCell::new(rings),
+                scratch,
+                on: AtomicBool::new(true),
+                pauses: AtomicU32::new(0),
+                overwrite: AtomicBool::new(true),
+                masked,
+                percent: AtomicU32::new(50),
+                waker <- Waker::new(),
+                releases: AtomicU32::new(0),
+                readers <- new_mutex!(State {
+                    commands: Commands::new(),
+                    snapshot: None,
+                    judge: Judge::new(if clock::uses_counter() {
+                        clock::counter_hertz()
+                    } else {
+                        0
+                    }),
+                    sleeps: clock::sleeps(),
+                }),
+                mappings <- new_mutex!(Mappings::new()),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Records `length` bytes, which `fill` writes, for the task that `note` describes.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no room; then `fill` is not called.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(crate) fn record(
+        &self,
+        length: usize,
+        note: Note,
+        here: &OnCpu,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Lost> {
+        let (ring, clock) = self.rings.get(here).local(here);
+        ring.record(length, note, clock, fill)
+    }
+
+    /// As [`Buffer::record`], in few instructions, for the common case. Returns the
+    /// records of nested writers that are still to be published, if any.
+    ///
+    /// # Errors
+    ///
+    /// Returns the records of nested writers that are still to be published, if any. The
+    /// record itself is left to [`Buffer::record`], and `fill` is not called.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(crate) fn record_fast<'a, const LEAST: usize>(
+        &'a self,
+        short: &Short<LEAST>,
+        task: &impl Task,
+        (pace, here): (rings::Pace, &'a OnCpu),
+        fill: impl FnOnce(Payload<'_, LEAST>),
+    ) -> ring::RecordedFast<'a, Pages> {
+        let (ring, clock) = self.rings.get(here).local(here);
+        // One call for both paces, so that the compiler inlines `fill`.
+        ring.record_fast(short, task, rings::Paced(clock, pace), fill)
+    }
+
+    /// Returns whether a reader waits for events.
+    #[inline(always)]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waker.is_wanted()
+    }
+
+    /// Schedules a wake-up of the readers that wait for events.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(crate) fn wake(&self) {
+        self.waker.wake();
+    }
+
+    /// Lends `work` memory of the size of the largest record; see [`Scratch::with`].
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(crate) fn scratch<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+        let largest = self.rings.get(here).local(here).0.max_payload();
+        self.scratch.with(here, |memory| {
+            let length = memory.len().min(largest);
+            work(memory.get_mut(..length).unwrap_or_default())
+        })
+    }
+
+    /// Records `text`, written by the current task, in as many records as needed.
+    ///
+    /// # Errors
+    ///
+    /// `EBADF` if nothing is being recorded, or if there is no room.
+    ///
+    /// Context: process.
+    pub(crate) fn mark(&self, text: &[u8]) -> Result {
+        let mut rest = text;
+        while !rest.is_empty() {
+            rest = context::on_this_cpu(|here| {
+                let (ring, _) = self.rings.get(here).local(here);
+                let largest = ring.max_payload().min(scratch::SIZE);
+                let room = largest.saturating_sub(marker::OVERHEAD).max(1);
+                let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+                let task = context::current();
+                let note = Note::new(task.pid(), task.comm());
+                self.record(marker::length(now), note, here, |out| {
+                    marker::write_record(out, task.pid(), now);
+                })
+                .ok()?;
+                Some(later)
+            })
+            .ok_or(EBADF)?;
+        }
+        self.wake();
+        Ok(())
+    }
+
+    /// Returns whether recording is on.
+    pub(crate) fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    /// Switches recording on or off.
+    ///
+    /// Context: process.
+    pub(crate) fn set_on(&self, on: bool) {
+        let _guard = self.readers.lock();
+        self.on.store(on, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+        self.waker.wake_now();
+    }
+
+    /// Pauses recording until [`Buffer::resume`] was called as often as this.
+    ///
+    /// Context: process.
+    pub(crate) fn pause(&self) {
+        let _guard = self.readers.lock();
+        self.pauses.fetch_add(1, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+    }
+
+    /// Undoes one [`Buffer::pause`].
+    ///
+    /// Context: process.
+    pub(crate) fn resume(&self) {
+        let _guard = self.readers.lock();
+        self.pauses.fetch_sub(1, Ordering::Relaxed);
+        self.enable(&self.rings.load());
+    }
+
+    /// Sets whether a full ring overwrites its oldest events or drops the newest.
+    ///
+    /// Context: process.
+    pub(crate) fn set_overwrite(&self, overwrite: bool) {
+        let _guard = self.readers.lock();
+        self.overwrite.store(overwrite, Ordering::Relaxed);
+        for ring in self.rings.load().iter() {
+            ring.set_overwrite(overwrite);
+        }
+    }
+
+    /// Enables or disables `rings`, as the switches say. Called with the readers' lock
+    /// held.
+    pub(super) fn enable(&self, rings: &Timed) {
+        let on = self.is_on() && self.pauses.load(Ordering::Relaxed) == 0;
+        for ring in rings.iter() {
+            ring.set_enabled(on && self.records_on(ring.cpu()));
+        }
+    }
+
+    /// Returns whether hits on `cpu` are recorded while recording is on.
+    pub(crate) fn records_on(&self, cpu: u32) -> bool {
+        let masked = self.masked.get(cpu);
+        !masked.is_some_and(|masked| masked.load(Ordering::Relaxed))
+    }
+
+    /// Sets the CPUs that record: those for which `mask` returns true.
+    ///
+    /// Context: process.
+    pub(crate) fn set_mask(&self, mask: impl Fn(u32) -> bool) {
+        let _guard = self.readers.lock();
+        for (cpu, masked) in self.masked.iter() {
+            masked.store(!mask(cpu), Ordering::Relaxed);
+        }
+        self.enable(&self.rings.load());
+    }
+
+    /// Returns how full a ring must be to wake the readers that wait for its pages, in
+    /// percent.
+    pub(crate) fn percent(&self) -> u32 {
+        self.percent.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Buffer::percent`].
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for more than 100.
+    pub(crate) fn set_percent(&self, percent: u32) -> Result {
+        if percent > 100 {
+            return Err(EINVAL);
+        }
+        self.percent.store(percent, Ordering::Relaxed);
+        self.waker.wake_now();
+        Ok(())
+    }
+
+    /// Sleeps until `attempt` returns a value; see [`Waker::wait`].
+    ///
+    /// # Errors
+    ///
+    /// `ERESTARTSYS` on a signal; the errors of `attempt`.
+    pub(crate) fn wait<R>(&self, attempt: impl FnMut() -> Result<Option<R>>) -> Result<R> {
+        self.waker.wait(attempt)
+    }
+
+    /// Sleeps until `attempt` returns a value, calling it from time to time; see
+    /// [`Waker::wait_for_many`].
+    ///
+    /// # Errors
+    ///
+    /// `ERESTARTSYS` on a signal; the errors of `attempt`.
+    pub(crate) fn wait_for_many<R>(&self, attempt: impl FnMut() -> Result<Option<R>>) -> Result<R> {
+        self.waker.wait_for_many(attempt)
+    }
+
+    /// Wakes blocked readers to check again; readers of pages return.
+    pub(crate) fn release(&self) {
+        self.releases.fetch_add(1, Ordering::Relaxed);
+        self.waker.wake_now();
+    }
+
+    /// Returns a number that changes with each [`Buffer::release`].
+    pub(crate) fn releases(&self) -> u32 {
+        self.releases.load(Ordering::Relaxed)
+    }
+
+    /// Registers the wait queue of the readers with `poll`.
+    pub(crate) fn register<'open>(&'open self, file: &OpenFile, table: &PollTable<'open>) {
+        self.waker.register(file, table);
+    }
+}

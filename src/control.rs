@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The directory and its files: one source file for each file or family.
+
+mod buffer_percent;
+mod buffer_size;
+mod clock_source;
+mod error_log;
+mod event_files;
+mod filter;
+mod group_filter;
+mod headers;
+mod hit_limit;
+mod kprobe_events;
+mod listing;
+mod member;
+mod mode;
+mod options;
+mod per_cpu;
+mod placement;
+mod profile;
+mod raw;
+mod readme;
+mod saved_cmdlines;
+mod scope;
+mod set_event;
+mod snapshot;
+mod snapshot_raw;
+mod stats;
+mod switch;
+mod text;
+mod trace;
+mod trace_clock;
+mod trace_marker;
+mod trace_pipe;
+mod tracers;
+mod tracing_cpumask;
+mod tracing_on;
+mod trigger;
+
+use crate::{
+    buffer::Side,
+    instance::Instance,
+    kapi::debugfs::{Dir, Entry, File},
+    sys::Vec,
+    tracer::Tracer,
+};
+use kernel::{prelude::*, sync::Arc};
+use mode::{READ, READ_WRITE, WRITE};
+use scope::Scope;
+use switch::{Switch, Switched};
+use text::{SettingFile, Show, Store, TextFile};
+
+/// A file outside `events/GROUP`, `options` and `per_cpu`.
+struct Row {
+    directory: Directory,
+    name: &'static CStr,
+    mode: u16,
+    make: Make,
+}
+
+/// Makes the file of a row in its directory.
+type Make = fn(&Row, &Arc<Dir>, &Arc<Instance>) -> Result<KBox<dyn Made>>;
+
+/// In which directory a file is.
+#[derive(Clone, Copy)]
+enum Directory {
+    /// At the top.
+    Root,
+    /// `events`.
+    Events,
+    /// `events/ftrace/print`.
+    Print,
+}
+
+/// A file; removed when dropped.
+trait Made: Send + Sync {}
+
+impl<F: File> Made for Entry<F> {}
+
+/// The files, in the order in which they are made.
+#[rustfmt::skip]
+const FILES: &[Row] = &[
+    root(c"kprobe_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
+    root(c"dynamic_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
+    root(c"trace", READ_WRITE, live::<trace::Trace>),
+    root(c"trace_pipe", READ, live::<trace_pipe::TracePipe>),
+    root(c"snapshot", READ_WRITE, aside::<snapshot::Snapshot>),
+    root(c"trace_marker", WRITE, one::<trace_marker::TraceMarker>),
+    root(c"set_event", READ_WRITE, setting::<set_event::SetEvent>),
+    root(c"available_events", READ, shown::<set_event::AvailableEvents>),
+    root(c"current_tracer", READ_WRITE, setting::<tracers::Tracers>),
+    root(c"available_tracers", READ, shown::<tracers::Tracers>),
+    root(c"tracing_on", READ_WRITE, switched::<tracing_on::TracingOn>),
+    root(c"kprobe_profile", READ, shown::<profile::Profile>),
+    root(c"kprobe_stats", READ, shown::<stats::Stats>),
+    root(c"error_log", READ_WRITE, setting::<error_log::ErrorLogFile>),
+    root(c"README", READ, shown::<readme::Readme>),
+    root(c"buffer_size_kb", READ_WRITE, setting::<buffer_size::BufferSize>),
+    root(c"buffer_subbuf_size_kb", READ_WRITE, setting::<buffer_size::SubBufferSize>),
+    root(c"buffer_percent", READ_WRITE, setting::<buffer_percent::BufferPercent>),
+    root(c"hit_limit", READ_WRITE, setting::<hit_limit::HitLimitFile>),
+    root(c"tracing_cpumask", READ_WRITE, setting::<tracing_cpumask::TracingCpumask>),
+    root(c"placement", READ_WRITE, setting::<placement::PlacementFile>),
+    root(c"buffer_total_size_kb", READ, shown::<headers::BufferTotalSize>),
+    root(c"trace_clock", READ_WRITE, setting::<trace_clock::TraceClock>),
+    root(c"clock_source", READ, shown::<clock_source::ClockSource>),
+    root(c"printk_formats", READ, shown::<headers::PrintkFormats>),
+    root(c"saved_cmdlines", READ, shown::<saved_cmdlines::SavedCmdlines>),
+    root(c"saved_cmdlines_size", READ, shown::<saved_cmdlines::SavedCmdlinesSize>),
+    root(c"trace_options", READ_WRITE, setting::<options::TraceOptions>),
+    row(Directory::Events, c"enable", READ_WRITE, switched::<event_files::EnableAll>),
+    row(Directory::Events, c"header_page", READ, shown::<headers::HeaderPage>),
+    row(Directory::Events, c"header_event", READ, shown::<headers::HeaderEvent>),
+    row(Directory::Print, c"format", READ, shown::<headers::PrintFormat>),
+];
+
+const fn row(directory: Directory, name: &'static CStr, mode: u16, make: Make) -> Row {
+    Row {
+        directory,
+        name,
+        mode,
+        make,
+    }
+}
+
+const fn root(name: &'static CStr, mode: u16, make: Make) -> Row {
+    row(Directory::Root, name, mode, make)
+}
+
+/// What a file outside `events/GROUP`, `options` and `per_cpu` is of.
+trait Subject: Send + Sync {
+    /// Returns the subject of the files of `instance`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn of(instance: &Arc<Instance>) -> Result<Arc<Self>>;
+}
+
+impl Subject for Instance {
+    fn of(instance: &Arc<Instance>) -> Result<Arc<Self>> {
+        Ok(instance.clone())
+    }
+}
+
+impl Subject for Tracer {
+    fn of(instance: &Arc<Instance>) -> Result<Arc<Self>> {
+        Ok(instance.tracer.clone())
+    }
+}
+
+/// Makes a file of any kind.
+fn one<F: File<Data: Subject>>(
+    row: &Row,
+    dir: &Arc<Dir>,
+    instance: &Arc<Instance>,
+) -> Result<KBox<dyn Made>> {
+    made::<F>(row, dir, Subject::of(instance)?)
+}
+
+/// Makes a file that shows a text.
+fn shown<S: Show<Data: Subject>>(
+    row: &Row,
+    dir: &Arc<Dir>,
+    instance: &Arc<Instance>,
+) -> Result<KBox<dyn Made>> {
+    one::<TextFile<S>>(row, dir, instance)
+}
+
+/// Makes a file that shows a text and takes another.
+fn setting<S: Store<Data: Subject>>(
+    row: &Row,
+    dir: &Arc<Dir>,
+    instance: &Arc<Instance>,
+) -> Result<KBox<dyn Made>> {
+    one::<SettingFile<S>>(row, dir, instance)
+}
+
+/// Makes a file that shows and takes 0 or 1.
+fn switched<S: Switched<Data: Subject>>(
+    row: &Row,
+    dir: &Arc<Dir>,
+    instance: &Arc<Instance>,
+) -> Result<KBox<dyn Made>> {
+    one::<Switch<S>>(row, dir, instance)
+}
+
+/// Makes a file of the events that are recorded.
+fn live<F: File<Data = Scope>>(
+    row: &Row,
+    dir: &Arc<Dir>,
+    instance: &Arc<Instance>,
+) -> Result<KBox<dyn Made>> {
+    made::<F>(row, dir, Scope::new(instance, Side::Live, None)?)
+}
+
+/// Makes a file of the events of the snapshot.
+fn aside<F: File<Data = Scope>>(
+    row: &Row,
+    dir: &Arc<Dir>,
+    instance: &Arc<Instance>,
+) -> Result<KBox<dyn Made>> {
+    made::<F>(row, dir, Scope::new(instance, Side::Snapshot, None)?)
+}
+
+fn made<F: File>(row: &Row, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<KBox<dyn Made>> {
+    let entry = Entry::<F>::new(row.name, row.mode, dir, data)?;
+    let entry = KBox::new(entry, GFP_KERNEL)?;
+    Ok(entry)
+}
+
+/// The files outside `events/GROUP`; they are removed when dropped.
+pub(crate) struct Files {
+    _files: Vec<KBox<dyn Made>>,
+    _options: Vec<Entry<Switch<options::OneOption>>>,
+    _cpus: Vec<per_cpu::CpuFiles>,
+}
+
+impl Files {
+    /// Makes the directory `ferroprobe` with its files, and gives the registry
+    /// the directory `events`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::new`] and [`Entry::new`].
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn new(instance: &Arc<Instance>) -> Result<Self> {
+        let root = Dir::new(c"ferroprobe", None)?;
+        let events = Dir::new(c"events", Some(root.clone()))?;
+        let ftrace = Dir::new(c"ftrace", Some(events.clone()))?;
+        let print = Dir::new(c"print", Some(ftrace))?;
+        let mut files = Vec::new();
+        for row in FILES {
+            let dir = match row.directory {
+                Directory::Root => &root,
+                Directory::Events => &events,
+                Directory::Print => &print,
+            };
+            files.push((row.make)(row, dir, instance)?)?;
+        }
+        let files = Self {
+            _files: files,
+            _options: options::make(instance, &root)?,
+            _cpus: per_cpu::make(instance, &root)?,
+        };
+        let events = event_files::directory(instance, events)?;
+        instance.tracer.registry.lock().set_directory(Some(events));
+        Ok(files)
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `clock_source`: what the clock `local` is taken from.
+
+use super::text::Show;
+use crate::{kapi::clock, tracer::Tracer};
+use core::fmt;
+use kernel::sync::Arc;
+
+/// The file.
+pub(crate) struct ClockSource;
+
+impl Show for ClockSource {
+    type Data = Tracer;
+
+    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let source = if clock::uses_counter() {
+            "counter"
+        } else {
+            "kernel"
+        };
+        writeln!(out, "{source}")
+    }
+}

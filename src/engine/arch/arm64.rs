@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! 64-bit Arm.
+
+mod jumps;
+
+use super::isa::{
+    index_of, EntryPlace, Flow, Insn, Isa, JumpTable, Kind, Refusal, Undecoded, OPS_LEN,
+};
+use crate::engine::insn::arm64::{self, class, word_at, Class, Verdict, INSN_LEN};
+use crate::engine::insn::exclusive::{Effect, Exclusives, Words};
+use crate::sys::AllocError;
+
+/// 64-bit Arm.
+pub(super) struct Arm64;
+
+/// `arch/arm64/include/asm/ptrace.h`, `struct user_pt_regs`.
+const REGISTERS: [&[u8]; 34] = [
+    b"x0", b"x1", b"x2", b"x3", b"x4", b"x5", b"x6", b"x7", b"x8", b"x9", b"x10", b"x11", b"x12",
+    b"x13", b"x14", b"x15", b"x16", b"x17", b"x18", b"x19", b"x20", b"x21", b"x22", b"x23", b"x24",
+    b"x25", b"x26", b"x27", b"x28", b"x29", b"lr", b"sp", b"pc", b"pstate",
+];
+
+/// The index of `x30`, which the kernel calls `lr`.
+const LINK: u8 = 30;
+
+/// `brk #4`.
+const KPROBE: u32 = 0xd420_0080;
+
+impl Isa for Arm64 {
+    /// Accepts `x30` besides the kernel's `lr`.
+    fn register(&self, name: &[u8]) -> Option<u8> {
+        match name {
+            b"x30" => Some(LINK),
+            _ => index_of(&REGISTERS, name),
+        }
+    }
+
+    fn stack_register(&self) -> u8 {
+        31
+    }
+
+    fn return_register(&self) -> u8 {
+        0
+    }
+
+    fn argument(&self, n: u16) -> EntryPlace {
+        match u8::try_from(n) {
+            Ok(register) if register < 8 => EntryPlace::Register(register),
+            _ => EntryPlace::Zero,
+        }
+    }
+
+    fn return_address(&self) -> EntryPlace {
+        EntryPlace::Register(LINK)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<Insn, Undecoded> {
+        let word = word_at(bytes, 0).ok_or(Undecoded::Cut)?;
+        let class = class(word);
+        Ok(Insn {
+            len: INSN_LEN,
+            flow: flow(class),
+            kind: match class {
+                Class::Nop => Kind::Nop,
+                Class::Undefined => Kind::Filler,
+                Class::Breakpoint { .. } => Kind::Trap,
+                _ => literal(word),
+            },
+        })
+    }
+
+    fn mnemonic(&self, bytes: &[u8]) -> &'static str {
+        word_at(bytes, 0).map_or("", arm64::mnemonic)
+    }
+
+    fn refusal(&self, bytes: &[u8]) -> Option<Refusal> {
+        let word = behind_kprobe(word_at(bytes, 0)?);
+        let by_kernel = match arm64::verdict(word) {
+            Verdict::Rejected(reason) => Some(reason.describe()),
+            Verdict::SteppableOutOfLine | Verdict::Simulated => None,
+        };
+        let by_us = || arm64::hazard(word).map(arm64::Hazard::describe);
+        Some(Refusal {
+            by_kernel: by_kernel.is_some(),
+            reason: by_kernel.or_else(by_us)?,
+        })
+    }
+
+    fn fixed_len(&self) -> Option<usize> {
+        Some(INSN_LEN)
+    }
+
+    fn breakpoint(&self) -> &'static [u8] {
+        const BYTES: [u8; INSN_LEN] = KPROBE.to_le_bytes();
+
+        &BYTES
+    }
+
+    fn patch_len(&self) -> usize {
+        INSN_LEN
+    }
+
+    fn is_patched(&self, live: &[u8]) -> bool {
+        live.starts_with(self.breakpoint())
+    }
+
+    fn is_ops_pointer(&self, last: [u8; OPS_LEN], next: &[u8]) -> bool {
+        /// Set in every kernel pointer, and never all set in an instruction.
+        const KERNEL: u64 = 0xffff << 48;
+
+        let is_pointer = u64::from_le_bytes(last) & KERNEL == KERNEL;
+        is_pointer || (is_nop(&last, 0) && is_nop(&last, 1) && begins_traced(next))
+    }
+
+    fn has_type_words(&self) -> bool {
+        true
+    }
+
+    fn refuses_exception_table(&self) -> bool {
+        true
+    }
+
+    fn alternative_lens(&self) -> &'static [usize] {
+        &[12]
+    }
+
+    fn jump_table(&self, words: &dyn Words, address: u64, index: usize) -> Option<JumpTable> {
+        jumps::table(words, address, index)
+    }
+
+    fn exclusives(&self, words: &dyn Words) -> Result<Option<Exclusives>, AllocError> {
+        Exclusives::of(words, effect).map(Some)
+    }
+
+    fn exclusive_scan(&self, words: &dyn Words, index: usize) -> Option<usize> {
+        arm64::exclusive::kernel_scan(words, index)
+    }
+}
+
+fn flow(class: Class) -> Flow {
+    match class {
+        Class::Branch { displacement } => Flow::Jump(from_end(displacement)),
+        Class::ConditionalBranch { displacement } => Flow::Branch(from_end(displacement)),
+        Class::Call { displacement } => Flow::Call(from_end(displacement)),
+        Class::IndirectBranch | Class::Return | Class::ExceptionReturn | Class::Undefined => {
+            Flow::Away
+        }
+        _ => Flow::Next,
+    }
+}
+
+fn literal(word: u32) -> Kind {
+    match arm64::literal(word) {
+        Some((distance, len)) => Kind::Literal {
+            distance: from_end(distance),
+            len,
+        },
+        None => Kind::Ordinary,
+    }
+}
+
+/// Returns a distance from the start of an instruction, as instructions encode it, as one
+/// from its end.
+fn from_end(distance: i32) -> i64 {
+    i64::from(distance).wrapping_sub(4)
+}
+
+/// Returns how to treat `word`: the breakpoint of a probe that the facts do not name hides
+/// a word that the kernel has accepted, and so is not an exclusive.
+const fn behind_kprobe(word: u32) -> u32 {
+    const NOP: u32 = 0xd503_201f;
+
+    match word {
+        KPROBE => NOP,
+        word => word,
+    }
+}
+
+fn effect(word: u32) -> Effect {
+    arm64::exclusive::effect(behind_kprobe(word))
+}
+
+/// Returns whether a function that begins with `bytes` can be traced: it begins with
+/// ftrace's two nops, or with ftrace's replacement of the first one.
+fn begins_traced(bytes: &[u8]) -> bool {
+    const MOV_X9_X30: u32 = 0xaa1e_03e9;
+
+    let is_pad = word_at(bytes, 0).is_some_and(|word| class(word) == Class::LandingPad);
+    let first = usize::from(is_pad);
+    let is_mark = word_at(bytes, first) == Some(MOV_X9_X30);
+    is_mark || (is_nop(bytes, first) && is_nop(bytes, first.saturating_add(1)))
+}
+
+fn is_nop(bytes: &[u8], index: usize) -> bool {
+    word_at(bytes, index).is_some_and(|word| class(word) == Class::Nop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_indices_agree() {
+        for (i, known) in REGISTERS.iter().enumerate() {
+            assert_eq!(Arm64.register(known), Some(u8::try_from(i).unwrap()));
+        }
+        for unknown in [&b"none_reg"[..], b"", b"ax"] {
+            assert_eq!(Arm64.register(unknown), None);
+        }
+        assert_eq!(Arm64.register(b"x30"), Arm64.register(b"lr"));
+    }
+
+    #[test]
+    fn words_follow_struct_pt_regs() {
+        assert_eq!(Arm64.register(b"sp"), Some(Arm64.stack_register()));
+        assert_eq!(Arm64.register(b"lr"), Some(LINK));
+        assert_eq!(Arm64.register(b"pstate"), Some(33));
+    }
+}

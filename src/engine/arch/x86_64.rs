@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! 64-bit x86.
+
+use super::isa::{index_of, EntryPlace, Flow, Insn, Isa, Kind, Refusal, Undecoded, MAX_INSN_LEN};
+use crate::engine::insn::x86::{self, Class, DecodeError};
+
+/// 64-bit x86.
+pub(super) struct X86_64;
+
+/// `arch/x86/include/asm/ptrace.h`, `struct pt_regs`.
+const REGISTERS: [&[u8]; 21] = [
+    b"r15", b"r14", b"r13", b"r12", b"bp", b"bx", b"r11", b"r10", b"r9", b"r8", b"ax", b"cx",
+    b"dx", b"si", b"di", b"orig_ax", b"ip", b"cs", b"flags", b"sp", b"ss",
+];
+
+/// The registers of the arguments: `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
+const ARGUMENTS: [u8; 6] = [14, 13, 12, 11, 9, 8];
+
+/// The length of `endbr64`.
+const ENDBR_LEN: usize = 4;
+
+const _: () = assert!(x86::MAX_LEN <= MAX_INSN_LEN);
+
+impl Isa for X86_64 {
+    fn register(&self, name: &[u8]) -> Option<u8> {
+        index_of(&REGISTERS, name)
+    }
+
+    fn stack_register(&self) -> u8 {
+        19
+    }
+
+    fn return_register(&self) -> u8 {
+        10
+    }
+
+    fn argument(&self, n: u16) -> EntryPlace {
+        match ARGUMENTS.get(usize::from(n)) {
+            Some(&register) => EntryPlace::Register(register),
+            // The word at the stack pointer is the return address.
+            None => EntryPlace::Stack(n.saturating_sub(5)),
+        }
+    }
+
+    fn return_address(&self) -> EntryPlace {
+        EntryPlace::Stack(0)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<Insn, Undecoded> {
+        match x86::decode(bytes) {
+            Ok(insn) => Ok(Insn {
+                len: insn.len(),
+                flow: flow(&insn),
+                kind: match insn.class() {
+                    Class::Nop => Kind::Nop,
+                    Class::Int3 => Kind::Breakpoint,
+                    Class::Undefine => Kind::Trap,
+                    _ => Kind::Ordinary,
+                },
+            }),
+            Err(DecodeError::Truncated) => Err(Undecoded::Cut),
+            Err(DecodeError::Invalid(_)) => Err(Undecoded::Invalid),
+        }
+    }
+
+    fn mnemonic(&self, bytes: &[u8]) -> &'static str {
+        x86::decode(bytes).map_or("", |insn| insn.mnemonic())
+    }
+
+    fn refusal(&self, bytes: &[u8]) -> Option<Refusal> {
+        let refusal = x86::decode(bytes).ok()?.refusal()?;
+        Some(Refusal {
+            by_kernel: refusal.by_kernel(),
+            reason: refusal.describe(),
+        })
+    }
+
+    fn fixed_len(&self) -> Option<usize> {
+        None
+    }
+
+    /// `int3`.
+    fn breakpoint(&self) -> &'static [u8] {
+        &[0xcc]
+    }
+
+    /// The length of the jump of an optimised probe.
+    fn patch_len(&self) -> usize {
+        5
+    }
+
+    fn is_patched(&self, live: &[u8]) -> bool {
+        // A breakpoint, or the jump of an optimised probe.
+        matches!(live, [0xcc | 0xe9, ..])
+    }
+
+    fn skipped_pad(&self, bytes: &[u8]) -> usize {
+        match bytes {
+            // endbr64, endbr32, and the nop that replaces an endbr without indirect jumps
+            // to it
+            [0xf3, 0x0f, 0x1e, 0xfa | 0xfb, ..] | [0x0f, 0x1f, 0x40, 0xd6, ..] => ENDBR_LEN,
+            _ => 0,
+        }
+    }
+
+    fn ftrace_nop(&self) -> &'static [u8] {
+        &[0x0f, 0x1f, 0x44, 0x00, 0x00]
+    }
+
+    /// The check is `mov $-id, %r10d`; `add -4(%reg), %r10d`; `je` over a `ud2`; the kernel
+    /// decodes the first two.
+    fn is_type_check(&self, bytes: &[u8]) -> bool {
+        const JE_OVER_UD2: [u8; 4] = [0x74, 0x02, 0x0f, 0x0b];
+
+        let tail = match bytes {
+            [0x41, 0xba, ..] => bytes.get(10..),
+            // add %r10d with a base register above or below r8
+            [0x44 | 0x45, 0x03, ..] => bytes.get(4..),
+            _ => None,
+        };
+        tail.is_some_and(|tail| tail.starts_with(&JE_OVER_UD2))
+    }
+
+    /// Few unknown paths matter, therefore: behind a function there is padding, or a weak
+    /// function, which also has nops before it.
+    fn pads_with_nops(&self) -> bool {
+        true
+    }
+
+    fn alternative_lens(&self) -> &'static [usize] {
+        &[14]
+    }
+}
+
+fn flow(insn: &x86::Insn) -> Flow {
+    match (insn.class(), insn.relative()) {
+        (Class::Jump, Some(to)) => Flow::Jump(to),
+        (Class::Call, Some(to)) => Flow::Call(to),
+        (_, Some(to)) => Flow::Branch(to),
+        (Class::Int3, None) => Flow::Away,
+        (class, None) if class.ends_flow() => Flow::Away,
+        _ => Flow::Next,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_indices_agree() {
+        for (i, known) in REGISTERS.iter().enumerate() {
+            assert_eq!(X86_64.register(known), Some(u8::try_from(i).unwrap()));
+        }
+        for unknown in [&b"none_reg"[..], b"", b"x0"] {
+            assert_eq!(X86_64.register(unknown), None);
+        }
+    }
+
+    #[test]
+    fn words_follow_struct_pt_regs() {
+        assert_eq!(X86_64.register(b"di"), Some(14));
+        assert_eq!(X86_64.argument(0), EntryPlace::Register(14));
+        assert_eq!(X86_64.register(b"ax"), Some(X86_64.return_register()));
+        assert_eq!(X86_64.register(b"ax"), Some(10));
+        assert_eq!(X86_64.register(b"sp"), Some(X86_64.stack_register()));
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Compiles the fetch arguments of a definition to a program that [`exec`](super::exec)
+//! runs at each hit.
+//!
+//! Compiling resolves everything that can be known in advance: symbols become addresses,
+//! arguments become registers, every offset in the record is computed and checked, so that
+//! running needs no decision that depends on the text. The common shapes (a register,
+//! memory behind one register, the task's name) are one compact operation each; all others
+//! use [`General`].
+//!
+//! Compiling has two steps: [`expand`] replaces `$arg*` and gives `$argN` the parameter's
+//! name, and its result is what `kprobe_events` lists; [`compile`] makes the program.
+//!
+//! Context: process, may sleep.
+
+mod compile;
+mod expand;
+mod program;
+mod resolve;
+mod target;
+
+pub use compile::compile;
+pub use expand::expand;
+pub(in crate::engine) use program::{Constant, General, Link, Load, Op, Origin, Read, Store};
+pub use program::{Form, Program, Size};
+pub use target::{PathOffsets, Symbols, Target};

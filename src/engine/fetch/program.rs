@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Compiled fetch arguments.
+
+use crate::engine::record::{self, Faults};
+use crate::engine::types::Bits;
+use crate::sys::Vec;
+
+/// Bytes that a program writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Exactly this many: the record can be built in place.
+    Fixed(usize),
+    /// At most this many: the record is built elsewhere, then copied.
+    UpTo(usize),
+}
+
+/// What a program fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// No arguments.
+    Bare,
+    /// All of the register with this index, as the first argument.
+    Register(u8),
+    /// Any other arguments.
+    Any,
+}
+
+/// The origin of a value, as far as it is known before the hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Origin {
+    Register(u8),
+    Stack(u16),
+    Immediate(u64),
+    EntryData(u16),
+    ReturnAddress,
+    Current,
+}
+
+/// A step from one value to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Link {
+    Read { offset: i64, user: bool },
+    ThisCpu,
+}
+
+/// A string that is part of the definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Constant {
+    /// Its start in the program's texts.
+    pub(in crate::engine) start: u16,
+    /// Its length with its NUL.
+    pub(in crate::engine) len: u16,
+    /// Its offset in the record.
+    pub(in crate::engine) at: u16,
+}
+
+/// What is recorded of the last value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Store {
+    Value {
+        bits: Option<Bits>,
+        width: u8,
+    },
+    Memory {
+        offset: i64,
+        user: bool,
+        width: u8,
+        bits: Option<Bits>,
+        count: u8,
+    },
+    Text {
+        offset: i64,
+        user: bool,
+    },
+    Texts {
+        offset: i64,
+        user_pointers: bool,
+        user: bool,
+        count: u8,
+    },
+    Symbol,
+    Constant(Constant),
+}
+
+impl Store {
+    /// Returns the bytes in the fixed part of the record.
+    pub(in crate::engine) fn size(self) -> u16 {
+        match self {
+            Store::Value { width, .. } => u16::from(width),
+            Store::Memory { width, count, .. } => u16::from(width).saturating_mul(count.into()),
+            Store::Texts { count, .. } => u16::from(count).saturating_mul(4),
+            Store::Text { .. } | Store::Symbol | Store::Constant(_) => 4,
+        }
+    }
+
+    /// Returns the number of texts whose length is known only at the hit.
+    pub(super) fn texts(self) -> u16 {
+        match self {
+            Store::Texts { count, .. } => u16::from(count),
+            Store::Text { .. } | Store::Symbol => 1,
+            Store::Value { .. } | Store::Memory { .. } | Store::Constant(_) => 0,
+        }
+    }
+}
+
+/// An argument of any shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct General {
+    pub(in crate::engine) origin: Origin,
+    /// Range of the program's links.
+    pub(in crate::engine) links: (u16, u16),
+    pub(in crate::engine) store: Store,
+    pub(in crate::engine) dst: u16,
+    /// Its fault bit; a text shows a failed read without one.
+    pub(in crate::engine) fault: Option<u8>,
+    /// Number of texts that later arguments write.
+    pub(in crate::engine) texts_behind: u16,
+}
+
+/// A register, all of it or its low bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Load {
+    pub(in crate::engine) dst: u16,
+    pub(in crate::engine) reg: u8,
+    pub(in crate::engine) width: u8,
+}
+
+/// Memory at a register plus an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Read {
+    pub(in crate::engine) offset: i32,
+    pub(in crate::engine) dst: u16,
+    pub(in crate::engine) reg: u8,
+    pub(in crate::engine) width: u8,
+    pub(in crate::engine) fault: u8,
+}
+
+/// The task's name: 16 bytes at `at`, and the `__data_loc` word at `dst`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Comm {
+    pub(in crate::engine) dst: u16,
+    pub(in crate::engine) at: u16,
+}
+
+/// How one argument is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Op {
+    Load(Load),
+    Read(Read),
+    Comm(Comm),
+    /// The general argument with this index.
+    General(u16),
+}
+
+/// Compiled fetch arguments.
+///
+/// # Invariants
+/// Every range of bytes that an operation writes, other than text whose length is known
+/// only at the hit, lies below `fixed`, and `fixed` is at most [`record::MAX_SIZE`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Program {
+    /// One for each argument, in order; used by filters.
+    pub(in crate::engine) ops: Vec<Op>,
+    // The same operations by shape, in the order in which they are run. A list for each
+    // shape costs less at the hit than a match on the shape.
+    /// Whole registers.
+    pub(in crate::engine) words: Vec<Load>,
+    /// Low bytes of registers.
+    pub(in crate::engine) narrow: Vec<Load>,
+    pub(in crate::engine) reads: Vec<Read>,
+    pub(in crate::engine) comms: Vec<Comm>,
+    pub(in crate::engine) general: Vec<General>,
+    pub(in crate::engine) links: Vec<Link>,
+    pub(in crate::engine) texts: Vec<u8>,
+    pub(in crate::engine) entry: Vec<Origin>,
+    pub(in crate::engine) faults: Option<Faults>,
+    pub(in crate::engine) fixed: u16,
+    pub(super) dynamic: bool,
+}
+
+impl Program {
+    /// Returns the bytes of the record, including its common header.
+    ///
+    /// Context: any.
+    #[inline]
+    pub fn size(&self) -> Size {
+        if self.dynamic {
+            Size::UpTo(record::MAX_SIZE)
+        } else {
+            Size::Fixed(usize::from(self.fixed))
+        }
+    }
+
+    /// Returns the form of the arguments.
+    pub fn form(&self) -> Form {
+        match *self.ops {
+            [] => Form::Bare,
+            [Op::Load(Load { reg, width: 8, .. })] => Form::Register(reg),
+            _ => Form::Any,
+        }
+    }
+
+    /// Returns whether all arguments are of the common shapes.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn is_compact(&self) -> bool {
+        self.general.is_empty()
+    }
+
+    /// Returns the number of words that [`capture`](crate::engine::exec::capture) saves at
+    /// entry.
+    pub fn entry_words(&self) -> usize {
+        self.entry.len()
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What compiling needs to know about the kernel.
+
+use crate::engine::arch::Arch;
+use crate::engine::btf::Btf;
+
+/// Looks up data symbols.
+pub trait Symbols {
+    /// Returns the address of the symbol called `name`, or `None`.
+    fn address(&mut self, name: &[u8]) -> Option<u64>;
+}
+
+/// Offsets of the members that lead to a path's last component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathOffsets {
+    /// Offset of `d_name.name` in `struct dentry`.
+    pub dentry_name: u32,
+    /// Offset of `f_path.dentry` in `struct file`.
+    pub file_dentry: u32,
+}
+
+/// What compiling needs to know about the kernel and the probe's location.
+pub struct Target<'a> {
+    /// The architecture.
+    pub arch: Arch,
+    /// Whether the location is the entry of a function.
+    pub at_entry: bool,
+    /// Looks up the symbols of `@SYMBOL`.
+    pub symbols: &'a mut dyn Symbols,
+    /// For `%pd` and `%pD`.
+    pub paths: PathOffsets,
+    /// Type information of the module that contains the location, or of the kernel.
+    pub btf: Option<Btf<'a>>,
+    /// Name of the function at whose entry or return the probe is, without its module;
+    /// `None` elsewhere.
+    pub function: Option<&'a [u8]>,
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Evaluates a filter for a hit.
+
+use super::glob;
+use super::terms::{Filter, Hit, Operand, Relation, Term, Test, ACCEPT, MAX_TEXT, REJECT};
+use crate::engine::exec::{self, Env};
+use crate::engine::fetch::Program;
+
+impl Filter {
+    /// Returns whether to record a hit of the probe with this `program`, if the filter
+    /// compares one register with one number; `None` for any other filter.
+    ///
+    /// `program` must be a program of the event for which the filter was compiled.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn decide_fast<E: Env>(&self, program: &Program, env: &E) -> Option<bool> {
+        let single = self.single.as_ref()?;
+        let value = exec::register(program, single.index, env)?;
+        Some(single.accepts(value))
+    }
+
+    /// Returns whether to record a hit of the probe with this `program`.
+    ///
+    /// `program` must be a program of the event for which the filter was compiled.
+    ///
+    /// Context: any.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    pub fn matches<E: Env>(&self, program: &Program, env: &E, hit: &Hit) -> bool {
+        let mut at = 0u16;
+        for _ in 0..self.terms.len() {
+            let Some(term) = self.terms.get(usize::from(at)) else {
+                break;
+            };
+            at = if self.holds(term, program, env, hit) {
+                term.on_true
+            } else {
+                term.on_false
+            };
+            if at >= REJECT {
+                break;
+            }
+        }
+        at == ACCEPT
+    }
+}
+
+/// Extends the sign of a value of `width` bytes.
+fn extend(value: u64, width: u8) -> u64 {
+    let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
+    // CAST: the sign bit is shifted to the top and back.
+    (value.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64
+}
+
+impl Filter {
+    /// Returns whether `term` is true for the hit.
+    ///
+    /// Context: any.
+    #[inline]
+    pub(super) fn holds<E: Env>(&self, term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
+        if let Test::Field { .. } = term.test {
+            return fields_hold(term, program, env, hit);
+        }
+        match term.operand.of_hit(hit) {
+            Some(value) => self.number_holds(term.test, value),
+            None => self.argument_holds(term, program, env),
+        }
+    }
+
+    /// As [`Filter::holds`], for a value that must be fetched.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn argument_holds<E: Env>(&self, term: &Term, program: &Program, env: &E) -> bool {
+        match term.operand {
+            Operand::Argument {
+                index,
+                count,
+                width,
+                signed,
+            } => (0..count).any(|n| {
+                exec::number(program, index, n, env).is_some_and(|value| {
+                    let value = if signed { extend(value, width) } else { value };
+                    self.number_holds(term.test, value)
+                })
+            }),
+            Operand::ReturnAddress => self.number_holds(term.test, env.return_address()),
+            Operand::Comm => self.text_holds(term.test, &env.comm()),
+            Operand::Text { index, count } => {
+                (0..count).any(|n| self.argument_text_holds(term.test, program, index, n, env))
+            }
+            Operand::Pointer { index, user } => {
+                let mut buffer = [0; MAX_TEXT];
+                let address = exec::number(program, index, 0, env);
+                let len = address.and_then(|at| env.read_string(at, user, &mut buffer));
+                let text = len.and_then(|len| buffer.get(..len));
+                text.is_some_and(|text| self.text_holds(term.test, text))
+            }
+            _ => false,
+        }
+    }
+
+    fn argument_text_holds<E: Env>(
+        &self,
+        test: Test,
+        program: &Program,
+        index: u8,
+        n: u8,
+        env: &E,
+    ) -> bool {
+        let mut buffer = [0; MAX_TEXT];
+        let text = exec::peek_text(program, index, n, env, &mut buffer);
+        text.is_some_and(|text| self.text_holds(test, text))
+    }
+
+    #[inline]
+    fn number_holds(&self, test: Test, value: u64) -> bool {
+        match test {
+            Test::Number {
+                relation,
+                value: right,
+                signed,
+            } => relation.holds(value, right, signed),
+            Test::Range {
+                start,
+                end,
+                outside,
+            } => (start..end).contains(&value) != outside,
+            Test::Cpus {
+                relation,
+                start,
+                len,
+            } => {
+                let start = usize::from(start);
+                let words = self.cpus.get(start..start.saturating_add(usize::from(len)));
+                cpus_hold(relation, words.unwrap_or(&[]), value)
+            }
+            Test::Text { .. } | Test::Field { .. } => false,
+        }
+    }
+
+    /// Returns whether `text`, up to its NUL, passes the test.
+    fn text_holds(&self, test: Test, text: &[u8]) -> bool {
+        let Test::Text {
+            start,
+            len,
+            glob,
+            not,
+        } = test
+        else {
+            return false;
+        };
+        let start = usize::from(start);
+        let pattern = self
+            .patterns
+            .get(start..start.saturating_add(usize::from(len)));
+        let pattern = pattern.unwrap_or(&[]);
+        let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
+        let text = text.get(..end).unwrap_or(text);
+        let found = if glob {
+            glob::matches(pattern, text)
+        } else {
+            pattern == text
+        };
+        found != not
+    }
+}
+
+impl Operand {
+    /// Returns the value, if it is known without fetching.
+    #[inline(always)]
+    fn of_hit(self, hit: &Hit) -> Option<u64> {
+        Some(match self {
+            // CAST: extends the sign.
+            Operand::Pid => i64::from(hit.header.pid) as u64,
+            Operand::Cpu => u64::from(hit.cpu),
+            Operand::Place => hit.place,
+            Operand::Type => u64::from(hit.header.event),
+            Operand::Flags => u64::from(hit.header.flags),
+            Operand::PreemptCount => u64::from(hit.header.preempt_count),
+            _ => return None,
+        })
+    }
+
+    /// Returns element `n` of the operand as a number, with its sign; `None` if it cannot
+    /// be read or is not a number.
+    fn number<E: Env>(self, n: u8, program: &Program, env: &E, hit: &Hit) -> Option<i128> {
+        match self {
+            Operand::Argument {
+                index,
+                width,
+                signed,
+                ..
+            } => {
+                let value = exec::number(program, index, n, env)?;
+                Some(if signed {
+                    // CAST: two's complement.
+                    i128::from(extend(value, width) as i64)
+                } else {
+                    i128::from(value)
+                })
+            }
+            Operand::Pid => Some(i128::from(hit.header.pid)),
+            Operand::ReturnAddress => Some(i128::from(env.return_address())),
+            _ => self.of_hit(hit).map(i128::from),
+        }
+    }
+}
+
+/// Returns whether `term`, which compares two numbers of the hit, is true for it.
+///
+/// Context: any.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn fields_hold<E: Env>(term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
+    let Test::Field {
+        relation,
+        other,
+        offset,
+    } = term.test
+    else {
+        return false;
+    };
+    let Some(right) = other.number(0, program, env, hit) else {
+        return false;
+    };
+    let right = right.wrapping_add(i128::from(offset));
+    let count = match term.operand {
+        Operand::Argument { count, .. } => count,
+        _ => 1,
+    };
+    (0..count).any(|n| {
+        let left = term.operand.number(n, program, env, hit);
+        left.is_some_and(|left| relation.holds_between(left, right))
+    })
+}
+
+/// Returns whether the CPU with this number satisfies the relation to a set of CPUs: `==`
+/// means that the set is that CPU alone, `&` that the CPU is in the set.
+fn cpus_hold(relation: Relation, words: &[u64], cpu: u64) -> bool {
+    let word = usize::try_from(cpu / 64).ok().and_then(|n| words.get(n));
+    let member = word.is_some_and(|word| word >> (cpu % 64) & 1 != 0);
+    let several = words
+        .iter()
+        .fold(0u32, |n, word| n.saturating_add(word.count_ones()))
+        > 1;
+    match relation {
+        Relation::Equal => member && !several,
+        Relation::NotEqual => !member || several,
+        _ => member,
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A compiled filter: its terms, each an operand and the test it must pass.
+
+use crate::engine::record::Header;
+use crate::sys::Vec;
+
+/// What is known about a hit before its arguments are fetched.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit {
+    /// The record's header.
+    pub header: Header,
+    /// The CPU.
+    pub cpu: u32,
+    /// `__probe_ip`, or `__probe_func` of a return probe.
+    pub place: u64,
+}
+
+/// A compiled filter.
+///
+/// # Invariants
+///
+/// The targets of a term are later terms, or [`ACCEPT`] or [`REJECT`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Filter {
+    pub(super) text: Vec<u8>,
+    pub(super) terms: Vec<Term>,
+    /// Patterns of the terms on text.
+    pub(super) patterns: Vec<u8>,
+    /// Sets of CPUs of the terms, 64 in a word.
+    pub(super) cpus: Vec<u64>,
+    /// The filter as a single comparison, if it is one.
+    pub(super) single: Option<Single>,
+}
+
+/// Target of a term: the filter is true.
+pub(super) const ACCEPT: u16 = u16::MAX;
+
+/// Target of a term: the filter is false.
+pub(super) const REJECT: u16 = u16::MAX - 1;
+
+impl Filter {
+    /// Returns whether `text` requests the removal of the filter.
+    pub fn is_removal(text: &[u8]) -> bool {
+        text.trim_ascii() == b"0"
+    }
+
+    /// Returns the filter as it was written.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+}
+
+/// Most bytes of a string that are compared, and of a pattern: the kernel's
+/// `MAX_FILTER_STR_VAL`.
+pub(super) const MAX_TEXT: usize = 256;
+
+/// A term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Term {
+    pub(super) operand: Operand,
+    pub(super) test: Test,
+    /// Term to evaluate next if this one is true.
+    pub(super) on_true: u16,
+    /// Term to evaluate next if it is false.
+    pub(super) on_false: u16,
+}
+
+/// The operand of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operand {
+    /// The argument with this index; `count` elements, each of `width` bytes.
+    Argument {
+        index: u8,
+        count: u8,
+        width: u8,
+        signed: bool,
+    },
+    /// The text to which an argument points.
+    Pointer {
+        index: u8,
+        user: bool,
+    },
+    /// The text argument with this index.
+    Text {
+        index: u8,
+        count: u8,
+    },
+    Type,
+    Flags,
+    PreemptCount,
+    Pid,
+    Cpu,
+    Comm,
+    Place,
+    ReturnAddress,
+}
+
+/// The test that the operand must pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Test {
+    /// The relation to a number; both are signed or both are not.
+    Number {
+        relation: Relation,
+        value: u64,
+        signed: bool,
+    },
+    /// The relation to another number of the same hit, with `offset` added.
+    Field {
+        relation: Relation,
+        other: Operand,
+        offset: i64,
+    },
+    /// Whether the operand is inside or outside a range.
+    Range { start: u64, end: u64, outside: bool },
+    /// The relation to a set of CPUs, `len` words from `start`.
+    Cpus {
+        relation: Relation,
+        start: u16,
+        len: u16,
+    },
+    /// Whether the operand matches the pattern of `len` bytes from `start`, or does not.
+    Text {
+        start: u16,
+        len: u16,
+        glob: bool,
+        not: bool,
+    },
+}
+
+/// The relation of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Bits,
+}
+
+impl Relation {
+    #[inline(always)]
+    pub(super) fn holds(self, left: u64, right: u64, signed: bool) -> bool {
+        // Flipping the sign bit maps signed order to unsigned order.
+        let flip = if signed { 1 << 63 } else { 0 };
+        let (a, b) = (left ^ flip, right ^ flip);
+        match self {
+            Relation::Equal => a == b,
+            Relation::NotEqual => a != b,
+            Relation::Less => a < b,
+            Relation::LessEqual => a <= b,
+            Relation::Greater => a > b,
+            Relation::GreaterEqual => a >= b,
+            Relation::Bits => left & right != 0,
+        }
+    }
+
+    /// As `holds`, for numbers of any sign.
+    pub(super) fn holds_between(self, left: i128, right: i128) -> bool {
+        match self {
+            Relation::Equal => left == right,
+            Relation::NotEqual => left != right,
+            Relation::Less => left < right,
+            Relation::LessEqual => left <= right,
+            Relation::Greater => left > right,
+            Relation::GreaterEqual => left >= right,
+            Relation::Bits => left & right != 0,
+        }
+    }
+}
+
+/// A filter of one term that compares a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Single {
+    /// The argument, which is not an array.
+    pub(super) index: u8,
+    /// Number of the 64 bits that the argument lacks.
+    unused: u8,
+    relation: Relation,
+    signed: bool,
+    /// Whether the value's sign is extended.
+    extended: bool,
+    /// The result if the relation is true.
+    on_true: bool,
+    value: u64,
+}
+
+impl Single {
+    /// Returns `terms` as a single comparison, if they are one.
+    pub(super) fn of(terms: &[Term]) -> Option<Self> {
+        let &[term] = terms else { return None };
+        let Operand::Argument {
+            index,
+            count: 1,
+            width,
+            signed: extended,
+        } = term.operand
+        else {
+            return None;
+        };
+        let Test::Number {
+            relation,
+            value,
+            signed,
+        } = term.test
+        else {
+            return None;
+        };
+        Some(Self {
+            index,
+            unused: 64u8.checked_sub(width.checked_mul(8)?)?,
+            relation,
+            signed,
+            extended,
+            on_true: term.on_true == ACCEPT,
+            value,
+        })
+    }
+
+    /// Returns whether to record a hit with this value of the argument, from its lowest bit
+    /// on.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn accepts(&self, value: u64) -> bool {
+        let unused = u32::from(self.unused);
+        let high = value.wrapping_shl(unused);
+        let value = if self.extended {
+            // CAST: extends the sign.
+            (high as i64).wrapping_shr(unused) as u64
+        } else {
+            high.wrapping_shr(unused)
+        };
+        self.relation.holds(value, self.value, self.signed) == self.on_true
+    }
+}

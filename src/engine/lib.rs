@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The pure logic of ferroprobe.
+//!
+//! The engine does not use the kernel: its modules use `core` and the small facade
+//! `crate::sys`, which the kernel module, the host crate and the model checker each supply.
+//! So the same files are compiled into the module and into the host crate, in which they
+//! are tested, fuzzed and measured.
+
+pub mod arch;
+pub mod ast;
+pub mod btf;
+pub mod clock;
+pub mod context;
+pub mod cpumask;
+pub mod digits;
+pub mod error;
+pub mod exec;
+pub mod fetch;
+pub mod filter;
+pub mod format;
+pub mod insn;
+pub mod kallsyms;
+pub mod lex;
+pub mod marker;
+pub mod memo;
+pub mod numbers;
+pub mod parse;
+pub mod placement;
+pub mod print;
+pub mod record;
+pub mod ring;
+pub mod seq_buf;
+pub mod text;
+pub mod types;

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Parses the words of a line to a [`Request`].
+//!
+//! Parsing looks nothing up: whether a symbol exists, a location can be probed or a
+//! parameter is known is decided later. Parsing allocates; no input makes it panic.
+//!
+//! Context: process, may sleep.
+
+mod fetcharg;
+
+use core::fmt::Write;
+
+use super::arch::Machine;
+use super::ast::{
+    Argument, Definition, Deletion, Expression, Origin, Place, ProbeKind, Request, MAX_ARGS,
+    MAX_ARG_LEN, MAX_ARG_NAME_LEN, MAX_MAXACTIVE, MAX_NAME_LEN,
+};
+use super::error::{Error, Kind};
+use super::lex::{self, Command, Span};
+use super::text::Appender;
+use super::types::{self, TypeSpec};
+use crate::sys::{AllocError, Vec};
+
+/// Group of the events whose definition names none.
+pub const DEFAULT_GROUP: &[u8] = b"kprobes";
+
+/// Names that no argument may have, because the record has fields with these names.
+pub const RESERVED_NAMES: [&[u8]; 9] = [
+    b"common_type",
+    b"common_flags",
+    b"common_preempt_count",
+    b"common_pid",
+    b"common_tgid",
+    b"__probe_ip",
+    b"__probe_ret_ip",
+    b"__probe_func",
+    b"__probe_faults",
+];
+
+/// Parses one command, which must not be empty.
+///
+/// # Errors
+///
+/// Any kind that concerns the text alone.
+pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
+    let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
+    match head.first() {
+        Some(b'-' | b'!') => deletion(command, head).map(Request::Delete),
+        Some(b'p' | b'r') => definition(command, head, machine).map(Request::Create),
+        _ => Err(head.error(Kind::BadProbeType)),
+    }
+}
+
+/// Parses `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`, or the same with `!` and the start of
+/// a definition in place of `-`, as `dynamic_events` does.
+fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
+    let names = match head.find(b':') {
+        Some(1) => head.skip(2),
+        Some(colon) if head.first() == Some(b'!') => head.around(colon).1,
+        _ => return Err(head.skip(1).error(Kind::BadProbeType)),
+    };
+    let (group, event) = match names.find(b'/') {
+        Some(slash) => {
+            let (group, event) = names.around(slash);
+            (Some(group), event)
+        }
+        None => (None, names),
+    };
+    if group.is_none() && event.bytes.is_empty() {
+        return Err(event.error(Kind::NoEventName));
+    }
+    let mut args = Vec::new();
+    for n in 2..command.len() {
+        if let Some(word) = command.word(n) {
+            args.push(word.to_vec()?)?;
+        }
+    }
+    Ok(Deletion {
+        group: group.map(|group| group.to_vec()).transpose()?,
+        event: Some(event)
+            .filter(|e| !e.bytes.is_empty())
+            .map(|e| e.to_vec())
+            .transpose()?,
+        place: command.word(1).map(|word| word.to_vec()).transpose()?,
+        args,
+    })
+}
+
+fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Definition, Error> {
+    let Some(place_word) = command.word(1) else {
+        return Err(Error::new(Kind::NoPlace, command.column(1)));
+    };
+    let (before, names) = match head.find(b':') {
+        Some(colon) => {
+            let (before, names) = head.around(colon);
+            (before, Some(names))
+        }
+        None => (head, None),
+    };
+    let is_return = head.first() == Some(b'r');
+    let maxactive = maxactive(before.skip(1), is_return)?;
+    let (place, suffixed) = place(place_word)?;
+    let kind = if is_return || suffixed {
+        ProbeKind::Return { maxactive }
+    } else {
+        ProbeKind::Probe
+    };
+    let (group, event) = match names {
+        Some(names) => event_name(names)?,
+        None => (None, None),
+    };
+    let event = match event {
+        Some(event) => event.to_vec()?,
+        None => generated_name(kind, &place)?,
+    };
+    let group = match group {
+        Some(group) => group.to_vec()?,
+        None => Vec::from_slice(DEFAULT_GROUP)?,
+    };
+    let mut definition = Definition {
+        kind,
+        group,
+        event,
+        place,
+        place_at: place_word.at,
+        args: Vec::new(),
+    };
+    if command.len() > MAX_ARGS.saturating_add(2) {
+        return Err(Error::new(Kind::TooManyArgs, command.column(2)));
+    }
+    for n in 2..command.len() {
+        if let Some(word) = command.word(n) {
+            let argument = argument(word, &definition, machine)?;
+            definition.args.push(argument)?;
+        }
+    }
+    Ok(definition)
+}
+
+/// Returns the number of instances that `text`, the part between the letter and the colon,
+/// requests; 0 if it is empty.
+fn maxactive(text: Span<'_>, is_return: bool) -> Result<u32, Error> {
+    match text.first() {
+        None => return Ok(0),
+        Some(b'0'..=b'9') => {}
+        Some(_) => return Err(text.error(Kind::BadProbeType)),
+    }
+    if !is_return {
+        return Err(text.error(Kind::BadMaxactType));
+    }
+    match lex::unsigned(text.bytes).filter(|_| text.bytes.len() <= MAX_NAME_LEN) {
+        None | Some(0) => Err(text.error(Kind::BadMaxact)),
+        Some(n) if n > u64::from(u32::MAX) => Err(text.error(Kind::BadMaxact)),
+        Some(n) => {
+            let small = u32::try_from(n).ok().filter(|_| n <= MAX_MAXACTIVE);
+            small.ok_or(text.error(Kind::MaxactTooBig))
+        }
+    }
+}
+
+/// Parses a location; the second value tells whether it ends in `%return`.
+fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
+    let (text, is_return) = match word.find(b'%') {
+        None => (word, false),
+        Some(percent) if word.skip(percent).bytes == b"%return" => (word.take(percent), true),
+        Some(percent) => return Err(word.skip(percent).error(Kind::BadAddrSuffix)),
+    };
+    if let Some(address) = lex::unsigned(text.bytes) {
+        return Ok((Place::Address(address), is_return));
+    }
+    if word.find(b'/').is_some() && word.find(b':').is_some() {
+        return Err(word.error(Kind::UserProbe));
+    }
+    let bad = || word.error(Kind::BadProbeAddr);
+    let (name, offset) = split_offset(text).ok_or_else(bad)?;
+    let offset = u32::try_from(offset).map_err(|_| bad())?;
+    // The name of a module may begin with a digit.
+    let symbol = match name.find(b':') {
+        Some(0) => return Err(bad()),
+        Some(colon) => name.skip(colon.saturating_add(1)),
+        None => name,
+    };
+    match symbol.first() {
+        None => return Err(bad()),
+        Some(b'0'..=b'9') => {
+            return Err(bad().with_detail(format_args!(
+                "a symbol cannot begin with a digit, and an offset follows a +"
+            )))
+        }
+        Some(_) => {}
+    }
+    Ok((
+        Place::Symbol {
+            name: name.to_vec()?,
+            offset,
+        },
+        is_return,
+    ))
+}
+
+/// Splits `SYMBOL[+|-OFFSET]`; returns `None` if the offset is not a number.
+fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
+    match text.find_by(|b| b == b'+' || b == b'-') {
+        None => Some((text, 0)),
+        Some(sign) => Some((text.take(sign), lex::signed(text.skip(sign).bytes)?)),
+    }
+}
+
+/// Parses `[GROUP/][EVENT]`; `.` is also a separator if there is no slash.
+fn event_name(names: Span<'_>) -> Result<(Option<Span<'_>>, Option<Span<'_>>), Error> {
+    let separator = names.find(b'/').or_else(|| names.find(b'.'));
+    let (group, event) = match separator {
+        None => (None, names),
+        Some(at) => {
+            let (group, event) = names.around(at);
+            if group.bytes.is_empty() {
+                return Err(group.error(Kind::NoGroupName));
+            }
+            if group.bytes.len() > MAX_NAME_LEN {
+                return Err(group.error(Kind::GroupTooLong));
+            }
+            if !lex::is_group_name(group.bytes) {
+                return Err(group.error(Kind::BadGroupName));
+            }
+            (Some(group), event)
+        }
+    };
+    if event.bytes.is_empty() {
+        return match group {
+            Some(_) => Ok((group, None)),
+            None => Err(event.error(Kind::NoEventName)),
+        };
+    }
+    if event.bytes.len() > MAX_NAME_LEN {
+        return Err(event.error(Kind::EventTooLong));
+    }
+    if !lex::is_identifier(event.bytes) {
+        return Err(event.error(Kind::BadEventName));
+    }
+    Ok((group, Some(event)))
+}
+
+/// Returns the name of an event whose definition gives none: letter, symbol and offset, or
+/// letter and address. Characters that an identifier may not contain become `_`.
+fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError> {
+    let mut name = Vec::new();
+    let letter = kind.letter();
+    let mut out = Appender(&mut name);
+    let written = match place {
+        Place::Symbol {
+            name: symbol,
+            offset,
+        } => write!(out, "{letter}_").and_then(|()| {
+            out.0
+                .extend_from_slice(symbol)
+                .map_err(|_| core::fmt::Error)?;
+            write!(out, "_{offset}")
+        }),
+        Place::Address(address) => write!(out, "{letter}_{address:#x}"),
+    };
+    written.map_err(|_| AllocError)?;
+    name.truncate(MAX_NAME_LEN);
+    for byte in name.iter_mut() {
+        if !byte.is_ascii_alphanumeric() {
+            *byte = b'_';
+        }
+    }
+    Ok(name)
+}
+
+/// Parses `[NAME=]FETCHARG[:TYPE]`, the next argument of `definition`.
+fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result<Argument, Error> {
+    let is_string = word.bytes.starts_with(b"\\\"");
+    let (given, body) = match word.find(b'=').filter(|_| !is_string) {
+        Some(equals) => {
+            let (name, body) = word.around(equals);
+            if name.bytes.len() > MAX_ARG_NAME_LEN {
+                return Err(word.error(Kind::ArgNameTooLong));
+            }
+            if name.bytes.is_empty() {
+                return Err(word.error(Kind::NoArgName));
+            }
+            (Some(name), body)
+        }
+        None => (None, word),
+    };
+    let (text, type_text) = split_type(body);
+    let name = match given {
+        Some(name) => name.to_vec()?,
+        None => generated_arg_name(text.bytes, definition.args.len())?,
+    };
+    if !lex::is_identifier(&name) {
+        return Err(word.error(Kind::BadArgName));
+    }
+    let used = definition.args.iter().any(|other| *other.name == *name);
+    if used || RESERVED_NAMES.contains(&&*name) {
+        return Err(word.error(Kind::UsedArgName));
+    }
+    if body.bytes.len() > MAX_ARG_LEN {
+        return Err(body.error(Kind::ArgTooLong));
+    }
+    if body.bytes.is_empty() {
+        return Err(body.error(Kind::NoArgBody));
+    }
+    let (expression, spec) =
+        typed_expression(text, type_text, given.is_none(), definition, machine)?;
+    Ok(Argument {
+        name,
+        text: body.to_vec()?,
+        at: word.at,
+        text_at: body.at,
+        type_at: type_text.map_or(body.at, |t| t.at),
+        expression,
+        spec,
+    })
+}
+
+/// Parses the two sides of the colon and checks that they fit.
+fn typed_expression(
+    text: Span<'_>,
+    type_text: Option<Span<'_>>,
+    unnamed: bool,
+    definition: &Definition,
+    machine: Machine,
+) -> Result<(Expression, TypeSpec), Error> {
+    let type_at = type_text.unwrap_or(text);
+    let is_constant = fetcharg::is_constant_text(text.bytes);
+    if is_constant && type_text.is_some_and(|t| t.bytes != b"string") {
+        return Err(type_at.error(Kind::NeedStringType));
+    }
+    // A malformed bitfield is reported after the errors of the expression.
+    let (mut spec, deferred) = match type_text.map(types::parse) {
+        None => (TypeSpec::DEFAULT, None),
+        Some(Ok(spec)) => (spec, None),
+        Some(Err(error)) if error.kind == Kind::BadBitfield => (TypeSpec::DEFAULT, Some(error)),
+        Some(Err(error)) => return Err(error),
+    };
+    if is_constant {
+        spec.base = types::Type::STRING;
+    }
+    let expression = if unnamed && text.bytes == b"$arg*" {
+        if type_text.is_some() {
+            return Err(type_at
+                .error(Kind::BadType)
+                .with_detail(format_args!("$arg* takes none, each parameter has its own")));
+        }
+        let seen = definition
+            .args
+            .iter()
+            .any(|a| a.expression.origin == Origin::AllArguments);
+        if seen {
+            return Err(text.error(Kind::DoubleArgs));
+        }
+        Expression {
+            origin: Origin::AllArguments,
+            source_at: text.at,
+            steps: Vec::new(),
+        }
+    } else {
+        fetcharg::expression(text, definition.kind, machine)?
+    };
+    match deferred {
+        Some(error) => Err(error),
+        None => Ok((expression, spec)),
+    }
+}
+
+/// Splits off the type behind the first colon outside an immediate string.
+fn split_type(body: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
+    let quoted = match body.strip(b"\\\"") {
+        Some(rest) => match rest.rfind(b'"') {
+            Some(close) => close.saturating_add(3),
+            None => 0,
+        },
+        None => 0,
+    };
+    match body.skip(quoted).find(b':') {
+        Some(colon) => {
+            let (text, type_text) = body.around(quoted.saturating_add(colon));
+            (text, Some(type_text))
+        }
+        None => (body, None),
+    }
+}
+
+/// Returns the name of an argument whose definition gives none: its text if that is a valid
+/// name, otherwise `argN` by its position.
+pub(super) fn generated_arg_name(text: &[u8], index: usize) -> Result<Vec<u8>, AllocError> {
+    if lex::is_identifier(text) && text.len() <= MAX_ARG_NAME_LEN {
+        return Vec::from_slice(text);
+    }
+    let mut name = Vec::new();
+    let written = write!(Appender(&mut name), "arg{}", index.saturating_add(1));
+    written.map(|()| name).map_err(|_| AllocError)
+}

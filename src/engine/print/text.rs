@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Records as event text: the name of the event, its address and its arguments in `trace`.
+//!
+//! The wording is that of the 7.3 kernel, which scripts parse.
+
+use core::fmt::Write;
+
+use super::walk::{self, Head, Value, Values};
+use crate::engine::memo::Memo;
+use crate::engine::record::Layout;
+use crate::engine::seq_buf::SeqBuf;
+use crate::engine::text::Plain;
+use crate::sys::Vec;
+
+/// Prints addresses as symbols.
+pub trait SymbolNames {
+    /// Adds the symbol that contains `address`, with its module, as `%pS` (`SYM+0x0/0x0
+    /// [MOD]`) or, without offset, as `%ps`; an address without a symbol is added as a
+    /// hexadecimal number.
+    fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>);
+
+    /// Returns whether symbols are followed by their addresses (option `sym-addr`).
+    fn shows_addresses(&self) -> bool {
+        false
+    }
+
+    /// Returns whether `address` is the trampoline to which a function returns while
+    /// another return probe follows it: its caller is then not known.
+    fn is_return_trampoline(&mut self, _address: u64) -> bool {
+        false
+    }
+}
+
+/// An event whose records are printed.
+#[derive(Clone, Copy)]
+pub struct Event<'a> {
+    /// A key that is unique for each name and layout.
+    pub key: u64,
+    /// Its name.
+    pub name: &'a [u8],
+    /// The layout of its records.
+    pub layout: &'a Layout,
+}
+
+/// Prints events, and caches the text of their names and addresses.
+pub struct Lines {
+    heads: Memo<(Key, Vec<u8>), 32>,
+}
+
+/// What determines the text of name and addresses.
+#[derive(PartialEq)]
+struct Key {
+    event: u64,
+    address: u64,
+    to: Option<u64>,
+    with_addresses: bool,
+}
+
+/// Largest size in bytes of name and addresses that is cached.
+const LONGEST_HEAD: usize = 256;
+
+impl Lines {
+    /// Creates an empty cache.
+    pub const fn new() -> Self {
+        Self { heads: Memo::new() }
+    }
+
+    /// Clears the cache, because symbols may have changed.
+    pub fn forget(&mut self) {
+        self.heads.clear();
+    }
+
+    /// Adds the event text, `EVENT: (ADDRESS) NAME=VALUE...`, and a line feed.
+    pub fn put(
+        &mut self,
+        buf: &mut SeqBuf<'_>,
+        event: Event<'_>,
+        record: &[u8],
+        symbols: &mut dyn SymbolNames,
+    ) {
+        match walk::head(event.layout, record) {
+            Head::Address(address) => self.put_head(buf, event, (address, None), symbols),
+            Head::Return { function, to } => {
+                self.put_head(buf, event, (function, Some(to)), symbols);
+            }
+            Head::Text(text) => {
+                buf.bytes(event.name);
+                // An overflow is recorded in the buffer.
+                let _ = write!(buf, ": {}", Plain(text));
+            }
+        }
+        put_arguments(buf, event.layout, record, symbols);
+    }
+
+    /// Adds `EVENT: (ADDRESS)`.
+    fn put_head(
+        &mut self,
+        buf: &mut SeqBuf<'_>,
+        event: Event<'_>,
+        (address, to): (u64, Option<u64>),
+        symbols: &mut dyn SymbolNames,
+    ) {
+        let key = Key {
+            event: event.key,
+            address,
+            to,
+            with_addresses: symbols.shows_addresses(),
+        };
+        let hash = event.key ^ address >> 4 ^ to.unwrap_or(0) >> 2;
+        match self.heads.slot(hash) {
+            Some(Some((known, text))) if *known == key => buf.bytes(text),
+            slot => {
+                let mut room = [0; LONGEST_HEAD];
+                let mut head = SeqBuf::new(&mut room);
+                write_head(&mut head, event, (address, to), symbols);
+                let text = head.finish().and_then(|length| room.get(..length));
+                match text {
+                    Some(text) => buf.bytes(text),
+                    None => write_head(buf, event, (address, to), symbols),
+                }
+                if let Some(slot) = slot {
+                    let text = text.and_then(|text| Vec::from_slice(text).ok());
+                    *slot = text.map(|text| (key, text));
+                }
+            }
+        }
+    }
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Writes the name and the addresses.
+fn write_head(
+    buf: &mut SeqBuf<'_>,
+    event: Event<'_>,
+    (address, to): (u64, Option<u64>),
+    symbols: &mut dyn SymbolNames,
+) {
+    buf.bytes(event.name);
+    buf.text(b": (");
+    if let Some(to) = to {
+        if symbols.is_return_trampoline(to) {
+            buf.text(b"[unknown/kretprobe'd]");
+        } else {
+            put_address(buf, to, true, symbols);
+        }
+        buf.text(b" <- ");
+    }
+    put_address(buf, address, to.is_none(), symbols);
+    buf.byte(b')');
+}
+
+fn put_address(
+    buf: &mut SeqBuf<'_>,
+    address: u64,
+    with_offset: bool,
+    symbols: &mut dyn SymbolNames,
+) {
+    if address == 0 {
+        buf.byte(b'0');
+        return;
+    }
+    symbols.symbolize(address, with_offset, buf);
+    if symbols.shows_addresses() {
+        // An overflow is recorded in the buffer.
+        let _ = write!(buf, " <{address:016x}>");
+    }
+}
+
+/// Adds ` NAME=VALUE...` and a line feed.
+fn put_arguments(
+    buf: &mut SeqBuf<'_>,
+    layout: &Layout,
+    record: &[u8],
+    symbols: &mut dyn SymbolNames,
+) {
+    for (name, values) in walk::arguments(layout, record) {
+        buf.byte(b' ');
+        // An identifier, which needs no escapes.
+        buf.bytes(name);
+        buf.byte(b'=');
+        match values {
+            Values::One(value) => put_value(buf, value, symbols),
+            Values::Array(elements) => {
+                let mut before = b'{';
+                for value in elements {
+                    buf.byte(before);
+                    put_value(buf, value, symbols);
+                    before = b',';
+                }
+                buf.byte(b'}');
+            }
+        }
+    }
+    buf.byte(b'\n');
+}
+
+fn put_value(buf: &mut SeqBuf<'_>, value: Value<'_>, symbols: &mut dyn SymbolNames) {
+    match value {
+        Value::Fault => buf.text(b"(fault)"),
+        Value::Unsigned(value) => buf.decimal(value),
+        Value::Hex(value) => {
+            buf.text(b"0x");
+            buf.hexadecimal(value);
+        }
+        Value::Signed(value) => buf.signed(value),
+        Value::Char(character) => {
+            buf.byte(b'\'');
+            buf.one_line(&[character]);
+            buf.byte(b'\'');
+        }
+        Value::Symbol(address) => symbols.symbolize(address, true, buf),
+        Value::Text(text, is_whole) => {
+            buf.byte(b'"');
+            buf.one_line(text);
+            buf.byte(b'"');
+            if !is_whole {
+                buf.text(b"...");
+            }
+        }
+    }
+}

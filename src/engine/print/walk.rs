@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The walk over a record: its content, by name and type.
+//!
+//! Every renderer prints what the walk yields, so that all of them agree on the content of
+//! a record. Fields beyond the end of a short record read as faults.
+
+use crate::engine::record::{self, Field, Layout, Role, Text};
+use crate::engine::types::Shown;
+
+/// The beginning of an event text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head<'a> {
+    /// The address of the probe.
+    Address(u64),
+    /// The function that returned, and its return address.
+    Return {
+        /// The function.
+        function: u64,
+        /// The return address.
+        to: u64,
+    },
+    /// Text without its line feed.
+    Text(&'a [u8]),
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// Memory that could not be read.
+    Fault,
+    /// An unsigned number.
+    Unsigned(u64),
+    /// A signed number.
+    Signed(i64),
+    /// A number that is printed in hexadecimal.
+    Hex(u64),
+    /// A character.
+    Char(u8),
+    /// An address that is printed as a symbol.
+    Symbol(u64),
+    /// Text, and whether it is complete.
+    Text(&'a [u8], bool),
+}
+
+/// The value or the values of an argument.
+pub enum Values<'a> {
+    /// One value.
+    One(Value<'a>),
+    /// An array.
+    Array(Elements<'a>),
+}
+
+/// The elements of an array.
+pub struct Elements<'a> {
+    record: &'a [u8],
+    field: &'a Field,
+    next: u8,
+    count: u8,
+}
+
+/// Returns the head of `record`.
+#[inline]
+pub fn head<'a>(layout: &Layout, record: &'a [u8]) -> Head<'a> {
+    let word = |role| {
+        let field = layout.class.field(role);
+        field
+            .and_then(|field| integer(record, field.offset, field.size))
+            .unwrap_or(0)
+    };
+    match layout.class.head {
+        record::Head::Address => Head::Address(word(Role::Address)),
+        record::Head::Return => Head::Return {
+            function: word(Role::Address),
+            to: word(Role::ReturnAddress),
+        },
+        record::Head::Text => {
+            let field = layout.class.field(Role::Text);
+            let text = field.and_then(|field| record.get(usize::from(field.offset)..));
+            let text = text.unwrap_or_default();
+            let end = text.iter().position(|&byte| byte == 0);
+            let text = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+            Head::Text(text.strip_suffix(b"\n").unwrap_or(text))
+        }
+    }
+}
+
+/// Returns the arguments of `record`, each with its name.
+#[inline]
+pub fn arguments<'a>(
+    layout: &'a Layout,
+    record: &'a [u8],
+) -> impl Iterator<Item = (&'a [u8], Values<'a>)> {
+    let values = move |field: &'a Field| {
+        if let (Some(faults), Some(bit)) = (layout.faults, field.fault) {
+            if faults.is_set(record, bit) {
+                return Values::One(Value::Fault);
+            }
+        }
+        match field.count {
+            None => Values::One(element(record, field, 0)),
+            Some(count) => Values::Array(Elements {
+                record,
+                field,
+                next: 0,
+                count,
+            }),
+        }
+    };
+    let fields = layout.fields.iter();
+    fields.map(move |field| (&*field.name, values(field)))
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Value<'a>> {
+        if self.next >= self.count {
+            return None;
+        }
+        let value = element(self.record, self.field, self.next);
+        self.next = self.next.saturating_add(1);
+        Some(value)
+    }
+}
+
+/// Returns element `n` of `field`.
+#[inline]
+fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> Value<'a> {
+    let size = field.base.size();
+    let at = u16::from(size)
+        .saturating_mul(u16::from(n))
+        .saturating_add(field.offset);
+    let Some(value) = integer(record, at, size) else {
+        return Value::Fault;
+    };
+    match field.base.shown() {
+        Shown::Unsigned => Value::Unsigned(value),
+        Shown::Hex => Value::Hex(value),
+        Shown::Signed => {
+            let unused = 64u32.saturating_sub(u32::from(size).saturating_mul(8));
+            // CAST: the sign bit was shifted to the top.
+            let shifted = value.wrapping_shl(unused) as i64;
+            Value::Signed(shifted.wrapping_shr(unused))
+        }
+        // CAST: one byte was read.
+        Shown::Char => Value::Char(value as u8),
+        Shown::Symbol => Value::Symbol(value),
+        // CAST: four bytes were read.
+        Shown::Text => match record::text(record, value as u32) {
+            Text::Fault => Value::Fault,
+            Text::Whole(text) => Value::Text(text, true),
+            Text::Truncated(text) => Value::Text(text, false),
+        },
+    }
+}
+
+/// Returns the little-endian number of `size` bytes at `at`.
+#[inline]
+fn integer(record: &[u8], at: u16, size: u8) -> Option<u64> {
+    let bytes = record.get(usize::from(at)..)?;
+    Some(match size {
+        1 => u64::from(*bytes.first()?),
+        2 => u64::from(u16::from_le_bytes(*bytes.first_chunk()?)),
+        4 => u64::from(u32::from_le_bytes(*bytes.first_chunk()?)),
+        _ => u64::from_le_bytes(*bytes.first_chunk()?),
+    })
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The layout of the records of an event.
+//!
+//! The fields of a [`Class`] are the same for all events of a kind; the arguments are
+//! specific to an event.
+
+use core::num::NonZeroU8;
+
+use super::COMMON_SIZE;
+use crate::engine::types::Type;
+use crate::sys::Vec;
+
+/// A field at the same offset in all records of a class.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fixed {
+    /// Its name.
+    pub name: &'static str,
+    /// Its C type in the `format` file.
+    pub c_type: &'static str,
+    /// The suffix of the name there: `[]` for an array.
+    pub suffix: &'static str,
+    /// Offset in the record.
+    pub offset: u16,
+    /// Bytes; 0 for the rest of the record.
+    pub size: u8,
+    /// Whether the `format` file calls it signed.
+    pub signed: bool,
+    /// Its meaning.
+    pub role: Role,
+}
+
+/// The meaning of a fixed field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The number of the event.
+    EventType,
+    /// The context flags.
+    Flags,
+    /// The preemption depth.
+    PreemptCount,
+    /// The task's pid.
+    Pid,
+    /// The address of the probe, or of the function that a return probe follows.
+    Address,
+    /// The address to which the function returns.
+    ReturnAddress,
+    /// Text, up to its NUL.
+    Text,
+}
+
+impl Fixed {
+    const fn word(name: &'static str, offset: u16, role: Role) -> Self {
+        Self {
+            name,
+            c_type: "unsigned long",
+            suffix: "",
+            offset,
+            size: 8,
+            signed: false,
+            role,
+        }
+    }
+
+    const fn common(
+        name: &'static str,
+        (c_type, signed): (&'static str, bool),
+        (offset, size): (u16, u8),
+        role: Role,
+    ) -> Self {
+        Self {
+            name,
+            c_type,
+            suffix: "",
+            offset,
+            size,
+            signed,
+            role,
+        }
+    }
+}
+
+/// The properties common to all events of a kind.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Class {
+    /// The fields behind the common header.
+    pub fixed: &'static [Fixed],
+    /// The beginning of the event text.
+    pub head: Head,
+    /// The beginning in the `print fmt` of a `format` file: text, and its arguments.
+    pub print_format: (&'static str, &'static str),
+}
+
+/// The beginning of an event text, behind the name of the event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// `(ADDRESS)`.
+    Address,
+    /// `(RETURN-ADDRESS <- ADDRESS)`.
+    Return,
+    /// Text alone.
+    Text,
+}
+
+impl Class {
+    /// The fields of the common header.
+    pub const COMMON: &[Fixed] = &[
+        Fixed::common(
+            "common_type",
+            ("unsigned short", false),
+            (0, 2),
+            Role::EventType,
+        ),
+        Fixed::common(
+            "common_flags",
+            ("unsigned char", false),
+            (2, 1),
+            Role::Flags,
+        ),
+        Fixed::common(
+            "common_preempt_count",
+            ("unsigned char", false),
+            (3, 1),
+            Role::PreemptCount,
+        ),
+        Fixed::common("common_pid", ("int", true), (4, 4), Role::Pid),
+    ];
+
+    /// The class of probes.
+    pub const PROBE: &Self = &Self {
+        fixed: &[Fixed::word("__probe_ip", 8, Role::Address)],
+        head: Head::Address,
+        print_format: ("(%lx)", "REC->__probe_ip"),
+    };
+
+    /// The class of return probes.
+    pub const RETURN: &Self = &Self {
+        fixed: &[
+            Fixed::word("__probe_func", 8, Role::Address),
+            Fixed::word("__probe_ret_ip", 16, Role::ReturnAddress),
+        ],
+        head: Head::Return,
+        print_format: ("(%lx <- %lx)", "REC->__probe_func, REC->__probe_ret_ip"),
+    };
+
+    /// The class of the kernel's event `print`: text that a user writes.
+    pub const PRINT: &Self = &Self {
+        fixed: &[
+            Fixed::word("ip", 8, Role::Address),
+            Fixed {
+                name: "buf",
+                c_type: "char",
+                suffix: "[]",
+                offset: 16,
+                size: 0,
+                signed: false,
+                role: Role::Text,
+            },
+        ],
+        head: Head::Text,
+        print_format: ("%ps: %s", "(void *)REC->ip, REC->buf"),
+    };
+
+    /// Returns all fixed fields, the common header's first.
+    pub fn fields(&self) -> impl Iterator<Item = &'static Fixed> {
+        Self::COMMON.iter().chain(self.fixed)
+    }
+
+    /// Returns the field with this role.
+    pub fn field(&self, role: Role) -> Option<&'static Fixed> {
+        self.fields().find(|field| field.role == role)
+    }
+
+    /// Returns the offset behind the fixed fields.
+    pub fn end(&self) -> usize {
+        let last = self.fixed.last();
+        last.map_or(COMMON_SIZE, |last| {
+            usize::from(last.offset).saturating_add(last.size.into())
+        })
+    }
+}
+
+/// An event that exists without a definition. Its number and its layout are those of the
+/// kernel, so that readers know it.
+#[derive(Debug)]
+pub struct Builtin {
+    /// Its number.
+    pub id: u16,
+    /// Its name, in the group `ftrace`.
+    pub name: &'static str,
+    /// Its name in event texts of `trace`.
+    pub title: &'static str,
+    /// The layout of its records.
+    pub layout: Layout,
+}
+
+/// The event that records what a user writes to `trace_marker`.
+pub static PRINT: Builtin = Builtin {
+    id: 5,
+    name: "print",
+    title: "tracing_mark_write",
+    layout: Layout::of(Class::PRINT),
+};
+
+impl Builtin {
+    /// All built-in events.
+    pub const ALL: [&'static Self; 1] = [&PRINT];
+
+    /// Returns the built-in event with this number.
+    #[inline]
+    pub fn with_id(id: u16) -> Option<&'static Self> {
+        Self::ALL.into_iter().find(|builtin| builtin.id == id)
+    }
+}
+
+/// One argument in the record.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Type of one element.
+    pub base: Type,
+    /// Number of elements if it is an array.
+    pub count: Option<u8>,
+    /// Offset in the record.
+    pub offset: u16,
+    /// Its fault bit, if the argument may be unreadable.
+    pub fault: Option<u8>,
+}
+
+impl Field {
+    /// Returns the bytes in the fixed part of the record.
+    pub fn size(&self) -> u16 {
+        u16::from(self.base.size()).saturating_mul(u16::from(self.count.unwrap_or(1)))
+    }
+}
+
+/// The location of the fault bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// Offset in the record.
+    pub offset: u16,
+    /// Bytes: 1, 2, 4, 8 or 16.
+    pub size: NonZeroU8,
+}
+
+impl Faults {
+    /// Name of the field in the `format` file.
+    pub const NAME: &'static str = "__probe_faults";
+
+    /// Returns the bytes needed for `bits` bits; `None` above 128.
+    pub fn size_for(bits: u16) -> Option<NonZeroU8> {
+        NonZeroU8::new(match bits {
+            0..=8 => 1,
+            9..=16 => 2,
+            17..=32 => 4,
+            33..=64 => 8,
+            65..=128 => 16,
+            _ => return None,
+        })
+    }
+
+    /// Marks the argument with this bit as failed.
+    ///
+    /// Context: any.
+    #[inline]
+    pub fn set(self, record: &mut [u8], bit: u8) {
+        let at = usize::from(self.offset) + usize::from(bit / 8);
+        if let Some(byte) = record.get_mut(at) {
+            *byte |= 1 << (bit % 8);
+        }
+    }
+
+    /// Returns whether the argument with this bit failed.
+    pub fn is_set(self, record: &[u8], bit: u8) -> bool {
+        let at = usize::from(self.offset) + usize::from(bit / 8);
+        record
+            .get(at)
+            .is_some_and(|byte| byte & (1 << (bit % 8)) != 0)
+    }
+}
+
+/// The layout of an event's records; all probes of the event share it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The properties that its records share with those of other events.
+    pub class: &'static Class,
+    /// The arguments, in order.
+    pub fields: Vec<Field>,
+    /// The fault bits, if any argument may be unreadable.
+    pub faults: Option<Faults>,
+}
+
+impl Layout {
+    /// Creates the layout of an event without arguments.
+    pub const fn of(class: &'static Class) -> Self {
+        Self {
+            class,
+            fields: Vec::new(),
+            faults: None,
+        }
+    }
+
+    /// Returns the first argument, counted from zero, in whose name, type or number of
+    /// elements the two layouts differ.
+    pub fn difference(&self, other: &Layout) -> Option<usize> {
+        let pairs = self.fields.iter().zip(&other.fields);
+        let same =
+            |(a, b): (&Field, &Field)| *a.name == *b.name && a.base == b.base && a.count == b.count;
+        let common = pairs.take_while(|&pair| same(pair)).count();
+        (common < self.fields.len().max(other.fields.len())).then_some(common)
+    }
+
+    /// Returns the offset of the first argument.
+    pub fn start(&self) -> usize {
+        self.class.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PROBE_SIZE, RETURN_SIZE};
+    use super::{Builtin, Class, Role};
+
+    #[test]
+    fn classes_are_as_records_are_written() {
+        assert_eq!(Class::PROBE.end(), PROBE_SIZE);
+        assert_eq!(Class::RETURN.end(), RETURN_SIZE);
+        for class in [Class::PROBE, Class::RETURN, Class::PRINT] {
+            let mut end = 0;
+            for field in class.fields() {
+                assert_eq!(usize::from(field.offset), end, "{}", field.name);
+                end += usize::from(field.size);
+            }
+            assert_eq!(end, class.end());
+        }
+    }
+
+    #[test]
+    fn roles_name_fields() {
+        let name = |class: &Class, role| class.field(role).map(|field| field.name);
+        assert_eq!(name(Class::PROBE, Role::Address), Some("__probe_ip"));
+        assert_eq!(name(Class::RETURN, Role::Address), Some("__probe_func"));
+        assert_eq!(name(Class::PROBE, Role::ReturnAddress), None);
+        assert_eq!(name(Class::PRINT, Role::Text), Some("buf"));
+    }
+
+    #[test]
+    fn numbers_of_builtin_events_differ() {
+        for builtin in Builtin::ALL {
+            let found = Builtin::with_id(builtin.id).unwrap();
+            assert_eq!(found.name, builtin.name);
+        }
+        assert!(Builtin::with_id(0).is_none());
+    }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The defined events and their probes.
+
+mod drop_where;
+pub(crate) mod event;
+mod event_file;
+pub(crate) mod format;
+pub(crate) mod formats;
+pub(crate) mod probe;
+pub(crate) mod rate;
+pub(crate) mod registry;
+mod retired;

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A probe of an event: placed in the kernel, or waiting for a module.
+
+use crate::{
+    buffer::Buffer,
+    engine::{
+        ast::Definition,
+        error::{Error as Refusal, Kind},
+        fetch::Program,
+    },
+    events::{
+        event::Event,
+        format::Format,
+        rate::{Rate, Seen},
+    },
+    hit::{
+        counters::Totals,
+        plan::{Plan, ReplacedPlans},
+        recorder::Recorder,
+    },
+    kapi::{lockdown, percpu},
+    source::{
+        live::Original,
+        location::Found,
+        machine::errno,
+        registered::{Registered, Removal, Source},
+    },
+    sys::Vec,
+};
+use core::sync::atomic::{AtomicBool, Ordering};
+use kernel::{prelude::*, sync::Arc};
+
+/// A probe.
+pub(crate) struct Probe {
+    /// Whose probe it is.
+    pub(crate) event: Arc<Event>,
+    definition: Arc<Definition>,
+    format: Arc<Format>,
+    placed: Option<Placed>,
+    armed: AtomicBool,
+    /// It was disarmed because it was hit too often, and not armed since.
+    limited: AtomicBool,
+    /// What was counted where it was placed before.
+    before: Counts,
+}
+
+/// A probe that the kernel knows.
+struct Placed {
+    registered: Registered,
+    /// The module it lies in.
+    module: Option<Vec<u8>>,
+    /// What stood at its place, if that is known.
+    original: Option<Original>,
+    /// When it was last looked at how often it is hit.
+    seen: Seen,
+}
+
+/// What a probe does at the moment.
+#[derive(Clone, Copy)]
+pub(crate) enum State {
+    /// It waits for its module.
+    Waiting,
+    /// Armed.
+    Armed,
+    /// Disarmed.
+    Disarmed,
+    /// Disarmed by `hit_limit`.
+    Limited,
+}
+
+/// What a probe has counted.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// How the hits ended on which the handler was called.
+    pub(crate) hits: Totals,
+    /// Hits on which the kernel could not call the handler.
+    pub(crate) missed: u64,
+}
+
+impl Probe {
+    /// Registers the probe of `definition`, disarmed, at the place that was
+    /// `found`; where none was, the probe waits for its module.
+    ///
+    /// # Errors
+    ///
+    /// Why the place cannot be probed, in the kernel's words where it is the
+    /// kernel that refuses.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn new(
+        event: Arc<Event>,
+        definition: Arc<Definition>,
+        found: Option<&Found>,
+        (format, program): (Arc<Format>, Program),
+        buffer: &Arc<Buffer>,
+    ) -> Result<Self, Refusal> {
+        let placed = match found {
+            Some(found) => Some(Placed::new(
+                &event,
+                &definition,
+                found,
+                (&format, program),
+                buffer,
+            )?),
+            None => None,
+        };
+        Ok(Self {
+            event,
+            definition,
+            format,
+            placed,
+            armed: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
+            before: Counts::default(),
+        })
+    }
+
+    /// The same probe, waiting for its module.
+    pub(crate) fn unplaced(&self) -> Self {
+        Self {
+            event: self.event.clone(),
+            definition: self.definition.clone(),
+            format: self.format.clone(),
+            placed: None,
+            armed: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
+            before: self.counts(),
+        }
+    }
+
+    /// The same probe, which waits for its module, in the place that was
+    /// `found` now that the module is there; disarmed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Probe::new`].
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn replaced(
+        &self,
+        found: &Found,
+        (format, program): (Arc<Format>, Program),
+        buffer: &Arc<Buffer>,
+    ) -> Result<Self, Refusal> {
+        let recorded = (&format, program);
+        let placed = Placed::new(&self.event, &self.definition, found, recorded, buffer)?;
+        Ok(Self {
+            event: self.event.clone(),
+            definition: self.definition.clone(),
+            format,
+            placed: Some(placed),
+            armed: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
+            before: self.before,
+        })
+    }
+
+    /// Whether it waits for its module.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.placed.is_none()
+    }
+
+    /// Whether it lies in a module.
+    pub(crate) fn is_in_module(&self) -> bool {
+        self.placed
+            .as_ref()
+            .is_some_and(|placed| placed.module.is_some())
+    }
+
+    /// Whether it lies in the module `name`.
+    pub(crate) fn is_in(&self, name: &[u8]) -> bool {
+        let module = self
+            .placed
+            .as_ref()
+            .and_then(|placed| placed.module.as_ref());
+        module.is_some_and(|module| **module == *name)
+    }
+
+    /// Whether the kernel has given it up, because the probed code is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.placed
+            .as_ref()
+            .is_some_and(|placed| placed.source().is_gone())
+    }
+
+    /// What stood at its place; `None` if it waits, or where that is not known.
+    pub(crate) fn original(&self) -> Option<Original> {
+        self.placed.as_ref()?.original
+    }
+
+    /// Whether it is armed; one that waits never is.
+    pub(crate) fn is_armed(&self) -> bool {
+        self.armed.load(Ordering::Relaxed)
+    }
+
+    /// What it does at the moment.
+    pub(crate) fn state(&self) -> State {
+        if self.is_waiting() {
+            State::Waiting
+        } else if self.is_armed() {
+            State::Armed
+        } else if self.limited.load(Ordering::Relaxed) {
+            State::Limited
+        } else {
+            State::Disarmed
+        }
+    }
+
+    /// Notes that it was disarmed because it was hit too often.
+    pub(crate) fn set_limited(&self) {
+        self.limited.store(true, Ordering::Relaxed);
+    }
+
+    /// How often it was hit since the last call, or since it was armed; `None`
+    /// where that is not a second ago. The caller holds the registry.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        let placed = self.placed.as_ref()?;
+        placed.seen.is_due().then(|| placed.look())
+    }
+
+    /// Arms or disarms it, unless it waits or the probed code is gone. The caller holds
+    /// the registry.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` for arming where the kernel is locked down; those of the kernel.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_armed(&self, armed: bool) -> Result {
+        let Some(placed) = &self.placed else {
+            return Ok(());
+        };
+        if armed == self.is_armed() {
+            return Ok(());
+        }
+        if armed {
+            lockdown::kprobes()?;
+            placed.begin();
+            self.limited.store(false, Ordering::Relaxed);
+        }
+        match placed.source().set_armed(armed) {
+            // A moment later it waits for its module.
+            Err(_) if placed.source().is_gone() => {}
+            result => {
+                result?;
+                self.armed.store(armed, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the plan by `plan`, for all hits from when `replaced`, which gets the
+    /// former one, has been dropped. The caller holds the registry.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
+        if let Some(placed) = &self.placed {
+            placed.source().recorder().set_plan(plan, replaced);
+            placed.source().follow();
+        }
+    }
+
+    /// Unregisters it together with what else `removal` takes, unless there is another
+    /// reference to it. The latest must be taken first.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn remove(self: Arc<Self>, removal: &mut Removal) {
+        if let Some(mut probe) = Arc::into_unique_or_drop(self) {
+            if let Some(placed) = probe.placed.take() {
+                removal.take(placed.registered);
+            }
+        }
+    }
+
+    /// What was asked for.
+    pub(crate) fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// How its records are made.
+    pub(crate) fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// What it has counted so far.
+    pub(crate) fn counts(&self) -> Counts {
+        let now = self
+            .placed
+            .as_ref()
+            .map_or_else(Counts::default, Placed::counts);
+        Counts {
+            hits: self.before.hits.plus(now.hits),
+            missed: self.before.missed.wrapping_add(now.missed),
+        }
+    }
+}
+
+impl Placed {
+    fn new(
+        event: &Event,
+        definition: &Definition,
+        found: &Found,
+        (format, program): (&Arc<Format>, Program),
+        buffer: &Arc<Buffer>,
+    ) -> Result<Self, Refusal> {
+        let no_memory = || Refusal::new(Kind::NoMemory, definition.place_at);
+        lockdown::kprobes()
+            .map_err(|error| Refusal::registration(errno(error), definition.place_at))?;
+        let module = found.module().map(Vec::from_slice).transpose()?;
+        let recorder = Recorder::new(
+            format,
+            program,
+            buffer.clone(),
+            event.file.plan(),
+            found.address,
+        )
+        .map_err(|_| no_memory())?;
+        let registered = Registered::new(definition.kind, found.address, recorder)
+            .map_err(|error| found.explain(error, definition.place_at))?;
+        Ok(Self {
+            registered,
+            module,
+            original: found.original,
+            seen: Seen::default(),
+        })
+    }
+
+    fn source(&self) -> &dyn Source {
+        self.registered.source()
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            hits: self.source().recorder().totals(),
+            missed: self.source().missed(),
+        }
+    }
+
+    /// Starts to measure how often it is hit.
+    fn begin(&self) {
+        self.source().recorder().most_since();
+        self.seen.begin(self.source().missed());
+    }
+
+    /// How often it was hit since the last call, or since [`begin`](Self::begin).
+    fn look(&self) -> Rate {
+        let source = self.source();
+        self.seen.look(
+            source.recorder().most_since(),
+            source.missed(),
+            percpu::online_cpus(),
+            source.is_breakpoint(),
+        )
+    }
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The set of defined events, and how a write to `kprobe_events` changes it.
+//!
+//! A write is all or nothing: its lines are applied in order to a draft, which changes the
+//! set only if every line succeeds. New probes are registered meanwhile, disarmed; deleted
+//! probes stay registered until the draft is accepted.
+//!
+//! The elements of the set are probes. Probes with the same group and name belong to one
+//! event, which exists as long as it has a probe.
+
+mod define;
+mod draft;
+mod files;
+mod modules;
+mod set;
+mod spares;
+mod waiting;
+
+use crate::{
+    buffer::{now_by, Buffer},
+    engine::{
+        ast::Request,
+        error::{Error as Refusal, Kind},
+        filter::Filter,
+        lex::{self, Command},
+        parse,
+    },
+    events::{event::Event, format::Pool, formats::Formats, probe::Probe},
+    hit::plan::{Plan, ReplacedPlans},
+    kapi::context,
+    source::{
+        live::Live,
+        machine::{errno, MACHINE},
+        names::Names,
+        types,
+    },
+    sys::{AllocError, Vec},
+};
+use core::ptr;
+use draft::Draft;
+use files::Files;
+use kernel::{prelude::*, sync::Arc};
+use set::Set;
+use spares::Spares;
+use waiting::report_waiting;
+
+pub(crate) use files::{Directory, EventFiles, Group};
+
+/// The watch that checks the armed probes once a second.
+pub(crate) trait Watch: Send {
+    /// Starts the checks unless they run.
+    ///
+    /// Context: process.
+    fn start(&self);
+}
+
+/// The defined events and their files.
+pub(crate) struct Registry {
+    set: Set,
+    files: Files,
+    formats: Arc<Formats>,
+    spares: Spares,
+    types: types::Cache,
+    names: Names,
+    numbers: Arc<Pool>,
+    /// The number of writes and of sets of events so far.
+    writes: u64,
+    watch: Option<KBox<dyn Watch>>,
+    /// The buffer in which the probes record.
+    buffer: Arc<Buffer>,
+}
+
+/// The reason why a write has changed nothing.
+pub(crate) enum Failure {
+    /// The command was refused.
+    Refused {
+        /// The refusal.
+        refusal: Refusal,
+        /// The command.
+        command: Vec<u8>,
+    },
+    /// The task is being killed.
+    Interrupted,
+}
+
+impl Registry {
+    /// Makes a registry without events. Its events record in `buffer`; `formats` gets their
+    /// formats.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(buffer: Arc<Buffer>, formats: Arc<Formats>) -> Result<Self> {
+        Ok(Self {
+            set: Set::new(),
+            files: Files::new(),
+            formats,
+            spares: Spares::new(),
+            types: types::Cache::new(),
+            names: Names::new(),
+            numbers: Pool::new()?,
+            writes: 0,
+            watch: None,
+            buffer,
+        })
+    }
+
+    /// Sets the directory that holds the events' directories; without it no event can be
+    /// defined.
+    pub(crate) fn set_directory(&mut self, directory: Option<Arc<dyn Directory>>) {
+        self.files.set_directory(directory);
+    }
+
+    /// Sets the watch that checks the probes while one is armed. The watch holds the
+    /// tracer until [`Registry::shut_down`] returns it.
+    pub(crate) fn set_watch(&mut self, watch: KBox<dyn Watch>) {
+        self.watch = Some(watch);
+        self.watch();
+    }
+
+    /// Starts the watch if a probe is armed.
+    pub(crate) fn watch(&self) {
+        if let Some(watch) = &self.watch {
+            if self.set.iter().any(|probe| probe.is_armed()) {
+                watch.start();
+            }
+        }
+    }
+
+    /// Disables the events with a probe that was hit more often than `limit` per second
+    /// on a CPU, and logs them. Returns whether a probe is still armed.
+    pub(crate) fn disarm_above(&self, limit: u64) -> bool {
+        /// Most events that one call names in the kernel's log.
+        const NAMED: u32 = 10;
+        let mut disabled = 0u32;
+        for probe in self.set.iter().filter(|probe| probe.is_armed()) {
+            let Some(rate) = probe.rate().filter(|rate| rate.weighted > limit) else {
+                continue;
+            };
+            let event = &probe.event;
+            // If an event cannot be disarmed, the next check tries again.
+            if self
+                .set_enabled(|other| other.id() == event.id(), false)
+                .is_err()
+            {
+                continue;
+            }
+            probe.set_limited();
+            disabled = disabled.saturating_add(1);
+            if disabled <= NAMED {
+                pr_warn!(
+                    "event {}/{} is disabled: {} hits a second on a CPU ({} as hit_limit counts) exceed {limit}\n",
+                    event.format.group.to_str().unwrap_or("?"),
+                    event.format.name(),
+                    rate.hits,
+                    rate.weighted
+                );
+            }
+        }
+        if disabled > NAMED {
+            let more = disabled.saturating_sub(NAMED);
+            pr_warn!("so are {more} other events: kprobe_stats names them\n");
+        }
+        self.set.iter().any(|probe| probe.is_armed())
+    }
+
+    /// Returns the probes, in the order of their definition.
+    pub(crate) fn probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+        self.set.iter()
+    }
+
+    /// Returns the function at `address`; `None` if there is none that can be read.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn live(&mut self, address: u64) -> Result<Option<Live>, AllocError> {
+        Live::at(address, &mut self.names, self.set.originals())
+    }
+
+    /// Returns the events, in the order of their first definition.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
+        self.files.events()
+    }
+
+    /// Returns whether `event` is still defined: a file may be open while its event is
+    /// removed.
+    pub(crate) fn has(&self, event: &Event) -> bool {
+        self.events().any(|defined| ptr::eq(&**defined, event))
+    }
+
+    /// Arms or disarms the probes of the events that `which` selects: all of them or, if
+    /// one fails, none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Probe::set_armed`].
+    pub(crate) fn set_enabled(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
+        let mut changed = Vec::new();
+        let mut result = Ok(());
+        for probe in self.set.iter().filter(|probe| which(&probe.event)) {
+            if probe.is_armed() == enabled {
+                continue;
+            }
+            result = changed.push(probe.clone()).map_err(Error::from);
+            if result.is_ok() {
+                result = probe.set_armed(enabled);
+            }
+            if result.is_err() {
+                break;
+            }
+        }
+        if result.is_err() {
+            for probe in &changed {
+                // Restores the previous state.
+                let _ = probe.set_armed(!enabled);
+            }
+            return result;
+        }
+        for event in self.events().filter(|event| which(event)) {
+            event.file.set_enabled(enabled);
+        }
+        self.watch();
+        Ok(())
+    }
+
+    /// Puts `filters`, each a filter or `None`, in force for their events.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    pub(crate) fn set_filters(&mut self, filters: Vec<(Arc<Event>, Option<Filter>)>) -> Result {
+        let mut plans = Vec::new();
+        for (event, filter) in filters {
+            let plan = Plan::new(filter, event.file.plan().actions)?;
+            plans.push((event, plan))?;
+        }
+        let set = self.next_write();
+        plans.iter().for_each(|(event, _)| event.put_in(set));
+        let changed = || self.set.iter().filter(|probe| probe.event.is_in(set));
+        // Once it is dropped, no probe uses a replaced plan.
+        let mut replaced = ReplacedPlans::with_room(changed().count())?;
+        for (event, plan) in plans {
+            event.file.set_plan(plan);
+        }
+        for probe in changed() {
+            probe.set_plan(probe.event.file.plan(), &mut replaced);
+        }
+        Ok(())
+    }
+
+    /// Returns a new number for a write, or for a set of events.
+    fn next_write(&mut self) -> u64 {
+        self.writes = self.writes.wrapping_add(1);
+        self.writes
+    }
+
+    /// Removes all events, enabled or not, and their files. No event can be defined
+    /// afterwards. Returns the watch; the caller drops it after it has released the
+    /// registry lock.
+    pub(crate) fn shut_down(&mut self) -> Option<KBox<dyn Watch>> {
+        for probe in self.set.iter() {
+            // If this fails, the removal disarms it.
+            let _ = probe.set_armed(false);
+        }
+        let mut all = Draft::new(self.next_write());
+        all.delete_all(&mut self.set);
+        // Without memory, the removal waits for them in parts.
+        let _ = all.reserve(&mut self.set);
+        all.apply(&mut self.set);
+        self.spares.clear();
+        self.files.shut_down();
+        self.watch.take()
+    }
+
+    /// Applies the lines of a write to `kprobe_events` or `dynamic_events`, all or none.
+    ///
+    /// # Errors
+    ///
+    /// The [`Failure`] of the first line that fails.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn apply(&mut self, text: &[u8]) -> Result<(), Failure> {
+        let mut draft = Draft::new(self.next_write());
+        for line in lex::lines(text) {
+            if context::is_being_killed() {
+                return Err(Failure::Interrupted);
+            }
+            let command =
+                Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
+            if !command.is_empty() {
+                self.line(&mut draft, &command)
+                    .map_err(|refusal| Failure::refused(refusal, command.text()))?;
+            }
+        }
+        self.accept(draft).map_err(|error| {
+            let refusal = Refusal::registration(errno(error), 0);
+            Failure::refused(refusal, text.trim_ascii())
+        })
+    }
+
+    /// Applies one line to `draft`.
+    fn line(&mut self, draft: &mut Draft, command: &Command) -> Result<(), Refusal> {
+        match parse::request(command, MACHINE)? {
+            Request::Create(definition) => {
+                let probe = self.create(draft, command, definition)?;
+                draft.add(probe)
+            }
+            Request::Delete(deletion) => draft.delete(&mut self.set, &deletion),
+        }
+    }
+
+    /// Makes the changes of `draft`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of arming new probes of enabled events; then nothing has
+    /// changed.
+    fn accept(&mut self, mut draft: Draft) -> Result {
+        let write = draft.write();
+        let removed = draft.removed_events(&self.set)?;
+        // Everything that can fail comes before anything is removed.
+        self.formats.reserve(draft.added().len(), removed.len())?;
+        draft.reserve(&mut self.set)?;
+        // Removed probes keep their spares until the next write.
+        let all = Iterator::chain(self.set.in_modules(), draft.added().in_modules());
+        self.spares.keep(all)?;
+        let made = self.files.make(draft.added());
+        match made.and_then(|files| arm(draft.added()).map(|()| files)) {
+            Ok(made) => {
+                let changed = !removed.is_empty();
+                self.files
+                    .accept(draft.added(), changed.then_some(write), made);
+            }
+            Err(error) => {
+                self.files.drop_empty_groups();
+                return Err(error);
+            }
+        }
+        report_waiting(draft.added());
+        let mut arms = false;
+        for probe in draft.added().iter() {
+            arms |= probe.is_armed();
+            self.formats.add(probe.event.format.clone());
+        }
+        draft.apply(&mut self.set);
+        // From now on removed events record nothing more, and new events have recorded
+        // nothing yet.
+        let now = now_by(self.buffer.clock());
+        for event in removed {
+            let goes_on = event.is_replaced_in(write);
+            let until = if goes_on { now } else { u64::MAX };
+            self.formats.retire(&event.format, until);
+        }
+        if arms {
+            self.watch();
+        }
+        Ok(())
+    }
+}
+
+impl Registry {
+    /// Removes all events.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if one is enabled; then none is removed. `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn clear(&mut self) -> Result {
+        if self.events().any(|event| event.file.is_enabled()) {
+            return Err(EBUSY);
+        }
+        let mut none = Draft::new(self.next_write());
+        none.delete_all(&mut self.set);
+        self.accept(none)
+    }
+}
+
+/// Arms the new probes of enabled events: all of them or, if one fails, none.
+fn arm(probes: &Set) -> Result {
+    let mut armed = Vec::new();
+    for probe in probes.iter() {
+        if !probe.event.file.is_enabled() || probe.is_armed() {
+            continue;
+        }
+        let result = armed.push(probe).map_err(Error::from);
+        if let Err(error) = result.and_then(|()| probe.set_armed(true)) {
+            for probe in &armed {
+                // Restores the previous state.
+                let _ = probe.set_armed(false);
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+impl Failure {
+    fn refused(refusal: Refusal, command: &[u8]) -> Self {
+        Self::Refused {
+            refusal,
+            command: Vec::from_slice(command).unwrap_or_default(),
+        }
+    }
+
+    /// Returns whether the refusal is that no event id is free.
+    pub(crate) fn is_for_numbers(&self) -> bool {
+        matches!(self, Self::Refused { refusal, .. } if refusal.kind == Kind::NoNumber)
+    }
+}

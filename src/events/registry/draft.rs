@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a write changes in the set of probes.
+
+use super::set::Set;
+use crate::{
+    engine::{
+        ast::{Definition, Deletion},
+        error::{Error as Refusal, Kind},
+        parse,
+        text::Plain,
+    },
+    events::{event::Event, probe::Probe},
+    source::registered::Removal,
+    sys::Vec,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// What a write changes in the set of probes: the new probes; those that it deletes are
+/// marked in the set. When it is dropped, the new probes are removed, unless the set took
+/// them over, with one wait for all.
+///
+/// Context of the drop: process, may sleep.
+pub(super) struct Draft {
+    /// The number of the write.
+    write: u64,
+    added: Set,
+    /// Whether it deletes probes of the set.
+    deletes: bool,
+    /// Has room for all probes that were added.
+    removal: Removal,
+}
+
+impl Draft {
+    /// Makes the draft of the write with the number `write`, which changes nothing yet.
+    pub(super) const fn new(write: u64) -> Self {
+        Self {
+            write,
+            added: Set::new(),
+            deletes: false,
+            removal: Removal::new(),
+        }
+    }
+
+    /// Returns the number of the write.
+    pub(super) fn write(&self) -> u64 {
+        self.write
+    }
+
+    /// Returns the new probes.
+    pub(super) fn added(&self) -> &Set {
+        &self.added
+    }
+
+    /// Returns the probes that the event of `definition` has after the write; `set` is
+    /// the registry's.
+    pub(super) fn siblings<'a>(
+        &'a self,
+        set: &'a Set,
+        definition: &'a Definition,
+    ) -> impl Iterator<Item = &'a Arc<Probe>> {
+        let kept = set.named(definition, self.write);
+        Iterator::chain(kept, self.added.named(definition, self.write))
+    }
+
+    /// Adds a probe.
+    ///
+    /// # Errors
+    ///
+    /// `NO_MEMORY`.
+    pub(super) fn add(&mut self, probe: Arc<Probe>) -> Result<(), Refusal> {
+        let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
+        let kind = probe.definition().kind;
+        self.removal.expect(kind).map_err(no_memory)?;
+        self.added.reserve(1)?;
+        probe.event.add_probe(self.write);
+        self.added.push(probe);
+        Ok(())
+    }
+
+    /// Deletes the probes that `deletion` names; `set` is the registry's. An enabled
+    /// event must keep a probe.
+    ///
+    /// # Errors
+    ///
+    /// `NO_SUCH_EVENT`, `AMBIGUOUS_EVENT`, `EVENT_BUSY`, `NO_MEMORY`; then nothing has
+    /// changed.
+    pub(super) fn delete(&mut self, set: &mut Set, deletion: &Deletion) -> Result<(), Refusal> {
+        /// The column of the names, behind `-:`.
+        const NAMES: usize = 2;
+
+        let group = self.one_group(set, deletion, NAMES)?;
+        let is_meant = |probe: &Probe| {
+            group
+                .as_ref()
+                .is_none_or(|group| **group == *probe.definition().group)
+        };
+        let mut kept = Vec::new();
+        for (index, probe) in set.matching(deletion, self.write) {
+            if is_meant(probe) {
+                kept.push(index)?;
+            }
+        }
+        let mut new = Vec::new();
+        for (index, probe) in self.added.matching(deletion, self.write) {
+            if is_meant(probe) {
+                new.push(index)?;
+            }
+        }
+        if kept.is_empty() && new.is_empty() {
+            return Err(Refusal::new(Kind::NoSuchEvent, NAMES));
+        }
+        let from_set = kept.iter().filter_map(|&index| set.get(index));
+        let from_new = new.iter().filter_map(|&index| self.added.get(index));
+        let events = Iterator::chain(from_set, from_new).map(|probe| &probe.event);
+        let is_empty = |event: &&Arc<Event>| event.probes_after(self.write) == 0;
+        for event in events.clone() {
+            event.delete_probe(self.write);
+        }
+        if events
+            .clone()
+            .filter(is_empty)
+            .any(|event| event.file.is_enabled())
+        {
+            for event in events {
+                event.add_probe(self.write);
+            }
+            return Err(Refusal::new(Kind::EventBusy, NAMES));
+        }
+        for &index in &kept {
+            set.delete(index, self.write);
+            self.deletes = true;
+        }
+        // The latest first, which also keeps the indices of the others.
+        for &index in new.iter().rev() {
+            if let Some(probe) = self.added.take(index) {
+                probe.remove(&mut self.removal);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes all probes of `set`, the registry's, and adds none.
+    pub(super) fn delete_all(&mut self, set: &mut Set) {
+        for index in 0..set.len() {
+            set.delete(index, self.write);
+        }
+        set.iter()
+            .for_each(|probe| probe.event.delete_probe(self.write));
+        self.deletes = true;
+    }
+
+    /// Returns the group that `deletion` means if it names an event without a group: the
+    /// default group if it has such an event, or else the only group that does.
+    ///
+    /// # Errors
+    ///
+    /// `AMBIGUOUS_EVENT`, with the caret at column `at`, if there are several groups.
+    fn one_group(
+        &self,
+        set: &Set,
+        deletion: &Deletion,
+        at: usize,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        if deletion.group.is_some() {
+            return Ok(None);
+        }
+        let kept = set.matching(deletion, self.write);
+        let all = Iterator::chain(kept, self.added.matching(deletion, self.write));
+        let mut matching = all.map(|(_, probe)| probe.definition());
+        let mut others = matching.clone();
+        let Some(first) = matching.clone().next() else {
+            return Ok(None);
+        };
+        let usual = matching.find(|definition| *definition.group == *parse::DEFAULT_GROUP);
+        let other = others.find(|other| *other.group != *first.group);
+        match (usual, other) {
+            (Some(_), _) => Ok(Some(Vec::from_slice(parse::DEFAULT_GROUP)?)),
+            (None, Some(other)) => {
+                let refusal = Refusal::new(Kind::AmbiguousEvent, at);
+                Err(refusal.with_detail(format_args!(
+                    "{}, {}",
+                    Plain(&first.group),
+                    Plain(&other.group)
+                )))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Returns the probes of `set`, the registry's, that it deletes.
+    fn deleted<'a>(&self, set: &'a Set) -> impl Iterator<Item = &'a Arc<Probe>> {
+        let all = self.deletes.then(|| set.deleted(self.write));
+        all.into_iter().flatten()
+    }
+
+    /// Returns the events of `set`, the registry's, that have no probe any more.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn removed_events(&self, set: &Set) -> Result<Vec<Arc<Event>>> {
+        let mut removed = Vec::new();
+        for event in self.deleted(set).map(|probe| &probe.event) {
+            if event.probes_after(self.write) == 0 && event.remove_in(self.write) {
+                removed.push(event.clone())?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Makes room in `set`, the registry's, for the new probes, and for the removal of
+    /// those that are deleted.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn reserve(&mut self, set: &mut Set) -> Result {
+        for probe in self.deleted(set) {
+            let kind = probe.definition().kind;
+            self.removal.expect(kind)?;
+        }
+        Ok(set.reserve(self.added.len())?)
+    }
+
+    /// Applies the changes to `set`, the registry's. Call [`Draft::reserve`] before.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn apply(mut self, set: &mut Set) {
+        if self.deletes {
+            let removal = &mut self.removal;
+            set.take_deleted(self.write, |probe| {
+                probe.event.accept_probes(self.write);
+                probe.remove(removal);
+            });
+        }
+        self.added
+            .move_to(set, |probe| probe.event.accept_probes(self.write));
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        while let Some(probe) = self.added.pop() {
+            probe.remove(&mut self.removal);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Probes in modules that are loaded and unloaded.
+
+use super::Registry;
+use crate::{
+    engine::error::{Error as Refusal, Kind},
+    events::{format::Format, probe::Probe},
+    source::{location, machine::errno},
+};
+use core::iter;
+use kernel::{
+    prelude::*,
+    sync::{Arc, UniqueArc},
+};
+
+impl Registry {
+    /// Registers the probes that wait for the module `name`, which is loaded now, and
+    /// arms those of enabled events.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn module_coming(&mut self, name: &[u8]) {
+        for index in 0..self.set.len() {
+            let Some(probe) = self.set.get(index).filter(|probe| probe.is_waiting()) else {
+                continue;
+            };
+            let probe = probe.clone();
+            match probe.definition().place.symbol() {
+                // The definition names another module.
+                Some((Some(module), _)) if *module != *name => continue,
+                Some(_) => {}
+                // The address was in code that is gone.
+                None => continue,
+            }
+            match self.place_again(&probe, name) {
+                Ok(Some(placed)) => {
+                    drop(self.set.replace(index, placed));
+                }
+                Ok(None) => {}
+                Err(refusal) => pr_warn!(
+                    "event {} stays without its probe in module {}: {}\n",
+                    probe.event.format.name(),
+                    core::str::from_utf8(name).unwrap_or("?"),
+                    refusal.kind.text()
+                ),
+            }
+        }
+        // Ends the removal of probes that could not be armed.
+        self.spares.removal.end();
+        self.watch();
+    }
+
+    /// Registers `probe` in the module `name`; returns `None` if it lies elsewhere.
+    fn place_again(&mut self, probe: &Probe, name: &[u8]) -> Result<Option<Arc<Probe>>, Refusal> {
+        let definition = probe.definition();
+        let found = match location::find(definition, &mut self.names, self.set.originals()) {
+            Ok(Some(found)) if found.module() == Some(name) => found,
+            Ok(_) => return Ok(None),
+            // A symbol without a module's name may belong to any module.
+            Err(_)
+                if definition
+                    .place
+                    .symbol()
+                    .is_some_and(|(module, _)| module.is_none()) =>
+            {
+                return Ok(None)
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let at = definition.place_at;
+        // Addresses and types may differ from the last time.
+        let (program, layout) = self.compile(definition, Some(&found))?;
+        if let Some(index) = layout.difference(&probe.event.format.layout) {
+            let at = definition.args.get(index).map_or(at, |arg| arg.at);
+            return Err(Refusal::new(Kind::DiffArgType, at));
+        }
+        let number = probe.event.format.number().clone();
+        let format = Format::new(definition, number, layout)?;
+        // Memory first: a registered probe can then always be removed together with
+        // others.
+        let no_memory = |_| Refusal::new(Kind::NoMemory, at);
+        let memory = UniqueArc::new_uninit(GFP_KERNEL).map_err(no_memory)?;
+        let all = Iterator::chain(self.set.in_modules(), iter::once(definition.kind));
+        let spares = self.spares.keep(all);
+        spares.map_err(|_| Refusal::new(Kind::NoMemory, at))?;
+        let placed = memory.write(probe.replaced(&found, (format, program), &self.buffer)?);
+        let placed: Arc<Probe> = placed.into();
+        if probe.event.file.is_enabled() {
+            if let Err(error) = placed.set_armed(true) {
+                placed.remove(&mut self.spares.removal);
+                return Err(Refusal::registration(errno(error), at));
+            }
+        }
+        Ok(Some(placed))
+    }
+
+    /// Unregisters the probes in the init code of the module `name`. That code has run
+    /// and is about to be freed; the probes wait until the module is loaded again.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn module_live(&mut self, name: &[u8]) {
+        self.take_back(|probe| probe.is_in(name) && probe.is_gone());
+    }
+
+    /// Unregisters the probes in the module `name`, which is about to be unloaded. They
+    /// wait until it is loaded again.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn module_going(&mut self, name: &[u8]) {
+        self.types.forget(name);
+        self.take_back(|probe| probe.is_in(name));
+    }
+
+    /// Unregisters the probes that `which` selects, all of modules, and lets them wait
+    /// again.
+    fn take_back(&mut self, which: impl Fn(&Probe) -> bool) {
+        // The latest first.
+        for index in (0..self.set.len()).rev() {
+            let Some(probe) = self.set.get(index).filter(|probe| which(probe)) else {
+                continue;
+            };
+            // There is a spare for each.
+            let Some(spare) = self.spares.probes.pop() else {
+                continue;
+            };
+            let waiting = spare.write(probe.unplaced()).into();
+            if let Some(probe) = self.set.replace(index, waiting) {
+                probe.remove(&mut self.spares.removal);
+            }
+        }
+        self.spares.removal.end();
+    }
+}

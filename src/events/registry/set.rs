@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The probes of the registry, in the order of their definition.
+
+use crate::{
+    engine::ast::{Definition, Deletion, ProbeKind},
+    events::probe::Probe,
+    source::live::Original,
+    sys::{AllocError, Vec},
+};
+use core::mem;
+use kernel::sync::Arc;
+
+/// The probes of the registry, in the order of their definition.
+pub(super) struct Set(Vec<Slot>);
+
+/// A probe of the set, with what a write must know of each: it is kept here, so that a
+/// write looks at the probes that it concerns, and at no other.
+struct Slot {
+    names: Digest,
+    /// The number of the last write that deleted it.
+    deleted: u64,
+    /// [`Probe::original`].
+    original: Option<Original>,
+    /// The kind of a probe in a module.
+    in_module: Option<ProbeKind>,
+    probe: Arc<Probe>,
+}
+
+impl Slot {
+    fn new(probe: Arc<Probe>) -> Self {
+        let definition = probe.definition();
+        Self {
+            names: Digest::of(definition),
+            deleted: 0,
+            original: probe.original(),
+            in_module: probe.is_in_module().then_some(definition.kind),
+            probe,
+        }
+    }
+}
+
+impl Set {
+    /// Makes an empty set.
+    pub(super) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Returns the number of probes.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the probes.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Probe>> + Clone {
+        self.0.iter().map(|slot| &slot.probe)
+    }
+
+    /// Returns what stood at the locations of the probes, as far as that is known.
+    pub(super) fn originals(&self) -> impl Iterator<Item = Original> + '_ {
+        self.0.iter().filter_map(|slot| slot.original)
+    }
+
+    /// Returns the kinds of the probes that lie in modules.
+    pub(super) fn in_modules(&self) -> impl Iterator<Item = ProbeKind> + Clone + '_ {
+        self.0.iter().filter_map(|slot| slot.in_module)
+    }
+
+    /// Returns the probe at `index`.
+    pub(super) fn get(&self, index: usize) -> Option<&Arc<Probe>> {
+        self.0.get(index).map(|slot| &slot.probe)
+    }
+
+    /// Replaces the probe at `index` by `probe`, of the same event, and returns it.
+    pub(super) fn replace(&mut self, index: usize, probe: Arc<Probe>) -> Option<Arc<Probe>> {
+        let slot = self.0.get_mut(index)?;
+        Some(mem::replace(slot, Slot::new(probe)).probe)
+    }
+
+    /// Returns the probes that have the names of `definition`, without those that the
+    /// write with the number `write` has deleted.
+    pub(super) fn named<'a>(
+        &'a self,
+        definition: &'a Definition,
+        write: u64,
+    ) -> impl Iterator<Item = &'a Arc<Probe>> {
+        let wanted = Digest::of(definition);
+        let slots = self.0.iter();
+        let similar = slots.filter(move |slot| slot.names == wanted && slot.deleted != write);
+        let probes = similar.map(|slot| &slot.probe);
+        probes.filter(|probe| {
+            let other = probe.definition();
+            *other.event == *definition.event && *other.group == *definition.group
+        })
+    }
+
+    /// Returns the probes that the write with the number `write` has deleted.
+    pub(super) fn deleted(&self, write: u64) -> impl Iterator<Item = &Arc<Probe>> {
+        let slots = self.0.iter().filter(move |slot| slot.deleted == write);
+        slots.map(|slot| &slot.probe)
+    }
+
+    /// Returns the indices and the probes that `deletion` matches, without those that the
+    /// write with the number `write` has deleted.
+    pub(super) fn matching<'a>(
+        &'a self,
+        deletion: &'a Deletion,
+        write: u64,
+    ) -> impl Iterator<Item = (usize, &'a Arc<Probe>)> + Clone {
+        let wanted = Wanted::by(deletion);
+        let slots = self.0.iter().enumerate();
+        let similar =
+            slots.filter(move |(_, slot)| wanted.may_be(slot.names) && slot.deleted != write);
+        let probes = similar.map(|(index, slot)| (index, &slot.probe));
+        probes.filter(|(_, probe)| deletion.matches(probe.definition()))
+    }
+
+    /// Notes that the write with the number `write` deletes the probe at `index`.
+    pub(super) fn delete(&mut self, index: usize, write: u64) {
+        if let Some(slot) = self.0.get_mut(index) {
+            slot.deleted = write;
+        }
+    }
+
+    /// Makes room for `additional` probes.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub(super) fn reserve(&mut self, additional: usize) -> Result<(), AllocError> {
+        self.0.reserve(additional)
+    }
+
+    /// Adds a probe, for which there is room.
+    pub(super) fn push(&mut self, probe: Arc<Probe>) {
+        let _ = self.0.push(Slot::new(probe));
+    }
+
+    /// Takes the probe at `index` out of the set.
+    pub(super) fn take(&mut self, index: usize) -> Option<Arc<Probe>> {
+        self.0.take(index).map(|slot| slot.probe)
+    }
+
+    /// Moves all probes to the end of `set`, which has room, and calls `moved` with each.
+    pub(super) fn move_to(&mut self, set: &mut Self, moved: impl Fn(&Probe)) {
+        for slot in mem::take(&mut self.0) {
+            moved(&slot.probe);
+            let _ = set.0.push(slot);
+        }
+    }
+
+    /// Takes the last probe out of the set.
+    pub(super) fn pop(&mut self) -> Option<Arc<Probe>> {
+        self.0.pop().map(|slot| slot.probe)
+    }
+
+    /// Takes the probes out of the set that the write with the number `write` has
+    /// deleted, and passes them to `taken`, the latest first.
+    pub(super) fn take_deleted(&mut self, write: u64, mut taken: impl FnMut(Arc<Probe>)) {
+        for index in (0..self.0.len()).rev() {
+            if self.0.get(index).is_some_and(|slot| slot.deleted == write) {
+                if let Some(probe) = self.take(index) {
+                    taken(probe);
+                }
+            }
+        }
+    }
+}
+
+/// The number of no write.
+pub(super) const NO_WRITE: u64 = u64::MAX;
+
+/// A digest of the names of a group and of an event. Different names may have the same
+/// digest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Digest {
+    group: u32,
+    event: u32,
+}
+
+impl Digest {
+    fn of(definition: &Definition) -> Self {
+        Self {
+            group: digest(&definition.group),
+            event: digest(&definition.event),
+        }
+    }
+}
+
+/// The digests that a deletion may mean; `None` matches any.
+#[derive(Clone, Copy)]
+struct Wanted {
+    group: Option<u32>,
+    event: Option<u32>,
+}
+
+impl Wanted {
+    fn by(deletion: &Deletion) -> Self {
+        Self {
+            group: deletion.group.as_deref().map(digest),
+            event: deletion.event.as_deref().map(digest),
+        }
+    }
+
+    fn may_be(self, names: Digest) -> bool {
+        self.group.is_none_or(|group| group == names.group)
+            && self.event.is_none_or(|event| event == names.event)
+    }
+}
+
+/// The FNV-1a hash of a name. Two names rarely have the same.
+fn digest(name: &[u8]) -> u32 {
+    name.iter().fold(0x811c_9dc5, |hash, &byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What happens when a probe is hit.
+
+mod context;
+pub(crate) mod counters;
+pub(crate) mod plan;
+pub(crate) mod recorder;
+mod stages;

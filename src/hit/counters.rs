@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How the hits of a probe end: each in exactly one counter.
+
+use crate::kapi::{context::OnCpu, local::Counter, percpu::PerCpu};
+use core::sync::atomic::{AtomicU64, Ordering};
+use kernel::prelude::*;
+
+/// How a hit can end.
+#[derive(Clone, Copy)]
+pub(crate) enum End {
+    /// In the buffer.
+    Recorded,
+    /// The filter rejected it.
+    Filtered,
+    /// Recording was off.
+    Off,
+    /// No room in the buffer, or too deeply nested.
+    LostFull,
+    /// Larger than a sub-buffer.
+    LostLarge,
+}
+
+/// Variants of [`End`].
+const ENDS: usize = 5;
+
+/// How the hits of a probe ended, on each CPU.
+pub(crate) struct Counters {
+    /// For each [`End`].
+    ends: PerCpu<[Counter; ENDS]>,
+    /// How many hits there were when they were last looked at.
+    seen: PerCpu<AtomicU64>,
+}
+
+impl Counters {
+    /// Counters that are all 0.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            ends: PerCpu::new(|_| Ok(Default::default()))?,
+            seen: PerCpu::new(|_| Ok(AtomicU64::new(0)))?,
+        })
+    }
+
+    /// Counts a hit that ended so on this CPU.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(crate) fn count(&self, end: End, here: &OnCpu) {
+        // CAST: The number of a variant.
+        self.ends.increment(end as usize, here);
+    }
+
+    /// The sums over all CPUs.
+    pub(crate) fn totals(&self) -> Totals {
+        let each = self.ends.iter().map(|(_, ends)| Totals::of(ends));
+        each.fold(Totals::default(), Totals::plus)
+    }
+
+    /// How many hits the CPU with the most of them has had since the last call. Each
+    /// hit is told to one caller, also where several call at the same time.
+    pub(crate) fn most_since(&self) -> u64 {
+        let mut most = 0;
+        for ((_, ends), (_, seen)) in self.ends.iter().zip(self.seen.iter()) {
+            let hits = Totals::of(ends).hits();
+            let before = seen.swap(hits, Ordering::Relaxed);
+            most = hits.wrapping_sub(before).max(most);
+        }
+        most
+    }
+}
+
+/// How the hits of a probe ended, summed over all CPUs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Totals {
+    /// In the buffer, whether or not overrun since.
+    pub(crate) recorded: u64,
+    /// The filter rejected them.
+    pub(crate) filtered: u64,
+    /// While recording was off.
+    pub(crate) off: u64,
+    /// No room in the buffer, or too deeply nested.
+    pub(crate) lost_full: u64,
+    /// Larger than a sub-buffer.
+    pub(crate) lost_large: u64,
+}
+
+impl Totals {
+    fn of(ends: &[Counter; ENDS]) -> Self {
+        let [recorded, filtered, off, lost_full, lost_large] = ends.each_ref().map(Counter::get);
+        Self {
+            recorded,
+            filtered,
+            off,
+            lost_full,
+            lost_large,
+        }
+    }
+
+    /// The sums of both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            recorded: self.recorded.wrapping_add(other.recorded),
+            filtered: self.filtered.wrapping_add(other.filtered),
+            off: self.off.wrapping_add(other.off),
+            lost_full: self.lost_full.wrapping_add(other.lost_full),
+            lost_large: self.lost_large.wrapping_add(other.lost_large),
+        }
+    }
+
+    /// All hits on which the handler was called.
+    pub(crate) fn hits(self) -> u64 {
+        self.recorded
+            .wrapping_add(self.filtered)
+            .wrapping_add(self.off)
+            .wrapping_add(self.lost_full)
+            .wrapping_add(self.lost_large)
+    }
+}

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What happens when a probe is hit.
+//!
+//! Everything here runs in any context, NMI included, on any CPU, with
+//! preemption disabled, and possibly nested in itself. It takes no lock,
+//! allocates nothing, cannot sleep, fault or panic, and loops only over what a
+//! definition bounds. Each hit ends in exactly one counter of [`Counters`].
+
+use crate::{
+    buffer::{Buffer, Lost, Pace, Unsettled},
+    engine::{
+        exec,
+        fetch::{Form, Program, Size},
+        filter,
+        format::flag,
+        record::{self, Header, Role, PROBE_WORDS},
+        ring::{Note, Payload, Short},
+    },
+    events::format::Format,
+    hit::{
+        context::{Hit, Registers, Running},
+        counters::{Counters, End, Totals},
+        plan::{Plan, ReplacedPlans},
+        stages::Stage,
+    },
+    kapi::{
+        context::{self, Entry, OnCpu},
+        rcu::RcuCell,
+        registration::Next,
+        regs::Regs,
+    },
+};
+use core::{
+    convert::Infallible,
+    sync::atomic::{AtomicU8, Ordering},
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Serves the hits of one probe.
+pub(crate) struct Recorder {
+    pub(super) tier: Tier,
+    /// What is fetched by [`Tier::REGISTER`].
+    register: u8,
+    /// The size of its records, for all tiers but [`Tier::SLOW`].
+    short: Short<PROBE_WORDS>,
+    /// [`Header::first_half`] of a record, without flags.
+    plain: u32,
+    /// The place that records name: the function's entry where the kernel
+    /// probes behind a landing pad. In [`record::words`].
+    place: [u32; 2],
+    counters: Counters,
+    buffer: Arc<Buffer>,
+    /// The number of the event, in each record.
+    event: u16,
+    is_return: bool,
+    /// Fetches the arguments.
+    pub(super) program: Program,
+    plan: RcuCell<Plan>,
+}
+
+/// How hits are served: the first whose condition holds, see `Documentation/design.rst`.
+pub(super) struct Tier(AtomicU8);
+
+impl Tier {
+    /// Returns which it is, one of the numbers below.
+    #[inline(always)]
+    pub(super) fn get(&self) -> u8 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// There is no filter, and nothing is fetched.
+    pub(super) const BARE: u8 = 0;
+    /// There is no filter, and one register is fetched.
+    pub(super) const REGISTER: u8 = 1;
+    /// There is no filter, and records have one size, which is short.
+    pub(super) const SHORT: u8 = 2;
+    /// There is a filter.
+    pub(super) const FILTERED: u8 = 3;
+    /// Records have different sizes, or are long.
+    pub(super) const SLOW: u8 = 4;
+}
+
+/// Words of a probe's record with nothing fetched, and with one register and the bits
+/// that tell of faults.
+pub(super) const BARE: usize = PROBE_WORDS;
+pub(super) const WITH_REGISTER: usize = (record::PROBE_SIZE + 8 + 1).div_ceil(4);
+/// The same of a return probe.
+pub(super) const RETURN_BARE: usize = BARE + 2;
+pub(super) const RETURN_WITH_REGISTER: usize = WITH_REGISTER + 2;
+
+impl Recorder {
+    /// The server of a probe at `place`, with all counters 0.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        format: &Format,
+        program: Program,
+        buffer: Arc<Buffer>,
+        plan: Arc<Plan>,
+        place: u64,
+    ) -> Result<Self> {
+        let counters = Counters::new()?;
+        let plain = Header {
+            event: format.id,
+            flags: 0,
+            preempt_count: 0,
+            pid: 0,
+        };
+        let this = Self {
+            tier: Tier(AtomicU8::new(Tier::SLOW)),
+            register: match program.form() {
+                Form::Register(register) => register,
+                Form::Bare | Form::Any => 0,
+            },
+            short: Self::short(&program).unwrap_or(Short::SMALLEST),
+            plain: plain.first_half(),
+            place: record::words(place),
+            counters,
+            buffer,
+            event: format.id,
+            is_return: format.layout.class.field(Role::ReturnAddress).is_some(),
+            program,
+            plan: RcuCell::new(plan),
+        };
+        this.choose_tier();
+        Ok(this)
+    }
+
+    /// The size of its records, where all have the same and are short.
+    fn short(program: &Program) -> Option<Short<PROBE_WORDS>> {
+        match program.size() {
+            Size::Fixed(length) => Short::of(length),
+            Size::UpTo(_) => None,
+        }
+    }
+
+    /// Whether its records have just so many words.
+    fn has_size<const WORDS: usize>(program: &Program) -> bool {
+        Self::short(program).is_some_and(Short::is_smallest_of::<WORDS>)
+    }
+
+    fn choose_tier(&self) {
+        let program = &self.program;
+        let (bare, register) = if self.is_return {
+            (
+                Self::has_size::<RETURN_BARE>(program),
+                Self::has_size::<RETURN_WITH_REGISTER>(program),
+            )
+        } else {
+            (
+                Self::has_size::<BARE>(program),
+                Self::has_size::<WITH_REGISTER>(program),
+            )
+        };
+        let tier = if self.plan.load().filter.is_some() {
+            Tier::FILTERED
+        } else {
+            match program.form() {
+                Form::Bare if bare => Tier::BARE,
+                Form::Register(_) if register => Tier::REGISTER,
+                _ if Self::short(program).is_some() => Tier::SHORT,
+                _ => Tier::SLOW,
+            }
+        };
+        self.tier.0.store(tier, Ordering::Relaxed);
+    }
+
+    /// Replaces the plan by `plan`, for all hits from when `replaced`, which gets the
+    /// former one, has been dropped.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
+        // The filtered tier is right with and without a filter.
+        self.tier.0.store(Tier::FILTERED, Ordering::Relaxed);
+        self.plan.replace_among(plan, replaced);
+        self.choose_tier();
+    }
+
+    /// Returns the number of words that a return probe saves at the function's entry.
+    pub(crate) fn entry_words(&self) -> usize {
+        self.program.entry_words()
+    }
+
+    /// How the hits ended so far.
+    pub(crate) fn totals(&self) -> Totals {
+        self.counters.totals()
+    }
+
+    /// As [`Counters::most_since`].
+    pub(crate) fn most_since(&self) -> u64 {
+        self.counters.most_since()
+    }
+
+    /// Serves a hit in the fewest instructions, where nothing about it is unusual:
+    /// there is nothing to fetch but a register, the probed code runs with
+    /// preemption enabled, the ring has room on a sub-buffer where the task is named,
+    /// and no other writer was interrupted.
+    ///
+    /// It calls nothing, so that nothing has to be saved on the stack, and the compiler
+    /// knows how many words a record has: see [`BARE`].
+    #[inline(always)]
+    pub(super) fn serve_fast<'a, const REGISTER: bool, const WORDS: usize>(
+        &'a self,
+        regs: &Regs,
+        return_address: impl Fn() -> Option<u64>,
+        entry: impl Fn() -> Entry,
+        here: &'a OnCpu,
+    ) -> Next<Unsettled<'a>> {
+        let tier = self.tier.get();
+        if tier != (if REGISTER { Tier::REGISTER } else { Tier::BARE }) {
+            cold();
+            return Next::Stage(if tier == Tier::FILTERED {
+                Stage::FILTER
+            } else {
+                Stage::SERVE
+            });
+        }
+        let size = &Short::<WORDS>::SMALLEST;
+        self.record(regs, entry, (size, Pace::Fastest, here), |out| {
+            let value = regs.word(usize::from(self.register));
+            match (return_address(), REGISTER) {
+                (None, false) => true,
+                (None, true) => record::put_first(out, value),
+                (Some(to), false) => record::put_return_address(out, to),
+                (Some(to), true) => record::put_return_address_and_first(out, to, value),
+            };
+        })
+    }
+
+    /// Whether a filter that compares a register says no.
+    #[inline(always)]
+    pub(super) fn rejects_fast(&self, regs: &Regs, here: &OnCpu) -> bool {
+        let hit = Hit(Registers::at_entry(regs));
+        let rejected = self.rejects(&hit, here) == Some(true);
+        if rejected {
+            self.counters.count(End::Filtered, here);
+        }
+        rejected
+    }
+
+    /// Serves a hit, where nothing about it is unusual but a filter that compares a
+    /// register, and arguments of any kind.
+    #[inline(always)]
+    fn serve_short(
+        &self,
+        hit: Hit<Registers<'_>>,
+        entry: impl Fn() -> Entry,
+        here: &OnCpu,
+    ) -> Next<Infallible> {
+        if self.tier.get() != Tier::SHORT {
+            match self.rejects(&hit, here) {
+                Some(false) => {}
+                Some(true) => {
+                    self.counters.count(End::Filtered, here);
+                    return Next::Done;
+                }
+                None => return Next::Stage(Stage::SERVE),
+            }
+            if Self::short(&self.program).is_none() {
+                return Next::Stage(Stage::SERVE);
+            }
+        }
+        let size = &self.short;
+        let recorded = self.record(hit.0.regs, entry, (size, Pace::Fast, here), |out| {
+            if let Some(to) = hit.0.return_address {
+                record::put_return_address(out, to);
+            }
+            let program = &self.program;
+            exec::run_compact(program, &hit, out);
+            if !program.is_compact() {
+                let Registers {
+                    regs,
+                    return_address,
+                    entry,
+                } = hit.0;
+                self.run_general(regs, return_address, entry, out);
+            }
+        });
+        // At once, so that nothing is kept over the calls that follow.
+        match recorded {
+            Next::SettleThenStage(unsettled, next) => {
+                unsettled.settle();
+                Next::Stage(next)
+            }
+            Next::SettleThenFinish(unsettled) => {
+                unsettled.settle();
+                Next::Finish
+            }
+            Next::Finish => Next::Finish,
+            Next::Stage(next) => Next::Stage(next),
+            Next::Done => Next::Done,
+        }
+    }
+
+    /// Wakes the readers that wait for events.
+    pub(super) fn wake(&self) {
+        self.buffer.wake();
+    }
+
+    /// Serves any hit, the cheapest way that fits.
+    #[inline(always)]
+    pub(super) fn serve(&self, arguments: Registers<'_>, entry: impl Fn() -> Entry, here: &OnCpu) {
+        match self.serve_short(Hit(arguments), &entry, here) {
+            Next::Done => {}
+            Next::Finish => self.buffer.wake(),
+            Next::Stage(_) => {
+                let Registers {
+                    regs,
+                    return_address,
+                    entry: data,
+                } = arguments;
+                self.serve_slow(regs, return_address, data, (entry(), here));
+            }
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
+    }
+
+    /// Records a hit whose record has that size, with what `fetch` writes behind header
+    /// and place.
+    #[inline(always)]
+    fn record<'a, const LEAST: usize>(
+        &'a self,
+        regs: &Regs,
+        entry: impl Fn() -> Entry,
+        (size, pace, here): (&Short<LEAST>, Pace, &'a OnCpu),
+        fetch: impl Fn(&mut [u8]),
+    ) -> Next<Unsettled<'a>> {
+        if !context::is_plain(entry) {
+            return Next::Stage(Stage::SERVE);
+        }
+        let task = &Running(context::current());
+        let fill = |mut payload: Payload<'_, LEAST>| {
+            let flags = if regs.irqs_disabled() {
+                u32::from(flag::IRQS_OFF) << 16
+            } else {
+                0
+            };
+            let start = self.plain | flags;
+            let pid = || {
+                if matches!(pace, Pace::Fast) {
+                    task.0.pid()
+                } else {
+                    context::current().pid()
+                }
+            };
+            // All sizes are at least that.
+            if let Some(out) = payload.start().first_chunk_mut() {
+                record::start_fast(out, start, pid, &self.place);
+            }
+            fetch(payload.bytes());
+        };
+        let recorded = self.buffer.record_fast(size, task, (pace, here), fill);
+        let unsettled = match recorded {
+            Ok(unsettled) => unsettled,
+            Err(None) => return Next::Stage(Stage::SERVE),
+            Err(Some(unsettled)) => return Next::SettleThenStage(unsettled, Stage::SERVE),
+        };
+        self.counters.count(End::Recorded, here);
+        match unsettled {
+            Some(unsettled) => Next::SettleThenFinish(unsettled),
+            None if self.buffer.is_awaited() => Next::Finish,
+            None => Next::Done,
+        }
+    }
+
+    fn place(&self) -> u64 {
+        let [low, high] = self.place;
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    /// Whether the filter rejects a hit; `None` where that is not simple to say.
+    #[inline(always)]
+    fn rejects(&self, hit: &Hit<Registers<'_>>, here: &OnCpu) -> Option<bool> {
+        let Some(filter) = &self.plan.get(here).filter else {
+            return Some(false);
+        };
+        let accepted = filter.decide_fast(&self.program, hit)?;
+        Some(!accepted)
+    }
+
+    #[inline(never)]
+    fn run_general(&self, regs: &Regs, return_address: Option<u64>, entry: &[u64], out: &mut [u8]) {
+        let hit = Hit(Registers {
+            regs,
+            return_address,
+            entry,
+        });
+        exec::run_general(&self.program, &hit, out);
+    }
+
+    /// Serves any hit, however unusual. It takes the arguments one by one, so that the
+    /// caller keeps them in registers; so does [`Self::run_general`].
+    #[inline(never)]
+    fn serve_slow(
+        &self,
+        regs: &Regs,
+        return_address: Option<u64>,
+        data: &[u64],
+        (entry, here): (Entry, &OnCpu),
+    ) {
+        let hit = &Hit(Registers {
+            regs,
+            return_address,
+            entry: data,
+        });
+        let program = &self.program;
+        let header = self.header(hit, entry);
+        if let Some(filter) = &self.plan.get(here).filter {
+            let known = filter::Hit {
+                header,
+                cpu: here.number(),
+                place: self.place(),
+            };
+            if !filter.matches(program, hit, &known) {
+                self.counters.count(End::Filtered, here);
+                return;
+            }
+        }
+        let start = |out: &mut [u8]| {
+            record::start_probe(out, header, self.place());
+            if let Some(return_address) = return_address {
+                record::put_return_address(out, return_address);
+            }
+        };
+        let note = Note::of(&Running(context::current()));
+        let outcome = match program.size() {
+            Size::Fixed(length) => self.buffer.record(length, note, here, |out| {
+                start(out);
+                exec::run(program, hit, out);
+            }),
+            Size::UpTo(_) => self
+                .buffer
+                .scratch(here, |out| {
+                    start(out);
+                    let length = exec::run(program, hit, out);
+                    let record = out.get(..length).unwrap_or_default();
+                    self.buffer.record(length, note, here, |out| {
+                        if let Some(to) = out.get_mut(..length) {
+                            to.copy_from_slice(record);
+                        }
+                    })
+                })
+                .unwrap_or(Err(Lost::Nested)),
+        };
+        let end = match outcome {
+            Ok(()) => End::Recorded,
+            Err(Lost::Disabled) => End::Off,
+            Err(Lost::Full | Lost::Nested) => End::LostFull,
+            Err(Lost::TooLarge) => End::LostLarge,
+        };
+        self.counters.count(end, here);
+        self.buffer.wake();
+    }
+
+    #[inline(always)]
+    fn header(&self, hit: &Hit<Registers<'_>>, entry: Entry) -> Header {
+        let level = context::level(entry);
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        let mut flags = bit(hit.0.regs.irqs_disabled(), flag::IRQS_OFF);
+        let mut preempt_count = 0;
+        if !level.is_plain() {
+            flags |= bit(level.need_resched, flag::NEED_RESCHED)
+                | bit(level.need_resched_lazy, flag::NEED_RESCHED_LAZY)
+                | bit(level.preempt_need_resched, flag::PREEMPT_RESCHED)
+                | bit(level.in_nmi(), flag::NMI)
+                | bit(level.in_hardirq(), flag::HARDIRQ)
+                | bit(level.in_softirq(), flag::SOFTIRQ)
+                | bit(level.bh_disabled(), flag::BH_OFF);
+            // CAST: At most 15.
+            preempt_count = level.preempt_depth().min(15) as u8;
+        }
+        Header {
+            event: self.event,
+            flags,
+            preempt_count,
+            pid: context::current().pid(),
+        }
+    }
+}
+
+/// Makes the compiler take the branch that calls this for the less likely one.
+#[cold]
+fn cold() {}

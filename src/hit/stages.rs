@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A hit as the kernel's mechanisms report it, and the stages in which it is served.
+
+use crate::{
+    buffer::Unsettled,
+    engine::exec,
+    hit::{
+        context::{Hit, Registers},
+        recorder::{Recorder, Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
+    },
+    kapi::{
+        context::{Entry, OnCpu},
+        kprobe::{self, Kprobe},
+        kretprobe::{self, Kretprobe},
+        registration::{Handler, Next},
+        regs::Regs,
+    },
+};
+
+/// The stages of a hit, see [`Handler`].
+pub(super) struct Stage;
+
+impl Stage {
+    /// Serves the tier `BARE`.
+    pub(super) const BARE: u8 = 0;
+    /// Serves the tier `REGISTER`.
+    pub(super) const REGISTER: u8 = 1;
+    /// Evaluates a filter that compares a register.
+    pub(super) const FILTER: u8 = 2;
+    /// Serves any hit.
+    pub(super) const SERVE: u8 = 3;
+}
+
+impl Recorder {
+    /// Returns the stage that is called first on a hit.
+    fn first_stage(&self) -> u8 {
+        match self.tier.get() {
+            Tier::BARE => Stage::BARE,
+            Tier::REGISTER => Stage::REGISTER,
+            Tier::FILTERED => Stage::FILTER,
+            _ => Stage::SERVE,
+        }
+    }
+
+    /// Runs the stage with the number `STAGE`. `BARE_WORDS` and `REGISTER_WORDS` are the
+    /// sizes of the records of the two fastest tiers.
+    #[inline(always)]
+    fn run_stage<'a, const STAGE: u8, const BARE_WORDS: usize, const REGISTER_WORDS: usize>(
+        &'a self,
+        regs: &Regs,
+        source: &impl Call,
+        here: &'a OnCpu,
+    ) -> Next<Unsettled<'a>> {
+        let (to, entry) = (|| source.return_address(), || source.entry());
+        match STAGE {
+            Stage::BARE => self.serve_fast::<false, BARE_WORDS>(regs, to, entry, here),
+            Stage::REGISTER => self.serve_fast::<true, REGISTER_WORDS>(regs, to, entry, here),
+            Stage::FILTER if self.rejects_fast(regs, here) => Next::Done,
+            Stage::FILTER => Next::Stage(Stage::SERVE),
+            _ => {
+                let arguments = Registers {
+                    regs,
+                    return_address: to(),
+                    entry: source.data(),
+                };
+                self.serve(arguments, entry, here);
+                Next::Done
+            }
+        }
+    }
+}
+
+/// What a mechanism tells of a hit, besides the registers.
+trait Call {
+    /// Returns how the CPU came to the handler.
+    fn entry(&self) -> Entry;
+
+    /// Returns the address to which the function returns, of a return probe.
+    fn return_address(&self) -> Option<u64>;
+
+    /// Returns what was saved at the function's entry, for a return probe.
+    fn data(&self) -> &[u64];
+}
+
+impl Call for kprobe::Way<'_> {
+    #[inline(always)]
+    fn entry(&self) -> Entry {
+        Self::entry(*self)
+    }
+
+    #[inline(always)]
+    fn return_address(&self) -> Option<u64> {
+        None
+    }
+
+    #[inline(always)]
+    fn data(&self) -> &[u64] {
+        &[]
+    }
+}
+
+impl Call for kretprobe::Call<'_> {
+    #[inline(always)]
+    fn entry(&self) -> Entry {
+        Entry::Return
+    }
+
+    #[inline(always)]
+    fn return_address(&self) -> Option<u64> {
+        Some(Self::return_address(*self))
+    }
+
+    #[inline(always)]
+    fn data(&self) -> &[u64] {
+        Self::data(*self)
+    }
+}
+
+impl Handler<Kprobe> for Recorder {
+    type Unsettled<'a> = Unsettled<'a>;
+
+    fn first(&self) -> u8 {
+        self.first_stage()
+    }
+
+    #[inline(always)]
+    fn run<'a, const STAGE: u8>(
+        &'a self,
+        regs: &Regs,
+        way: kprobe::Way<'_>,
+        here: &'a OnCpu,
+    ) -> Next<Unsettled<'a>> {
+        self.run_stage::<STAGE, BARE, WITH_REGISTER>(regs, &way, here)
+    }
+
+    fn settle(&self, unsettled: Unsettled<'_>) {
+        unsettled.settle();
+    }
+
+    fn finish(&self, _here: &OnCpu) {
+        self.wake();
+    }
+}
+
+impl Handler<Kretprobe> for Recorder {
+    type Unsettled<'a> = Unsettled<'a>;
+
+    fn first(&self) -> u8 {
+        self.first_stage()
+    }
+
+    #[inline(always)]
+    fn run<'a, const STAGE: u8>(
+        &'a self,
+        regs: &Regs,
+        call: kretprobe::Call<'_>,
+        here: &'a OnCpu,
+    ) -> Next<Unsettled<'a>> {
+        self.run_stage::<STAGE, RETURN_BARE, RETURN_WITH_REGISTER>(regs, &call, here)
+    }
+
+    fn settle(&self, unsettled: Unsettled<'_>) {
+        unsettled.settle();
+    }
+
+    fn finish(&self, _here: &OnCpu) {
+        self.wake();
+    }
+}
+
+impl kretprobe::EntryHandler for Recorder {
+    fn entry(&self, regs: &Regs, data: &mut [u64], _here: &OnCpu) {
+        exec::capture(&self.program, &Hit(Registers::at_entry(regs)), data);
+    }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What fires: symbols, locations in the text, what is known of both, and the kernel's
+//! mechanisms.
+
+pub(crate) mod live;
+pub(crate) mod location;
+pub(crate) mod machine;
+pub(crate) mod names;
+pub(crate) mod registered;
+pub(crate) mod tables;
+pub(crate) mod types;

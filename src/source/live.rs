@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A function in memory, with the facts known about it.
+
+use crate::{
+    engine::{
+        arch::isa::{Isa, MAX_PATCH},
+        placement::{Facts, Function, Patch, Placement, Region},
+    },
+    kapi::{
+        kprobe, nofault,
+        symbol::{self, Opcode, Symbol},
+    },
+    source::{machine::MACHINE, names::Names, tables},
+    sys::{AllocError, Vec},
+};
+use kernel::prelude::*;
+
+/// Most bytes of a function that are read; no function is that long.
+const MAX_FUNCTION: usize = 1 << 20;
+
+/// Bytes that are read behind the function: they show whether the next function is
+/// traced.
+const NEXT: usize = 12;
+
+/// Bytes of a function that show whether it only runs into a BUG.
+const MAX_BUG: usize = 64;
+
+/// Largest size of an entry of a jump table, in bytes.
+const MAX_ENTRY: usize = 4;
+
+/// What is particular to the machine's architecture.
+const ISA: &dyn Isa = MACHINE.arch.isa();
+
+/// The original bytes at the location of a probe.
+#[derive(Clone, Copy)]
+pub(crate) struct Original {
+    address: u64,
+    bytes: [u8; MAX_PATCH],
+    len: usize,
+}
+
+impl Original {
+    /// Returns the original bytes that `placement` has at `offset`.
+    pub(super) fn of(placement: &Placement<'_>, offset: usize) -> Self {
+        let mut original = Self {
+            address: placement.address(offset),
+            bytes: [0; MAX_PATCH],
+            len: 0,
+        };
+        let patched = original
+            .bytes
+            .get_mut(..ISA.patch_len())
+            .unwrap_or_default();
+        original.len = placement.original(placement.probed(offset), patched);
+        original
+    }
+
+    /// Returns what the kernel keeps of the instruction at `address`, which it has
+    /// overwritten with a breakpoint.
+    fn of_opcode(address: u64, opcode: Opcode) -> Self {
+        let opcode = opcode.to_le_bytes();
+        let mut bytes = [0; MAX_PATCH];
+        for (to, from) in bytes.iter_mut().zip(opcode) {
+            *to = from;
+        }
+        Self {
+            address,
+            bytes,
+            len: opcode.len(),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    /// Drops the bytes from address `end` on.
+    fn cut(&mut self, end: u64) {
+        let len = usize::try_from(end.saturating_sub(self.address));
+        self.len = self.len.min(len.unwrap_or(usize::MAX));
+    }
+}
+
+/// The bytes of a function in memory, and the facts known about it.
+pub(crate) struct Live {
+    pub(super) symbol: Symbol,
+    pub(super) address: u64,
+    bytes: Vec<u8>,
+    /// In the order of their addresses, without overlaps.
+    patched: Vec<Original>,
+    /// Addresses of foreign probes that have overwritten more bytes than are known.
+    foreign: Vec<u64>,
+    regions: Vec<Region>,
+    /// The bytes behind the function.
+    next: [u8; NEXT],
+    /// Addresses to which the kernel's tables transfer control.
+    landings: Vec<u64>,
+    /// Functions and traps that do not return.
+    no_return: Vec<u64>,
+}
+
+impl Live {
+    /// Returns the function that contains `address`; `None` if no readable function does,
+    /// as for data. `probes` are ferroprobe's own.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn at(
+        address: u64,
+        names: &mut Names,
+        probes: impl Iterator<Item = Original>,
+    ) -> Result<Option<Self>, AllocError> {
+        if !is_text(address, names)? {
+            return Ok(None);
+        }
+        let Some(symbol) = Symbol::at(address) else {
+            return Ok(None);
+        };
+        let start = address.wrapping_sub(symbol.offset);
+        let size = usize::try_from(symbol.size).unwrap_or(MAX_FUNCTION);
+        let size = size.min(MAX_FUNCTION);
+        let mut bytes = Vec::with_capacity(size)?;
+        for _ in 0..size {
+            bytes.push(0)?;
+        }
+        if !nofault::read_kernel(start, &mut bytes) {
+            return Ok(None);
+        }
+        let mut live = Self {
+            symbol,
+            address: start,
+            bytes,
+            patched: Vec::new(),
+            foreign: Vec::new(),
+            regions: Vec::new(),
+            next: [0; NEXT],
+            landings: Vec::new(),
+            no_return: Vec::new(),
+        };
+        // Memory that cannot be read holds no traced function.
+        let end = start.wrapping_add(live.bytes.len() as u64);
+        if !nofault::read_kernel(end, &mut live.next) {
+            live.next = [0; NEXT];
+        }
+        for probe in probes {
+            live.learn_probe(probe)?;
+        }
+        live.learn_patches()?;
+        live.learn_ftrace_site()?;
+        live.learn_end(names)?;
+        Ok(Some(live))
+    }
+
+    /// Reads the facts that tell where the function ends, as far as they are needed.
+    fn learn_end(&mut self, names: &mut Names) -> Result<(), AllocError> {
+        for address in names.no_return()? {
+            self.no_return.push(*address)?;
+        }
+        if !self.judged(|placement| placement.is_doubtful())? {
+            return Ok(());
+        }
+        let text = self.address..self.address.wrapping_add(self.bytes.len() as u64);
+        let (landings, no_return) = (&mut self.landings, &mut self.no_return);
+        tables::each_way(
+            names,
+            &text,
+            |to| landings.push(to),
+            |at| no_return.push(at),
+        )?;
+        let landings = self.judged(|placement| {
+            let mut landings = Vec::new();
+            for table in placement.jump_tables() {
+                let len = table.entry_len.min(MAX_ENTRY);
+                for index in 0..table.count {
+                    let mut entry = [0; MAX_ENTRY];
+                    let at = index.wrapping_mul(len) as u64;
+                    let Some(entry) = entry.get_mut(..len) else {
+                        break;
+                    };
+                    if !nofault::read_kernel(table.address.wrapping_add(at), entry) {
+                        break;
+                    }
+                    if let Some(to) = table.target(entry) {
+                        landings.push(to)?;
+                    }
+                }
+            }
+            Ok::<_, AllocError>(landings)
+        })??;
+        for to in &landings {
+            self.landings.push(*to)?;
+        }
+        let calls = self.judged(|placement| {
+            let mut calls = Vec::new();
+            for callee in placement.last_calls() {
+                calls.push(callee)?;
+            }
+            Ok::<_, AllocError>(calls)
+        })??;
+        for callee in &calls {
+            if is_only_bug(*callee, names)? {
+                self.no_return.push(*callee)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what `probe`, one of ferroprobe's own, has overwritten, if anything: the
+    /// probe may be disarmed, sit on an ftrace location, or be gone with its module.
+    fn learn_probe(&mut self, probe: Original) -> Result<(), AllocError> {
+        let offset = usize::try_from(probe.address.wrapping_sub(self.address)).ok();
+        let live = offset.and_then(|offset| self.bytes.get(offset..));
+        if live.is_some_and(|live| ISA.is_patched(live)) {
+            self.patch(probe)?;
+        }
+        Ok(())
+    }
+
+    /// Adds `new` to the overwritten pieces. Overlapping pieces agree on the common
+    /// bytes; one of them is cut.
+    fn patch(&mut self, mut new: Original) -> Result<(), AllocError> {
+        let mut at = self.patched.len();
+        for (index, known) in self.patched.iter_mut().enumerate() {
+            if known.address == new.address {
+                return Ok(());
+            }
+            if known.address < new.address {
+                known.cut(new.address);
+            } else {
+                new.cut(known.address);
+                at = at.min(index);
+            }
+        }
+        self.patched.push(new)?;
+        if let Some(behind) = self.patched.get_mut(at..) {
+            // Rotates, without the bounds check of rotate_right.
+            behind.reverse();
+            if let [_, rest @ ..] = behind {
+                rest.reverse();
+            }
+        }
+        Ok(())
+    }
+
+    /// Gets the original bytes under the breakpoints of kprobes from the kernel.
+    #[cfg(target_arch = "x86_64")]
+    fn learn_patches(&mut self) -> Result<(), AllocError> {
+        const INT3: u8 = 0xcc;
+
+        let mut from = 0;
+        // The bytes that one probe hides may lead to the next probe.
+        while let Some(suspect) = self.judged(|placement| self.may_be_probe(placement, from))? {
+            from = suspect.offset.wrapping_add(1);
+            let address = self.address.wrapping_add(suspect.offset as u64);
+            match suspect.jumps_to {
+                None => {
+                    let original = original_opcode(address)?.unwrap_or(INT3);
+                    self.patch(Original::of_opcode(address, original))?;
+                }
+                // Optimised probes jump to memory that belongs to no symbol.
+                Some(to) if Symbol::at(to).is_none() => self.foreign.push(address)?,
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the first suspect from `from` on at which a kprobe is possible.
+    #[cfg(target_arch = "x86_64")]
+    fn may_be_probe(
+        &self,
+        placement: &Placement<'_>,
+        from: usize,
+    ) -> Option<crate::engine::placement::Suspect> {
+        let mut suspects = placement.suspects(from);
+        suspects.find(|suspect| kprobe::may_be_at(self.address.wrapping_add(suspect.offset as u64)))
+    }
+
+    /// Gets the original instructions under the breakpoints of kprobes from the kernel. On
+    /// arm64 a breakpoint hides no boundary, but it may hide a branch, or the mark of the
+    /// ftrace location.
+    #[cfg(target_arch = "aarch64")]
+    fn learn_patches(&mut self) -> Result<(), AllocError> {
+        for offset in (0..self.bytes.len()).step_by(core::mem::size_of::<Opcode>()) {
+            let address = self.address.wrapping_add(offset as u64);
+            let live = self.bytes.get(offset..);
+            let is_hidden = live.is_some_and(|live| ISA.is_patched(live))
+                && !self.patched.iter().any(|known| known.address == address);
+            if !is_hidden || !kprobe::may_be_at(address) {
+                continue;
+            }
+            if let Some(word) = original_opcode(address)? {
+                self.patch(Original::of_opcode(address, word))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the instruction that ftrace patches. At boot the kernel writes `mov x9, x30`
+    /// before each of them.
+    #[cfg(target_arch = "aarch64")]
+    fn learn_ftrace_site(&mut self) -> Result<(), AllocError> {
+        use crate::engine::placement::Role;
+
+        const MOV_X9_X30: [u8; 4] = 0xaa1e_03e9_u32.to_le_bytes();
+
+        let marks = (0..3_u64).map(|index| self.address.wrapping_add(index.wrapping_mul(4)));
+        let live = self.bytes.chunks_exact(MOV_X9_X30.len());
+        let mark = marks.zip(live).find(|(address, live)| {
+            // A probe may hide the mark.
+            let hidden = self.patched.iter().find(|known| known.address == *address);
+            hidden.map_or(*live, Original::bytes) == MOV_X9_X30
+        });
+        if let Some((address, _)) = mark {
+            let site = address.wrapping_add(4);
+            self.regions.push(Region::new(site, 4, Role::Ftrace))?;
+        }
+        Ok(())
+    }
+
+    /// On x86 the kernel accepts probes on ftrace locations.
+    #[cfg(target_arch = "x86_64")]
+    fn learn_ftrace_site(&mut self) -> Result<(), AllocError> {
+        Ok(())
+    }
+
+    /// Calls `look` with the placement of the function.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub(crate) fn judged<R>(
+        &self,
+        look: impl FnOnce(&Placement<'_>) -> R,
+    ) -> Result<R, AllocError> {
+        let mut patches = Vec::new();
+        for original in &self.patched {
+            patches.push(Patch {
+                address: original.address,
+                original: original.bytes(),
+            })?;
+        }
+        let function = Function {
+            name: self.symbol.name(),
+            address: self.address,
+            bytes: &self.bytes,
+            arch: MACHINE.arch,
+            facts: Facts {
+                patches: &patches,
+                foreign: &self.foreign,
+                all_patches_known: false,
+                regions: &self.regions,
+                kprobes_on_ftrace: cfg!(CONFIG_KPROBES_ON_FTRACE),
+                cfi: cfg!(CONFIG_CFI),
+                call_ops: cfg!(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS),
+                next: &self.next,
+                landings: &self.landings,
+                no_return: &self.no_return,
+            },
+        };
+        Ok(look(&Placement::of(function)?))
+    }
+
+    /// Returns the name and the address of the function.
+    pub(crate) fn symbol(&self) -> (&[u8], u64) {
+        (self.symbol.name(), self.address)
+    }
+}
+
+/// Returns whether the function at `address` only runs into a BUG. Compilers make such
+/// functions of unlikely code.
+fn is_only_bug(address: u64, names: &mut Names) -> Result<bool, AllocError> {
+    let mut bytes = [0; MAX_BUG];
+    let Some(symbol) = Symbol::at(address).filter(|symbol| symbol.offset == 0) else {
+        return Ok(false);
+    };
+    let size = usize::try_from(symbol.size).unwrap_or(MAX_BUG).min(MAX_BUG);
+    let Some(bytes) = bytes.get_mut(..size) else {
+        return Ok(false);
+    };
+    if !nofault::read_kernel(address, bytes) {
+        return Ok(false);
+    }
+    let function = Function {
+        name: symbol.name(),
+        address,
+        bytes,
+        arch: MACHINE.arch,
+        facts: Facts::default(),
+    };
+    let Some(trap) = Placement::of(function)?.certain_trap() else {
+        return Ok(false);
+    };
+    tables::is_bug_at(names, trap)
+}
+
+/// As [`symbol::original_opcode`], with the engine's error type.
+fn original_opcode(address: u64) -> Result<Option<Opcode>, AllocError> {
+    symbol::original_opcode(address).map_err(|_| AllocError)
+}
+
+/// Returns whether `address` is in code of the kernel or of a module. The kernel does not
+/// tell a module's code from its data, so module data counts as code here.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+pub(super) fn is_text(address: u64, names: &mut Names) -> Result<bool, AllocError> {
+    let in_kernel = names.text()?.is_none_or(|text| text.contains(&address));
+    Ok(in_kernel || Symbol::at(address).is_some_and(|symbol| symbol.module().is_some()))
+}

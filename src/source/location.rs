@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Finds and judges the address of a definition's location.
+//!
+//! ferroprobe's own judgement comes first; the kernel decides last. If both refuse, the
+//! refusal has ferroprobe's reason, because the kernel gives none.
+
+use crate::{
+    engine::{
+        ast::{Definition, Place},
+        error::{Errno, Error as Refusal, Kind},
+        placement::{Judgement, Placement, Refuser, Role, Verdict, Why},
+        text::Plain,
+    },
+    kapi::{
+        kprobe, module,
+        symbol::{self, Symbol},
+    },
+    source::{
+        live::{is_text, Live, Original},
+        machine::errno,
+        names::{Addresses, Names},
+        tables,
+    },
+    sys::AllocError,
+};
+use core::fmt;
+use kernel::prelude::*;
+
+/// An address to be probed.
+pub(crate) struct Found {
+    /// The address that is passed to the kernel, and that records hold.
+    pub(crate) address: u64,
+    /// Whether it is a function's entry.
+    pub(crate) at_entry: bool,
+    /// The original bytes there, if they are known.
+    pub(crate) original: Option<Original>,
+    live: Option<Live>,
+}
+
+/// Looks up and judges the location of `definition`. `probes` are ferroprobe's own.
+/// Returns `None` if the location is in a module that is not loaded.
+///
+/// # Errors
+///
+/// `BAD_PROBE_ADDR` for a symbol that does not exist; `NON_UNIQ_SYMBOL` for a symbol that
+/// exists more than once; `BAD_PLACE` for a location that the kernel would accept, but
+/// where the probe could not work; `BAD_RETPROBE` for a return probe that is not at a
+/// function's entry.
+///
+/// Context: process, may sleep.
+pub(crate) fn find(
+    definition: &Definition,
+    names: &mut Names,
+    probes: impl Iterator<Item = Original>,
+) -> Result<Option<Found>, Refusal> {
+    let at = definition.place_at;
+    let (name, offset) = match &definition.place {
+        Place::Address(address) => {
+            return Found::new(definition, None, *address, names, probes).map(Some)
+        }
+        Place::Symbol { name, offset } => (name, *offset),
+    };
+    let module = definition.place.symbol().and_then(|(module, _)| module);
+    let no_memory = || Refusal::new(Kind::NoMemory, at);
+    // The kernel's own tables do not have the names of modules' functions.
+    let own = match module {
+        None => names.addresses(name)?,
+        Some(_) => None,
+    };
+    if let Some(all) = own.as_ref().filter(|all| all.count > 1) {
+        return Err(
+            Refusal::new(Kind::NonUniqSymbol, at).with_detail(format_args!(
+                "{} is at {}",
+                Plain(name),
+                Candidates(all)
+            )),
+        );
+    }
+    let known = own.and_then(|all| all.first.first().copied());
+    let Some(address) = known.or_else(|| symbol::lookup_bytes(name)) else {
+        let is_awaited = match module {
+            Some(module) => !module::is_loaded(module).map_err(|_| no_memory())?,
+            None => false,
+        };
+        return match (is_awaited, definition.kind.is_return() && offset != 0) {
+            (true, false) => Ok(None),
+            (true, true) => Err(Refusal::new(Kind::BadRetprobe, at)),
+            (false, _) => Err(Refusal::new(Kind::BadProbeAddr, at)
+                .with_detail(format_args!("there is no symbol {}", Plain(name)))),
+        };
+    };
+    let place = address.wrapping_add(u64::from(offset));
+    Found::new(definition, Some(address), place, names, probes).map(Some)
+}
+
+/// Formats the addresses of one name.
+struct Candidates<'a>(&'a Addresses);
+
+impl fmt::Display for Candidates<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, address) in self.0.first.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{address:#x}")?;
+        }
+        match self.0.count.checked_sub(self.0.first.len()) {
+            None | Some(0) => Ok(()),
+            Some(more) => write!(f, " and {more} more"),
+        }
+    }
+}
+
+impl Found {
+    /// Judges `address`, the location of `definition`. `start` is the address of the
+    /// function that the definition names, if it names one. `probes` are ferroprobe's
+    /// own.
+    fn new(
+        definition: &Definition,
+        start: Option<u64>,
+        address: u64,
+        names: &mut Names,
+        probes: impl Iterator<Item = Original>,
+    ) -> Result<Self, Refusal> {
+        let at = definition.place_at;
+        for address in [start.unwrap_or(address), address] {
+            if !is_text(address, names)? {
+                if let Some(refusal) = not_text(address, at) {
+                    return Err(refusal);
+                }
+            }
+        }
+        // Without memory for a judgement nothing is probed.
+        let live = Live::at(address, names, probes)?;
+        if let (Some(start), Some(live)) = (start, &live) {
+            if live.address != start {
+                return Err(outside(definition, live, address));
+            }
+        }
+        let mut found = Self {
+            address,
+            at_entry: false,
+            original: None,
+            live,
+        };
+        let (Some(offset), Some(live)) = (found.offset(), &found.live) else {
+            return Ok(found);
+        };
+        let mut refusal = None;
+        let seen = live.judged(|placement| {
+            let original = Original::of(placement, offset);
+            refusal = our_refusal(&placement.judge(offset)?, at);
+            Ok::<_, AllocError>((placement.is_entry(offset), original))
+        });
+        let (at_entry, original) = seen??;
+        if definition.kind.is_return() && !at_entry {
+            let name = Plain(live.symbol.name());
+            return Err(Refusal::new(Kind::BadRetprobe, at)
+                .with_detail(format_args!("{name} begins at +0x0")));
+        }
+        found.at_entry = at_entry;
+        found.original = Some(original);
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None => Ok(found),
+        }
+    }
+
+    /// Returns the name of the function at whose entry the location is.
+    pub(crate) fn function(&self) -> Option<&[u8]> {
+        let live = self.live.as_ref()?;
+        self.at_entry.then(|| live.symbol.name())
+    }
+
+    /// Returns the module of the location.
+    pub(crate) fn module(&self) -> Option<&[u8]> {
+        self.live.as_ref()?.symbol.module()
+    }
+
+    /// Returns the offset of the address in its function.
+    fn offset(&self) -> Option<usize> {
+        let live = self.live.as_ref()?;
+        usize::try_from(self.address.wrapping_sub(live.address)).ok()
+    }
+
+    /// Calls `look` with the judgement on the location; returns `None` without memory.
+    fn judge<R>(&self, look: impl FnOnce(&Judgement<'_>) -> R) -> Option<R> {
+        let offset = self.offset()?;
+        let judgement = |placement: &Placement<'_>| Some(look(&placement.judge(offset).ok()?));
+        self.live.as_ref()?.judged(judgement).ok()?
+    }
+
+    /// Returns the refusal for the kernel's error at this location, with the caret at
+    /// column `at`.
+    pub(crate) fn explain(&self, error: Error, at: usize) -> Refusal {
+        let errno = errno(error);
+        let plain = || Refusal::registration(errno, at);
+        if errno == Errno::ENOMEM {
+            return plain();
+        }
+        let reason = self.judge(|judgement| {
+            let refusal = match judgement.verdict {
+                Verdict::Refused {
+                    why: Why::Inside(_),
+                    ..
+                } => Refusal::new(Kind::BadInsnBndry, at).with_errno(errno),
+                _ => plain(),
+            };
+            match judgement.verdict {
+                Verdict::Probeable => None,
+                Verdict::Refused { .. } => Some(refusal.with_detail(format_args!("{judgement}"))),
+            }
+        });
+        reason.flatten().unwrap_or_else(|| {
+            let detail = Unforeseen {
+                address: self.address,
+                errno,
+            };
+            plain().with_detail(format_args!("{detail}"))
+        })
+    }
+}
+
+/// Returns the refusal of a location that the kernel would accept; `None` for locations
+/// that the kernel may judge itself.
+fn our_refusal(judgement: &Judgement<'_>, at: usize) -> Option<Refusal> {
+    let Verdict::Refused {
+        by: Refuser::Us,
+        why,
+    } = &judgement.verdict
+    else {
+        return None;
+    };
+    let kind = match why {
+        // What is hidden from ferroprobe is not hidden from the kernel.
+        Why::Hidden { .. } => return None,
+        Why::Inside(_) => Kind::BadInsnBndry,
+        _ => Kind::BadPlace,
+    };
+    Some(Refusal::new(kind, at).with_detail(format_args!("{judgement}")))
+}
+
+/// The reason for which the kernel refuses a location that was judged probeable.
+struct Unforeseen {
+    address: u64,
+    errno: Errno,
+}
+
+impl fmt::Display for Unforeseen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Symbol::at(self.address) {
+            Some(symbol) => write!(f, "{}+{:#x}", Plain(symbol.name()), symbol.offset)?,
+            None => return write!(f, "{:#x} is in no function", self.address),
+        }
+        f.write_str(" cannot be probed: ")?;
+        let role = tables::role_of(self.address).or_else(|| {
+            (kprobe::is_blacklisted(self.address) == Some(true)).then_some(Role::Blacklisted)
+        });
+        match role {
+            Some(role) => write!(f, "{} ({})", role.describe(), Refuser::Kernel),
+            None => write!(
+                f,
+                "the kernel refuses with errno {}, and does not say why: it may be named in a \
+                 module's table of jump labels, static calls, or BUGs and WARNs",
+                self.errno.0
+            ),
+        }
+    }
+}
+
+/// Returns the refusal of `address` if it is data. An address without a symbol is left to
+/// the kernel, which refuses it.
+fn not_text(address: u64, at: usize) -> Option<Refusal> {
+    let symbol = Symbol::at(address)?;
+    let refusal = Refusal::registration(Errno::EINVAL, at);
+    Some(refusal.with_detail(format_args!(
+        "{}+{:#x} cannot be probed: it is not in the text of the kernel ({})",
+        Plain(symbol.name()),
+        symbol.offset,
+        Refuser::Kernel
+    )))
+}
+
+/// Returns the refusal of `address`, which is in the function `live` and not in the one
+/// that `definition` names.
+fn outside(definition: &Definition, live: &Live, address: u64) -> Refusal {
+    let refusal = Refusal::new(Kind::BadPlace, definition.place_at);
+    let Place::Symbol { name, offset } = &definition.place else {
+        return refusal;
+    };
+    let there = address.wrapping_sub(live.address);
+    refusal.with_detail(format_args!(
+        "{}+{offset:#x} lies outside the function: there is {}+{there:#x}",
+        Plain(name),
+        Plain(live.symbol.name()),
+    ))
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's symbols: the addresses of a name.
+
+use crate::{
+    engine::{
+        fetch::Symbols,
+        filter::Functions,
+        kallsyms::{self, Tables},
+        placement::NO_RETURN,
+    },
+    kapi::{
+        nofault,
+        symbol::{self, Symbol},
+    },
+    sys::{AllocError, Vec},
+};
+use core::{ffi::CStr, ops::Range};
+
+/// Most addresses of one name that are reported.
+const MAX_TOLD: usize = 16;
+
+/// The kernel's symbols.
+pub(crate) struct Names {
+    /// The kernel's symbol table, once it was looked up; `Some(None)` if it cannot be
+    /// used.
+    tables: Option<Option<Tables>>,
+    /// The range of the kernel's text, once it was looked up.
+    text: Option<Range<u64>>,
+    /// The functions that do not return, once they were looked up.
+    no_return: Vec<u64>,
+    /// What [`Names::first`] has found.
+    remembered: Vec<(&'static CStr, Option<u64>)>,
+}
+
+/// The addresses of one name.
+pub(crate) struct Addresses {
+    /// Their number.
+    pub(crate) count: usize,
+    /// The first of them, at most [`MAX_TOLD`].
+    pub(crate) first: Vec<u64>,
+}
+
+impl Names {
+    /// Makes a table in which no symbol was looked up yet.
+    pub(crate) const fn new() -> Self {
+        Self {
+            tables: None,
+            text: None,
+            no_return: Vec::new(),
+            remembered: Vec::new(),
+        }
+    }
+
+    /// Returns all addresses of the symbol `name` in the kernel, without its modules;
+    /// `None` if the kernel's table cannot be used.
+    ///
+    /// Much cheaper than [`symbol::lookup`], for which the kernel searches all tables
+    /// that might forbid a probe.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn addresses(&mut self, name: &[u8]) -> Result<Option<Addresses>, AllocError> {
+        let Some(tables) = self.tables.get_or_insert_with(usable_tables) else {
+            return Ok(None);
+        };
+        let mut found = Addresses {
+            count: 0,
+            first: Vec::new(),
+        };
+        let mut memory = Ok(());
+        let read = kallsyms::each_address(tables, &mut KernelMemory, name, |address| {
+            found.count = found.count.saturating_add(1);
+            if found.count <= MAX_TOLD && memory.is_ok() {
+                memory = found.first.push(address);
+            }
+        });
+        memory?;
+        Ok(read.map(|()| found))
+    }
+}
+
+impl Names {
+    /// Returns the range of the kernel's text, without its init text and without modules;
+    /// `None` if the kernel does not tell.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn text(&mut self) -> Result<Option<Range<u64>>, AllocError> {
+        if self.text.is_none() {
+            let limits = self.first(c"_stext")?.zip(self.first(c"_etext")?);
+            self.text = limits.map(|(start, end)| start..end);
+        }
+        Ok(self.text.clone())
+    }
+
+    /// Returns the functions that do not return.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn no_return(&mut self) -> Result<&[u64], AllocError> {
+        if self.no_return.is_empty() {
+            let mut found = Vec::new();
+            for name in NO_RETURN {
+                if let Some(all) = self.addresses(name.to_bytes())? {
+                    for address in &all.first {
+                        found.push(*address)?;
+                    }
+                }
+            }
+            self.no_return = found;
+        }
+        Ok(&self.no_return)
+    }
+
+    /// Returns the first address of the symbol `name` of the kernel, and remembers it.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn first(&mut self, name: &'static CStr) -> Result<Option<u64>, AllocError> {
+        let mut all = self.remembered.iter();
+        if let Some((_, address)) = all.find(|(known, _)| *known == name) {
+            return Ok(*address);
+        }
+        let address = match self.addresses(name.to_bytes())? {
+            Some(all) => all.first.first().copied(),
+            None => symbol::lookup(name),
+        };
+        self.remembered.push((name, address))?;
+        Ok(address)
+    }
+}
+
+/// Returns the kernel's symbol table if it has the expected form: it must list itself at
+/// the address that the kernel reports.
+fn usable_tables() -> Option<Tables> {
+    let tables = Tables {
+        count: symbol::lookup(c"kallsyms_num_syms")?,
+        names: symbol::lookup(c"kallsyms_names")?,
+        markers: symbol::lookup(c"kallsyms_markers")?,
+        token_table: symbol::lookup(c"kallsyms_token_table")?,
+        token_index: symbol::lookup(c"kallsyms_token_index")?,
+        offsets: symbol::lookup(c"kallsyms_offsets")?,
+        sequence: symbol::lookup(c"kallsyms_seqs_of_names")?,
+    };
+    let mut is_sound = false;
+    kallsyms::each_address(&tables, &mut KernelMemory, b"kallsyms_names", |address| {
+        is_sound |= address == tables.names;
+    })?;
+    is_sound.then_some(tables)
+}
+
+struct KernelMemory;
+
+impl kallsyms::Memory for KernelMemory {
+    fn read(&mut self, address: u64, out: &mut [u8]) -> bool {
+        nofault::read_kernel(address, out)
+    }
+}
+
+impl Symbols for Names {
+    fn address(&mut self, name: &[u8]) -> Option<u64> {
+        symbol::lookup_bytes(name)
+    }
+}
+
+/// The kernel's functions.
+pub(crate) struct KernelFunctions;
+
+impl Functions for KernelFunctions {
+    fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
+        self.around(symbol::lookup_bytes(name)?)
+    }
+
+    fn around(&mut self, address: u64) -> Option<(u64, u64)> {
+        let symbol = Symbol::at(address)?;
+        let start = address.wrapping_sub(symbol.offset);
+        Some((start, start.wrapping_add(symbol.size)))
+    }
+}

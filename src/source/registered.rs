@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's mechanisms as sources of hits, each registered for one probe.
+//!
+//! What tells the mechanisms apart is decided in this file only. A new one is a variant
+//! of [`Registered`] that implements [`Source`].
+
+use crate::{
+    engine::ast::ProbeKind,
+    hit::recorder::Recorder,
+    kapi::{
+        batch::Batch,
+        kprobe, kretprobe,
+        registration::{Handler, Mechanism, Registration},
+    },
+};
+use core::pin::Pin;
+use kernel::prelude::*;
+
+/// What a registered mechanism does for its probe.
+pub(crate) trait Source: Send + Sync {
+    /// Returns what serves the hits.
+    fn recorder(&self) -> &Recorder;
+
+    /// Arms or disarms it.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the kernel.
+    ///
+    /// Context: process, may sleep.
+    fn set_armed(&self, armed: bool) -> Result;
+
+    /// Makes the kernel call what suits the recorder's tier, which has changed.
+    ///
+    /// Context: process.
+    fn follow(&self);
+
+    /// Returns whether the kernel has given it up, because the probed code is gone.
+    fn is_gone(&self) -> bool;
+
+    /// Returns the hits on which the kernel could not call the recorder.
+    fn missed(&self) -> u64;
+
+    /// Returns whether a hit takes a breakpoint, also if that is not known.
+    ///
+    /// Context: process.
+    fn is_breakpoint(&self) -> bool;
+}
+
+impl<M: Mechanism> Source for Registration<M, Recorder>
+where
+    Recorder: Handler<M>,
+{
+    fn recorder(&self) -> &Recorder {
+        self.handler()
+    }
+
+    fn set_armed(&self, armed: bool) -> Result {
+        self.set_enabled(armed)
+    }
+
+    fn follow(&self) {
+        Self::follow(self);
+    }
+
+    fn is_gone(&self) -> bool {
+        Self::is_gone(self)
+    }
+
+    fn missed(&self) -> u64 {
+        Self::missed(self)
+    }
+
+    fn is_breakpoint(&self) -> bool {
+        kprobe::is_breakpoint(self.address())
+    }
+}
+
+/// A registered mechanism. Its drop unregisters it, and waits until no hit is served.
+pub(crate) enum Registered {
+    /// A kprobe.
+    Entry(Pin<KBox<kprobe::Registration<Recorder>>>),
+    /// A kretprobe.
+    Return(Pin<KBox<kretprobe::Registration<Recorder>>>),
+}
+
+impl Registered {
+    /// Registers the mechanism of `kind`, disarmed, at `address`; `recorder` serves its
+    /// hits.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the kernel.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn new(kind: ProbeKind, address: u64, recorder: Recorder) -> Result<Self> {
+        let at = kprobe::Place::Address(address);
+        match kind {
+            ProbeKind::Probe => kprobe::Registration::new(at, recorder).map(Self::Entry),
+            ProbeKind::Return { maxactive } => {
+                let maxactive = i32::try_from(maxactive).unwrap_or(i32::MAX);
+                let words = recorder.entry_words();
+                kretprobe::Registration::new(at, maxactive, words, recorder).map(Self::Return)
+            }
+        }
+    }
+
+    /// Returns it as a source.
+    pub(crate) fn source(&self) -> &dyn Source {
+        match self {
+            Self::Entry(probe) => &**probe,
+            Self::Return(probe) => &**probe,
+        }
+    }
+}
+
+/// Mechanisms that are unregistered together: the drop waits for their hits once.
+///
+/// Context of the drop: process, may sleep.
+pub(crate) struct Removal {
+    entries: Batch<kprobe::Registration<Recorder>>,
+    returns: Batch<kretprobe::Registration<Recorder>>,
+    /// For how many of each there is room.
+    expected: (usize, usize),
+}
+
+impl Removal {
+    /// Makes an empty removal.
+    pub(crate) const fn new() -> Self {
+        Self {
+            entries: Batch::new(),
+            returns: Batch::new(),
+            expected: (0, 0),
+        }
+    }
+
+    /// Makes room for one more mechanism of `kind`: its removal then needs no memory.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then it is not expected.
+    pub(crate) fn expect(&mut self, kind: ProbeKind) -> Result {
+        match kind {
+            ProbeKind::Probe => {
+                let count = self.expected.0.saturating_add(1);
+                self.entries.make_room(count)?;
+                self.expected.0 = count;
+            }
+            ProbeKind::Return { .. } => {
+                let count = self.expected.1.saturating_add(1);
+                self.returns.make_room(count)?;
+                self.expected.1 = count;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for mechanisms of `kinds`, and expects no others.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then some of these are not expected.
+    pub(crate) fn expect_only(&mut self, mut kinds: impl Iterator<Item = ProbeKind>) -> Result {
+        self.expected = (0, 0);
+        kinds.try_for_each(|kind| self.expect(kind))
+    }
+
+    /// Takes `registered`, which may be hit until [`Removal::end`] or the drop. The
+    /// latest must be taken first, see [`Batch::push`].
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn take(&mut self, registered: Registered) {
+        match registered {
+            Registered::Entry(probe) => self.entries.push(probe),
+            Registered::Return(probe) => self.returns.push(probe),
+        }
+    }
+
+    /// Unregisters what was taken, waits until no hit is served, and frees it.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn end(&mut self) {
+        self.entries.end();
+        self.returns.end();
+    }
+}

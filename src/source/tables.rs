@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the running kernel's tables say about a location in its text.
+//!
+//! They are read after the kernel has refused a probe, to find the reason, because the
+//! kernel returns only an error number; and to find where a function ends, if its
+//! instructions do not show it. The tables of modules are not read.
+
+use crate::{
+    engine::placement::{
+        tables::{self, is_bug, Sites, Table},
+        Role,
+    },
+    kapi::{nofault, symbol},
+    source::{machine::MACHINE, names::Names},
+    sys::{AllocError, Vec},
+};
+use core::ops::Range;
+use kernel::prelude::*;
+
+/// Bytes that are read at once: a multiple of every possible length of an entry.
+const PIECE: usize = 64 * 48;
+
+/// The tables for which the kernel refuses a probe, and the symbols that enclose them.
+const TABLES: &[(Table, &CStr, &CStr)] = &[
+    (
+        Table::JumpLabels,
+        c"__start___jump_table",
+        c"__stop___jump_table",
+    ),
+    (
+        Table::StaticCalls,
+        c"__start_static_call_sites",
+        c"__stop_static_call_sites",
+    ),
+    (Table::Bugs, c"__start___bug_table", c"__stop___bug_table"),
+    #[cfg(target_arch = "aarch64")]
+    (
+        Table::Exceptions,
+        c"__start___ex_table",
+        c"__stop___ex_table",
+    ),
+];
+
+/// The tables that show where control goes other than by branches.
+const WAYS: &[(Table, &CStr, &CStr)] = &[
+    (
+        Table::JumpLabels,
+        c"__start___jump_table",
+        c"__stop___jump_table",
+    ),
+    (
+        Table::Exceptions,
+        c"__start___ex_table",
+        c"__stop___ex_table",
+    ),
+    (Table::Bugs, c"__start___bug_table", c"__stop___bug_table"),
+];
+
+/// The table of BUGs and WARNs.
+const BUGS: &[(Table, &CStr, &CStr)] =
+    &[(Table::Bugs, c"__start___bug_table", c"__stop___bug_table")];
+
+/// Returns the role in which one of the kernel's tables names `address`; `None` if no
+/// table does, or without memory.
+///
+/// Context: process, may sleep.
+pub(crate) fn role_of(address: u64) -> Option<Role> {
+    let mut piece = piece().ok()?;
+    let text = Text::of(symbol::lookup)?;
+    TABLES.iter().find_map(|(table, start, end)| {
+        let (start, end) = symbol::lookup(start).zip(symbol::lookup(end))?;
+        let is_named = |_: &[u8], place| place == address;
+        find_entry(*table, (start, end), &text, &mut piece, is_named)?.then_some(table.role())
+    })
+}
+
+/// Calls `landing` with each address in `text` to which a jump label or the fixup of an
+/// exception may transfer control, and `stop` with each BUG there.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+///
+/// Context: process, may sleep.
+pub(crate) fn each_way(
+    names: &mut Names,
+    text: &Range<u64>,
+    mut landing: impl FnMut(u64) -> Result<(), AllocError>,
+    mut stop: impl FnMut(u64) -> Result<(), AllocError>,
+) -> Result<(), AllocError> {
+    each_entry(names, WAYS, |table, entry, place| match table {
+        Table::Bugs if text.contains(&place) && is_bug(entry) => stop(place),
+        Table::Bugs => Ok(()),
+        _ => match tables::landing(entry, place) {
+            Some(to) if text.contains(&to) => landing(to),
+            _ => Ok(()),
+        },
+    })
+}
+
+/// Returns whether there is a BUG at `address`.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+///
+/// Context: process, may sleep.
+pub(crate) fn is_bug_at(names: &mut Names, address: u64) -> Result<bool, AllocError> {
+    let mut found = false;
+    each_entry(names, BUGS, |_, entry, place| {
+        found |= place == address && is_bug(entry);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Calls `visit` with each entry of `tables` and the address that it names. Tables that
+/// cannot be read are left out.
+fn each_entry(
+    names: &mut Names,
+    tables: &[(Table, &'static CStr, &'static CStr)],
+    mut visit: impl FnMut(Table, &[u8], u64) -> Result<(), AllocError>,
+) -> Result<(), AllocError> {
+    let mut piece = piece()?;
+    let mut memory = Ok(());
+    let known = Text::of(|name| {
+        names.first(name).unwrap_or_else(|error| {
+            memory = Err(error);
+            None
+        })
+    });
+    memory?;
+    let Some(known) = known else {
+        return Ok(());
+    };
+    for (table, start, end) in tables {
+        let Some((start, end)) = names.first(start)?.zip(names.first(end)?) else {
+            continue;
+        };
+        let mut memory = Ok(());
+        find_entry(*table, (start, end), &known, &mut piece, |entry, place| {
+            memory = visit(*table, entry, place);
+            memory.is_err()
+        });
+        memory?;
+    }
+    Ok(())
+}
+
+fn piece() -> Result<Vec<u8>, AllocError> {
+    let mut piece = Vec::with_capacity(PIECE)?;
+    for _ in 0..PIECE {
+        piece.push(0)?;
+    }
+    Ok(piece)
+}
+
+/// Returns whether `is_it` accepts an entry of the table between `start` and `end`, given
+/// with the address that it names; `None` if the table cannot be read.
+fn find_entry(
+    table: Table,
+    (start, end): (u64, u64),
+    text: &Text,
+    piece: &mut [u8],
+    mut is_it: impl FnMut(&[u8], u64) -> bool,
+) -> Option<bool> {
+    let mut entry_len = None;
+    let mut at = start;
+    while at < end {
+        let left = usize::try_from(end.wrapping_sub(at)).unwrap_or(usize::MAX);
+        let bytes = piece.get_mut(..left.min(PIECE))?;
+        if !nofault::read_kernel(at, bytes) {
+            return None;
+        }
+        // The length of the entries of the first piece holds for all pieces.
+        let len = match entry_len {
+            Some(len) => len,
+            None => table.entry_len(MACHINE.arch, at, bytes, |place| text.contains(place))?,
+        };
+        entry_len = Some(len);
+        if Sites::new(at, bytes, len).any(|(entry, place)| is_it(entry, place)) {
+            return Some(true);
+        }
+        at = at.saturating_add(PIECE as u64);
+    }
+    Some(false)
+}
+
+/// The ranges of the kernel's text: the text that stays, and the init text.
+struct Text([(u64, u64); 2]);
+
+impl Text {
+    /// Looks its limits up by `address`.
+    fn of(mut address: impl FnMut(&'static CStr) -> Option<u64>) -> Option<Self> {
+        let mut limits = |from, to| address(from).zip(address(to));
+        let text = limits(c"_stext", c"_etext")?;
+        let boot = limits(c"_sinittext", c"_einittext").unwrap_or((0, 0));
+        Some(Self([text, boot]))
+    }
+
+    fn contains(&self, place: u64) -> bool {
+        let mut limits = self.0.iter();
+        limits.any(|(from, to)| (*from..*to).contains(&place))
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The type information of the running kernel and its modules.
+//!
+//! It is read from sysfs when a definition first needs it. The kernel's is kept until
+//! ferroprobe is unloaded, a module's until that module is unloaded. If the kernel has
+//! none, names and members cannot be used, and the refusal says so.
+
+use crate::{
+    engine::{
+        ast::{Action, Definition, Origin},
+        btf::{Btf, Index, Malformed},
+    },
+    kapi::vfs,
+    sys::{AllocError, Vec},
+};
+use kernel::{prelude::*, str::CString, sync::Arc};
+
+/// Most bytes of type information that are read; the kernel's has about six million.
+const MAX_BLOB: usize = 64 << 20;
+
+/// The type information of the kernel, or of a module.
+pub(crate) struct Types {
+    blob: Vec<u8>,
+    index: Index,
+}
+
+impl Types {
+    /// Reads the type information in the file `path`. A module's is based on `base`, the
+    /// kernel's.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` if there is none, `EINVAL` if it is malformed, `EFBIG` if it is too
+    /// large, `ENOMEM`.
+    fn read(path: &CStr, base: Option<&Types>) -> Result<Arc<Self>> {
+        let mut blob = Vec::new();
+        let mut result = Ok(());
+        vfs::read_sysfs(path, |piece| {
+            if blob.len().saturating_add(piece.len()) > MAX_BLOB {
+                result = Err(EFBIG);
+            } else if blob.extend_from_slice(piece).is_err() {
+                result = Err(ENOMEM);
+            }
+            result.is_ok()
+        })?;
+        result?;
+        let index = Index::build(&blob, base.map(|base| &base.index));
+        let index = index.map_err(|broken| match broken {
+            Malformed::NoMemory => ENOMEM,
+            _ => EINVAL,
+        })?;
+        Ok(Arc::new(Self { blob, index }, GFP_KERNEL)?)
+    }
+}
+
+/// The type information that was read so far.
+pub(crate) struct Cache {
+    kernel: Option<Arc<Types>>,
+    module: Option<(Vec<u8>, Arc<Types>)>,
+}
+
+impl Cache {
+    /// Makes an empty cache.
+    pub(crate) const fn new() -> Self {
+        Self {
+            kernel: None,
+            module: None,
+        }
+    }
+
+    /// Calls `look` with the type information that holds for `module`, or for the kernel;
+    /// with `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory to read it.
+    pub(crate) fn with<R>(
+        &mut self,
+        module: Option<&[u8]>,
+        look: impl FnOnce(Option<Btf<'_>>) -> R,
+    ) -> Result<R, AllocError> {
+        let Some(kernel) = self.kernel()? else {
+            return Ok(look(None));
+        };
+        let base = Btf::new(&kernel.blob, &kernel.index, None);
+        let own = match module {
+            Some(module) => self.module(module, &kernel)?,
+            None => None,
+        };
+        Ok(match (&own, &base) {
+            (Some(own), Some(base)) => look(Btf::new(&own.blob, &own.index, Some(base))),
+            _ => look(base),
+        })
+    }
+
+    /// Forgets the type information of `module`, which is being unloaded: another module
+    /// of that name may be loaded later.
+    pub(crate) fn forget(&mut self, module: &[u8]) {
+        self.module.take_if(|(known, _)| **known == *module);
+    }
+
+    fn kernel(&mut self) -> Result<Option<Arc<Types>>, AllocError> {
+        if self.kernel.is_none() {
+            self.kernel = if_there(Types::read(c"kernel/btf/vmlinux", None))?;
+        }
+        Ok(self.kernel.clone())
+    }
+
+    fn module(&mut self, name: &[u8], kernel: &Types) -> Result<Option<Arc<Types>>, AllocError> {
+        if let Some((known, types)) = &self.module {
+            if **known == *name {
+                return Ok(Some(types.clone()));
+            }
+        }
+        let known = Vec::from_slice(name)?;
+        let Ok(text) = core::str::from_utf8(name) else {
+            return Ok(None);
+        };
+        let path = CString::try_from_fmt(fmt!("kernel/btf/{text}"));
+        let types = path.and_then(|path| Types::read(&path, Some(kernel)));
+        let types = if_there(types)?;
+        // Only the last module's is kept.
+        self.module = types.clone().map(|types| (known, types));
+        Ok(types)
+    }
+}
+
+/// Returns `None` if type information cannot be read for another reason than memory.
+fn if_there(read: Result<Arc<Types>>) -> Result<Option<Arc<Types>>, AllocError> {
+    match read {
+        Err(error) if error == ENOMEM => Err(AllocError),
+        read => Ok(read.ok()),
+    }
+}
+
+/// Returns whether compiling `definition` may need types.
+pub(crate) fn are_needed(definition: &Definition) -> bool {
+    definition.args.iter().any(|arg| {
+        let by_source = match arg.expression.origin {
+            Origin::Name(_) | Origin::AllArguments => true,
+            Origin::ReturnValue => !arg.spec.explicit,
+            // An argument without a name gets the name of the parameter.
+            Origin::Argument(_) => definition.kind.is_return() || arg.at == arg.text_at,
+            _ => false,
+        };
+        let is_typed = |action: &Action| matches!(action, Action::Members(_) | Action::Cast { .. });
+        by_source
+            || arg
+                .expression
+                .steps
+                .iter()
+                .any(|step| is_typed(&step.action))
+    })
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Checks the clock `local` once a second while probes are armed.
+//!
+//! A hit also compares the counter with the kernel's clock if the previous event is a
+//! while ago. So this check finds differences that were small at each hit, or that make
+//! hits slow.
+
+use crate::{
+    kapi::work::{self, Delayed},
+    tracer::Tracer,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Milliseconds between two checks.
+const INTERVAL: u32 = 1000;
+
+/// Checks the counter while probes are armed. Must not be dropped with the registry lock
+/// or the buffer's readers' lock held.
+pub(crate) struct Looks(Arc<Delayed<Look>>);
+
+impl Looks {
+    /// Makes checks that have not started.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(tracer: &Arc<Tracer>) -> Result<Self> {
+        Ok(Self(Delayed::new(Look(tracer.clone()))?))
+    }
+
+    /// Starts the checks unless they run. The first is immediate: while no probe was
+    /// armed the clock was not checked, perhaps for long.
+    ///
+    /// Context: process.
+    pub(crate) fn start(&self) {
+        self.0.start(0);
+    }
+}
+
+/// One check.
+struct Look(Arc<Tracer>);
+
+impl work::Handler for Look {
+    fn run(&self) -> Option<u32> {
+        self.0.buffer.look_at_counter();
+        let registry = self.0.registry.lock();
+        let armed = registry.probes().any(|probe| probe.is_armed());
+        armed.then_some(INTERVAL)
+    }
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which source file names which, and whether dependencies point down.
+//!
+//! A file depends on another if a path in it leads into that file's module: in a
+//! `use`, or anywhere else. Declaring a module (`mod name;`) is no dependency, and
+//! tests within a file do not count.
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The layers, the lowest first: what stands in one may name what stands in it or
+/// below it. A file belongs to the longest prefix that it has.
+pub const LAYERS: &[&[&str]] = &[
+    &["rust"],
+    &["src/sys.rs"],
+    &["src/engine"],
+    &[
+        "src/source",
+        "src/events",
+        "src/hit",
+        "src/buffer",
+        "src/watch",
+        "src",
+    ],
+    &["src/control"],
+    &["src/main.rs"],
+];
+
+/// Folders that must not name each other, although they are in one layer.
+pub const STRANGERS: [&str; 2] = ["src/engine", "rust"];
+
+/// What the name of a module of the crate's root stands for, where it has a path.
+const ALIASES: [(&str, &str); 2] = [("kapi", "rust/lib.rs"), ("engine", "src/engine/lib.rs")];
+
+/// The files of a tree by the paths of their modules, and the files that each names.
+#[derive(Debug, Default)]
+pub struct Graph {
+    /// For each file those that it names.
+    pub names: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// The files of the module below `root`.
+///
+/// # Errors
+///
+/// A file that cannot be read or is no Rust.
+pub fn graph(root: &Path) -> Result<Graph, String> {
+    let mut files = BTreeMap::new();
+    for folder in ["src", "rust"] {
+        collect(root, folder, &mut files)?;
+    }
+    let modules: BTreeMap<Vec<String>, String> = files
+        .keys()
+        .map(|file| (module(file), file.clone()))
+        .collect();
+    let mut graph = Graph::default();
+    for (file, text) in &files {
+        let tokens: TokenStream = text.parse().map_err(|error| format!("{file}: {error}"))?;
+        let mut paths = Vec::new();
+        walk(tokens, &mut paths);
+        let own = module(file);
+        let named = paths
+            .iter()
+            .filter_map(|path| resolve(path, &own, &modules))
+            .filter(|named| named != file)
+            .collect();
+        graph.names.insert(file.clone(), named);
+    }
+    Ok(graph)
+}
+
+fn collect(root: &Path, folder: &str, files: &mut BTreeMap<String, String>) -> Result<(), String> {
+    let entries = std::fs::read_dir(root.join(folder)).map_err(|e| format!("{folder}: {e}"))?;
+    for entry in entries {
+        let entry = entry.map_err(|e| e.to_string())?;
+        let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            collect(root, &name, files)?;
+        } else if name.ends_with(".rs") {
+            let text = std::fs::read_to_string(entry.path()).map_err(|e| format!("{name}: {e}"))?;
+            files.insert(name, text);
+        }
+    }
+    Ok(())
+}
+
+/// The path of the module that is `file`: `["engine", "ring"]` for `src/engine/ring.rs`.
+fn module(file: &str) -> Vec<String> {
+    if let Some((alias, _)) = ALIASES.iter().find(|(_, target)| *target == file) {
+        return vec![(*alias).into()];
+    }
+    let path = file.strip_suffix(".rs").unwrap_or(file);
+    let mut parts: Vec<String> = path.split('/').map(String::from).collect();
+    match parts.first().map(String::as_str) {
+        Some("rust") => parts[0] = "kapi".into(),
+        _ => {
+            parts.remove(0);
+        }
+    }
+    if parts
+        .last()
+        .is_some_and(|last| last == "mod" || last == "main")
+    {
+        parts.pop();
+    }
+    parts
+}
+
+/// All paths of at least two parts, each as its parts; of a `use` each leaf.
+fn walk(tokens: TokenStream, paths: &mut Vec<Vec<String>>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut at = 0;
+    while at < tokens.len() {
+        if let Some(end) = test_module(&tokens[at..]) {
+            at += end;
+            continue;
+        }
+        match &tokens[at] {
+            TokenTree::Ident(_) => at += path(&tokens[at..], &[], paths),
+            TokenTree::Group(group) => {
+                walk(group.stream(), paths);
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// The length of `#[cfg(test)] mod NAME { ... }` at the start of `tokens`.
+fn test_module(tokens: &[TokenTree]) -> Option<usize> {
+    let [TokenTree::Punct(hash), TokenTree::Group(attribute), rest @ ..] = tokens else {
+        return None;
+    };
+    if hash.as_char() != '#' || attribute.to_string().replace(' ', "") != "[cfg(test)]" {
+        return None;
+    }
+    let end = rest.iter().position(|token| {
+        matches!(token, TokenTree::Group(body) if body.delimiter() == Delimiter::Brace)
+            || matches!(token, TokenTree::Punct(end) if end.as_char() == ';')
+    })?;
+    Some(2 + end + 1)
+}
+
+/// Adds the path at the start of `tokens`, behind `prefix`; returns how many tokens
+/// it takes.
+fn path(tokens: &[TokenTree], prefix: &[String], paths: &mut Vec<Vec<String>>) -> usize {
+    let mut parts = prefix.to_vec();
+    let mut at = 0;
+    loop {
+        match tokens.get(at) {
+            Some(TokenTree::Ident(name)) => {
+                parts.push(name.to_string());
+                at += 1;
+            }
+            Some(TokenTree::Group(leaves)) if at > 0 && leaves.delimiter() == Delimiter::Brace => {
+                leaf_paths(leaves, &parts, paths);
+                return at + 1;
+            }
+            _ => break,
+        }
+        match tokens.get(at..at + 2) {
+            Some([TokenTree::Punct(a), TokenTree::Punct(b)])
+                if a.as_char() == ':' && b.as_char() == ':' =>
+            {
+                at += 2;
+            }
+            _ => break,
+        }
+    }
+    paths.push(parts);
+    at.max(1)
+}
+
+/// The paths of `{a, b::{c, d}}` behind `prefix`.
+fn leaf_paths(leaves: &Group, prefix: &[String], paths: &mut Vec<Vec<String>>) {
+    let tokens: Vec<TokenTree> = leaves.stream().into_iter().collect();
+    let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ',');
+    for leaf in tokens.split(is_comma).filter(|leaf| !leaf.is_empty()) {
+        path(leaf, prefix, paths);
+    }
+}
+
+/// The file into whose module `path` leads, from the module `own`.
+fn resolve(
+    path: &[String],
+    own: &[String],
+    modules: &BTreeMap<Vec<String>, String>,
+) -> Option<String> {
+    if path.len() < 2 {
+        // A name of this module, or the `crate` of a visibility.
+        return None;
+    }
+    let mut base = own.to_vec();
+    let mut rest = path;
+    match rest.first().map(String::as_str) {
+        Some("crate") => {
+            base.clear();
+            rest = &rest[1..];
+        }
+        Some("self") => rest = &rest[1..],
+        Some("super") => {
+            while rest.first().is_some_and(|part| part == "super") {
+                base.pop();
+                rest = &rest[1..];
+            }
+        }
+        // A child of this module, or a name from elsewhere.
+        _ => {}
+    }
+    let is_relative = path
+        .first()
+        .is_some_and(|part| part != "crate" && part != "super");
+    let mut found = None;
+    for part in rest {
+        base.push(part.clone());
+        match modules.get(&base) {
+            Some(file) => found = Some(file),
+            None => break,
+        }
+    }
+    if found.is_none() && !is_relative {
+        // An item of the module that the path begins in.
+        base.pop();
+        while !base.is_empty() && !modules.contains_key(&base) {
+            base.pop();
+        }
+        found = modules.get(&base);
+    }
+    found.cloned()
+}
+
+/// What is wrong with the dependencies, a line each.
+pub fn faults(graph: &Graph) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (file, named) in &graph.names {
+        for other in named {
+            if layer(other) > layer(file) {
+                faults.push(format!("{file} names {other}, which is above it"));
+            }
+            let is_in = |file: &str, folder: &str| file.starts_with(&format!("{folder}/"));
+            let [a, b] = STRANGERS;
+            if (is_in(file, a) && is_in(other, b)) || (is_in(file, b) && is_in(other, a)) {
+                faults.push(format!("{file} names {other}: {a} and {b} are strangers"));
+            }
+        }
+    }
+    for circle in circles(graph) {
+        let folders: BTreeSet<&str> = circle.iter().map(|file| folder(file)).collect();
+        if circle.len() > 2 || folders.len() > 1 {
+            faults.push(format!("a circle: {}", circle.join(", ")));
+        }
+    }
+    faults
+}
+
+/// The number of the layer that `file` is in.
+fn layer(file: &str) -> usize {
+    // The file beside a folder belongs to it.
+    let stem = file.strip_suffix(".rs").unwrap_or(file);
+    let length = |prefix: &&str| {
+        let named = if prefix.ends_with(".rs") { file } else { stem };
+        let rest = named.strip_prefix(*prefix)?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(prefix.len())
+    };
+    let best = |layer: &[&str]| layer.iter().filter_map(length).max();
+    let layers = LAYERS.iter().enumerate();
+    layers
+        .filter_map(|(number, layer)| Some((best(layer)?, number)))
+        .max()
+        .map_or(usize::MAX, |(_, number)| number)
+}
+
+/// The folder of `file`; of `a/b.rs` with a folder `a/b` that one.
+fn folder(file: &str) -> &str {
+    let stem = file.strip_suffix(".rs").unwrap_or(file);
+    match file.rsplit_once('/') {
+        Some((folder, "mod.rs")) => folder,
+        Some((folder, _))
+            if Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../..")
+                .join(stem)
+                .is_dir() =>
+        {
+            let _ = folder;
+            stem
+        }
+        Some((folder, _)) => folder,
+        None => "",
+    }
+}
+
+/// The sets of files each of which leads to all others of its set.
+fn circles(graph: &Graph) -> Vec<Vec<String>> {
+    let reach: BTreeMap<&String, BTreeSet<&String>> = graph
+        .names
+        .keys()
+        .map(|file| (file, reached(graph, file)))
+        .collect();
+    let mut done = BTreeSet::new();
+    let mut circles = Vec::new();
+    for (file, to) in &reach {
+        if !to.contains(*file) || done.contains(*file) {
+            continue;
+        }
+        let circle: Vec<String> = to
+            .iter()
+            .filter(|other| reach.get(**other).is_some_and(|back| back.contains(*file)))
+            .map(|other| (*other).clone())
+            .collect();
+        done.extend(to.iter().filter(|other| circle.contains(**other)).copied());
+        circles.push(circle);
+    }
+    circles
+}
+
+/// The files to which `file` leads.
+fn reached<'a>(graph: &'a Graph, file: &str) -> BTreeSet<&'a String> {
+    let mut found = BTreeSet::new();
+    let mut todo: Vec<&String> = graph.names.get(file).into_iter().flatten().collect();
+    while let Some(next) = todo.pop() {
+        if found.insert(next) {
+            todo.extend(graph.names.get(next).into_iter().flatten());
+        }
+    }
+    found
+}
