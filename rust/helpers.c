@@ -261,6 +261,11 @@ struct file *ferroprobe_open_sysfs(const char *path)
 	return file;
 }
 
+void *ferroprobe_page_address(const struct page *page)
+{
+	return page_address(page);
+}
+
 unsigned int ferroprobe_pipe_room(const struct pipe_inode_info *pipe)
 {
 	unsigned int used = pipe_buf_usage(pipe);

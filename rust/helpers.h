@@ -64,6 +64,9 @@ u64 ferroprobe_strip_code(u64 pointer);
 /* Opens @path, relative to the root of sysfs, for reading; an ERR_PTR on failure. */
 struct file *ferroprobe_open_sysfs(const char *path);
 
+/* Returns the memory of @page, which is not high memory. */
+void *ferroprobe_page_address(const struct page *page);
+
 /* Returns how many pages can be added to the pipe.  Called with the pipe locked. */
 unsigned int ferroprobe_pipe_room(const struct pipe_inode_info *pipe);
 /* Adds the first @length bytes of @page, and takes over the caller's reference. */

@@ -6,6 +6,7 @@ use super::super::{bindings as extra, file::OpenFile, mapping::Area, wake::PollT
 use super::File;
 use core::{marker::PhantomData, mem::ManuallyDrop, pin::Pin};
 use kernel::{
+    alloc::flags::__GFP_ZERO,
     bindings,
     error::to_result,
     mm::virt::VmaNew,
@@ -246,10 +247,17 @@ impl<F: File> Operations<F> {
     /// Adds as many pieces to `pipe` as are available and fit both the pipe and `length`.
     fn fill(open: &F::Open, pipe: &mut Pipe, length: usize) -> Result<usize> {
         let size = F::piece(open);
-        let mut piece: KVVec<u8> = KVVec::from_elem(0, size, GFP_KERNEL)?;
+        // A piece of one page needs no room of its own.
+        let room = if size == PAGE_SIZE { 0 } else { size };
+        let mut room: KVVec<u8> = KVVec::from_elem(0, room, GFP_KERNEL)?;
         let mut done = 0usize;
         while length.saturating_sub(done) >= size {
-            match Self::add_piece(open, pipe, &mut piece) {
+            let added = if size == PAGE_SIZE {
+                Self::add_page(open, pipe)
+            } else {
+                Self::add_pages(open, pipe, &mut room)
+            };
+            match added {
                 Ok(true) => done = done.wrapping_add(size),
                 Err(error) if done == 0 => return Err(error),
                 _ => break,
@@ -258,24 +266,63 @@ impl<F: File> Operations<F> {
         Ok(done)
     }
 
-    /// Adds one piece to `pipe`; returns false if there is no piece or no room.
-    fn add_piece(open: &F::Open, pipe: &mut Pipe, piece: &mut [u8]) -> Result<bool> {
-        let count = piece.len().div_ceil(PAGE_SIZE);
-        if pipe.room() < count {
+    /// Adds a piece of one page to `pipe`; returns false if there is no piece or no room.
+    fn add_page(open: &F::Open, pipe: &mut Pipe) -> Result<bool> {
+        if pipe.room() == 0 {
             return Ok(false);
         }
         // Everything that can fail precedes `take`, which consumes the piece.
-        let mut pages = KVec::with_capacity(count, GFP_KERNEL)?;
-        for _ in 0..count {
-            pages.push(Page::alloc_page(GFP_KERNEL)?, GFP_KERNEL)?;
-        }
-        if !F::take(open, piece)? {
+        let mut page = OwnPage::new()?;
+        if !F::take(open, page.bytes())? {
             return Ok(false);
         }
-        for (page, part) in pages.into_iter().zip(piece.chunks(PAGE_SIZE)) {
-            pipe.add(page, part)?;
+        pipe.add(page, PAGE_SIZE).map(|()| true)
+    }
+
+    /// As [`Self::add_page`], of another size: that of `room`.
+    fn add_pages(open: &F::Open, pipe: &mut Pipe, room: &mut [u8]) -> Result<bool> {
+        let count = room.len().div_ceil(PAGE_SIZE);
+        if pipe.room() < count {
+            return Ok(false);
+        }
+        let mut pages = KVec::with_capacity(count, GFP_KERNEL)?;
+        for _ in 0..count {
+            pages.push(OwnPage::new()?, GFP_KERNEL)?;
+        }
+        if !F::take(open, room)? {
+            return Ok(false);
+        }
+        for (mut page, part) in pages.into_iter().zip(room.chunks(PAGE_SIZE)) {
+            if let Some(bytes) = page.bytes().get_mut(..part.len()) {
+                bytes.copy_from_slice(part);
+            }
+            pipe.add(page, part.len())?;
         }
         Ok(true)
+    }
+}
+
+/// A page without other users, initialised.
+struct OwnPage(Page);
+
+impl OwnPage {
+    /// Allocates a page of zeros.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn new() -> Result<Self> {
+        Ok(Self(Page::alloc_page(GFP_KERNEL | __GFP_ZERO)?))
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: The page is owned and has no other users, so nothing else accesses its
+        // `PAGE_SIZE` bytes while it is borrowed; they were zeroed when it was allocated,
+        // and are mapped, as no supported architecture has high memory.
+        unsafe {
+            let bytes = extra::ferroprobe_page_address(self.0.as_ptr());
+            core::slice::from_raw_parts_mut(bytes.cast(), PAGE_SIZE)
+        }
     }
 }
 
@@ -295,22 +342,18 @@ impl Pipe {
         room as usize
     }
 
-    /// Adds `page` with `bytes` at its start, at most one page of them.
+    /// Adds the first `length` bytes of `page`.
     ///
     /// # Errors
     ///
     /// `EPIPE` if the pipe has no readers, `EAGAIN` if it has no room.
-    fn add(&mut self, page: Page, bytes: &[u8]) -> Result {
-        let bytes = bytes.get(..PAGE_SIZE).unwrap_or(bytes);
+    fn add(&mut self, page: OwnPage, length: usize) -> Result {
         // CAST: At most `PAGE_SIZE`.
-        let length = bytes.len() as u32;
+        let length = length.min(PAGE_SIZE) as u32;
         let page = ManuallyDrop::new(page);
-        // SAFETY: The page has no other user, and the bytes fit it. The pipe is locked by
-        // the type invariant. The reference to the page passes to the pipe.
-        let added = unsafe {
-            page.write_raw(bytes.as_ptr(), 0, bytes.len())?;
-            extra::ferroprobe_add_to_pipe(self.0, page.as_ptr(), length)
-        };
+        // SAFETY: The page has no other user. The pipe is locked by the type invariant.
+        // The reference to the page passes to the pipe.
+        let added = unsafe { extra::ferroprobe_add_to_pipe(self.0, page.0.as_ptr(), length) };
         // CAST: A negative errno is small.
         to_result(added.min(0) as kernel::ffi::c_int)
     }

@@ -14,9 +14,11 @@
 use crate::engine::arch::isa::Flow;
 use crate::engine::insn::exclusive::{Exclusives, Words};
 use crate::sys::AllocError;
+use core::cell::OnceCell;
 
 mod end;
 mod facts;
+mod index;
 mod map;
 mod rules;
 pub mod tables;
@@ -24,43 +26,46 @@ mod text;
 mod verdict;
 mod walk;
 
+pub use self::end::End;
 pub use self::facts::{Facts, Function, Patch, Region, Role};
+pub use self::index::{Index, Ways};
 pub use self::map::{Boundary, Map};
 pub use self::verdict::{Inside, Judgement, Refuser, Verdict, Why};
 pub use crate::engine::arch::isa::JumpTable;
 
-use self::end::End;
 use self::text::Text;
 use self::walk::{Step, Walk};
 
 /// A function whose offsets are judged.
 ///
-/// Creating one is free on x86. On arm64 it searches for a load-exclusive, and if there is
-/// one, follows the control flow and allocates memory.
+/// Creating one is free. What takes a walk over the whole function is done when it is first
+/// needed: finding its end, and on arm64 its exclusive sequences, which take memory.
 #[derive(Debug)]
 pub struct Placement<'a> {
     function: Function<'a>,
     text: Text<'a>,
-    exclusives: Option<Exclusives>,
-    end: End,
+    end: OnceCell<End>,
+    exclusives: OnceCell<Option<Exclusives>>,
 }
 
 impl<'a> Placement<'a> {
     /// Prepares to judge locations in `function`.
-    ///
-    /// # Errors
-    ///
-    /// [`AllocError`] if there is no memory for the analysis of exclusive sequences.
-    pub fn of(function: Function<'a>) -> Result<Self, AllocError> {
-        let text = Text::of(&function);
-        let exclusives = text.isa().exclusives(&text)?;
-        let end = End::of(&function, &text);
-        Ok(Self {
+    pub fn of(function: Function<'a>) -> Self {
+        Self {
             function,
-            text,
-            exclusives,
-            end,
-        })
+            text: Text::of(&function),
+            end: OnceCell::new(),
+            exclusives: OnceCell::new(),
+        }
+    }
+
+    /// Returns it with `end`, which another placement of the same function has found by the
+    /// same facts.
+    pub fn with_end(self, end: End) -> Self {
+        Self {
+            end: OnceCell::from(end),
+            ..self
+        }
     }
 
     /// Returns the function.
@@ -107,8 +112,7 @@ impl<'a> Placement<'a> {
     ///
     /// # Errors
     ///
-    /// [`AllocError`] if a location is inside an exclusive sequence and there is no memory
-    /// to find its ends.
+    /// [`AllocError`] if there is no memory for the analysis of exclusive sequences.
     pub fn judge(&self, offset: usize) -> Result<Judgement<'a>, AllocError> {
         let probed = self.probed(offset);
         let verdict = match self.step_at(probed) {
@@ -161,16 +165,19 @@ impl<'a> Placement<'a> {
         suspects.filter(move |suspect| suspect.offset >= from)
     }
 
-    /// Returns the offset behind the function's last instruction.
-    pub fn end(&self) -> usize {
-        self.end.insns()
+    /// Returns where the function ends.
+    pub fn end(&self) -> End {
+        let find = || End::of(&self.function, &self.text);
+        *self.end.get_or_init(find)
     }
 
-    /// Returns whether the landings and the calls that do not return may move the
-    /// function's end: there is something other than padding behind it, or a trap before
-    /// it.
-    pub fn is_doubtful(&self) -> bool {
-        self.end.is_doubtful()
+    /// Returns the exclusive sequences; `None` if the architecture has none.
+    fn exclusives(&self) -> Result<Option<&Exclusives>, AllocError> {
+        if let Some(known) = self.exclusives.get() {
+            return Ok(known.as_ref());
+        }
+        let found = self.text.isa().exclusives(&self.text)?;
+        Ok(self.exclusives.get_or_init(|| found).as_ref())
     }
 
     /// Returns the jump tables of the function.
@@ -180,7 +187,7 @@ impl<'a> Placement<'a> {
     }
 
     /// Returns the functions for which it must be known whether they return, if
-    /// [`Placement::is_doubtful`].
+    /// [`End::is_doubtful`].
     pub fn last_calls(&self) -> impl Iterator<Item = u64> + use<'_, 'a> {
         end::last_calls(&self.text, &self.function.facts)
     }

@@ -5,7 +5,7 @@
 use crate::{
     engine::{
         arch::isa::{Isa, MAX_PATCH},
-        placement::{Facts, Function, Patch, Placement, Region},
+        placement::{End, Facts, Function, Patch, Placement, Region},
     },
     kapi::{
         kprobe, nofault,
@@ -98,6 +98,8 @@ pub(crate) struct Live {
     landings: Vec<u64>,
     /// Functions and traps that do not return.
     no_return: Vec<u64>,
+    /// Where it ends, once that is known.
+    end: Option<End>,
 }
 
 impl Live {
@@ -140,6 +142,7 @@ impl Live {
             next: [0; NEXT],
             landings: Vec::new(),
             no_return: Vec::new(),
+            end: None,
         };
         // Memory that cannot be read holds no traced function.
         let end = start.wrapping_add(live.bytes.len() as u64);
@@ -160,17 +163,19 @@ impl Live {
         for address in names.no_return()? {
             self.no_return.push(*address)?;
         }
-        if !self.judged(|placement| placement.is_doubtful())? {
+        let end = self.judged(Placement::end)?;
+        if !end.is_doubtful() {
+            self.end = Some(end);
             return Ok(());
         }
         let text = self.address..self.address.wrapping_add(self.bytes.len() as u64);
-        let (landings, no_return) = (&mut self.landings, &mut self.no_return);
-        tables::each_way(
-            names,
-            &text,
-            |to| landings.push(to),
-            |at| no_return.push(at),
-        )?;
+        let ways = tables::ways(names)?;
+        for to in ways.landings.within(&text) {
+            self.landings.push(to)?;
+        }
+        for at in ways.stops.within(&text) {
+            self.no_return.push(at)?;
+        }
         let landings = self.judged(|placement| {
             let mut landings = Vec::new();
             for table in placement.jump_tables() {
@@ -362,7 +367,11 @@ impl Live {
                 no_return: &self.no_return,
             },
         };
-        Ok(look(&Placement::of(function)?))
+        let placement = Placement::of(function);
+        Ok(look(&match self.end {
+            Some(end) => placement.with_end(end),
+            None => placement,
+        }))
     }
 
     /// Returns the name and the address of the function.
@@ -392,10 +401,11 @@ fn is_only_bug(address: u64, names: &mut Names) -> Result<bool, AllocError> {
         arch: MACHINE.arch,
         facts: Facts::default(),
     };
-    let Some(trap) = Placement::of(function)?.certain_trap() else {
+    let Some(trap) = Placement::of(function).certain_trap() else {
         return Ok(false);
     };
-    tables::is_bug_at(names, trap)
+    let at = trap..trap.saturating_add(1);
+    Ok(tables::ways(names)?.stops.within(&at).next().is_some())
 }
 
 /// As [`symbol::original_opcode`], with the engine's error type.

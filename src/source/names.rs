@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's symbols: the addresses of a name.
+//! The kernel's symbols: the addresses of a name, and what was found by them.
 
 use crate::{
     engine::{
         fetch::Symbols,
         filter::Functions,
         kallsyms::{self, Tables},
-        placement::NO_RETURN,
+        placement::{Ways, NO_RETURN},
     },
     kapi::{
         nofault,
@@ -31,6 +31,8 @@ pub(crate) struct Names {
     no_return: Vec<u64>,
     /// What [`Names::first`] has found.
     remembered: Vec<(&'static CStr, Option<u64>)>,
+    /// What the kernel's tables say about control, once they were read.
+    pub(super) ways: Option<Ways>,
 }
 
 /// The addresses of one name.
@@ -49,6 +51,7 @@ impl Names {
             text: None,
             no_return: Vec::new(),
             remembered: Vec::new(),
+            ways: None,
         }
     }
 

@@ -9,13 +9,12 @@
 use crate::{
     engine::placement::{
         tables::{self, is_bug, Sites, Table},
-        Role,
+        Index, Role, Ways,
     },
     kapi::{nofault, symbol},
     source::{machine::MACHINE, names::Names},
     sys::{AllocError, Vec},
 };
-use core::ops::Range;
 use kernel::prelude::*;
 
 /// Bytes that are read at once: a multiple of every possible length of an entry.
@@ -42,8 +41,8 @@ const TABLES: &[(Table, &CStr, &CStr)] = &[
     ),
 ];
 
-/// The tables that show where control goes other than by branches.
-const WAYS: &[(Table, &CStr, &CStr)] = &[
+/// The tables that show where control arrives other than by branches.
+const LANDINGS: &[(Table, &CStr, &CStr)] = &[
     (
         Table::JumpLabels,
         c"__start___jump_table",
@@ -54,7 +53,6 @@ const WAYS: &[(Table, &CStr, &CStr)] = &[
         c"__start___ex_table",
         c"__stop___ex_table",
     ),
-    (Table::Bugs, c"__start___bug_table", c"__stop___bug_table"),
 ];
 
 /// The table of BUGs and WARNs.
@@ -75,44 +73,39 @@ pub(crate) fn role_of(address: u64) -> Option<Role> {
     })
 }
 
-/// Calls `landing` with each address in `text` to which a jump label or the fixup of an
-/// exception may transfer control, and `stop` with each BUG there.
+/// Returns where the kernel's tables transfer control, and where they end it; nowhere if
+/// they cannot be read. They are read at the first call only: the kernel does not change
+/// what is asked of them.
 ///
 /// # Errors
 ///
 /// [`AllocError`] when there is no memory.
 ///
 /// Context: process, may sleep.
-pub(crate) fn each_way(
-    names: &mut Names,
-    text: &Range<u64>,
-    mut landing: impl FnMut(u64) -> Result<(), AllocError>,
-    mut stop: impl FnMut(u64) -> Result<(), AllocError>,
-) -> Result<(), AllocError> {
-    each_entry(names, WAYS, |table, entry, place| match table {
-        Table::Bugs if text.contains(&place) && is_bug(entry) => stop(place),
-        Table::Bugs => Ok(()),
-        _ => match tables::landing(entry, place) {
-            Some(to) if text.contains(&to) => landing(to),
-            _ => Ok(()),
-        },
-    })
+pub(crate) fn ways(names: &mut Names) -> Result<&Ways, AllocError> {
+    let known = match names.ways.take() {
+        Some(known) => known,
+        None => read_ways(names)?,
+    };
+    Ok(names.ways.insert(known))
 }
 
-/// Returns whether there is a BUG at `address`.
-///
-/// # Errors
-///
-/// [`AllocError`] when there is no memory.
-///
-/// Context: process, may sleep.
-pub(crate) fn is_bug_at(names: &mut Names, address: u64) -> Result<bool, AllocError> {
-    let mut found = false;
-    each_entry(names, BUGS, |_, entry, place| {
-        found |= place == address && is_bug(entry);
-        Ok(())
+/// Reads what [`ways`] returns.
+fn read_ways(names: &mut Names) -> Result<Ways, AllocError> {
+    let text = names.text()?.unwrap_or_default();
+    let landings = Index::new(text.clone(), |found| {
+        each_entry(names, LANDINGS, |entry, place| {
+            tables::landing(entry, place).map_or((), &mut *found);
+        })
     })?;
-    Ok(found)
+    let stops = Index::new(text, |found| {
+        each_entry(names, BUGS, |entry, place| {
+            if is_bug(entry) {
+                found(place);
+            }
+        })
+    })?;
+    Ok(Ways { landings, stops })
 }
 
 /// Calls `visit` with each entry of `tables` and the address that it names. Tables that
@@ -120,7 +113,7 @@ pub(crate) fn is_bug_at(names: &mut Names, address: u64) -> Result<bool, AllocEr
 fn each_entry(
     names: &mut Names,
     tables: &[(Table, &'static CStr, &'static CStr)],
-    mut visit: impl FnMut(Table, &[u8], u64) -> Result<(), AllocError>,
+    mut visit: impl FnMut(&[u8], u64),
 ) -> Result<(), AllocError> {
     let mut piece = piece()?;
     let mut memory = Ok(());
@@ -138,12 +131,10 @@ fn each_entry(
         let Some((start, end)) = names.first(start)?.zip(names.first(end)?) else {
             continue;
         };
-        let mut memory = Ok(());
         find_entry(*table, (start, end), &known, &mut piece, |entry, place| {
-            memory = visit(*table, entry, place);
-            memory.is_err()
+            visit(entry, place);
+            false
         });
-        memory?;
     }
     Ok(())
 }

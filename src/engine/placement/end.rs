@@ -20,9 +20,9 @@ use crate::engine::arch::isa::{self, Kind, OPS_LEN};
 /// The bytes before a function that hold its type.
 const TYPE_LEN: usize = 4;
 
-/// The end of a function.
+/// Where the instructions of a function end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct End {
+pub struct End {
     /// The offset behind the last instruction.
     insns: usize,
     /// The offset of the words that belong to the next function.
@@ -62,11 +62,14 @@ impl End {
         }
     }
 
-    pub(super) fn insns(&self) -> usize {
+    /// Returns the offset behind the last instruction.
+    pub fn insns(&self) -> usize {
         self.insns
     }
 
-    pub(super) fn is_doubtful(&self) -> bool {
+    /// Returns whether the landings and the calls that do not return may move it: there is
+    /// something other than padding behind it, or a trap before it.
+    pub fn is_doubtful(&self) -> bool {
         self.is_doubtful
     }
 

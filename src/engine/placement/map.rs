@@ -50,7 +50,7 @@ impl<'p, 'a> Map<'p, 'a> {
             probed => self.placement.rule(step, probed)?,
         };
         let text = &self.placement.text;
-        let insn = match self.placement.end.why_not(text, step) {
+        let insn = match self.placement.end().why_not(text, step) {
             Some(Why::OpsPointer | Why::TypeWord | Why::Literal) => None,
             _ => step.what.insn().copied(),
         };

@@ -26,7 +26,7 @@ impl Placement<'_> {
             });
         }
         let verdict = self.rule_for_insn(step, offset)?;
-        Ok(match self.end.why_not(&self.text, step) {
+        Ok(match self.end().why_not(&self.text, step) {
             None => verdict.unwrap_or(Verdict::Probeable),
             Some(why) => match verdict {
                 // The bytes cannot be decoded.
@@ -144,7 +144,7 @@ impl Placement<'_> {
     }
 
     fn sequence_around(&self, index: usize) -> Result<Option<Sequence>, AllocError> {
-        match &self.exclusives {
+        match self.exclusives()? {
             Some(exclusives) => exclusives.around(&self.text, index),
             None => Ok(None),
         }

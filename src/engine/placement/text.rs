@@ -6,12 +6,13 @@ use super::facts::{length, Facts, Function, Region, Role};
 use crate::engine::arch::isa::MAX_INSN_LEN;
 use crate::engine::arch::{Arch, Isa};
 use crate::engine::insn::exclusive::Words;
+use core::ops::Range;
 
 /// The length of a word of [`Words`], in bytes.
 pub(super) const WORD_LEN: usize = 4;
 
 /// A function's text with all known patches undone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Text<'a> {
     address: u64,
     bytes: &'a [u8],
@@ -19,6 +20,8 @@ pub(super) struct Text<'a> {
     arch: Arch,
     /// Start of the gap of breakpoints at the end.
     gap: usize,
+    /// The addresses between which the bytes may not be the original ones.
+    changed: Range<u64>,
 }
 
 /// Enough bytes for one instruction; fewer only at the end of the function.
@@ -47,7 +50,14 @@ impl<'a> Text<'a> {
             facts: function.facts,
             arch: function.arch,
             gap: function.bytes.len(),
+            changed: 0..u64::MAX,
         };
+        let changes = || text.originals(0, u64::MAX);
+        let starts = changes().map(|(at, _)| at).min();
+        let ends = changes().map(|(at, original)| at.saturating_add(length(original)));
+        text.changed = starts
+            .zip(ends.max())
+            .map_or(0..0, |(start, end)| start..end);
         // Computed once: gaps between sections have a hundred thousand of them.
         let is_filled = |at: &usize| text.is_breakpoint(*at);
         let gap = (0..text.len()).rev().take_while(is_filled).last();
@@ -107,6 +117,9 @@ impl<'a> Text<'a> {
         let live = live.get(..MAX_INSN_LEN).unwrap_or(live);
         let start = self.address(offset);
         let end = start.saturating_add(length(live));
+        if start >= self.changed.end || end <= self.changed.start {
+            return Window::Live(live);
+        }
         let mut originals = self.originals(start, end).peekable();
         if originals.peek().is_none() {
             return Window::Live(live);

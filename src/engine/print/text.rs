@@ -6,7 +6,7 @@
 
 use core::fmt::Write;
 
-use super::walk::{self, Head, Value, Values};
+use super::walk::{self, Elements, Head, Value, Values};
 use crate::engine::memo::Memo;
 use crate::engine::record::Layout;
 use crate::engine::seq_buf::SeqBuf;
@@ -186,20 +186,26 @@ fn put_arguments(
         buf.byte(b'=');
         match values {
             Values::One(value) => put_value(buf, value, symbols),
-            Values::Array(elements) => {
-                let mut before = b'{';
-                for value in elements {
-                    buf.byte(before);
-                    put_value(buf, value, symbols);
-                    before = b',';
-                }
-                buf.byte(b'}');
-            }
+            Values::Array(elements) => put_array(buf, elements, symbols),
         }
     }
     buf.byte(b'\n');
 }
 
+/// Adds `{VALUE,...}`.
+#[inline(never)]
+fn put_array(buf: &mut SeqBuf<'_>, elements: Elements<'_>, symbols: &mut dyn SymbolNames) {
+    let mut before = b'{';
+    for value in elements {
+        buf.byte(before);
+        put_value(buf, value, symbols);
+        before = b',';
+    }
+    buf.byte(b'}');
+}
+
+/// Adds a value. Inlined together with the walk, so that the value stays in registers.
+#[inline(always)]
 fn put_value(buf: &mut SeqBuf<'_>, value: Value<'_>, symbols: &mut dyn SymbolNames) {
     match value {
         Value::Fault => buf.text(b"(fault)"),

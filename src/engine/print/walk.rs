@@ -125,7 +125,7 @@ impl<'a> Iterator for Elements<'a> {
 }
 
 /// Returns element `n` of `field`.
-#[inline]
+#[inline(always)]
 fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> Value<'a> {
     let size = field.base.size();
     let at = u16::from(size)

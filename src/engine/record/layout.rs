@@ -166,9 +166,10 @@ impl Class {
         Self::COMMON.iter().chain(self.fixed)
     }
 
-    /// Returns the field with this role.
+    /// Returns the field with this role, which is not one of the common header.
+    #[inline]
     pub fn field(&self, role: Role) -> Option<&'static Fixed> {
-        self.fields().find(|field| field.role == role)
+        self.fixed.iter().find(|field| field.role == role)
     }
 
     /// Returns the offset behind the fixed fields.

@@ -31,19 +31,11 @@ impl Cursor {
         }
         let mut events = 0u64;
         let mut ahead = *self;
-        while let Some(head) = page.get(ahead.offset) {
-            if let Some((delta, words)) = layout::short_data(head.load_relaxed()) {
-                let next = ahead.offset.wrapping_add(words);
-                if next > page.len() {
-                    break;
-                }
-                ahead = Cursor {
-                    offset: next,
-                    ts: ahead.ts.wrapping_add(delta),
-                };
+        while ahead.offset < page.len() {
+            let passed = ahead.pass_short(page);
+            if passed != 0 {
                 *self = ahead;
-                events = events.wrapping_add(1);
-                continue;
+                events = events.wrapping_add(passed);
             }
             // Published data was written by a writer, so it decodes.
             let Some(item) = layout::decode(page, ahead.offset, end, ahead.ts) else {
@@ -62,6 +54,28 @@ impl Cursor {
             }
         }
         (events, ahead)
+    }
+
+    /// Advances past the events at the cursor whose first word has their length. Returns
+    /// their number.
+    #[inline]
+    fn pass_short(&mut self, page: &[AtomicU32]) -> u64 {
+        let Self { mut offset, mut ts } = *self;
+        let mut events = 0u64;
+        while let Some(head) = page.get(offset) {
+            let Some((delta, words)) = layout::short_data(head.load_relaxed()) else {
+                break;
+            };
+            let next = offset.wrapping_add(words);
+            if next > page.len() {
+                break;
+            }
+            offset = next;
+            ts = ts.wrapping_add(delta);
+            events = events.wrapping_add(1);
+        }
+        *self = Self { offset, ts };
+        events
     }
 }
 

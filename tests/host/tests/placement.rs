@@ -147,7 +147,7 @@ impl Case {
                 no_return: &self.no_return,
             },
         };
-        look(Placement::of(function).unwrap())
+        look(Placement::of(function))
     }
 }
 
@@ -277,12 +277,14 @@ fn without_memory_there_is_no_answer() {
         .find(|case| case.name == "loop")
         .unwrap();
     case.with(|placement| {
+        assert!(placement.judge(12).is_ok());
         fail_allocation_after(Some(0));
         // The ends of a sequence take memory, other places none.
         assert_eq!(placement.judge(4).unwrap_err(), AllocError);
         assert!(placement.judge(12).is_ok());
         assert_eq!(placement.map().filter(Result::is_err).count(), 1);
-        assert!(Placement::of(*placement.function()).is_err());
+        let another = Placement::of(*placement.function());
+        assert_eq!(another.judge(12).unwrap_err(), AllocError);
         fail_allocation_after(None);
     });
 }
@@ -336,7 +338,7 @@ fn a_gap_of_a_million_breakpoints_is_judged_soon() {
     bytes[0] = 0xc3;
     for last in [0xcc, 0x90] {
         *bytes.last_mut().expect("a byte") = last;
-        let placement = Placement::of(function(Arch::X86_64, &bytes, Facts::default())).unwrap();
+        let placement = Placement::of(function(Arch::X86_64, &bytes, Facts::default()));
         assert!(placement.suspects(0).all(|found| found.jumps_to.is_none()));
         let suspect = placement.suspects(2).next().map(|found| found.offset);
         // In a gap at the end, one breakpoint is as good as all.
@@ -382,7 +384,7 @@ proptest! {
         }).collect();
         let arch = if arm64 { Arch::Arm64 } else { Arch::X86_64 };
         let facts = Facts { foreign: &[], patches: &patches, regions: &facts.1, kprobes_on_ftrace, cfi, all_patches_known, call_ops: cfi, ..Facts::default() };
-        let placement = Placement::of(function(arch, &bytes, facts)).unwrap();
+        let placement = Placement::of(function(arch, &bytes, facts));
         let mut end = 0;
         for boundary in placement.map() {
             let boundary = boundary.unwrap();
@@ -422,8 +424,8 @@ proptest! {
             original: &text[at..at + len],
         }).collect();
         let facts = Facts { patches: &patches, ..Facts::default() };
-        let live = Placement::of(function(Arch::X86_64, &patched, facts)).unwrap();
-        let original = Placement::of(function(Arch::X86_64, &text, Facts::default())).unwrap();
+        let live = Placement::of(function(Arch::X86_64, &patched, facts));
+        let original = Placement::of(function(Arch::X86_64, &text, Facts::default()));
         for at in 0..=text.len() {
             let mut kept = [0; 20];
             let count = live.original(at, &mut kept);
@@ -439,7 +441,7 @@ proptest! {
     /// boundaries named are the nearest.
     #[test]
     fn boundaries_are_the_starts_of_instructions((text, starts) in code()) {
-        let placement = Placement::of(function(Arch::X86_64, &text, Facts::default())).unwrap();
+        let placement = Placement::of(function(Arch::X86_64, &text, Facts::default()));
         for at in 1..text.len() {
             let before = *starts.iter().rfind(|&&start| start <= at).unwrap();
             let after = starts.iter().copied().find(|&start| start > at);

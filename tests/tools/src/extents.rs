@@ -82,7 +82,7 @@ fn judge(
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let no_memory = |_| "no memory";
-    let placement = Placement::of(*function).map_err(no_memory)?;
+    let placement = Placement::of(*function);
     let name = String::from_utf8_lossy(function.name);
     let mut refused = 0;
     for boundary in placement.map() {

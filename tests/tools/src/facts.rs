@@ -307,20 +307,16 @@ impl Ways {
             arch: elf.arch,
             facts: Facts::default(),
         };
-        if let Ok(placement) = Placement::of(function) {
-            for table in placement.jump_tables() {
-                let len = table.count * table.entry_len;
-                let entries = elf.bytes(&(table.address..table.address + len as u64));
-                let entries = entries.unwrap_or_default();
-                let targets = entries.chunks_exact(table.entry_len);
-                landings.extend(targets.filter_map(|entry| table.target(entry)));
-            }
-            no_return.extend(
-                placement
-                    .last_calls()
-                    .filter(|&at| self.is_only_bug(elf, at)),
-            );
+        let placement = Placement::of(function);
+        for table in placement.jump_tables() {
+            let len = table.count * table.entry_len;
+            let entries = elf.bytes(&(table.address..table.address + len as u64));
+            let entries = entries.unwrap_or_default();
+            let targets = entries.chunks_exact(table.entry_len);
+            landings.extend(targets.filter_map(|entry| table.target(entry)));
         }
+        let last = placement.last_calls();
+        no_return.extend(last.filter(|&at| self.is_only_bug(elf, at)));
         let next = elf.bytes(&(place.end..place.end + 12));
         NearWays {
             landings,
@@ -355,9 +351,7 @@ impl Ways {
             arch: elf.arch,
             facts: Facts::default(),
         };
-        let trap = Placement::of(function)
-            .ok()
-            .and_then(|of| of.certain_trap());
+        let trap = Placement::of(function).certain_trap();
         trap.is_some_and(|at| self.stops.binary_search(&at).is_ok())
     }
 }

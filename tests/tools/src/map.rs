@@ -148,7 +148,7 @@ fn print(
         When::Never => false,
     };
     let no_memory = |_| "no memory";
-    let placement = Placement::of(*function).map_err(no_memory)?;
+    let placement = Placement::of(*function);
     if !arguments.json {
         let name = String::from_utf8_lossy(function.name);
         let size = function.bytes.len();

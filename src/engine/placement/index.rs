@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Addresses in a text, found by range without a look at all of them.
+//!
+//! The kernel's tables of jump labels, exceptions and BUGs have tens of thousands of
+//! entries, in no order that serves here. What they say about one function is needed for
+//! most definitions, so their addresses are grouped once by blocks of the text.
+
+use crate::sys::{AllocError, Vec};
+use core::ops::Range;
+
+/// The number of low bits of an offset that do not select its block: a block is as long
+/// as a usual function.
+const BLOCK_BITS: u32 = 9;
+
+/// Where the kernel's tables transfer control, and where they end it.
+#[derive(Debug)]
+pub struct Ways {
+    /// Targets of jump labels, and fixups of exceptions.
+    pub landings: Index,
+    /// BUGs, which do not return.
+    pub stops: Index,
+}
+
+/// Addresses in a text, grouped by blocks of it.
+#[derive(Debug)]
+pub struct Index {
+    text: Range<u64>,
+    /// For each block, where its offsets end in `offsets`; they begin where those of the
+    /// block before end.
+    ends: Vec<u32>,
+    /// Distances from the start of the text, in bytes.
+    offsets: Vec<u32>,
+}
+
+impl Index {
+    /// Makes an index of the addresses in `text`, the first 4 GiB of it, that `each`
+    /// passes to its argument. `each` is called twice. If it passes others the second
+    /// time, some of them are missing.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory, and the errors of `each`.
+    pub fn new(
+        text: Range<u64>,
+        mut each: impl FnMut(&mut dyn FnMut(u64)) -> Result<(), AllocError>,
+    ) -> Result<Self, AllocError> {
+        let mut index = Self {
+            text,
+            ends: Vec::new(),
+            offsets: Vec::new(),
+        };
+        let len = index.text.end.saturating_sub(index.text.start);
+        let last = u32::try_from(len.saturating_sub(1)).unwrap_or(u32::MAX);
+        let blocks = block(last).saturating_add(1);
+        index.ends.reserve(blocks)?;
+        for _ in 0..blocks {
+            index.ends.push(0)?;
+        }
+        each(&mut |address| {
+            let offset = offset(&index.text, address);
+            if let Some(count) = offset.and_then(|offset| index.ends.get_mut(block(offset))) {
+                *count = count.saturating_add(1);
+            }
+        })?;
+        let mut sum = 0u32;
+        for end in index.ends.iter_mut() {
+            // The start of the block for now; its end is where the offsets have arrived.
+            let count = core::mem::replace(end, sum);
+            sum = sum.saturating_add(count);
+        }
+        let count = usize::try_from(sum).unwrap_or(usize::MAX);
+        index.offsets.reserve(count)?;
+        for _ in 0..count {
+            index.offsets.push(u32::MAX)?;
+        }
+        each(&mut |address| {
+            let Some(offset) = offset(&index.text, address) else {
+                return;
+            };
+            let Some(end) = index.ends.get_mut(block(offset)) else {
+                return;
+            };
+            let place = usize::try_from(*end).unwrap_or(usize::MAX);
+            if let Some(place) = index.offsets.get_mut(place) {
+                *place = offset;
+                *end = end.saturating_add(1);
+            }
+        })?;
+        Ok(index)
+    }
+
+    /// Returns the addresses within `range`, in no order.
+    pub fn within(&self, range: &Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        let range = range.start.max(self.text.start)..range.end.min(self.text.end);
+        let first = offset(&self.text, range.start).map_or(usize::MAX, block);
+        let last = offset(&self.text, range.end.saturating_sub(1)).map_or(0, block);
+        let end = |block: usize| self.ends.get(block).map_or(0, |end| *end as usize);
+        let from = first.checked_sub(1).map_or(0, end);
+        self.offsets
+            .get(from..end(last))
+            .unwrap_or_default()
+            .iter()
+            .map(|offset| self.text.start.wrapping_add(u64::from(*offset)))
+            .filter(move |address| range.contains(address))
+    }
+}
+
+/// Returns the offset of `address` in `text`; `None` if it is elsewhere.
+fn offset(text: &Range<u64>, address: u64) -> Option<u32> {
+    let offset = address.wrapping_sub(text.start);
+    text.contains(&address)
+        .then(|| u32::try_from(offset).ok())
+        .flatten()
+}
+
+/// Returns the block of `offset`.
+const fn block(offset: u32) -> usize {
+    (offset >> BLOCK_BITS) as usize
+}
