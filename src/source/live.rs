@@ -163,7 +163,7 @@ impl Live {
         for address in names.no_return()? {
             self.no_return.push(*address)?;
         }
-        let end = self.judged(Placement::end)?;
+        let end = self.judged(|placement| placement.end())?;
         if !end.is_doubtful() {
             self.end = Some(end);
             return Ok(());
