@@ -18,6 +18,7 @@
 //! It is read through [`Memory`], which may fail. The caller compares an address with what
 //! the kernel returns, because the format of the table is not stable.
 
+use crate::sys::{AllocError, Vec};
 use core::cmp::Ordering;
 
 /// Memory that can be read at an address.
@@ -50,24 +51,40 @@ pub struct Tables {
 pub fn each_address<M: Memory>(
     tables: &Tables,
     memory: &mut M,
+    seen: &mut Seen,
     name: &[u8],
     mut each: impl FnMut(u64),
 ) -> Option<()> {
     let mut table = Table::new(tables, memory)?;
     // The first symbol, in the order of names, that is not before `name`.
     let (mut low, mut high) = (0, table.count);
+    // The number of the comparison, if those of a search are the nodes of a tree.
+    let mut node = 1usize;
     while low < high {
         let middle = low.midpoint(high);
-        let symbol = table.in_order_of_names(middle)?;
-        if table.compare(symbol, name)?.is_lt() {
+        let at = match seen.get(node) {
+            Some(at) => at,
+            None => {
+                let symbol = table.in_order_of_names(middle)?;
+                let at = table.name(symbol)?;
+                seen.set(node, at);
+                at
+            }
+        };
+        let is_before = table.compare(at, name)?.is_lt();
+        if is_before {
             low = middle.checked_add(1)?;
         } else {
             high = middle;
         }
+        node = node
+            .saturating_mul(2)
+            .saturating_add(usize::from(is_before));
     }
     while low < table.count {
         let symbol = table.in_order_of_names(low)?;
-        if table.compare(symbol, name)?.is_ne() {
+        let at = table.name(symbol)?;
+        if table.compare(at, name)?.is_ne() {
             break;
         }
         each(table.address(symbol)?);
@@ -76,9 +93,42 @@ pub fn each_address<M: Memory>(
     Some(())
 }
 
+/// Where the names are with which each search begins, once they were found: it takes a
+/// walk over up to 255 others.
+#[derive(Debug)]
+pub struct Seen(Vec<u64>);
+
+/// Number of names that are remembered: those of the first nine comparisons of a search.
+const SEEN: usize = 512;
+
+impl Seen {
+    /// Makes a memory without names.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn new() -> Result<Self, AllocError> {
+        let mut names = Vec::with_capacity(SEEN)?;
+        for _ in 0..SEEN {
+            names.push(0)?;
+        }
+        Ok(Self(names))
+    }
+
+    fn get(&self, node: usize) -> Option<u64> {
+        self.0.get(node).copied().filter(|at| *at != 0)
+    }
+
+    fn set(&mut self, node: usize, at: u64) {
+        if let Some(seen) = self.0.get_mut(node) {
+            *seen = at;
+        }
+    }
+}
+
 /// Bytes that are read at once. A divisor of the page size, so that a read does not touch a
 /// page beyond the table.
-const BLOCK: usize = 64;
+const BLOCK: usize = 256;
 
 /// The block of memory that was read last.
 struct Block {
@@ -93,6 +143,11 @@ impl Block {
     };
 
     fn byte<M: Memory>(&mut self, memory: &mut M, address: u64) -> Option<u8> {
+        self.rest(memory, address)?.first().copied()
+    }
+
+    /// Returns the bytes from `address` to the end of its block.
+    fn rest<M: Memory>(&mut self, memory: &mut M, address: u64) -> Option<&[u8]> {
         const MASK: u64 = BLOCK as u64 - 1;
         let at = address & !MASK;
         if self.at != Some(at) {
@@ -103,7 +158,7 @@ impl Block {
             self.at = Some(at);
         }
         // CAST: Less than the size of a block.
-        self.bytes.get((address & MASK) as usize).copied()
+        self.bytes.get((address & MASK) as usize..)
     }
 }
 
@@ -149,16 +204,35 @@ impl<'a, M: Memory> Table<'a, M> {
         entry.checked_add_signed(i64::from(distance))
     }
 
-    /// Returns the address of the name of a symbol, and the number of its tokens.
-    fn name(&mut self, symbol: u32) -> Option<(u64, u64)> {
+    /// Returns the address of the name of a symbol, which begins with its length.
+    fn name(&mut self, symbol: u32) -> Option<u64> {
         let marker = u64::from(symbol >> 8).checked_mul(4)?;
         let marker = u32::from_le_bytes(self.array(self.tables.markers.checked_add(marker)?)?);
-        let mut at = self.tables.names.checked_add(u64::from(marker))?;
-        for _ in 0..symbol & 0xff {
-            let (tokens, length) = self.length(at)?;
-            at = tokens.checked_add(length)?;
+        let at = self.tables.names.checked_add(u64::from(marker))?;
+        self.skip(at, symbol & 0xff)
+    }
+
+    /// Returns the address behind `count` names from `at` on.
+    fn skip(&mut self, mut at: u64, mut count: u32) -> Option<u64> {
+        while count > 0 {
+            // As far as the block goes and lengths are of one byte.
+            let block = self.names.rest(self.memory, at)?;
+            let mut passed = 0usize;
+            while let Some(&length) = block.get(passed) {
+                if length & 0x80 != 0 || count == 0 {
+                    break;
+                }
+                passed = passed.wrapping_add(usize::from(length).wrapping_add(1));
+                count = count.wrapping_sub(1);
+            }
+            at = at.checked_add(u64::try_from(passed).ok()?)?;
+            if passed == 0 {
+                let (tokens, length) = self.length(at)?;
+                at = tokens.checked_add(length)?;
+                count = count.wrapping_sub(1);
+            }
         }
-        self.length(at)
+        Some(at)
     }
 
     /// Returns the length at `at` and the address behind it.
@@ -173,9 +247,9 @@ impl<'a, M: Memory> Table<'a, M> {
         Some((next.checked_add(1)?, length))
     }
 
-    /// Compares the name of a symbol with `name`.
-    fn compare(&mut self, symbol: u32, name: &[u8]) -> Option<Ordering> {
-        let (at, length) = self.name(symbol)?;
+    /// Compares the name at `at` with `name`.
+    fn compare(&mut self, at: u64, name: &[u8]) -> Option<Ordering> {
+        let (at, length) = self.length(at)?;
         // The first letter is the type of the symbol.
         let mut is_type = true;
         let mut rest = name.iter();
@@ -290,9 +364,9 @@ mod tests {
         ])
     }
 
-    fn addresses(memory: &mut Arrays, name: &str) -> Option<std::vec::Vec<u64>> {
+    fn addresses(memory: &mut Arrays, seen: &mut Seen, name: &str) -> Option<std::vec::Vec<u64>> {
         let mut found = vec![];
-        each_address(&TABLES, memory, name.as_bytes(), |at| found.push(at))?;
+        each_address(&TABLES, memory, seen, name.as_bytes(), |at| found.push(at))?;
         Some(found)
     }
 
@@ -308,7 +382,8 @@ mod tests {
             (0x1500, "name_sho"),
             (0x7f00_0000, "name_show"),
         ]);
-        let mut at = |name: &str| addresses(&mut memory, name).unwrap();
+        let mut seen = Seen::new().unwrap();
+        let mut at = |name: &str| addresses(&mut memory, &mut seen, name).unwrap();
         assert_eq!(at("name_show"), [0x1000, 0x1200, 0x7f00_0000]);
         assert_eq!(at("vfs_read"), [0x1100]);
         assert_eq!(at("name_shown"), [0x1300]);
@@ -328,13 +403,14 @@ mod tests {
             .map(|(n, name)| (0x1000 + 16 * n as u64, name.as_str()))
             .collect();
         let mut memory = table(&symbols);
-        for n in 0..500 {
+        let mut seen = Seen::new().unwrap();
+        // The second time, where the searches begin is remembered.
+        for n in (0..500).chain(0..500) {
             let at = 0x1000 + 32 * n;
-            assert_eq!(
-                addresses(&mut memory, &format!("f{n:03}")),
-                Some(vec![at, at + 16])
-            );
+            let found = addresses(&mut memory, &mut seen, &format!("f{n:03}"));
+            assert_eq!(found, Some(vec![at, at + 16]));
         }
+        assert!(seen.0.iter().filter(|at| **at != 0).count() > 400);
     }
 
     #[test]
@@ -343,11 +419,12 @@ mod tests {
         for missing in 0..full.0.len() {
             let mut memory = table(&[(0x1000, "a"), (0x1100, "b")]);
             memory.0.remove(missing);
-            assert_eq!(addresses(&mut memory, "a"), None, "{missing}");
+            let mut seen = Seen::new().unwrap();
+            assert_eq!(addresses(&mut memory, &mut seen, "a"), None, "{missing}");
         }
         let mut nonsense = table(&[(0x1000, "a")]);
         // More symbols than there are.
         nonsense.0[0].1 = vec![0xff; 4];
-        let _ = addresses(&mut nonsense, "a");
+        let _ = addresses(&mut nonsense, &mut Seen::new().unwrap(), "a");
     }
 }

@@ -111,10 +111,10 @@ impl Live {
     /// [`AllocError`] when there is no memory.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn at(
+    pub(crate) fn at<'a>(
         address: u64,
         names: &mut Names,
-        probes: impl Iterator<Item = Original>,
+        probes: impl Iterator<Item = &'a Original>,
     ) -> Result<Option<Self>, AllocError> {
         if !is_text(address, names)? {
             return Ok(None);
@@ -216,13 +216,13 @@ impl Live {
 
     /// Notes what `probe`, one of ferroprobe's own, has overwritten, if anything: the
     /// probe may be disarmed, sit on an ftrace location, or be gone with its module.
-    fn learn_probe(&mut self, probe: Original) -> Result<(), AllocError> {
+    #[inline]
+    fn learn_probe(&mut self, probe: &Original) -> Result<(), AllocError> {
         let offset = usize::try_from(probe.address.wrapping_sub(self.address)).ok();
-        let live = offset.and_then(|offset| self.bytes.get(offset..));
-        if live.is_some_and(|live| ISA.is_patched(live)) {
-            self.patch(probe)?;
+        match offset.and_then(|offset| self.bytes.get(offset..)) {
+            Some(live) if ISA.is_patched(live) => self.patch(*probe),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Adds `new` to the overwritten pieces. Overlapping pieces agree on the common
@@ -384,26 +384,24 @@ impl Live {
 /// functions of unlikely code.
 fn is_only_bug(address: u64, names: &mut Names) -> Result<bool, AllocError> {
     let mut bytes = [0; MAX_BUG];
-    let Some(symbol) = Symbol::at(address).filter(|symbol| symbol.offset == 0) else {
-        return Ok(false);
-    };
-    let size = usize::try_from(symbol.size).unwrap_or(MAX_BUG).min(MAX_BUG);
-    let Some(bytes) = bytes.get_mut(..size) else {
-        return Ok(false);
-    };
-    if !nofault::read_kernel(address, bytes) {
+    if !nofault::read_kernel(address, &mut bytes) {
         return Ok(false);
     }
     let function = Function {
-        name: symbol.name(),
+        name: b"",
         address,
-        bytes,
+        bytes: &bytes,
         arch: MACHINE.arch,
         facts: Facts::default(),
     };
     let Some(trap) = Placement::of(function).certain_trap() else {
         return Ok(false);
     };
+    // It may be that of the next function.
+    let is_inside = |symbol: Symbol| symbol.offset == 0 && trap.wrapping_sub(address) < symbol.size;
+    if !Symbol::at(address).is_some_and(is_inside) {
+        return Ok(false);
+    }
     let at = trap..trap.saturating_add(1);
     Ok(tables::ways(names)?.stops.within(&at).next().is_some())
 }

@@ -49,10 +49,10 @@ pub(crate) struct Found {
 /// function's entry.
 ///
 /// Context: process, may sleep.
-pub(crate) fn find(
+pub(crate) fn find<'a>(
     definition: &Definition,
     names: &mut Names,
-    probes: impl Iterator<Item = Original>,
+    probes: impl Iterator<Item = &'a Original>,
 ) -> Result<Option<Found>, Refusal> {
     let at = definition.place_at;
     let (name, offset) = match &definition.place {
@@ -114,12 +114,12 @@ impl Found {
     /// Judges `address`, the location of `definition`. `start` is the address of the
     /// function that the definition names, if it names one. `probes` are ferroprobe's
     /// own.
-    fn new(
+    fn new<'a>(
         definition: &Definition,
         start: Option<u64>,
         address: u64,
         names: &mut Names,
-        probes: impl Iterator<Item = Original>,
+        probes: impl Iterator<Item = &'a Original>,
     ) -> Result<Self, Refusal> {
         let at = definition.place_at;
         for address in [start.unwrap_or(address), address] {

@@ -6,7 +6,7 @@ use crate::{
     engine::{
         fetch::Symbols,
         filter::Functions,
-        kallsyms::{self, Tables},
+        kallsyms::{self, Seen, Tables},
         placement::{Ways, NO_RETURN},
     },
     kapi::{
@@ -24,7 +24,7 @@ const MAX_TOLD: usize = 16;
 pub(crate) struct Names {
     /// The kernel's symbol table, once it was looked up; `Some(None)` if it cannot be
     /// used.
-    tables: Option<Option<Tables>>,
+    tables: Option<Option<(Tables, Seen)>>,
     /// The range of the kernel's text, once it was looked up.
     text: Option<Range<u64>>,
     /// The functions that do not return, once they were looked up.
@@ -67,7 +67,10 @@ impl Names {
     ///
     /// Context: process, may sleep.
     pub(crate) fn addresses(&mut self, name: &[u8]) -> Result<Option<Addresses>, AllocError> {
-        let Some(tables) = self.tables.get_or_insert_with(usable_tables) else {
+        if self.tables.is_none() {
+            self.tables = Some(usable_tables()?);
+        }
+        let Some(Some((tables, seen))) = &mut self.tables else {
             return Ok(None);
         };
         let mut found = Addresses {
@@ -75,7 +78,7 @@ impl Names {
             first: Vec::new(),
         };
         let mut memory = Ok(());
-        let read = kallsyms::each_address(tables, &mut KernelMemory, name, |address| {
+        let read = kallsyms::each_address(tables, &mut KernelMemory, seen, name, |address| {
             found.count = found.count.saturating_add(1);
             if found.count <= MAX_TOLD && memory.is_ok() {
                 memory = found.first.push(address);
@@ -148,8 +151,26 @@ impl Names {
 
 /// Returns the kernel's symbol table if it has the expected form: it must list itself at
 /// the address that the kernel reports.
-fn usable_tables() -> Option<Tables> {
-    let tables = Tables {
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+fn usable_tables() -> Result<Option<(Tables, Seen)>, AllocError> {
+    let Some(tables) = known_tables() else {
+        return Ok(None);
+    };
+    let mut seen = Seen::new()?;
+    let mut is_sound = false;
+    let name = b"kallsyms_names";
+    let read = kallsyms::each_address(&tables, &mut KernelMemory, &mut seen, name, |address| {
+        is_sound |= address == tables.names;
+    });
+    Ok(read.filter(|()| is_sound).map(|()| (tables, seen)))
+}
+
+/// Returns the addresses of the kernel's symbol table, as the kernel reports them.
+fn known_tables() -> Option<Tables> {
+    Some(Tables {
         count: symbol::lookup(c"kallsyms_num_syms")?,
         names: symbol::lookup(c"kallsyms_names")?,
         markers: symbol::lookup(c"kallsyms_markers")?,
@@ -157,12 +178,7 @@ fn usable_tables() -> Option<Tables> {
         token_index: symbol::lookup(c"kallsyms_token_index")?,
         offsets: symbol::lookup(c"kallsyms_offsets")?,
         sequence: symbol::lookup(c"kallsyms_seqs_of_names")?,
-    };
-    let mut is_sound = false;
-    kallsyms::each_address(&tables, &mut KernelMemory, b"kallsyms_names", |address| {
-        is_sound |= address == tables.names;
-    })?;
-    is_sound.then_some(tables)
+    })
 }
 
 struct KernelMemory;

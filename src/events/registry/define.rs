@@ -44,16 +44,14 @@ impl Registry {
         let found = location::find(&definition, &mut self.names, originals)?;
         self.expand(&mut definition, found.as_ref())?;
         let (program, layout) = self.compile(&definition, found.as_ref())?;
-        let described = draft
-            .siblings(&self.set, &definition)
-            .map(|probe| ast::Probe {
-                definition: probe.definition(),
-                layout: &probe.format().layout,
-            });
+        let mut known = None;
+        let siblings = draft.siblings(&self.set, &definition);
+        let siblings = siblings.inspect(|probe| known = Some(probe.event.clone()));
+        let described = siblings.map(|probe| ast::Probe {
+            definition: probe.definition(),
+            layout: &probe.format().layout,
+        });
         definition.check_append(&layout, command, described)?;
-        let mut siblings = draft.siblings(&self.set, &definition);
-        let known = siblings.next().map(|probe| probe.event.clone());
-        drop(siblings);
         let (event, format) = match known {
             Some(event) => {
                 let format = Format::new(&definition, event.format.number().clone(), layout)?;
@@ -82,9 +80,11 @@ impl Registry {
         layout: Layout,
     ) -> Result<(Arc<Event>, Arc<Format>), Refusal> {
         let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
-        let mut probes = self.set.named(definition, NO_WRITE);
-        let before = probes.next().map(|probe| probe.event.clone());
-        drop(probes);
+        let mut before = None;
+        if draft.deletes() {
+            let mut probes = self.set.named(definition, NO_WRITE);
+            before = probes.next().map(|probe| probe.event.clone());
+        }
         let Some(before) = before else {
             let format = Format::new(definition, self.numbers.take()?, layout)?;
             let plan = Plan::all().map_err(no_memory)?;

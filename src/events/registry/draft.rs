@@ -47,6 +47,11 @@ impl Draft {
         self.write
     }
 
+    /// Returns whether it deletes probes of the set.
+    pub(super) fn deletes(&self) -> bool {
+        self.deletes
+    }
+
     /// Returns the new probes.
     pub(super) fn added(&self) -> &Set {
         &self.added

@@ -57,8 +57,8 @@ impl Set {
     }
 
     /// Returns what stood at the locations of the probes, as far as that is known.
-    pub(super) fn originals(&self) -> impl Iterator<Item = Original> + '_ {
-        self.0.iter().filter_map(|slot| slot.original)
+    pub(super) fn originals(&self) -> impl Iterator<Item = &Original> {
+        self.0.iter().filter_map(|slot| slot.original.as_ref())
     }
 
     /// Returns the kinds of the probes that lie in modules.
