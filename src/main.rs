@@ -66,15 +66,14 @@ impl kernel::Module for Ferroprobe {
         let limit = *Borrow::<u64>::borrow(&limit);
         let sleep = kapi::clock::SleepWatch::begin();
         let tracer = tracer::Tracer::new(kilobytes, limit)?;
-        let watch = watch::limit::Watch::new(&tracer)?;
+        let watch = KBox::new(watch::limit::Watch::new(&tracer)?, GFP_KERNEL)?;
         // Before the files, with which probes can be defined: none is to miss that a
         // module comes or goes, and once somebody may have opened a file nothing fails.
         let modules = watch::modules::watch(&tracer)?;
         let files = control::Files::new(&instance::Instance::new(tracer.clone())?)?;
-        tracer
-            .registry
-            .lock()
-            .set_watch(KBox::new(watch, GFP_KERNEL)?);
+        // Nothing may fail behind this: the registry now holds files that hold it, until
+        // the module's drop.
+        tracer.registry.lock().set_watch(watch);
         Ok(Self {
             _modules: modules,
             _files: files,

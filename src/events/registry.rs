@@ -321,10 +321,9 @@ impl Registry {
     /// changed.
     fn accept(&mut self, mut draft: Draft) -> Result {
         let write = draft.write();
-        let removed = draft.removed_events(&self.set)?;
         // Everything that can fail comes before anything is removed.
+        let removed = draft.reserve(&mut self.set)?;
         self.formats.reserve(draft.added().len(), removed.len())?;
-        draft.reserve(&mut self.set)?;
         // Removed probes keep their spares until the next write.
         let all = Iterator::chain(self.set.in_modules(), draft.added().in_modules());
         self.spares.keep(all)?;

@@ -95,7 +95,9 @@ fn read_ways(names: &mut Names) -> Result<Ways, AllocError> {
     let text = names.text()?.unwrap_or_default();
     let landings = Index::new(text.clone(), |found| {
         each_entry(names, LANDINGS, |entry, place| {
-            tables::landing(entry, place).map_or((), &mut *found);
+            if let Some(to) = tables::landing(entry, place) {
+                found(to);
+            }
         })
     })?;
     let stops = Index::new(text, |found| {

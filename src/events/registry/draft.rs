@@ -193,39 +193,24 @@ impl Draft {
         }
     }
 
-    /// Returns the probes of `set`, the registry's, that it deletes.
-    fn deleted<'a>(&self, set: &'a Set) -> impl Iterator<Item = &'a Arc<Probe>> {
-        let all = self.deletes.then(|| set.deleted(self.write));
-        all.into_iter().flatten()
-    }
-
-    /// Returns the events of `set`, the registry's, that have no probe any more.
+    /// Makes room in `set`, the registry's, for the new probes, and for the removal of
+    /// those that are deleted. Returns the events that have no probe any more.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn removed_events(&self, set: &Set) -> Result<Vec<Arc<Event>>> {
+    pub(super) fn reserve(&mut self, set: &mut Set) -> Result<Vec<Arc<Event>>> {
         let mut removed = Vec::new();
-        for event in self.deleted(set).map(|probe| &probe.event) {
+        let deleted = self.deletes.then(|| set.deleted(self.write));
+        for probe in deleted.into_iter().flatten() {
+            self.removal.expect(probe.definition().kind)?;
+            let event = &probe.event;
             if event.probes_after(self.write) == 0 && event.remove_in(self.write) {
                 removed.push(event.clone())?;
             }
         }
+        set.reserve(self.added.len())?;
         Ok(removed)
-    }
-
-    /// Makes room in `set`, the registry's, for the new probes, and for the removal of
-    /// those that are deleted.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(super) fn reserve(&mut self, set: &mut Set) -> Result {
-        for probe in self.deleted(set) {
-            let kind = probe.definition().kind;
-            self.removal.expect(kind)?;
-        }
-        Ok(set.reserve(self.added.len())?)
     }
 
     /// Applies the changes to `set`, the registry's. Call [`Draft::reserve`] before.

@@ -164,16 +164,8 @@ impl Files {
     /// leaves them to the events that replace these.
     pub(super) fn accept(&mut self, added: &Set, removed_in: Option<u64>, made: Vec<Defined>) {
         if let Some(write) = removed_in {
-            let is_removed = |defined: &&mut Defined| defined.event.is_removed_in(write);
-            for defined in self.events.iter_mut().filter(is_removed) {
-                if !defined.event.is_replaced_in(write) {
-                    continue;
-                }
-                let mut events = added.iter().map(|probe| &probe.event);
-                if let Some(event) = events.find(|event| is_one(event, &defined.event)) {
-                    defined.event = event.clone();
-                    defined.files.set_event(event);
-                }
+            if added.len() != 0 {
+                self.hand_over(added, write);
             }
             drop_where(&mut self.events, |defined| {
                 defined.event.is_removed_in(write)
@@ -184,6 +176,22 @@ impl Files {
             let _ = self.events.push(defined);
         }
         self.drop_empty_groups();
+    }
+
+    /// Gives the files of the events that were replaced in the write with the number
+    /// `write` to those events of `added` that replace them.
+    fn hand_over(&mut self, added: &Set, write: u64) {
+        for defined in self.events.iter_mut() {
+            let event = &defined.event;
+            if !event.is_removed_in(write) || !event.is_replaced_in(write) {
+                continue;
+            }
+            let mut events = added.iter().map(|probe| &probe.event);
+            if let Some(event) = events.find(|event| is_one(event, &defined.event)) {
+                defined.event = event.clone();
+                defined.files.set_event(event);
+            }
+        }
     }
 
     /// Removes the directories of groups without events.
