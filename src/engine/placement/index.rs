@@ -9,9 +9,9 @@
 use crate::sys::{AllocError, Vec};
 use core::ops::Range;
 
-/// The number of low bits of an offset that do not select its block: a block is as long
-/// as a usual function.
-const BLOCK_BITS: u32 = 9;
+/// The number of low bits of an offset that do not select its block: a block of the
+/// kernel's text then has about ten addresses.
+const BLOCK_BITS: u32 = 12;
 
 /// Where the kernel's tables transfer control, and where they end it.
 #[derive(Debug)]
