@@ -25,16 +25,16 @@ pub enum Kprobe {}
 /// A registered kprobe.
 pub type Registration<H> = registration::Registration<Kprobe, H>;
 
-/// How the CPU came to the handler: known to the probe, for whom it concerns.
+/// A hit, from which the handler can learn how the CPU entered it.
 #[derive(Clone, Copy)]
 pub struct Way<'a>(Hit<'a, Kprobe>);
 
 impl Way<'_> {
-    /// By a trap or by a call.
+    /// Returns whether the handler was entered by a trap or by a call.
     #[inline(always)]
     pub fn entry(self) -> Entry {
-        // SAFETY: By the invariant of `Hit` the probe of a registration whose handler was
-        // called; its flags are constant as long as that can be.
+        // SAFETY: By the invariant of `Hit` this is the probe of a registration whose handler
+        // was called; its flags are constant while handlers can be called.
         let flags = unsafe { (*self.0.as_ptr()).flags };
         if flags & extra::KPROBE_FLAG_FTRACE != 0 {
             Entry::Call
@@ -46,8 +46,8 @@ impl Way<'_> {
 
 impl registration::sealed::Sealed for Kprobe {}
 
-// SAFETY: The kernel's functions for a kprobe, which is registered itself; it calls
-// `pre_handler` with the kprobe that was hit.
+// SAFETY: These are the kernel's functions for kprobes. The structure is itself the kprobe
+// that is registered, and the kernel calls `pre_handler` with the kprobe that was hit.
 unsafe impl Mechanism for Kprobe {
     type Probe = extra::kprobe;
     type Argument = extra::kprobe;
@@ -71,14 +71,14 @@ unsafe impl Mechanism for Kprobe {
     }
 }
 
-/// Where a probe is to be placed.
+/// The location of a probe.
 #[derive(Clone, Copy)]
 pub enum Place<'a> {
     /// `offset` bytes behind the symbol `name`, or `module:name`.
     Symbol {
         /// The name.
         name: &'a CStr,
-        /// Bytes.
+        /// The offset from the symbol, in bytes.
         offset: u32,
     },
     /// An address.
@@ -86,7 +86,7 @@ pub enum Place<'a> {
 }
 
 impl Place<'_> {
-    /// A copy of the symbol's name, for as long as a probe lives.
+    /// Returns a copy of the symbol's name, which must live as long as the probe.
     ///
     /// # Errors
     ///
@@ -105,23 +105,23 @@ impl<H: Handler<Kprobe>> Registration<H> {
     ///
     /// # Errors
     ///
-    /// What the kernel says of the place: `ENOENT` for a symbol that does not
-    /// exist, `EILSEQ` for what is no instruction boundary, `EINVAL` for a place
-    /// that it does not allow; `ENOMEM`.
+    /// The errors of the kernel: `ENOENT` for a symbol that does not exist, `EILSEQ` for a
+    /// location inside an instruction, `EINVAL` for a location that it does not allow;
+    /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
     pub fn new(place: Place<'_>, handler: H) -> Result<Pin<KBox<Self>>> {
         let name = place.name()?;
         let mut probe = pin_init::zeroed();
         fill(&mut probe, place, name.as_deref());
-        // INVARIANT: Zeroed but for the place.
+        // INVARIANT: Zeroed except for the location.
         let data = ();
         Self::register(Prepared { probe, data, name }, handler)
     }
 }
 
-/// Whether the CPU comes to a probe that is armed at `address` by a breakpoint;
-/// also where that cannot be found out.
+/// Returns whether a probe that is armed at `address` is a breakpoint, also if that cannot
+/// be read.
 ///
 /// Context: process.
 pub fn is_breakpoint(address: u64) -> bool {
@@ -130,14 +130,14 @@ pub fn is_breakpoint(address: u64) -> bool {
     !read || arch::is_trap(instruction)
 }
 
-/// Most entries of the kernel's blacklist that are looked at.
+/// Most entries of the kernel's blacklist that are read.
 const MAX_BLACKLIST: usize = 100_000;
 
-/// Whether `address` is on the kernel's list of what must not be probed; `None`
-/// where the list cannot be found.
+/// Returns whether `address` is on the kernel's list of functions that must not be probed;
+/// `None` if the list cannot be found.
 ///
-/// The kernel does not export the question, and shows the list to user space
-/// only. So this walks the list by reads that may fault: an entry that vanishes
+/// The kernel exports no function that tells, and shows the list to user space only. This
+/// function therefore walks the list by reads that may fault: an entry that goes away
 /// meanwhile, with its module, ends the walk.
 ///
 /// Context: process, may sleep.
@@ -178,14 +178,14 @@ pub fn is_blacklisted(address: u64) -> Option<bool> {
     None
 }
 
-/// Most kprobes of one list of the kernel's table that are looked at.
+/// Most kprobes of one list of the kernel's table that are read.
 const MAX_LIST: usize = 100_000;
 
-/// Whether a kprobe of anybody may be registered at `address`: `false` is
-/// certain, and much cheaper to find out than what is there.
+/// Returns whether a kprobe, of any user, may be registered at `address`: `false` is
+/// certain, and much cheaper than reading what is there.
 ///
-/// The kernel keeps its probes in a hash table of 64 lists. Where that is not
-/// found as it should be, or changes meanwhile, the answer is `true`.
+/// The kernel keeps its probes in a hash table of 64 lists. If that does not have the
+/// expected form, or changes meanwhile, the answer is `true`.
 ///
 /// Context: process, may sleep.
 pub fn may_be_at(address: u64) -> bool {
@@ -213,15 +213,15 @@ pub fn may_be_at(address: u64) -> bool {
     is_in_list(head, address) != Some(false)
 }
 
-/// Whether a kprobe at `address` is in the list at `head`; `None` if the list
-/// cannot be followed to its end.
+/// Returns whether a kprobe at `address` is in the list at `head`; `None` if the list
+/// cannot be read to its end.
 fn is_in_list(head: u64, address: u64) -> Option<bool> {
     let field = |at: u64, offset: usize| {
         let mut value = [0; 8];
         nofault::read_kernel(at.wrapping_add(word(offset)), &mut value)
             .then(|| u64::from_ne_bytes(value))
     };
-    // A probe that is removed stays where it is until its list is read no more.
+    // A probe that is removed meanwhile is not freed before the end of the read section.
     let _guard = rcu::read_lock();
     let mut node = field(head, 0)?;
     for _ in 0..MAX_LIST {
@@ -238,8 +238,8 @@ fn is_in_list(head: u64, address: u64) -> Option<bool> {
     None
 }
 
-/// Sets the place of `probe` and the flag that keeps it disarmed; `name` is the
-/// copy of the symbol's name that lives as long as the probe.
+/// Sets the location of `probe` and the flag that keeps it disarmed; `name` is the copy of
+/// the symbol's name that lives as long as the probe.
 pub(super) fn fill(probe: &mut extra::kprobe, place: Place<'_>, name: Option<&CStr>) {
     match place {
         Place::Symbol { offset, .. } => {

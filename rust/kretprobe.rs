@@ -24,10 +24,10 @@ pub enum Kretprobe {}
 /// A registered kretprobe.
 pub type Registration<H> = registration::Registration<Kretprobe, H>;
 
-/// What a return probe does at the function's entry, besides what it does at the return.
+/// What serves a return probe at the function's entry, besides at the return.
 pub trait EntryHandler: Handler<Kretprobe> {
-    /// Called at the function's entry, with room for what is to be known at its
-    /// return; the room holds what an earlier call left there.
+    /// Called at the function's entry. What it stores in `data` is passed to the handler of
+    /// the return; `data` holds what an earlier call has stored.
     ///
     /// Context: as for a hit.
     fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu);
@@ -45,7 +45,7 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Returns where it has returned to.
+    /// Returns the address to which it has returned.
     ///
     /// Context: any.
     #[inline(always)]
@@ -53,21 +53,21 @@ impl<'a> Call<'a> {
         return_address(self.instance)
     }
 
-    /// Returns what was kept at its entry.
+    /// Returns what was stored at its entry.
     ///
     /// Context: any.
     #[inline(always)]
     pub fn data(self) -> &'a [u64] {
-        // SAFETY: By the type invariant so many are there. `entry_handler` comes before,
-        // and the instance is this call's own.
+        // SAFETY: By the type invariant there are so many words, initialised.
+        // `entry_handler` has ended, and no other call has this instance.
         unsafe { slice::from_raw_parts((*self.instance.as_ptr()).data.as_ptr().cast(), self.words) }
     }
 }
 
 impl registration::sealed::Sealed for Kretprobe {}
 
-// SAFETY: The kernel's functions for a kretprobe, which has its kprobe in `kp`; it calls
-// `handler` with an instance of the kretprobe.
+// SAFETY: These are the kernel's functions for kretprobes. The kprobe of a kretprobe is in
+// `kp`, and the kernel calls `handler` with an instance of the kretprobe.
 unsafe impl Mechanism for Kretprobe {
     type Probe = extra::kretprobe;
     type Argument = extra::kretprobe_instance;
@@ -90,7 +90,7 @@ unsafe impl Mechanism for Kretprobe {
 
     #[inline(always)]
     fn call(hit: Hit<'_, Self>, words: usize) -> Call<'_> {
-        // INVARIANT: The words of the registration, which the kernel has zeroed.
+        // INVARIANT: `words` is the registration's, and the kernel has zeroed the words.
         Call {
             instance: hit,
             words,
@@ -103,10 +103,10 @@ unsafe impl Mechanism for Kretprobe {
     ///
     /// `probe` must be valid.
     unsafe fn missed(probe: *const extra::kretprobe) -> u64 {
-        // SAFETY: By the function's requirements valid; the number is an aligned word that
-        // the kernel increments.
+        // SAFETY: `probe` is valid by the function's requirements; the number is an aligned
+        // word that the kernel increments.
         let missed = unsafe { (&raw const (*probe).nmissed).read_volatile() };
-        // CAST: Counts up; an int in the kernel.
+        // CAST: It only counts up, but the kernel declares it as an int.
         u64::from(missed as u32)
     }
 }
@@ -119,7 +119,8 @@ impl<H: EntryHandler> Registration<H> {
     ///
     /// # Errors
     ///
-    /// As for a kprobe; also `EINVAL` where no function begins.
+    /// As for a kprobe; also `EINVAL` if no function begins there, and `E2BIG` for too many
+    /// words.
     ///
     /// Context: process, may sleep.
     pub fn new(
@@ -139,7 +140,7 @@ impl<H: EntryHandler> Registration<H> {
         }
         probe.maxactive = max_active;
         probe.data_size = words.wrapping_mul(mem::size_of::<u64>());
-        // INVARIANT: Zeroed but for the place and these, with room for the words.
+        // INVARIANT: Zeroed except for the location and these; it has room for the words.
         let data = words;
         Self::register(Prepared { probe, data, name }, handler)
     }
@@ -151,9 +152,9 @@ impl<H: EntryHandler> Registration<H> {
         instance: *mut extra::kretprobe_instance,
         regs: *mut bindings::pt_regs,
     ) -> c_int {
-        // SAFETY: Called by the kernel, with valid registers. The instance is this call's own;
-        // by the invariant of `Call` its data has that size, is aligned as the list node
-        // before it is, and was zeroed when allocated.
+        // SAFETY: Called by the kernel, with valid registers. No other call has this
+        // instance; by the invariant of `Call` its data has that size. It is aligned as the
+        // list node before it, and was zeroed when it was allocated.
         let served = unsafe {
             Self::called(instance, |this, call, here| {
                 let data = (*instance).data.as_mut_ptr().cast();
@@ -161,7 +162,7 @@ impl<H: EntryHandler> Registration<H> {
                 this.handler().entry(Regs::from_raw(regs), data, here);
             })
         };
-        // Without it the kernel does not follow the return.
+        // On 1 the kernel does not follow the return.
         served.map_or(1, |()| 0)
     }
 }
@@ -170,8 +171,8 @@ impl<H: EntryHandler> Registration<H> {
 #[cfg(CONFIG_KRETPROBE_ON_RETHOOK)]
 #[inline(always)]
 fn owner(instance: Hit<'_, Kretprobe>) -> *mut extra::kretprobe {
-    // SAFETY: By the invariant of `Hit` valid: it has a rethook, whose data is the
-    // kretprobe.
+    // SAFETY: The instance is valid by the invariant of `Hit`, so it has a rethook, whose
+    // data is the kretprobe.
     unsafe { (*(*instance.as_ptr()).node.rethook).data.cast() }
 }
 
@@ -179,7 +180,7 @@ fn owner(instance: Hit<'_, Kretprobe>) -> *mut extra::kretprobe {
 #[cfg(CONFIG_KRETPROBE_ON_RETHOOK)]
 #[inline(always)]
 fn return_address(instance: Hit<'_, Kretprobe>) -> u64 {
-    // SAFETY: By the invariant of `Hit` valid, and handed to the handler alone.
+    // SAFETY: The instance is valid by the invariant of `Hit`, and only this handler has it.
     word(unsafe { (*instance.as_ptr()).node.ret_addr })
 }
 
@@ -187,7 +188,8 @@ fn return_address(instance: Hit<'_, Kretprobe>) -> u64 {
 #[cfg(not(CONFIG_KRETPROBE_ON_RETHOOK))]
 #[inline(always)]
 fn owner(instance: Hit<'_, Kretprobe>) -> *mut extra::kretprobe {
-    // SAFETY: By the invariant of `Hit` valid: it has a holder, whose pointer is under RCU.
+    // SAFETY: The instance is valid by the invariant of `Hit`, so it has a holder, whose
+    // pointer is protected by RCU.
     unsafe { (&raw const (*(*instance.as_ptr()).rph).rp).read_volatile() }
 }
 
@@ -195,6 +197,6 @@ fn owner(instance: Hit<'_, Kretprobe>) -> *mut extra::kretprobe {
 #[cfg(not(CONFIG_KRETPROBE_ON_RETHOOK))]
 #[inline(always)]
 fn return_address(instance: Hit<'_, Kretprobe>) -> u64 {
-    // SAFETY: By the invariant of `Hit` valid, and handed to the handler alone.
+    // SAFETY: The instance is valid by the invariant of `Hit`, and only this handler has it.
     word(unsafe { (*instance.as_ptr()).ret_addr }.addr())
 }

@@ -38,23 +38,23 @@ pub(super) mod sealed {
 ///
 /// # Safety
 ///
-/// Each constant is what its documentation says. [`probe`](Self::probe) returns the
-/// structure for which the kernel has made the call.
+/// Each constant must be as documented. [`probe`](Self::probe) must return the structure
+/// for which the kernel has called.
 pub unsafe trait Mechanism: sealed::Sealed + Sized + 'static {
     /// The kernel's structure of a probe.
     type Probe;
-    /// What the kernel calls a [`Callback`] with, besides the registers.
+    /// What the kernel passes to a [`Callback`], besides the registers.
     type Argument;
-    /// What a registration knows of all its calls.
+    /// What a registration keeps for all its calls.
     type Data: Copy + Send + Sync;
-    /// What a handler is told of a call.
+    /// What a handler gets of a call.
     type Call<'a>;
 
-    /// The kernel's function that registers a valid structure, which it uses until it is
-    /// unregistered, or not at all if the function fails.
+    /// The kernel's function that registers a valid structure. The kernel uses it until it
+    /// is unregistered, or not at all if the function fails.
     const REGISTER: unsafe extern "C" fn(*mut Self::Probe) -> c_int;
-    /// The kernel's function that unregisters as many structures as its second argument
-    /// says, and waits until none of their handlers runs. Each must be registered.
+    /// The kernel's function that unregisters structures, which must be registered, and
+    /// waits until none of their handlers runs. Its second argument is their number.
     const UNREGISTER: unsafe extern "C" fn(*mut *mut Self::Probe, c_int);
     /// The offset in [`Probe`](Self::Probe) of an `Option` of [`Callback`], which the
     /// kernel reads once for each hit.
@@ -69,7 +69,7 @@ pub unsafe trait Mechanism: sealed::Sealed + Sized + 'static {
     /// Context: any.
     fn probe(hit: Hit<'_, Self>) -> Option<*mut Self::Probe>;
 
-    /// Returns what a handler is told of `hit`; `data` is that of the registration.
+    /// Returns what a handler gets of `hit`; `data` is the registration's.
     ///
     /// Context: any.
     fn call(hit: Hit<'_, Self>, data: Self::Data) -> Self::Call<'_>;
@@ -85,15 +85,14 @@ pub unsafe trait Mechanism: sealed::Sealed + Sized + 'static {
     }
 }
 
-/// What the kernel calls a [`Callback`] with, during the call.
+/// What the kernel has passed to a [`Callback`], during the call.
 ///
 /// # Invariants
 ///
-/// The kernel has called a callback of a [`Registration`] with it, and that has not
-/// returned.
+/// The kernel has passed it to a callback of a [`Registration`] that has not returned.
 pub struct Hit<'a, M: Mechanism>(&'a Opaque<M::Argument>);
 
-// Not derived: that would ask for copies of the argument.
+// Not derived, as the derived one would require that the argument is `Clone`.
 impl<M: Mechanism> Clone for Hit<'_, M> {
     #[inline(always)]
     fn clone(&self) -> Self {
@@ -104,7 +103,7 @@ impl<M: Mechanism> Clone for Hit<'_, M> {
 impl<M: Mechanism> Copy for Hit<'_, M> {}
 
 impl<M: Mechanism> Hit<'_, M> {
-    /// The kernel's structure.
+    /// Returns a pointer to the kernel's structure.
     #[inline(always)]
     pub(super) fn as_ptr(self) -> *mut M::Argument {
         self.0.get()
@@ -175,16 +174,16 @@ pub enum Next<U> {
 ///
 /// # Invariants
 ///
-/// `probe` is zeroed, except for a location and for what the mechanism asks for, which
-/// suits `data`; the name in it, if any, is `name`; the functions in it, if any, are
-/// those of the [`Registration`] that is to be made of it.
+/// `probe` is zeroed, except for a location and for the fields of the mechanism, which are
+/// consistent with `data`. A name in it is `name`; functions in it are those of the
+/// [`Registration`] that is made of it.
 pub(super) struct Prepared<M: Mechanism> {
     pub(super) probe: M::Probe,
     pub(super) data: M::Data,
     pub(super) name: Option<CString>,
 }
 
-/// What the kernel tells of a probe.
+/// The kernel's state of a probe.
 struct Known {
     address: u64,
     flags: u32,
@@ -196,9 +195,9 @@ struct Known {
 ///
 /// # Invariants
 ///
-/// `probe` and `data` are those of a [`Prepared`]. `probe` is registered with the kernel
-/// where `registered` says so, as it does from the end of `register` to the drop;
-/// `handler` is valid until then.
+/// `probe` and `data` are those of a [`Prepared`]. `probe` is registered with the kernel if
+/// `registered` is true, which it is from the end of `register` to the drop; `handler` is
+/// valid until then.
 #[pin_data(PinnedDrop)]
 pub struct Registration<M: Mechanism, H: Handler<M>> {
     #[pin]
@@ -212,9 +211,9 @@ pub struct Registration<M: Mechanism, H: Handler<M>> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: The kernel locks what it changes in the probe, `H` and the data may be shared.
+// SAFETY: The kernel locks what it changes in the probe; `H` and the data are `Sync`.
 unsafe impl<M: Mechanism, H: Handler<M>> Sync for Registration<M, H> {}
-// SAFETY: A probe can be unregistered by any thread, `H` and the data may be sent.
+// SAFETY: Any thread can unregister a probe; `H` and the data are `Send`.
 unsafe impl<M: Mechanism, H: Handler<M>> Send for Registration<M, H> {}
 
 impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
@@ -223,7 +222,7 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
     ///
     /// # Errors
     ///
-    /// What the kernel says of the location; `ENOMEM`.
+    /// The errors of the kernel, for the location; `ENOMEM`.
     ///
     /// Context: process, may sleep.
     pub(super) fn register(prepared: Prepared<M>, handler: H) -> Result<Pin<KBox<Self>>> {
@@ -240,7 +239,7 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
             GFP_KERNEL,
         )?;
         this.follow();
-        // SAFETY: By the invariants of `Prepared` valid. The probe is pinned, and
+        // SAFETY: The probe is valid by the invariants of `Prepared`. It is pinned, and
         // unregistered before it is freed; on failure nothing refers to it.
         to_result(unsafe { (M::REGISTER)(this.probe.get()) })?;
         // INVARIANT: Registered above.
@@ -248,9 +247,9 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
         Ok(this)
     }
 
-    /// Makes the kernel call the stage that [`Handler::first`] returns now. If several
-    /// call at the same time, any of their answers remains: each serves all hits, and may
-    /// be slower than another.
+    /// Makes the kernel call the stage that [`Handler::first`] returns now. After several
+    /// calls at the same time, the stage of any of them remains: each stage serves all
+    /// hits, but some are slower.
     ///
     /// Context: process.
     pub fn follow(&self) {
@@ -261,8 +260,9 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
             _ => Self::stage::<3>,
         };
         let callback = self.probe.get().wrapping_byte_add(M::CALLBACK);
-        // SAFETY: By the promise of `Mechanism` an aligned word, which is valid as long as
-        // `self`, and which nothing else changes; the kernel reads it once for each hit.
+        // SAFETY: By the contract of `Mechanism` this is an aligned word, which is valid as
+        // long as `self`, and which nothing else changes; the kernel reads it once for each
+        // hit.
         let word = unsafe { AtomicPtr::from_ptr(callback.cast::<*mut c_void>()) };
         word.store(first as *mut c_void, Ordering::Relaxed);
     }
@@ -281,8 +281,8 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
         } else {
             extra::disable_kprobe
         };
-        // SAFETY: By the type invariant registered, and by the promise of `Mechanism` so is
-        // the kprobe in it.
+        // SAFETY: The probe is registered by the type invariant, and with it the kprobe in
+        // it by the contract of `Mechanism`.
         to_result(unsafe { set(self.kprobe()) })
     }
 
@@ -307,16 +307,16 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
         self.known().missed
     }
 
-    /// The `struct kprobe` that is registered with the probe.
+    /// Returns the `struct kprobe` that is registered with the probe.
     fn kprobe(&self) -> *mut extra::kprobe {
         self.probe.get().wrapping_byte_add(M::KPROBE).cast()
     }
 
     fn known(&self) -> Known {
         let kprobe = self.kprobe();
-        // SAFETY: By the type invariant valid, and by the promise of `Mechanism` so is the
-        // kprobe in it. The address is constant, the others are aligned words that the kernel
-        // changes.
+        // SAFETY: The probe is valid by the type invariant, and the kprobe in it by the
+        // contract of `Mechanism`. The address is constant, the others are aligned words that
+        // the kernel changes.
         let (address, flags, missed, more) = unsafe {
             (
                 (*kprobe).addr,
@@ -332,7 +332,7 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
         }
     }
 
-    /// What is called on a hit.
+    /// Returns what serves the hits.
     pub fn handler(&self) -> &H {
         &self.handler
     }
@@ -409,8 +409,9 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
     /// Calls `serve` with the registration and with what a handler is told of the call;
     /// returns `None` instead if the registration has ended meanwhile.
     ///
-    /// To return these would cost a kprobe a comparison: to the compiler, a reference
-    /// that is made of a pointer may be the null of an `Option`.
+    /// If it returned them in an `Option`, a kprobe's hit would take one comparison more:
+    /// the compiler does not know that the reference, made of a pointer, is not the null
+    /// that stands for `None`.
     ///
     /// # Safety
     ///
@@ -421,11 +422,11 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
         argument: *mut M::Argument,
         serve: impl for<'a> FnOnce(&'a Self, M::Call<'_>, &'a OnCpu) -> R,
     ) -> Option<R> {
-        // SAFETY: What the kernel calls with is valid during the call.
+        // SAFETY: What the kernel passes is valid during the call.
         let hit = Hit(unsafe { &*Opaque::cast_from(argument) });
         let probe = M::probe(hit)?;
-        // SAFETY: The kernel calls for the probe registered in `register`, which lies in a
-        // `Self` that is not freed while a handler runs.
+        // SAFETY: The kernel calls for the probe that `register` has registered, which is a
+        // field of a `Self` that is not freed while a handler runs.
         let this = unsafe { &*container_of!(Opaque::cast_from(probe), Self, probe) };
         // SAFETY: The kernel calls with preemption disabled.
         let here = unsafe { OnCpu::new() };
@@ -449,12 +450,12 @@ impl<M: Mechanism, H: Handler<M>> Registered for Registration<M, H> {
         let Ok(count) = i32::try_from(pointers.len()) else {
             return;
         };
-        // SAFETY: By the type invariant these are registered, and nobody else has them. It
-        // waits until no handler runs any more.
+        // SAFETY: These are registered by the type invariant, and no one else has them. The
+        // function waits until no handler runs.
         unsafe { (M::UNREGISTER)(pointers.as_mut_ptr(), count) };
         synchronize_hotplug();
         for this in all {
-            // INVARIANT: They are not any more.
+            // INVARIANT: They were unregistered above.
             this.registered.store(false, Ordering::Relaxed);
         }
     }
@@ -464,22 +465,22 @@ impl<M: Mechanism, H: Handler<M>> Registered for Registration<M, H> {
 impl<M: Mechanism, H: Handler<M>> PinnedDrop for Registration<M, H> {
     fn drop(self: Pin<&mut Self>) {
         if self.registered.load(Ordering::Relaxed) {
-            // SAFETY: By the type invariant registered. It waits until no handler runs any
-            // more; calls of functions that have not returned are let go.
+            // SAFETY: The probe is registered by the type invariant. The function waits until
+            // no handler runs; returns of calls that have not returned are not followed.
             unsafe { (M::UNREGISTER)(&mut self.probe.get(), 1) };
             synchronize_hotplug();
         }
     }
 }
 
-/// Returns 0, the result of a stage that another leads to.
+/// Returns 0, the result of a stage to which another stage leads.
 ///
-/// The compiler must not know that it is 0: then it would not jump to the next stage, but
-/// call it and return a 0 of its own.
+/// The compiler must not know that it is 0: it would then call the next stage and return a
+/// 0 of its own, instead of jumping to it.
 #[inline(always)]
 fn zero() -> c_int {
     let mut zero: usize = 0;
-    // SAFETY: There is no instruction.
+    // SAFETY: The template has no instruction.
     unsafe {
         asm!("/* {0} */", inout(reg) zero, options(pure, nomem, nostack, preserves_flags));
     }
