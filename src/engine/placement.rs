@@ -14,7 +14,7 @@
 use crate::engine::arch::isa::Flow;
 use crate::engine::insn::exclusive::{Exclusives, Words};
 use crate::sys::AllocError;
-use core::cell::OnceCell;
+use core::cell::{Cell, OnceCell};
 
 mod end;
 mod facts;
@@ -44,7 +44,7 @@ use self::walk::{Step, Walk};
 pub struct Placement<'a> {
     function: Function<'a>,
     text: Text<'a>,
-    end: OnceCell<End>,
+    end: Cell<Option<End>>,
     exclusives: OnceCell<Option<Exclusives>>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Placement<'a> {
         Self {
             function,
             text: Text::of(&function),
-            end: OnceCell::new(),
+            end: Cell::new(None),
             exclusives: OnceCell::new(),
         }
     }
@@ -63,7 +63,7 @@ impl<'a> Placement<'a> {
     /// same facts.
     pub fn with_end(self, end: End) -> Self {
         Self {
-            end: OnceCell::from(end),
+            end: Cell::new(Some(end)),
             ..self
         }
     }
@@ -167,17 +167,20 @@ impl<'a> Placement<'a> {
 
     /// Returns where the function ends.
     pub fn end(&self) -> End {
-        let find = || End::of(&self.function, &self.text);
-        *self.end.get_or_init(find)
+        self.end.get().unwrap_or_else(|| {
+            let end = End::of(&self.function, &self.text);
+            self.end.set(Some(end));
+            end
+        })
     }
 
     /// Returns the exclusive sequences; `None` if the architecture has none.
     fn exclusives(&self) -> Result<Option<&Exclusives>, AllocError> {
-        if let Some(known) = self.exclusives.get() {
-            return Ok(known.as_ref());
+        if self.exclusives.get().is_none() {
+            // Not by get_or_init(), which can panic.
+            let _ = self.exclusives.set(self.text.isa().exclusives(&self.text)?);
         }
-        let found = self.text.isa().exclusives(&self.text)?;
-        Ok(self.exclusives.get_or_init(|| found).as_ref())
+        Ok(self.exclusives.get().and_then(Option::as_ref))
     }
 
     /// Returns the jump tables of the function.
