@@ -117,8 +117,9 @@ impl Current {
         const { assert!(OFFSET % mem::align_of::<u64>() == 0 && TASK_COMM_LEN == 16) };
         let name = self.0.wrapping_byte_add(OFFSET).cast::<u64>();
         // SAFETY: The current task exists while the caller runs; its name is as long and
-        // aligned as asserted above, and any bytes are valid.
-        unsafe { name.add(n & 1).read() }
+        // aligned as asserted above. Another task may change the aligned word meanwhile, and
+        // any bytes are valid.
+        unsafe { name.add(n & 1).read_volatile() }
     }
 
     /// Returns the address of the task's `struct task_struct`.
