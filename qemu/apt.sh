@@ -3,8 +3,8 @@
 #
 # Finds and fetches kernel packages from the backports of the toolbox's release, for
 # both architectures.  It uses an apt whose configuration, lists and archives are in
-# the cache, and does not touch those of the host or the toolbox.  To be sourced
-# after lib.sh.
+# the cache; the host's and the toolbox's stay as they are.  To be sourced after
+# lib.sh.
 
 apt_dir=$cache/apt
 

@@ -29,6 +29,9 @@ ask_nothing! {
     fn extra::ferroprobe_per_cpu_offset(cpu: c_uint) -> c_ulong;
     fn extra::ferroprobe_fatal_signal_pending() -> bool;
     fn extra::ferroprobe_preempt_disable();
+    fn extra::ferroprobe_tracepoints_supported() -> c_int;
+    fn extra::ferroprobe_tracepoints_synchronize();
+    fn extra::ferroprobe_syscalls() -> c_uint;
     fn extra::ferroprobe_task_size() -> c_ulong;
     fn extra::ferroprobe_kprobes_locked_down() -> c_int;
 

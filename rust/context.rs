@@ -3,7 +3,7 @@
 //! The context in which code runs: its task, its CPU, and what is disabled.
 
 use super::{arch, bindings as extra, calls, word};
-use core::{marker::PhantomData, mem};
+use core::{marker::PhantomData, mem, ops::Deref};
 use kernel::bindings;
 
 /// Length of a task's name, including the NUL.
@@ -73,9 +73,79 @@ pub fn on_this_cpu<R>(work: impl FnOnce(&OnCpu) -> R) -> R {
     }
 }
 
+/// Preemption that is disabled until [`end`](Self::end), without the kernel's tracing.
+pub(super) struct Unpreempted(PhantomData<*const ()>);
+
+impl Unpreempted {
+    /// Disables preemption. Unless [`end`](Self::end) is called it stays disabled.
+    #[inline(always)]
+    pub(super) fn begin() -> Self {
+        arch::increment_preempt_count();
+        Self(PhantomData)
+    }
+
+    /// Returns the proof that preemption is disabled.
+    #[inline(always)]
+    pub(super) fn here(&self) -> Here<'_> {
+        // SAFETY: Disabled by `begin`; `end` consumes this, which the value borrows.
+        Here(unsafe { OnCpu::new() }, PhantomData)
+    }
+
+    /// Returns what ends the section in this one's place.
+    ///
+    /// # Safety
+    ///
+    /// The caller must not use `self` any more.
+    #[inline(always)]
+    pub(super) unsafe fn handed_over(&self) -> Self {
+        Self(PhantomData)
+    }
+
+    /// Enables preemption, and calls the scheduler if it must run.
+    #[inline(always)]
+    pub(super) fn end(self) {
+        // SAFETY: By `begin` the counter was incremented, and no proof is left. If the
+        // scheduler must run, the helper gets the state before.
+        unsafe {
+            if arch::decrement_preempt_count() {
+                arch::increment_preempt_count();
+                extra::ferroprobe_preempt_enable_notrace();
+            }
+        }
+    }
+}
+
+/// Returns whether interrupts are disabled on this CPU.
+///
+/// Context: any.
+#[inline(always)]
+pub fn irqs_disabled() -> bool {
+    arch::irqs_disabled_here()
+}
+
+/// A proof that an [`Unpreempted`] lends.
+pub(super) struct Here<'a>(OnCpu, PhantomData<&'a Unpreempted>);
+
+impl Deref for Here<'_> {
+    type Target = OnCpu;
+
+    #[inline(always)]
+    fn deref(&self) -> &OnCpu {
+        &self.0
+    }
+}
+
 /// The current task, for as long as the caller runs.
 #[derive(Clone, Copy)]
 pub struct Current(*const bindings::task_struct);
+
+/// Returns whether the current task is in a 32-bit system call, whose number is another one.
+///
+/// Context: process.
+#[inline(always)]
+pub fn is_in_compat_call() -> bool {
+    arch::is_in_compat_call()
+}
 
 /// Returns the current task.
 ///
@@ -165,6 +235,8 @@ pub enum Entry {
     Call,
     /// By the trampoline to which a probed function returns.
     Return,
+    /// By a tracepoint's call, and [`Unpreempted`].
+    Tracepoint,
 }
 
 /// The state of this CPU as the kernel's counters and flags tell it.

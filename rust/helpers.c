@@ -114,6 +114,11 @@ void ferroprobe_preempt_enable(void)
 	preempt_enable();
 }
 
+void ferroprobe_preempt_enable_notrace(void)
+{
+	preempt_enable_notrace();
+}
+
 void ferroprobe_wait_for_hotplug(void)
 {
 	cpus_read_lock();

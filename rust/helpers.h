@@ -8,8 +8,11 @@
 struct delayed_work;
 struct file;
 struct irq_work;
+struct module;
+struct notifier_block;
 struct page;
 struct pipe_inode_info;
+struct tracepoint;
 struct wait_queue_head;
 struct work_struct;
 
@@ -32,6 +35,7 @@ int ferroprobe_kprobes_locked_down(void);
 bool ferroprobe_fatal_signal_pending(void);
 void ferroprobe_preempt_disable(void);
 void ferroprobe_preempt_enable(void);
+void ferroprobe_preempt_enable_notrace(void);
 /* Waits for all CPUs that are going offline or coming online at the time of the call. */
 void ferroprobe_wait_for_hotplug(void);
 unsigned long ferroprobe_task_size(void);
@@ -58,6 +62,14 @@ s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room);
 /* As above for user memory; -EAGAIN if this context does not allow it. */
 s64 ferroprobe_read_user_string(char *to, u64 from, size_t room);
 
+/*
+ * Copies a user string shorter than @room, with bytes behind it, and returns its length.
+ * @odd tells whether it has other than printable characters of ASCII.  Returns -EFAULT if
+ * the string is longer or cannot be read, or is perhaps too near to where nothing can.  May
+ * sleep.
+ */
+s64 ferroprobe_copy_user_text(char *to, u64 from, size_t room, bool *odd);
+
 /* Returns the code address of @pointer, without its authentication code. */
 u64 ferroprobe_strip_code(u64 pointer);
 
@@ -72,5 +84,46 @@ unsigned int ferroprobe_pipe_room(const struct pipe_inode_info *pipe);
 /* Adds the first @length bytes of @page, and takes over the caller's reference. */
 ssize_t ferroprobe_add_to_pipe(struct pipe_inode_info *pipe, struct page *page,
 			       unsigned int length);
+
+/* Returns 0, -ENOENT without tracepoints, or -EOPNOTSUPP if CFI forbids the probes. */
+int ferroprobe_tracepoints_supported(void);
+/*
+ * Visits the tracepoints of @module, which must not go away meanwhile, or of the kernel.
+ * @stub is the address of the function that has the type of the probes.
+ */
+void ferroprobe_each_tracepoint(struct module *module,
+				void (*visit)(struct tracepoint *point, const char *name,
+					      u64 stub, void *data),
+				void *data);
+int ferroprobe_tracepoint_register(struct tracepoint *point, void *probe, void *data);
+/* @probe may still run until ferroprobe_tracepoints_synchronize() returns. */
+void ferroprobe_tracepoint_unregister(struct tracepoint *point, void *probe, void *data);
+void ferroprobe_tracepoints_synchronize(void);
+/* Notifies of the modules with tracepoints that are loaded, coming and going. */
+int ferroprobe_watch_tracepoints(struct notifier_block *block);
+void ferroprobe_unwatch_tracepoints(struct notifier_block *block);
+struct module *ferroprobe_tracepoints_module(void *notification);
+
+/* What the kernel knows of a system call.  Addresses are of strings and arrays of them. */
+struct ferroprobe_syscall {
+	u64 name;
+	u64 types;
+	u64 arguments;
+	int number;
+	u32 count;
+	/* A bit for each argument that points to memory which its events show. */
+	u32 copied;
+	/* The argument with the size of that memory; negative if there is none. */
+	int size;
+	bool is_text;
+};
+
+/* Returns the number of system calls; 0 if the kernel has no events for them. */
+unsigned int ferroprobe_syscalls(void);
+/*
+ * Reads what the kernel's table of system calls, at the address @table, has for @number.
+ * Returns 0, -ENOENT if that is no system call, or -EFAULT.
+ */
+int ferroprobe_syscall(u64 table, unsigned int number, struct ferroprobe_syscall *call);
 
 #endif

@@ -175,8 +175,8 @@ pub enum Next<U> {
 /// # Invariants
 ///
 /// `probe` is zeroed, except for a location and for the fields of the mechanism, which are
-/// consistent with `data`. A name in it is `name`; functions in it are those of the
-/// [`Registration`] that is made of it.
+/// consistent with `data`. If it has a name, that is `name`; if it has functions, they
+/// belong to the [`Registration`] that is made of it.
 pub(super) struct Prepared<M: Mechanism> {
     pub(super) probe: M::Probe,
     pub(super) data: M::Data,
@@ -195,7 +195,7 @@ struct Known {
 ///
 /// # Invariants
 ///
-/// `probe` and `data` are those of a [`Prepared`]. `probe` is registered with the kernel if
+/// `probe` and `data` come from a [`Prepared`]. `probe` is registered with the kernel if
 /// `registered` is true, which it is from the end of `register` to the drop; `handler` is
 /// valid until then.
 #[pin_data(PinnedDrop)]

@@ -71,6 +71,20 @@ impl Regs {
         arch::return_value(&self.0)
     }
 
+    /// Returns the number of the system call for which the kernel was entered; if it was not
+    /// entered for one, a number that no call has.
+    #[inline(always)]
+    pub fn call_number(&self) -> usize {
+        // CAST: A negative number becomes a large one.
+        arch::call_number(&self.0) as u32 as usize
+    }
+
+    /// Returns the arguments of the system call for which the kernel was entered.
+    #[inline(always)]
+    pub fn call_arguments(&self) -> [u64; 6] {
+        arch::call_arguments(&self.0)
+    }
+
     /// Returns whether the interrupted code had interrupts disabled.
     #[inline(always)]
     pub fn irqs_disabled(&self) -> bool {

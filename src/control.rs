@@ -2,6 +2,7 @@
 
 //! The directory and its files: one source file for each file or family.
 
+mod available_tracepoints;
 mod buffer_percent;
 mod buffer_size;
 mod clock_source;
@@ -28,6 +29,7 @@ mod snapshot;
 mod snapshot_raw;
 mod stats;
 mod switch;
+mod syscall_user_buf_size;
 mod text;
 mod trace;
 mod trace_clock;
@@ -89,17 +91,20 @@ const FILES: &[Row] = &[
     root(c"trace_marker", WRITE, one::<trace_marker::TraceMarker>),
     root(c"set_event", READ_WRITE, setting::<set_event::SetEvent>),
     root(c"available_events", READ, shown::<set_event::AvailableEvents>),
+    root(c"available_tracepoints", READ, shown::<available_tracepoints::AvailableTracepoints>),
     root(c"current_tracer", READ_WRITE, setting::<tracers::Tracers>),
     root(c"available_tracers", READ, shown::<tracers::Tracers>),
     root(c"tracing_on", READ_WRITE, switched::<tracing_on::TracingOn>),
     root(c"kprobe_profile", READ, shown::<profile::Profile>),
     root(c"kprobe_stats", READ, shown::<stats::Stats>),
+    root(c"syscall_stats", READ, shown::<stats::SyscallStats>),
     root(c"error_log", READ_WRITE, setting::<error_log::ErrorLogFile>),
     root(c"README", READ, shown::<readme::Readme>),
     root(c"buffer_size_kb", READ_WRITE, setting::<buffer_size::BufferSize>),
     root(c"buffer_subbuf_size_kb", READ_WRITE, setting::<buffer_size::SubBufferSize>),
     root(c"buffer_percent", READ_WRITE, setting::<buffer_percent::BufferPercent>),
     root(c"hit_limit", READ_WRITE, setting::<hit_limit::HitLimitFile>),
+    root(c"syscall_user_buf_size", READ_WRITE, setting::<syscall_user_buf_size::SyscallUserBufSize>),
     root(c"tracing_cpumask", READ_WRITE, setting::<tracing_cpumask::TracingCpumask>),
     root(c"placement", READ_WRITE, setting::<placement::PlacementFile>),
     root(c"buffer_total_size_kb", READ, shown::<headers::BufferTotalSize>),

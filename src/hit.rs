@@ -2,6 +2,7 @@
 
 //! What happens when a probe is hit.
 
+pub(crate) mod calls;
 mod context;
 pub(crate) mod counters;
 pub(crate) mod plan;

@@ -41,6 +41,10 @@ module! {
             default: 5_000_000,
             description: "Hits a second on a CPU above which a probe is disarmed, 0 for any number",
         },
+        syscall_events: u8 {
+            default: 1,
+            description: "1 for events of all system calls, 0 for none",
+        },
     },
 }
 
@@ -71,6 +75,22 @@ impl kernel::Module for Ferroprobe {
         // module comes or goes, and once somebody may have opened a file nothing fails.
         let modules = watch::modules::watch(&tracer)?;
         let files = control::Files::new(&instance::Instance::new(tracer.clone())?)?;
+        let with_calls = module_parameters::syscall_events.value();
+        let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
+        if with_calls {
+            let added = tracer.registry.lock().add_system_calls();
+            match added {
+                Ok(true) => {}
+                Ok(false) => pr_info!(
+                    "no events of system calls: this kernel does not describe them (CONFIG_FTRACE_SYSCALLS), or checks the types of probes (CONFIG_CFI)\n"
+                ),
+                Err(error) => {
+                    // As in the drop: the registry holds files that hold it.
+                    drop(tracer.registry.lock().shut_down());
+                    return Err(error);
+                }
+            }
+        }
         // Nothing may fail behind this: the registry now holds files that hold it, until
         // the module's drop.
         tracer.registry.lock().set_watch(watch);

@@ -7,6 +7,8 @@ pub(crate) mod live;
 pub(crate) mod location;
 pub(crate) mod machine;
 pub(crate) mod names;
+pub(crate) mod points;
 pub(crate) mod registered;
+pub(crate) mod syscalls;
 pub(crate) mod tables;
 pub(crate) mod types;

@@ -4,6 +4,7 @@
 
 use super::{bindings as extra, context::Entry};
 use core::arch::asm;
+use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::bindings;
 
 /// Number of arguments that a function receives in registers.
@@ -76,7 +77,7 @@ pub(super) fn per_cpu_offset() -> usize {
 #[inline(always)]
 pub(super) fn added_by(entry: Entry, _count: u32) -> u32 {
     match entry {
-        Entry::Trap | Entry::Call => extra::FERROPROBE_PREEMPT_OFFSET,
+        Entry::Trap | Entry::Call | Entry::Tracepoint => extra::FERROPROBE_PREEMPT_OFFSET,
         Entry::Return => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
     }
 }
@@ -104,6 +105,58 @@ const NO_RESCHED: u64 = 1 << 32;
 fn raw_preempt_count() -> u64 {
     // SAFETY: As in `cpu`.
     unsafe { (&raw const (*current()).thread_info.__bindgen_anon_1.preempt_count).read_volatile() }
+}
+
+/// Adds `delta` to the preemption counter, the lower half of its word, if the kernel has
+/// one.
+///
+/// # Safety
+///
+/// Preemption must not become enabled while a caller relies on its being disabled.
+#[inline(always)]
+unsafe fn add_to_preempt_count(delta: u32) {
+    if cfg!(CONFIG_PREEMPT_COUNT) {
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: As in `cpu`; the kernel is little-endian. Only this task and its interrupts
+        // change the counter, and these leave it as it was.
+        unsafe {
+            let word = &raw const (*current()).thread_info.__bindgen_anon_1.preempt_count;
+            let count = word.cast_mut().cast::<u32>();
+            count.write_volatile(count.read_volatile().wrapping_add(delta));
+        }
+        compiler_fence(Ordering::SeqCst);
+    }
+}
+
+/// Increments the preemption counter of this CPU, if the kernel has one.
+#[inline(always)]
+pub(super) fn increment_preempt_count() {
+    // SAFETY: Preemption becomes or stays disabled.
+    unsafe { add_to_preempt_count(1) };
+}
+
+/// Undoes [`increment_preempt_count`]. Returns whether preemption is enabled now and
+/// rescheduling is needed: then the whole word is 0.
+///
+/// # Safety
+///
+/// The caller must have incremented the counter, and no longer rely on that.
+#[inline(always)]
+pub(super) unsafe fn decrement_preempt_count() -> bool {
+    // SAFETY: By the requirement of this function.
+    unsafe { add_to_preempt_count(u32::MAX) };
+    cfg!(CONFIG_PREEMPT_COUNT) && raw_preempt_count() == 0
+}
+
+/// Returns whether interrupts are disabled on this CPU.
+#[inline(always)]
+pub(super) fn irqs_disabled_here() -> bool {
+    let mask: u64;
+    // SAFETY: Reads a register of the processor's state.
+    unsafe {
+        asm!("mrs {mask}, daif", mask = out(reg) mask, options(nomem, nostack, preserves_flags))
+    };
+    mask & PSR_I_BIT != 0
 }
 
 /// Returns the registers under the names of the architecture.
@@ -136,6 +189,32 @@ pub(super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
 #[inline(always)]
 pub(super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     argument_register(regs, 0)
+}
+
+/// Returns the number of the system call that runs, negative if there is none.
+#[inline(always)]
+pub(super) fn call_number(regs: &bindings::pt_regs) -> i32 {
+    regs.syscallno
+}
+
+/// Returns the arguments of the system call that runs.
+#[inline(always)]
+pub(super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
+    // The kernel passes the result in the register of the first argument.
+    let mut arguments = [regs.orig_x0; 6];
+    for (n, argument) in arguments.iter_mut().enumerate().skip(1) {
+        *argument = argument_register(regs, n);
+    }
+    arguments
+}
+
+/// Returns whether the current task is in a 32-bit system call.
+#[inline(always)]
+pub(super) fn is_in_compat_call() -> bool {
+    // SAFETY: The current task exists while it runs.
+    let flags = unsafe { (&raw const (*current()).thread_info.flags).read_volatile() };
+    // CAST: The bit is among the low ones.
+    flags as u32 & extra::FERROPROBE_COMPAT_CALL != 0
 }
 
 /// Returns argument register `n`; 0 if `n` is [`REGISTER_ARGUMENTS`] or more.

@@ -108,6 +108,59 @@ pub(super) fn preempt_count() -> (u32, bool) {
     )
 }
 
+/// Increments the preemption counter of this CPU, if the kernel has one.
+#[inline(always)]
+pub(super) fn increment_preempt_count() {
+    #[cfg(CONFIG_PREEMPT_COUNT)]
+    // SAFETY: Increments the counter in one instruction; a counter that is too high makes
+    // nothing unsafe.
+    unsafe {
+        asm!(
+            "inc dword ptr gs:[rip + {count}]",
+            count = sym bindings::__preempt_count,
+            options(nostack),
+        );
+    }
+}
+
+/// Undoes [`increment_preempt_count`]. Returns whether preemption is enabled now and
+/// rescheduling is needed: then the whole word is 0.
+///
+/// # Safety
+///
+/// The caller must have incremented the counter, and no longer rely on that.
+#[inline(always)]
+pub(super) unsafe fn decrement_preempt_count() -> bool {
+    macro_rules! decrement {
+        ($instruction:literal) => {
+            // SAFETY: By the requirement of this function.
+            unsafe {
+                asm!(
+                    $instruction,
+                    "jz {resched}",
+                    count = sym bindings::__preempt_count,
+                    resched = label { return true },
+                    options(nostack),
+                );
+            }
+        };
+    }
+    #[cfg(all(CONFIG_PREEMPT_COUNT, CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
+    decrement!("dec qword ptr gs:[rip + {count}]");
+    #[cfg(all(CONFIG_PREEMPT_COUNT, not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)))]
+    decrement!("dec dword ptr gs:[rip + {count}]");
+    false
+}
+
+/// Returns whether interrupts are disabled on this CPU.
+#[inline(always)]
+pub(super) fn irqs_disabled_here() -> bool {
+    let flags: u64;
+    // SAFETY: Reads the flags by way of the stack.
+    unsafe { asm!("pushfq", "pop {flags}", flags = out(reg) flags, options(preserves_flags)) };
+    flags & X86_EFLAGS_IF == 0
+}
+
 /// The type of the kernel's word that holds the preemption counter.
 #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
 type RawCount = u64;
@@ -160,6 +213,35 @@ pub(super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
 #[inline(always)]
 pub(super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     word(regs.ax)
+}
+
+/// Returns the number of the system call that runs, negative if there is none.
+#[inline(always)]
+pub(super) fn call_number(regs: &bindings::pt_regs) -> i32 {
+    // CAST: The number is the low half, as the kernel takes it.
+    regs.orig_ax as i32
+}
+
+/// Returns the arguments of the system call that runs.
+#[inline(always)]
+pub(super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
+    [
+        word(regs.di),
+        word(regs.si),
+        word(regs.dx),
+        word(regs.r10),
+        word(regs.r8),
+        word(regs.r9),
+    ]
+}
+
+/// Returns whether the current task is in a 32-bit system call.
+#[inline(always)]
+pub(super) fn is_in_compat_call() -> bool {
+    // SAFETY: The current task exists while it runs.
+    let status = unsafe { (&raw const (*current()).thread_info.status).read_volatile() };
+    // CAST: The bit is among the low ones.
+    status as u32 & extra::FERROPROBE_COMPAT_CALL != 0
 }
 
 /// Returns argument register `n`; 0 if `n` is [`REGISTER_ARGUMENTS`] or more.

@@ -11,7 +11,7 @@ use crate::{
     engine::{
         clock::Judge,
         marker,
-        ring::{self, Note, Payload, Short, Task},
+        ring::{self, Note, Short, Task},
     },
     kapi::{
         clock::{self, Clock},
@@ -159,7 +159,7 @@ impl Buffer {
         short: &Short<LEAST>,
         task: &impl Task,
         (pace, here): (rings::Pace, &'a OnCpu),
-        fill: impl FnOnce(Payload<'_, LEAST>),
+        fill: impl ring::Fill<LEAST>,
     ) -> ring::RecordedFast<'a, Pages> {
         let (ring, clock) = self.rings.get(here).local(here);
         // One call for both paces, so that the compiler inlines `fill`.

@@ -61,7 +61,7 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// That of the group `group`.
+    /// Returns the members of the group `group`.
     ///
     /// # Errors
     ///

@@ -7,9 +7,9 @@
 //! with the same one, and one that finds nothing waits for an event. Splicing and
 //! polling wait until `buffer_percent` of the ring is full, or recording is off
 //! and there is something. Splicing takes whole sub-buffers only, like the
-//! kernel's, and so leaves the last one to be read. It copies: the pages belong to
-//! the ring, which has as many as it needs and none to give away. Who maps the file
-//! has them without a copy, and asks for each by `ioctl`.
+//! kernel's, and so leaves the last one to be read. It copies once, to pages of the
+//! pipe: the ring's pages stay in the ring. A mapping shows these without a copy; its
+//! reader asks for each by `ioctl`.
 
 use super::scope::OneCpu;
 use crate::{

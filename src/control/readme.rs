@@ -50,8 +50,11 @@ Files:
   dynamic_events	- Create/append/remove/show the generic dynamic events
   kprobe_profile	- event, hits, misses of each probe
   kprobe_stats		- place, hits and how they ended, for each probe
+  syscall_stats		- the same of the system calls' events, and 32-bit calls
+  syscall_user_buf_size	- bytes of user memory that these record of an argument
   set_event		- the enabled events; write names to enable, !names to disable
   available_events	- all events
+  available_tracepoints	- the tracepoints, with their arguments
   error_log		- why the last definitions were refused
   README		- this text
   placement		- write a symbol or address, read what can be probed there
@@ -70,6 +73,7 @@ write are all accepted or none; # starts a comment.  A definition with the group
 another, and the same arguments, appends its probe to that event.
 	Format: p[:[<group>/][<event>]] <place> [<args>]
 	        r[maxactive][:[<group>/][<event>]] <place> [<args>]
+	        t[:[<group>/][<event>]] <tracepoint> [<args>]
 	        -:[<group>/][<event>] [<place> [<args>]]
 	place: [<module>:]<symbol>[+<offset>]|<memaddr>
 	place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>

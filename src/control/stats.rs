@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_stats`: where each probe is, how its hits ended, and what it does.
+//! `kprobe_stats`: where each probe is, how its hits ended, and what it does; `syscall_stats`:
+//! the same for the events of system calls.
 //!
 //! `kprobe_profile` keeps the kernel's columns; what they leave out is here.
 
 use super::text::Show;
-use crate::{engine::text::Plain, events::probe::State, tracer::Tracer};
+use crate::{
+    engine::text::Plain,
+    events::probe::{Probe, State},
+    tracer::Tracer,
+};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
+/// The file `kprobe_stats`.
 pub(crate) struct Stats;
 
 impl Show for Stats {
@@ -18,31 +23,53 @@ impl Show for Stats {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         out.write_str("# event place hits recorded filtered off lost too-large missed state\n")?;
         let registry = tracer.registry.lock();
-        for probe in registry.probes() {
-            let definition = probe.definition();
-            let counts = probe.counts();
-            let hits = counts.hits;
-            writeln!(
-                out,
-                "{}/{} {} {} {} {} {} {} {} {} {}",
-                Plain(&definition.group),
-                Plain(&definition.event),
-                definition.place,
-                hits.hits(),
-                hits.recorded,
-                hits.filtered,
-                hits.off,
-                hits.lost_full,
-                hits.lost_large,
-                counts.missed,
-                match probe.state() {
-                    State::Waiting => "waiting",
-                    State::Armed => "enabled",
-                    State::Disarmed => "disabled",
-                    State::Limited => "hit-limit",
-                }
-            )?;
-        }
-        Ok(())
+        let result = registry.probes().try_for_each(|probe| row(probe, out));
+        result
     }
+}
+
+/// The file `syscall_stats`, with the events that are enabled or were hit.
+pub(crate) struct SyscallStats;
+
+impl Show for SyscallStats {
+    type Data = Tracer;
+
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        out.write_str("# event call hits recorded filtered off lost too-large missed state\n")?;
+        let registry = tracer.registry.lock();
+        for probe in registry.call_probes() {
+            if probe.is_armed() || probe.counts().hits.hits() > 0 {
+                row(probe, out)?;
+            }
+        }
+        let skipped = registry.skipped_calls();
+        writeln!(out, "# 32-bit calls, not traced: {skipped}")
+    }
+}
+
+/// Writes the row of `probe`.
+fn row(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
+    let definition = probe.definition();
+    let counts = probe.counts();
+    let hits = counts.hits;
+    writeln!(
+        out,
+        "{}/{} {} {} {} {} {} {} {} {} {}",
+        Plain(&definition.group),
+        Plain(&definition.event),
+        definition.place,
+        hits.hits(),
+        hits.recorded,
+        hits.filtered,
+        hits.off,
+        hits.lost_full,
+        hits.lost_large,
+        counts.missed,
+        match probe.state() {
+            State::Waiting => "waiting",
+            State::Armed => "enabled",
+            State::Disarmed => "disabled",
+            State::Limited => "hit-limit",
+        }
+    )
 }

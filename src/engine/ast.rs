@@ -47,6 +47,12 @@ pub enum ProbeKind {
         /// Number of concurrent calls that can be followed; 0 for the default.
         maxactive: u32,
     },
+    /// When the kernel reaches the tracepoint.
+    Tracepoint,
+    /// When a system call begins. No definition says so: these events always exist.
+    Enter,
+    /// When a system call returns; as [`ProbeKind::Enter`].
+    Exit,
 }
 
 impl ProbeKind {
@@ -55,6 +61,9 @@ impl ProbeKind {
         match self {
             ProbeKind::Probe => 'p',
             ProbeKind::Return { .. } => 'r',
+            ProbeKind::Tracepoint => 't',
+            // No definition begins with it.
+            ProbeKind::Enter | ProbeKind::Exit => 's',
         }
     }
 
@@ -62,12 +71,26 @@ impl ProbeKind {
     pub fn is_return(self) -> bool {
         matches!(self, ProbeKind::Return { .. })
     }
+
+    /// Returns whether it is a tracepoint.
+    pub fn is_tracepoint(self) -> bool {
+        self == ProbeKind::Tracepoint
+    }
+
+    /// Returns the group of such an event if the definition names none.
+    pub fn default_group(self) -> &'static [u8] {
+        match self {
+            ProbeKind::Probe | ProbeKind::Return { .. } => b"kprobes",
+            ProbeKind::Tracepoint => b"tracepoints",
+            ProbeKind::Enter | ProbeKind::Exit => b"syscalls",
+        }
+    }
 }
 
 /// The location of a probe.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Place {
-    /// `[MODULE:]SYMBOL[+OFFSET]`.
+    /// `[MODULE:]SYMBOL[+OFFSET]`, or the name of a tracepoint.
     Symbol {
         /// Symbol with its module, as written.
         name: Vec<u8>,
@@ -174,7 +197,7 @@ impl Definition {
     ) -> Result<(), Error> {
         for probe in existing {
             let other = probe.definition;
-            if self.kind.is_return() != other.kind.is_return() {
+            if self.kind.letter() != other.kind.letter() {
                 return Err(Error::new(Kind::DiffProbeType, 0));
             }
             if let Some(n) = layout.difference(probe.layout) {

@@ -11,6 +11,7 @@
 //! holds one offset for [`STRIDE`] types: some ten kilobytes for a kernel's 150,000 types,
 //! and a lookup walks over at most that many types.
 
+pub mod declare;
 mod lookup;
 
 pub use lookup::{Function, Member, Parameter, Value};
@@ -265,6 +266,11 @@ impl<'a> Btf<'a> {
             index,
             base,
         })
+    }
+
+    /// Returns whether it is a module's, which is based on the kernel's.
+    pub fn is_module(&self) -> bool {
+        self.base.is_some()
     }
 
     /// Returns the type with this number.

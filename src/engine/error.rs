@@ -42,9 +42,12 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Returns the log location under which `error_log` reports such an error.
-    pub fn location(self) -> &'static str {
+    /// Returns the log location under which `error_log` reports such an error in
+    /// `command`.
+    pub fn location(self, command: &[u8]) -> &'static str {
         match self {
+            // ftrace reports a definition where it handles its letter.
+            Subject::Definition if matches!(command, [b'f' | b't', ..]) => "trace_fprobe",
             Subject::Definition => "trace_kprobe",
             Subject::Filter => "event filter parse error",
             Subject::Trigger => "event trigger",
@@ -96,6 +99,8 @@ kinds! {
         BadProbeAddr BAD_PROBE_ADDR EINVAL "Invalid probed address or symbol"
         NonUniqSymbol NON_UNIQ_SYMBOL EINVAL "The symbol is not unique"
         BadRetprobe BAD_RETPROBE EINVAL "Retprobe address must be an function entry"
+        NoTracepoint NO_TRACEPOINT ENOENT "Tracepoint is not found"
+        BadTpName BAD_TP_NAME EINVAL "Invalid character in tracepoint name"
         BadAddrSuffix BAD_ADDR_SUFFIX EINVAL "Invalid probed address suffix"
         NoGroupName NO_GROUP_NAME EINVAL "Group name is not specified"
         GroupTooLong GROUP_TOO_LONG EINVAL "Group name is too long"
@@ -170,7 +175,7 @@ kinds! {
         TypecastSymOffset TYPECAST_SYM_OFFSET EINVAL
             "@SYM+/-OFFSET with typecast needs parentheses"
         // Ours: ftrace refuses these without an entry in the log.
-        BadProbeType BAD_PROBE_TYPE EINVAL "Unknown probe type: expected p, r or -"
+        BadProbeType BAD_PROBE_TYPE EINVAL "Unknown probe type: expected p, r, t or -"
         NoPlace NO_PLACE EINVAL "No probed address or symbol is specified"
         UserProbe USER_PROBE EINVAL "User space probes are not supported"
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
@@ -280,7 +285,7 @@ impl Error {
     pub fn write_entry(&self, out: &mut dyn Write, time_ns: u64, command: &[u8]) -> fmt::Result {
         let micros = time_ns / 1_000;
         let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
-        let location = self.kind.subject().location();
+        let location = self.kind.subject().location(command);
         write!(
             out,
             "[{seconds:5}.{micros:06}] {location}: error: {}",

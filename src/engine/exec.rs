@@ -10,6 +10,8 @@
 
 use super::fetch::{Constant, General, Link, Load, Op, Origin, Program, Read, Store};
 use super::record::{self, Faults, COMM_LEN};
+use super::seq_buf::copy;
+use crate::sys;
 
 /// What the source of a hit passes to its probe.
 ///
@@ -97,23 +99,7 @@ pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
 /// Context: any.
 #[inline(always)]
 pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
-    if let Some(Faults { offset, size }) = program.faults {
-        match size.get() {
-            1 => put(out, offset, [0; 1]),
-            size => fill(out, offset, u16::from(size)),
-        }
-    }
-    for load in &program.words {
-        put(out, load.dst, env.reg(load.reg).to_le_bytes());
-    }
-    for load in &program.narrow {
-        let [b0, b1, b2, b3, ..] = env.reg(load.reg).to_le_bytes();
-        match load.width {
-            4 => put(out, load.dst, [b0, b1, b2, b3]),
-            2 => put(out, load.dst, [b0, b1]),
-            _ => put(out, load.dst, [b0]),
-        }
-    }
+    run_quiet(program, env, out);
     for read in &program.reads {
         let address = env
             .reg(read.reg)
@@ -139,6 +125,31 @@ pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
             );
         }
     }
+}
+
+/// Fetches the arguments that are in registers, and the task's name, as a part of [`run`]:
+/// all of a program that [is quiet](Program::is_quiet).
+///
+/// Context: any.
+#[inline(always)]
+pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
+    if let Some(Faults { offset, size }) = program.faults {
+        match size.get() {
+            1 => put(out, offset, [0; 1]),
+            size => fill(out, offset, u16::from(size)),
+        }
+    }
+    for load in &program.words {
+        put(out, load.dst, env.reg(load.reg).to_le_bytes());
+    }
+    for load in &program.narrow {
+        let [b0, b1, b2, b3, ..] = env.reg(load.reg).to_le_bytes();
+        match load.width {
+            4 => put(out, load.dst, [b0, b1, b2, b3]),
+            2 => put(out, load.dst, [b0, b1]),
+            _ => put(out, load.dst, [b0]),
+        }
+    }
     for comm in &program.comms {
         put(out, comm.at, env.comm());
         put(
@@ -159,6 +170,49 @@ pub fn run_general<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize 
         end = general(program, arg, env, out, end);
     }
     usize::from(end)
+}
+
+/// Writes words as the arguments of a record, as many as there is room for.
+///
+/// Context: any.
+#[inline(always)]
+pub fn put_words<const N: usize>(words: [u64; N], out: &mut [u8]) {
+    let Some((_, mut rest)) = out.split_first_chunk_mut::<{ record::PROBE_SIZE }>() else {
+        return;
+    };
+    for word in words {
+        let Some((to, behind)) = rest.split_first_chunk_mut() else {
+            return;
+        };
+        sys::store(to, word.to_le_bytes());
+        rest = behind;
+    }
+}
+
+/// Returns the length of the record of a program whose other arguments are these texts.
+///
+/// Context: any.
+#[inline(always)]
+pub fn length_with<'a>(program: &Program, texts: impl Iterator<Item = &'a [u8]>) -> usize {
+    let fixed = usize::from(program.fixed);
+    texts.fold(fixed, |length, text| length.wrapping_add(text.len()))
+}
+
+/// Writes texts that are known already, instead of [`run_general`].
+///
+/// Context: any.
+#[inline(always)]
+pub fn put_texts<'a>(program: &Program, texts: impl Iterator<Item = &'a [u8]>, out: &mut [u8]) {
+    let mut end = program.fixed;
+    for (arg, text) in program.general.iter().zip(texts) {
+        // CAST: A record is shorter than 64 KiB.
+        let length = text.len() as u16;
+        if let Some(to) = field(out, end, length) {
+            copy(to, text);
+        }
+        put(out, arg.dst, record::data_loc(end, length).to_le_bytes());
+        end = end.wrapping_add(length);
+    }
 }
 
 /// [`COMM_LEN`] in the type that the record uses.

@@ -24,4 +24,4 @@ pub use compile::compile;
 pub use expand::expand;
 pub(in crate::engine) use program::{Constant, General, Link, Load, Op, Origin, Read, Store};
 pub use program::{Form, Program, Size};
-pub use target::{PathOffsets, Symbols, Target};
+pub use target::{PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};

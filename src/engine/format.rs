@@ -7,6 +7,8 @@
 //!
 //! Context: process, may sleep.
 
+mod call;
+
 use core::fmt::{self, Write};
 
 use super::record::{Class, Faults, Field, Fixed, Layout};
@@ -46,8 +48,13 @@ pub fn write_format(out: &mut dyn Write, name: &str, id: u16, layout: &Layout) -
     for field in layout.class.fixed {
         fixed_line(out, field)?;
     }
-    for field in &layout.fields {
-        argument_line(out, field)?;
+    match &layout.call {
+        Some(call) => call::write_fields(out, layout, call)?,
+        None => {
+            for field in &layout.fields {
+                argument_line(out, field)?;
+            }
+        }
     }
     if let Some(faults) = layout.faults {
         let name = Faults::NAME;
@@ -65,7 +72,10 @@ pub fn write_format(out: &mut dyn Write, name: &str, id: u16, layout: &Layout) -
         )?;
     }
     out.write_str("\nprint fmt: ")?;
-    print_format(out, layout)?;
+    match &layout.call {
+        Some(call) => call::write_print_format(out, layout, call)?,
+        None => print_format(out, layout)?,
+    }
     out.write_char('\n')
 }
 

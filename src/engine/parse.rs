@@ -22,9 +22,6 @@ use super::text::Appender;
 use super::types::{self, TypeSpec};
 use crate::sys::{AllocError, Vec};
 
-/// Group of the events whose definition names none.
-pub const DEFAULT_GROUP: &[u8] = b"kprobes";
-
 /// Names that no argument may have, because the record has fields with these names.
 pub const RESERVED_NAMES: [&[u8]; 9] = [
     b"common_type",
@@ -47,7 +44,7 @@ pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
     let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
     match head.first() {
         Some(b'-' | b'!') => deletion(command, head).map(Request::Delete),
-        Some(b'p' | b'r') => definition(command, head, machine).map(Request::Create),
+        Some(b'p' | b'r' | b't') => definition(command, head, machine).map(Request::Create),
         _ => Err(head.error(Kind::BadProbeType)),
     }
 }
@@ -100,11 +97,13 @@ fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Def
     };
     let is_return = head.first() == Some(b'r');
     let maxactive = maxactive(before.skip(1), is_return)?;
-    let (place, suffixed) = place(place_word)?;
-    let kind = if is_return || suffixed {
-        ProbeKind::Return { maxactive }
+    let (place, kind) = if head.first() == Some(b't') {
+        (tracepoint(place_word)?, ProbeKind::Tracepoint)
     } else {
-        ProbeKind::Probe
+        match place(place_word)? {
+            (place, false) if !is_return => (place, ProbeKind::Probe),
+            (place, _) => (place, ProbeKind::Return { maxactive }),
+        }
     };
     let (group, event) = match names {
         Some(names) => event_name(names)?,
@@ -116,7 +115,7 @@ fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Def
     };
     let group = match group {
         Some(group) => group.to_vec()?,
-        None => Vec::from_slice(DEFAULT_GROUP)?,
+        None => Vec::from_slice(kind.default_group())?,
     };
     let mut definition = Definition {
         kind,
@@ -199,6 +198,27 @@ fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
     ))
 }
 
+/// Parses the name of a tracepoint.
+fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
+    let wrong = word.find_by(|b| !b.is_ascii_alphanumeric() && b != b'_');
+    match wrong.map(|at| (word.get(at), word.skip(at))) {
+        None => Ok(Place::Symbol {
+            name: word.to_vec()?,
+            offset: 0,
+        }),
+        Some((Some(b'%'), suffix)) => Err(suffix.error(Kind::BadAddrSuffix)),
+        Some((byte, rest)) => {
+            let refusal = rest.error(Kind::BadTpName);
+            Err(match byte {
+                Some(b':' | b'/') => refusal.with_detail(format_args!(
+                    "its group or module is not part of it, see available_tracepoints"
+                )),
+                _ => refusal,
+            })
+        }
+    }
+}
+
 /// Splits `SYMBOL[+|-OFFSET]`; returns `None` if the offset is not a number.
 fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
     match text.find_by(|b| b == b'+' || b == b'-') {
@@ -242,12 +262,20 @@ fn event_name(names: Span<'_>) -> Result<(Option<Span<'_>>, Option<Span<'_>>), E
 }
 
 /// Returns the name of an event whose definition gives none: letter, symbol and offset, or
-/// letter and address. Characters that an identifier may not contain become `_`.
+/// letter and address, or the tracepoint's name. Characters that an identifier may not contain become `_`.
 fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError> {
     let mut name = Vec::new();
     let letter = kind.letter();
     let mut out = Appender(&mut name);
     let written = match place {
+        Place::Symbol { name: point, .. } if kind.is_tracepoint() => {
+            let starts_with_digit = point.first().is_some_and(u8::is_ascii_digit);
+            let prefix: &[u8] = if starts_with_digit { b"_" } else { b"" };
+            let push = |out: &mut Appender<'_>, bytes| out.0.extend_from_slice(bytes);
+            push(&mut out, prefix)
+                .and_then(|()| push(&mut out, point))
+                .map_err(|_| core::fmt::Error)
+        }
         Place::Symbol {
             name: symbol,
             offset,

@@ -4,6 +4,7 @@
 //!
 //! Context: process, may sleep.
 
+mod call;
 mod text;
 pub mod walk;
 

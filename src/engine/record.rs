@@ -9,7 +9,10 @@
 
 mod layout;
 
-pub use layout::{Builtin, Class, Faults, Field, Fixed, Head, Layout, Role, PRINT};
+pub use layout::{
+    Builtin, Class, Faults, Field, Fixed, Head, Layout, OpenFlag, Role, ShownMemory, Signature,
+    PRINT,
+};
 
 use crate::sys;
 

@@ -76,7 +76,7 @@ pub use merge::{Input, Merge};
 pub use note::{Note, Task};
 pub use position::Laps;
 pub use reader::{EventRef, Reader};
-pub use rings::{Local, RecordedFast, Rings, Shared};
+pub use rings::{Fill, Local, RecordedFast, Rings, Shared};
 pub use state::{Error, Ring, Storage};
 pub use stats::Stats;
 pub use writer::{

@@ -292,7 +292,7 @@ impl Default for TextBuf {
 /// Most pieces are short, and for these the call that copies slices takes longer than the
 /// copy itself. So they are copied as a head and a tail that may overlap.
 #[inline(always)]
-fn copy(to: &mut [u8], from: &[u8]) {
+pub(super) fn copy(to: &mut [u8], from: &[u8]) {
     #[inline(always)]
     fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {

@@ -183,6 +183,12 @@ impl Type {
     /// A string in kernel memory.
     pub const STRING: Type = Type(row("string").unwrap()); // PANIC: in the compiler
 
+    /// A string in user memory.
+    pub const USER_STRING: Type = Type(row("ustring").unwrap()); // PANIC: in the compiler
+
+    /// A signed number of 64 bits.
+    pub const S64: Type = Type(row("s64").unwrap()); // PANIC: in the compiler
+
     /// Returns the type called `name`, which cannot be a bitfield.
     pub fn named(name: &[u8]) -> Option<Type> {
         let row = ROWS.iter().find(|row| row.name.as_bytes() == name);

@@ -8,6 +8,7 @@ use crate::{
         ast::Definition,
         error::{Error as Refusal, Kind},
         fetch::Program,
+        syscall::Copies,
     },
     events::{
         event::Event,
@@ -15,11 +16,18 @@ use crate::{
         rate::{Rate, Seen},
     },
     hit::{
+        calls::CallRecorder,
         counters::Totals,
         plan::{Plan, ReplacedPlans},
         recorder::Recorder,
     },
-    kapi::{lockdown, percpu},
+    kapi::{
+        lockdown, percpu,
+        tracepoint::{
+            syscall::{Calls, When},
+            Tracepoints,
+        },
+    },
     source::{
         live::Original,
         location::Found,
@@ -93,7 +101,7 @@ impl Probe {
         definition: Arc<Definition>,
         found: Option<&Found>,
         (format, program): (Arc<Format>, Program),
-        buffer: &Arc<Buffer>,
+        (buffer, points): (&Arc<Buffer>, &Arc<Tracepoints>),
     ) -> Result<Self, Refusal> {
         let placed = match found {
             Some(found) => Some(Placed::new(
@@ -101,7 +109,7 @@ impl Probe {
                 &definition,
                 found,
                 (&format, program),
-                buffer,
+                (buffer, points),
             )?),
             None => None,
         };
@@ -110,6 +118,42 @@ impl Probe {
             definition,
             format,
             placed,
+            armed: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
+            before: Counts::default(),
+        })
+    }
+
+    /// Makes the probe of a system call's event: of the calls with the number `number` when
+    /// they begin or return.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn of_call(
+        (event, definition): (Arc<Event>, Arc<Definition>),
+        (format, program, copies): (Arc<Format>, Program, Copies),
+        buffer: &Arc<Buffer>,
+        (table, number, when): (&Arc<Calls<CallRecorder>>, u32, When),
+    ) -> Result<Self> {
+        let plan = event.file.plan();
+        // The number takes the place of the address in a record.
+        let place = u64::from(number);
+        let recorder = Recorder::new(&format, program, buffer.clone(), plan, place)?;
+        let recorder = CallRecorder::new(recorder, copies);
+        let placed = Placed {
+            registered: Registered::of_call(table, (number, when), recorder)?,
+            module: None,
+            original: None,
+            seen: Seen::default(),
+        };
+        Ok(Self {
+            event,
+            definition,
+            format,
+            placed: Some(placed),
             armed: AtomicBool::new(false),
             limited: AtomicBool::new(false),
             before: Counts::default(),
@@ -141,10 +185,16 @@ impl Probe {
         &self,
         found: &Found,
         (format, program): (Arc<Format>, Program),
-        buffer: &Arc<Buffer>,
+        (buffer, points): (&Arc<Buffer>, &Arc<Tracepoints>),
     ) -> Result<Self, Refusal> {
         let recorded = (&format, program);
-        let placed = Placed::new(&self.event, &self.definition, found, recorded, buffer)?;
+        let placed = Placed::new(
+            &self.event,
+            &self.definition,
+            found,
+            recorded,
+            (buffer, points),
+        )?;
         Ok(Self {
             event: self.event.clone(),
             definition: self.definition.clone(),
@@ -302,7 +352,7 @@ impl Placed {
         definition: &Definition,
         found: &Found,
         (format, program): (&Arc<Format>, Program),
-        buffer: &Arc<Buffer>,
+        (buffer, points): (&Arc<Buffer>, &Arc<Tracepoints>),
     ) -> Result<Self, Refusal> {
         let no_memory = || Refusal::new(Kind::NoMemory, definition.place_at);
         lockdown::kprobes()
@@ -316,7 +366,7 @@ impl Placed {
             found.address,
         )
         .map_err(|_| no_memory())?;
-        let registered = Registered::new(definition.kind, found.address, recorder)
+        let registered = Registered::new(definition.kind, found, points, recorder)
             .map_err(|error| found.explain(error, definition.place_at))?;
         Ok(Self {
             registered,

@@ -9,6 +9,7 @@
 //! The elements of the set are probes. Probes with the same group and name belong to one
 //! event, which exists as long as it has a probe.
 
+mod calls;
 mod define;
 mod draft;
 mod files;
@@ -28,16 +29,17 @@ use crate::{
     },
     events::{event::Event, format::Pool, formats::Formats, probe::Probe},
     hit::plan::{Plan, ReplacedPlans},
-    kapi::context,
+    kapi::{context, tracepoint::Tracepoints},
     source::{
         live::Live,
         machine::{errno, MACHINE},
         names::Names,
-        types,
+        points, types,
     },
     sys::{AllocError, Vec},
 };
-use core::ptr;
+use calls::SystemCalls;
+use core::{fmt, ptr};
 use draft::Draft;
 use files::Files;
 use kernel::{prelude::*, sync::Arc};
@@ -58,11 +60,13 @@ pub(crate) trait Watch: Send {
 /// The defined events and their files.
 pub(crate) struct Registry {
     set: Set,
+    calls: SystemCalls,
     files: Files,
     formats: Arc<Formats>,
     spares: Spares,
     types: types::Cache,
     names: Names,
+    points: Arc<Tracepoints>,
     numbers: Arc<Pool>,
     /// The number of writes and of sets of events so far.
     writes: u64,
@@ -94,11 +98,13 @@ impl Registry {
     pub(crate) fn new(buffer: Arc<Buffer>, formats: Arc<Formats>) -> Result<Self> {
         Ok(Self {
             set: Set::new(),
+            calls: SystemCalls::new(),
             files: Files::new(),
             formats,
             spares: Spares::new(),
             types: types::Cache::new(),
             names: Names::new(),
+            points: Tracepoints::new()?,
             numbers: Pool::new()?,
             writes: 0,
             watch: None,
@@ -122,7 +128,7 @@ impl Registry {
     /// Starts the watch if a probe is armed.
     pub(crate) fn watch(&self) {
         if let Some(watch) = &self.watch {
-            if self.set.iter().any(|probe| probe.is_armed()) {
+            if self.is_any_armed() {
                 watch.start();
             }
         }
@@ -134,7 +140,7 @@ impl Registry {
         /// Most events that one call names in the kernel's log.
         const NAMED: u32 = 10;
         let mut disabled = 0u32;
-        for probe in self.set.iter().filter(|probe| probe.is_armed()) {
+        for probe in self.all_probes().filter(|probe| probe.is_armed()) {
             let Some(rate) = probe.rate().filter(|rate| rate.weighted > limit) else {
                 continue;
             };
@@ -162,10 +168,25 @@ impl Registry {
             let more = disabled.saturating_sub(NAMED);
             pr_warn!("so are {more} other events: kprobe_stats names them\n");
         }
-        self.set.iter().any(|probe| probe.is_armed())
+        self.is_any_armed()
     }
 
-    /// Returns the probes, in the order of their definition.
+    /// Returns whether a probe is armed.
+    pub(crate) fn is_any_armed(&self) -> bool {
+        self.all_probes().any(|probe| probe.is_armed())
+    }
+
+    /// Returns the probes of all events: first the defined probes, then system calls.
+    fn all_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+        Iterator::chain(self.set.iter(), self.calls.probes.iter())
+    }
+
+    /// Returns the probes of the system calls' events.
+    pub(crate) fn call_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+        self.calls.probes.iter()
+    }
+
+    /// Returns the defined probes, in the order of their definition.
     pub(crate) fn probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
         self.set.iter()
     }
@@ -179,6 +200,17 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn live(&mut self, address: u64) -> Result<Option<Live>, AllocError> {
         Live::at(address, &mut self.names, self.set.originals())
+    }
+
+    /// Writes the tracepoints, as [`points::write_all`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`, also when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn write_tracepoints(&mut self, out: &mut dyn fmt::Write) -> fmt::Result {
+        points::write_all(&self.points, &mut self.types, out)
     }
 
     /// Returns the events, in the order of their first definition.
@@ -201,7 +233,7 @@ impl Registry {
     pub(crate) fn set_enabled(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
         let mut changed = Vec::new();
         let mut result = Ok(());
-        for probe in self.set.iter().filter(|probe| which(&probe.event)) {
+        for probe in self.all_probes().filter(|probe| which(&probe.event)) {
             if probe.is_armed() == enabled {
                 continue;
             }
@@ -240,7 +272,7 @@ impl Registry {
         }
         let set = self.next_write();
         plans.iter().for_each(|(event, _)| event.put_in(set));
-        let changed = || self.set.iter().filter(|probe| probe.event.is_in(set));
+        let changed = || self.all_probes().filter(|probe| probe.event.is_in(set));
         // Once it is dropped, no probe uses a replaced plan.
         let mut replaced = ReplacedPlans::with_room(changed().count())?;
         for (event, plan) in plans {
@@ -262,7 +294,7 @@ impl Registry {
     /// afterwards. Returns the watch; the caller drops it after it has released the
     /// registry lock.
     pub(crate) fn shut_down(&mut self) -> Option<KBox<dyn Watch>> {
-        for probe in self.set.iter() {
+        for probe in self.all_probes() {
             // If this fails, the removal disarms it.
             let _ = probe.set_armed(false);
         }
@@ -271,6 +303,7 @@ impl Registry {
         // Without memory, the removal waits for them in parts.
         let _ = all.reserve(&mut self.set);
         all.apply(&mut self.set);
+        self.calls.shut_down();
         self.spares.clear();
         self.files.shut_down();
         self.watch.take()
@@ -370,7 +403,7 @@ impl Registry {
     ///
     /// Context: process, may sleep.
     pub(crate) fn clear(&mut self) -> Result {
-        if self.events().any(|event| event.file.is_enabled()) {
+        if self.set.iter().any(|probe| probe.event.file.is_enabled()) {
             return Err(EBUSY);
         }
         let mut none = Draft::new(self.next_write());

@@ -8,7 +8,7 @@ use crate::{
         record::COMM_LEN,
         ring::Task,
     },
-    kapi::{context, nofault, regs::Regs, symbol},
+    kapi::{context, nofault, regs::Regs, symbol, tracepoint},
 };
 
 /// The task that runs.
@@ -30,6 +30,27 @@ impl Task for Running {
 /// of the kernel.
 pub(super) struct Hit<A>(pub(super) A);
 
+/// What a source tells of the code that it has interrupted.
+pub(super) trait Interrupted {
+    /// Returns the register with this index, as [`Arguments::reg`].
+    fn register(&self, index: u8) -> u64;
+
+    /// Returns whether interrupts are disabled there.
+    fn irqs_disabled(&self) -> bool;
+}
+
+impl Interrupted for Regs {
+    #[inline(always)]
+    fn register(&self, index: u8) -> u64 {
+        self.word(usize::from(index))
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        Self::irqs_disabled(self)
+    }
+}
+
 /// The arguments of a probe.
 #[derive(Clone, Copy)]
 pub(super) struct Registers<'a> {
@@ -49,6 +70,68 @@ impl<'a> Registers<'a> {
             return_address: None,
             entry: &[],
         }
+    }
+}
+
+impl Interrupted for Registers<'_> {
+    #[inline(always)]
+    fn register(&self, index: u8) -> u64 {
+        self.regs.register(index)
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        self.regs.irqs_disabled()
+    }
+}
+
+/// The only argument of a tracepoint that is used, if one is.
+pub(super) struct Only(pub(super) Option<u64>);
+
+impl Interrupted for Only {
+    #[inline(always)]
+    fn register(&self, _index: u8) -> u64 {
+        self.0.unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        context::irqs_disabled()
+    }
+}
+
+// The index of a register counts the arguments of a tracepoint.
+impl Interrupted for tracepoint::Arguments<'_> {
+    #[inline(always)]
+    fn register(&self, index: u8) -> u64 {
+        self.get(usize::from(index))
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        context::irqs_disabled()
+    }
+}
+
+impl Arguments for tracepoint::Arguments<'_> {
+    #[inline(always)]
+    fn reg(&self, index: u8) -> u64 {
+        self.get(usize::from(index))
+    }
+
+    #[inline(always)]
+    fn stack(&self, _n: u16) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn return_address(&self) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn entry_data(&self, _n: u16) -> u64 {
+        0
     }
 }
 
@@ -96,7 +179,20 @@ impl<A: Arguments> Arguments for Hit<A> {
     }
 }
 
-impl<A> Memory for Hit<A> {
+/// What a source has copied of the user's memory before a hit was served.
+pub(super) trait UserMemory {
+    /// Returns what was copied from `address`, `None` in it if that could not be read;
+    /// `None` if nothing was copied from there.
+    #[inline(always)]
+    fn copied(&self, _address: u64) -> Option<Option<&[u8]>> {
+        None
+    }
+}
+
+impl UserMemory for Registers<'_> {}
+impl UserMemory for tracepoint::Arguments<'_> {}
+
+impl<A: UserMemory> Memory for Hit<A> {
     #[inline(always)]
     fn comm(&self) -> [u8; COMM_LEN] {
         context::current().comm()
@@ -129,6 +225,11 @@ impl<A> Memory for Hit<A> {
 
     #[inline]
     fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
+        if let Some(copied) = self.0.copied(address).filter(|_| user) {
+            let copied = copied?;
+            out.get_mut(..copied.len())?.copy_from_slice(copied);
+            return Some(copied.len());
+        }
         nofault::read_string(address, user, out)
     }
 

@@ -10,16 +10,16 @@
 use crate::{
     buffer::{Buffer, Lost, Pace, Unsettled},
     engine::{
-        exec,
+        exec::{self, Arguments},
         fetch::{Form, Program, Size},
         filter,
         format::flag,
         record::{self, Header, Role, PROBE_WORDS},
-        ring::{Note, Payload, Short},
+        ring::{Fill, Note, Payload, Short},
     },
     events::format::Format,
     hit::{
-        context::{Hit, Registers, Running},
+        context::{Hit, Interrupted, Registers, Running, UserMemory},
         counters::{Counters, End, Totals},
         plan::{Plan, ReplacedPlans},
         stages::Stage,
@@ -29,6 +29,7 @@ use crate::{
         rcu::RcuCell,
         registration::Next,
         regs::Regs,
+        tracepoint,
     },
 };
 use core::{
@@ -43,7 +44,7 @@ pub(crate) struct Recorder {
     /// What is fetched by [`Tier::REGISTER`].
     register: u8,
     /// The size of its records, for all tiers but [`Tier::SLOW`].
-    short: Short<PROBE_WORDS>,
+    pub(super) short: Short<PROBE_WORDS>,
     /// [`Header::first_half`] of a record, without flags.
     plain: u32,
     /// The place that records name: the function's entry where the kernel
@@ -204,7 +205,7 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn serve_fast<'a, const REGISTER: bool, const WORDS: usize>(
         &'a self,
-        regs: &Regs,
+        code: &impl Interrupted,
         return_address: impl Fn() -> Option<u64>,
         entry: impl Fn() -> Entry,
         here: &'a OnCpu,
@@ -219,8 +220,8 @@ impl Recorder {
             });
         }
         let size = &Short::<WORDS>::SMALLEST;
-        self.record(regs, entry, (size, Pace::Fastest, here), |out| {
-            let value = regs.word(usize::from(self.register));
+        self.record(code, entry, (size, Pace::Fastest, here), |out| {
+            let value = code.register(self.register);
             match (return_address(), REGISTER) {
                 (None, false) => true,
                 (None, true) => record::put_first(out, value),
@@ -232,9 +233,8 @@ impl Recorder {
 
     /// Whether a filter that compares a register says no.
     #[inline(always)]
-    pub(super) fn rejects_fast(&self, regs: &Regs, here: &OnCpu) -> bool {
-        let hit = Hit(Registers::at_entry(regs));
-        let rejected = self.rejects(&hit, here) == Some(true);
+    pub(super) fn rejects_fast(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> bool {
+        let rejected = self.rejects(hit, here) == Some(true);
         if rejected {
             self.counters.count(End::Filtered, here);
         }
@@ -242,21 +242,18 @@ impl Recorder {
     }
 
     /// Serves a hit, where nothing about it is unusual but a filter that compares a
-    /// register, and arguments of any kind.
+    /// register, and arguments of any kind; of a program that is quiet if `QUIET`.
     #[inline(always)]
-    fn serve_short(
+    pub(super) fn serve_short<const QUIET: bool>(
         &self,
-        hit: Hit<Registers<'_>>,
+        hit: Hit<impl Passed>,
         entry: impl Fn() -> Entry,
         here: &OnCpu,
     ) -> Next<Infallible> {
         if self.tier.get() != Tier::SHORT {
-            match self.rejects(&hit, here) {
+            match self.is_rejected(&hit, here) {
                 Some(false) => {}
-                Some(true) => {
-                    self.counters.count(End::Filtered, here);
-                    return Next::Done;
-                }
+                Some(true) => return Next::Done,
                 None => return Next::Stage(Stage::SERVE),
             }
             if Self::short(&self.program).is_none() {
@@ -264,21 +261,42 @@ impl Recorder {
             }
         }
         let size = &self.short;
-        let recorded = self.record(hit.0.regs, entry, (size, Pace::Fast, here), |out| {
-            if let Some(to) = hit.0.return_address {
+        self.record_settled(&hit.0, entry, (size, here), |out| {
+            if let Some(to) = hit.0.returns_to() {
                 record::put_return_address(out, to);
             }
             let program = &self.program;
+            if QUIET {
+                return exec::run_quiet(program, &hit, out);
+            }
             exec::run_compact(program, &hit, out);
             if !program.is_compact() {
-                let Registers {
-                    regs,
-                    return_address,
-                    entry,
-                } = hit.0;
-                self.run_general(regs, return_address, entry, out);
+                hit.0.run_general(self, out);
             }
-        });
+        })
+    }
+
+    /// Whether a filter that compares a register rejects a hit, which is then counted;
+    /// `None` where that is not simple to say.
+    #[inline(always)]
+    pub(super) fn is_rejected(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> Option<bool> {
+        let rejected = self.rejects(hit, here);
+        if rejected == Some(true) {
+            self.counters.count(End::Filtered, here);
+        }
+        rejected
+    }
+
+    /// As [`Self::record`], with what that leaves unsettled.
+    #[inline(always)]
+    pub(super) fn record_settled<const LEAST: usize>(
+        &self,
+        code: &impl Interrupted,
+        entry: impl Fn() -> Entry,
+        (size, here): (&Short<LEAST>, &OnCpu),
+        fetch: impl FnOnce(&mut [u8]),
+    ) -> Next<Infallible> {
+        let recorded = self.record(code, entry, (size, Pace::Fast, here), fetch);
         // At once, so that nothing is kept over the calls that follow.
         match recorded {
             Next::SettleThenStage(unsettled, next) => {
@@ -302,18 +320,11 @@ impl Recorder {
 
     /// Serves any hit, the cheapest way that fits.
     #[inline(always)]
-    pub(super) fn serve(&self, arguments: Registers<'_>, entry: impl Fn() -> Entry, here: &OnCpu) {
-        match self.serve_short(Hit(arguments), &entry, here) {
+    pub(super) fn serve(&self, arguments: impl Passed, entry: impl Fn() -> Entry, here: &OnCpu) {
+        match self.serve_short::<false>(Hit(arguments), &entry, here) {
             Next::Done => {}
             Next::Finish => self.buffer.wake(),
-            Next::Stage(_) => {
-                let Registers {
-                    regs,
-                    return_address,
-                    entry: data,
-                } = arguments;
-                self.serve_slow(regs, return_address, data, (entry(), here));
-            }
+            Next::Stage(_) => arguments.serve_slow(self, entry(), here),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
     }
@@ -323,34 +334,21 @@ impl Recorder {
     #[inline(always)]
     fn record<'a, const LEAST: usize>(
         &'a self,
-        regs: &Regs,
+        code: &impl Interrupted,
         entry: impl Fn() -> Entry,
         (size, pace, here): (&Short<LEAST>, Pace, &'a OnCpu),
-        fetch: impl Fn(&mut [u8]),
+        fetch: impl FnOnce(&mut [u8]),
     ) -> Next<Unsettled<'a>> {
         if !context::is_plain(entry) {
             return Next::Stage(Stage::SERVE);
         }
         let task = &Running(context::current());
-        let fill = |mut payload: Payload<'_, LEAST>| {
-            let flags = if regs.irqs_disabled() {
-                u32::from(flag::IRQS_OFF) << 16
-            } else {
-                0
-            };
-            let start = self.plain | flags;
-            let pid = || {
-                if matches!(pace, Pace::Fast) {
-                    task.0.pid()
-                } else {
-                    context::current().pid()
-                }
-            };
-            // All sizes are at least that.
-            if let Some(out) = payload.start().first_chunk_mut() {
-                record::start_fast(out, start, pid, &self.place);
-            }
-            fetch(payload.bytes());
+        let fill = Record {
+            recorder: self,
+            code,
+            pace,
+            task,
+            fetch,
         };
         let recorded = self.buffer.record_fast(size, task, (pace, here), fill);
         let unsettled = match recorded {
@@ -373,7 +371,7 @@ impl Recorder {
 
     /// Whether the filter rejects a hit; `None` where that is not simple to say.
     #[inline(always)]
-    fn rejects(&self, hit: &Hit<Registers<'_>>, here: &OnCpu) -> Option<bool> {
+    fn rejects(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> Option<bool> {
         let Some(filter) = &self.plan.get(here).filter else {
             return Some(false);
         };
@@ -381,31 +379,51 @@ impl Recorder {
         Some(!accepted)
     }
 
+    /// Fetches the arguments that are not of the common shapes.
+    #[inline(always)]
+    pub(super) fn run_general(&self, hit: &Hit<impl Passed>, out: &mut [u8]) {
+        exec::run_general(&self.program, hit, out);
+    }
+
+    /// Calls [`Self::run_general`] for a probe. It takes the arguments one by one, so that the
+    /// caller keeps them in registers; so does [`Self::serve_probe_slow`].
     #[inline(never)]
-    fn run_general(&self, regs: &Regs, return_address: Option<u64>, entry: &[u64], out: &mut [u8]) {
+    pub(super) fn run_probe_general(
+        &self,
+        regs: &Regs,
+        return_address: Option<u64>,
+        entry: &[u64],
+        out: &mut [u8],
+    ) {
         let hit = Hit(Registers {
             regs,
             return_address,
             entry,
         });
-        exec::run_general(&self.program, &hit, out);
+        self.run_general(&hit, out);
     }
 
-    /// Serves any hit, however unusual. It takes the arguments one by one, so that the
-    /// caller keeps them in registers; so does [`Self::run_general`].
+    /// Calls [`Self::serve_slow`] for a probe.
     #[inline(never)]
-    fn serve_slow(
+    pub(super) fn serve_probe_slow(
         &self,
         regs: &Regs,
         return_address: Option<u64>,
         data: &[u64],
         (entry, here): (Entry, &OnCpu),
     ) {
-        let hit = &Hit(Registers {
+        let hit = Hit(Registers {
             regs,
             return_address,
             entry: data,
         });
+        self.serve_slow(&hit, entry, here);
+    }
+
+    /// Serves any hit, however unusual.
+    #[inline(always)]
+    pub(super) fn serve_slow<A: Passed>(&self, hit: &Hit<A>, entry: Entry, here: &OnCpu) {
+        let return_address = hit.0.returns_to();
         let program = &self.program;
         let header = self.header(hit, entry);
         if let Some(filter) = &self.plan.get(here).filter {
@@ -456,10 +474,10 @@ impl Recorder {
     }
 
     #[inline(always)]
-    fn header(&self, hit: &Hit<Registers<'_>>, entry: Entry) -> Header {
+    fn header(&self, hit: &Hit<impl Passed>, entry: Entry) -> Header {
         let level = context::level(entry);
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
-        let mut flags = bit(hit.0.regs.irqs_disabled(), flag::IRQS_OFF);
+        let mut flags = bit(hit.0.irqs_disabled(), flag::IRQS_OFF);
         let mut preempt_count = 0;
         if !level.is_plain() {
             flags |= bit(level.need_resched, flag::NEED_RESCHED)
@@ -478,6 +496,87 @@ impl Recorder {
             preempt_count,
             pid: context::current().pid(),
         }
+    }
+}
+
+/// The arguments of a hit, and the calls that pass them on: in registers, if the source
+/// has them there.
+pub(super) trait Passed: Arguments + Interrupted + UserMemory + Copy {
+    /// Returns the address to which the function returns, of a return probe.
+    fn returns_to(&self) -> Option<u64>;
+
+    /// Calls [`Recorder::run_general`].
+    fn run_general(self, recorder: &Recorder, out: &mut [u8]);
+
+    /// Calls [`Recorder::serve_slow`].
+    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu);
+}
+
+impl Passed for Registers<'_> {
+    #[inline(always)]
+    fn returns_to(&self) -> Option<u64> {
+        self.return_address
+    }
+
+    #[inline(always)]
+    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
+        recorder.run_probe_general(self.regs, self.return_address, self.entry, out);
+    }
+
+    #[inline(always)]
+    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
+        recorder.serve_probe_slow(self.regs, self.return_address, self.entry, (entry, here));
+    }
+}
+
+impl Passed for tracepoint::Arguments<'_> {
+    #[inline(always)]
+    fn returns_to(&self) -> Option<u64> {
+        None
+    }
+
+    #[inline(never)]
+    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
+        recorder.run_general(&Hit(self), out);
+    }
+
+    #[inline(never)]
+    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
+        recorder.serve_slow(&Hit(self), entry, here);
+    }
+}
+
+/// Writes the record of a hit, whose header tells of nothing unusual.
+struct Record<'a, I, F> {
+    recorder: &'a Recorder,
+    code: &'a I,
+    pace: Pace,
+    task: &'a Running,
+    /// Writes what is behind header and place.
+    fetch: F,
+}
+
+impl<I: Interrupted, F: FnOnce(&mut [u8]), const LEAST: usize> Fill<LEAST> for Record<'_, I, F> {
+    #[inline(always)]
+    fn fill(self, mut payload: Payload<'_, LEAST>) {
+        let flags = if self.code.irqs_disabled() {
+            u32::from(flag::IRQS_OFF) << 16
+        } else {
+            0
+        };
+        let start = self.recorder.plain | flags;
+        let pid = || {
+            if matches!(self.pace, Pace::Fast) {
+                self.task.0.pid()
+            } else {
+                context::current().pid()
+            }
+        };
+        // All sizes are at least that.
+        if let Some(out) = payload.start().first_chunk_mut() {
+            record::start_fast(out, start, pid, &self.recorder.place);
+        }
+        (self.fetch)(payload.bytes());
     }
 }
 

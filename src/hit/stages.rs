@@ -2,11 +2,13 @@
 
 //! A hit as the kernel's mechanisms report it, and the stages in which it is served.
 
+use core::convert::Infallible;
+
 use crate::{
     buffer::Unsettled,
-    engine::exec,
+    engine::{exec, fetch::Form},
     hit::{
-        context::{Hit, Registers},
+        context::{Hit, Only, Registers},
         recorder::{Recorder, Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
     },
     kapi::{
@@ -15,6 +17,7 @@ use crate::{
         kretprobe::{self, Kretprobe},
         registration::{Handler, Next},
         regs::Regs,
+        tracepoint::{self, Use},
     },
 };
 
@@ -56,7 +59,7 @@ impl Recorder {
         match STAGE {
             Stage::BARE => self.serve_fast::<false, BARE_WORDS>(regs, to, entry, here),
             Stage::REGISTER => self.serve_fast::<true, REGISTER_WORDS>(regs, to, entry, here),
-            Stage::FILTER if self.rejects_fast(regs, here) => Next::Done,
+            Stage::FILTER if self.rejects_fast(&Hit(Registers::at_entry(regs)), here) => Next::Done,
             Stage::FILTER => Next::Stage(Stage::SERVE),
             _ => {
                 let arguments = Registers {
@@ -172,5 +175,56 @@ impl Handler<Kretprobe> for Recorder {
 impl kretprobe::EntryHandler for Recorder {
     fn entry(&self, regs: &Regs, data: &mut [u64], _here: &OnCpu) {
         exec::capture(&self.program, &Hit(Registers::at_entry(regs)), data);
+    }
+}
+
+impl tracepoint::Handler for Recorder {
+    type Unsettled<'a> = Unsettled<'a>;
+
+    fn uses(&self) -> Use {
+        match (self.program.form(), self.program.register_limit()) {
+            (Form::Bare, _) => Use::Nothing,
+            (Form::Register(index), _) => Use::One(usize::from(index)),
+            (Form::Any, limit) => Use::Some(limit),
+        }
+    }
+
+    #[inline(always)]
+    fn serve_fast<'a>(&'a self, argument: Option<u64>, here: &'a OnCpu) -> Next<Unsettled<'a>> {
+        let (code, to, entry) = (&Only(argument), || None, || Entry::Tracepoint);
+        match argument {
+            None => self.serve_fast::<false, BARE>(code, to, entry, here),
+            Some(_) => self.serve_fast::<true, WITH_REGISTER>(code, to, entry, here),
+        }
+    }
+
+    #[inline(always)]
+    fn rejects(&self, arguments: tracepoint::Arguments<'_>, here: &OnCpu) -> bool {
+        self.tier.get() == Tier::FILTERED && self.rejects_fast(&Hit(arguments), here)
+    }
+
+    #[inline(always)]
+    fn serve_quietly(
+        &self,
+        arguments: tracepoint::Arguments<'_>,
+        here: &OnCpu,
+    ) -> Next<Infallible> {
+        if !self.program.is_quiet() {
+            return Next::Stage(Stage::SERVE);
+        }
+        self.serve_short::<true>(Hit(arguments), || Entry::Tracepoint, here)
+    }
+
+    #[inline(always)]
+    fn serve(&self, arguments: tracepoint::Arguments<'_>, here: &OnCpu) {
+        Self::serve(self, arguments, || Entry::Tracepoint, here);
+    }
+
+    fn settle(&self, unsettled: Unsettled<'_>) {
+        unsettled.settle();
+    }
+
+    fn finish(&self, _here: &OnCpu) {
+        self.wake();
     }
 }

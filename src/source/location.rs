@@ -15,11 +15,13 @@ use crate::{
     kapi::{
         kprobe, module,
         symbol::{self, Symbol},
+        tracepoint::{Tracepoint, Tracepoints},
     },
     source::{
         live::{is_text, Live, Original},
         machine::errno,
         names::{Addresses, Names},
+        points::{self, Point},
         tables,
     },
     sys::AllocError,
@@ -27,21 +29,33 @@ use crate::{
 use core::fmt;
 use kernel::prelude::*;
 
-/// An address to be probed.
+/// A location to be probed.
 pub(crate) struct Found {
-    /// The address that is passed to the kernel, and that records hold.
+    /// The address that is passed to the kernel, and that records hold; that of its stub
+    /// for a tracepoint.
     pub(crate) address: u64,
-    /// Whether it is a function's entry.
+    /// Whether arguments are where a function gets them.
     pub(crate) at_entry: bool,
     /// The original bytes there, if they are known.
     pub(crate) original: Option<Original>,
-    live: Option<Live>,
+    what: What,
+}
+
+/// What is at a location.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+enum What {
+    /// The instructions of a function, if one is known there.
+    Text(Option<Live>),
+    /// A tracepoint.
+    Tracepoint(Point),
 }
 
 /// Looks up and judges the location of `definition`. `probes` are ferroprobe's own.
 /// Returns `None` if the location is in a module that is not loaded.
 ///
 /// # Errors
+///
+/// `NO_TRACEPOINT`, see [`points::find`].
 ///
 /// `BAD_PROBE_ADDR` for a symbol that does not exist; `NON_UNIQ_SYMBOL` for a symbol that
 /// exists more than once; `BAD_PLACE` for a location that the kernel would accept, but
@@ -52,8 +66,12 @@ pub(crate) struct Found {
 pub(crate) fn find<'a>(
     definition: &Definition,
     names: &mut Names,
+    tracepoints: &Tracepoints,
     probes: impl Iterator<Item = &'a Original>,
 ) -> Result<Option<Found>, Refusal> {
+    if definition.kind.is_tracepoint() {
+        return Ok(points::find(definition, tracepoints)?.map(Found::tracepoint_of));
+    }
     let at = definition.place_at;
     let (name, offset) = match &definition.place {
         Place::Address(address) => {
@@ -132,7 +150,8 @@ impl Found {
         // Without memory for a judgement nothing is probed.
         let live = Live::at(address, names, probes)?;
         if let (Some(start), Some(live)) = (start, &live) {
-            if live.address != start {
+            // The entry of another function is no accident; the kernel's tests probe it so.
+            if live.address != start && live.address != address {
                 return Err(outside(definition, live, address));
             }
         }
@@ -140,9 +159,9 @@ impl Found {
             address,
             at_entry: false,
             original: None,
-            live,
+            what: What::Text(live),
         };
-        let (Some(offset), Some(live)) = (found.offset(), &found.live) else {
+        let (Some(offset), Some(live)) = (found.offset(), found.live()) else {
             return Ok(found);
         };
         let mut refusal = None;
@@ -165,20 +184,54 @@ impl Found {
         }
     }
 
-    /// Returns the name of the function at whose entry the location is.
+    /// Returns `point` as a location.
+    fn tracepoint_of(point: Point) -> Self {
+        Self {
+            address: point.tracepoint.stub(),
+            at_entry: true,
+            original: None,
+            what: What::Tracepoint(point),
+        }
+    }
+
+    /// Returns the name of the function at whose entry the location is, or of the one that
+    /// has the type of a tracepoint's probes.
     pub(crate) fn function(&self) -> Option<&[u8]> {
-        let live = self.live.as_ref()?;
-        self.at_entry.then(|| live.symbol.name())
+        match &self.what {
+            What::Text(live) => {
+                let live = live.as_ref()?;
+                self.at_entry.then(|| live.symbol.name())
+            }
+            What::Tracepoint(point) => Some(&point.function),
+        }
     }
 
     /// Returns the module of the location.
     pub(crate) fn module(&self) -> Option<&[u8]> {
-        self.live.as_ref()?.symbol.module()
+        match &self.what {
+            What::Text(live) => live.as_ref()?.symbol.module(),
+            What::Tracepoint(point) => point.tracepoint.module(),
+        }
+    }
+
+    /// Returns the tracepoint, if it is one.
+    pub(crate) fn tracepoint(&self) -> Option<&Tracepoint> {
+        match &self.what {
+            What::Text(_) => None,
+            What::Tracepoint(point) => Some(&point.tracepoint),
+        }
+    }
+
+    fn live(&self) -> Option<&Live> {
+        match &self.what {
+            What::Text(live) => live.as_ref(),
+            What::Tracepoint(_) => None,
+        }
     }
 
     /// Returns the offset of the address in its function.
     fn offset(&self) -> Option<usize> {
-        let live = self.live.as_ref()?;
+        let live = self.live()?;
         usize::try_from(self.address.wrapping_sub(live.address)).ok()
     }
 
@@ -186,7 +239,7 @@ impl Found {
     fn judge<R>(&self, look: impl FnOnce(&Judgement<'_>) -> R) -> Option<R> {
         let offset = self.offset()?;
         let judgement = |placement: &Placement<'_>| Some(look(&placement.judge(offset).ok()?));
-        self.live.as_ref()?.judged(judgement).ok()?
+        self.live()?.judged(judgement).ok()?
     }
 
     /// Returns the refusal for the kernel's error at this location, with the caret at
@@ -194,7 +247,7 @@ impl Found {
     pub(crate) fn explain(&self, error: Error, at: usize) -> Refusal {
         let errno = errno(error);
         let plain = || Refusal::registration(errno, at);
-        if errno == Errno::ENOMEM {
+        if errno == Errno::ENOMEM || self.tracepoint().is_some() {
             return plain();
         }
         let reason = self.judge(|judgement| {

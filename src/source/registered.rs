@@ -7,15 +7,20 @@
 
 use crate::{
     engine::ast::ProbeKind,
-    hit::recorder::Recorder,
+    hit::{calls::CallRecorder, recorder::Recorder},
     kapi::{
         batch::Batch,
         kprobe, kretprobe,
         registration::{Handler, Mechanism, Registration},
+        tracepoint::{
+            self,
+            syscall::{self, Calls, When},
+        },
     },
+    source::location::Found,
 };
 use core::pin::Pin;
-use kernel::prelude::*;
+use kernel::{prelude::*, sync::Arc};
 
 /// What a registered mechanism does for its probe.
 pub(crate) trait Source: Send + Sync {
@@ -77,25 +82,82 @@ where
     }
 }
 
+impl Source for syscall::Registration<CallRecorder> {
+    fn recorder(&self) -> &Recorder {
+        &self.handler().recorder
+    }
+
+    fn set_armed(&self, armed: bool) -> Result {
+        self.set_enabled(armed)
+    }
+
+    fn follow(&self) {}
+
+    fn is_gone(&self) -> bool {
+        false
+    }
+
+    fn missed(&self) -> u64 {
+        0
+    }
+
+    fn is_breakpoint(&self) -> bool {
+        false
+    }
+}
+
+impl Source for tracepoint::Registration<Recorder> {
+    fn recorder(&self) -> &Recorder {
+        self.handler()
+    }
+
+    fn set_armed(&self, armed: bool) -> Result {
+        self.set_enabled(armed)
+    }
+
+    fn follow(&self) {}
+
+    fn is_gone(&self) -> bool {
+        Self::is_gone(self)
+    }
+
+    fn missed(&self) -> u64 {
+        Self::missed(self)
+    }
+
+    fn is_breakpoint(&self) -> bool {
+        false
+    }
+}
+
 /// A registered mechanism. Its drop unregisters it, and waits until no hit is served.
 pub(crate) enum Registered {
     /// A kprobe.
     Entry(Pin<KBox<kprobe::Registration<Recorder>>>),
     /// A kretprobe.
     Return(Pin<KBox<kretprobe::Registration<Recorder>>>),
+    /// A probe of a tracepoint.
+    Tracepoint(Pin<KBox<tracepoint::Registration<Recorder>>>),
+    /// A handler of system calls.
+    Call(Pin<KBox<syscall::Registration<CallRecorder>>>),
 }
 
 impl Registered {
-    /// Registers the mechanism of `kind`, disarmed, at `address`; `recorder` serves its
-    /// hits.
+    /// Registers the mechanism of `kind`, disarmed, at the location `found`; `recorder`
+    /// serves its hits.
     ///
     /// # Errors
     ///
     /// The errors of the kernel.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn new(kind: ProbeKind, address: u64, recorder: Recorder) -> Result<Self> {
-        let at = kprobe::Place::Address(address);
+    pub(crate) fn new(
+        kind: ProbeKind,
+        found: &Found,
+        points: &Arc<tracepoint::Tracepoints>,
+        recorder: Recorder,
+    ) -> Result<Self> {
+        let at = kprobe::Place::Address(found.address);
         match kind {
             ProbeKind::Probe => kprobe::Registration::new(at, recorder).map(Self::Entry),
             ProbeKind::Return { maxactive } => {
@@ -103,7 +165,28 @@ impl Registered {
                 let words = recorder.entry_words();
                 kretprobe::Registration::new(at, maxactive, words, recorder).map(Self::Return)
             }
+            ProbeKind::Tracepoint => {
+                let point = found.tracepoint().ok_or(EINVAL)?;
+                tracepoint::Registration::new(points.clone(), point, recorder).map(Self::Tracepoint)
+            }
+            // See `of_call`.
+            ProbeKind::Enter | ProbeKind::Exit => Err(EINVAL),
         }
+    }
+
+    /// Makes a handler of the system calls with the number `number`, disarmed.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn of_call(
+        table: &Arc<Calls<CallRecorder>>,
+        (number, when): (u32, When),
+        recorder: CallRecorder,
+    ) -> Result<Self> {
+        syscall::Registration::new(table.clone(), (number, when), recorder).map(Self::Call)
     }
 
     /// Returns it as a source.
@@ -111,6 +194,8 @@ impl Registered {
         match self {
             Self::Entry(probe) => &**probe,
             Self::Return(probe) => &**probe,
+            Self::Tracepoint(probe) => &**probe,
+            Self::Call(probe) => &**probe,
         }
     }
 }
@@ -121,8 +206,10 @@ impl Registered {
 pub(crate) struct Removal {
     entries: Batch<kprobe::Registration<Recorder>>,
     returns: Batch<kretprobe::Registration<Recorder>>,
+    tracepoints: Batch<tracepoint::Registration<Recorder>>,
+    calls: Batch<syscall::Registration<CallRecorder>>,
     /// For how many of each there is room.
-    expected: (usize, usize),
+    expected: (usize, usize, usize, usize),
 }
 
 impl Removal {
@@ -131,7 +218,9 @@ impl Removal {
         Self {
             entries: Batch::new(),
             returns: Batch::new(),
-            expected: (0, 0),
+            tracepoints: Batch::new(),
+            calls: Batch::new(),
+            expected: (0, 0, 0, 0),
         }
     }
 
@@ -152,6 +241,16 @@ impl Removal {
                 self.returns.make_room(count)?;
                 self.expected.1 = count;
             }
+            ProbeKind::Tracepoint => {
+                let count = self.expected.2.saturating_add(1);
+                self.tracepoints.make_room(count)?;
+                self.expected.2 = count;
+            }
+            ProbeKind::Enter | ProbeKind::Exit => {
+                let count = self.expected.3.saturating_add(1);
+                self.calls.make_room(count)?;
+                self.expected.3 = count;
+            }
         }
         Ok(())
     }
@@ -162,7 +261,7 @@ impl Removal {
     ///
     /// `ENOMEM`; then some of these are not expected.
     pub(crate) fn expect_only(&mut self, mut kinds: impl Iterator<Item = ProbeKind>) -> Result {
-        self.expected = (0, 0);
+        self.expected = (0, 0, 0, 0);
         kinds.try_for_each(|kind| self.expect(kind))
     }
 
@@ -174,6 +273,8 @@ impl Removal {
         match registered {
             Registered::Entry(probe) => self.entries.push(probe),
             Registered::Return(probe) => self.returns.push(probe),
+            Registered::Tracepoint(probe) => self.tracepoints.push(probe),
+            Registered::Call(probe) => self.calls.push(probe),
         }
     }
 
@@ -183,5 +284,7 @@ impl Removal {
     pub(crate) fn end(&mut self) {
         self.entries.end();
         self.returns.end();
+        self.tracepoints.end();
+        self.calls.end();
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::{
     engine::{
-        ast::{Action, Definition, Origin},
+        ast::{Action, Definition, Origin, ProbeKind},
         btf::{Btf, Index, Malformed},
     },
     kapi::vfs,
@@ -141,7 +141,8 @@ pub(crate) fn are_needed(definition: &Definition) -> bool {
             Origin::Name(_) | Origin::AllArguments => true,
             Origin::ReturnValue => !arg.spec.explicit,
             // An argument without a name gets the name of the parameter.
-            Origin::Argument(_) => definition.kind.is_return() || arg.at == arg.text_at,
+            // Types tell how many bits an argument of a tracepoint has.
+            Origin::Argument(_) => definition.kind != ProbeKind::Probe || arg.at == arg.text_at,
             _ => false,
         };
         let is_typed = |action: &Action| matches!(action, Action::Members(_) | Action::Cast { .. });

@@ -45,7 +45,6 @@ impl work::Handler for Look {
     fn run(&self) -> Option<u32> {
         self.0.buffer.look_at_counter();
         let registry = self.0.registry.lock();
-        let armed = registry.probes().any(|probe| probe.is_armed());
-        armed.then_some(INTERVAL)
+        registry.is_any_armed().then_some(INTERVAL)
     }
 }

@@ -38,9 +38,9 @@ to6 1
 echo "$mode" >/sys/kernel/security/lockdown
 tell "the kernel is locked down" grep -qF "[$mode]" /sys/kernel/security/lockdown
 
-# No file of ours can be opened, in any way.
+# No file of ours can be opened, in any way; of the events of system calls, a few are tried.
 opened=
-find "$fp" -type f >/tmp/files
+find "$fp" -type f ! -path '*/sys_e*_[!o]*' >/tmp/files
 while read -r file; do
 	if (exec 7<"$file") 2>/dev/null; then opened="$opened $file for reading"; fi
 	if (exec 7>>"$file") 2>/dev/null; then opened="$opened $file for writing"; fi

@@ -140,7 +140,8 @@ do_read() {
 		fptool nonblock "$file" >/dev/null 2>&1
 		reads=$((reads + 1))
 	done
-	cat events/*/*/format events/*/*/filter >/dev/null 2>&1
+	cat events/[!s]*/*/format events/[!s]*/*/filter events/syscalls/sys_*_open*/* syscall_stats \
+		>/dev/null 2>&1
 }
 end_read() { tally reads "$reads"; }
 
@@ -154,6 +155,8 @@ do_module() {
 	insmod /fpsample.ko && modules=$((modules + 1))
 	echo "p:$group/init fpsample:fpsample_double v=\$arg1:s32" >>kprobe_events
 	echo 1 >"events/$group/init/enable"
+	echo "t:$group/point fpsample_called_tp v=\$arg1:s32 s=+0(\$arg5):string" >>dynamic_events
+	echo 1 >"events/$group/point/enable"
 	for value in 1 2 3 4 5; do
 		echo $value >/sys/module/fpsample/parameters/value
 	done
@@ -161,10 +164,29 @@ do_module() {
 	rmmod fpsample
 	[ $((b % 4)) -ne 0 ] || {
 		echo 0 >"events/$group/init/enable"
+		echo 0 >"events/$group/point/enable"
 		echo "-:$group/init" >>kprobe_events
+		echo "-:$group/point" >>kprobe_events
 	}
 } 2>/dev/null
 end_module() { tally modules "$modules"; }
+
+# The events of all system calls, of which all workers make many.
+begin_syscalls() { switches=0; }
+do_syscalls() {
+	case $((a % 7)) in
+	0 | 1 | 2) echo $((b % 2)) >events/syscalls/enable && switches=$((switches + 1)) ;;
+	3) echo $((b % 200)) >syscall_user_buf_size ;;
+	4) nth "$b" 'common_pid > 0' 'comm == "cat"' 0 >events/syscalls/filter ;;
+	5) nth "$b" '__filename_val ~ "/proc/*"' 'dfd > 0 && flags & 1' 0 \
+		>events/syscalls/sys_enter_openat/filter ;;
+	*) usleep $((c * 8)) ;;
+	esac
+} 2>/dev/null
+end_syscalls() {
+	echo 0 >events/syscalls/enable
+	tally switches "$switches"
+}
 
 begin_hotplug() { hotplugs=0; }
 do_hotplug() {

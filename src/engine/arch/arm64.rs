@@ -9,6 +9,7 @@ use super::isa::{
 };
 use crate::engine::insn::arm64::{self, class, word_at, Class, Verdict, INSN_LEN};
 use crate::engine::insn::exclusive::{Effect, Exclusives, Words};
+use crate::engine::record::OpenFlag;
 use crate::sys::AllocError;
 
 /// 64-bit Arm.
@@ -21,8 +22,32 @@ const REGISTERS: [&[u8]; 34] = [
     b"x25", b"x26", b"x27", b"x28", b"x29", b"lr", b"sp", b"pc", b"pstate",
 ];
 
+/// `arch/arm64/include/uapi/asm/fcntl.h`.
+const OPEN_FLAGS: [OpenFlag; 16] = [
+    (0o20040000, "O_TMPFILE"),
+    (0o1, "O_WRONLY"),
+    (0o2, "O_RDWR"),
+    (0o100, "O_CREAT"),
+    (0o200, "O_EXCL"),
+    (0o400, "O_NOCTTY"),
+    (0o1000, "O_TRUNC"),
+    (0o2000, "O_APPEND"),
+    (0o4000, "O_NONBLOCK"),
+    (0o10000, "O_DSYNC"),
+    (0o200000, "O_DIRECT"),
+    (0o400000, "O_LARGEFILE"),
+    (0o40000, "O_DIRECTORY"),
+    (0o100000, "O_NOFOLLOW"),
+    (0o1000000, "O_NOATIME"),
+    (0o2000000, "O_CLOEXEC"),
+];
+
 /// The index of `x30`, which the kernel calls `lr`.
 const LINK: u8 = 30;
+
+/// The index of `orig_x0`, behind `struct user_pt_regs`: the first argument of a system call,
+/// whose result is in `x0`.
+const ORIG_X0: u8 = 34;
 
 /// `brk #4`.
 const KPROBE: u32 = 0xd420_0080;
@@ -53,6 +78,14 @@ impl Isa for Arm64 {
 
     fn return_address(&self) -> EntryPlace {
         EntryPlace::Register(LINK)
+    }
+
+    fn call_arguments(&self) -> [u8; 6] {
+        [ORIG_X0, 1, 2, 3, 4, 5]
+    }
+
+    fn open_flags(&self) -> &'static [OpenFlag; 16] {
+        &OPEN_FLAGS
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Insn, Undecoded> {

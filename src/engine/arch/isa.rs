@@ -7,6 +7,7 @@
 //! the architecture.
 
 use crate::engine::insn::exclusive::{Exclusives, Words};
+use crate::engine::record::OpenFlag;
 use crate::sys::AllocError;
 
 /// An architecture: its registers, its instructions, and what the kernel does with them.
@@ -38,6 +39,14 @@ pub trait Isa: Sync {
 
     /// Returns the location of the return address at function entry.
     fn return_address(&self) -> EntryPlace;
+
+    /// Returns the indices of what the kernel has of a system call's arguments, in order,
+    /// while it runs.
+    fn call_arguments(&self) -> [u8; 6];
+
+    /// Returns the bits of the flags of `openat`, with the names that the kernel prints, in
+    /// its order.
+    fn open_flags(&self) -> &'static [OpenFlag; 16];
 
     /// Decodes the instruction that `bytes` begin with.
     ///

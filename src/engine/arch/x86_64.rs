@@ -4,6 +4,7 @@
 
 use super::isa::{index_of, EntryPlace, Flow, Insn, Isa, Kind, Refusal, Undecoded, MAX_INSN_LEN};
 use crate::engine::insn::x86::{self, Class, DecodeError};
+use crate::engine::record::OpenFlag;
 
 /// 64-bit x86.
 pub(super) struct X86_64;
@@ -16,6 +17,26 @@ const REGISTERS: [&[u8]; 21] = [
 
 /// The registers of the arguments: `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
 const ARGUMENTS: [u8; 6] = [14, 13, 12, 11, 9, 8];
+
+/// `include/uapi/asm-generic/fcntl.h`.
+const OPEN_FLAGS: [OpenFlag; 16] = [
+    (0o20200000, "O_TMPFILE"),
+    (0o1, "O_WRONLY"),
+    (0o2, "O_RDWR"),
+    (0o100, "O_CREAT"),
+    (0o200, "O_EXCL"),
+    (0o400, "O_NOCTTY"),
+    (0o1000, "O_TRUNC"),
+    (0o2000, "O_APPEND"),
+    (0o4000, "O_NONBLOCK"),
+    (0o10000, "O_DSYNC"),
+    (0o40000, "O_DIRECT"),
+    (0o100000, "O_LARGEFILE"),
+    (0o200000, "O_DIRECTORY"),
+    (0o400000, "O_NOFOLLOW"),
+    (0o1000000, "O_NOATIME"),
+    (0o2000000, "O_CLOEXEC"),
+];
 
 /// The length of `endbr64`.
 const ENDBR_LEN: usize = 4;
@@ -45,6 +66,14 @@ impl Isa for X86_64 {
 
     fn return_address(&self) -> EntryPlace {
         EntryPlace::Stack(0)
+    }
+
+    fn call_arguments(&self) -> [u8; 6] {
+        [14, 13, 12, 7, 9, 8]
+    }
+
+    fn open_flags(&self) -> &'static [OpenFlag; 16] {
+        &OPEN_FLAGS
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Insn, Undecoded> {

@@ -2,7 +2,7 @@
 
 //! Functions, structures and their members by name.
 
-use super::{Btf, Kind, Type};
+use super::{after, Btf, Kind, Raw, Type};
 use crate::engine::types::{Shown, Type as Printed, Width};
 
 /// Deepest nesting of anonymous members that is searched.
@@ -45,12 +45,37 @@ pub struct Member<'a> {
 impl<'a> Btf<'a> {
     /// Returns the function called `name`.
     pub fn function(&self, name: &[u8]) -> Option<Function<'a>> {
-        let function = self.find(name, |kind| kind == Kind::Function)?;
+        self.prototype_of(&self.find(name, |kind| kind == Kind::Function)?)
+    }
+
+    /// Returns the prototype of `function`.
+    pub(super) fn prototype_of(&self, function: &Type<'a>) -> Option<Function<'a>> {
         let prototype = self.by_id(function.raw.size_or_type)?;
         (prototype.kind() == Kind::Prototype).then_some(Function {
             btf: *self,
             prototype,
         })
+    }
+
+    /// Calls `visit` with the functions here, without the base's, whose names begin with
+    /// `prefix`, and with what follows it.
+    pub fn each_function(&self, prefix: &[u8], mut visit: impl FnMut(&'a [u8], Function<'a>)) {
+        let mut rest = self.types;
+        while let Some(raw) = Raw::read(rest) {
+            let found = Type { raw };
+            if found.kind() == Kind::Function {
+                let name = self
+                    .string(raw.name)
+                    .and_then(|name| name.strip_prefix(prefix));
+                if let Some((name, function)) = name.zip(self.prototype_of(&found)) {
+                    visit(name, function);
+                }
+            }
+            match after(rest) {
+                Some(next) => rest = next,
+                None => break,
+            }
+        }
     }
 
     /// Returns the structure or union called `name`.
@@ -76,6 +101,16 @@ impl<'a> Function<'a> {
         })
     }
 
+    /// Returns the parameters, each as the offset of its name and the number of its type.
+    pub(super) fn raw_parameters(&self) -> impl Iterator<Item = [u32; 2]> + 'a {
+        self.prototype.groups::<2>()
+    }
+
+    /// Returns the blob that it is from.
+    pub(super) fn btf(&self) -> Btf<'a> {
+        self.btf
+    }
+
     fn value(&self, id: u32) -> Option<Value<'a>> {
         Some(Value {
             btf: self.btf,
@@ -88,6 +123,17 @@ impl<'a> Value<'a> {
     /// Returns whether there is no value.
     pub fn is_void(&self) -> bool {
         self.bare.kind() == Kind::Void
+    }
+
+    /// Returns its size in bytes; `None` if that is not known, or more than 255.
+    pub fn size(&self) -> Option<u8> {
+        match self.bare.kind() {
+            Kind::Int | Kind::Enum | Kind::Enum64 | Kind::Struct | Kind::Union => {
+                u8::try_from(self.bare.raw.size_or_type).ok()
+            }
+            Kind::Pointer => Some(8),
+            _ => None,
+        }
     }
 
     /// Returns whether it is a structure or union.

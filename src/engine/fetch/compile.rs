@@ -6,7 +6,7 @@
 use super::program::{Comm, General, Load, Op, Origin, Program, Read, Store};
 use super::resolve::Shape;
 use super::target::Target;
-use crate::engine::ast::{self, Argument, Definition};
+use crate::engine::ast::{self, Argument, Definition, ProbeKind};
 use crate::engine::btf::Function;
 use crate::engine::error::{Error, Kind};
 use crate::engine::record::{self, Class, Faults, Field, Layout, COMM_LEN};
@@ -33,31 +33,18 @@ pub fn compile(
     definition: &Definition,
     target: &mut Target<'_>,
 ) -> Result<(Program, Layout), Error> {
-    let is_return = definition.kind.is_return();
-    let layout = Layout::of(if is_return {
-        Class::RETURN
-    } else {
-        Class::PROBE
+    let kind = definition.kind;
+    let layout = Layout::of(match kind {
+        ProbeKind::Return { .. } => Class::RETURN,
+        ProbeKind::Enter | ProbeKind::Exit => Class::ENTER,
+        ProbeKind::Probe | ProbeKind::Tracepoint => Class::PROBE,
     });
     let mut compiler = Compiler {
         offset: layout.start(),
         fault_bits: 0,
-        is_return,
+        kind,
         function: None,
-        program: Program {
-            ops: Vec::new(),
-            words: Vec::new(),
-            narrow: Vec::new(),
-            reads: Vec::new(),
-            comms: Vec::new(),
-            general: Vec::new(),
-            links: Vec::new(),
-            texts: Vec::new(),
-            entry: Vec::new(),
-            faults: None,
-            fixed: 0,
-            dynamic: false,
-        },
+        program: Program::empty(),
         layout,
         target,
     };
@@ -70,7 +57,7 @@ pub fn compile(
 pub(super) struct Compiler<'a, 'b> {
     offset: usize,
     fault_bits: u16,
-    pub(super) is_return: bool,
+    pub(super) kind: ProbeKind,
     /// The function in BTF, once it has been looked up.
     pub(super) function: Option<Option<Function<'b>>>,
     pub(super) program: Program,

@@ -3,7 +3,7 @@
 //! Expands `$arg*` to one argument for each parameter of the function, and gives an unnamed
 //! `$argN` the parameter's name, if BTF knows them.
 
-use super::target::Target;
+use super::target::{self, Target};
 use crate::engine::ast::{Argument, Definition, Expression, Origin, MAX_ARGS};
 use crate::engine::btf::Parameter;
 use crate::engine::error::{Errno, Error, Kind};
@@ -35,7 +35,7 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
     for parameter in function
         .filter(|_| here)
         .iter()
-        .flat_map(|f| f.parameters())
+        .flat_map(|f| target::parameters(f, definition.kind))
     {
         parameters.push(parameter)?;
     }

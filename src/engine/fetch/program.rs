@@ -4,7 +4,7 @@
 
 use crate::engine::record::{self, Faults};
 use crate::engine::types::Bits;
-use crate::sys::Vec;
+use crate::sys::{AllocError, Vec};
 
 /// Bytes that a program writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +180,38 @@ pub struct Program {
 }
 
 impl Program {
+    /// Returns a program that fetches nothing, without the size of its records.
+    pub(in crate::engine) const fn empty() -> Self {
+        Self {
+            ops: Vec::new(),
+            words: Vec::new(),
+            narrow: Vec::new(),
+            reads: Vec::new(),
+            comms: Vec::new(),
+            general: Vec::new(),
+            links: Vec::new(),
+            texts: Vec::new(),
+            entry: Vec::new(),
+            faults: None,
+            fixed: 0,
+            dynamic: false,
+        }
+    }
+
+    /// Adds an argument that is a whole register.
+    pub(in crate::engine) fn add_word(&mut self, load: Load) -> Result<(), AllocError> {
+        self.ops.push(Op::Load(load))?;
+        self.words.push(load)
+    }
+
+    /// Adds an argument that is text of user memory.
+    pub(in crate::engine) fn add_general(&mut self, argument: General) -> Result<(), AllocError> {
+        // CAST: There are fewer than 256 arguments.
+        self.ops.push(Op::General(self.general.len() as u16))?;
+        self.dynamic |= argument.store.texts() != 0;
+        self.general.push(argument)
+    }
+
     /// Returns the bytes of the record, including its common header.
     ///
     /// Context: any.
@@ -199,6 +231,28 @@ impl Program {
             [Op::Load(Load { reg, width: 8, .. })] => Form::Register(reg),
             _ => Form::Any,
         }
+    }
+
+    /// Returns whether no memory is read, so that running it meets no fault.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        self.reads.is_empty() && self.general.is_empty()
+    }
+
+    /// Returns one more than the highest index of a register that is fetched; 0 if none is.
+    pub fn register_limit(&self) -> usize {
+        let general = self.general.iter().filter_map(|arg| match arg.origin {
+            Origin::Register(reg) => Some(reg),
+            _ => None,
+        });
+        let loads = self.words.iter().chain(&self.narrow).map(|load| load.reg);
+        let reads = self.reads.iter().map(|read| read.reg);
+        let all = loads.chain(reads).chain(general);
+        all.map(|reg| usize::from(reg).saturating_add(1))
+            .max()
+            .unwrap_or(0)
     }
 
     /// Returns whether all arguments are of the common shapes.

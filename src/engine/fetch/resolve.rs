@@ -5,6 +5,7 @@
 
 use super::compile::{Compiler, MAX_LINKS};
 use super::program::{Constant, Link, Origin, Store};
+use super::target;
 use crate::engine::arch::EntryPlace;
 use crate::engine::ast::{self, Action, Argument, Cast, Expression, Step};
 use crate::engine::btf::{Function, Value};
@@ -32,6 +33,9 @@ struct Walk<'a> {
     structure: Option<Value<'a>>,
     /// Offset and size in bits of the last member, if it is a bitfield.
     bits: Option<(u8, u8)>,
+    /// The value is the low bits of a word whose other bits are undefined: their number,
+    /// and whether they are signed.
+    low: Option<(u8, bool)>,
     /// Column of the part that was parsed last.
     at: usize,
 }
@@ -55,6 +59,14 @@ impl<'b> Compiler<'_, 'b> {
             origin, mut links, ..
         } = walk;
         let store = store(arg, base, bits, origin, &mut links)?;
+        let is_stack = matches!(
+            arg.expression.origin,
+            ast::Origin::StackPointer | ast::Origin::Stack(_)
+        );
+        if self.kind.is_tracepoint() && is_stack {
+            let refusal = Error::new(Kind::BadVar, arg.expression.source_at);
+            return Err(refusal.with_detail(format_args!("a tracepoint has no stack")));
+        }
         Ok(Shape {
             origin,
             links,
@@ -99,12 +111,16 @@ impl<'b> Compiler<'_, 'b> {
     fn origin(&mut self, expression: &Expression) -> Result<Walk<'b>, Error> {
         let at = expression.source_at;
         let isa = self.target.arch.isa();
-        let (mut value, mut structure) = (None, None);
+        let (mut value, mut structure, mut low) = (None, None, None);
         let origin = match &expression.origin {
             ast::Origin::Register(reg) => Origin::Register(*reg),
             ast::Origin::StackPointer => Origin::Register(isa.stack_register()),
             ast::Origin::Stack(n) => Origin::Stack(*n),
-            ast::Origin::Argument(n) => self.function_argument(*n, at)?,
+            ast::Origin::Argument(n) => {
+                let parameter = self.parameter(usize::from(*n), at)?;
+                low = parameter.and_then(|parameter| low_bits(&parameter));
+                self.function_argument(*n, at)?
+            }
             ast::Origin::ReturnValue => {
                 value = self.returned(at)?;
                 Origin::Register(isa.return_register())
@@ -132,6 +148,8 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::Name(name) => {
                 let origin;
                 (origin, value) = self.name(name, at)?;
+                let is_low = self.kind.is_tracepoint();
+                low = value.filter(|_| is_low).as_ref().and_then(low_bits);
                 origin
             }
             ast::Origin::AllArguments => return Err(Error::new(Kind::NosupBtfarg, at)),
@@ -145,8 +163,20 @@ impl<'b> Compiler<'_, 'b> {
             value,
             structure,
             bits: None,
+            low,
             at,
         })
+    }
+
+    /// Returns the type of argument `n` of a tracepoint, if BTF knows it.
+    fn parameter(&mut self, n: usize, at: usize) -> Result<Option<Value<'b>>, Error> {
+        let Some(function) = self.function().filter(|_| self.kind.is_tracepoint()) else {
+            return Ok(None);
+        };
+        match target::parameters(&function, self.kind).nth(n) {
+            Some(parameter) => Ok(Some(parameter.value)),
+            None => Err(Error::new(Kind::NoBtfarg, at)),
+        }
     }
 
     /// Returns the type of the return value, if BTF knows it.
@@ -164,8 +194,16 @@ impl<'b> Compiler<'_, 'b> {
     /// Returns the origin of argument `n` of the function, counted from zero; a return
     /// probe saves it at entry.
     fn function_argument(&mut self, n: u16, at: usize) -> Result<Origin, Error> {
+        if self.kind.is_tracepoint() {
+            let n = u8::try_from(n)
+                .ok()
+                .filter(|n| *n < target::MAX_TRACEPOINT_ARGUMENTS);
+            return n
+                .map(Origin::Register)
+                .ok_or(Error::new(Kind::BadArgNum, at));
+        }
         let origin = at_entry(self.target.arch.isa().argument(n));
-        if !self.is_return {
+        if !self.kind.is_return() {
             return match self.target.at_entry {
                 true => Ok(origin),
                 false => Err(Error::new(Kind::NofentryArgs, at)),
@@ -185,13 +223,13 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Resolves a bare name: a parameter, or the syntax of 2009.
     fn name(&mut self, name: &[u8], at: usize) -> Result<(Origin, Option<Value<'b>>), Error> {
-        let here = self.is_return || self.target.at_entry;
+        let here = self.kind.is_return() || self.target.at_entry;
         let function = self.function();
         let mut n = 0u16;
         for parameter in function
             .filter(|_| here)
             .iter()
-            .flat_map(|f| f.parameters())
+            .flat_map(|f| target::parameters(f, self.kind))
         {
             if parameter.name == name {
                 return Ok((self.function_argument(n, at)?, Some(parameter.value)));
@@ -201,7 +239,7 @@ impl<'b> Compiler<'_, 'b> {
         if let Some(origin) = self.dialect(name, at)? {
             return Ok((origin, None));
         }
-        let any = function.is_some_and(|f| f.parameters().next().is_some());
+        let any = function.is_some_and(|f| target::parameters(&f, self.kind).next().is_some());
         Err(Error::new(
             match (self.target.btf.is_some() && here, any) {
                 (false, _) => Kind::NosupBtfarg,
@@ -217,9 +255,14 @@ impl<'b> Compiler<'_, 'b> {
         let isa = self.target.arch.isa();
         let number = |digits: &[u8]| lex::decimal(digits).and_then(|n| u16::try_from(n).ok());
         Ok(match name {
-            b"rv" if self.is_return => Some(Origin::Register(isa.return_register())),
+            [b'a', digits @ ..] if self.kind.is_tracepoint() => match number(digits) {
+                Some(n) => Some(self.function_argument(n, at)?),
+                None => None,
+            },
+            _ if self.kind.is_tracepoint() => None,
+            b"rv" if self.kind.is_return() => Some(Origin::Register(isa.return_register())),
             b"rv" => return Err(Error::new(Kind::RetvalOnProbe, at)),
-            b"ra" if self.is_return => Some(Origin::ReturnAddress),
+            b"ra" if self.kind.is_return() => Some(Origin::ReturnAddress),
             b"ra" if self.target.at_entry => Some(at_entry(isa.return_address())),
             b"sa" => Some(Origin::Register(isa.stack_register())),
             [b'a', digits @ ..] => match number(digits) {
@@ -436,6 +479,13 @@ fn cast_offset(structure: Value<'_>, field: Span<'_>) -> Result<u32, Error> {
 /// Returns the type to record: the user's, or BTF's if the user gave none. Appends the read
 /// that text behind a pointer needs.
 fn recorded_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>), Error> {
+    let low = walk.low.filter(|_| walk.links.is_empty());
+    let (base, bits) = asked_type(arg, walk)?;
+    Ok((base, bits.or_else(|| cut(low, base))))
+}
+
+/// Returns the type as [`recorded_type`] does, for a value whose bits are all defined.
+fn asked_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>), Error> {
     let (spec, Some(value)) = (arg.spec, walk.value) else {
         return Ok((arg.spec.base, arg.spec.bits));
     };
@@ -465,6 +515,28 @@ fn recorded_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bi
             ))
         }
     }
+}
+
+/// Returns number and signedness of the bits of an argument of a tracepoint, if it is
+/// shorter than a word: the kernel's calling conventions leave the others of its register
+/// undefined.
+fn low_bits(value: &Value<'_>) -> Option<(u8, bool)> {
+    let signed = value.printed().is_some_and(Type::is_signed);
+    match value.size()? {
+        size @ 1..=7 => Some((size.saturating_mul(8), signed)),
+        _ => None,
+    }
+}
+
+/// Returns the bits of a value that has only the `low` ones, if `base` is wider.
+fn cut(low: Option<(u8, bool)>, base: Type) -> Option<Bits> {
+    let (width, signed) = low?;
+    let is_wider = base.size().saturating_mul(8) > width;
+    (is_wider && base.stored() == Stored::Value).then_some(Bits {
+        width,
+        offset: 0,
+        signed,
+    })
 }
 
 /// Returns the type at least as wide as `base` that contains the whole bitfield.

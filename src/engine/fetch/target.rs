@@ -3,7 +3,11 @@
 //! What compiling needs to know about the kernel.
 
 use crate::engine::arch::Arch;
-use crate::engine::btf::Btf;
+use crate::engine::ast::ProbeKind;
+use crate::engine::btf::{Btf, Function, Parameter};
+
+/// Most arguments of a tracepoint, as of a function that BPF traces.
+pub const MAX_TRACEPOINT_ARGUMENTS: u8 = 12;
 
 /// Looks up data symbols.
 pub trait Symbols {
@@ -32,7 +36,18 @@ pub struct Target<'a> {
     pub paths: PathOffsets,
     /// Type information of the module that contains the location, or of the kernel.
     pub btf: Option<Btf<'a>>,
-    /// Name of the function at whose entry or return the probe is, without its module;
-    /// `None` elsewhere.
+    /// Name of the function at whose entry or return the probe is, without its module, or
+    /// of the function that has the type of a tracepoint's probes; `None` elsewhere.
     pub function: Option<&'a [u8]>,
+}
+
+/// Returns the parameters of `function` that a definition of `kind` can name: a
+/// tracepoint's probe has one before them, for its own use.
+pub(super) fn parameters<'a>(
+    function: &Function<'a>,
+    kind: ProbeKind,
+) -> impl Iterator<Item = Parameter<'a>> + 'a {
+    function
+        .parameters()
+        .skip(usize::from(kind.is_tracepoint()))
 }

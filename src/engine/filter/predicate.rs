@@ -145,7 +145,7 @@ impl Terms<'_> {
             Role::Flags => Some(Operand::Flags),
             Role::PreemptCount => Some(Operand::PreemptCount),
             Role::Pid => Some(Operand::Pid),
-            Role::Address => Some(Operand::Place),
+            Role::Address | Role::CallNumber => Some(Operand::Place),
             Role::ReturnAddress => Some(Operand::ReturnAddress),
             Role::Text => None,
         }

@@ -254,6 +254,11 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
     let mut steps = Vec::new();
     let origin = match text.first() {
         Some(b'$') => variable(text, kind, machine, &mut steps)?,
+        Some(b'%') if kind.is_tracepoint() => {
+            return Err(text
+                .error(Kind::BadVar)
+                .with_detail(format_args!("a tracepoint has arguments, and no registers")))
+        }
         Some(b'%') => match machine.arch.isa().register(text.skip(1).bytes) {
             Some(register) => Origin::Register(register),
             None => return Err(text.error(Kind::BadRegName)),

@@ -6,6 +6,7 @@
 
 use core::fmt::Write;
 
+use super::call;
 use super::walk::{self, Elements, Head, Value, Values};
 use crate::engine::memo::Memo;
 use crate::engine::record::Layout;
@@ -83,6 +84,14 @@ impl Lines {
             Head::Address(address) => self.put_head(buf, event, (address, None), symbols),
             Head::Return { function, to } => {
                 self.put_head(buf, event, (function, Some(to)), symbols);
+            }
+            Head::Enter(call) => {
+                call::put_enter(buf, event.layout, call, record);
+                return buf.byte(b'\n');
+            }
+            Head::Exit(call) => {
+                call::put_exit(buf, event.layout, call, record);
+                return buf.byte(b'\n');
             }
             Head::Text(text) => {
                 buf.bytes(event.name);

@@ -5,7 +5,7 @@
 //! Every renderer prints what the walk yields, so that all of them agree on the content of
 //! a record. Fields beyond the end of a short record read as faults.
 
-use crate::engine::record::{self, Field, Layout, Role, Text};
+use crate::engine::record::{self, Field, Layout, Role, Signature, Text};
 use crate::engine::types::Shown;
 
 /// The beginning of an event text.
@@ -22,6 +22,10 @@ pub enum Head<'a> {
     },
     /// Text without its line feed.
     Text(&'a [u8]),
+    /// A system call begins.
+    Enter(&'a Signature),
+    /// A system call returns.
+    Exit(&'a Signature),
 }
 
 /// A value.
@@ -61,7 +65,7 @@ pub struct Elements<'a> {
 
 /// Returns the head of `record`.
 #[inline]
-pub fn head<'a>(layout: &Layout, record: &'a [u8]) -> Head<'a> {
+pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
     let word = |role| {
         let field = layout.class.field(role);
         field
@@ -73,6 +77,12 @@ pub fn head<'a>(layout: &Layout, record: &'a [u8]) -> Head<'a> {
         record::Head::Return => Head::Return {
             function: word(Role::Address),
             to: word(Role::ReturnAddress),
+        },
+        // Their layouts have signatures.
+        record::Head::Enter | record::Head::Exit => match (layout.class.head, &layout.call) {
+            (record::Head::Enter, Some(call)) => Head::Enter(call),
+            (_, Some(call)) => Head::Exit(call),
+            (_, None) => Head::Text(b""),
         },
         record::Head::Text => {
             let field = layout.class.field(Role::Text);
@@ -91,24 +101,35 @@ pub fn arguments<'a>(
     layout: &'a Layout,
     record: &'a [u8],
 ) -> impl Iterator<Item = (&'a [u8], Values<'a>)> {
-    let values = move |field: &'a Field| {
-        if let (Some(faults), Some(bit)) = (layout.faults, field.fault) {
-            if faults.is_set(record, bit) {
-                return Values::One(Value::Fault);
-            }
-        }
-        match field.count {
-            None => Values::One(element(record, field, 0)),
-            Some(count) => Values::Array(Elements {
-                record,
-                field,
-                next: 0,
-                count,
-            }),
-        }
-    };
     let fields = layout.fields.iter();
-    fields.map(move |field| (&*field.name, values(field)))
+    fields.map(move |field| (&*field.name, value(layout, record, field)))
+}
+
+/// Returns the value of one field of `record`.
+#[inline(always)]
+pub fn value<'a>(layout: &Layout, record: &'a [u8], field: &'a Field) -> Values<'a> {
+    if let (Some(faults), Some(bit)) = (layout.faults, field.fault) {
+        if faults.is_set(record, bit) {
+            return Values::One(Value::Fault);
+        }
+    }
+    match field.count {
+        None => Values::One(element(record, field, 0)),
+        Some(count) => Values::Array(Elements {
+            record,
+            field,
+            next: 0,
+            count,
+        }),
+    }
+}
+
+/// Returns the bytes behind the fixed part of `record` to which `field` points.
+pub fn memory<'a>(record: &'a [u8], field: &Field) -> &'a [u8] {
+    let location = integer(record, field.offset, 4);
+    // CAST: Four bytes were read.
+    let bytes = location.and_then(|location| record::located(record, location as u32));
+    bytes.unwrap_or_default()
 }
 
 impl<'a> Iterator for Elements<'a> {

@@ -47,6 +47,8 @@ pub enum Role {
     ReturnAddress,
     /// Text, up to its NUL.
     Text,
+    /// The number of a system call.
+    CallNumber,
 }
 
 impl Fixed {
@@ -61,6 +63,17 @@ impl Fixed {
             role,
         }
     }
+
+    /// The number of a system call. The kernel leaves four bytes behind it.
+    const CALL_NUMBER: Self = Self {
+        name: "__syscall_nr",
+        c_type: "int",
+        suffix: "",
+        offset: 8,
+        size: 4,
+        signed: true,
+        role: Role::CallNumber,
+    };
 
     const fn common(
         name: &'static str,
@@ -100,6 +113,10 @@ pub enum Head {
     Return,
     /// Text alone.
     Text,
+    /// `sys_NAME(ARGUMENT: VALUE, ...)`, the whole text.
+    Enter,
+    /// `sys_NAME -> VALUE`, the whole text.
+    Exit,
 }
 
 impl Class {
@@ -159,6 +176,20 @@ impl Class {
         ],
         head: Head::Text,
         print_format: ("%ps: %s", "(void *)REC->ip, REC->buf"),
+    };
+
+    /// The class of the entries of system calls.
+    pub const ENTER: &Self = &Self {
+        fixed: &[Fixed::CALL_NUMBER],
+        head: Head::Enter,
+        print_format: ("", ""),
+    };
+
+    /// The class of the returns of system calls.
+    pub const EXIT: &Self = &Self {
+        fixed: &[Fixed::CALL_NUMBER],
+        head: Head::Exit,
+        print_format: ("0x%lx", "REC->ret"),
     };
 
     /// Returns all fixed fields, the common header's first.
@@ -290,7 +321,38 @@ pub struct Layout {
     pub fields: Vec<Field>,
     /// The fault bits, if any argument may be unreadable.
     pub faults: Option<Faults>,
+    /// The system call, if it is the event of one.
+    pub call: Option<Signature>,
 }
+
+/// What the texts about a system call's event say besides its fields.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The name of the call, `sys_NAME`.
+    pub name: Vec<u8>,
+    /// The C types of the fields that are arguments, which come first.
+    pub types: Vec<Vec<u8>>,
+    /// For each field behind these, the argument that points to the copied user memory.
+    pub copied: Vec<u8>,
+    /// How the copied memory is shown.
+    pub shown: ShownMemory,
+    /// The bits of `flags`, if the text names them.
+    pub open_flags: &'static [OpenFlag],
+}
+
+/// How copied user memory is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownMemory {
+    /// As text whose unprintable characters were replaced when it was copied.
+    Text,
+    /// As text that was copied as it is.
+    RawText,
+    /// As bytes, whose number is the argument with this index.
+    Bytes(u8),
+}
+
+/// Some bits of the flags with which a file is opened, and their name.
+pub type OpenFlag = (u32, &'static str);
 
 impl Layout {
     /// Creates the layout of an event without arguments.
@@ -299,6 +361,7 @@ impl Layout {
             class,
             fields: Vec::new(),
             faults: None,
+            call: None,
         }
     }
 

@@ -97,6 +97,14 @@ impl<S: Storage + Send + Sync, C: Send + Sync> Rings<S, C> {
 /// is recorded while another is being filled, in an interrupt or elsewhere, ends before it.
 pub struct Local<'a, S>(Writer<'a, S>);
 
+/// Writes the payload of an event.
+///
+/// A trait and not a closure, because the compiler does not inline every closure.
+pub trait Fill<const LEAST: usize> {
+    /// Writes `payload`, in any context.
+    fn fill(self, payload: Payload<'_, LEAST>);
+}
+
 /// The result of [`Local::record_fast`].
 pub type RecordedFast<'a, S> = Result<Option<Unsettled<'a, S>>, Option<Unsettled<'a, S>>>;
 
@@ -139,10 +147,10 @@ impl<'a, S: Storage> Local<'a, S> {
         short: &Short<LEAST>,
         task: &impl Task,
         clock: impl FastClock,
-        fill: impl FnOnce(Payload<'_, LEAST>),
+        fill: impl Fill<LEAST>,
     ) -> RecordedFast<'a, S> {
         let mut reserved = self.0.reserve_fast(short, task, clock)?;
-        fill(reserved.payload());
+        fill.fill(reserved.payload());
         Ok(reserved.publish())
     }
 }

@@ -37,11 +37,11 @@ impl Registry {
         command: &Command,
         mut definition: Definition,
     ) -> Result<Arc<Probe>, Refusal> {
-        if is_taken(&definition) {
+        if is_taken(&definition) || self.calls.probes.has(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
         let originals = Iterator::chain(self.set.originals(), draft.added().originals());
-        let found = location::find(&definition, &mut self.names, originals)?;
+        let found = location::find(&definition, &mut self.names, &self.points, originals)?;
         self.expand(&mut definition, found.as_ref())?;
         let (program, layout) = self.compile(&definition, found.as_ref())?;
         let mut known = None;
@@ -66,7 +66,7 @@ impl Registry {
             definition,
             found.as_ref(),
             (format, program),
-            &self.buffer,
+            (&self.buffer, &self.points),
         )?;
         Arc::new(probe, GFP_KERNEL).map_err(no_memory)
     }

@@ -7,7 +7,6 @@ use crate::{
     engine::{
         ast::{Definition, Deletion},
         error::{Error as Refusal, Kind},
-        parse,
         text::Plain,
     },
     events::{event::Event, probe::Probe},
@@ -177,10 +176,12 @@ impl Draft {
         let Some(first) = matching.clone().next() else {
             return Ok(None);
         };
-        let usual = matching.find(|definition| *definition.group == *parse::DEFAULT_GROUP);
+        let is_usual =
+            |definition: &&Definition| *definition.group == *definition.kind.default_group();
+        let usual = matching.find(is_usual);
         let other = others.find(|other| *other.group != *first.group);
         match (usual, other) {
-            (Some(_), _) => Ok(Some(Vec::from_slice(parse::DEFAULT_GROUP)?)),
+            (Some(usual), _) => Ok(Some(Vec::from_slice(&usual.group)?)),
             (None, Some(other)) => {
                 let refusal = Refusal::new(Kind::AmbiguousEvent, at);
                 Err(refusal.with_detail(format_args!(

@@ -53,7 +53,12 @@ impl Registry {
     /// Registers `probe` in the module `name`; returns `None` if it lies elsewhere.
     fn place_again(&mut self, probe: &Probe, name: &[u8]) -> Result<Option<Arc<Probe>>, Refusal> {
         let definition = probe.definition();
-        let found = match location::find(definition, &mut self.names, self.set.originals()) {
+        let found = match location::find(
+            definition,
+            &mut self.names,
+            &self.points,
+            self.set.originals(),
+        ) {
             Ok(Some(found)) if found.module() == Some(name) => found,
             Ok(_) => return Ok(None),
             // A symbol without a module's name may belong to any module.
@@ -83,7 +88,11 @@ impl Registry {
         let all = Iterator::chain(self.set.in_modules(), iter::once(definition.kind));
         let spares = self.spares.keep(all);
         spares.map_err(|_| Refusal::new(Kind::NoMemory, at))?;
-        let placed = memory.write(probe.replaced(&found, (format, program), &self.buffer)?);
+        let placed = memory.write(probe.replaced(
+            &found,
+            (format, program),
+            (&self.buffer, &self.points),
+        )?);
         let placed: Arc<Probe> = placed.into();
         if probe.event.file.is_enabled() {
             if let Err(error) = placed.set_armed(true) {

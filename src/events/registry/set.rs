@@ -94,6 +94,11 @@ impl Set {
         })
     }
 
+    /// Returns whether there is a probe that has the names of `definition`.
+    pub(super) fn has(&self, definition: &Definition) -> bool {
+        self.named(definition, NO_WRITE).next().is_some()
+    }
+
     /// Returns the probes that the write with the number `write` has deleted.
     pub(super) fn deleted(&self, write: u64) -> impl Iterator<Item = &Arc<Probe>> {
         let slots = self.0.iter().filter(move |slot| slot.deleted == write);

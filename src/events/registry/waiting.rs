@@ -14,13 +14,19 @@ pub(super) fn report_waiting(probes: &Set) {
     let waiting = || probes.iter().filter(|probe| probe.is_waiting());
     for probe in waiting().take(NAMED) {
         let definition = probe.definition();
-        if let Some((Some(module), _)) = definition.place.symbol() {
-            let (group, event) = (OneLine(&definition.group), OneLine(&definition.event));
-            pr_warn!(
+        let (group, event) = (OneLine(&definition.group), OneLine(&definition.event));
+        match definition.place.symbol() {
+            Some((Some(module), _)) => pr_warn!(
                 "event {} waits for the module {}, which is not loaded\n",
                 format_args!("{group}/{event}"),
                 format_args!("{}", OneLine(module))
-            );
+            ),
+            Some((None, point)) if definition.kind.is_tracepoint() => pr_warn!(
+                "event {} waits for a module with the tracepoint {}\n",
+                format_args!("{group}/{event}"),
+                format_args!("{}", OneLine(point))
+            ),
+            _ => {}
         }
     }
     let more = waiting().count().saturating_sub(NAMED);

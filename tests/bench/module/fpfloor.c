@@ -2,17 +2,43 @@
 /*
  * A probe that does nothing: what every tool pays for a hit, whatever it does.
  *
- * Parameters: symbol, and ret=1 for a probe of the function's return.
+ * Parameters: symbol, and ret=1 for a probe of the function's return; or tracepoint, for a
+ * probe of that one; or calls=1, for probes of sys_enter and sys_exit.
  */
 
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/tracepoint.h>
 
 static char *symbol;
 module_param(symbol, charp, 0);
 
 static bool ret;
 module_param(ret, bool, 0);
+
+static char *tracepoint;
+module_param(tracepoint, charp, 0);
+
+static bool calls;
+module_param(calls, bool, 0);
+
+static struct tracepoint *point, *other;
+
+static void reached(void *data, long first, long second)
+{
+}
+
+static void returns(void *data, struct pt_regs *regs, long value)
+{
+}
+
+static void find(struct tracepoint *each, void *data)
+{
+	if (!strcmp(each->name, tracepoint))
+		point = each;
+	if (calls && !strcmp(each->name, "sys_exit"))
+		other = each;
+}
 
 static int hit(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -29,6 +55,14 @@ static struct kretprobe return_probe = { .handler = returned, .maxactive = 8 };
 
 static int __init fpfloor_init(void)
 {
+	if (calls)
+		tracepoint = "sys_enter";
+	if (tracepoint) {
+		for_each_kernel_tracepoint(find, NULL);
+		if (other && tracepoint_probe_register(other, returns, NULL))
+			return -ENOMEM;
+		return point ? tracepoint_probe_register(point, reached, NULL) : -ENOENT;
+	}
 	if (ret) {
 		return_probe.kp.symbol_name = symbol;
 		return register_kretprobe(&return_probe);
@@ -39,6 +73,13 @@ static int __init fpfloor_init(void)
 
 static void __exit fpfloor_exit(void)
 {
+	if (point) {
+		tracepoint_probe_unregister(point, reached, NULL);
+		if (other)
+			tracepoint_probe_unregister(other, returns, NULL);
+		tracepoint_synchronize_unregister();
+		return;
+	}
 	if (ret)
 		unregister_kretprobe(&return_probe);
 	else

@@ -5,7 +5,7 @@
 mod support;
 
 use ferroprobe_engine::engine::arch::Arch;
-use ferroprobe_engine::engine::btf::{Btf, Index, Malformed};
+use ferroprobe_engine::engine::btf::{declare::Parameters, Btf, Index, Malformed};
 use support::{btf, compile, hit, printed, Kernel};
 
 fn kernel() -> Kernel {
@@ -243,4 +243,97 @@ fn the_kernel_of_this_host() {
     let task = btf.structure(b"task_struct").expect("task_struct");
     assert!(task.member(b"comm").expect("comm").value.is_text());
     assert!(task.member(b"no_such_member").is_none());
+}
+
+/// A machine at the tracepoint `reached`: its arguments are counted as registers.
+fn at_tracepoint() -> Kernel {
+    let mut k = kernel();
+    // What an argument has no bits for is undefined.
+    k.regs[0] = 0xdead_beef_0000_0001;
+    k.regs[1] = 0x7000;
+    k.regs[2] = 0x1234_5678_9abc_fffe;
+    k.regs[3] = u64::MAX;
+    k
+}
+
+#[test]
+fn arguments_of_a_tracepoint() {
+    for (definition, want) in [
+        ("t reached", ""),
+        (
+            "t reached $arg*",
+            "flag=1 next=0x7000 code=-2 count=18446744073709551615",
+        ),
+        ("t reached $arg1 $arg3", "flag=1 code=-2"),
+        (
+            "t reached next->comm:string pid=next->pid",
+            "arg1=\"swapper\" pid=42",
+        ),
+        ("t reached +16($arg2):string", "arg1=\"swapper\""),
+        // Cut to the bits of the argument, and extended as the argument is.
+        (
+            "t reached a=$arg1 b=$arg1:x32 c=flag:x64",
+            "a=0x1 b=0x1 c=0x1",
+        ),
+        (
+            "t reached a=$arg3:s64 b=$arg3:s32 c=code:x64",
+            "a=-2 b=-2 c=0xfffffffffffffffe",
+        ),
+        ("t reached a=$arg3:x8 b=code:b4@0/16", "a=0xfe b=14"),
+        ("t reached $comm", "arg1=\"bash\""),
+    ] {
+        assert_eq!(
+            printed(definition, &mut at_tracepoint()),
+            want,
+            "{definition}"
+        );
+    }
+}
+
+#[test]
+fn a_tracepoint_has_no_more_arguments_than_its_type() {
+    for definition in [
+        "t reached a=$arg5",
+        "t reached $arg5",
+        "t reached none",
+        "t reached __data",
+    ] {
+        let refusal = compile(definition, &mut at_tracepoint()).expect_err(definition);
+        assert_eq!(refusal.kind.name(), "NO_BTFARG", "{definition}");
+    }
+}
+
+#[test]
+fn a_program_knows_its_registers() {
+    for (definition, limit, quiet) in [
+        ("t reached", 0, true),
+        ("t reached $arg1 $comm", 1, true),
+        ("t reached a=$arg3:x8", 3, true),
+        ("t reached a=$arg3:s64", 3, false),
+        ("t reached a=+8($arg2)", 2, false),
+    ] {
+        let (_, program) = compile(definition, &mut at_tracepoint()).expect(definition);
+        assert_eq!(program.register_limit(), limit, "{definition}");
+        assert_eq!(program.is_quiet(), quiet, "{definition}");
+    }
+}
+
+#[test]
+fn declarations_in_c() {
+    let blob = btf::sample();
+    let index = Index::build(&blob, None).expect("a blob");
+    let btf = Btf::new(&blob, &index, None).expect("a blob");
+    let mut all = vec![];
+    btf.each_function(b"__probestub_", |name, function| {
+        let parameters = Parameters::of(&function, 1).expect("memory");
+        all.push(format!("{}({parameters})", String::from_utf8_lossy(name)));
+    });
+    assert_eq!(
+        all,
+        [
+            "reached(bool flag, struct task_struct *next, short code, u64 count)",
+            "declared(int (*call)(unsigned value, ...), char (*names)[8])",
+        ]
+    );
+    assert!(!btf.is_module());
 }

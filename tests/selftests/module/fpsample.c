@@ -3,12 +3,26 @@
 
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/tracepoint.h>
+
+/* More arguments than fit into registers, of all widths. */
+#define FPSAMPLE_PROTO                                                                 \
+	TP_PROTO(int value, s8 narrow, u16 wide, long whole, const char *text, bool flag, \
+		 u8 seventh, s64 eighth, u32 ninth, s16 tenth)
+#define FPSAMPLE_ARGS \
+	TP_ARGS(value, narrow, wide, whole, text, flag, seventh, eighth, ninth, tenth)
+
+/* The kernel appends "_tp" to the name. */
+DECLARE_TRACE(fpsample_called, FPSAMPLE_PROTO, FPSAMPLE_ARGS);
+DEFINE_TRACE(fpsample_called_tp, FPSAMPLE_PROTO, FPSAMPLE_ARGS);
 
 noinline int fpsample_double(int value);
 noinline int fpsample_double(int value)
 {
 	/* Keeps the compiler from knowing the result at the call. */
 	asm volatile("" : "+r"(value));
+	trace_fpsample_called_tp(value, -3, 65535, -1000000000000, "a text", true, 200, -8, 9,
+				 -10);
 	return 2 * value;
 }
 

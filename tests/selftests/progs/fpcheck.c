@@ -527,7 +527,7 @@ static u64 ended(u64 ms)
 			shared->reading = 0;
 			while (sys(NR_wait4, -1, (s64)&status, 0, 0, 0) > 0)
 				;
-			put_text("events/enable", "0");
+			put_text("events/kprobes/enable", "0");
 			exit(1);
 		}
 		if (!ms)
@@ -550,14 +550,14 @@ static u64 record_last(u64 left)
 	for (u64 cpu = 0; cpu < cpus; cpu++)
 		while (shared->cpu[cpu].idle < idle[cpu] + 4)
 			left -= ended(10);
-	put_text("events/enable", "1");
+	put_text("events/kprobes/enable", "1");
 	for (u64 cpu = 0; cpu < cpus; cpu++)
 		if (!fork())
 			call(cpu);
 	left += cpus;
 	while (left > cpus + 1)
 		left -= ended(100);
-	put_text("events/enable", "0");
+	put_text("events/kprobes/enable", "0");
 	return left;
 }
 
@@ -586,7 +586,7 @@ static int run(u64 count, char **args)
 	}
 	shared = (struct shared *)sys6(NR_mmap, 0, sizeof(*shared), PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	put_text("events/enable", "0");
+	put_text("events/kprobes/enable", "0");
 	put_text("trace", "");
 	read_counts(&before);
 	shared->writing = 1;
@@ -596,7 +596,7 @@ static int run(u64 count, char **args)
 			consume(cpu);
 	if (!fork())
 		look();
-	put_text("events/enable", "1");
+	put_text("events/kprobes/enable", "1");
 	for (u64 cpu = 0; cpu < cpus; cpu++)
 		if (!fork())
 			call(cpu);
@@ -605,7 +605,7 @@ static int run(u64 count, char **args)
 	/* Those that call end by themselves; then nothing more is hit. */
 	while (left > cpus + 1)
 		left -= ended(100);
-	put_text("events/enable", "0");
+	put_text("events/kprobes/enable", "0");
 	left = record_last(left);
 	shared->reading = 0;
 	while (left)

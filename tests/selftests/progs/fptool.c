@@ -22,7 +22,8 @@
  *   bytes FILE            copy to standard output, read byte by byte
  *   read FILE SIZE        copy to standard output, read SIZE bytes at a time
  *   take FILE SIZE        the same of what is there, without waiting for more
- *   cost                  of one call getppid("64 characters"), in nanoseconds
+ *   cost [CALL]           of one call CALL("64 characters", -1, 0), in nanoseconds: getppid
+ *                         (the default), or setpriority or memfd_create, which fail
  *   drain FILE SIZE       read all there is, SIZE bytes at a time, without waiting:
  *                         prints how many bytes and nanoseconds
  *   put FILE SOURCE       write all of SOURCE to FILE by one write(2): prints
@@ -358,8 +359,10 @@ static void alone(void)
 }
 
 /* The least of many rounds: some are interrupted. */
-static int cost(void)
+static int cost(const char *name)
 {
+	s64 call = same(name, "setpriority") ? NR_setpriority :
+		   same(name, "memfd_create") ? NR_memfd_create : NR_getppid;
 	/* On the stack, so that it is in memory. */
 	volatile char text[64] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde";
 	s64 least = -1;
@@ -369,7 +372,7 @@ static int cost(void)
 		s64 time = now();
 
 		for (int n = 0; n < 500; n++)
-			sys(NR_getppid, (s64)text, 0, 0, 0, 0);
+			sys(call, (s64)text, -1, 0, 0, 0);
 		time = now() - time;
 		if (least < 0 || time < least)
 			least = time;
@@ -505,8 +508,8 @@ static int run(int count, char **args)
 		return poll(args);
 	if (same(command, "bytes") && count == 1)
 		return copy(args[0], 1, 0);
-	if (same(command, "cost") && count == 0)
-		return cost();
+	if (same(command, "cost") && count <= 1)
+		return cost(count ? args[0] : "getppid");
 	if (same(command, "drain") && count == 2)
 		return drain(args[0], number(args[1]));
 	if (same(command, "put") && count == 2)

@@ -41,7 +41,7 @@ enum {
 #if defined(__x86_64__)
 enum {
 	NR_read = 0, NR_write = 1, NR_close = 3, NR_clone = 56, NR_exit = 60,
-	NR_wait4 = 61, NR_setpriority = 141, NR_prctl = 157, NR_openat = 257,
+	NR_wait4 = 61, NR_setpriority = 141, NR_memfd_create = 319, NR_prctl = 157, NR_openat = 257,
 	NR_sched_setaffinity = 203, NR_ppoll = 271, NR_getpid = 39,
 	NR_getppid = 110, NR_sched_setscheduler = 144, NR_clock_gettime = 228,
 	NR_mmap = 9, NR_mprotect = 10, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
@@ -68,7 +68,7 @@ __asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begi
 enum {
 	NR_openat = 56, NR_close = 57, NR_read = 63, NR_write = 64,
 	NR_ppoll = 73, NR_exit = 93, NR_sched_setaffinity = 122,
-	NR_setpriority = 140, NR_prctl = 167, NR_getpid = 172, NR_clone = 220,
+	NR_setpriority = 140, NR_memfd_create = 279, NR_prctl = 167, NR_getpid = 172, NR_clone = 220,
 	NR_wait4 = 260, NR_getppid = 173, NR_sched_setscheduler = 119, NR_clock_gettime = 113,
 	NR_ioctl = 29, NR_pipe2 = 59, NR_splice = 76, NR_munmap = 215, NR_mmap = 222,
 	NR_mprotect = 226, NR_readv = 65, NR_preadv = 69,

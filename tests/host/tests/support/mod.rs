@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use ferroprobe_engine::engine::arch::{Arch, Machine};
-use ferroprobe_engine::engine::ast::{Definition, Place, Request};
+use ferroprobe_engine::engine::ast::{Definition, Place, ProbeKind, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
@@ -239,7 +239,14 @@ fn compile_by(
 ) -> Result<(Definition, Compiled), Error> {
     let mut definition = definition(text, kernel.arch)?;
     let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
-    let function = definition.place.symbol().map(|(_, symbol)| symbol.to_vec());
+    let function = definition.place.symbol().map(|(_, symbol)| {
+        // The function `__probestub_NAME` declares the arguments of a tracepoint.
+        let prefix: &[u8] = match definition.kind {
+            ProbeKind::Tracepoint => b"__probestub_",
+            _ => b"",
+        };
+        [prefix, symbol].concat()
+    });
     let mut target = Target {
         arch: kernel.arch,
         at_entry,

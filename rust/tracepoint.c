@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Wrappers for the kernel's tracepoints, also in kernels without any. */
+
+#include <linux/errno.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/tracepoint.h>
+
+#include "helpers.h"
+
+int ferroprobe_tracepoints_supported(void)
+{
+	/*
+	 * With CFI the kernel checks the type of each function that it calls by a pointer.
+	 * A probe must then have the type of its tracepoint, and ours have one type for all.
+	 */
+	if (IS_ENABLED(CONFIG_CFI) || IS_ENABLED(CONFIG_CFI_CLANG))
+		return -EOPNOTSUPP;
+	return IS_ENABLED(CONFIG_TRACEPOINTS) ? 0 : -ENOENT;
+}
+
+#ifdef CONFIG_TRACEPOINTS
+
+/* What visit_one() needs of its caller. */
+struct visit {
+	void (*visit)(struct tracepoint *point, const char *name, u64 stub, void *data);
+	void *data;
+};
+
+static void visit_one(struct tracepoint *point, void *data)
+{
+	struct visit *each = data;
+
+	each->visit(point, point->name, (unsigned long)point->probestub, each->data);
+}
+
+void ferroprobe_each_tracepoint(struct module *module,
+				void (*visit)(struct tracepoint *point, const char *name,
+					      u64 stub, void *data),
+				void *data)
+{
+	struct visit each = { visit, data };
+
+	if (!module)
+		return for_each_kernel_tracepoint(visit_one, &each);
+	for (unsigned int i = 0; i < module->num_tracepoints; i++)
+		visit_one(tracepoint_ptr_deref(&module->tracepoints_ptrs[i]), &each);
+}
+
+int ferroprobe_tracepoint_register(struct tracepoint *point, void *probe, void *data)
+{
+	return tracepoint_probe_register(point, probe, data);
+}
+
+void ferroprobe_tracepoint_unregister(struct tracepoint *point, void *probe, void *data)
+{
+	tracepoint_probe_unregister(point, probe, data);
+}
+
+void ferroprobe_tracepoints_synchronize(void)
+{
+	tracepoint_synchronize_unregister();
+}
+
+int ferroprobe_watch_tracepoints(struct notifier_block *block)
+{
+	return register_tracepoint_module_notifier(block);
+}
+
+void ferroprobe_unwatch_tracepoints(struct notifier_block *block)
+{
+	unregister_tracepoint_module_notifier(block);
+}
+
+struct module *ferroprobe_tracepoints_module(void *notification)
+{
+#ifdef CONFIG_MODULES
+	return ((struct tp_module *)notification)->mod;
+#else
+	return NULL;
+#endif
+}
+
+#else
+
+void ferroprobe_each_tracepoint(struct module *module,
+				void (*visit)(struct tracepoint *point, const char *name,
+					      u64 stub, void *data),
+				void *data)
+{
+}
+
+int ferroprobe_tracepoint_register(struct tracepoint *point, void *probe, void *data)
+{
+	return -ENOSYS;
+}
+
+void ferroprobe_tracepoint_unregister(struct tracepoint *point, void *probe, void *data)
+{
+}
+
+void ferroprobe_tracepoints_synchronize(void)
+{
+}
+
+int ferroprobe_watch_tracepoints(struct notifier_block *block)
+{
+	return 0;
+}
+
+void ferroprobe_unwatch_tracepoints(struct notifier_block *block)
+{
+}
+
+struct module *ferroprobe_tracepoints_module(void *notification)
+{
+	return NULL;
+}
+
+#endif

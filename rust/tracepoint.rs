@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tracepoints: markers that the authors of kernel code have put there, with arguments.
+//!
+//! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h)
+
+mod handler;
+mod link;
+mod probes;
+mod registration;
+pub mod syscall;
+
+pub use handler::{Arguments, Handler, Use, MAX_ARGUMENTS};
+pub use registration::Registration;
+
+use super::{bindings as extra, calls, percpu::PerCpu};
+use core::{
+    iter,
+    marker::PhantomPinned,
+    pin::Pin,
+    ptr,
+    sync::atomic::{AtomicBool, Ordering},
+};
+use kernel::{
+    alloc::KVVec,
+    bindings, container_of,
+    error::to_result,
+    ffi::{c_char, c_int, c_ulong, c_void},
+    new_mutex,
+    prelude::*,
+    str::CString,
+    sync::{Arc, Mutex},
+    types::Opaque,
+};
+use link::Link;
+
+/// The number of contexts that can nest on a CPU: process, softirq, hardirq, NMI.
+const LEVELS: usize = 4;
+
+/// Why no tracepoint can be probed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unsupported {
+    /// The kernel has none.
+    None,
+    /// The kernel checks the type of each function that it calls by a pointer (CFI). A probe
+    /// must then have the type of its tracepoint; the probes here have one type for all.
+    Cfi,
+}
+
+/// Checks whether the kernel's tracepoints can be probed.
+///
+/// # Errors
+///
+/// The reason why not.
+pub fn support() -> Result<(), Unsupported> {
+    match calls::ferroprobe_tracepoints_supported() {
+        0 => Ok(()),
+        error if error == ENOENT.to_errno() => Err(Unsupported::None),
+        _ => Err(Unsupported::Cfi),
+    }
+}
+
+/// A module with tracepoints.
+struct Module {
+    module: *mut bindings::module,
+    /// The number of modules that came before it, which tells it from a later one at the
+    /// same address.
+    number: u64,
+    name: CString,
+}
+
+/// A tracepoint of the kernel, or of a module that was loaded when it was looked up.
+pub struct Tracepoint {
+    point: *mut bindings::tracepoint,
+    /// The number and the name of its module.
+    module: Option<(u64, CString)>,
+    stub: u64,
+}
+
+impl Tracepoint {
+    /// Returns the address of the function, called like the tracepoint with a prefix, that
+    /// has the type of its probes.
+    pub fn stub(&self) -> u64 {
+        self.stub
+    }
+
+    /// Returns the name of the module that it is in.
+    pub fn module(&self) -> Option<&[u8]> {
+        self.module.as_ref().map(|(_, name)| name.to_bytes())
+    }
+}
+
+/// The tracepoints of the kernel and its modules, and who probes them.
+///
+/// # Invariants
+///
+/// `block` is registered with the kernel, or its registration failed.
+#[pin_data(PinnedDrop)]
+pub struct Tracepoints {
+    #[pin]
+    block: Opaque<bindings::notifier_block>,
+    #[pin]
+    state: Mutex<State>,
+    /// For each context of each CPU, whether it serves a hit.
+    serving: PerCpu<[AtomicBool; LEVELS]>,
+    #[pin]
+    _pinned: PhantomPinned,
+}
+
+/// # Invariants
+///
+/// The modules are loaded, and their notification of going has not ended. The links are of
+/// armed registrations in these modules, which have not been dropped.
+struct State {
+    modules: KVVec<Module>,
+    armed: KVVec<*const Link>,
+    /// The number of modules that came.
+    number: u64,
+}
+
+// SAFETY: The kernel locks what it changes in the block. The pointers of the state are used
+// with its lock held only.
+unsafe impl Sync for Tracepoints {}
+// SAFETY: A block can be unregistered by any thread; the pointers belong to no thread.
+unsafe impl Send for Tracepoints {}
+
+/// What [`Tracepoints::each_raw`] visits.
+struct Visited<'a> {
+    point: *mut bindings::tracepoint,
+    name: &'a CStr,
+    stub: u64,
+    module: Option<&'a Module>,
+}
+
+impl Tracepoints {
+    /// Starts to follow the tracepoints of modules.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub fn new() -> Result<Arc<Self>> {
+        let serving = PerCpu::new(|_| Ok(Default::default()))?;
+        let block = bindings::notifier_block {
+            notifier_call: Some(Self::notified),
+            next: ptr::null_mut(),
+            priority: 0,
+        };
+        let this = Arc::pin_init(
+            pin_init!(Self {
+                block: Opaque::new(block),
+                state <- new_mutex!(State {
+                    modules: KVVec::new(),
+                    armed: KVVec::new(),
+                    number: 0,
+                }),
+                serving,
+                _pinned: PhantomPinned,
+            }),
+            GFP_KERNEL,
+        )?;
+        // SAFETY: The block is pinned, and is unregistered before it is freed.
+        to_result(unsafe { extra::ferroprobe_watch_tracepoints(this.block.get()) })?;
+        // INVARIANT: Registered above.
+        Ok(this)
+    }
+
+    /// Returns the tracepoint `name`; `None` if neither the kernel nor a loaded module has
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub fn find(&self, name: &[u8]) -> Result<Option<Tracepoint>> {
+        let mut found = None;
+        self.each_raw(|visited| {
+            if found.is_none() && visited.name.to_bytes() == name {
+                let copy = |module: &Module| Ok((module.number, CString::try_from(&*module.name)?));
+                let module = visited.module.map(copy).transpose();
+                found = Some(module.map(|module| Tracepoint {
+                    point: visited.point,
+                    module,
+                    stub: visited.stub,
+                }));
+            }
+        });
+        found.transpose()
+    }
+
+    /// Calls `visit` with the name of each tracepoint, and with that of its module.
+    ///
+    /// Context: process, may sleep.
+    pub fn each(&self, mut visit: impl FnMut(&CStr, Option<&CStr>)) {
+        self.each_raw(|visited| visit(visited.name, visited.module.map(|module| &*module.name)));
+    }
+
+    /// Calls `visit` with each tracepoint.
+    fn each_raw<F: FnMut(Visited<'_>)>(&self, visit: F) {
+        /// What `visit_one` gets.
+        struct Each<'a, F> {
+            visit: F,
+            module: Option<&'a Module>,
+        }
+
+        /// # Safety
+        ///
+        /// `data` must be a valid pointer to an `Each<F>`, which nothing else uses, and
+        /// `name` a string.
+        unsafe extern "C" fn visit_one<F: FnMut(Visited<'_>)>(
+            point: *mut bindings::tracepoint,
+            name: *const c_char,
+            stub: u64,
+            data: *mut c_void,
+        ) {
+            // SAFETY: By the requirements of this function.
+            let (each, name) =
+                unsafe { (&mut *data.cast::<Each<'_, F>>(), CStr::from_char_ptr(name)) };
+            (each.visit)(Visited {
+                point,
+                name,
+                stub,
+                module: each.module,
+            });
+        }
+
+        let state = self.state.lock();
+        let mut each = Each {
+            visit,
+            module: None,
+        };
+        let modules = state.modules.iter().map(Some);
+        for module in Iterator::chain(iter::once(None), modules) {
+            each.module = module;
+            let pointer = module.map_or(ptr::null_mut(), |module| module.module);
+            let data = (&raw mut each).cast();
+            // SAFETY: The data is as `visit_one` requires. By the invariant of the state the
+            // module exists while it is locked.
+            unsafe { extra::ferroprobe_each_tracepoint(pointer, Some(visit_one::<F>), data) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the block of a `Tracepoints`.
+    unsafe extern "C" fn notified(
+        block: *mut bindings::notifier_block,
+        action: c_ulong,
+        data: *mut c_void,
+    ) -> c_int {
+        const COMING: c_ulong = bindings::module_state_MODULE_STATE_COMING as c_ulong;
+        const GOING: c_ulong = bindings::module_state_MODULE_STATE_GOING as c_ulong;
+        // SAFETY: The kernel calls this with the block registered in `new`, which is part
+        // of a `Tracepoints` that is valid until it is unregistered, and with a notification
+        // of a module, whose name is a string.
+        let (this, module, name) = unsafe {
+            let module = extra::ferroprobe_tracepoints_module(data);
+            (
+                &*container_of!(Opaque::cast_from(block), Self, block),
+                module,
+                CStr::from_char_ptr((&raw const (*module).name).cast()),
+            )
+        };
+        match action {
+            COMING => this.coming(module, name),
+            GOING => this.going(module),
+            _ => {}
+        }
+        // CAST: A small constant.
+        bindings::NOTIFY_DONE as c_int
+    }
+
+    fn coming(&self, module: *mut bindings::module, name: &CStr) {
+        let mut state = self.state.lock();
+        let number = state.number;
+        state.number = number.wrapping_add(1);
+        // Without memory it has no tracepoints.
+        if let Ok(name) = CString::try_from(name) {
+            let module = Module {
+                module,
+                number,
+                name,
+            };
+            // INVARIANT: The kernel has just loaded it.
+            let _ = state.modules.push(module, GFP_KERNEL);
+        }
+    }
+
+    /// Disarms what is armed in `module`.
+    fn going(&self, module: *mut bindings::module) {
+        let mut state = self.state.lock();
+        let State { modules, armed, .. } = &mut *state;
+        let Some(gone) = modules.iter().position(|known| known.module == module) else {
+            return;
+        };
+        let number = modules.get(gone).map(|module| module.number);
+        let take_back = |link: &*const Link| {
+            // SAFETY: By the invariant of the state the link is of a registration that has
+            // not been dropped.
+            let link = unsafe { &**link };
+            let is_there = link.module == number;
+            if is_there {
+                link.unregister();
+                link.gone.store(true, Ordering::Relaxed);
+            }
+            is_there
+        };
+        while remove_first(armed, take_back) {}
+        let _ = modules.remove(gone);
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Tracepoints {
+    fn drop(self: Pin<&mut Self>) {
+        // SAFETY: By the type invariant the block is registered, or unknown to the kernel,
+        // which then returns an error. The call waits until no notification runs.
+        unsafe { extra::ferroprobe_unwatch_tracepoints(self.block.get()) };
+    }
+}
+
+/// Removes the first element that `which` selects; returns whether there was one.
+fn remove_first<T>(all: &mut KVVec<T>, which: impl FnMut(&T) -> bool) -> bool {
+    let first = all.iter().position(which);
+    first.is_some_and(|index| all.remove(index).is_ok())
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `syscall_user_buf_size`: how many bytes of user memory the events of system calls record
+//! of an argument.
+
+use super::text::{self, Show, Store};
+use crate::{
+    engine::syscall::{DEFAULT_COPIED, MAX_COPIED},
+    tracer::Tracer,
+};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+
+/// The file.
+pub(crate) struct SyscallUserBufSize;
+
+impl Show for SyscallUserBufSize {
+    type Data = Tracer;
+
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let limit = tracer.registry.lock().call_limit();
+        writeln!(out, "{}", limit.unwrap_or(DEFAULT_COPIED))
+    }
+}
+
+impl Store for SyscallUserBufSize {
+    /// Larger sizes are taken for the largest one, as by the kernel.
+    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
+        // CAST: A small constant.
+        let largest = MAX_COPIED as u32;
+        let limit = u32::try_from(text::number(from)?).unwrap_or(largest);
+        tracer.registry.lock().set_call_limit(limit.min(largest));
+        Ok(())
+    }
+}

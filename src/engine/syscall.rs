@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The events of system calls: what is fetched when a call begins and returns, and how
+//! their records look.
+//!
+//! All of it follows from what the kernel tells of a call. The layouts are the kernel's own,
+//! of its events `sys_enter_NAME` and `sys_exit_NAME`.
+
+use super::arch::Arch;
+use super::fetch::{General, Load, Origin, Program, Store};
+use super::record::{Class, Field, Layout, ShownMemory, Signature, PROBE_SIZE};
+use super::types::Type;
+use crate::sys::{AllocError, Vec};
+
+/// Most arguments of a system call.
+pub const MAX_ARGUMENTS: usize = 6;
+
+/// Most arguments of one call whose memory is copied.
+pub const MAX_COPIES: usize = 3;
+
+/// Most bytes that are copied of one argument's memory.
+pub const MAX_COPIED: usize = 165;
+
+/// Bytes that are copied by default.
+pub const DEFAULT_COPIED: u32 = 63;
+
+/// Bytes of the longest copy: of a text, with the mark of its end and a NUL.
+pub const COPY_SIZE: usize = MAX_COPIED + MARK.len();
+
+/// The end of a text that was longer.
+pub const MARK: &[u8; 4] = b"...\0";
+
+/// What the kernel tells of a system call.
+#[derive(Debug, Default)]
+pub struct Call {
+    /// Its name, with the prefix `sys_`.
+    pub name: Vec<u8>,
+    /// Its arguments.
+    pub arguments: Vec<Parameter>,
+    /// A bit for each argument that points to memory that is copied.
+    pub copied: u32,
+    /// The argument with the number of bytes to copy; text is copied if there is none.
+    pub size: Option<u8>,
+    /// Whether the memory is text although there is a number of bytes.
+    pub is_text: bool,
+}
+
+/// An argument of a system call.
+#[derive(Debug, Default)]
+pub struct Parameter {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its C type.
+    pub c_type: Vec<u8>,
+}
+
+/// The user memory to copy before the arguments of a call are fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    registers: [u8; MAX_COPIES],
+    count: u8,
+    /// The number of the call's arguments.
+    pub arguments: u8,
+    /// The register with the number of bytes.
+    pub size: Option<u8>,
+}
+
+impl Copies {
+    /// Returns their number.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Returns the registers that point to the memory.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn registers(&self) -> &[u8] {
+        self.registers
+            .get(..usize::from(self.count))
+            .unwrap_or_default()
+    }
+}
+
+impl Call {
+    /// Returns how the entry of the call is recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn enter(&self, arch: Arch) -> Result<(Program, Layout, Copies), AllocError> {
+        let isa = arch.isa();
+        let registers = isa.call_arguments();
+        let mut signature = Signature {
+            name: Vec::from_slice(&self.name)?,
+            types: Vec::new(),
+            copied: Vec::new(),
+            shown: match (self.size, self.is_text) {
+                (None, _) => ShownMemory::Text,
+                (Some(_), true) => ShownMemory::RawText,
+                (Some(size), false) => ShownMemory::Bytes(size),
+            },
+            open_flags: &[],
+        };
+        if *self.name == *b"sys_openat" {
+            signature.open_flags = isa.open_flags();
+        }
+        let mut layout = Layout::of(Class::ENTER);
+        let mut program = Program::empty();
+        let mut copies = Copies::default();
+        let mut end = PROBE_SIZE_U16;
+        let arguments = || (0u8..).zip(registers).zip(&self.arguments);
+        for ((_, reg), parameter) in arguments() {
+            program.add_word(Load {
+                dst: end,
+                reg,
+                width: 8,
+            })?;
+            layout.fields.push(Field {
+                name: Vec::from_slice(&parameter.name)?,
+                base: Type::DEFAULT,
+                count: None,
+                offset: end,
+                fault: None,
+            })?;
+            signature.types.push(Vec::from_slice(&parameter.c_type)?)?;
+            end = end.saturating_add(8);
+        }
+        let is_copied = |index: u8| self.copied.checked_shr(index.into()).unwrap_or(0) & 1 != 0;
+        let copied = arguments().filter(|((index, _), _)| is_copied(*index));
+        for (((index, reg), parameter), to) in copied.zip(&mut copies.registers) {
+            *to = reg;
+            copies.count = copies.count.saturating_add(1);
+            program.add_general(General {
+                origin: Origin::Register(reg),
+                links: (0, 0),
+                store: Store::Text {
+                    offset: 0,
+                    user: true,
+                },
+                dst: end,
+                fault: None,
+                texts_behind: 0,
+            })?;
+            let mut name = Vec::from_slice(b"__")?;
+            name.extend_from_slice(&parameter.name)?;
+            name.extend_from_slice(b"_val")?;
+            layout.fields.push(Field {
+                name,
+                base: Type::USER_STRING,
+                count: None,
+                offset: end,
+                fault: None,
+            })?;
+            signature.copied.push(index)?;
+            end = end.saturating_add(4);
+        }
+        copies.size = self
+            .size
+            .and_then(|size| registers.get(usize::from(size)).copied());
+        // CAST: At most `MAX_ARGUMENTS`.
+        copies.arguments = signature.types.len() as u8;
+        program.fixed = end;
+        layout.call = Some(signature);
+        Ok((program, layout, copies))
+    }
+
+    /// Returns how the return of the call is recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn exit(&self, arch: Arch) -> Result<(Program, Layout), AllocError> {
+        let mut program = Program::empty();
+        program.add_word(Load {
+            dst: PROBE_SIZE_U16,
+            reg: arch.isa().return_register(),
+            width: 8,
+        })?;
+        program.fixed = PROBE_SIZE_U16 + 8;
+        let mut layout = Layout::of(Class::EXIT);
+        layout.fields.push(Field {
+            name: Vec::from_slice(b"ret")?,
+            base: Type::S64,
+            count: None,
+            offset: PROBE_SIZE_U16,
+            fault: None,
+        })?;
+        let mut types = Vec::new();
+        types.push(Vec::from_slice(b"long")?)?;
+        layout.call = Some(Signature {
+            name: Vec::from_slice(&self.name)?,
+            types,
+            copied: Vec::new(),
+            shown: ShownMemory::Text,
+            open_flags: &[],
+        });
+        Ok((program, layout))
+    }
+}
+
+/// [`PROBE_SIZE`], which is the offset of the arguments, in the type of an offset.
+const PROBE_SIZE_U16: u16 = 16;
+const _: () = assert!(PROBE_SIZE_U16 as usize == PROBE_SIZE);
+
+/// Replaces unprintable characters of a text by `.`.
+///
+/// Context: any.
+#[inline(never)]
+pub fn make_printable(text: &mut [u8]) {
+    for byte in text {
+        // As isprint() of the kernel, which knows ISO 8859-1.
+        if !matches!(byte, b' '..=b'~' | 0xa0..) {
+            *byte = b'.';
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::make_printable;
+
+    #[test]
+    fn texts_are_as_the_kernel_records_them() {
+        let printable = |byte: u8| (0x20..0x7f).contains(&byte) || byte >= 0xa0;
+        for length in 0..20 {
+            for at in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut text = vec![b'x'; length];
+                    text[at] = byte;
+                    let mut expected = text.clone();
+                    if !printable(byte) {
+                        expected[at] = b'.';
+                    }
+                    make_printable(&mut text);
+                    assert_eq!(text, expected);
+                }
+            }
+        }
+        let mut text = *b"a\n\x01\x7f\x80\x9f\xa0\xff~ \x1f";
+        make_printable(&mut text);
+        assert_eq!(text, *b"a.....\xa0\xff~ .");
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Finds the tracepoint of a definition.
+
+use crate::{
+    engine::{
+        ast::{Definition, Place},
+        btf::declare::Parameters,
+        error::{Error as Refusal, Kind},
+        fetch::MAX_TRACEPOINT_ARGUMENTS,
+        nearest::Nearest,
+        text::Plain,
+    },
+    kapi::tracepoint::{self, Tracepoint, Tracepoints, Unsupported},
+    source::types,
+    sys::{AllocError, Vec},
+};
+use core::fmt;
+use kernel::prelude::*;
+
+const _: () = assert!(tracepoint::MAX_ARGUMENTS == MAX_TRACEPOINT_ARGUMENTS as usize);
+
+/// The prefix of the function that has the type of a tracepoint's probes.
+const STUB: &[u8] = b"__probestub_";
+
+/// A tracepoint and the name of the function that has the type of its probes.
+pub(crate) struct Point {
+    pub(super) tracepoint: Tracepoint,
+    pub(super) function: Vec<u8>,
+}
+
+/// Looks up the tracepoint of `definition`. Returns `None` if no code that is loaded has
+/// it: it may belong to a module.
+///
+/// # Errors
+///
+/// `NO_TRACEPOINT` if tracepoints with similar names exist, or if the kernel's tracepoints
+/// cannot be probed.
+///
+/// Context: process, may sleep.
+pub(super) fn find(
+    definition: &Definition,
+    tracepoints: &Tracepoints,
+) -> Result<Option<Point>, Refusal> {
+    let at = definition.place_at;
+    let refusal = || Refusal::new(Kind::NoTracepoint, at);
+    let name = match &definition.place {
+        Place::Symbol { name, .. } => name,
+        Place::Address(_) => return Err(refusal()),
+    };
+    tracepoint::support().map_err(|reason| {
+        let reason = match reason {
+            Unsupported::None => "this kernel has none (CONFIG_TRACEPOINTS)",
+            Unsupported::Cfi => {
+                "this kernel checks the type of each probe (CONFIG_CFI), and ferroprobe has one \
+                 for all"
+            }
+        };
+        refusal().with_detail(format_args!("{reason}"))
+    })?;
+    let found = tracepoints.find(name);
+    if let Some(tracepoint) = found.map_err(|_| Refusal::new(Kind::NoMemory, at))? {
+        let mut function = Vec::from_slice(STUB)?;
+        function.extend_from_slice(name)?;
+        return Ok(Some(Point {
+            tracepoint,
+            function,
+        }));
+    }
+    let mut nearest = Nearest::to(name);
+    let mut memory = Ok(());
+    tracepoints.each(|other, _| {
+        if memory.is_ok() {
+            memory = nearest.consider(other.to_bytes());
+        }
+    });
+    memory?;
+    if nearest.is_none() {
+        return Ok(None);
+    }
+    Err(refusal().with_detail(format_args!(
+        "did you mean {nearest}? (load the module first if one has it)"
+    )))
+}
+
+/// Writes the tracepoints, one a line: `NAME(TYPE NAME, ...)`. The line of a module's
+/// tracepoint ends in `[MODULE]`. If there is no type information, a line has only the name.
+///
+/// # Errors
+///
+/// The errors of `out`, also when there is no memory.
+///
+/// Context: process, may sleep.
+pub(crate) fn write_all(
+    tracepoints: &Tracepoints,
+    types: &mut types::Cache,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
+    let mut modules: Vec<Option<Vec<u8>>> = Vec::new();
+    modules.push(None).map_err(no_memory)?;
+    let mut result = Ok(());
+    tracepoints.each(|_, module| {
+        let name = module.map(|name| name.to_bytes());
+        let is_known = modules.iter().any(|known| known.as_deref() == name);
+        if result.is_ok() && !is_known {
+            result = name
+                .map(Vec::from_slice)
+                .transpose()
+                .and_then(|name| modules.push(name));
+        }
+    });
+    result.map_err(no_memory)?;
+    for module in &modules {
+        let module = module.as_deref();
+        let written = types.with(module, |btf| {
+            // Instead of a module's there may be the kernel's.
+            let Some(btf) = btf.filter(|btf| btf.is_module() == module.is_some()) else {
+                return Ok(false);
+            };
+            let (mut result, mut any) = (Ok(()), false);
+            btf.each_function(STUB, |name, function| {
+                any = true;
+                if result.is_ok() {
+                    let parameters = Parameters::of(&function, 1).map_err(no_memory);
+                    result = parameters.and_then(|parameters| {
+                        write!(out, "{}({parameters})", Plain(name))?;
+                        end(module, out)
+                    });
+                }
+            });
+            result.map(|()| any)
+        });
+        if written.map_err(no_memory)?? {
+            continue;
+        }
+        let mut result = Ok(());
+        tracepoints.each(|name, of| {
+            if result.is_ok() && of.map(|of| of.to_bytes()) == module {
+                result = write!(out, "{}", Plain(name.to_bytes())).and_then(|()| end(module, out));
+            }
+        });
+        result?;
+    }
+    Ok(())
+}
+
+/// Ends the line of a tracepoint.
+fn end(module: Option<&[u8]>, out: &mut dyn fmt::Write) -> fmt::Result {
+    match module {
+        Some(module) => writeln!(out, " [{}]", Plain(module)),
+        None => out.write_char('\n'),
+    }
+}
+
+fn no_memory(_: AllocError) -> fmt::Error {
+    fmt::Error
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The events of system calls: formats, records and texts are the kernel's.
+
+mod support;
+
+use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::exec;
+use ferroprobe_engine::engine::fetch::{Program, Size};
+use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
+use ferroprobe_engine::engine::format;
+use ferroprobe_engine::engine::print::{Event, Lines};
+use ferroprobe_engine::engine::record::{self, Header, Layout};
+use ferroprobe_engine::engine::syscall::{Call, Parameter};
+use ferroprobe_engine::sys;
+use support::{text, Kernel};
+
+fn vec(text: &str) -> sys::Vec<u8> {
+    sys::Vec::from_slice(text.as_bytes()).unwrap()
+}
+
+/// The call `name` with these types and names.
+fn call(name: &str, arguments: &[(&str, &str)], copied: u32, size: Option<u8>) -> Call {
+    let mut call = Call {
+        name: vec(name),
+        copied,
+        size,
+        ..Call::default()
+    };
+    for (c_type, name) in arguments {
+        let (name, c_type) = (vec(name), vec(c_type));
+        call.arguments.push(Parameter { name, c_type }).unwrap();
+    }
+    call
+}
+
+fn openat() -> Call {
+    let arguments = [
+        ("int", "dfd"),
+        ("const char *", "filename"),
+        ("int", "flags"),
+        ("umode_t", "mode"),
+    ];
+    call("sys_openat", &arguments, 2, None)
+}
+
+fn write() -> Call {
+    let arguments = [
+        ("unsigned int", "fd"),
+        ("const char *", "buf"),
+        ("size_t", "count"),
+    ];
+    call("sys_write", &arguments, 2, Some(2))
+}
+
+const HEADER: Header = Header {
+    event: 761,
+    flags: 0,
+    preempt_count: 0,
+    pid: 1,
+};
+
+/// A record of the arguments that are in the registers, and of `copies`.
+fn record(program: &Program, layout: &Layout, kernel: &Kernel, copies: &[&[u8]]) -> Vec<u8> {
+    let texts = || copies.iter().copied();
+    let count = layout.call.as_ref().unwrap().types.len();
+    assert_eq!(layout.fields.len(), count + copies.len());
+    let mut out = vec![0xee; exec::length_with(program, texts())];
+    assert!(record::start_probe(&mut out, HEADER, 257));
+    exec::run_quiet(program, kernel, &mut out);
+    // The hit path takes the arguments from the kernel's structure.
+    let mut again = vec![0xee; 16 + 8 * count];
+    let mut words = out[16..]
+        .chunks_exact(8)
+        .map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+    let words: [u64; 6] = std::array::from_fn(|_| words.next().unwrap_or(0));
+    exec::put_words(words, &mut again);
+    assert_eq!(again[16..], out[16..16 + 8 * count]);
+    exec::put_texts(program, texts(), &mut out);
+    out
+}
+
+/// The text of a call that begins with these arguments and copies.
+fn line(arch: Arch, call: &Call, args: &[u64], copies: &[&[u8]]) -> String {
+    let (program, layout, _) = call.enter(arch).unwrap();
+    let mut kernel = Kernel {
+        arch,
+        ..Kernel::default()
+    };
+    for (register, value) in arch.isa().call_arguments().into_iter().zip(args) {
+        kernel.regs[usize::from(register)] = *value;
+    }
+    show(&layout, &record(&program, &layout, &kernel, copies))
+}
+
+fn show(layout: &Layout, record: &[u8]) -> String {
+    let event = Event {
+        key: 1,
+        name: b"sys_enter_other",
+        layout,
+    };
+    text(|buf| Lines::new().put(buf, event, record, &mut &Kernel::default()))
+}
+
+/// The `format` file of a layout.
+fn format_of(layout: &Layout) -> String {
+    let mut out = String::new();
+    format::write_format(&mut out, "name", 1, layout).unwrap();
+    out
+}
+
+/// Lines that 7.3 has printed.
+#[test]
+fn texts_are_the_kernels() {
+    let dfd = 0xffff_ffff_ffff_ff9c;
+    let open = |flags: u64, mode: u64| {
+        let line = line(
+            Arch::X86_64,
+            &openat(),
+            &[dfd, 742_117_672, flags, mode],
+            &[b"/dev/null\0"],
+        );
+        let start = "sys_openat(dfd: 18446744073709551516, filename: 742117672 \"/dev/null\", ";
+        line.strip_prefix(start).unwrap().to_string()
+    };
+    for (flags, mode, shown) in [
+        (0, 0, "flags: O_RDONLY)\n"),
+        (
+            0x241,
+            0o666,
+            "flags: O_WRONLY|O_CREAT|O_TRUNC, mode: 0666)\n",
+        ),
+        (0x10000, 0o640, "flags: O_RDONLY|O_DIRECTORY, mode: 0640)\n"),
+        (
+            0x90800,
+            0,
+            "flags: O_RDONLY|O_NONBLOCK|O_DIRECTORY|O_CLOEXEC, mode: 0000)\n",
+        ),
+        (0x410_002, 0o640, "flags: O_TMPFILE|O_RDWR, mode: 0640)\n"),
+        (0x8000_0000, 0, "flags: O_RDONLY|0xffffffff80000000)\n"),
+        (0x1_0000_0000, 0, "flags: O_RDONLY)\n"),
+        (3, 0, "flags: O_WRONLY|O_RDWR)\n"),
+        (
+            0x41,
+            u64::MAX,
+            "flags: O_WRONLY|O_CREAT, mode: 037777777777)\n",
+        ),
+        (
+            u64::MAX,
+            0o640,
+            "flags: O_TMPFILE|O_WRONLY|O_RDWR|O_CREAT|O_EXCL|O_NOCTTY|O_TRUNC|O_APPEND|O_NONBLOCK\
+             |O_DSYNC|O_DIRECT|O_LARGEFILE|O_NOFOLLOW|O_NOATIME|O_CLOEXEC|0xffffffffffb0203c, \
+             mode: 0640)\n",
+        ),
+    ] {
+        assert_eq!(open(flags, mode), shown, "{flags:#x}");
+    }
+    // The same bits mean other flags on arm64.
+    let arm64 = line(Arch::Arm64, &openat(), &[1, 2, 0x4000, 0], &[b"\0"]);
+    assert_eq!(
+        arm64,
+        "sys_openat(dfd: 1, filename: 2 \"\", flags: O_RDONLY|O_DIRECTORY, mode: 0000)\n"
+    );
+
+    let write = |count: u64, bytes: &[u8]| {
+        let line = line(Arch::X86_64, &write(), &[5, 0x200_249, count], &[bytes]);
+        line.strip_prefix("sys_write(fd: 5, buf: 0x200249 ")
+            .unwrap()
+            .to_string()
+    };
+    for (count, bytes, shown) in [
+        (0, &b""[..], "(), count: 0)\n"),
+        (0x64, b"", "(, ...), count: 0x64)\n"),
+        (2, b"1\n", "(31:0a) \"1.\", count: 2)\n"),
+        (5, b"\x01\x02\x0a\x80\xff", "(01:02:0a:80:ff), count: 5)\n"),
+        (
+            0x7fff_ffff,
+            b"op",
+            "(6f:70, ...) \"op\"..., count: 0x7fffffff)\n",
+        ),
+        // The kernel compares as int.
+        (
+            0x1_0000_0005,
+            b"opqrst",
+            "(6f:70:71:72:73:74) \"opqrst\", count: 0x100000005)\n",
+        ),
+        (u64::MAX, b"o", "(6f) \"o\", count: 0xffffffffffffffff)\n"),
+    ] {
+        assert_eq!(write(count, bytes), shown, "{count:#x}");
+    }
+
+    let mount = [
+        ("char *", "dev_name"),
+        ("char *", "dir_name"),
+        ("char *", "type"),
+        ("unsigned long", "flags"),
+        ("void *", "data"),
+    ];
+    let mount = call("sys_mount", &mount, 7, None);
+    let shown = line(
+        Arch::X86_64,
+        &mount,
+        &[0, 0x200_564, 0, 0x20, 0],
+        &[b"", b"none/mount\0", b"\xc3\xa0\0"],
+    );
+    assert_eq!(
+        shown,
+        "sys_mount(dev_name: 0 (fault), dir_name: 0x200564 \"none/mount\", type: 0 \"\u{e0}\", \
+         flags: 0x20, data: 0)\n"
+    );
+
+    let none = call("sys_getppid", &[], 0, None);
+    assert_eq!(line(Arch::X86_64, &none, &[], &[]), "sys_getppid()\n");
+
+    let mut name = call(
+        "sys_sethostname",
+        &[("char *", "name"), ("int", "len")],
+        1,
+        Some(1),
+    );
+    name.is_text = true;
+    let shown = line(Arch::X86_64, &name, &[0x200_472, 9], &[b"two\nlines\0x"]);
+    assert_eq!(
+        shown,
+        "sys_sethostname(name: 0x200472 \"two\\nlines\", len: 9)\n"
+    );
+
+    let (program, layout) = none.exit(Arch::X86_64).unwrap();
+    for (value, shown) in [
+        (0, "sys_getppid -> 0x0\n"),
+        (-13i64 as u64, "sys_getppid -> 0xfffffffffffffff3\n"),
+    ] {
+        let mut kernel = Kernel::default();
+        kernel.set("ax", value);
+        assert_eq!(program.size(), Size::Fixed(24));
+        assert_eq!(
+            show(&layout, &record(&program, &layout, &kernel, &[])),
+            shown
+        );
+    }
+}
+
+#[test]
+fn formats_are_the_kernels() {
+    let (program, layout, copies) = openat().enter(Arch::X86_64).unwrap();
+    assert!(matches!(program.size(), Size::UpTo(_)));
+    assert_eq!(copies.registers(), [13]);
+    assert_eq!(copies.size, None);
+    let file = format_of(&layout);
+    let own = file.split("\n\n").nth(1).unwrap();
+    assert_eq!(
+        own,
+        "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\
+         \tfield:int dfd;\toffset:16;\tsize:8;\tsigned:0;\n\
+         \tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;\n\
+         \tfield:int flags;\toffset:32;\tsize:8;\tsigned:0;\n\
+         \tfield:umode_t mode;\toffset:40;\tsize:8;\tsigned:0;\n\
+         \tfield:__data_loc char[] __filename_val;\toffset:48;\tsize:4;\tsigned:0;"
+    );
+    assert!(file.contains("{ 0x8000, \"O_LARGEFILE\" }, { 0x10000, \"O_DIRECTORY\" }"));
+
+    let (_, layout, copies) = write().enter(Arch::Arm64).unwrap();
+    assert_eq!(copies.registers(), [1]);
+    assert_eq!(copies.size, Some(2));
+    assert!(format_of(&layout).ends_with(
+        "print fmt: \"fd: 0x%08lx, buf: 0x%08lx (%s), count: 0x%08lx\", \
+         ((unsigned long)(REC->fd)), ((unsigned long)(REC->buf)), \
+         __print_dynamic_array(__buf_val, 1), ((unsigned long)(REC->count))\n"
+    ));
+
+    let none = call("sys_getppid", &[], 0, None);
+    let (program, layout, copies) = none.enter(Arch::X86_64).unwrap();
+    assert_eq!(program.size(), Size::Fixed(16));
+    assert!(copies.registers().is_empty());
+    assert!(format_of(&layout).ends_with("print fmt: \"\"\n"));
+    let (_, layout) = none.exit(Arch::X86_64).unwrap();
+    assert!(format_of(&layout).contains("\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n"));
+    assert!(format_of(&layout).ends_with("print fmt: \"0x%lx\", REC->ret\n"));
+}
+
+struct NoFunctions;
+
+impl Functions for NoFunctions {
+    fn named(&mut self, _name: &[u8]) -> Option<(u64, u64)> {
+        None
+    }
+
+    fn around(&mut self, _address: u64) -> Option<(u64, u64)> {
+        None
+    }
+}
+
+#[test]
+fn filters_know_numbers_and_strings() {
+    let (program, layout, _) = openat().enter(Arch::X86_64).unwrap();
+    let mut kernel = Kernel::default();
+    kernel.set("di", 0xffff_ffff_ffff_ff9c);
+    kernel.set("si", 0x1000);
+    kernel.write_user(0x1000, b"/etc/passwd\0");
+    let hit = Hit {
+        header: HEADER,
+        cpu: 0,
+        place: 257,
+    };
+    for (filter, expected) in [
+        ("dfd == -100", true),
+        ("__syscall_nr == 257", true),
+        ("__syscall_nr == 0", false),
+        ("__filename_val ~ \"/etc/*\"", true),
+        ("__filename_val == \"/etc\"", false),
+        ("filename.ustring ~ \"*passwd\"", true),
+        ("flags & 1", false),
+    ] {
+        let filter = Filter::compile(filter.as_bytes(), &layout, &mut NoFunctions).unwrap();
+        assert_eq!(filter.matches(&program, &kernel, &hit), expected);
+    }
+}
+
+/// Each allocation may fail.
+#[test]
+fn without_memory_there_is_no_event() {
+    let (openat, write) = (openat(), write());
+    let all = || {
+        openat.enter(Arch::X86_64).map(|_| ())?;
+        write.enter(Arch::Arm64).map(|_| ())?;
+        write.exit(Arch::Arm64).map(|_| ())
+    };
+    let fails = |count: usize| {
+        sys::fail_allocation_after(Some(count));
+        let result = all();
+        sys::fail_allocation_after(None);
+        result.is_err()
+    };
+    let needed = (0..).find(|&count| !fails(count)).unwrap();
+    assert!(needed > 20);
+}
