@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fpfiles DIRECTORY SECONDS SEED TASKS: use every file below DIRECTORY in ways
- * that nobody would, from several tasks at once: writes of random bytes, pieces
- * of the language, nothing and far too much, at any offset and from memory that
- * is not there; reads of any size to such memory; seeks, vectors, ioctls,
- * splices, mappings.  Nothing that is opened blocks.  Task N draws its operations
- * from SEED + N, so the same seed draws the same ones for the same files.
+ * fpfiles DIRECTORY SECONDS SEED TASKS: use the files below DIRECTORY in ways
+ * that no program would, from several tasks at once, for at least SECONDS: writes
+ * of random bytes, pieces of the language, nothing and far too much, at any offset
+ * and from memory that is not there; reads of any size to such memory; seeks,
+ * vectors, ioctls, splices, mappings.  Nothing that is opened blocks.  Task N draws
+ * its operations from SEED + N, so the same seed draws the same ones for the same
+ * files.
  *
  * Prints the operations, how many of them succeeded, and the files used.  Fails
  * where a system call returns what it never must, or writes behind what it was
@@ -32,6 +33,8 @@ enum {
 	PAGE = 4096,
 	DIRECTORY = 4,
 	MAX_FILES = 1024,
+	UPPER_FILES = 128,
+	MIN_USES = 512,
 	MAX_PATH = 160,
 	ROOM = 4 << 20,
 	ANONYMOUS = 0x20,
@@ -408,15 +411,17 @@ static int work(const char *directory, s64 deadline)
 		die("no memory", (s64)memory);
 	end = memory + ROOM;
 	sys(NR_munmap, (s64)end, PAGE, 0, 0, 0);
-	for (u64 n = 0; n % 16 || seconds() < deadline; n++) {
-		u64 which;
+	for (u64 n = 0; n < MIN_USES || n % 16 || seconds() < deadline; n++) {
+		u64 which, from;
 
 		/* Events come and go. */
 		if (n % 256 == 0)
 			walk(directory);
 		if (!count_paths)
 			die("no files", 0);
-		which = below(count_paths);
+		/* The files of events come last, and there are many more of them. */
+		from = count_paths < UPPER_FILES || below(2) ? count_paths : UPPER_FILES;
+		which = below(from);
 		used += !touched[which];
 		touched[which] = 1;
 		use(paths[which], pipe, null);
