@@ -74,19 +74,19 @@ pub fn on_this_cpu<R>(work: impl FnOnce(&OnCpu) -> R) -> R {
 }
 
 /// Preemption that is disabled until [`end`](Self::end), without the kernel's tracing.
-pub(super) struct Unpreempted(PhantomData<*const ()>);
+pub struct Unpreempted(PhantomData<*const ()>);
 
 impl Unpreempted {
     /// Disables preemption. Unless [`end`](Self::end) is called it stays disabled.
     #[inline(always)]
-    pub(super) fn begin() -> Self {
+    pub fn begin() -> Self {
         arch::increment_preempt_count();
         Self(PhantomData)
     }
 
     /// Returns the proof that preemption is disabled.
     #[inline(always)]
-    pub(super) fn here(&self) -> Here<'_> {
+    pub fn here(&self) -> Here<'_> {
         // SAFETY: Disabled by `begin`; `end` consumes this, which the value borrows.
         Here(unsafe { OnCpu::new() }, PhantomData)
     }
@@ -103,7 +103,7 @@ impl Unpreempted {
 
     /// Enables preemption, and calls the scheduler if it must run.
     #[inline(always)]
-    pub(super) fn end(self) {
+    pub fn end(self) {
         // SAFETY: By `begin` the counter was incremented, and no proof is left. If the
         // scheduler must run, the helper gets the state before.
         unsafe {
@@ -124,7 +124,7 @@ pub fn irqs_disabled() -> bool {
 }
 
 /// A proof that an [`Unpreempted`] lends.
-pub(super) struct Here<'a>(OnCpu, PhantomData<&'a Unpreempted>);
+pub struct Here<'a>(OnCpu, PhantomData<&'a Unpreempted>);
 
 impl Deref for Here<'_> {
     type Target = OnCpu;

@@ -26,6 +26,7 @@ pub mod module;
 pub mod nofault;
 pub mod pages;
 pub mod paths;
+pub mod per_task;
 pub mod percpu;
 pub mod rcu;
 pub mod registration;

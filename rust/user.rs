@@ -68,6 +68,15 @@ impl<const COUNT: usize, const SIZE: usize> Copies<COUNT, SIZE> {
         }
     }
 
+    /// Forgets all copies.
+    pub fn clear(&mut self) {
+        // INVARIANT: A length of 0 needs no bytes.
+        for state in &mut self.states {
+            state.length = 0;
+        }
+        self.count = 0;
+    }
+
     /// Calls `copy` with room for what is at each of `addresses`. It returns whether it could
     /// be read.
     #[inline(always)]

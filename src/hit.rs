@@ -8,3 +8,4 @@ pub(crate) mod counters;
 pub(crate) mod plan;
 pub(crate) mod recorder;
 mod stages;
+pub(crate) mod whole_calls;

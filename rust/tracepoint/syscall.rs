@@ -9,14 +9,12 @@ use super::{link::Link, Tracepoints};
 use crate::kapi::{
     batch::Registered,
     bindings as extra, calls,
-    context::{self, OnCpu, Unpreempted},
+    context::{self, Unpreempted},
     local::Counter,
     percpu::PerCpu,
-    registration::Next,
     regs::Regs,
 };
 use core::{
-    convert::Infallible,
     marker::PhantomPinned,
     mem::MaybeUninit,
     pin::Pin,
@@ -59,57 +57,29 @@ pub fn count() -> u32 {
     calls::ferroprobe_syscalls()
 }
 
-/// Most copies of user memory that are made for a call.
-pub const MAX_COPIES: usize = 3;
-
 /// What serves the system calls of one number.
-///
-/// A step is a function of its own, and the last thing that the step before it calls.
-/// [`Next::Stage`] leads from a step to the next one.
 pub trait Handler: Send + Sync {
-    /// `COUNT` copies of user memory, which are made before a call is served.
-    type Copies<const COUNT: usize>;
+    /// Gets what serving calls needs, before the handler is armed.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    fn prepare(&self) -> Result {
+        Ok(())
+    }
 
-    /// Returns the number of copies to make.
-    fn copies(&self) -> usize;
+    /// Ends what [`Handler::prepare`] began. The handler is disarmed, and may still run.
+    ///
+    /// Context: process.
+    fn retire(&self) {}
 
-    /// Returns room for copies.
-    fn no_copies<const COUNT: usize>() -> Self::Copies<COUNT>;
-
-    /// Makes the copies, of at most `limit` bytes of each argument.
+    /// Serves a call; `limit` returns the most bytes of user memory that are wanted of an
+    /// argument.
     ///
     /// Context: process, may sleep and fault; must not wait for what removes handlers.
-    fn copy<const COUNT: usize>(&self, regs: &Regs, limit: usize, to: &mut Self::Copies<COUNT>);
-
-    /// The first step, if there are no copies.
-    ///
-    /// Context: process, with preemption disabled.
-    fn serve_quietly(&self, regs: &Regs, when: When, here: &OnCpu) -> Next<Infallible>;
-
-    /// The first step for a call that begins, with copies.
-    ///
-    /// Context: process, with preemption disabled.
-    fn serve_copies<const COUNT: usize>(
-        &self,
-        regs: &Regs,
-        copies: &Self::Copies<COUNT>,
-        here: &OnCpu,
-    ) -> Next<Infallible>;
-
-    /// The last step, which serves any call.
-    ///
-    /// Context: process, with preemption disabled.
-    fn serve<const COUNT: usize>(
-        &self,
-        regs: &Regs,
-        copies: Option<&Self::Copies<COUNT>>,
-        here: &OnCpu,
-    );
-
-    /// Called after a step that returns [`Next::Finish`].
-    ///
-    /// Context: process, with preemption disabled.
-    fn finish(&self, here: &OnCpu);
+    fn serve(&self, regs: &Regs, when: When, limit: impl Fn() -> usize);
 }
 
 /// When a handler is called.
@@ -174,6 +144,55 @@ impl<H: Handler> Side<H> {
             armed: AtomicU32::new(0),
             handlers,
         })
+    }
+
+    /// Adds the handler of the calls with this number. The caller holds the lock of the
+    /// table.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if there is one; `EINVAL` if there is no such number; `ENOMEM`.
+    ///
+    /// # Safety
+    ///
+    /// Handler and table must exist until the handler was removed and all probes of
+    /// tracepoints were waited for.
+    unsafe fn add(&self, number: u32, served_by: &H) -> Result {
+        // CAST: Lossless.
+        let handler = self.handlers.get(number as usize).ok_or(EINVAL)?;
+        if !handler.load(Ordering::Relaxed).is_null() {
+            return Err(EEXIST);
+        }
+        let others = self.armed.load(Ordering::Relaxed);
+        if others == 0 {
+            let link = &self.link;
+            let data = link.data.load(Ordering::Relaxed);
+            // SAFETY: The tracepoints are the kernel's. The probe is removed with the last
+            // handler, and by this function's contract the table exists until then and
+            // longer.
+            to_result(unsafe {
+                extra::ferroprobe_tracepoint_register(link.point, link.probe, data)
+            })?;
+            link.armed.store(true, Ordering::Relaxed);
+        }
+        self.armed.store(others.wrapping_add(1), Ordering::Relaxed);
+        let pointer = ptr::from_ref(served_by).cast_mut();
+        handler.store(pointer, Ordering::Release);
+        Ok(())
+    }
+
+    /// Removes the handler of the calls with this number, which may still run on another CPU.
+    /// The caller holds the lock of the table.
+    fn remove(&self, number: u32) {
+        // CAST: Lossless.
+        if let Some(handler) = self.handlers.get(number as usize) {
+            handler.store(ptr::null_mut(), Ordering::Relaxed);
+            let others = self.armed.load(Ordering::Relaxed).wrapping_sub(1);
+            self.armed.store(others, Ordering::Relaxed);
+            if others == 0 {
+                self.link.unregister();
+            }
+        }
     }
 }
 
@@ -279,19 +298,7 @@ impl<H: Handler> Calls<H> {
         // a moment ago. Its memory is freed only after a wait for all probes.
         let handler = unsafe { &*handler };
         // CAST: Lossless.
-        let limit = || self.limit() as usize;
-        match handler.copies() {
-            0 => {}
-            1 => return copy_and_serve::<H, 1>(handler, regs, limit()),
-            _ => return copy_and_serve::<H, MAX_COPIES>(handler, regs, limit()),
-        }
-        let on_cpu = Unpreempted::begin();
-        match handler.serve_quietly(regs, when, &on_cpu.here()) {
-            Next::Done => on_cpu.end(),
-            Next::Finish => finish(handler, on_cpu),
-            Next::Stage(_) => last::<H, 1>(handler, regs, None, on_cpu),
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
-        }
+        handler.serve(regs, when, || self.limit() as usize);
     }
 
     #[cold]
@@ -310,48 +317,17 @@ fn is_x32(number: usize) -> bool {
     number & extra::FERROPROBE_X32_CALL as usize != 0
 }
 
-#[inline(never)]
-fn copy_and_serve<H: Handler, const COUNT: usize>(handler: &H, regs: &Regs, limit: usize) {
-    let mut copies = H::no_copies::<COUNT>();
-    handler.copy(regs, limit, &mut copies);
-    let on_cpu = Unpreempted::begin();
-    match handler.serve_copies(regs, &copies, &on_cpu.here()) {
-        Next::Done => on_cpu.end(),
-        Next::Finish => finish(handler, on_cpu),
-        Next::Stage(_) => last(handler, regs, Some(&copies), on_cpu),
-        Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
-    }
-}
-
-#[inline(never)]
-fn last<H: Handler, const COUNT: usize>(
-    handler: &H,
-    regs: &Regs,
-    copies: Option<&H::Copies<COUNT>>,
-    on_cpu: Unpreempted,
-) {
-    handler.serve(regs, copies, &on_cpu.here());
-    on_cpu.end();
-}
-
-#[cold]
-#[inline(never)]
-fn finish<H: Handler>(handler: &H, on_cpu: Unpreempted) {
-    handler.finish(&on_cpu.here());
-    on_cpu.end();
-}
-
 /// A handler of the system calls of one number.
 ///
 /// # Invariants
 ///
-/// If `armed` is true, the table has a pointer to the handler.
+/// If `armed` is true, the table has a pointer to the handler for each of the sides.
 #[pin_data(PinnedDrop)]
 pub struct Registration<H: Handler> {
     handler: H,
     calls: Arc<Calls<H>>,
     number: u32,
-    when: When,
+    sides: &'static [When],
     armed: AtomicBool,
     /// It was armed, and nothing has waited for its hits since.
     used: AtomicBool,
@@ -360,7 +336,7 @@ pub struct Registration<H: Handler> {
 }
 
 impl<H: Handler> Registration<H> {
-    /// Makes a registration for the calls of `number`, disarmed.
+    /// Makes a registration for the calls of `number`, disarmed. It is called at `sides`.
     ///
     /// # Errors
     ///
@@ -369,7 +345,7 @@ impl<H: Handler> Registration<H> {
     /// Context: process, may sleep.
     pub fn new(
         calls: Arc<Calls<H>>,
-        (number, when): (u32, When),
+        (number, sides): (u32, &'static [When]),
         handler: H,
     ) -> Result<Pin<KBox<Self>>> {
         if number >= count() {
@@ -380,7 +356,7 @@ impl<H: Handler> Registration<H> {
                 handler,
                 calls,
                 number,
-                when,
+                sides,
                 armed: AtomicBool::new(false),
                 used: AtomicBool::new(false),
                 _pinned: PhantomPinned,
@@ -397,42 +373,35 @@ impl<H: Handler> Registration<H> {
     ///
     /// Context: process, may sleep.
     pub fn set_enabled(&self, enabled: bool) -> Result {
-        let side = self.calls.side(self.when);
         let _locked = self.calls.lock.lock();
         if self.armed.load(Ordering::Relaxed) == enabled {
             return Ok(());
         }
-        // CAST: Lossless.
-        let handler = side.handlers.get(self.number as usize).ok_or(EINVAL)?;
-        let others = side.armed.load(Ordering::Relaxed);
         if !enabled {
-            handler.store(ptr::null_mut(), Ordering::Relaxed);
-            side.armed.store(others.wrapping_sub(1), Ordering::Relaxed);
             self.armed.store(false, Ordering::Relaxed);
-            if others == 1 {
-                side.link.unregister();
+            for when in self.sides {
+                self.calls.side(*when).remove(self.number);
             }
+            self.handler.retire();
             return Ok(());
         }
-        if !handler.load(Ordering::Relaxed).is_null() {
-            return Err(EEXIST);
-        }
-        if others == 0 {
-            let link = &side.link;
-            let data = link.data.load(Ordering::Relaxed);
-            // SAFETY: The tracepoints are the kernel's. The probe is removed with the last
-            // handler, and each waits for it before it drops its reference to the table.
-            to_result(unsafe {
-                extra::ferroprobe_tracepoint_register(link.point, link.probe, data)
-            })?;
-            link.armed.store(true, Ordering::Relaxed);
-        }
+        self.handler.prepare()?;
         self.used.store(true, Ordering::Relaxed);
-        // INVARIANT: The pointer is stored below.
+        // INVARIANT: The pointers are stored below, or it is set to false.
         self.armed.store(true, Ordering::Relaxed);
-        side.armed.store(others.wrapping_add(1), Ordering::Relaxed);
-        let pointer = ptr::from_ref(&self.handler).cast_mut();
-        handler.store(pointer, Ordering::Release);
+        for (index, when) in self.sides.iter().enumerate() {
+            // SAFETY: The handler is pinned. Its drop, and what else frees it, removes it and
+            // waits before the handler and the reference to the table go.
+            let added = unsafe { self.calls.side(*when).add(self.number, &self.handler) };
+            if added.is_err() {
+                self.armed.store(false, Ordering::Relaxed);
+                for when in self.sides.get(..index).unwrap_or_default() {
+                    self.calls.side(*when).remove(self.number);
+                }
+                self.handler.retire();
+                return added;
+            }
+        }
         Ok(())
     }
 

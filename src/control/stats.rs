@@ -42,8 +42,12 @@ impl Show for SyscallStats {
                 row(probe, out)?;
             }
         }
-        let skipped = registry.skipped_calls();
-        writeln!(out, "# 32-bit calls, not traced: {skipped}")
+        let (skipped, not_noted) = registry.skipped_calls();
+        writeln!(out, "# 32-bit calls, not traced: {skipped}")?;
+        writeln!(
+            out,
+            "# too many calls in progress, no duration: {not_noted}"
+        )
     }
 }
 

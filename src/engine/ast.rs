@@ -53,6 +53,8 @@ pub enum ProbeKind {
     Enter,
     /// When a system call returns; as [`ProbeKind::Enter`].
     Exit,
+    /// A whole system call, when it returns; as [`ProbeKind::Enter`].
+    Call,
 }
 
 impl ProbeKind {
@@ -63,7 +65,7 @@ impl ProbeKind {
             ProbeKind::Return { .. } => 'r',
             ProbeKind::Tracepoint => 't',
             // No definition begins with it.
-            ProbeKind::Enter | ProbeKind::Exit => 's',
+            ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => 's',
         }
     }
 
@@ -83,6 +85,7 @@ impl ProbeKind {
             ProbeKind::Probe | ProbeKind::Return { .. } => b"kprobes",
             ProbeKind::Tracepoint => b"tracepoints",
             ProbeKind::Enter | ProbeKind::Exit => b"syscalls",
+            ProbeKind::Call => b"calls",
         }
     }
 }

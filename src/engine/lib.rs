@@ -14,6 +14,7 @@ pub mod clock;
 pub mod context;
 pub mod cpumask;
 pub mod digits;
+pub mod errno;
 pub mod error;
 pub mod exec;
 pub mod fetch;

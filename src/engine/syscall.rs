@@ -6,9 +6,13 @@
 //! All of it follows from what the kernel tells of a call. The layouts are the kernel's own,
 //! of its events `sys_enter_NAME` and `sys_exit_NAME`.
 
+mod whole;
+
+pub use whole::{Values, WORDS};
+
 use super::arch::Arch;
 use super::fetch::{General, Load, Origin, Program, Store};
-use super::record::{Class, Field, Layout, ShownMemory, Signature, PROBE_SIZE};
+use super::record::{Class, Field, Layout, PROBE_SIZE};
 use super::types::Type;
 use crate::sys::{AllocError, Vec};
 
@@ -66,6 +70,14 @@ pub struct Copies {
 }
 
 impl Copies {
+    /// Adds a register, if there is room.
+    fn add(&mut self, register: u8) {
+        if let Some(to) = self.registers.get_mut(usize::from(self.count)) {
+            *to = register;
+            self.count = self.count.saturating_add(1);
+        }
+    }
+
     /// Returns their number.
     ///
     /// Context: any.
@@ -94,20 +106,7 @@ impl Call {
     pub fn enter(&self, arch: Arch) -> Result<(Program, Layout, Copies), AllocError> {
         let isa = arch.isa();
         let registers = isa.call_arguments();
-        let mut signature = Signature {
-            name: Vec::from_slice(&self.name)?,
-            types: Vec::new(),
-            copied: Vec::new(),
-            shown: match (self.size, self.is_text) {
-                (None, _) => ShownMemory::Text,
-                (Some(_), true) => ShownMemory::RawText,
-                (Some(size), false) => ShownMemory::Bytes(size),
-            },
-            open_flags: &[],
-        };
-        if *self.name == *b"sys_openat" {
-            signature.open_flags = isa.open_flags();
-        }
+        let mut signature = self.signature(arch)?;
         let mut layout = Layout::of(Class::ENTER);
         let mut program = Program::empty();
         let mut copies = Copies::default();
@@ -131,9 +130,8 @@ impl Call {
         }
         let is_copied = |index: u8| self.copied.checked_shr(index.into()).unwrap_or(0) & 1 != 0;
         let copied = arguments().filter(|((index, _), _)| is_copied(*index));
-        for (((index, reg), parameter), to) in copied.zip(&mut copies.registers) {
-            *to = reg;
-            copies.count = copies.count.saturating_add(1);
+        for ((index, reg), parameter) in copied.take(MAX_COPIES) {
+            copies.add(reg);
             program.add_general(General {
                 origin: Origin::Register(reg),
                 links: (0, 0),
@@ -189,15 +187,9 @@ impl Call {
             offset: PROBE_SIZE_U16,
             fault: None,
         })?;
-        let mut types = Vec::new();
-        types.push(Vec::from_slice(b"long")?)?;
-        layout.call = Some(Signature {
-            name: Vec::from_slice(&self.name)?,
-            types,
-            copied: Vec::new(),
-            shown: ShownMemory::Text,
-            open_flags: &[],
-        });
+        let mut signature = self.signature(arch)?;
+        signature.types.push(Vec::from_slice(b"long")?)?;
+        layout.call = Some(signature);
         Ok((program, layout))
     }
 }

@@ -8,7 +8,6 @@ use crate::{
         ast::Definition,
         error::{Error as Refusal, Kind},
         fetch::Program,
-        syscall::Copies,
     },
     events::{
         event::Event,
@@ -16,18 +15,11 @@ use crate::{
         rate::{Rate, Seen},
     },
     hit::{
-        calls::CallRecorder,
         counters::Totals,
         plan::{Plan, ReplacedPlans},
         recorder::Recorder,
     },
-    kapi::{
-        lockdown, percpu,
-        tracepoint::{
-            syscall::{Calls, When},
-            Tracepoints,
-        },
-    },
+    kapi::{lockdown, percpu, tracepoint::Tracepoints},
     source::{
         live::Original,
         location::Found,
@@ -124,8 +116,8 @@ impl Probe {
         })
     }
 
-    /// Makes the probe of a system call's event: of the calls with the number `number` when
-    /// they begin or return.
+    /// Makes the probe of a system call's event. `register` makes a registration of what
+    /// serves the hits.
     ///
     /// # Errors
     ///
@@ -134,17 +126,16 @@ impl Probe {
     /// Context: process, may sleep.
     pub(crate) fn of_call(
         (event, definition): (Arc<Event>, Arc<Definition>),
-        (format, program, copies): (Arc<Format>, Program, Copies),
-        buffer: &Arc<Buffer>,
-        (table, number, when): (&Arc<Calls<CallRecorder>>, u32, When),
+        (format, program): (Arc<Format>, Program),
+        (buffer, number): (&Arc<Buffer>, u32),
+        register: impl FnOnce(Recorder) -> Result<Registered>,
     ) -> Result<Self> {
         let plan = event.file.plan();
         // The number takes the place of the address in a record.
         let place = u64::from(number);
         let recorder = Recorder::new(&format, program, buffer.clone(), plan, place)?;
-        let recorder = CallRecorder::new(recorder, copies);
         let placed = Placed {
-            registered: Registered::of_call(table, (number, when), recorder)?,
+            registered: register(recorder)?,
             module: None,
             original: None,
             seen: Seen::default(),

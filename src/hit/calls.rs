@@ -17,7 +17,7 @@ use crate::{
         recorder::{Passed, Recorder, Tier},
     },
     kapi::{
-        context::{Entry, OnCpu},
+        context::{Entry, OnCpu, Unpreempted},
         registration::Next,
         regs::Regs,
         tracepoint::syscall::{self, When},
@@ -39,47 +39,27 @@ impl CallRecorder {
     }
 }
 
-const _: () = assert!(syscall::MAX_COPIES == MAX_COPIES);
-
 impl syscall::Handler for CallRecorder {
-    type Copies<const COUNT: usize> = user::Copies<COUNT, COPY_SIZE>;
-
     #[inline(always)]
-    fn copies(&self) -> usize {
-        self.copies.count()
+    fn serve(&self, regs: &Regs, when: When, limit: impl Fn() -> usize) {
+        match self.copies.count() {
+            0 => {}
+            1 => return self.copy_and_serve::<1>(regs, limit()),
+            _ => return self.copy_and_serve::<MAX_COPIES>(regs, limit()),
+        }
+        let on_cpu = Unpreempted::begin();
+        match self.serve_quietly(regs, when, &on_cpu.here()) {
+            Next::Done => on_cpu.end(),
+            Next::Finish => self.finish(on_cpu),
+            Next::Stage(_) => self.serve_slowly::<1>(regs, None, on_cpu),
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
     }
+}
 
-    #[inline(always)]
-    fn no_copies<const COUNT: usize>() -> Self::Copies<COUNT> {
-        user::Copies::empty()
-    }
-
-    #[inline(always)]
-    fn copy<const COUNT: usize>(&self, regs: &Regs, limit: usize, to: &mut Self::Copies<COUNT>) {
-        let limit = limit.min(MAX_COPIED);
-        let addresses = self.copies.registers().iter();
-        let addresses = addresses.map(|&register| regs.word(register.into()));
-        to.fill(addresses, |copy, address| match self.copies.size {
-            Some(size) => {
-                // CAST: Lossless.
-                let size = regs.word(size.into()) as usize;
-                copy.bytes(address, size.min(limit))
-            }
-            None if limit == 0 => {
-                copy.push(b"\0");
-                true
-            }
-            None => match copy.string(address, limit) {
-                user::Text::Ascii => true,
-                user::Text::Fault => false,
-                other => {
-                    finish_text(copy, &other);
-                    true
-                }
-            },
-        });
-    }
-
+// A step that is a function of its own is the last that its caller calls.
+impl CallRecorder {
+    /// Serves a call without copies, where nothing about it is unusual.
     #[inline(always)]
     fn serve_quietly(&self, regs: &Regs, when: When, here: &OnCpu) -> Next<Infallible> {
         let size = &self.recorder.short;
@@ -95,60 +75,106 @@ impl syscall::Handler for CallRecorder {
         }
     }
 
-    #[inline(always)]
-    fn serve_copies<const COUNT: usize>(
-        &self,
-        regs: &Regs,
-        copies: &Self::Copies<COUNT>,
-        here: &OnCpu,
-    ) -> Next<Infallible> {
-        let program = &self.recorder.program;
-        let Some(size) = &Short::of(exec::length_with(program, texts(copies))) else {
-            return Next::Stage(0);
+    #[inline(never)]
+    fn copy_and_serve<const COUNT: usize>(&self, regs: &Regs, limit: usize) {
+        let mut copies = Memory::<COUNT>::empty();
+        copy(
+            &self.copies,
+            |register| regs.word(register.into()),
+            limit,
+            &mut copies,
+        );
+        let on_cpu = Unpreempted::begin();
+        let arguments = CallArguments {
+            words: Registers::at_entry(regs),
+            copies: &copies,
         };
-        let hit = Hit(CallArguments {
-            registers: Registers::at_entry(regs),
-            copies,
-        });
-        self.recorder.serve_call(&hit, size, here, |out| {
-            let end = usize::from(self.copies.arguments)
-                .wrapping_mul(8)
-                .wrapping_add(PROBE_SIZE);
-            exec::put_words(
-                regs.call_arguments(),
-                out.get_mut(..end).unwrap_or_default(),
-            );
-            exec::put_texts(program, texts(copies), out);
-        })
-    }
-
-    #[inline(always)]
-    fn serve<const COUNT: usize>(
-        &self,
-        regs: &Regs,
-        copies: Option<&Self::Copies<COUNT>>,
-        here: &OnCpu,
-    ) {
-        let registers = Registers::at_entry(regs);
-        match copies {
-            None => registers.serve_slow(&self.recorder, Entry::Tracepoint, here),
-            Some(copies) => {
-                let arguments = CallArguments { registers, copies };
-                arguments.serve_slow(&self.recorder, Entry::Tracepoint, here);
-            }
+        let end = usize::from(self.copies.arguments)
+            .wrapping_mul(8)
+            .wrapping_add(PROBE_SIZE);
+        let next = self
+            .recorder
+            .serve_copies(arguments, &on_cpu.here(), |out| {
+                exec::put_words(
+                    regs.call_arguments(),
+                    out.get_mut(..end).unwrap_or_default(),
+                );
+            });
+        match next {
+            Next::Done => on_cpu.end(),
+            Next::Finish => self.finish(on_cpu),
+            Next::Stage(_) => self.serve_slowly(regs, Some(&copies), on_cpu),
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
     }
 
-    fn finish(&self, _here: &OnCpu) {
-        self.recorder.wake();
+    // What is passed fits into registers.
+    #[inline(never)]
+    fn serve_slowly<const COUNT: usize>(
+        &self,
+        regs: &Regs,
+        copies: Option<&Memory<COUNT>>,
+        on_cpu: Unpreempted,
+    ) {
+        let (recorder, here) = (&self.recorder, &on_cpu.here());
+        let words = Registers::at_entry(regs);
+        match copies {
+            None => words.serve_slow(recorder, Entry::Tracepoint, here),
+            Some(copies) => {
+                CallArguments { words, copies }.serve_slow(recorder, Entry::Tracepoint, here);
+            }
+        }
+        on_cpu.end();
     }
+
+    #[cold]
+    #[inline(never)]
+    fn finish(&self, on_cpu: Unpreempted) {
+        self.recorder.wake();
+        on_cpu.end();
+    }
+}
+
+/// Copies of a call's user memory.
+pub(super) type Memory<const COUNT: usize> = user::Copies<COUNT, COPY_SIZE>;
+
+/// Copies the user memory that `copies` names, at most `limit` bytes of each argument;
+/// `word` returns a register.
+///
+/// Context: process, may sleep and fault.
+#[inline(always)]
+pub(super) fn copy<const COUNT: usize>(
+    copies: &Copies,
+    word: impl Fn(u8) -> u64,
+    limit: usize,
+    to: &mut Memory<COUNT>,
+) {
+    let limit = limit.min(MAX_COPIED);
+    let addresses = copies.registers().iter().map(|&register| word(register));
+    to.fill(addresses, |copy, address| match copies.size {
+        Some(size) => {
+            // CAST: Lossless.
+            let size = word(size) as usize;
+            copy.bytes(address, size.min(limit))
+        }
+        None if limit == 0 => {
+            copy.push(b"\0");
+            true
+        }
+        None => match copy.string(address, limit) {
+            user::Text::Ascii => true,
+            user::Text::Fault => false,
+            other => {
+                finish_text(copy, &other);
+                true
+            }
+        },
+    });
 }
 
 /// Returns what was copied, empty for what could not be read.
 #[inline(always)]
-fn texts<const COUNT: usize>(
-    copies: &user::Copies<COUNT, COPY_SIZE>,
-) -> impl Iterator<Item = &[u8]> {
+fn texts<const COUNT: usize>(copies: &Memory<COUNT>) -> impl Iterator<Item = &[u8]> {
     copies.iter().map(|(_, bytes)| bytes.unwrap_or_default())
 }
 
@@ -189,6 +215,25 @@ impl Recorder {
         }
         self.record_settled(&Caller, || Entry::Tracepoint, (size, here), fetch)
     }
+
+    /// Serves a call with copies of its user memory, where nothing about it is unusual:
+    /// `fetch` writes the words behind header and number.
+    #[inline(always)]
+    pub(super) fn serve_copies<const COUNT: usize>(
+        &self,
+        arguments: CallArguments<'_, impl Words, COUNT>,
+        here: &OnCpu,
+        fetch: impl FnOnce(&mut [u8]),
+    ) -> Next<Infallible> {
+        let (program, copies) = (&self.program, arguments.copies);
+        let Some(size) = &Short::of(exec::length_with(program, texts(copies))) else {
+            return Next::Stage(0);
+        };
+        self.serve_call(&Hit(arguments), size, here, |out| {
+            fetch(out);
+            exec::put_texts(program, texts(copies), out);
+        })
+    }
 }
 
 /// User space: it has interrupts enabled.
@@ -206,14 +251,27 @@ impl Interrupted for Caller {
     }
 }
 
-/// The arguments of a system call, and the memory that was copied for it.
-#[derive(Clone, Copy)]
-struct CallArguments<'a, const COUNT: usize> {
-    registers: Registers<'a>,
-    copies: &'a user::Copies<COUNT, COPY_SIZE>,
+/// Where the words of a system call are: its arguments and what else is recorded of it.
+pub(super) trait Words: Copy {
+    /// Returns the word that a program calls the register with this index.
+    fn word(&self, index: u8) -> u64;
 }
 
-impl<const COUNT: usize> UserMemory for CallArguments<'_, COUNT> {
+impl Words for Registers<'_> {
+    #[inline(always)]
+    fn word(&self, index: u8) -> u64 {
+        self.reg(index)
+    }
+}
+
+/// The words of a system call, and the memory that was copied for it.
+#[derive(Clone, Copy)]
+pub(super) struct CallArguments<'a, W, const COUNT: usize> {
+    pub(super) words: W,
+    pub(super) copies: &'a Memory<COUNT>,
+}
+
+impl<W, const COUNT: usize> UserMemory for CallArguments<'_, W, COUNT> {
     #[inline]
     fn copied(&self, address: u64) -> Option<Option<&[u8]>> {
         let mut all = self.copies.iter();
@@ -221,22 +279,22 @@ impl<const COUNT: usize> UserMemory for CallArguments<'_, COUNT> {
     }
 }
 
-impl<const COUNT: usize> Interrupted for CallArguments<'_, COUNT> {
+impl<W: Words, const COUNT: usize> Interrupted for CallArguments<'_, W, COUNT> {
     #[inline(always)]
     fn register(&self, index: u8) -> u64 {
-        Interrupted::register(&self.registers, index)
+        self.words.word(index)
     }
 
     #[inline(always)]
     fn irqs_disabled(&self) -> bool {
-        self.registers.irqs_disabled()
+        false
     }
 }
 
-impl<const COUNT: usize> Arguments for CallArguments<'_, COUNT> {
+impl<W: Words, const COUNT: usize> Arguments for CallArguments<'_, W, COUNT> {
     #[inline(always)]
     fn reg(&self, index: u8) -> u64 {
-        self.registers.reg(index)
+        self.words.word(index)
     }
 
     #[inline(always)]
@@ -255,7 +313,7 @@ impl<const COUNT: usize> Arguments for CallArguments<'_, COUNT> {
     }
 }
 
-impl<const COUNT: usize> Passed for CallArguments<'_, COUNT> {
+impl<W: Words, const COUNT: usize> Passed for CallArguments<'_, W, COUNT> {
     #[inline(always)]
     fn returns_to(&self) -> Option<u64> {
         None

@@ -7,7 +7,7 @@
 
 use crate::{
     engine::ast::ProbeKind,
-    hit::{calls::CallRecorder, recorder::Recorder},
+    hit::{calls::CallRecorder, recorder::Recorder, whole_calls::WholeCallRecorder},
     kapi::{
         batch::Batch,
         kprobe, kretprobe,
@@ -82,9 +82,27 @@ where
     }
 }
 
-impl Source for syscall::Registration<CallRecorder> {
+/// What records system calls.
+trait RecordsCalls: syscall::Handler {
+    /// Returns what serves the hits.
+    fn recorder(&self) -> &Recorder;
+}
+
+impl RecordsCalls for CallRecorder {
     fn recorder(&self) -> &Recorder {
-        &self.handler().recorder
+        &self.recorder
+    }
+}
+
+impl RecordsCalls for WholeCallRecorder {
+    fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+}
+
+impl<H: RecordsCalls> Source for syscall::Registration<H> {
+    fn recorder(&self) -> &Recorder {
+        self.handler().recorder()
     }
 
     fn set_armed(&self, armed: bool) -> Result {
@@ -140,6 +158,8 @@ pub(crate) enum Registered {
     Tracepoint(Pin<KBox<tracepoint::Registration<Recorder>>>),
     /// A handler of system calls.
     Call(Pin<KBox<syscall::Registration<CallRecorder>>>),
+    /// A handler of whole system calls.
+    WholeCall(Pin<KBox<syscall::Registration<WholeCallRecorder>>>),
 }
 
 impl Registered {
@@ -169,8 +189,8 @@ impl Registered {
                 let point = found.tracepoint().ok_or(EINVAL)?;
                 tracepoint::Registration::new(points.clone(), point, recorder).map(Self::Tracepoint)
             }
-            // See `of_call`.
-            ProbeKind::Enter | ProbeKind::Exit => Err(EINVAL),
+            // See `of_call` and `of_whole_call`.
+            ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => Err(EINVAL),
         }
     }
 
@@ -183,10 +203,25 @@ impl Registered {
     /// Context: process, may sleep.
     pub(crate) fn of_call(
         table: &Arc<Calls<CallRecorder>>,
-        (number, when): (u32, When),
+        (number, sides): (u32, &'static [When]),
         recorder: CallRecorder,
     ) -> Result<Self> {
-        syscall::Registration::new(table.clone(), (number, when), recorder).map(Self::Call)
+        syscall::Registration::new(table.clone(), (number, sides), recorder).map(Self::Call)
+    }
+
+    /// As [`Registered::of_call`], for whole calls.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn of_whole_call(
+        table: &Arc<Calls<WholeCallRecorder>>,
+        (number, sides): (u32, &'static [When]),
+        recorder: WholeCallRecorder,
+    ) -> Result<Self> {
+        syscall::Registration::new(table.clone(), (number, sides), recorder).map(Self::WholeCall)
     }
 
     /// Returns it as a source.
@@ -196,6 +231,7 @@ impl Registered {
             Self::Return(probe) => &**probe,
             Self::Tracepoint(probe) => &**probe,
             Self::Call(probe) => &**probe,
+            Self::WholeCall(probe) => &**probe,
         }
     }
 }
@@ -208,8 +244,9 @@ pub(crate) struct Removal {
     returns: Batch<kretprobe::Registration<Recorder>>,
     tracepoints: Batch<tracepoint::Registration<Recorder>>,
     calls: Batch<syscall::Registration<CallRecorder>>,
+    whole_calls: Batch<syscall::Registration<WholeCallRecorder>>,
     /// For how many of each there is room.
-    expected: (usize, usize, usize, usize),
+    expected: (usize, usize, usize, usize, usize),
 }
 
 impl Removal {
@@ -220,7 +257,8 @@ impl Removal {
             returns: Batch::new(),
             tracepoints: Batch::new(),
             calls: Batch::new(),
-            expected: (0, 0, 0, 0),
+            whole_calls: Batch::new(),
+            expected: (0, 0, 0, 0, 0),
         }
     }
 
@@ -251,6 +289,11 @@ impl Removal {
                 self.calls.make_room(count)?;
                 self.expected.3 = count;
             }
+            ProbeKind::Call => {
+                let count = self.expected.4.saturating_add(1);
+                self.whole_calls.make_room(count)?;
+                self.expected.4 = count;
+            }
         }
         Ok(())
     }
@@ -261,7 +304,7 @@ impl Removal {
     ///
     /// `ENOMEM`; then some of these are not expected.
     pub(crate) fn expect_only(&mut self, mut kinds: impl Iterator<Item = ProbeKind>) -> Result {
-        self.expected = (0, 0, 0, 0);
+        self.expected = (0, 0, 0, 0, 0);
         kinds.try_for_each(|kind| self.expect(kind))
     }
 
@@ -275,6 +318,7 @@ impl Removal {
             Registered::Return(probe) => self.returns.push(probe),
             Registered::Tracepoint(probe) => self.tracepoints.push(probe),
             Registered::Call(probe) => self.calls.push(probe),
+            Registered::WholeCall(probe) => self.whole_calls.push(probe),
         }
     }
 
@@ -286,5 +330,6 @@ impl Removal {
         self.returns.end();
         self.tracepoints.end();
         self.calls.end();
+        self.whole_calls.end();
     }
 }

@@ -36,7 +36,7 @@ pub fn compile(
     let kind = definition.kind;
     let layout = Layout::of(match kind {
         ProbeKind::Return { .. } => Class::RETURN,
-        ProbeKind::Enter | ProbeKind::Exit => Class::ENTER,
+        ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => Class::ENTER,
         ProbeKind::Probe | ProbeKind::Tracepoint => Class::PROBE,
     });
     let mut compiler = Compiler {

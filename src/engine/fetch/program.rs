@@ -204,6 +204,20 @@ impl Program {
         self.words.push(load)
     }
 
+    /// Adds a whole register to the record, which is no argument itself.
+    pub(in crate::engine) fn add_whole_word(
+        &mut self,
+        dst: u16,
+        reg: u8,
+    ) -> Result<(), AllocError> {
+        self.words.push(Load { dst, reg, width: 8 })
+    }
+
+    /// Adds an argument that a word of the record holds.
+    pub(in crate::engine) fn add_op(&mut self, load: Load) -> Result<(), AllocError> {
+        self.ops.push(Op::Load(load))
+    }
+
     /// Adds an argument that is text of user memory.
     pub(in crate::engine) fn add_general(&mut self, argument: General) -> Result<(), AllocError> {
         // CAST: There are fewer than 256 arguments.

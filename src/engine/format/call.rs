@@ -4,7 +4,7 @@
 
 use core::fmt::{self, Write};
 
-use crate::engine::record::{Layout, ShownMemory, Signature};
+use crate::engine::record::{Head, Layout, ShownMemory, Signature};
 use crate::engine::text::OneLine;
 
 /// Writes the lines of the fields.
@@ -37,6 +37,9 @@ pub(super) fn write_print_format(
     if !arguments.is_empty() {
         return write!(out, "\"{text}\", {arguments}");
     }
+    if layout.class.head == Head::Call {
+        return write_whole(out, layout, call);
+    }
     if !call.open_flags.is_empty() {
         return write_open(out, call);
     }
@@ -62,6 +65,30 @@ pub(super) fn write_print_format(
             } else {
                 write!(out, ", __print_dynamic_array(__{name}_val, 1)")?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Writes it for a whole call: the arguments, and its results if it returns.
+fn write_whole(out: &mut dyn Write, layout: &Layout, call: &Signature) -> fmt::Result {
+    let is_text = !matches!(call.shown, ShownMemory::Bytes(_));
+    out.write_char('"')?;
+    for (index, field) in layout.fields.iter().enumerate() {
+        let comma = if index > 0 { ", " } else { "" };
+        let conversion = match field.base.is_text() {
+            true if !is_text => "(%s)",
+            _ => field.base.print_format(),
+        };
+        write!(out, "{comma}{}: {conversion}", OneLine(&field.name))?;
+    }
+    out.write_char('"')?;
+    for field in &layout.fields {
+        let name = OneLine(&field.name);
+        match field.base.is_text() {
+            true if is_text => write!(out, ", __get_str({name})")?,
+            true => write!(out, ", __print_dynamic_array({name}, 1)")?,
+            false => write!(out, ", REC->{name}")?,
         }
     }
     Ok(())

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records of system calls as event text, in the words of the 7.3 kernel.
+//! Records of system calls as event text, in the words of the 7.3 kernel where it has such
+//! events.
 
+use super::text::Event;
 use super::walk::{self, Value, Values};
+use crate::engine::errno;
 use crate::engine::record::{Field, Layout, OpenFlag, ShownMemory, Signature};
 use crate::engine::seq_buf::SeqBuf;
 
@@ -15,43 +18,139 @@ const O_ACCMODE: u32 = 0o3;
 pub(super) fn put_enter(buf: &mut SeqBuf<'_>, layout: &Layout, call: &Signature, record: &[u8]) {
     buf.bytes(&call.name);
     buf.byte(b'(');
-    let is_open = !call.open_flags.is_empty();
     let count = call.types.len();
-    let word = |field| match walk::value(layout, record, field) {
-        Values::One(Value::Hex(value)) => value,
-        _ => 0,
-    };
+    let is_open = !call.open_flags.is_empty();
     for (index, field) in (0u8..).zip(layout.fields.iter().take(count)) {
-        if index > 0 {
-            buf.text(b", ");
-        }
-        let value = word(field);
-        buf.bytes(&field.name);
-        buf.text(b": ");
-        if is_open && index == 2 {
-            // CAST: The flags are a C int.
-            let flags = value as u32;
-            put_open_flags(buf, flags, call.open_flags);
-            if !may_make_file(flags, call.open_flags) {
-                break;
+        put_name(buf, index, field);
+        let value = word(layout, record, field);
+        match put_open_argument(buf, call, index, value) {
+            Open::Last => break,
+            Open::Put => {}
+            Open::Other if is_open || value < 10 => buf.decimal(value),
+            Open::Other => {
+                buf.text(b"0x");
+                buf.hexadecimal(value);
             }
-        } else if is_open && index == 3 {
-            // CAST: The mode is a C int.
-            put_mode(buf, value as u32);
-        } else if is_open || value < 10 {
-            buf.decimal(value);
-        } else {
-            buf.text(b"0x");
-            buf.hexadecimal(value);
         }
         let copied = call.copied.iter().position(|&argument| argument == index);
         let field = copied.and_then(|nth| layout.fields.get(count.saturating_add(nth)));
         if let Some(field) = field {
-            let number = |index: u8| layout.fields.get(usize::from(index)).map_or(0, word);
-            put_memory(buf, record, field, call.shown, number);
+            buf.byte(b' ');
+            put_memory(buf, (layout, record), field, call.shown);
         }
     }
     buf.byte(b')');
+}
+
+/// Adds the text of a whole call, `NAME(ARGUMENT: VALUE, ...) = VALUE, DURATION ns`, without a
+/// line feed. A call that does not return has no value, and one of which only the return was
+/// seen no duration.
+pub(super) fn put_whole(buf: &mut SeqBuf<'_>, event: Event<'_>, call: &Signature, record: &[u8]) {
+    let layout = event.layout;
+    buf.bytes(event.name);
+    buf.byte(b'(');
+    let count = layout.fields.len().saturating_sub(call.results.into());
+    let (arguments, results) = layout.fields.split_at_checked(count).unwrap_or_default();
+    for (index, field) in (0u8..).zip(arguments) {
+        put_name(buf, index, field);
+        if field.base.is_text() {
+            put_memory(buf, (layout, record), field, call.shown);
+            continue;
+        }
+        match put_open_argument(buf, call, index, word(layout, record, field)) {
+            Open::Last => break,
+            Open::Put => {}
+            Open::Other => match walk::value(layout, record, field) {
+                Values::One(Value::Signed(value)) => buf.signed(value),
+                Values::One(Value::Unsigned(value)) => buf.decimal(value),
+                _ => {
+                    buf.text(b"0x");
+                    buf.hexadecimal(word(layout, record, field));
+                }
+            },
+        }
+    }
+    buf.byte(b')');
+    let [result, duration] = results else {
+        return;
+    };
+    buf.text(b" = ");
+    // CAST: The same bits.
+    put_result(buf, word(layout, record, result) as i64);
+    match word(layout, record, duration) {
+        0 => {}
+        nanoseconds => {
+            buf.text(b", ");
+            buf.decimal(nanoseconds);
+            buf.text(b" ns");
+        }
+    }
+}
+
+/// Adds the result of a call, an error with its name.
+fn put_result(buf: &mut SeqBuf<'_>, result: i64) {
+    match errno::name(result) {
+        Some(name) => {
+            buf.signed(result);
+            if !name.is_empty() {
+                buf.byte(b' ');
+                buf.bytes(name.as_bytes());
+            }
+        }
+        None if i32::try_from(result).is_ok() => buf.signed(result),
+        // An address, in most cases.
+        None => {
+            buf.text(b"0x");
+            // CAST: The same bits.
+            buf.hexadecimal(result as u64);
+        }
+    }
+}
+
+fn put_name(buf: &mut SeqBuf<'_>, index: u8, field: &Field) {
+    if index > 0 {
+        buf.text(b", ");
+    }
+    buf.bytes(&field.name);
+    buf.text(b": ");
+}
+
+/// Returns the bits of a number, 0 for a fault.
+fn word(layout: &Layout, record: &[u8], field: &Field) -> u64 {
+    match walk::value(layout, record, field) {
+        Values::One(Value::Hex(value) | Value::Unsigned(value)) => value,
+        // CAST: The same bits.
+        Values::One(Value::Signed(value)) => value as u64,
+        _ => 0,
+    }
+}
+
+/// Whether an argument is one of `openat` that has its own form.
+enum Open {
+    /// It is not.
+    Other,
+    /// It was added.
+    Put,
+    /// It was added, and is the last that has a meaning.
+    Last,
+}
+
+/// Adds the argument with this index if it is the flags or the mode of `openat`.
+fn put_open_argument(buf: &mut SeqBuf<'_>, call: &Signature, index: u8, value: u64) -> Open {
+    // CAST: Both are a C int.
+    let value = value as u32;
+    match index {
+        _ if call.open_flags.is_empty() => return Open::Other,
+        2 => {
+            put_open_flags(buf, value, call.open_flags);
+            if !may_make_file(value, call.open_flags) {
+                return Open::Last;
+            }
+        }
+        3 => put_mode(buf, value),
+        _ => return Open::Other,
+    }
+    Open::Put
 }
 
 /// Adds the text of a call's return, `sys_NAME -> VALUE`, without a line feed.
@@ -65,23 +164,22 @@ pub(super) fn put_exit(buf: &mut SeqBuf<'_>, layout: &Layout, call: &Signature, 
     }
 }
 
-/// Adds the user memory that was copied to `field`. `number` returns the value of an argument.
+/// Adds the user memory that was copied to `field`.
 fn put_memory(
     buf: &mut SeqBuf<'_>,
-    record: &[u8],
+    (layout, record): (&Layout, &[u8]),
     field: &Field,
     shown: ShownMemory,
-    number: impl Fn(u8) -> u64,
 ) {
     let bytes = walk::memory(record, field);
     let ShownMemory::Bytes(size) = shown else {
         if bytes.is_empty() {
-            buf.text(b" (fault)");
+            buf.text(b"(fault)");
             return;
         }
         let end = bytes.iter().position(|&byte| byte == 0);
         let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-        buf.text(b" \"");
+        buf.byte(b'"');
         match shown {
             ShownMemory::RawText => buf.one_line(text),
             // Unprintable characters were replaced.
@@ -90,10 +188,11 @@ fn put_memory(
         buf.byte(b'"');
         return;
     };
+    let size = layout.fields.get(usize::from(size));
     // CAST: The kernel takes it for a C int here.
-    let expected = number(size) as i32;
+    let expected = size.map_or(0, |field| word(layout, record, field)) as i32;
     let is_part = i32::try_from(bytes.len()).is_ok_and(|length| length < expected);
-    buf.text(b" (");
+    buf.byte(b'(');
     for (index, &byte) in bytes.iter().enumerate() {
         if index > 0 {
             buf.byte(b':');

@@ -93,6 +93,10 @@ impl Lines {
                 call::put_exit(buf, event.layout, call, record);
                 return buf.byte(b'\n');
             }
+            Head::Call(call) => {
+                call::put_whole(buf, event, call, record);
+                return buf.byte(b'\n');
+            }
             Head::Text(text) => {
                 buf.bytes(event.name);
                 // An overflow is recorded in the buffer.

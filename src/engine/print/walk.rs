@@ -26,6 +26,8 @@ pub enum Head<'a> {
     Enter(&'a Signature),
     /// A system call returns.
     Exit(&'a Signature),
+    /// A whole system call.
+    Call(&'a Signature),
 }
 
 /// A value.
@@ -79,11 +81,14 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
             to: word(Role::ReturnAddress),
         },
         // Their layouts have signatures.
-        record::Head::Enter | record::Head::Exit => match (layout.class.head, &layout.call) {
-            (record::Head::Enter, Some(call)) => Head::Enter(call),
-            (_, Some(call)) => Head::Exit(call),
-            (_, None) => Head::Text(b""),
-        },
+        head @ (record::Head::Enter | record::Head::Exit | record::Head::Call) => {
+            match (head, &layout.call) {
+                (record::Head::Enter, Some(call)) => Head::Enter(call),
+                (record::Head::Exit, Some(call)) => Head::Exit(call),
+                (_, Some(call)) => Head::Call(call),
+                (_, None) => Head::Text(b""),
+            }
+        }
         record::Head::Text => {
             let field = layout.class.field(Role::Text);
             let text = field.and_then(|field| record.get(usize::from(field.offset)..));

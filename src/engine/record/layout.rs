@@ -117,6 +117,8 @@ pub enum Head {
     Enter,
     /// `sys_NAME -> VALUE`, the whole text.
     Exit,
+    /// `NAME(ARGUMENT: VALUE, ...) = VALUE, DURATION ns`, the whole text.
+    Call,
 }
 
 impl Class {
@@ -190,6 +192,13 @@ impl Class {
         fixed: &[Fixed::CALL_NUMBER],
         head: Head::Exit,
         print_format: ("0x%lx", "REC->ret"),
+    };
+
+    /// The class of whole system calls.
+    pub const CALL: &Self = &Self {
+        fixed: &[Fixed::CALL_NUMBER],
+        head: Head::Call,
+        print_format: ("", ""),
     };
 
     /// Returns all fixed fields, the common header's first.
@@ -330,7 +339,8 @@ pub struct Layout {
 pub struct Signature {
     /// The name of the call, `sys_NAME`.
     pub name: Vec<u8>,
-    /// The C types of the fields that are arguments, which come first.
+    /// The C types of the fields that are arguments, which come first; of a whole call those
+    /// of all fields.
     pub types: Vec<Vec<u8>>,
     /// For each field behind these, the argument that points to the copied user memory.
     pub copied: Vec<u8>,
@@ -338,6 +348,9 @@ pub struct Signature {
     pub shown: ShownMemory,
     /// The bits of `flags`, if the text names them.
     pub open_flags: &'static [OpenFlag],
+    /// The number of the last fields that are known when a whole call returns: 0, or 2 for
+    /// the result and the duration.
+    pub results: u8,
 }
 
 /// How copied user memory is shown.

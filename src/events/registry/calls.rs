@@ -12,9 +12,21 @@ use crate::{
         syscall::{Call, Copies, DEFAULT_COPIED},
     },
     events::{event::Event, format::Format, probe::Probe},
-    hit::{calls::CallRecorder, plan::Plan},
-    kapi::tracepoint::syscall::{Calls, When},
-    source::{machine::MACHINE, registered::Removal, syscalls},
+    hit::{
+        calls::CallRecorder,
+        plan::Plan,
+        recorder::Recorder,
+        whole_calls::{InProgress, WholeCallRecorder},
+    },
+    kapi::tracepoint::{
+        syscall::{Calls, When},
+        Tracepoints,
+    },
+    source::{
+        machine::MACHINE,
+        registered::{Registered, Removal},
+        syscalls,
+    },
     sys::Vec,
 };
 use core::mem;
@@ -26,7 +38,26 @@ pub(super) struct SystemCalls {
     /// Has room for the probes, so that their removal needs no memory.
     removal: Removal,
     /// `None` without events.
-    table: Option<Arc<Calls<CallRecorder>>>,
+    tables: Option<Tables>,
+}
+
+/// What serves the calls.
+struct Tables {
+    /// Those that begin and those that return.
+    sides: Arc<Calls<CallRecorder>>,
+    /// Whole calls.
+    whole: Arc<Calls<WholeCallRecorder>>,
+    in_progress: Arc<InProgress>,
+}
+
+impl Tables {
+    fn new(points: &Tracepoints) -> Result<Self> {
+        Ok(Self {
+            sides: Calls::new(points, DEFAULT_COPIED)?,
+            whole: Calls::new(points, DEFAULT_COPIED)?,
+            in_progress: Arc::new(InProgress::new(), GFP_KERNEL)?,
+        })
+    }
 }
 
 impl SystemCalls {
@@ -35,7 +66,7 @@ impl SystemCalls {
         Self {
             probes: Set::new(),
             removal: Removal::new(),
-            table: None,
+            tables: None,
         }
     }
 
@@ -45,7 +76,7 @@ impl SystemCalls {
             probe.remove(&mut self.removal);
         }
         self.removal.end();
-        self.table = None;
+        self.tables = None;
     }
 }
 
@@ -59,28 +90,39 @@ impl Registry {
     ///
     /// Context: process, may sleep.
     pub(crate) fn add_system_calls(&mut self) -> Result<bool> {
-        let table = match Calls::new(&self.points, DEFAULT_COPIED) {
+        let tables = match Tables::new(&self.points) {
             Err(error) if error == ENOENT => return Ok(false),
-            table => table?,
+            tables => tables?,
         };
         let plan = Plan::all()?;
         let mut probes = Set::new();
         let mut names = mem::replace(&mut self.names, crate::source::names::Names::new());
         let all = syscalls::each(&mut names, |number, call| {
             let (program, layout, copies) = call.enter(MACHINE.arch)?;
-            self.add_call(
-                &mut probes,
-                (&call, number, ProbeKind::Enter),
-                (program, layout, copies),
-                (&table, &plan),
-            )?;
+            let made = (&call, number, ProbeKind::Enter, program, layout);
+            self.add_call(&mut probes, &plan, made, |recorder| {
+                let recorder = CallRecorder::new(recorder, copies);
+                Registered::of_call(&tables.sides, (number, &[When::Enter]), recorder)
+            })?;
             let (program, layout) = call.exit(MACHINE.arch)?;
-            self.add_call(
-                &mut probes,
-                (&call, number, ProbeKind::Exit),
-                (program, layout, Copies::default()),
-                (&table, &plan),
-            )
+            let made = (&call, number, ProbeKind::Exit, program, layout);
+            self.add_call(&mut probes, &plan, made, |recorder| {
+                let recorder = CallRecorder::new(recorder, Copies::default());
+                Registered::of_call(&tables.sides, (number, &[When::Exit]), recorder)
+            })?;
+            let (program, layout, copies) = call.whole(MACHINE.arch)?;
+            let made = (&call, number, ProbeKind::Call, program, layout);
+            self.add_call(&mut probes, &plan, made, |recorder| {
+                let in_progress = tables.in_progress.clone();
+                let copies = (copies, call.returns());
+                let recorder = WholeCallRecorder::new(recorder, copies, in_progress);
+                // The returns first: of calls in progress only these are seen.
+                let sides: &[When] = match call.returns() {
+                    true => &[When::Exit, When::Enter],
+                    false => &[When::Enter],
+                };
+                Registered::of_whole_call(&tables.whole, (number, sides), recorder)
+            })
         });
         self.names = names;
         if !all? {
@@ -97,7 +139,7 @@ impl Registry {
         self.calls = SystemCalls {
             probes,
             removal,
-            table: Some(table),
+            tables: Some(tables),
         };
         Ok(true)
     }
@@ -106,14 +148,15 @@ impl Registry {
     fn add_call(
         &self,
         probes: &mut Set,
-        (call, number, kind): (&Call, u32, ProbeKind),
-        (program, layout, copies): (Program, Layout, Copies),
-        (table, plan): (&Arc<Calls<CallRecorder>>, &Arc<Plan>),
+        plan: &Arc<Plan>,
+        (call, number, kind, program, layout): (&Call, u32, ProbeKind, Program, Layout),
+        register: impl FnOnce(Recorder) -> Result<Registered>,
     ) -> Result {
         let no_memory = |_: Refusal| ENOMEM;
-        let (prefix, when): (&[u8], _) = match kind {
-            ProbeKind::Exit => (b"sys_exit_", When::Exit),
-            _ => (b"sys_enter_", When::Enter),
+        let prefix: &[u8] = match kind {
+            ProbeKind::Enter => b"sys_enter_",
+            ProbeKind::Exit => b"sys_exit_",
+            _ => b"",
         };
         let mut event = Vec::from_slice(prefix)?;
         event.extend_from_slice(call.name.strip_prefix(b"sys_").unwrap_or(&call.name))?;
@@ -133,9 +176,9 @@ impl Registry {
         let event = Event::new(format.clone(), plan.clone()).map_err(no_memory)?;
         let probe = Probe::of_call(
             (event, Arc::new(definition, GFP_KERNEL)?),
-            (format, program, copies),
-            &self.buffer,
-            (table, number, when),
+            (format, program),
+            (&self.buffer, number),
+            register,
         )?;
         probes.reserve(1)?;
         probes.push(Arc::new(probe, GFP_KERNEL)?);
@@ -145,18 +188,27 @@ impl Registry {
     /// Returns the number of bytes of user memory that events of system calls record of an
     /// argument; `None` if there are no such events.
     pub(crate) fn call_limit(&self) -> Option<u32> {
-        self.calls.table.as_ref().map(|table| table.limit())
+        self.calls
+            .tables
+            .as_ref()
+            .map(|tables| tables.sides.limit())
     }
 
     /// Sets that number, for system calls from now on.
     pub(crate) fn set_call_limit(&self, limit: u32) {
-        if let Some(table) = &self.calls.table {
-            table.set_limit(limit);
+        if let Some(tables) = &self.calls.tables {
+            tables.sides.set_limit(limit);
+            tables.whole.set_limit(limit);
         }
     }
 
-    /// Returns the number of 32-bit system calls that were not recorded.
-    pub(crate) fn skipped_calls(&self) -> u64 {
-        self.calls.table.as_ref().map_or(0, |table| table.skipped())
+    /// Returns the number of 32-bit system calls that were not recorded, and of calls whose
+    /// beginning could not be noted.
+    pub(crate) fn skipped_calls(&self) -> (u64, u64) {
+        let tables = self.calls.tables.as_ref();
+        tables.map_or((0, 0), |tables| {
+            let skipped = tables.sides.skipped().max(tables.whole.skipped());
+            (skipped, tables.in_progress.not_noted())
+        })
     }
 }

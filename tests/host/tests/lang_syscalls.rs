@@ -11,7 +11,7 @@ use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::print::{Event, Lines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::syscall::{Call, Parameter};
+use ferroprobe_engine::engine::syscall::{Call, Parameter, WORDS};
 use ferroprobe_engine::sys;
 use support::{text, Kernel};
 
@@ -94,9 +94,13 @@ fn line(arch: Arch, call: &Call, args: &[u64], copies: &[&[u8]]) -> String {
 }
 
 fn show(layout: &Layout, record: &[u8]) -> String {
+    show_as(layout, b"sys_enter_other", record)
+}
+
+fn show_as(layout: &Layout, name: &[u8], record: &[u8]) -> String {
     let event = Event {
         key: 1,
-        name: b"sys_enter_other",
+        name,
         layout,
     };
     text(|buf| Lines::new().put(buf, event, record, &mut &Kernel::default()))
@@ -323,7 +327,8 @@ fn without_memory_there_is_no_event() {
     let all = || {
         openat.enter(Arch::X86_64).map(|_| ())?;
         write.enter(Arch::Arm64).map(|_| ())?;
-        write.exit(Arch::Arm64).map(|_| ())
+        write.exit(Arch::Arm64)?;
+        openat.whole(Arch::X86_64).map(|_| ())
     };
     let fails = |count: usize| {
         sys::fail_allocation_after(Some(count));
@@ -333,4 +338,135 @@ fn without_memory_there_is_no_event() {
     };
     let needed = (0..).find(|&count| !fails(count)).unwrap();
     assert!(needed > 20);
+}
+
+/// The text of a whole call with these words and copies.
+fn whole(call: &Call, words: &[u64], copies: &[&[u8]]) -> String {
+    let (program, layout, _) = call.whole(Arch::X86_64).unwrap();
+    show_as(&layout, b"name", &whole_record(&program, words, copies))
+}
+
+/// Its record, as the hit path makes it.
+fn whole_record(program: &Program, words: &[u64], copies: &[&[u8]]) -> Vec<u8> {
+    let texts = || copies.iter().copied();
+    let mut kernel = Kernel::default();
+    kernel.regs[..words.len()].copy_from_slice(words);
+    let mut out = vec![0xee; exec::length_with(program, texts())];
+    assert!(record::start_probe(&mut out, HEADER, 257));
+    exec::run_quiet(program, &kernel, &mut out);
+    let mut again = vec![0xee; 16 + 8 * words.len()];
+    let all: [u64; WORDS] = std::array::from_fn(|n| words.get(n).copied().unwrap_or(0));
+    exec::put_words(all, &mut again);
+    assert_eq!(again[16..], out[16..again.len()]);
+    exec::put_texts(program, texts(), &mut out);
+    out
+}
+
+#[test]
+fn whole_calls_have_arguments_result_and_duration() {
+    let dfd = 0xffff_ffff_ffff_ff9c;
+    let enoent = -2i64 as u64;
+    let open = |flags, mode, result, duration| {
+        let words = [dfd, 0x1000, flags, mode, result, duration];
+        whole(&openat(), &words, &[b"/etc/x\0"])
+    };
+    assert_eq!(
+        open(0, 0, enoent, 5120),
+        "name(dfd: -100, filename: \"/etc/x\", flags: O_RDONLY) = -2 ENOENT, 5120 ns\n"
+    );
+    assert_eq!(
+        open(0x41, 0o640, 3, 0),
+        "name(dfd: -100, filename: \"/etc/x\", flags: O_WRONLY|O_CREAT, mode: 0640) = 3\n"
+    );
+    let written = whole(&write(), &[1, 0x1000, 6, 6, 700], &[b"hello\n"]);
+    assert_eq!(
+        written,
+        "name(fd: 1, buf: (68:65:6c:6c:6f:0a) \"hello.\", count: 6) = 6, 700 ns\n"
+    );
+    assert_eq!(
+        whole(&write(), &[1, 0x1000, 6, -14i64 as u64, 1], &[b""]),
+        "name(fd: 1, buf: (, ...), count: 6) = -14 EFAULT, 1 ns\n"
+    );
+    let arguments = [
+        ("unsigned long", "addr"),
+        ("unsigned long", "len"),
+        ("uid_t", "user"),
+        ("unsigned int", "flags"),
+        ("loff_t", "pos"),
+        ("const struct iovec *", "vec"),
+    ];
+    let other = call("sys_other", &arguments, 0, None);
+    let words = [0, 4096, 1 << 32 | 1000, 0x20, u64::MAX, 0xfff0];
+    let words = [&words[..], &[0x7fff_0000_1000, 9]].concat();
+    assert_eq!(
+        whole(&other, &words, &[]),
+        "name(addr: 0x0, len: 0x1000, user: 1000, flags: 0x20, pos: -1, vec: 0xfff0) = \
+         0x7fff00001000, 9 ns\n"
+    );
+    // There is no result where nothing returns.
+    let exit = call("sys_exit_group", &[("int", "error_code")], 0, None);
+    assert!(!exit.returns());
+    assert_eq!(whole(&exit, &[3], &[]), "name(error_code: 3)\n");
+    let none = call("sys_getppid", &[], 0, None);
+    assert!(none.returns());
+    assert_eq!(whole(&none, &[1, 80], &[]), "name() = 1, 80 ns\n");
+}
+
+#[test]
+fn whole_calls_have_formats() {
+    let (program, layout, copies) = openat().whole(Arch::Arm64).unwrap();
+    assert!(matches!(program.size(), Size::UpTo(_)));
+    assert_eq!((copies.registers(), copies.size), (&[1][..], None));
+    let file = format_of(&layout);
+    assert_eq!(
+        file.split("\n\n").nth(1).unwrap(),
+        "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\
+         \tfield:int dfd;\toffset:16;\tsize:4;\tsigned:1;\n\
+         \tfield:__data_loc char[] filename;\toffset:64;\tsize:4;\tsigned:0;\n\
+         \tfield:int flags;\toffset:32;\tsize:4;\tsigned:0;\n\
+         \tfield:umode_t mode;\toffset:40;\tsize:4;\tsigned:0;\n\
+         \tfield:long ret;\toffset:48;\tsize:8;\tsigned:1;\n\
+         \tfield:u64 duration;\toffset:56;\tsize:8;\tsigned:0;"
+    );
+    assert!(file.ends_with(
+        "print fmt: \"dfd: %d, filename: \\\"%s\\\", flags: 0x%x, mode: %u, ret: %Ld, \
+         duration: %Lu\", REC->dfd, __get_str(filename), REC->flags, REC->mode, REC->ret, \
+         REC->duration\n"
+    ));
+    let (_, layout, copies) = write().whole(Arch::X86_64).unwrap();
+    assert_eq!((copies.registers(), copies.size), (&[1][..], Some(2)));
+    assert!(format_of(&layout).contains("buf: (%s), count: %Lu, "));
+}
+
+#[test]
+fn filters_know_the_results_of_whole_calls() {
+    let (program, layout, _) = openat().whole(Arch::X86_64).unwrap();
+    let mut kernel = Kernel::default();
+    let words = [0xffff_ff9c, 0x1000, 0, 0, -2i64 as u64, 5120];
+    kernel.regs[..6].copy_from_slice(&words);
+    kernel.write_user(0x1000, b"/etc/passwd\0");
+    let hit = Hit {
+        header: HEADER,
+        cpu: 0,
+        place: 257,
+    };
+    for (filter, expected) in [
+        ("dfd == -100", true),
+        ("ret < 0", true),
+        ("ret == -2 && duration > 5000", true),
+        ("duration > 5120", false),
+        ("filename ~ \"/etc/*\" && ret < 0", true),
+        ("filename == \"/etc\"", false),
+        ("flags == 0 && mode == 0", true),
+    ] {
+        let filter = Filter::compile(filter.as_bytes(), &layout, &mut NoFunctions).unwrap();
+        assert_eq!(
+            filter.matches(&program, &kernel, &hit),
+            expected,
+            "{filter:?}"
+        );
+        if let Some(decided) = filter.decide_fast(&program, &kernel) {
+            assert_eq!(decided, expected);
+        }
+    }
 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The events of whole system calls, one record for each call: its arguments with the values
+//! that they have in C, its result, and how long it took.
+
+use super::{Call, Copies, MAX_ARGUMENTS, PROBE_SIZE_U16};
+use crate::engine::arch::Arch;
+use crate::engine::fetch::{General, Load, Origin, Program, Store};
+use crate::engine::record::{Class, Field, Layout, ShownMemory, Signature};
+use crate::engine::types::{Shown, Type, Width};
+use crate::sys::{AllocError, Vec};
+
+/// The values of a whole call: its arguments, and behind them its result and its duration in
+/// nanoseconds, which is 0 if it is not known. To a program they are registers with these
+/// indices.
+pub type Values = [u64; WORDS];
+
+/// Most values.
+pub const WORDS: usize = MAX_ARGUMENTS + RESULTS;
+
+/// Fields that are known when a call returns.
+const RESULTS: usize = 2;
+
+/// Calls that do not return to where they were made.
+const ENDLESS: [&[u8]; 3] = [b"sys_exit", b"sys_exit_group", b"sys_rt_sigreturn"];
+
+impl Call {
+    /// Returns whether such a call can return.
+    pub fn returns(&self) -> bool {
+        !ENDLESS.contains(&&*self.name)
+    }
+
+    /// Returns how a call is recorded when it returns, or when it begins if it
+    /// [never returns](Self::returns).
+    ///
+    /// The registers of the copies are those of [`Values`].
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn whole(&self, arch: Arch) -> Result<(Program, Layout, Copies), AllocError> {
+        let results: &[(&[u8], &[u8], Shown)] = if self.returns() {
+            &[
+                (b"ret", b"long", Shown::Signed),
+                (b"duration", b"u64", Shown::Unsigned),
+            ]
+        } else {
+            &[]
+        };
+        let mut signature = self.signature(arch)?;
+        // CAST: At most `RESULTS`.
+        signature.results = results.len() as u8;
+        let mut layout = Layout::of(Class::CALL);
+        let mut program = Program::empty();
+        let mut copies = Copies {
+            size: self.size,
+            ..Copies::default()
+        };
+        let mut word = (0u8.., PROBE_SIZE_U16);
+        let words = self.arguments.len().saturating_add(results.len());
+        // CAST: At most `WORDS`.
+        let mut text = PROBE_SIZE_U16.saturating_add((words as u16).saturating_mul(8));
+        let mut next = |program: &mut Program| -> Result<(u8, u16), AllocError> {
+            let (index, dst) = (word.0.next().unwrap_or(0), word.1);
+            word.1 = dst.saturating_add(8);
+            program.add_whole_word(dst, index)?;
+            Ok((index, dst))
+        };
+        for parameter in &self.arguments {
+            let (index, dst) = next(&mut program)?;
+            let (base, offset) = if self.copied.checked_shr(index.into()).unwrap_or(0) & 1 != 0 {
+                copies.add(index);
+                program.add_general(General {
+                    origin: Origin::Register(index),
+                    links: (0, 0),
+                    store: Store::Text {
+                        offset: 0,
+                        user: true,
+                    },
+                    dst: text,
+                    fault: None,
+                    texts_behind: 0,
+                })?;
+                let at = text;
+                text = text.saturating_add(4);
+                signature
+                    .types
+                    .push(Vec::from_slice(b"__data_loc char[]")?)?;
+                (Type::USER_STRING, at)
+            } else {
+                let base = type_of(&parameter.c_type, &parameter.name);
+                program.add_op(Load {
+                    dst,
+                    reg: index,
+                    width: base.size(),
+                })?;
+                signature.types.push(Vec::from_slice(&parameter.c_type)?)?;
+                (base, dst)
+            };
+            layout.fields.push(Field {
+                name: Vec::from_slice(&parameter.name)?,
+                base,
+                count: None,
+                offset,
+                fault: None,
+            })?;
+        }
+        // CAST: At most `MAX_ARGUMENTS`.
+        copies.arguments = self.arguments.len() as u8;
+        for (name, c_type, shown) in results {
+            let (index, dst) = next(&mut program)?;
+            program.add_op(Load {
+                dst,
+                reg: index,
+                width: 8,
+            })?;
+            signature.types.push(Vec::from_slice(c_type)?)?;
+            layout.fields.push(Field {
+                name: Vec::from_slice(name)?,
+                base: Type::number(*shown, Width::W64).unwrap_or(Type::DEFAULT),
+                count: None,
+                offset: dst,
+                fault: None,
+            })?;
+        }
+        program.fixed = text;
+        layout.call = Some(signature);
+        Ok((program, layout, copies))
+    }
+
+    /// Returns the signature of an event, without types.
+    pub(super) fn signature(&self, arch: Arch) -> Result<Signature, AllocError> {
+        Ok(Signature {
+            name: Vec::from_slice(&self.name)?,
+            types: Vec::new(),
+            copied: Vec::new(),
+            shown: match (self.size, self.is_text) {
+                (None, _) => ShownMemory::Text,
+                (Some(_), true) => ShownMemory::RawText,
+                (Some(size), false) => ShownMemory::Bytes(size),
+            },
+            open_flags: if *self.name == *b"sys_openat" {
+                arch.isa().open_flags()
+            } else {
+                &[]
+            },
+            results: 0,
+        })
+    }
+}
+
+/// Returns the type for an argument whose type in C is `c_type`.
+fn type_of(c_type: &[u8], name: &[u8]) -> Type {
+    let signed32: [&[u8]; 9] = [
+        b"int",
+        b"pid_t",
+        b"key_t",
+        b"clockid_t",
+        b"timer_t",
+        b"mqd_t",
+        b"rwf_t",
+        b"key_serial_t",
+        b"__s32",
+    ];
+    let signed64: [&[u8]; 5] = [b"long", b"ssize_t", b"off_t", b"loff_t", b"__s64"];
+    let unsigned32: [&[u8]; 8] = [
+        b"unsigned int",
+        b"unsigned",
+        b"u32",
+        b"__u32",
+        b"uid_t",
+        b"gid_t",
+        b"qid_t",
+        b"umode_t",
+    ];
+    let unsigned64: [&[u8]; 3] = [b"size_t", b"u64", b"__u64"];
+    let contains = |words: &[u8]| name.windows(words.len()).any(|part| part == words);
+    let (shown, width) = if signed32.contains(&c_type) {
+        (Shown::Signed, Width::W32)
+    } else if signed64.contains(&c_type) {
+        (Shown::Signed, Width::W64)
+    } else if unsigned32.contains(&c_type) {
+        (Shown::Unsigned, Width::W32)
+    } else if unsigned64.contains(&c_type) {
+        (Shown::Unsigned, Width::W64)
+    } else {
+        // Pointers, `unsigned long`, and what is not known.
+        (Shown::Hex, Width::W64)
+    };
+    // Sets of bits.
+    let is_set = shown != Shown::Hex && (contains(b"flags") || contains(b"mask"));
+    let shown = if is_set { Shown::Hex } else { shown };
+    Type::number(shown, width).unwrap_or(Type::DEFAULT)
+}
