@@ -63,6 +63,8 @@ Files:
   printk_formats	- nothing
   events/enable		- arm or disarm all events
   events/header_page	- the layout of a sub-buffer, header_event: of an event in it
+  events/syscalls/	- sys_enter_NAME, sys_exit_NAME of each system call
+  events/calls/		- NAME: a whole call in one record, with result and duration
   events/ftrace/print/	- format of an event that the kernel alone records
   events/GROUP/enable	- those of a group
   events/GROUP/filter	- a filter for those that have its fields

@@ -198,6 +198,27 @@ impl Call {
 const PROBE_SIZE_U16: u16 = 16;
 const _: () = assert!(PROBE_SIZE_U16 as usize == PROBE_SIZE);
 
+/// Returns a C type without the attributes that some compilers add for BTF.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+pub fn without_attributes(c_type: &[u8]) -> Result<Vec<u8>, AllocError> {
+    const START: &[u8] = b"__attribute__((";
+    const END: &[u8] = b")) ";
+    let find = |text: &[u8], part: &[u8]| text.windows(part.len()).position(|at| at == part);
+    let mut clean = Vec::new();
+    let mut rest = c_type;
+    while let Some(start) = find(rest, START) {
+        let (before, attribute) = rest.split_at_checked(start).unwrap_or((rest, b""));
+        clean.extend_from_slice(before)?;
+        let end = find(attribute, END).map(|end| end.saturating_add(END.len()));
+        rest = end.and_then(|end| attribute.get(end..)).unwrap_or_default();
+    }
+    clean.extend_from_slice(rest)?;
+    Ok(clean)
+}
+
 /// Replaces unprintable characters of a text by `.`.
 ///
 /// Context: any.
@@ -213,7 +234,27 @@ pub fn make_printable(text: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::make_printable;
+    use super::{make_printable, without_attributes};
+
+    #[test]
+    fn types_lose_their_attributes() {
+        for (c_type, clean) in [
+            ("int", "int"),
+            (
+                "const char __attribute__((btf_type_tag(\"user\"))) * ",
+                "const char * ",
+            ),
+            (
+                "a __attribute__((b)) c __attribute__((noderef, d(1))) *",
+                "a c *",
+            ),
+            ("a __attribute__((b", "a "),
+            ("", ""),
+        ] {
+            let found = without_attributes(c_type.as_bytes()).unwrap();
+            assert_eq!(*found, *clean.as_bytes());
+        }
+    }
 
     #[test]
     fn texts_are_as_the_kernel_records_them() {

@@ -140,7 +140,7 @@ do_read() {
 		fptool nonblock "$file" >/dev/null 2>&1
 		reads=$((reads + 1))
 	done
-	cat events/[!s]*/*/format events/[!s]*/*/filter events/syscalls/sys_*_open*/* syscall_stats \
+	cat events/[!sc]*/*/format events/[!sc]*/*/filter events/*/*open*/* syscall_stats \
 		>/dev/null 2>&1
 }
 end_read() { tally reads "$reads"; }
@@ -174,8 +174,10 @@ end_module() { tally modules "$modules"; }
 # The events of all system calls, of which all workers make many.
 begin_syscalls() { switches=0; }
 do_syscalls() {
-	case $((a % 7)) in
+	case $((a % 9)) in
 	0 | 1 | 2) echo $((b % 2)) >events/syscalls/enable && switches=$((switches + 1)) ;;
+	7) echo $((b % 2)) >events/calls/enable && switches=$((switches + 1)) ;;
+	8) nth "$b" 'ret < 0' 'duration > 100000' 0 >events/calls/filter ;;
 	3) echo $((b % 200)) >syscall_user_buf_size ;;
 	4) nth "$b" 'common_pid > 0' 'comm == "cat"' 0 >events/syscalls/filter ;;
 	5) nth "$b" '__filename_val ~ "/proc/*"' 'dfd > 0 && flags & 1' 0 \
@@ -185,6 +187,7 @@ do_syscalls() {
 } 2>/dev/null
 end_syscalls() {
 	echo 0 >events/syscalls/enable
+	echo 0 >events/calls/enable
 	tally switches "$switches"
 }
 
