@@ -6,6 +6,7 @@
 
 #include <linux/dcache.h>
 #include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -55,6 +56,11 @@ static const u64 FERROPROBE_VSYSCALL_TO_TOP = -VSYSCALL_ADDR;
 static const u32 FERROPROBE_EX_TYPE = EX_TYPE_DEFAULT;
 #else
 static const u32 FERROPROBE_EX_TYPE = EX_TYPE_KACCESS_ERR_ZERO;
+#endif
+#ifdef CONFIG_FUNCTION_TRACER
+static const u32 FERROPROBE_OPS_PRIVATE = offsetof(struct ftrace_ops, private);
+#else
+static const u32 FERROPROBE_OPS_PRIVATE = 0;
 #endif
 static const u64 FERROPROBE_NEED_RESCHED = 1UL << TIF_NEED_RESCHED;
 static const u64 FERROPROBE_THREAD_SIZE = THREAD_SIZE;

@@ -31,6 +31,10 @@ ask_nothing! {
     fn extra::ferroprobe_preempt_disable();
     fn extra::ferroprobe_tracepoints_supported() -> c_int;
     fn extra::ferroprobe_tracepoints_synchronize();
+    fn extra::ferroprobe_functions_supported() -> c_int;
+    fn extra::ferroprobe_functions_unregister();
+    fn extra::ferroprobe_functions_forget();
+    fn extra::ferroprobe_functions_knows(site: c_ulong) -> c_int;
     fn extra::ferroprobe_syscalls() -> c_uint;
     fn extra::ferroprobe_task_size() -> c_ulong;
     fn extra::ferroprobe_kprobes_locked_down() -> c_int;

@@ -104,6 +104,24 @@ int ferroprobe_watch_tracepoints(struct notifier_block *block);
 void ferroprobe_unwatch_tracepoints(struct notifier_block *block);
 struct module *ferroprobe_tracepoints_module(void *notification);
 
+/* Returns 0, -ENOENT without ftrace, or -EOPNOTSUPP if CFI forbids the callback. */
+int ferroprobe_functions_supported(void);
+/*
+ * Lets ftrace call @callback, with its ops, whose private data is @data, at the sites of the
+ * filter, which must not be empty.
+ */
+int ferroprobe_functions_register(void *callback, void *data);
+/* Waits until the callback does not run, and empties the filter. */
+void ferroprobe_functions_unregister(void);
+/* Empties the filter of ops that are not registered. */
+void ferroprobe_functions_forget(void);
+/* Adds sites to the filter, or removes them: all or none. */
+int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove);
+/* Returns 0 if ftrace patches the instruction at @site.  Not reentrant. */
+int ferroprobe_functions_knows(unsigned long site);
+/* Returns whether @address is in the init code of @module. */
+bool ferroprobe_in_init(struct module *module, unsigned long address);
+
 /* What the kernel knows of a system call.  Addresses are of strings and arrays of them. */
 struct ferroprobe_syscall {
 	u64 name;

@@ -5,7 +5,7 @@
 //!
 //! C header: [`include/linux/module.h`](srctree/include/linux/module.h)
 
-use super::symbol;
+use super::{bindings as extra, symbol};
 use core::{marker::PhantomPinned, pin::Pin};
 use kernel::{
     bindings, container_of,
@@ -46,10 +46,11 @@ pub trait Handler: Send + Sync {
     fn coming(&self, name: &CStr);
 
     /// Called when the module `name` has run its init function. The init code is about to
-    /// be freed, and the kernel has given up the kprobes in it.
+    /// be freed, and the kernel has given up the kprobes in it; `is_init` returns whether an
+    /// address is there.
     ///
     /// Context: process, may sleep.
-    fn live(&self, name: &CStr);
+    fn live(&self, name: &CStr, is_init: &dyn Fn(u64) -> bool);
 
     /// Called when the code of the module `name` no longer runs, before it is freed.
     ///
@@ -125,7 +126,10 @@ impl<T: Handler> Registration<T> {
         const GOING: c_ulong = bindings::module_state_MODULE_STATE_GOING as c_ulong;
         match action {
             COMING => this.handler.coming(name),
-            LIVE => this.handler.live(name),
+            LIVE => this.handler.live(name, &|address| {
+                // SAFETY: As above.
+                unsafe { extra::ferroprobe_in_init(module.cast(), address as c_ulong) }
+            }),
             GOING => this.handler.going(name),
             _ => {}
         }

@@ -25,6 +25,22 @@ fn beyond() -> u64 {
     0
 }
 
+/// Returns word `n` from the stack pointer `top`; 0 if it is outside that kernel stack.
+///
+/// Context: any.
+#[inline]
+pub(super) fn stack_word(top: u64, n: u64) -> u64 {
+    // Stacks are aligned to their size, a power of two.
+    let mask = !(STACK_WORDS * 8).wrapping_sub(1);
+    let address = top.wrapping_add(n.wrapping_mul(8));
+    let mut word = [0; 8];
+    if address & mask == top & mask && nofault::read_kernel(address, &mut word) {
+        u64::from_ne_bytes(word)
+    } else {
+        0
+    }
+}
+
 impl Regs {
     /// Wraps the registers that the kernel hands to a handler.
     ///
@@ -112,16 +128,7 @@ impl Regs {
     /// Context: any.
     #[inline]
     pub fn stack_word(&self, n: u64) -> u64 {
-        // Stacks are aligned to their size, a power of two.
-        let mask = !(STACK_WORDS * 8).wrapping_sub(1);
-        let top = self.stack_pointer();
-        let address = top.wrapping_add(n.wrapping_mul(8));
-        let mut word = [0; 8];
-        if address & mask == top & mask && nofault::read_kernel(address, &mut word) {
-            u64::from_ne_bytes(word)
-        } else {
-            0
-        }
+        stack_word(self.stack_pointer(), n)
     }
 
     /// Returns the return address of the function at whose entry the probe is.

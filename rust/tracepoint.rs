@@ -13,14 +13,8 @@ pub mod syscall;
 pub use handler::{Arguments, Handler, Use, MAX_ARGUMENTS};
 pub use registration::Registration;
 
-use super::{bindings as extra, calls, percpu::PerCpu};
-use core::{
-    iter,
-    marker::PhantomPinned,
-    pin::Pin,
-    ptr,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use super::{bindings as extra, calls, serving::Serving};
+use core::{iter, marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
 use kernel::{
     alloc::KVVec,
     bindings, container_of,
@@ -33,9 +27,6 @@ use kernel::{
     types::Opaque,
 };
 use link::Link;
-
-/// The number of contexts that can nest on a CPU: process, softirq, hardirq, NMI.
-const LEVELS: usize = 4;
 
 /// Why no tracepoint can be probed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,7 +93,7 @@ pub struct Tracepoints {
     #[pin]
     state: Mutex<State>,
     /// For each context of each CPU, whether it serves a hit.
-    serving: PerCpu<[AtomicBool; LEVELS]>,
+    serving: Serving,
     #[pin]
     _pinned: PhantomPinned,
 }
@@ -141,7 +132,7 @@ impl Tracepoints {
     ///
     /// Context: process, may sleep.
     pub fn new() -> Result<Arc<Self>> {
-        let serving = PerCpu::new(|_| Ok(Default::default()))?;
+        let serving = Serving::new()?;
         let block = bindings::notifier_block {
             notifier_call: Some(Self::notified),
             next: ptr::null_mut(),

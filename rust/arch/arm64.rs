@@ -507,3 +507,35 @@ pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
         );
     }
 }
+
+/// What ftrace saves at a function's entry: `struct __arch_ftrace_regs`.
+#[repr(C)]
+pub(super) struct EntryRegs {
+    regs: [u64; 9],
+    _unused: u64,
+    fp: u64,
+    lr: u64,
+    sp: u64,
+    pc: u64,
+}
+
+/// Returns the register with this index in `struct pt_regs`, 0 if ftrace does not save it.
+#[inline(always)]
+pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
+    match regs.regs.get(index) {
+        Some(word) => *word,
+        None => match index {
+            29 => regs.fp,
+            30 => regs.lr,
+            31 => regs.sp,
+            32 => regs.pc,
+            _ => 0,
+        },
+    }
+}
+
+/// Returns the stack pointer.
+#[inline(always)]
+pub(super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
+    regs.sp
+}

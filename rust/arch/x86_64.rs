@@ -480,3 +480,30 @@ pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
         );
     }
 }
+
+/// What ftrace saves at a function's entry: `struct pt_regs`, of which most is not set.
+pub(super) type EntryRegs = bindings::pt_regs;
+
+/// Returns the register with this index in `struct pt_regs`, 0 if ftrace does not save it.
+#[inline(always)]
+pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
+    word(match index {
+        4 => regs.bp,
+        8 => regs.r9,
+        9 => regs.r8,
+        10 => regs.ax,
+        11 => regs.cx,
+        12 => regs.dx,
+        13 => regs.si,
+        14 => regs.di,
+        16 => regs.ip,
+        19 => regs.sp,
+        _ => 0,
+    })
+}
+
+/// Returns the stack pointer: that of the caller's `call`, at the return address.
+#[inline(always)]
+pub(super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
+    word(regs.sp)
+}

@@ -4,17 +4,13 @@
 
 use super::{handler::Handler, link::Link, remove_first, State, Tracepoint, Tracepoints};
 use crate::kapi::{
-    batch::Registered,
-    bindings as extra, calls,
-    context::{self, Entry, OnCpu},
-    local::Counter,
-    percpu::PerCpu,
+    batch::Registered, bindings as extra, calls, context::OnCpu, local::Counter, percpu::PerCpu,
 };
 use core::{
     marker::PhantomPinned,
     pin::Pin,
     ptr,
-    sync::atomic::{compiler_fence, AtomicBool, AtomicPtr, Ordering},
+    sync::atomic::{AtomicBool, AtomicPtr, Ordering},
 };
 use kernel::{alloc::KVVec, error::to_result, ffi::c_void, prelude::*, sync::Arc};
 
@@ -145,26 +141,8 @@ impl<H: Handler> Registration<H> {
     /// Calls `work`, or counts a missed hit if this CPU serves one in this context.
     #[inline(always)]
     pub(super) fn unless_serving(&self, here: &OnCpu, work: impl FnOnce()) {
-        let level = context::level(Entry::Tracepoint);
-        let index = if level.in_nmi() {
-            3
-        } else if level.in_hardirq() {
-            2
-        } else {
-            usize::from(level.in_softirq())
-        };
-        let Some(serving) = self.points.serving.this_cpu(here).get(index) else {
-            return;
-        };
-        if serving.load(Ordering::Relaxed) {
-            self.missed.increment(0, here);
-            return;
-        }
-        serving.store(true, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        work();
-        compiler_fence(Ordering::SeqCst);
-        serving.store(false, Ordering::Relaxed);
+        let missed = || self.missed.increment(0, here);
+        self.points.serving.unless(here, missed, work);
     }
 }
 

@@ -75,6 +75,7 @@ write are all accepted or none; # starts a comment.  A definition with the group
 another, and the same arguments, appends its probe to that event.
 	Format: p[:[<group>/][<event>]] <place> [<args>]
 	        r[maxactive][:[<group>/][<event>]] <place> [<args>]
+	        f[:[<group>/][<event>]] <func-name>[%return] [<args>]
 	        t[:[<group>/][<event>]] <tracepoint> [<args>]
 	        -:[<group>/][<event>] [<place> [<args>]]
 	place: [<module>:]<symbol>[+<offset>]|<memaddr>

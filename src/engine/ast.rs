@@ -49,6 +49,11 @@ pub enum ProbeKind {
     },
     /// When the kernel reaches the tracepoint.
     Tracepoint,
+    /// When the function at its location begins or returns, as ftrace sees it.
+    Function {
+        /// Whether it returns.
+        returns: bool,
+    },
     /// When a system call begins. No definition says so: these events always exist.
     Enter,
     /// When a system call returns; as [`ProbeKind::Enter`].
@@ -64,6 +69,7 @@ impl ProbeKind {
             ProbeKind::Probe => 'p',
             ProbeKind::Return { .. } => 'r',
             ProbeKind::Tracepoint => 't',
+            ProbeKind::Function { .. } => 'f',
             // No definition begins with it.
             ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => 's',
         }
@@ -71,7 +77,15 @@ impl ProbeKind {
 
     /// Returns whether it is a return probe.
     pub fn is_return(self) -> bool {
-        matches!(self, ProbeKind::Return { .. })
+        matches!(
+            self,
+            ProbeKind::Return { .. } | ProbeKind::Function { returns: true }
+        )
+    }
+
+    /// Returns whether it is of a function, as ftrace sees it.
+    pub fn is_function(self) -> bool {
+        matches!(self, ProbeKind::Function { .. })
     }
 
     /// Returns whether it is a tracepoint.
@@ -84,6 +98,7 @@ impl ProbeKind {
         match self {
             ProbeKind::Probe | ProbeKind::Return { .. } => b"kprobes",
             ProbeKind::Tracepoint => b"tracepoints",
+            ProbeKind::Function { .. } => b"fprobes",
             ProbeKind::Enter | ProbeKind::Exit => b"syscalls",
             ProbeKind::Call => b"calls",
         }
@@ -165,6 +180,9 @@ impl Definition {
             Plain(&self.event),
             self.place
         )?;
+        if self.kind == (ProbeKind::Function { returns: true }) {
+            out.write_str("%return")?;
+        }
         for arg in &self.args {
             match arg.expression.origin {
                 // Expands to arguments with names of their own.
@@ -200,7 +218,9 @@ impl Definition {
     ) -> Result<(), Error> {
         for probe in existing {
             let other = probe.definition;
-            if self.kind.letter() != other.kind.letter() {
+            if self.kind.letter() != other.kind.letter()
+                || self.kind.is_return() != other.kind.is_return()
+            {
                 return Err(Error::new(Kind::DiffProbeType, 0));
             }
             if let Some(n) = layout.difference(probe.layout) {

@@ -44,7 +44,7 @@ pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
     let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
     match head.first() {
         Some(b'-' | b'!') => deletion(command, head).map(Request::Delete),
-        Some(b'p' | b'r' | b't') => definition(command, head, machine).map(Request::Create),
+        Some(b'p' | b'r' | b't' | b'f') => definition(command, head, machine).map(Request::Create),
         _ => Err(head.error(Kind::BadProbeType)),
     }
 }
@@ -97,13 +97,16 @@ fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Def
     };
     let is_return = head.first() == Some(b'r');
     let maxactive = maxactive(before.skip(1), is_return)?;
-    let (place, kind) = if head.first() == Some(b't') {
-        (tracepoint(place_word)?, ProbeKind::Tracepoint)
-    } else {
-        match place(place_word)? {
+    let (place, kind) = match head.first() {
+        Some(b't') => (tracepoint(place_word)?, ProbeKind::Tracepoint),
+        Some(b'f') => {
+            let (place, returns) = function(place_word)?;
+            (place, ProbeKind::Function { returns })
+        }
+        _ => match place(place_word)? {
             (place, false) if !is_return => (place, ProbeKind::Probe),
             (place, _) => (place, ProbeKind::Return { maxactive }),
-        }
+        },
     };
     let (group, event) = match names {
         Some(names) => event_name(names)?,
@@ -198,6 +201,19 @@ fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
     ))
 }
 
+/// Parses `[MODULE:]FUNCTION[%return]`; the second value tells whether it has that end.
+fn function(word: Span<'_>) -> Result<(Place, bool), Error> {
+    let (place, is_return) = place(word)?;
+    let bad = || word.error(Kind::BadProbeAddr);
+    match place {
+        Place::Symbol { offset: 0, .. } => Ok((place, is_return)),
+        Place::Symbol { .. } => {
+            Err(bad().with_detail(format_args!("only p probes inside of a function")))
+        }
+        Place::Address(_) => Err(bad().with_detail(format_args!("f takes a name, p an address"))),
+    }
+}
+
 /// Parses the name of a tracepoint.
 fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
     let wrong = word.find_by(|b| !b.is_ascii_alphanumeric() && b != b'_');
@@ -262,7 +278,8 @@ fn event_name(names: Span<'_>) -> Result<(Option<Span<'_>>, Option<Span<'_>>), E
 }
 
 /// Returns the name of an event whose definition gives none: letter, symbol and offset, or
-/// letter and address, or the tracepoint's name. Characters that an identifier may not contain become `_`.
+/// letter and address, or the tracepoint's name, or function and `__entry` or `__exit`.
+/// Characters that an identifier may not contain become `_`.
 fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError> {
     let mut name = Vec::new();
     let letter = kind.letter();
@@ -275,6 +292,13 @@ fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError>
             push(&mut out, prefix)
                 .and_then(|()| push(&mut out, point))
                 .map_err(|_| core::fmt::Error)
+        }
+        Place::Symbol { name: function, .. } if kind.is_function() => {
+            let end = if kind.is_return() { "exit" } else { "entry" };
+            let added = out.0.extend_from_slice(function);
+            added
+                .map_err(|_| core::fmt::Error)
+                .and_then(|()| write!(out, "__{end}"))
         }
         Place::Symbol {
             name: symbol,

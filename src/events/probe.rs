@@ -19,12 +19,12 @@ use crate::{
         plan::{Plan, ReplacedPlans},
         recorder::Recorder,
     },
-    kapi::{lockdown, percpu, tracepoint::Tracepoints},
+    kapi::{lockdown, percpu},
     source::{
         live::Original,
         location::Found,
         machine::errno,
-        registered::{Registered, Removal, Source},
+        registered::{Registered, Removal, Source, Sources},
     },
     sys::Vec,
 };
@@ -48,6 +48,7 @@ pub(crate) struct Probe {
 /// A probe that the kernel knows.
 struct Placed {
     registered: Registered,
+    address: u64,
     /// The module it lies in.
     module: Option<Vec<u8>>,
     /// What stood at its place, if that is known.
@@ -93,7 +94,7 @@ impl Probe {
         definition: Arc<Definition>,
         found: Option<&Found>,
         (format, program): (Arc<Format>, Program),
-        (buffer, points): (&Arc<Buffer>, &Arc<Tracepoints>),
+        sources: &Sources<'_>,
     ) -> Result<Self, Refusal> {
         let placed = match found {
             Some(found) => Some(Placed::new(
@@ -101,7 +102,7 @@ impl Probe {
                 &definition,
                 found,
                 (&format, program),
-                (buffer, points),
+                sources,
             )?),
             None => None,
         };
@@ -136,6 +137,7 @@ impl Probe {
         let recorder = Recorder::new(&format, program, buffer.clone(), plan, place)?;
         let placed = Placed {
             registered: register(recorder)?,
+            address: 0,
             module: None,
             original: None,
             seen: Seen::default(),
@@ -176,16 +178,10 @@ impl Probe {
         &self,
         found: &Found,
         (format, program): (Arc<Format>, Program),
-        (buffer, points): (&Arc<Buffer>, &Arc<Tracepoints>),
+        sources: &Sources<'_>,
     ) -> Result<Self, Refusal> {
         let recorded = (&format, program);
-        let placed = Placed::new(
-            &self.event,
-            &self.definition,
-            found,
-            recorded,
-            (buffer, points),
-        )?;
+        let placed = Placed::new(&self.event, &self.definition, found, recorded, sources)?;
         Ok(Self {
             event: self.event.clone(),
             definition: self.definition.clone(),
@@ -223,6 +219,11 @@ impl Probe {
         self.placed
             .as_ref()
             .is_some_and(|placed| placed.source().is_gone())
+    }
+
+    /// Its address; `None` if it waits.
+    pub(crate) fn address(&self) -> Option<u64> {
+        self.placed.as_ref().map(|placed| placed.address)
     }
 
     /// What stood at its place; `None` if it waits, or where that is not known.
@@ -343,7 +344,7 @@ impl Placed {
         definition: &Definition,
         found: &Found,
         (format, program): (&Arc<Format>, Program),
-        (buffer, points): (&Arc<Buffer>, &Arc<Tracepoints>),
+        sources: &Sources<'_>,
     ) -> Result<Self, Refusal> {
         let no_memory = || Refusal::new(Kind::NoMemory, definition.place_at);
         lockdown::kprobes()
@@ -352,15 +353,16 @@ impl Placed {
         let recorder = Recorder::new(
             format,
             program,
-            buffer.clone(),
+            sources.buffer.clone(),
             event.file.plan(),
             found.address,
         )
         .map_err(|_| no_memory())?;
-        let registered = Registered::new(definition.kind, found, points, recorder)
+        let registered = Registered::new(definition.kind, found, sources, recorder)
             .map_err(|error| found.explain(error, definition.place_at))?;
         Ok(Self {
             registered,
+            address: found.address,
             module,
             original: found.original,
             seen: Seen::default(),

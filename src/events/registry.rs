@@ -28,13 +28,18 @@ use crate::{
         parse,
     },
     events::{event::Event, format::Pool, formats::Formats, probe::Probe},
-    hit::plan::{Plan, ReplacedPlans},
-    kapi::{context, tracepoint::Tracepoints},
+    hit::{
+        plan::{Plan, ReplacedPlans},
+        recorder::Recorder,
+    },
+    kapi::{context, functions::Functions, tracepoint::Tracepoints},
     source::{
         live::Live,
         machine::{errno, MACHINE},
         names::Names,
-        points, types,
+        points,
+        registered::Sources,
+        types,
     },
     sys::{AllocError, Vec},
 };
@@ -67,6 +72,7 @@ pub(crate) struct Registry {
     types: types::Cache,
     names: Names,
     points: Arc<Tracepoints>,
+    functions: Arc<Functions<Recorder>>,
     numbers: Arc<Pool>,
     /// The number of writes and of sets of events so far.
     writes: u64,
@@ -105,11 +111,21 @@ impl Registry {
             types: types::Cache::new(),
             names: Names::new(),
             points: Tracepoints::new()?,
+            functions: Functions::new()?,
             numbers: Pool::new()?,
             writes: 0,
             watch: None,
             buffer,
         })
+    }
+
+    /// Returns what registering a mechanism needs.
+    fn sources(&self) -> Sources<'_> {
+        Sources {
+            buffer: &self.buffer,
+            points: &self.points,
+            functions: &self.functions,
+        }
     }
 
     /// Sets the directory that holds the events' directories; without it no event can be
@@ -233,6 +249,7 @@ impl Registry {
     pub(crate) fn set_enabled(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
         let mut changed = Vec::new();
         let mut result = Ok(());
+        self.functions.hold();
         for probe in self.all_probes().filter(|probe| which(&probe.event)) {
             if probe.is_armed() == enabled {
                 continue;
@@ -245,13 +262,13 @@ impl Registry {
                 break;
             }
         }
-        if result.is_err() {
+        let result = self.functions.apply_after(result, || {
             for probe in &changed {
                 // Restores the previous state.
                 let _ = probe.set_armed(!enabled);
             }
-            return result;
-        }
+        });
+        result?;
         for event in self.events().filter(|event| which(event)) {
             event.file.set_enabled(enabled);
         }
@@ -294,10 +311,13 @@ impl Registry {
     /// afterwards. Returns the watch; the caller drops it after it has released the
     /// registry lock.
     pub(crate) fn shut_down(&mut self) -> Option<KBox<dyn Watch>> {
+        self.functions.hold();
         for probe in self.all_probes() {
             // If this fails, the removal disarms it.
             let _ = probe.set_armed(false);
         }
+        // As above.
+        let _ = self.functions.apply();
         let mut all = Draft::new(self.next_write());
         all.delete_all(&mut self.set);
         // Without memory, the removal waits for them in parts.
@@ -361,7 +381,7 @@ impl Registry {
         let all = Iterator::chain(self.set.in_modules(), draft.added().in_modules());
         self.spares.keep(all)?;
         let made = self.files.make(draft.added());
-        match made.and_then(|files| arm(draft.added()).map(|()| files)) {
+        match made.and_then(|files| self.arm(draft.added()).map(|()| files)) {
             Ok(made) => {
                 let changed = !removed.is_empty();
                 self.files
@@ -395,6 +415,31 @@ impl Registry {
 }
 
 impl Registry {
+    /// Arms the new probes of enabled events: all of them or, if one fails, none.
+    fn arm(&self, probes: &Set) -> Result {
+        let mut armed = Vec::new();
+        let mut result = Ok(());
+        self.functions.hold();
+        for probe in probes.iter() {
+            if !probe.event.file.is_enabled() || probe.is_armed() {
+                continue;
+            }
+            result = armed.push(probe).map_err(Error::from);
+            if result.is_ok() {
+                result = probe.set_armed(true);
+            }
+            if result.is_err() {
+                break;
+            }
+        }
+        self.functions.apply_after(result, || {
+            for probe in &armed {
+                // Restores the previous state.
+                let _ = probe.set_armed(false);
+            }
+        })
+    }
+
     /// Removes all events.
     ///
     /// # Errors
@@ -410,25 +455,6 @@ impl Registry {
         none.delete_all(&mut self.set);
         self.accept(none)
     }
-}
-
-/// Arms the new probes of enabled events: all of them or, if one fails, none.
-fn arm(probes: &Set) -> Result {
-    let mut armed = Vec::new();
-    for probe in probes.iter() {
-        if !probe.event.file.is_enabled() || probe.is_armed() {
-            continue;
-        }
-        let result = armed.push(probe).map_err(Error::from);
-        if let Err(error) = result.and_then(|()| probe.set_armed(true)) {
-            for probe in &armed {
-                // Restores the previous state.
-                let _ = probe.set_armed(false);
-            }
-            return Err(error);
-        }
-    }
-    Ok(())
 }
 
 impl Failure {

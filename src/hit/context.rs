@@ -8,7 +8,7 @@ use crate::{
         record::COMM_LEN,
         ring::Task,
     },
-    kapi::{context, nofault, regs::Regs, symbol, tracepoint},
+    kapi::{context, functions, nofault, regs::Regs, symbol, tracepoint},
 };
 
 /// The task that runs.
@@ -37,6 +37,13 @@ pub(super) trait Interrupted {
 
     /// Returns whether interrupts are disabled there.
     fn irqs_disabled(&self) -> bool;
+
+    /// Returns the place that the record names: `own`, that of the probe, unless the probe
+    /// has several.
+    #[inline(always)]
+    fn place<'a>(&'a self, own: &'a [u32; 2]) -> &'a [u32; 2] {
+        own
+    }
 }
 
 impl Interrupted for Regs {
@@ -135,6 +142,45 @@ impl Arguments for tracepoint::Arguments<'_> {
     }
 }
 
+impl Interrupted for functions::Entry<'_> {
+    #[inline(always)]
+    fn register(&self, index: u8) -> u64 {
+        self.word(usize::from(index))
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        context::irqs_disabled()
+    }
+
+    #[inline(always)]
+    fn place<'a>(&'a self, _own: &'a [u32; 2]) -> &'a [u32; 2] {
+        functions::Entry::place(self)
+    }
+}
+
+impl Arguments for functions::Entry<'_> {
+    #[inline(always)]
+    fn reg(&self, index: u8) -> u64 {
+        self.word(usize::from(index))
+    }
+
+    #[inline]
+    fn stack(&self, n: u16) -> u64 {
+        self.stack_word(u64::from(n))
+    }
+
+    #[inline(always)]
+    fn return_address(&self) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn entry_data(&self, _n: u16) -> u64 {
+        0
+    }
+}
+
 impl Arguments for Registers<'_> {
     #[inline(always)]
     fn reg(&self, index: u8) -> u64 {
@@ -190,6 +236,7 @@ pub(super) trait UserMemory {
 }
 
 impl UserMemory for Registers<'_> {}
+impl UserMemory for functions::Entry<'_> {}
 impl UserMemory for tracepoint::Arguments<'_> {}
 
 impl<A: UserMemory> Memory for Hit<A> {

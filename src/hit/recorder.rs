@@ -26,6 +26,7 @@ use crate::{
     },
     kapi::{
         context::{self, Entry, OnCpu},
+        functions,
         rcu::RcuCell,
         registration::Next,
         regs::Regs,
@@ -364,8 +365,9 @@ impl Recorder {
         }
     }
 
-    fn place(&self) -> u64 {
-        let [low, high] = self.place;
+    /// Returns the place that the record of a hit names.
+    fn place(&self, code: &impl Interrupted) -> u64 {
+        let [low, high] = *code.place(&self.place);
         u64::from(low) | u64::from(high) << 32
     }
 
@@ -430,7 +432,7 @@ impl Recorder {
             let known = filter::Hit {
                 header,
                 cpu: here.number(),
-                place: self.place(),
+                place: self.place(&hit.0),
             };
             if !filter.matches(program, hit, &known) {
                 self.counters.count(End::Filtered, here);
@@ -438,7 +440,7 @@ impl Recorder {
             }
         }
         let start = |out: &mut [u8]| {
-            record::start_probe(out, header, self.place());
+            record::start_probe(out, header, self.place(&hit.0));
             if let Some(return_address) = return_address {
                 record::put_return_address(out, return_address);
             }
@@ -529,6 +531,23 @@ impl Passed for Registers<'_> {
     }
 }
 
+impl Passed for functions::Entry<'_> {
+    #[inline(always)]
+    fn returns_to(&self) -> Option<u64> {
+        None
+    }
+
+    #[inline(never)]
+    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
+        recorder.run_general(&Hit(self), out);
+    }
+
+    #[inline(never)]
+    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
+        recorder.serve_slow(&Hit(self), entry, here);
+    }
+}
+
 impl Passed for tracepoint::Arguments<'_> {
     #[inline(always)]
     fn returns_to(&self) -> Option<u64> {
@@ -574,7 +593,7 @@ impl<I: Interrupted, F: FnOnce(&mut [u8]), const LEAST: usize> Fill<LEAST> for R
         };
         // All sizes are at least that.
         if let Some(out) = payload.start().first_chunk_mut() {
-            record::start_fast(out, start, pid, &self.recorder.place);
+            record::start_fast(out, start, pid, self.code.place(&self.recorder.place));
         }
         (self.fetch)(payload.bytes());
     }

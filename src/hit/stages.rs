@@ -13,6 +13,7 @@ use crate::{
     },
     kapi::{
         context::{Entry, OnCpu},
+        functions,
         kprobe::{self, Kprobe},
         kretprobe::{self, Kretprobe},
         registration::{Handler, Next},
@@ -175,6 +176,37 @@ impl Handler<Kretprobe> for Recorder {
 impl kretprobe::EntryHandler for Recorder {
     fn entry(&self, regs: &Regs, data: &mut [u64], _here: &OnCpu) {
         exec::capture(&self.program, &Hit(Registers::at_entry(regs)), data);
+    }
+}
+
+impl functions::Handler for Recorder {
+    type Unsettled<'a> = Unsettled<'a>;
+
+    #[inline(always)]
+    fn serve_fast<'a>(
+        &'a self,
+        entry: functions::Entry<'_>,
+        here: &'a OnCpu,
+    ) -> Next<Unsettled<'a>> {
+        let (to, way) = (|| None, || Entry::Tracepoint);
+        match self.tier.get() {
+            Tier::BARE => self.serve_fast::<false, BARE>(&entry, to, way, here),
+            Tier::REGISTER => self.serve_fast::<true, WITH_REGISTER>(&entry, to, way, here),
+            _ => Next::Stage(Stage::SERVE),
+        }
+    }
+
+    #[inline(always)]
+    fn serve(&self, entry: functions::Entry<'_>, here: &OnCpu) {
+        Self::serve(self, entry, || Entry::Tracepoint, here);
+    }
+
+    fn settle(&self, unsettled: Unsettled<'_>) {
+        unsettled.settle();
+    }
+
+    fn finish(&self, _here: &OnCpu) {
+        self.wake();
     }
 }
 

@@ -7,12 +7,13 @@
 
 use crate::{
     engine::{
-        ast::{Definition, Place},
+        ast::{Definition, Place, ProbeKind},
         error::{Errno, Error as Refusal, Kind},
         placement::{Judgement, Placement, Refuser, Role, Verdict, Why},
         text::Plain,
     },
     kapi::{
+        functions::{self, Site},
         kprobe, module,
         symbol::{self, Symbol},
         tracepoint::{Tracepoint, Tracepoints},
@@ -38,6 +39,8 @@ pub(crate) struct Found {
     pub(crate) at_entry: bool,
     /// The original bytes there, if they are known.
     pub(crate) original: Option<Original>,
+    /// Where ftrace reports the function's entry, if that is probed.
+    site: Option<Site>,
     what: What,
 }
 
@@ -73,6 +76,19 @@ pub(crate) fn find<'a>(
         return Ok(points::find(definition, tracepoints)?.map(Found::tracepoint_of));
     }
     let at = definition.place_at;
+    if definition.kind.is_function() {
+        functions::support().map_err(|reason| {
+            let why = match reason {
+                functions::Unsupported::None => "this kernel has no ftrace (CONFIG_DYNAMIC_FTRACE)",
+                functions::Unsupported::Cfi => {
+                    "this kernel checks the types of callbacks (CONFIG_CFI)"
+                }
+            };
+            Refusal::new(Kind::BadProbeAddr, at)
+                .with_errno(Errno::EOPNOTSUPP)
+                .with_detail(format_args!("{why}: use p and r"))
+        })?;
+    }
     let (name, offset) = match &definition.place {
         Place::Address(address) => {
             return Found::new(definition, None, *address, names, probes).map(Some)
@@ -159,6 +175,7 @@ impl Found {
             address,
             at_entry: false,
             original: None,
+            site: None,
             what: What::Text(live),
         };
         let (Some(offset), Some(live)) = (found.offset(), found.live()) else {
@@ -176,7 +193,16 @@ impl Found {
             return Err(Refusal::new(Kind::BadRetprobe, at)
                 .with_detail(format_args!("{name} begins at +0x0")));
         }
+        let is_site = definition.kind == (ProbeKind::Function { returns: false });
+        let site = match is_site {
+            true => Some(site(live, at)?),
+            false => None,
+        };
         found.at_entry = at_entry;
+        if site.is_some() {
+            found.site = site;
+            return Ok(found);
+        }
         found.original = Some(original);
         match refusal {
             Some(refusal) => Err(refusal),
@@ -190,6 +216,7 @@ impl Found {
             address: point.tracepoint.stub(),
             at_entry: true,
             original: None,
+            site: None,
             what: What::Tracepoint(point),
         }
     }
@@ -222,6 +249,11 @@ impl Found {
         }
     }
 
+    /// Returns where ftrace reports the function's entry, if that is probed.
+    pub(crate) fn site(&self) -> Option<Site> {
+        self.site
+    }
+
     fn live(&self) -> Option<&Live> {
         match &self.what {
             What::Text(live) => live.as_ref(),
@@ -247,7 +279,7 @@ impl Found {
     pub(crate) fn explain(&self, error: Error, at: usize) -> Refusal {
         let errno = errno(error);
         let plain = || Refusal::registration(errno, at);
-        if errno == Errno::ENOMEM || self.tracepoint().is_some() {
+        if errno == Errno::ENOMEM || self.tracepoint().is_some() || self.site.is_some() {
             return plain();
         }
         let reason = self.judge(|judgement| {
@@ -290,6 +322,22 @@ fn our_refusal(judgement: &Judgement<'_>, at: usize) -> Option<Refusal> {
         _ => Kind::BadPlace,
     };
     Some(Refusal::new(kind, at).with_detail(format_args!("{judgement}")))
+}
+
+/// Returns where ftrace reports the entry of the function `live`.
+///
+/// # Errors
+///
+/// `BAD_PROBE_ADDR` if it does not.
+fn site(live: &Live, at: usize) -> Result<Site, Refusal> {
+    let site = live.ftrace_site().filter(|&site| functions::is_site(site));
+    let function = live.address;
+    let site = site.map(|site| Site { function, site });
+    site.ok_or_else(|| {
+        let refusal = Refusal::new(Kind::BadProbeAddr, at);
+        let name = Plain(live.symbol.name());
+        refusal.with_detail(format_args!("ftrace does not report {name}: use p"))
+    })
 }
 
 /// The reason for which the kernel refuses a location that was judged probeable.

@@ -6,10 +6,12 @@
 //! of [`Registered`] that implements [`Source`].
 
 use crate::{
+    buffer::Buffer,
     engine::ast::ProbeKind,
     hit::{calls::CallRecorder, recorder::Recorder, whole_calls::WholeCallRecorder},
     kapi::{
         batch::Batch,
+        functions::{self, Functions},
         kprobe, kretprobe,
         registration::{Handler, Mechanism, Registration},
         tracepoint::{
@@ -148,6 +150,37 @@ impl Source for tracepoint::Registration<Recorder> {
     }
 }
 
+impl Source for functions::Registration<Recorder> {
+    fn recorder(&self) -> &Recorder {
+        self.handler()
+    }
+
+    fn set_armed(&self, armed: bool) -> Result {
+        self.set_enabled(armed)
+    }
+
+    fn follow(&self) {}
+
+    fn is_gone(&self) -> bool {
+        false
+    }
+
+    fn missed(&self) -> u64 {
+        Self::missed(self)
+    }
+
+    fn is_breakpoint(&self) -> bool {
+        false
+    }
+}
+
+/// What registering a mechanism needs of the tracer.
+pub(crate) struct Sources<'a> {
+    pub(crate) buffer: &'a Arc<Buffer>,
+    pub(crate) points: &'a Arc<tracepoint::Tracepoints>,
+    pub(crate) functions: &'a Arc<Functions<Recorder>>,
+}
+
 /// A registered mechanism. Its drop unregisters it, and waits until no hit is served.
 pub(crate) enum Registered {
     /// A kprobe.
@@ -156,6 +189,8 @@ pub(crate) enum Registered {
     Return(Pin<KBox<kretprobe::Registration<Recorder>>>),
     /// A probe of a tracepoint.
     Tracepoint(Pin<KBox<tracepoint::Registration<Recorder>>>),
+    /// A handler of functions' entries.
+    Function(Pin<KBox<functions::Registration<Recorder>>>),
     /// A handler of system calls.
     Call(Pin<KBox<syscall::Registration<CallRecorder>>>),
     /// A handler of whole system calls.
@@ -174,20 +209,30 @@ impl Registered {
     pub(crate) fn new(
         kind: ProbeKind,
         found: &Found,
-        points: &Arc<tracepoint::Tracepoints>,
+        sources: &Sources<'_>,
         recorder: Recorder,
     ) -> Result<Self> {
         let at = kprobe::Place::Address(found.address);
+        let kretprobe = |recorder: Recorder, maxactive| {
+            let words = recorder.entry_words();
+            kretprobe::Registration::new(at, maxactive, words, recorder).map(Self::Return)
+        };
         match kind {
             ProbeKind::Probe => kprobe::Registration::new(at, recorder).map(Self::Entry),
             ProbeKind::Return { maxactive } => {
                 let maxactive = i32::try_from(maxactive).unwrap_or(i32::MAX);
-                let words = recorder.entry_words();
-                kretprobe::Registration::new(at, maxactive, words, recorder).map(Self::Return)
+                kretprobe(recorder, maxactive)
+            }
+            ProbeKind::Function { returns: true } => kretprobe(recorder, 0),
+            ProbeKind::Function { returns: false } => {
+                let site = found.site().ok_or(EINVAL)?;
+                functions::Registration::new(sources.functions.clone(), &[site], recorder)
+                    .map(Self::Function)
             }
             ProbeKind::Tracepoint => {
                 let point = found.tracepoint().ok_or(EINVAL)?;
-                tracepoint::Registration::new(points.clone(), point, recorder).map(Self::Tracepoint)
+                tracepoint::Registration::new(sources.points.clone(), point, recorder)
+                    .map(Self::Tracepoint)
             }
             // See `of_call` and `of_whole_call`.
             ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => Err(EINVAL),
@@ -230,11 +275,15 @@ impl Registered {
             Self::Entry(probe) => &**probe,
             Self::Return(probe) => &**probe,
             Self::Tracepoint(probe) => &**probe,
+            Self::Function(probe) => &**probe,
             Self::Call(probe) => &**probe,
             Self::WholeCall(probe) => &**probe,
         }
     }
 }
+
+/// For how many of each mechanism there is room.
+type Expected = [usize; 6];
 
 /// Mechanisms that are unregistered together: the drop waits for their hits once.
 ///
@@ -243,10 +292,11 @@ pub(crate) struct Removal {
     entries: Batch<kprobe::Registration<Recorder>>,
     returns: Batch<kretprobe::Registration<Recorder>>,
     tracepoints: Batch<tracepoint::Registration<Recorder>>,
+    functions: Batch<functions::Registration<Recorder>>,
     calls: Batch<syscall::Registration<CallRecorder>>,
     whole_calls: Batch<syscall::Registration<WholeCallRecorder>>,
     /// For how many of each there is room.
-    expected: (usize, usize, usize, usize, usize),
+    expected: Expected,
 }
 
 impl Removal {
@@ -256,9 +306,10 @@ impl Removal {
             entries: Batch::new(),
             returns: Batch::new(),
             tracepoints: Batch::new(),
+            functions: Batch::new(),
             calls: Batch::new(),
             whole_calls: Batch::new(),
-            expected: (0, 0, 0, 0, 0),
+            expected: [0; 6],
         }
     }
 
@@ -268,33 +319,27 @@ impl Removal {
     ///
     /// `ENOMEM`; then it is not expected.
     pub(crate) fn expect(&mut self, kind: ProbeKind) -> Result {
-        match kind {
-            ProbeKind::Probe => {
-                let count = self.expected.0.saturating_add(1);
-                self.entries.make_room(count)?;
-                self.expected.0 = count;
-            }
-            ProbeKind::Return { .. } => {
-                let count = self.expected.1.saturating_add(1);
-                self.returns.make_room(count)?;
-                self.expected.1 = count;
-            }
-            ProbeKind::Tracepoint => {
-                let count = self.expected.2.saturating_add(1);
-                self.tracepoints.make_room(count)?;
-                self.expected.2 = count;
-            }
-            ProbeKind::Enter | ProbeKind::Exit => {
-                let count = self.expected.3.saturating_add(1);
-                self.calls.make_room(count)?;
-                self.expected.3 = count;
-            }
-            ProbeKind::Call => {
-                let count = self.expected.4.saturating_add(1);
-                self.whole_calls.make_room(count)?;
-                self.expected.4 = count;
-            }
+        let index: usize = match kind {
+            ProbeKind::Probe => 0,
+            ProbeKind::Return { .. } | ProbeKind::Function { returns: true } => 1,
+            ProbeKind::Tracepoint => 2,
+            ProbeKind::Function { returns: false } => 3,
+            ProbeKind::Enter | ProbeKind::Exit => 4,
+            ProbeKind::Call => 5,
+        };
+        let Some(expected) = self.expected.get_mut(index) else {
+            return Ok(());
+        };
+        let count = expected.saturating_add(1);
+        match index {
+            0 => self.entries.make_room(count)?,
+            1 => self.returns.make_room(count)?,
+            2 => self.tracepoints.make_room(count)?,
+            3 => self.functions.make_room(count)?,
+            4 => self.calls.make_room(count)?,
+            _ => self.whole_calls.make_room(count)?,
         }
+        *expected = count;
         Ok(())
     }
 
@@ -304,7 +349,7 @@ impl Removal {
     ///
     /// `ENOMEM`; then some of these are not expected.
     pub(crate) fn expect_only(&mut self, mut kinds: impl Iterator<Item = ProbeKind>) -> Result {
-        self.expected = (0, 0, 0, 0, 0);
+        self.expected = [0; 6];
         kinds.try_for_each(|kind| self.expect(kind))
     }
 
@@ -317,6 +362,7 @@ impl Removal {
             Registered::Entry(probe) => self.entries.push(probe),
             Registered::Return(probe) => self.returns.push(probe),
             Registered::Tracepoint(probe) => self.tracepoints.push(probe),
+            Registered::Function(probe) => self.functions.push(probe),
             Registered::Call(probe) => self.calls.push(probe),
             Registered::WholeCall(probe) => self.whole_calls.push(probe),
         }
@@ -329,6 +375,7 @@ impl Removal {
         self.entries.end();
         self.returns.end();
         self.tracepoints.end();
+        self.functions.end();
         self.calls.end();
         self.whole_calls.end();
     }

@@ -32,8 +32,8 @@ impl module::Handler for Watcher {
         self.0.registry.lock().module_coming(name.to_bytes());
     }
 
-    fn live(&self, name: &CStr) {
-        self.0.registry.lock().module_live(name.to_bytes());
+    fn live(&self, name: &CStr, is_init: &dyn Fn(u64) -> bool) {
+        self.0.registry.lock().module_live(name.to_bytes(), is_init);
     }
 
     fn going(&self, name: &CStr) {

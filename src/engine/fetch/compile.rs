@@ -35,9 +35,11 @@ pub fn compile(
 ) -> Result<(Program, Layout), Error> {
     let kind = definition.kind;
     let layout = Layout::of(match kind {
-        ProbeKind::Return { .. } => Class::RETURN,
+        ProbeKind::Return { .. } | ProbeKind::Function { returns: true } => Class::RETURN,
         ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => Class::ENTER,
-        ProbeKind::Probe | ProbeKind::Tracepoint => Class::PROBE,
+        ProbeKind::Probe | ProbeKind::Tracepoint | ProbeKind::Function { returns: false } => {
+            Class::PROBE
+        }
     });
     let mut compiler = Compiler {
         offset: layout.start(),

@@ -259,6 +259,11 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
                 .error(Kind::BadVar)
                 .with_detail(format_args!("a tracepoint has arguments, and no registers")))
         }
+        Some(b'%') if kind.is_function() => {
+            return Err(text
+                .error(Kind::BadVar)
+                .with_detail(format_args!("f has arguments, and p has registers")))
+        }
         Some(b'%') => match machine.arch.isa().register(text.skip(1).bytes) {
             Some(register) => Origin::Register(register),
             None => return Err(text.error(Kind::BadRegName)),

@@ -66,7 +66,7 @@ impl Registry {
             definition,
             found.as_ref(),
             (format, program),
-            (&self.buffer, &self.points),
+            &self.sources(),
         )?;
         Arc::new(probe, GFP_KERNEL).map_err(no_memory)
     }

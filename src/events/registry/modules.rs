@@ -88,11 +88,7 @@ impl Registry {
         let all = Iterator::chain(self.set.in_modules(), iter::once(definition.kind));
         let spares = self.spares.keep(all);
         spares.map_err(|_| Refusal::new(Kind::NoMemory, at))?;
-        let placed = memory.write(probe.replaced(
-            &found,
-            (format, program),
-            (&self.buffer, &self.points),
-        )?);
+        let placed = memory.write(probe.replaced(&found, (format, program), &self.sources())?);
         let placed: Arc<Probe> = placed.into();
         if probe.event.file.is_enabled() {
             if let Err(error) = placed.set_armed(true) {
@@ -107,8 +103,9 @@ impl Registry {
     /// and is about to be freed; the probes wait until the module is loaded again.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn module_live(&mut self, name: &[u8]) {
-        self.take_back(|probe| probe.is_in(name) && probe.is_gone());
+    pub(crate) fn module_live(&mut self, name: &[u8], is_init: impl Fn(u64) -> bool) {
+        let is_there = |probe: &Probe| probe.address().is_some_and(&is_init);
+        self.take_back(|probe| probe.is_in(name) && (probe.is_gone() || is_there(probe)));
     }
 
     /// Unregisters the probes in the module `name`, which is about to be unloaded. They

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries of functions, as ftrace reports them.
+//!
+//! All functions share one registration with ftrace: arming a thousand of them is one pass
+//! over the kernel's text. The callback finds the handlers in a table.
+//!
+//! C header: [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h)
+
+mod entry;
+mod registration;
+mod serve;
+mod table;
+
+pub use entry::Entry;
+pub use registration::{Registration, Site};
+pub use serve::Handler;
+
+use super::{bindings as extra, calls, rcu::RcuCell, serving::Serving};
+use core::marker::PhantomPinned;
+use kernel::{
+    alloc::KVVec,
+    error::to_result,
+    ffi::{c_ulong, c_void},
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+use table::Table;
+
+/// Why no function can be probed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unsupported {
+    /// The kernel has no ftrace.
+    None,
+    /// The kernel checks the type of each function that it calls by a pointer (CFI).
+    Cfi,
+}
+
+/// Checks whether the entries of functions can be probed.
+///
+/// # Errors
+///
+/// The reason why not.
+pub fn support() -> Result<(), Unsupported> {
+    match calls::ferroprobe_functions_supported() {
+        0 => Ok(()),
+        error if error == ENOENT.to_errno() => Err(Unsupported::None),
+        _ => Err(Unsupported::Cfi),
+    }
+}
+
+/// Returns whether ftrace patches the instruction at `site`.
+///
+/// Context: process, may sleep.
+pub fn is_site(site: u64) -> bool {
+    calls::ferroprobe_functions_knows(site as c_ulong) == 0
+}
+
+/// The functions whose entries are probed. There is one such value at a time.
+///
+/// # Invariants
+///
+/// If the callback is registered, it has a pointer to this, which is pinned.
+#[pin_data]
+pub struct Functions<H: Handler> {
+    table: RcuCell<Table<H>>,
+    serving: Serving,
+    #[pin]
+    state: Mutex<State>,
+    #[pin]
+    _pinned: PhantomPinned,
+}
+
+/// What is known of ftrace's filter.
+struct State {
+    registered: bool,
+    /// Sites that are in the filter, or in `add`, and not in `remove`.
+    sites: usize,
+    /// Sites to add to the filter.
+    add: KVVec<c_ulong>,
+    /// Sites to remove from it.
+    remove: KVVec<c_ulong>,
+    /// The number of callers that will apply all changes together.
+    held: usize,
+    /// A handler was disarmed, and nothing has waited for its hits since.
+    unsettled: bool,
+}
+
+impl<H: Handler> Functions<H> {
+    /// Makes an empty table.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub fn new() -> Result<Arc<Self>> {
+        let table = Arc::new(Table::with_room(table::LEAST)?, GFP_KERNEL)?;
+        let serving = Serving::new()?;
+        Arc::pin_init(
+            pin_init!(Self {
+                table: RcuCell::new(table),
+                serving,
+                state <- new_mutex!(State {
+                    registered: false,
+                    sites: 0,
+                    add: KVVec::new(),
+                    remove: KVVec::new(),
+                    held: 0,
+                    unsettled: false,
+                }),
+                _pinned: PhantomPinned,
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Keeps changes back until [`Functions::apply`], which then makes them in one pass.
+    pub fn hold(&self) {
+        let mut state = self.state.lock();
+        state.held = state.held.saturating_add(1);
+    }
+
+    /// Ends [`Functions::hold`], and makes the changes.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EBUSY` if ftrace is turned off (`kernel.ftrace_enabled`); other errors of
+    /// ftrace. Then nothing was added: the caller must disarm what it has armed, and call
+    /// this again.
+    ///
+    /// Context: process, may sleep.
+    pub fn apply(&self) -> Result {
+        let mut state = self.state.lock();
+        state.held = state.held.saturating_sub(1);
+        self.commit(&mut state)
+    }
+
+    /// Ends [`Functions::hold`], and makes the changes, unless `so_far` is an error or they
+    /// fail; then calls `undo`, which disarms and arms again.
+    ///
+    /// # Errors
+    ///
+    /// The error so far, and those of [`Functions::apply`].
+    ///
+    /// Context: process, may sleep.
+    pub fn apply_after(&self, so_far: Result, undo: impl Fn()) -> Result {
+        let result = match so_far {
+            Ok(()) => self.apply(),
+            Err(error) => {
+                undo();
+                // What was armed before can be armed again.
+                let _ = self.apply();
+                return Err(error);
+            }
+        };
+        if result.is_err() {
+            self.hold();
+            undo();
+            // As above.
+            let _ = self.apply();
+        }
+        result
+    }
+
+    /// Makes the changes, unless they are kept back.
+    fn commit(&self, state: &mut State) -> Result {
+        if state.held > 0 {
+            return Ok(());
+        }
+        let mut result = Ok(());
+        if !state.add.is_empty() {
+            result = self.add(state);
+        }
+        if !state.remove.is_empty() {
+            self.remove(state);
+        }
+        result
+    }
+
+    fn add(&self, state: &mut State) -> Result {
+        filter(&mut state.add, false)?;
+        if !state.registered {
+            let data: *const Self = self;
+            // SAFETY: The callback has the type that ftrace expects. What is armed is
+            // disarmed, and the callback unregistered, before this value is freed: each
+            // registration has a reference to it.
+            let registered = to_result(unsafe {
+                extra::ferroprobe_functions_register(
+                    Self::entered as *mut c_void,
+                    data.cast_mut().cast(),
+                )
+            });
+            if let Err(error) = registered {
+                calls::ferroprobe_functions_forget();
+                return Err(error);
+            }
+            state.registered = true;
+        }
+        state.add.clear();
+        Ok(())
+    }
+
+    fn remove(&self, state: &mut State) {
+        if state.sites == 0 {
+            if state.registered {
+                // Without a filter, ftrace reports every function.
+                calls::ferroprobe_functions_unregister();
+                state.registered = false;
+            }
+        } else if filter(&mut state.remove, true).is_err() {
+            // One may be gone with its module, or memory is short: then it is reported and
+            // finds no handler.
+            for site in state.remove.iter_mut() {
+                let _ = filter(core::slice::from_mut(site), true);
+            }
+        }
+        state.remove.clear();
+    }
+}
+
+/// Adds sites to ftrace's filter, or removes them: all or none.
+fn filter(sites: &mut [c_ulong], remove: bool) -> Result {
+    // CAST: There are fewer functions than that.
+    let count = sites.len() as u32;
+    // SAFETY: The pointer is to that many words.
+    to_result(unsafe { extra::ferroprobe_functions_filter(sites.as_mut_ptr(), count, remove) })
+}
+
+impl State {
+    /// Notes that `site`, for which there is room, has a handler.
+    fn begins(&mut self, site: u64) {
+        self.sites = self.sites.saturating_add(1);
+        if !forget(&mut self.remove, site) {
+            // There is room.
+            let _ = self.add.push_within_capacity(site as c_ulong);
+        }
+    }
+
+    /// Notes that `site` has no handler any more.
+    fn ends(&mut self, site: u64) {
+        self.sites = self.sites.saturating_sub(1);
+        if !forget(&mut self.add, site) {
+            // As above.
+            let _ = self.remove.push_within_capacity(site as c_ulong);
+        }
+    }
+}
+
+/// Removes `site` from a list, and returns whether it was there.
+fn forget(sites: &mut KVVec<c_ulong>, site: u64) -> bool {
+    // What was added last is removed first.
+    match sites.iter().rposition(|&other| other as u64 == site) {
+        Some(at) => sites.remove(at).is_ok(),
+        None => false,
+    }
+}

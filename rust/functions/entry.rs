@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The arguments of a function at its entry.
+
+use crate::kapi::{arch, regs};
+
+/// The registers that hold a function's arguments, as ftrace saves them.
+#[repr(transparent)]
+pub struct EntryRegs(arch::EntryRegs);
+
+/// A function that begins.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    pub(super) regs: &'a EntryRegs,
+    pub(super) place: &'a [u32; 2],
+}
+
+impl<'a> Entry<'a> {
+    /// Returns the function's address: its lower half, then its upper half.
+    #[inline(always)]
+    pub fn place(&self) -> &'a [u32; 2] {
+        self.place
+    }
+
+    /// Returns the register with this index in `struct pt_regs`, if ftrace saves it; 0
+    /// otherwise.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn word(&self, index: usize) -> u64 {
+        arch::entry_word(&self.regs.0, index)
+    }
+
+    /// Returns word `n` of the stack; 0 if it is outside the current kernel stack.
+    ///
+    /// Context: any.
+    #[inline]
+    pub fn stack_word(&self, n: u64) -> u64 {
+        regs::stack_word(arch::entry_stack_pointer(&self.regs.0), n)
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The handlers of functions, found by the address that ftrace patches.
+
+use super::{registration::Link, serve::Handler};
+use core::{
+    ptr,
+    sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering},
+};
+use kernel::{alloc::KVVec, prelude::*};
+
+/// The least number of slots.
+pub(super) const LEAST: usize = 4096;
+
+/// A hash table with open addressing, at most half full. A slot keeps its site for as long
+/// as the table exists.
+///
+/// # Invariants
+///
+/// The number of slots is a power of two. A link in a slot, and those behind it, are of
+/// registrations that are armed, or were a moment ago: they exist for a grace period.
+pub(super) struct Table<H: Handler> {
+    slots: KVVec<Slot<H>>,
+    used: AtomicUsize,
+}
+
+/// The handlers of one site; the site is 0 as long as the slot is free.
+struct Slot<H: Handler> {
+    site: AtomicU64,
+    first: AtomicPtr<Link<H>>,
+}
+
+// SAFETY: What changes is atomic; links may be shared and sent.
+unsafe impl<H: Handler> Sync for Table<H> {}
+// SAFETY: As above.
+unsafe impl<H: Handler> Send for Table<H> {}
+
+impl<H: Handler> Table<H> {
+    /// Makes an empty table for `count` sites.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn with_room(count: usize) -> Result<Self> {
+        let size = count.max(LEAST).checked_next_power_of_two().ok_or(ENOMEM)?;
+        let size = size.checked_mul(2).ok_or(ENOMEM)?;
+        let mut slots = KVVec::with_capacity(size, GFP_KERNEL)?;
+        for _ in 0..size {
+            slots.push(
+                Slot {
+                    site: AtomicU64::new(0),
+                    first: AtomicPtr::new(ptr::null_mut()),
+                },
+                GFP_KERNEL,
+            )?;
+        }
+        Ok(Self {
+            slots,
+            used: AtomicUsize::new(0),
+        })
+    }
+
+    /// Returns whether there is room for `count` more sites.
+    pub(super) fn has_room(&self, count: usize) -> bool {
+        let used = self.used.load(Ordering::Relaxed);
+        used.saturating_add(count) <= self.slots.len() / 2
+    }
+
+    /// Returns the number of sites that have handlers.
+    pub(super) fn len(&self) -> usize {
+        let all = self.slots.iter();
+        all.filter(|slot| !slot.first.load(Ordering::Relaxed).is_null())
+            .count()
+    }
+
+    /// Copies what has handlers to `table`, which is empty and has room.
+    pub(super) fn copy_to(&self, table: &Self) {
+        for slot in &self.slots {
+            let first = slot.first.load(Ordering::Relaxed);
+            if first.is_null() {
+                continue;
+            }
+            if let Some(to) = table.slot(slot.site.load(Ordering::Relaxed)) {
+                to.store(first, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Returns the first handler of `site`, null if there is none.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn find(&self, site: u64) -> *mut Link<H> {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut index = hash(site);
+        // As the table is half full at most, a search ends soon.
+        loop {
+            let Some(slot) = self.slots.get(index & mask) else {
+                return ptr::null_mut();
+            };
+            let found = slot.site.load(Ordering::Relaxed);
+            if found == site {
+                // As in rcu_dereference(), the address dependency orders accesses to the link.
+                return slot.first.load(Ordering::Relaxed);
+            }
+            if found == 0 {
+                return ptr::null_mut();
+            }
+            index = index.wrapping_add(1);
+        }
+    }
+
+    /// Returns the place for the handlers of `site`, and makes one if there is none and there
+    /// is room. The caller holds the lock of the state.
+    pub(super) fn slot(&self, site: u64) -> Option<&AtomicPtr<Link<H>>> {
+        let mask = self.slots.len().wrapping_sub(1);
+        for step in 0..self.slots.len() {
+            let slot = self.slots.get(hash(site).wrapping_add(step) & mask)?;
+            let found = slot.site.load(Ordering::Relaxed);
+            if found == site {
+                return Some(&slot.first);
+            }
+            if found == 0 {
+                if !self.has_room(1) {
+                    return None;
+                }
+                self.used.fetch_add(1, Ordering::Relaxed);
+                slot.site.store(site, Ordering::Relaxed);
+                return Some(&slot.first);
+            }
+        }
+        None
+    }
+}
+
+/// Returns a number of which the low bits differ between sites.
+#[inline(always)]
+fn hash(site: u64) -> usize {
+    // CAST: Lossless. The constant spreads the bits of a number over its upper half.
+    ((site >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
