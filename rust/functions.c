@@ -10,11 +10,12 @@
 #if defined(CONFIG_DYNAMIC_FTRACE) && defined(CONFIG_HAVE_DYNAMIC_FTRACE_WITH_ARGS)
 
 /*
- * The callback guards itself against recursion.  The kernel then calls it directly.
- * ftrace cannot be turned off while the ops are registered: hits would be lost in silence.
+ * The callback guards itself against recursion, so it does not ask for FL_RECURSION, with
+ * which the kernel would do that before each call.  ftrace cannot be turned off while the
+ * ops are registered: hits would be lost in silence.
  */
 static struct ftrace_ops ops = {
-	.flags = FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_PERMANENT,
+	.flags = FTRACE_OPS_FL_PERMANENT,
 };
 
 /* For questions alone. */

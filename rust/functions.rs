@@ -14,7 +14,7 @@ mod table;
 
 pub use entry::Entry;
 pub use registration::{Registration, Site};
-pub use serve::Handler;
+pub use serve::{Fetches, Handler};
 
 use super::{bindings as extra, calls, rcu::RcuCell, serving::Serving};
 use core::marker::PhantomPinned;

@@ -6,6 +6,7 @@ mod available_tracepoints;
 mod buffer_percent;
 mod buffer_size;
 mod clock_source;
+mod enabled_functions;
 mod error_log;
 mod event_files;
 mod filter;
@@ -92,6 +93,7 @@ const FILES: &[Row] = &[
     root(c"set_event", READ_WRITE, setting::<set_event::SetEvent>),
     root(c"available_events", READ, shown::<set_event::AvailableEvents>),
     root(c"available_tracepoints", READ, shown::<available_tracepoints::AvailableTracepoints>),
+    root(c"enabled_functions", READ, shown::<enabled_functions::EnabledFunctions>),
     root(c"current_tracer", READ_WRITE, setting::<tracers::Tracers>),
     root(c"available_tracers", READ, shown::<tracers::Tracers>),
     root(c"tracing_on", READ_WRITE, switched::<tracing_on::TracingOn>),

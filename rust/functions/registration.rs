@@ -2,13 +2,17 @@
 
 //! A handler of function entries.
 
-use super::{serve::Handler, table::Table, Functions, State};
+use super::{
+    serve::{Fetches, Handler, NOTHING, OTHER, REGISTER, SEVERAL},
+    table::Table,
+    Functions, State,
+};
 use crate::kapi::{batch::Registered, local::Counter, percpu::PerCpu, rcu};
 use core::{
     marker::PhantomPinned,
     pin::Pin,
     ptr,
-    sync::atomic::{AtomicBool, AtomicPtr, Ordering},
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering},
 };
 use kernel::{alloc::KVVec, ffi::c_void, prelude::*, sync::Arc};
 
@@ -29,6 +33,9 @@ pub(super) struct Link<H: Handler> {
     /// The registration that the link is part of.
     pub(super) registration: AtomicPtr<Registration<H>>,
     pub(super) next: AtomicPtr<Link<H>>,
+    /// How a hit of the site is served if this is the first link of its list: by what the
+    /// handler fetches, or by all handlers.
+    pub(super) way: AtomicU8,
 }
 
 /// A handler of the entries of some functions.
@@ -76,6 +83,7 @@ impl<H: Handler> Registration<H> {
                 place: [site.function as u32, (site.function >> 32) as u32],
                 registration: AtomicPtr::new(ptr::null_mut()),
                 next: AtomicPtr::new(ptr::null_mut()),
+                way: AtomicU8::new(SEVERAL),
             };
             links.push(link, GFP_KERNEL)?;
         }
@@ -154,12 +162,24 @@ impl<H: Handler> Registration<H> {
             };
             let next = first.load(Ordering::Relaxed);
             link.next.store(next, Ordering::Relaxed);
+            self.choose_way(link);
             first.store(ptr::from_ref(link).cast_mut(), Ordering::Release);
             if next.is_null() {
                 state.begins(link.site);
             }
         }
         Ok(())
+    }
+
+    /// Sets the way of one of the links for when it is the first of its list.
+    fn choose_way(&self, link: &Link<H>) {
+        let way = match self.handler.fetches() {
+            _ if !link.next.load(Ordering::Relaxed).is_null() => SEVERAL,
+            Fetches::Nothing => NOTHING,
+            Fetches::Register => REGISTER,
+            Fetches::Other => OTHER,
+        };
+        link.way.store(way, Ordering::Relaxed);
     }
 
     fn disarm(&self, state: &mut State) {
@@ -187,8 +207,13 @@ impl<H: Handler> Registration<H> {
                     None => break,
                 }
             }
-            if first.load(Ordering::Relaxed).is_null() {
-                state.ends(link.site);
+            // SAFETY: As above.
+            match unsafe { first.load(Ordering::Relaxed).as_ref() } {
+                None => state.ends(link.site),
+                Some(first) => {
+                    // SAFETY: As above: a link is part of its registration.
+                    unsafe { &*first.registration.load(Ordering::Relaxed) }.choose_way(first);
+                }
             }
         }
     }

@@ -26,11 +26,20 @@ pub trait Handler: Send + Sync {
     where
         Self: 'a;
 
-    /// The first step. Must not call a function of the kernel.
+    /// Returns what is fetched, as far as that selects the first step. It is always the same.
+    fn fetches(&self) -> Fetches;
+
+    /// The first step, if one register is fetched or nothing; in other cases it leads to the
+    /// last step. Must not call a function of
+    /// the kernel.
     ///
     /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
     /// allocate or fault.
-    fn serve_fast<'a>(&'a self, entry: Entry<'_>, here: &'a OnCpu) -> Next<Self::Unsettled<'a>>;
+    fn serve_fast<'a, const REGISTER: bool>(
+        &'a self,
+        entry: Entry<'_>,
+        here: &'a OnCpu,
+    ) -> Next<Self::Unsettled<'a>>;
 
     /// The last step, which serves any hit. It is not called on a CPU in a context in which
     /// it runs already: such a hit counts as missed.
@@ -47,6 +56,17 @@ pub trait Handler: Send + Sync {
     ///
     /// Context: as for [`serve`](Self::serve).
     fn finish(&self, here: &OnCpu);
+}
+
+/// What a handler fetches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fetches {
+    /// Nothing.
+    Nothing,
+    /// One register.
+    Register,
+    /// Something else.
+    Other,
 }
 
 impl<H: Handler> Functions<H> {
@@ -69,29 +89,51 @@ impl<H: Handler> Functions<H> {
             (&*data, &*regs.cast::<EntryRegs>())
         };
         let on_cpu = Unpreempted::begin();
-        let first = this.table.get(&on_cpu.here()).find(site as u64);
+        // What is needed behind a call would have to be saved: so each call is the last.
+        match this.table.get(&on_cpu.here()).find(site as u64) {
+            Some(first) => this.serve_from(first, regs, on_cpu),
+            None => this.search(site as u64, regs, on_cpu),
+        }
+    }
+
+    /// Serves the hit of a site that is not in the slot in which it is looked for first.
+    #[cold]
+    #[inline(never)]
+    fn search(&self, site: u64, regs: &EntryRegs, on_cpu: Unpreempted) {
+        let first = self.table.get(&on_cpu.here()).search(site);
+        self.serve_from(first, regs, on_cpu);
+    }
+
+    #[inline(always)]
+    fn serve_from(&self, first: *mut Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
         // SAFETY: By the table's invariant the link exists until a grace period has passed,
         // which cannot be while preemption is disabled.
         let Some(link) = (unsafe { first.as_ref() }) else {
             return on_cpu.end();
         };
-        if !link.next.load(Ordering::Relaxed).is_null() {
-            return this.serve_several(link, regs, on_cpu);
+        match link.way.load(Ordering::Relaxed) {
+            NOTHING => self.serve_one::<false>(link, regs, on_cpu),
+            REGISTER => self.serve_one::<true>(link, regs, on_cpu),
+            OTHER => self.serve_slowly(link, regs, on_cpu),
+            _ => self.serve_several(link, regs, on_cpu),
         }
-        this.serve_one(link, regs, on_cpu);
     }
 
     /// Serves a hit of the only handler.
-    #[inline(always)]
-    fn serve_one(&self, link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
+    #[inline(never)]
+    fn serve_one<const REGISTER: bool>(
+        &self,
+        link: &Link<H>,
+        regs: &EntryRegs,
+        on_cpu: Unpreempted,
+    ) {
         // SAFETY: As in `entered`: a link is part of its registration.
         let registration = unsafe { &*link.registration.load(Ordering::Relaxed) };
         let place = &link.place;
         let next = {
             let here = on_cpu.here();
-            let next = registration
-                .handler
-                .serve_fast(Entry { regs, place }, &here);
+            let entry = Entry { regs, place };
+            let next = registration.handler.serve_fast::<REGISTER>(entry, &here);
             match next {
                 Next::Done => Step::Done,
                 Next::Stage(_) => Step::Slow,
@@ -193,6 +235,12 @@ impl<H: Handler> Functions<H> {
         on_cpu.end();
     }
 }
+
+/// The ways in which hits are served, see [`Link::way`].
+pub(super) const NOTHING: u8 = 0;
+pub(super) const REGISTER: u8 = 1;
+pub(super) const OTHER: u8 = 2;
+pub(super) const SEVERAL: u8 = 3;
 
 /// What comes after the first step of a hit.
 enum Step {

@@ -17,10 +17,12 @@ pub(super) const LEAST: usize = 4096;
 ///
 /// # Invariants
 ///
-/// The number of slots is a power of two. A link in a slot, and those behind it, are of
+/// The number of slots is a power of two, one more than `mask`. A link in a slot, and those behind it, are of
 /// registrations that are armed, or were a moment ago: they exist for a grace period.
 pub(super) struct Table<H: Handler> {
     slots: KVVec<Slot<H>>,
+    /// One less than their number.
+    mask: usize,
     used: AtomicUsize,
 }
 
@@ -56,6 +58,7 @@ impl<H: Handler> Table<H> {
         }
         Ok(Self {
             slots,
+            mask: size.wrapping_sub(1),
             used: AtomicUsize::new(0),
         })
     }
@@ -86,36 +89,43 @@ impl<H: Handler> Table<H> {
         }
     }
 
-    /// Returns the first handler of `site`, null if there is none.
+    /// Returns the first handler of `site`, null if there is none; `None` if the site is not in
+    /// the slot in which it is looked for first.
     ///
     /// Context: any.
     #[inline(always)]
-    pub(super) fn find(&self, site: u64) -> *mut Link<H> {
-        let mask = self.slots.len().wrapping_sub(1);
+    pub(super) fn find(&self, site: u64) -> Option<*mut Link<H>> {
+        // SAFETY: By the type invariant the index is within the slots.
+        let slot = unsafe { self.slots.as_slice().get_unchecked(hash(site) & self.mask) };
+        // As in rcu_dereference(), the address dependency orders accesses to the link.
+        let is_it = slot.site.load(Ordering::Relaxed) == site;
+        is_it.then(|| slot.first.load(Ordering::Relaxed))
+    }
+
+    /// Returns the first handler of `site`, null if there is none.
+    ///
+    /// Context: any.
+    pub(super) fn search(&self, site: u64) -> *mut Link<H> {
         let mut index = hash(site);
         // As the table is half full at most, a search ends soon.
-        loop {
-            let Some(slot) = self.slots.get(index & mask) else {
-                return ptr::null_mut();
-            };
+        while let Some(slot) = self.slots.get(index & self.mask) {
             let found = slot.site.load(Ordering::Relaxed);
             if found == site {
-                // As in rcu_dereference(), the address dependency orders accesses to the link.
                 return slot.first.load(Ordering::Relaxed);
             }
             if found == 0 {
-                return ptr::null_mut();
+                break;
             }
             index = index.wrapping_add(1);
         }
+        ptr::null_mut()
     }
 
     /// Returns the place for the handlers of `site`, and makes one if there is none and there
     /// is room. The caller holds the lock of the state.
     pub(super) fn slot(&self, site: u64) -> Option<&AtomicPtr<Link<H>>> {
-        let mask = self.slots.len().wrapping_sub(1);
         for step in 0..self.slots.len() {
-            let slot = self.slots.get(hash(site).wrapping_add(step) & mask)?;
+            let slot = self.slots.get(hash(site).wrapping_add(step) & self.mask)?;
             let found = slot.site.load(Ordering::Relaxed);
             if found == site {
                 return Some(&slot.first);

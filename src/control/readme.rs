@@ -55,6 +55,7 @@ Files:
   set_event		- the enabled events; write names to enable, !names to disable
   available_events	- all events
   available_tracepoints	- the tracepoints, with their arguments
+  enabled_functions	- the functions of the enabled f events
   error_log		- why the last definitions were refused
   README		- this text
   placement		- write a symbol or address, read what can be probed there

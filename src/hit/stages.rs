@@ -13,7 +13,7 @@ use crate::{
     },
     kapi::{
         context::{Entry, OnCpu},
-        functions,
+        functions::{self, Fetches},
         kprobe::{self, Kprobe},
         kretprobe::{self, Kretprobe},
         registration::{Handler, Next},
@@ -182,17 +182,24 @@ impl kretprobe::EntryHandler for Recorder {
 impl functions::Handler for Recorder {
     type Unsettled<'a> = Unsettled<'a>;
 
+    fn fetches(&self) -> Fetches {
+        match self.program.form() {
+            Form::Bare => Fetches::Nothing,
+            Form::Register(_) => Fetches::Register,
+            Form::Any => Fetches::Other,
+        }
+    }
+
     #[inline(always)]
-    fn serve_fast<'a>(
+    fn serve_fast<'a, const REGISTER: bool>(
         &'a self,
         entry: functions::Entry<'_>,
         here: &'a OnCpu,
     ) -> Next<Unsettled<'a>> {
         let (to, way) = (|| None, || Entry::Tracepoint);
-        match self.tier.get() {
-            Tier::BARE => self.serve_fast::<false, BARE>(&entry, to, way, here),
-            Tier::REGISTER => self.serve_fast::<true, WITH_REGISTER>(&entry, to, way, here),
-            _ => Next::Stage(Stage::SERVE),
+        match REGISTER {
+            false => self.serve_fast::<false, BARE>(&entry, to, way, here),
+            true => self.serve_fast::<true, WITH_REGISTER>(&entry, to, way, here),
         }
     }
 

@@ -2,10 +2,12 @@
 /*
  * A probe that does nothing: what every tool pays for a hit, whatever it does.
  *
- * Parameters: symbol, and ret=1 for a probe of the function's return; or tracepoint, for a
+ * Parameters: symbol, and ret=1 for a probe of the function's return, or traced=0x... for
+ * ftrace to report its entry, which it patches at this address; or tracepoint, for a
  * probe of that one; or calls=1, for probes of sys_enter and sys_exit.
  */
 
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/tracepoint.h>
@@ -21,6 +23,16 @@ module_param(tracepoint, charp, 0);
 
 static bool calls;
 module_param(calls, bool, 0);
+
+static unsigned long traced;
+module_param(traced, ulong, 0);
+
+static void notrace entered(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
+			    struct ftrace_regs *regs)
+{
+}
+
+static struct ftrace_ops ops = { .func = entered };
 
 static struct tracepoint *point, *other;
 
@@ -63,6 +75,11 @@ static int __init fpfloor_init(void)
 			return -ENOMEM;
 		return point ? tracepoint_probe_register(point, reached, NULL) : -ENOENT;
 	}
+	if (traced) {
+		int result = ftrace_set_filter_ip(&ops, traced, 0, 0);
+
+		return result ?: register_ftrace_function(&ops);
+	}
 	if (ret) {
 		return_probe.kp.symbol_name = symbol;
 		return register_kretprobe(&return_probe);
@@ -78,6 +95,11 @@ static void __exit fpfloor_exit(void)
 		if (other)
 			tracepoint_probe_unregister(other, returns, NULL);
 		tracepoint_synchronize_unregister();
+		return;
+	}
+	if (traced) {
+		unregister_ftrace_function(&ops);
+		ftrace_free_filter(&ops);
 		return;
 	}
 	if (ret)
