@@ -59,7 +59,10 @@ u64 ferroprobe_counter_hertz(void);
 bool ferroprobe_read_kernel(void *to, u64 from, size_t size);
 /* Returns the length with the NUL, @room if the string is longer, or a negative errno. */
 s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room);
-/* As above for user memory; -EAGAIN if this context does not allow it. */
+/*
+ * As above for user memory; -EAGAIN if this context does not allow it.  Behind the NUL, up
+ * to @room, may be what follows the string.
+ */
 s64 ferroprobe_read_user_string(char *to, u64 from, size_t room);
 
 /*

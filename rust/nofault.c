@@ -98,14 +98,46 @@ fault:
 
 s64 ferroprobe_read_user_string(char *to, u64 from, size_t room)
 {
-	s64 length;
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	const char __user *at = (const char __user *)from;
+	unsigned long word, zeros;
+	size_t done = 0, words = 0;
+	char byte;
 
 	/* In an NMI the current address space may be in transition. */
 	if (in_nmi())
 		return -EAGAIN;
 	pagefault_disable();
-	length = strncpy_from_user(to, (const char __user *)from, room);
+	/* What follows the first byte is read in order, up to where nothing can be mapped. */
+	if (!user_read_access_begin(at, 1)) {
+		pagefault_enable();
+		return -EFAULT;
+	}
+	if (IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS))
+		words = round_down(room, sizeof(word));
+	for (; done != words; done += sizeof(word)) {
+		unsafe_get_user(word, (unsigned long __user *)(at + done), bytes);
+		*(unsigned long *)(to + done) = word;
+		if (has_zero(word, &zeros, &constants)) {
+			zeros = create_zero_mask(prep_zero_mask(word, zeros, &constants));
+			done += find_zero(zeros) + 1;
+			goto end;
+		}
+	}
+	/* The word may begin on a page and end on another one, which is not there. */
+bytes:
+	while (done < room) {
+		unsafe_get_user(byte, at + done, fault);
+		to[done++] = byte;
+		if (!byte)
+			break;
+	}
+end:
+	user_read_access_end();
 	pagefault_enable();
-	/* strncpy_from_user() does not count the NUL. */
-	return length < 0 || length == room ? length : length + 1;
+	return done;
+fault:
+	user_read_access_end();
+	pagefault_enable();
+	return -EFAULT;
 }

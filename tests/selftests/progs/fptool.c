@@ -15,6 +15,9 @@
  *   verify EVENT moved    of tasks that were moved from their CPU: the same by
  *                         task, on any CPU; and none is lost
  *   open WHAT             open a file whose name is empty, long, null or bad
+ *   edges                 setpriority(1000 + N, BEHIND, STRING) for strings of N characters,
+ *                         abc and so on, whose NUL has BEHIND bytes behind it and then
+ *                         memory that is not there; BEHIND is 8 where there is no NUL
  *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
  *                         calls setpriority(1000, its process, n) and exits
  *   nonblock FILE         one read without waiting: prints bytes or -errno
@@ -261,6 +264,33 @@ static int open_odd(char **args)
 	return 0;
 }
 
+static int edges(void)
+{
+	enum { ROOM = 1 << 16, LONG = 120, LONGEST = 300, NO_NUL = 8 };
+	u64 n, behind, i;
+	char *memory = (char *)sys6(NR_mmap, 0, 2 * ROOM, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if ((s64)memory < 0 && (s64)memory > -4096)
+		die("mmap", (s64)memory);
+	sys(NR_munmap, (s64)memory + ROOM, ROOM, 0, 0, 0);
+	for (n = 0; n <= LONGEST; n++) {
+		for (behind = 0; behind <= NO_NUL; behind++) {
+			char *end = memory + ROOM - (behind == NO_NUL ? 0 : behind + 1);
+
+			if (n > LONG && behind != n % 8 && behind != NO_NUL)
+				continue;
+			memset(memory + ROOM - LONGEST - 16, '#', LONGEST + 16);
+			if (behind != NO_NUL)
+				*end = 0;
+			for (i = 0; i < n; i++)
+				end[i - n] = 'a' + i % 26;
+			sys(NR_setpriority, 1000 + n, behind, (s64)(end - n), 0, 0);
+		}
+	}
+	return 0;
+}
+
 static int named(char **args)
 {
 	u64 count = number(args[1]), prefix = length(args[0]);
@@ -500,6 +530,8 @@ static int run(int count, char **args)
 		return verify(args[0], 1);
 	if (same(command, "open") && count == 1)
 		return open_odd(args);
+	if (same(command, "edges") && count == 0)
+		return edges();
 	if (same(command, "named") && count == 2)
 		return named(args);
 	if (same(command, "nonblock") && count == 1)
