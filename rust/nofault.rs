@@ -5,6 +5,7 @@
 //! C header: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h)
 
 use super::{arch, bindings as extra, calls, word};
+use core::{mem::MaybeUninit, slice};
 use kernel::bindings;
 
 /// The step by which strings are read. It divides the page size, so that a step does not
@@ -112,6 +113,47 @@ pub fn read_string(address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
         return read_user_string_in_steps(address, out);
     }
     usize::try_from(length).ok()
+}
+
+/// Most bytes of a [`ShortText`], and one more.
+const SHORT: usize = 96;
+
+/// Room for a short string.
+pub struct ShortText([MaybeUninit<u8>; SHORT]);
+
+impl ShortText {
+    /// Makes room.
+    #[inline(always)]
+    pub const fn empty() -> Self {
+        Self([const { MaybeUninit::uninit() }; SHORT])
+    }
+
+    /// Reads the string at `address`, as [`read_string`] does. Returns it with its NUL, or
+    /// without any byte if it cannot be read; `None` if it may be a longer one, or if this
+    /// context does not allow it.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn read(&mut self, address: u64, user: bool) -> Option<&[u8]> {
+        let to = self.0.as_mut_ptr().cast();
+        // SAFETY: Both functions write at most `SHORT` bytes, and survive faults of the
+        // reads.
+        let length = unsafe {
+            if user || is_user(address) {
+                extra::ferroprobe_read_user_string(to, address, SHORT)
+            } else {
+                extra::ferroprobe_read_kernel_string(to, address, SHORT)
+            }
+        };
+        match usize::try_from(length) {
+            // SAFETY: The function has written as many bytes as it returns.
+            Ok(length) if length < SHORT => {
+                Some(unsafe { slice::from_raw_parts(self.0.as_ptr().cast(), length) })
+            }
+            Ok(_) => None,
+            Err(_) => (length != -i64::from(bindings::EAGAIN)).then_some(&[]),
+        }
+    }
 }
 
 /// Reads a user string in steps, for a context in which the kernel can only read a given

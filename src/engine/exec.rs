@@ -8,7 +8,7 @@
 //!
 //! Context: any.
 
-use super::fetch::{Constant, General, Link, Load, Op, Origin, Program, Read, Store};
+use super::fetch::{Constant, General, Link, Load, Op, Origin, Program, Read, Steps, Store};
 use super::record::{self, Faults, COMM_LEN};
 use super::seq_buf::copy;
 use crate::sys;
@@ -86,7 +86,7 @@ impl<E: Arguments + Memory> Env for E {}
 #[inline(always)]
 pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
     run_compact(program, env, out);
-    if program.general.is_empty() {
+    if program.is_compact() {
         usize::from(program.fixed)
     } else {
         run_general(program, env, out)
@@ -165,11 +165,50 @@ pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
 /// Context: any.
 #[inline(always)]
 pub fn run_general<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
+    run_chains(program, env, out);
     let mut end = program.fixed;
     for arg in &program.general {
         end = general(program, arg, env, out, end);
     }
     usize::from(end)
+}
+
+/// Fetches the memory behind pointers, as a part of [`run_general`].
+///
+/// Context: any.
+#[inline(always)]
+pub fn run_chains<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
+    for chain in &program.chains {
+        let (dst, width, fault) = (chain.dst, chain.width, chain.fault);
+        let Some(address) = end_of(&chain.steps, env) else {
+            failed(program, out, dst, u16::from(width), Some(fault));
+            continue;
+        };
+        let done = if width == 8 {
+            read_to::<8, E>(env, address, out, dst)
+        } else {
+            cold();
+            match width {
+                4 => read_to::<4, E>(env, address, out, dst),
+                2 => read_to::<2, E>(env, address, out, dst),
+                _ => read_to::<1, E>(env, address, out, dst),
+            }
+        };
+        if !done {
+            failed(program, out, dst, u16::from(width), Some(fault));
+        }
+    }
+}
+
+/// Returns the address of the string that is the only general argument, and whether it is
+/// expressly in the user's memory; `None` if there is no such string, or if a pointer to it
+/// cannot be read.
+///
+/// Context: any.
+#[inline(always)]
+pub fn find_text<E: Env>(program: &Program, env: &E) -> Option<(u64, bool)> {
+    let text = program.only_text.as_ref()?;
+    Some((end_of(&text.steps, env)?, text.user))
 }
 
 /// Writes words as the arguments of a record, as many as there is room for.
@@ -296,6 +335,20 @@ fn word<E: Env>(env: &E, address: u64, user: bool) -> Option<u64> {
         env.read_word(address, &mut bytes)
     };
     read.then(|| u64::from_le_bytes(bytes))
+}
+
+/// Returns the address to which `steps` lead, or `None` if a pointer cannot be read.
+#[inline(always)]
+fn end_of<E: Env>(steps: &Steps, env: &E) -> Option<u64> {
+    let mut at = env.reg(steps.reg);
+    for offset in steps.pointers() {
+        let mut bytes = [0; 8];
+        if !env.read_word(at.wrapping_add_signed(offset), &mut bytes) {
+            return None;
+        }
+        at = u64::from_le_bytes(bytes);
+    }
+    Some(at.wrapping_add_signed(i64::from(steps.offset)))
 }
 
 /// Follows the argument's links; returns `None` if one cannot be read.
@@ -460,12 +513,12 @@ fn text(
 ) -> u16 {
     let start = usize::from(end);
     let later = usize::from(later);
-    let left = out.len().saturating_sub(start);
-    let share = left
-        .checked_div(later.saturating_add(1))
-        .unwrap_or(0)
-        .min(RESERVED);
-    let limit = out.len().saturating_sub(share.saturating_mul(later));
+    let mut limit = out.len();
+    if later != 0 {
+        let left = limit.saturating_sub(start);
+        let share = left.checked_div(later.saturating_add(1)).unwrap_or(0);
+        limit = limit.saturating_sub(share.min(RESERVED).saturating_mul(later));
+    }
     let limit = limit.min(start.saturating_add(MAX_STRING));
     // Two NULs at the end of that many bytes are the padding of a task's name.
     let ambiguous = limit == start.saturating_add(COMM_LEN);
@@ -517,6 +570,10 @@ pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Op
             reg, width, offset, ..
         }) => read_number(env, env.reg(reg), i64::from(offset), width, false),
         Op::Comm(_) => None,
+        Op::Chain(at) => {
+            let chain = program.chains.get(usize::from(at))?;
+            read_number(env, end_of(&chain.steps, env)?, 0, chain.width, false)
+        }
         Op::General(at) => {
             let arg = program.general.get(usize::from(at))?;
             let from = follow(program, arg, env)?;

@@ -6,8 +6,8 @@
 //! Compiling resolves everything that can be known in advance: symbols become addresses,
 //! arguments become registers, every offset in the record is computed and checked, so that
 //! running needs no decision that depends on the text. The common shapes (a register,
-//! memory behind one register, the task's name) are one compact operation each; all others
-//! use [`General`].
+//! memory behind one register, the task's name) are one compact operation each, and so is
+//! memory behind pointers; all others use [`General`].
 //!
 //! Compiling has two steps: [`expand`] replaces `$arg*` and gives `$argN` the parameter's
 //! name, and its result is what `kprobe_events` lists; [`compile`] makes the program.
@@ -22,6 +22,8 @@ mod target;
 
 pub use compile::compile;
 pub use expand::expand;
-pub(in crate::engine) use program::{Constant, General, Link, Load, Op, Origin, Read, Store};
+pub(in crate::engine) use program::{
+    Constant, General, Link, Load, Op, Origin, Read, Steps, Store,
+};
 pub use program::{Form, Program, Size};
 pub use target::{PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};

@@ -27,6 +27,7 @@ use crate::{
     kapi::{
         context::{self, Entry, OnCpu},
         functions,
+        nofault::ShortText,
         rcu::RcuCell,
         registration::Next,
         regs::Regs,
@@ -35,6 +36,7 @@ use crate::{
 };
 use core::{
     convert::Infallible,
+    iter,
     sync::atomic::{AtomicU8, Ordering},
 };
 use kernel::{prelude::*, sync::Arc};
@@ -79,8 +81,10 @@ impl Tier {
     pub(super) const SHORT: u8 = 2;
     /// There is a filter.
     pub(super) const FILTERED: u8 = 3;
+    /// There is no filter, and records have different sizes, because of one string.
+    pub(super) const TEXT: u8 = 4;
     /// Records have different sizes, or are long.
-    pub(super) const SLOW: u8 = 4;
+    pub(super) const SLOW: u8 = 5;
 }
 
 /// Words of a probe's record with nothing fetched, and with one register and the bits
@@ -164,6 +168,7 @@ impl Recorder {
                 Form::Bare if bare => Tier::BARE,
                 Form::Register(_) if register => Tier::REGISTER,
                 _ if Self::short(program).is_some() => Tier::SHORT,
+                _ if program.has_only_text() => Tier::TEXT,
                 _ => Tier::SLOW,
             }
         };
@@ -251,7 +256,11 @@ impl Recorder {
         entry: impl Fn() -> Entry,
         here: &OnCpu,
     ) -> Next<Infallible> {
-        if self.tier.get() != Tier::SHORT {
+        let tier = self.tier.get();
+        if tier != Tier::SHORT {
+            if tier >= Tier::TEXT {
+                return Next::Stage(Stage::SERVE);
+            }
             match self.is_rejected(&hit, here) {
                 Some(false) => {}
                 Some(true) => return Next::Done,
@@ -297,21 +306,7 @@ impl Recorder {
         (size, here): (&Short<LEAST>, &OnCpu),
         fetch: impl FnOnce(&mut [u8]),
     ) -> Next<Infallible> {
-        let recorded = self.record(code, entry, (size, Pace::Fast, here), fetch);
-        // At once, so that nothing is kept over the calls that follow.
-        match recorded {
-            Next::SettleThenStage(unsettled, next) => {
-                unsettled.settle();
-                Next::Stage(next)
-            }
-            Next::SettleThenFinish(unsettled) => {
-                unsettled.settle();
-                Next::Finish
-            }
-            Next::Finish => Next::Finish,
-            Next::Stage(next) => Next::Stage(next),
-            Next::Done => Next::Done,
-        }
+        settled(self.record(code, entry, (size, Pace::Fast, here), fetch))
     }
 
     /// Wakes the readers that wait for events.
@@ -330,6 +325,46 @@ impl Recorder {
         }
     }
 
+    /// Serves a hit of a program with one string, where nothing about it is unusual and the
+    /// string is short; returns false otherwise. It is read before room is reserved, as its
+    /// length is not known.
+    #[inline(always)]
+    fn serve_short_text(&self, hit: &Hit<impl Passed>, entry: Entry, here: &OnCpu) -> bool {
+        let program = &self.program;
+        // What is unusual is found first, as far as possible: strings are not read twice.
+        if !context::is_plain(|| entry) {
+            return false;
+        }
+        let Some((address, user)) = exec::find_text(program, hit) else {
+            return false;
+        };
+        let mut room = ShortText::empty();
+        let Some(text) = room.read(address, user) else {
+            return false;
+        };
+        let texts = || iter::once(text);
+        let Some(size) = &Short::<PROBE_WORDS>::of(exec::length_with(program, texts())) else {
+            return false;
+        };
+        let next = self.record_plain(&hit.0, (size, Pace::Fast, here), |out| {
+            if let Some(to) = hit.0.returns_to() {
+                record::put_return_address(out, to);
+            }
+            exec::run_compact(program, hit, out);
+            exec::run_chains(program, hit, out);
+            exec::put_texts(program, texts(), out);
+        });
+        match settled(next) {
+            Next::Done => true,
+            Next::Finish => {
+                self.buffer.wake();
+                true
+            }
+            Next::Stage(_) => false,
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
+    }
+
     /// Records a hit whose record has that size, with what `fetch` writes behind header
     /// and place.
     #[inline(always)]
@@ -343,6 +378,17 @@ impl Recorder {
         if !context::is_plain(entry) {
             return Next::Stage(Stage::SERVE);
         }
+        self.record_plain(code, (size, pace, here), fetch)
+    }
+
+    /// As [`Self::record`], where the context is known to be [plain](context::is_plain).
+    #[inline(always)]
+    fn record_plain<'a, const LEAST: usize>(
+        &'a self,
+        code: &impl Interrupted,
+        (size, pace, here): (&Short<LEAST>, Pace, &'a OnCpu),
+        fetch: impl FnOnce(&mut [u8]),
+    ) -> Next<Unsettled<'a>> {
         let task = &Running(context::current());
         let fill = Record {
             recorder: self,
@@ -405,9 +451,28 @@ impl Recorder {
         self.run_general(&hit, out);
     }
 
-    /// Calls [`Self::serve_slow`] for a probe.
+    /// Calls [`Self::serve_slow`] for a probe, unless it has one short string.
     #[inline(never)]
     pub(super) fn serve_probe_slow(
+        &self,
+        regs: &Regs,
+        return_address: Option<u64>,
+        data: &[u64],
+        (entry, here): (Entry, &OnCpu),
+    ) {
+        if self.tier.get() == Tier::TEXT {
+            return self.serve_probe_text(regs, return_address, data, (entry, here));
+        }
+        let hit = Hit(Registers {
+            regs,
+            return_address,
+            entry: data,
+        });
+        self.serve_probe_slowly(&hit, entry, here);
+    }
+
+    #[inline(never)]
+    fn serve_probe_text(
         &self,
         regs: &Regs,
         return_address: Option<u64>,
@@ -419,7 +484,14 @@ impl Recorder {
             return_address,
             entry: data,
         });
-        self.serve_slow(&hit, entry, here);
+        if !self.serve_short_text(&hit, entry, here) {
+            self.serve_probe_slowly(&hit, entry, here);
+        }
+    }
+
+    #[inline(never)]
+    fn serve_probe_slowly(&self, hit: &Hit<Registers<'_>>, entry: Entry, here: &OnCpu) {
+        self.serve_slow(hit, entry, here);
     }
 
     /// Serves any hit, however unusual.
@@ -561,7 +633,11 @@ impl Passed for tracepoint::Arguments<'_> {
 
     #[inline(never)]
     fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
-        recorder.serve_slow(&Hit(self), entry, here);
+        let hit = &Hit(self);
+        let has_text = recorder.tier.get() == Tier::TEXT;
+        if !has_text || !recorder.serve_short_text(hit, entry, here) {
+            recorder.serve_slow(hit, entry, here);
+        }
     }
 }
 
@@ -596,6 +672,25 @@ impl<I: Interrupted, F: FnOnce(&mut [u8]), const LEAST: usize> Fill<LEAST> for R
             record::start_fast(out, start, pid, self.code.place(&self.recorder.place));
         }
         (self.fetch)(payload.bytes());
+    }
+}
+
+/// Settles what a hit leaves unsettled: at once, so that nothing is kept over the calls that
+/// follow.
+#[inline(always)]
+fn settled(recorded: Next<Unsettled<'_>>) -> Next<Infallible> {
+    match recorded {
+        Next::SettleThenStage(unsettled, next) => {
+            unsettled.settle();
+            Next::Stage(next)
+        }
+        Next::SettleThenFinish(unsettled) => {
+            unsettled.settle();
+            Next::Finish
+        }
+        Next::Finish => Next::Finish,
+        Next::Stage(next) => Next::Stage(next),
+        Next::Done => Next::Done,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Compiles a definition to a program: every argument gets its operation and its offset in
 //! the record.
 
-use super::program::{Comm, General, Load, Op, Origin, Program, Read, Store};
+use super::program::{Chain, Comm, General, Load, Op, Origin, Program, Read, Steps, Store, TextAt};
 use super::resolve::Shape;
 use super::target::Target;
 use crate::engine::ast::{self, Argument, Definition, ProbeKind};
@@ -88,9 +88,11 @@ impl Compiler<'_, '_> {
             None => Op::Comm(Comm { dst, at: 0 }),
             Some(shape) => {
                 self.program.dynamic |= shape.store.texts() > 0;
-                match compact(&shape, dst, fault.unwrap_or(0)) {
-                    Some(op) => op,
-                    None => self.general(&shape, dst, fault)?,
+                let bit = fault.unwrap_or(0);
+                match (compact(&shape, dst, bit), chain(&shape, dst, bit)) {
+                    (Some(op), _) => op,
+                    (None, Some(chain)) => self.chain(chain)?,
+                    (None, None) => self.general(&shape, dst, fault)?,
                 }
             }
         };
@@ -124,6 +126,16 @@ impl Compiler<'_, '_> {
         Some(bit)
     }
 
+    /// Appends a chain.
+    fn chain(&mut self, chain: Chain) -> Result<Op, Error> {
+        let program = &mut self.program;
+        let too_big = |_| Error::new(Kind::TooManyOps, 0);
+        let index = u16::try_from(program.chains.len()).map_err(too_big)?;
+        program.others = true;
+        program.chains.push(chain)?;
+        Ok(Op::Chain(index))
+    }
+
     /// Appends an argument that has no compact form.
     fn general(&mut self, shape: &Shape, dst: u16, fault: Option<u8>) -> Result<Op, Error> {
         let program = &mut self.program;
@@ -132,6 +144,8 @@ impl Compiler<'_, '_> {
         program.links.extend_from_slice(&shape.links)?;
         let last = u16::try_from(program.links.len()).map_err(too_big)?;
         let index = u16::try_from(program.general.len()).map_err(too_big)?;
+        program.others = true;
+        program.only_text = if index == 0 { text_at(shape) } else { None };
         program.general.push(General {
             origin: shape.origin,
             links: (first, last),
@@ -194,7 +208,7 @@ impl Compiler<'_, '_> {
                 Op::Load(load) => program.narrow.push(load)?,
                 Op::Read(read) => program.reads.push(read)?,
                 Op::Comm(comm) => program.comms.push(comm)?,
-                Op::General(_) => {}
+                Op::Chain(_) | Op::General(_) => {}
             }
         }
         Ok(())
@@ -227,6 +241,36 @@ fn compact(shape: &Shape, dst: u16, fault: u8) -> Option<Op> {
                 fault,
             }))
         }
+        _ => None,
+    }
+}
+
+/// Returns the chain for a shape, if it is one.
+fn chain(shape: &Shape, dst: u16, fault: u8) -> Option<Chain> {
+    match shape.store {
+        Store::Memory {
+            offset,
+            user: false,
+            width,
+            bits: None,
+            count: 1,
+        } => Some(Chain {
+            steps: Steps::of(shape.origin, &shape.links, offset)?,
+            dst,
+            width,
+            fault,
+        }),
+        _ => None,
+    }
+}
+
+/// Returns where a string is, if it is easy to find.
+fn text_at(shape: &Shape) -> Option<TextAt> {
+    match shape.store {
+        Store::Text { offset, user } => Some(TextAt {
+            steps: Steps::of(shape.origin, &shape.links, offset)?,
+            user,
+        }),
         _ => None,
     }
 }

@@ -136,6 +136,74 @@ pub(in crate::engine) struct Read {
     pub(in crate::engine) fault: u8,
 }
 
+/// Most pointers in [`Steps`].
+const MOST_STEPS: usize = 3;
+
+/// The way from a register over pointers, in memory that is not expressly the user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Steps {
+    /// The offset of each pointer from the one before it, or from the register.
+    offsets: [i32; MOST_STEPS],
+    /// The number of pointers.
+    count: u8,
+    pub(in crate::engine) reg: u8,
+    /// The offset of the destination from the last pointer.
+    pub(in crate::engine) offset: i32,
+}
+
+impl Steps {
+    /// Returns the way to what is `offset` bytes from where `links` lead; `None` if they
+    /// are unusual.
+    pub(super) fn of(origin: Origin, links: &[Link], offset: i64) -> Option<Self> {
+        let Origin::Register(reg) = origin else {
+            return None;
+        };
+        let mut offsets = [0; MOST_STEPS];
+        for (n, link) in links.iter().enumerate() {
+            let Link::Read {
+                offset,
+                user: false,
+            } = *link
+            else {
+                return None;
+            };
+            *offsets.get_mut(n)? = i32::try_from(offset).ok()?;
+        }
+        Some(Self {
+            offsets,
+            count: u8::try_from(links.len()).ok()?,
+            reg,
+            offset: i32::try_from(offset).ok()?,
+        })
+    }
+
+    /// Returns the offsets of the pointers.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(in crate::engine) fn pointers(&self) -> impl Iterator<Item = i64> + '_ {
+        let used = self.offsets.iter().take(usize::from(self.count));
+        used.map(|&offset| i64::from(offset))
+    }
+}
+
+/// Memory behind pointers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Chain {
+    pub(in crate::engine) steps: Steps,
+    pub(in crate::engine) dst: u16,
+    pub(in crate::engine) width: u8,
+    pub(in crate::engine) fault: u8,
+}
+
+/// Where a string is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct TextAt {
+    pub(in crate::engine) steps: Steps,
+    /// Whether it is expressly in the user's memory.
+    pub(in crate::engine) user: bool,
+}
+
 /// The task's name: 16 bytes at `at`, and the `__data_loc` word at `dst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Comm {
@@ -149,6 +217,8 @@ pub(in crate::engine) enum Op {
     Load(Load),
     Read(Read),
     Comm(Comm),
+    /// The chain with this index.
+    Chain(u16),
     /// The general argument with this index.
     General(u16),
 }
@@ -170,13 +240,18 @@ pub struct Program {
     pub(in crate::engine) narrow: Vec<Load>,
     pub(in crate::engine) reads: Vec<Read>,
     pub(in crate::engine) comms: Vec<Comm>,
+    pub(in crate::engine) chains: Vec<Chain>,
     pub(in crate::engine) general: Vec<General>,
+    /// The only general argument, if it is a string that is easy to find.
+    pub(in crate::engine) only_text: Option<TextAt>,
     pub(in crate::engine) links: Vec<Link>,
     pub(in crate::engine) texts: Vec<u8>,
     pub(in crate::engine) entry: Vec<Origin>,
     pub(in crate::engine) faults: Option<Faults>,
     pub(in crate::engine) fixed: u16,
     pub(super) dynamic: bool,
+    /// There are chains or general arguments.
+    pub(super) others: bool,
 }
 
 impl Program {
@@ -188,13 +263,16 @@ impl Program {
             narrow: Vec::new(),
             reads: Vec::new(),
             comms: Vec::new(),
+            chains: Vec::new(),
             general: Vec::new(),
+            only_text: None,
             links: Vec::new(),
             texts: Vec::new(),
             entry: Vec::new(),
             faults: None,
             fixed: 0,
             dynamic: false,
+            others: false,
         }
     }
 
@@ -223,6 +301,7 @@ impl Program {
         // CAST: There are fewer than 256 arguments.
         self.ops.push(Op::General(self.general.len() as u16))?;
         self.dynamic |= argument.store.texts() != 0;
+        self.others = true;
         self.general.push(argument)
     }
 
@@ -252,7 +331,7 @@ impl Program {
     /// Context: any.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
-        self.reads.is_empty() && self.general.is_empty()
+        self.reads.is_empty() && !self.others
     }
 
     /// Returns one more than the highest index of a register that is fetched; 0 if none is.
@@ -263,7 +342,8 @@ impl Program {
         });
         let loads = self.words.iter().chain(&self.narrow).map(|load| load.reg);
         let reads = self.reads.iter().map(|read| read.reg);
-        let all = loads.chain(reads).chain(general);
+        let chains = self.chains.iter().map(|chain| chain.steps.reg);
+        let all = loads.chain(reads).chain(chains).chain(general);
         all.map(|reg| usize::from(reg).saturating_add(1))
             .max()
             .unwrap_or(0)
@@ -274,7 +354,13 @@ impl Program {
     /// Context: any.
     #[inline(always)]
     pub fn is_compact(&self) -> bool {
-        self.general.is_empty()
+        !self.others
+    }
+
+    /// Returns whether the only text is a string that is easy to find, see
+    /// [`find_text`](crate::engine::exec::find_text).
+    pub fn has_only_text(&self) -> bool {
+        self.only_text.is_some()
     }
 
     /// Returns the number of words that [`capture`](crate::engine::exec::capture) saves at

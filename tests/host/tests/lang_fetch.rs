@@ -87,6 +87,111 @@ fn dereferences() {
 }
 
 #[test]
+fn chains_of_pointers() {
+    let mut k = kernel();
+    // Each pointer is 8 bytes before where the next one points to.
+    k.set("r8", 0x10_0000);
+    for n in 0..6u64 {
+        let (at, next) = (0x10_0000 + n * 0x1000, 0x10_1008 + n * 0x1000);
+        k.write(at, &next.to_le_bytes());
+        k.write(at + 8, &(0x8182_8384_8586_8780 + n).to_le_bytes());
+    }
+    let chain = |links: usize, last: &str, kind: &str| {
+        let inner = (1..links).fold("+0(%r8)".to_string(), |to, _| format!("-8({to})"));
+        format!("{last}({inner}):{kind}")
+    };
+    let types = [
+        ("x64", 0x8182_8384_8586_8780u64),
+        ("x32", 0x8586_8780),
+        ("x16", 0x8780),
+        ("x8", 0x80),
+    ];
+    for links in 1..=5 {
+        for (kind, value) in types {
+            let arg = chain(links, "+0", kind);
+            let want = format!("a={:#x} b=7", value + links as u64);
+            let definition = format!("p vfs_read a={arg} b=\\7:u8");
+            assert_eq!(printed(&definition, &mut k), want, "{definition}");
+            // Without a pointer, and without what the last one points to.
+            for gone in 0..=links as u64 {
+                let mut k = k.clone();
+                let byte = 0x10_0000 + gone * 0x1000;
+                let byte = byte + if gone == links as u64 { 8 } else { 7 };
+                k.memory.remove(&byte);
+                assert_eq!(
+                    printed(&definition, &mut k),
+                    "a=(fault) b=7",
+                    "{gone}: {definition}"
+                );
+            }
+        }
+    }
+    // Offsets that are too large for a compact form.
+    k.set("r9", 0x10_0000u64.wrapping_sub(1 << 40));
+    let definition = "p vfs_read +0(+1099511627776(%r9)):x8 +1099511627776(+0(%r8)):x8";
+    assert_eq!(printed(definition, &mut k), "arg1=0x81 arg2=(fault)");
+    let filtered = ["a=+0(+0(%r8)):x64 b=+0(-8(+0(%r8))):x8", "a=%di"];
+    for (args, quiet) in filtered.into_iter().zip([false, true]) {
+        let (_, program) = compile(&format!("p vfs_read {args}"), &mut k).unwrap();
+        assert_eq!((program.is_quiet(), program.is_compact()), (quiet, quiet));
+        assert_eq!(program.register_limit(), if quiet { 15 } else { 10 });
+    }
+}
+
+#[test]
+fn one_short_string_is_recorded_as_any() {
+    let text: Vec<u8> = (b'a'..=b'z').cycle().take(200).collect();
+    let with_text = [
+        "p vfs_read a=+4(%r8):string",
+        "p vfs_read a=%si b=+4(%r8):string c=$comm d=+0(%di) e=+0(%cx) f=+0(+0(%di)):u8",
+        "p vfs_read a=+4(%r8):ustring b=%si:u8",
+        "p vfs_read a=+4(+0(%r9)):string b=+0(+0(+0(%cx)))",
+        "r vfs_read a=+4(-8(+8(%r9))):ustring b=$retval",
+    ];
+    let without = [
+        "p vfs_read a=%di",
+        "p vfs_read a=+4(%r8):string b=+4(%r8):string",
+        "p vfs_read a=+4(%r8):string b=\\\"x\"",
+        "p vfs_read a=\\\"x\" b=+4(%r8):string",
+        "p vfs_read a=+4(%r8):string[1]",
+        "p vfs_read a=+4(+u0(%r9)):string",
+        "p vfs_read a=$stack0:symstr",
+        "p vfs_read a=+4(+0(%cx)):string",
+    ];
+    for length in 0..text.len() {
+        let mut k = kernel();
+        k.set("r8", 0x10_0000);
+        k.set("r9", 0x20_0000);
+        k.write(0x20_0000, &0x10_0000u64.to_le_bytes());
+        k.write(0x20_0008, &0x20_0008u64.to_le_bytes());
+        let string = [&text[..length], b"\0"].concat();
+        k.write(0x10_0004, &string);
+        k.write_user(0x10_0004, &string);
+        for definition in with_text {
+            let (_, program, want) = hit(definition, &mut k);
+            assert!(program.has_only_text(), "{definition}");
+            let (address, user) = exec::find_text(&program, &k).unwrap();
+            let mut room = [0; 300];
+            let read = exec::Memory::read_string(&k, address, user, &mut room).unwrap();
+            let texts = || std::iter::once(&room[..read]);
+            let mut record = vec![0xaa; exec::length_with(&program, texts())];
+            assert_eq!(record.len(), want.len(), "{definition}");
+            // Header, place and perhaps the return address.
+            let start = if definition.starts_with('r') { 24 } else { 16 };
+            record[..start].copy_from_slice(&want[..start]);
+            exec::run_compact(&program, &k, &mut record);
+            exec::run_chains(&program, &k, &mut record);
+            exec::put_texts(&program, texts(), &mut record);
+            assert_eq!(record, want, "{length}: {definition}");
+        }
+        for definition in without {
+            let (_, program) = compile(definition, &mut k).unwrap();
+            assert_eq!(exec::find_text(&program, &k), None, "{definition}");
+        }
+    }
+}
+
+#[test]
 fn strings() {
     check("p vfs_read +12(%di):string", "arg1=\"hello\"");
     check(
