@@ -107,6 +107,8 @@ fn chains_of_pointers() {
         ("x8", 0x80),
     ];
     for links in 1..=5 {
+        let definition = format!("p vfs_read {}", chain(links, "+3", "x8"));
+        assert_eq!(printed(&definition, &mut k), "arg1=0x85", "{definition}");
         for (kind, value) in types {
             let arg = chain(links, "+0", kind);
             let want = format!("a={:#x} b=7", value + links as u64);
