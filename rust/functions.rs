@@ -8,13 +8,15 @@
 //! C header: [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h)
 
 mod entry;
+mod handler;
+mod link;
 mod registration;
 mod serve;
 mod table;
 
 pub use entry::Entry;
+pub use handler::{Fetches, Handler};
 pub use registration::{Registration, Site};
-pub use serve::{Fetches, Handler};
 
 use super::{bindings as extra, calls, rcu::RcuCell, serving::Serving};
 use core::marker::PhantomPinned;

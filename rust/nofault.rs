@@ -146,8 +146,8 @@ impl ShortText {
             }
         };
         match usize::try_from(length) {
-            // SAFETY: The function has written as many bytes as it returns.
             Ok(length) if length < SHORT => {
+                // SAFETY: The function has written as many bytes as it returns.
                 Some(unsafe { slice::from_raw_parts(self.0.as_ptr().cast(), length) })
             }
             Ok(_) => None,

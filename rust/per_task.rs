@@ -111,6 +111,12 @@ impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
     }
 }
 
+impl<T: Send, const COUNT: usize> Default for PerTask<T, COUNT> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Send> Slots<T> {
     /// Returns the owners and values that `task` may use.
     fn window(&self, task: u64) -> impl Iterator<Item = (&AtomicU64, &UnsafeCell<T>)> {

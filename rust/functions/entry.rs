@@ -6,7 +6,7 @@ use crate::kapi::{arch, regs};
 
 /// The registers that hold a function's arguments, as ftrace saves them.
 #[repr(transparent)]
-pub struct EntryRegs(arch::EntryRegs);
+pub(super) struct EntryRegs(arch::EntryRegs);
 
 /// A function that begins.
 #[derive(Clone, Copy)]

@@ -3,11 +3,12 @@
 //! A handler of function entries.
 
 use super::{
-    serve::{Fetches, Handler, NOTHING, OTHER, REGISTER, SEVERAL},
+    handler::{Fetches, Handler},
+    link::{Link, Server, NOTHING, OTHER, REGISTER, SEVERAL},
     table::Table,
     Functions, State,
 };
-use crate::kapi::{batch::Registered, local::Counter, percpu::PerCpu, rcu};
+use crate::kapi::{batch::Registered, percpu::PerCpu, rcu};
 use core::{
     marker::PhantomPinned,
     pin::Pin,
@@ -25,19 +26,6 @@ pub struct Site {
     pub site: u64,
 }
 
-/// A handler's place in the list of those of one site.
-pub(super) struct Link<H: Handler> {
-    site: u64,
-    /// The address of the function, its lower half first.
-    pub(super) place: [u32; 2],
-    /// The registration that the link is part of.
-    pub(super) registration: AtomicPtr<Registration<H>>,
-    pub(super) next: AtomicPtr<Link<H>>,
-    /// How a hit of the site is served if this is the first link of its list: by what the
-    /// handler fetches, or by all handlers.
-    pub(super) way: AtomicU8,
-}
-
 /// A handler of the entries of some functions.
 ///
 /// # Invariants
@@ -45,10 +33,9 @@ pub(super) struct Link<H: Handler> {
 /// If `armed` is true, the table has a pointer to each of the links.
 #[pin_data(PinnedDrop)]
 pub struct Registration<H: Handler> {
-    pub(super) handler: H,
+    server: Server<H>,
     links: KVVec<Link<H>>,
     functions: Arc<Functions<H>>,
-    pub(super) missed: PerCpu<[Counter; 1]>,
     armed: AtomicBool,
     /// It was armed, and nothing has waited for its hits since.
     used: AtomicBool,
@@ -81,7 +68,7 @@ impl<H: Handler> Registration<H> {
                 site: site.site,
                 // CAST: Halves.
                 place: [site.function as u32, (site.function >> 32) as u32],
-                registration: AtomicPtr::new(ptr::null_mut()),
+                server: AtomicPtr::new(ptr::null_mut()),
                 next: AtomicPtr::new(ptr::null_mut()),
                 way: AtomicU8::new(SEVERAL),
             };
@@ -89,19 +76,18 @@ impl<H: Handler> Registration<H> {
         }
         let this = KBox::pin_init(
             pin_init!(Self {
-                handler,
+                server: Server { handler, missed },
                 links,
                 functions,
-                missed,
                 armed: AtomicBool::new(false),
                 used: AtomicBool::new(false),
                 _pinned: PhantomPinned,
             }),
             GFP_KERNEL,
         )?;
-        let own = ptr::from_ref(&*this).cast_mut();
+        let own = ptr::from_ref(&this.server).cast_mut();
         for link in &this.links {
-            link.registration.store(own, Ordering::Relaxed);
+            link.server.store(own, Ordering::Relaxed);
         }
         Ok(this)
     }
@@ -162,24 +148,13 @@ impl<H: Handler> Registration<H> {
             };
             let next = first.load(Ordering::Relaxed);
             link.next.store(next, Ordering::Relaxed);
-            self.choose_way(link);
+            choose_way(link, &self.server);
             first.store(ptr::from_ref(link).cast_mut(), Ordering::Release);
             if next.is_null() {
                 state.begins(link.site);
             }
         }
         Ok(())
-    }
-
-    /// Sets the way of one of the links for when it is the first of its list.
-    fn choose_way(&self, link: &Link<H>) {
-        let way = match self.handler.fetches() {
-            _ if !link.next.load(Ordering::Relaxed).is_null() => SEVERAL,
-            Fetches::Nothing => NOTHING,
-            Fetches::Register => REGISTER,
-            Fetches::Other => OTHER,
-        };
-        link.way.store(way, Ordering::Relaxed);
     }
 
     fn disarm(&self, state: &mut State) {
@@ -212,7 +187,7 @@ impl<H: Handler> Registration<H> {
                 None => state.ends(link.site),
                 Some(first) => {
                     // SAFETY: As above: a link is part of its registration.
-                    unsafe { &*first.registration.load(Ordering::Relaxed) }.choose_way(first);
+                    choose_way(first, unsafe { &*first.server.load(Ordering::Relaxed) });
                 }
             }
         }
@@ -221,7 +196,7 @@ impl<H: Handler> Registration<H> {
     /// Returns the hits that came while another was served on the same CPU in the same
     /// context.
     pub fn missed(&self) -> u64 {
-        let each = self.missed.iter().map(|(_, [missed])| missed.get());
+        let each = self.server.missed.iter().map(|(_, [missed])| missed.get());
         each.fold(0, u64::wrapping_add)
     }
 
@@ -233,7 +208,7 @@ impl<H: Handler> Registration<H> {
 
     /// Returns what serves the hits.
     pub fn handler(&self) -> &H {
-        &self.handler
+        &self.server.handler
     }
 
     /// Disarms it. Returns whether its hits must be waited for.
@@ -242,6 +217,17 @@ impl<H: Handler> Registration<H> {
         let _ = self.set_enabled(false);
         self.used.swap(false, Ordering::Relaxed)
     }
+}
+
+/// Sets the way of a link of `server` for when it is the first of its list.
+fn choose_way<H: Handler>(link: &Link<H>, server: &Server<H>) {
+    let way = match server.handler.fetches() {
+        _ if !link.next.load(Ordering::Relaxed).is_null() => SEVERAL,
+        Fetches::Nothing => NOTHING,
+        Fetches::Register => REGISTER,
+        Fetches::Other => OTHER,
+    };
+    link.way.store(way, Ordering::Relaxed);
 }
 
 impl<H: Handler> Registered for Registration<H> {

@@ -4,7 +4,8 @@
 
 use super::{
     entry::{Entry, EntryRegs},
-    registration::{Link, Registration},
+    handler::Handler,
+    link::{Link, Server, NOTHING, OTHER, REGISTER},
     Functions,
 };
 use crate::kapi::{
@@ -14,60 +15,6 @@ use crate::kapi::{
 };
 use core::sync::atomic::Ordering;
 use kernel::ffi::{c_ulong, c_void};
-
-/// What serves the entries of functions, in steps.
-///
-/// A step is a function of its own, and the last thing that the step before it calls; see
-/// [`registration::Handler`](crate::kapi::registration::Handler). [`Next::Stage`] leads from
-/// the first step to the last one.
-pub trait Handler: Send + Sync {
-    /// What [`serve_fast`](Self::serve_fast) passes on to be settled before the next step.
-    type Unsettled<'a>
-    where
-        Self: 'a;
-
-    /// Returns what is fetched, as far as that selects the first step. It is always the same.
-    fn fetches(&self) -> Fetches;
-
-    /// The first step, if one register is fetched or nothing; in other cases it leads to the
-    /// last step. Must not call a function of
-    /// the kernel.
-    ///
-    /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
-    /// allocate or fault.
-    fn serve_fast<'a, const REGISTER: bool>(
-        &'a self,
-        entry: Entry<'_>,
-        here: &'a OnCpu,
-    ) -> Next<Self::Unsettled<'a>>;
-
-    /// The last step, which serves any hit. It is not called on a CPU in a context in which
-    /// it runs already: such a hit counts as missed.
-    ///
-    /// Context: as for [`serve_fast`](Self::serve_fast).
-    fn serve(&self, entry: Entry<'_>, here: &OnCpu);
-
-    /// Settles what [`serve_fast`](Self::serve_fast) has passed on.
-    ///
-    /// Context: as for [`serve_fast`](Self::serve_fast).
-    fn settle(&self, unsettled: Self::Unsettled<'_>);
-
-    /// Called after a step that returns [`Next::Finish`].
-    ///
-    /// Context: as for [`serve`](Self::serve).
-    fn finish(&self, here: &OnCpu);
-}
-
-/// What a handler fetches.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Fetches {
-    /// Nothing.
-    Nothing,
-    /// One register.
-    Register,
-    /// Something else.
-    Other,
-}
 
 impl<H: Handler> Functions<H> {
     /// # Safety
@@ -128,12 +75,12 @@ impl<H: Handler> Functions<H> {
         on_cpu: Unpreempted,
     ) {
         // SAFETY: As in `entered`: a link is part of its registration.
-        let registration = unsafe { &*link.registration.load(Ordering::Relaxed) };
+        let server = unsafe { &*link.server.load(Ordering::Relaxed) };
         let place = &link.place;
         let next = {
             let here = on_cpu.here();
             let entry = Entry { regs, place };
-            let next = registration.handler.serve_fast::<REGISTER>(entry, &here);
+            let next = server.handler.serve_fast::<REGISTER>(entry, &here);
             match next {
                 Next::Done => Step::Done,
                 Next::Stage(_) => Step::Slow,
@@ -142,13 +89,13 @@ impl<H: Handler> Functions<H> {
                 Next::SettleThenStage(unsettled, _) => {
                     // SAFETY: On `Step::Ended` this one is not used any more.
                     let on_cpu = unsafe { on_cpu.handed_over() };
-                    self.settle_and_serve(registration, unsettled, (link, regs), on_cpu);
+                    self.settle_and_serve(server, unsettled, (link, regs), on_cpu);
                     Step::Ended
                 }
                 Next::SettleThenFinish(unsettled) => {
                     // SAFETY: As above.
                     let on_cpu = unsafe { on_cpu.handed_over() };
-                    self.settle_and_finish(registration, unsettled, on_cpu);
+                    self.settle_and_finish(server, unsettled, on_cpu);
                     Step::Ended
                 }
             }
@@ -157,7 +104,7 @@ impl<H: Handler> Functions<H> {
             Step::Done => on_cpu.end(),
             Step::Ended => {}
             Step::Slow => self.serve_slowly(link, regs, on_cpu),
-            Step::Finish => self.finish(registration, on_cpu),
+            Step::Finish => self.finish(server, on_cpu),
         }
     }
 
@@ -167,8 +114,8 @@ impl<H: Handler> Functions<H> {
         let mut link = Some(first);
         while let Some(this) = link {
             // SAFETY: As in `entered`: a link is part of its registration.
-            let registration = unsafe { &*this.registration.load(Ordering::Relaxed) };
-            self.serve_last(registration, this, regs, &on_cpu.here());
+            let server = unsafe { &*this.server.load(Ordering::Relaxed) };
+            self.serve_last(server, this, regs, &on_cpu.here());
             // SAFETY: As in `entered`.
             link = unsafe { this.next.load(Ordering::Relaxed).as_ref() };
         }
@@ -178,24 +125,18 @@ impl<H: Handler> Functions<H> {
     #[inline(never)]
     fn serve_slowly(&self, link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
         // SAFETY: As in `entered`: a link is part of its registration.
-        let registration = unsafe { &*link.registration.load(Ordering::Relaxed) };
-        self.serve_last(registration, link, regs, &on_cpu.here());
+        let server = unsafe { &*link.server.load(Ordering::Relaxed) };
+        self.serve_last(server, link, regs, &on_cpu.here());
         on_cpu.end();
     }
 
     #[inline(always)]
-    fn serve_last(
-        &self,
-        registration: &Registration<H>,
-        link: &Link<H>,
-        regs: &EntryRegs,
-        here: &OnCpu,
-    ) {
+    fn serve_last(&self, server: &Server<H>, link: &Link<H>, regs: &EntryRegs, here: &OnCpu) {
         let place = &link.place;
         self.serving.unless(
             here,
-            || registration.missed.increment(0, here),
-            || registration.handler.serve(Entry { regs, place }, here),
+            || server.missed.increment(0, here),
+            || server.handler.serve(Entry { regs, place }, here),
         );
     }
 
@@ -203,13 +144,13 @@ impl<H: Handler> Functions<H> {
     #[inline(never)]
     fn settle_and_serve(
         &self,
-        registration: &Registration<H>,
+        server: &Server<H>,
         unsettled: H::Unsettled<'_>,
         (link, regs): (&Link<H>, &EntryRegs),
         on_cpu: Unpreempted,
     ) {
-        registration.handler.settle(unsettled);
-        self.serve_last(registration, link, regs, &on_cpu.here());
+        server.handler.settle(unsettled);
+        self.serve_last(server, link, regs, &on_cpu.here());
         on_cpu.end();
     }
 
@@ -217,30 +158,24 @@ impl<H: Handler> Functions<H> {
     #[inline(never)]
     fn settle_and_finish(
         &self,
-        registration: &Registration<H>,
+        server: &Server<H>,
         unsettled: H::Unsettled<'_>,
         on_cpu: Unpreempted,
     ) {
-        registration.handler.settle(unsettled);
-        self.finish(registration, on_cpu);
+        server.handler.settle(unsettled);
+        self.finish(server, on_cpu);
     }
 
     #[cold]
     #[inline(never)]
-    fn finish(&self, registration: &Registration<H>, on_cpu: Unpreempted) {
+    fn finish(&self, server: &Server<H>, on_cpu: Unpreempted) {
         let here = &*on_cpu.here();
         // A hit is not missed if the readers are woken by another one.
         self.serving
-            .unless(here, || {}, || registration.handler.finish(here));
+            .unless(here, || {}, || server.handler.finish(here));
         on_cpu.end();
     }
 }
-
-/// The ways in which hits are served, see [`Link::way`].
-pub(super) const NOTHING: u8 = 0;
-pub(super) const REGISTER: u8 = 1;
-pub(super) const OTHER: u8 = 2;
-pub(super) const SEVERAL: u8 = 3;
 
 /// What comes after the first step of a hit.
 enum Step {

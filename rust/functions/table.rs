@@ -2,7 +2,7 @@
 
 //! The handlers of functions, found by the address that ftrace patches.
 
-use super::{registration::Link, serve::Handler};
+use super::{handler::Handler, link::Link};
 use core::{
     ptr,
     sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering},

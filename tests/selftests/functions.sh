@@ -67,6 +67,38 @@ expect_nothing() {
 	fi
 }
 
+# insmod MODULE [PARAMETER]...: ours with the parameters that fit this kernel.
+insmod() {
+	case $1 in
+	*/ferroprobe.ko)
+		insmod_file=$1
+		shift
+		# shellcheck disable=SC2046 # a word is a parameter
+		command insmod "$insmod_file" $(cat /parameters 2>/dev/null) "$@"
+		;;
+	*) command insmod "$@" ;;
+	esac
+}
+
+# needs_syscalls: see that there are the events of system calls, or skip the test.
+needs_syscalls() {
+	[ ! -e "$fp/events/syscalls" ] || return 0
+	cd /
+	rmmod ferroprobe
+	insmod /modules/ferroprobe.ko syscall_events=1
+	cd "$fp"
+	[ -e events/syscalls ] || skip "the kernel does not describe its system calls"
+}
+
+# no_more_syscalls: where they cost much, leave them out for the tests that follow.
+no_more_syscalls() {
+	[ -e /parameters ] || return 0
+	cd /
+	rmmod ferroprobe
+	insmod /modules/ferroprobe.ko
+	cd "$fp"
+}
+
 # define LINE...: append definitions.
 define() {
 	for line; do

@@ -191,6 +191,22 @@ end_syscalls() {
 	tally switches "$switches"
 }
 
+# Entries of functions, of the module's too.
+begin_functions() { entries=0; }
+do_functions() {
+	case $((a % 6)) in
+	0) nth "$b" "f:$group/f$((c % 8)) vfs_read \$arg1" "f:$group/f$((c % 8)) vfs_write" \
+		"f:$group/f$((c % 8)) kernel_clone%return \$retval" \
+		"f:$group/f$((c % 8)) __schedule s=+0(\$stack):x64 \$comm" \
+		"f:$group/f$((c % 8)) fpsample:fpsample_double \$arg1" >>dynamic_events ;;
+	1) echo "-:$group/f$((c % 8))" >>dynamic_events ;;
+	2 | 3) echo $((b % 2)) >"events/$group/f$((c % 8))/enable" && entries=$((entries + 1)) ;;
+	4) echo $((b % 2)) >"events/$group/enable" && entries=$((entries + 1)) ;;
+	*) usleep $((d * 8)) ;;
+	esac
+} 2>/dev/null
+end_functions() { tally entries "$entries"; }
+
 begin_hotplug() { hotplugs=0; }
 do_hotplug() {
 	cpu=$((2 + a % 2))

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What serves the entries of functions.
+
+use super::entry::Entry;
+use crate::kapi::{context::OnCpu, registration::Next};
+
+/// What serves the entries of functions, in steps.
+///
+/// A step is a function of its own, and the last thing that the step before it calls; see
+/// [`registration::Handler`](crate::kapi::registration::Handler). [`Next::Stage`] leads from
+/// the first step to the last one.
+pub trait Handler: Send + Sync {
+    /// What [`serve_fast`](Self::serve_fast) passes on to be settled before the next step.
+    type Unsettled<'a>
+    where
+        Self: 'a;
+
+    /// Returns what is fetched, as far as that selects the first step. It is always the same.
+    fn fetches(&self) -> Fetches;
+
+    /// The first step, if one register is fetched or nothing; in other cases it leads to the
+    /// last step. Must not call a function of
+    /// the kernel.
+    ///
+    /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
+    /// allocate or fault.
+    fn serve_fast<'a, const REGISTER: bool>(
+        &'a self,
+        entry: Entry<'_>,
+        here: &'a OnCpu,
+    ) -> Next<Self::Unsettled<'a>>;
+
+    /// The last step, which serves any hit. It is not called on a CPU in a context in which
+    /// it runs already: such a hit counts as missed.
+    ///
+    /// Context: as for [`serve_fast`](Self::serve_fast).
+    fn serve(&self, entry: Entry<'_>, here: &OnCpu);
+
+    /// Settles what [`serve_fast`](Self::serve_fast) has passed on.
+    ///
+    /// Context: as for [`serve_fast`](Self::serve_fast).
+    fn settle(&self, unsettled: Self::Unsettled<'_>);
+
+    /// Called after a step that returns [`Next::Finish`].
+    ///
+    /// Context: as for [`serve`](Self::serve).
+    fn finish(&self, here: &OnCpu);
+}
+
+/// What a handler fetches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fetches {
+    /// Nothing.
+    Nothing,
+    /// One register.
+    Register,
+    /// Something else.
+    Other,
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The handlers of one function, a list.
+
+use super::handler::Handler;
+use crate::kapi::{local::Counter, percpu::PerCpu};
+use core::sync::atomic::{AtomicPtr, AtomicU8};
+
+/// A handler, and its hits that came while another was served on the same CPU in the same
+/// context.
+pub(super) struct Server<H: Handler> {
+    pub(super) handler: H,
+    pub(super) missed: PerCpu<[Counter; 1]>,
+}
+
+/// A handler's place in the list of those of one site.
+pub(super) struct Link<H: Handler> {
+    pub(super) site: u64,
+    /// The address of the function, its lower half first.
+    pub(super) place: [u32; 2],
+    /// The handler, which is in the same registration as the link.
+    pub(super) server: AtomicPtr<Server<H>>,
+    pub(super) next: AtomicPtr<Link<H>>,
+    /// How a hit of the site is served if this is the first link of its list: by what the
+    /// handler fetches, or by all handlers.
+    pub(super) way: AtomicU8,
+}
+
+/// The ways in which hits are served, see [`Link::way`].
+pub(super) const NOTHING: u8 = 0;
+pub(super) const REGISTER: u8 = 1;
+pub(super) const OTHER: u8 = 2;
+pub(super) const SEVERAL: u8 = 3;
