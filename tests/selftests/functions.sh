@@ -86,7 +86,7 @@ needs_syscalls() {
 	cd /
 	rmmod ferroprobe
 	insmod /modules/ferroprobe.ko syscall_events=1
-	cd "$fp"
+	cd "$fp" || fail "the module has no directory"
 	[ -e events/syscalls ] || skip "the kernel does not describe its system calls"
 }
 
@@ -96,7 +96,7 @@ no_more_syscalls() {
 	cd /
 	rmmod ferroprobe
 	insmod /modules/ferroprobe.ko
-	cd "$fp"
+	cd "$fp" || fail "the module has no directory"
 }
 
 # define LINE...: append definitions.
