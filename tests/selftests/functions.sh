@@ -67,14 +67,14 @@ expect_nothing() {
 	fi
 }
 
-# insmod MODULE [PARAMETER]...: ours with the parameters that fit this kernel.
+# insmod MODULE [PARAMETER]...: ours with the parameters that fit this kernel, unless they are
+# given: a parameter can be set once.
 insmod() {
-	case $1 in
-	*/ferroprobe.ko)
-		insmod_file=$1
-		shift
+	case "$*" in
+	*/ferroprobe.ko*syscall_events=*) command insmod "$@" ;;
+	*/ferroprobe.ko*)
 		# shellcheck disable=SC2046 # a word is a parameter
-		command insmod "$insmod_file" $(cat /parameters 2>/dev/null) "$@"
+		command insmod "$@" $(cat /parameters 2>/dev/null)
 		;;
 	*) command insmod "$@" ;;
 	esac
