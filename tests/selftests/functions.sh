@@ -99,6 +99,16 @@ no_more_syscalls() {
 	cd "$fp" || fail "the module has no directory"
 }
 
+# others 0|1: take the processors but the first away, or bring them back, for a test that lets
+# the kernel patch much text.  QEMU may execute code as it was before another processor has
+# patched it: seen once in some hundred runs, a breakpoint that was gone when the kernel looked
+# for its cause.
+others() {
+	for cpu in /sys/devices/system/cpu/cpu[1-9]*; do
+		[ ! -e "$cpu/online" ] || echo "$1" >"$cpu/online"
+	done
+}
+
 # define LINE...: append definitions.
 define() {
 	for line; do
