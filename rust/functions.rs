@@ -142,7 +142,7 @@ impl<H: Handler> Functions<H> {
     ///
     /// # Errors
     ///
-    /// The error so far, and those of [`Functions::apply`].
+    /// The error so far, and the errors of [`Functions::apply`].
     ///
     /// Context: process, may sleep.
     pub fn apply_after(&self, so_far: Result, undo: impl Fn()) -> Result {

@@ -502,7 +502,7 @@ pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
     })
 }
 
-/// Returns the stack pointer: that of the caller's `call`, at the return address.
+/// Returns the stack pointer, which points to the return address.
 #[inline(always)]
 pub(super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
     word(regs.sp)

@@ -13,7 +13,7 @@ pub(super) struct Server<H: Handler> {
     pub(super) missed: PerCpu<[Counter; 1]>,
 }
 
-/// A handler's place in the list of those of one site.
+/// An element of the list of a site's handlers.
 pub(super) struct Link<H: Handler> {
     pub(super) site: u64,
     /// The address of the function, its lower half first.

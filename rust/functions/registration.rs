@@ -200,12 +200,6 @@ impl<H: Handler> Registration<H> {
         each.fold(0, u64::wrapping_add)
     }
 
-    /// Returns the addresses of the functions.
-    pub fn functions(&self) -> impl Iterator<Item = u64> + '_ {
-        let places = self.links.iter().map(|link| link.place);
-        places.map(|[low, high]| u64::from(low) | u64::from(high) << 32)
-    }
-
     /// Returns what serves the hits.
     pub fn handler(&self) -> &H {
         &self.server.handler

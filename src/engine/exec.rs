@@ -23,14 +23,24 @@ pub trait Arguments {
     /// [`Isa::register`](super::arch::Isa::register).
     fn reg(&self, index: u8) -> u64;
 
-    /// Returns word `n` from the stack pointer; 0 outside the stack.
-    fn stack(&self, n: u16) -> u64;
+    /// Returns word `n` from the stack pointer; 0 outside the stack, and for a source that
+    /// has none.
+    #[inline(always)]
+    fn stack(&self, _n: u16) -> u64 {
+        0
+    }
 
     /// Returns the address to which the function returns; return probes only.
-    fn return_address(&self) -> u64;
+    #[inline(always)]
+    fn return_address(&self) -> u64 {
+        0
+    }
 
     /// Returns word `n` of what [`capture`] saved at entry; return probes only.
-    fn entry_data(&self, n: u16) -> u64;
+    #[inline(always)]
+    fn entry_data(&self, _n: u16) -> u64 {
+        0
+    }
 }
 
 /// The memory and the current task of the machine, the same for all sources.

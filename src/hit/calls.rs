@@ -296,36 +296,7 @@ impl<W: Words, const COUNT: usize> Arguments for CallArguments<'_, W, COUNT> {
     fn reg(&self, index: u8) -> u64 {
         self.words.word(index)
     }
-
-    #[inline(always)]
-    fn stack(&self, _n: u16) -> u64 {
-        0
-    }
-
-    #[inline(always)]
-    fn return_address(&self) -> u64 {
-        0
-    }
-
-    #[inline(always)]
-    fn entry_data(&self, _n: u16) -> u64 {
-        0
-    }
 }
 
-impl<W: Words, const COUNT: usize> Passed for CallArguments<'_, W, COUNT> {
-    #[inline(always)]
-    fn returns_to(&self) -> Option<u64> {
-        None
-    }
-
-    #[inline(never)]
-    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
-        recorder.run_general(&Hit(self), out);
-    }
-
-    #[inline(never)]
-    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
-        recorder.serve_slow(&Hit(self), entry, here);
-    }
-}
+// Its memory is copied before, so no definition reads a string: see `Tier::TEXT`.
+impl<W: Words, const COUNT: usize> Passed for CallArguments<'_, W, COUNT> {}

@@ -38,8 +38,7 @@ pub(super) trait Interrupted {
     /// Returns whether interrupts are disabled there.
     fn irqs_disabled(&self) -> bool;
 
-    /// Returns the place that the record names: `own`, that of the probe, unless the probe
-    /// has several.
+    /// Returns the place that the record names. A probe with one place passes it as `own`.
     #[inline(always)]
     fn place<'a>(&'a self, own: &'a [u32; 2]) -> &'a [u32; 2] {
         own
@@ -125,21 +124,6 @@ impl Arguments for tracepoint::Arguments<'_> {
     fn reg(&self, index: u8) -> u64 {
         self.get(usize::from(index))
     }
-
-    #[inline(always)]
-    fn stack(&self, _n: u16) -> u64 {
-        0
-    }
-
-    #[inline(always)]
-    fn return_address(&self) -> u64 {
-        0
-    }
-
-    #[inline(always)]
-    fn entry_data(&self, _n: u16) -> u64 {
-        0
-    }
 }
 
 impl Interrupted for functions::Entry<'_> {
@@ -168,16 +152,6 @@ impl Arguments for functions::Entry<'_> {
     #[inline]
     fn stack(&self, n: u16) -> u64 {
         self.stack_word(u64::from(n))
-    }
-
-    #[inline(always)]
-    fn return_address(&self) -> u64 {
-        0
-    }
-
-    #[inline(always)]
-    fn entry_data(&self, _n: u16) -> u64 {
-        0
     }
 }
 

@@ -577,13 +577,26 @@ impl Recorder {
 /// has them there.
 pub(super) trait Passed: Arguments + Interrupted + UserMemory + Copy {
     /// Returns the address to which the function returns, of a return probe.
-    fn returns_to(&self) -> Option<u64>;
+    #[inline(always)]
+    fn returns_to(&self) -> Option<u64> {
+        None
+    }
 
     /// Calls [`Recorder::run_general`].
-    fn run_general(self, recorder: &Recorder, out: &mut [u8]);
+    #[inline(never)]
+    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
+        recorder.run_general(&Hit(self), out);
+    }
 
-    /// Calls [`Recorder::serve_slow`].
-    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu);
+    /// Calls [`Recorder::serve_slow`], unless the hit has one short string.
+    #[inline(never)]
+    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
+        let hit = &Hit(self);
+        let has_text = recorder.tier.get() == Tier::TEXT;
+        if !has_text || !recorder.serve_short_text(hit, entry, here) {
+            recorder.serve_slow(hit, entry, here);
+        }
+    }
 }
 
 impl Passed for Registers<'_> {
@@ -603,43 +616,8 @@ impl Passed for Registers<'_> {
     }
 }
 
-impl Passed for functions::Entry<'_> {
-    #[inline(always)]
-    fn returns_to(&self) -> Option<u64> {
-        None
-    }
-
-    #[inline(never)]
-    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
-        recorder.run_general(&Hit(self), out);
-    }
-
-    #[inline(never)]
-    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
-        recorder.serve_slow(&Hit(self), entry, here);
-    }
-}
-
-impl Passed for tracepoint::Arguments<'_> {
-    #[inline(always)]
-    fn returns_to(&self) -> Option<u64> {
-        None
-    }
-
-    #[inline(never)]
-    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
-        recorder.run_general(&Hit(self), out);
-    }
-
-    #[inline(never)]
-    fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
-        let hit = &Hit(self);
-        let has_text = recorder.tier.get() == Tier::TEXT;
-        if !has_text || !recorder.serve_short_text(hit, entry, here) {
-            recorder.serve_slow(hit, entry, here);
-        }
-    }
-}
+impl Passed for functions::Entry<'_> {}
+impl Passed for tracepoint::Arguments<'_> {}
 
 /// Writes the record of a hit, whose header tells of nothing unusual.
 struct Record<'a, I, F> {

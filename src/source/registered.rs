@@ -41,18 +41,24 @@ pub(crate) trait Source: Send + Sync {
     /// Makes the kernel call what suits the recorder's tier, which has changed.
     ///
     /// Context: process.
-    fn follow(&self);
+    fn follow(&self) {}
 
     /// Returns whether the kernel has given it up, because the probed code is gone.
-    fn is_gone(&self) -> bool;
+    fn is_gone(&self) -> bool {
+        false
+    }
 
     /// Returns the hits on which the kernel could not call the recorder.
-    fn missed(&self) -> u64;
+    fn missed(&self) -> u64 {
+        0
+    }
 
     /// Returns whether a hit takes a breakpoint, also if that is not known.
     ///
     /// Context: process.
-    fn is_breakpoint(&self) -> bool;
+    fn is_breakpoint(&self) -> bool {
+        false
+    }
 }
 
 impl<M: Mechanism> Source for Registration<M, Recorder>
@@ -110,20 +116,6 @@ impl<H: RecordsCalls> Source for syscall::Registration<H> {
     fn set_armed(&self, armed: bool) -> Result {
         self.set_enabled(armed)
     }
-
-    fn follow(&self) {}
-
-    fn is_gone(&self) -> bool {
-        false
-    }
-
-    fn missed(&self) -> u64 {
-        0
-    }
-
-    fn is_breakpoint(&self) -> bool {
-        false
-    }
 }
 
 impl Source for tracepoint::Registration<Recorder> {
@@ -135,18 +127,12 @@ impl Source for tracepoint::Registration<Recorder> {
         self.set_enabled(armed)
     }
 
-    fn follow(&self) {}
-
     fn is_gone(&self) -> bool {
         Self::is_gone(self)
     }
 
     fn missed(&self) -> u64 {
         Self::missed(self)
-    }
-
-    fn is_breakpoint(&self) -> bool {
-        false
     }
 }
 
@@ -159,18 +145,8 @@ impl Source for functions::Registration<Recorder> {
         self.set_enabled(armed)
     }
 
-    fn follow(&self) {}
-
-    fn is_gone(&self) -> bool {
-        false
-    }
-
     fn missed(&self) -> u64 {
         Self::missed(self)
-    }
-
-    fn is_breakpoint(&self) -> bool {
-        false
     }
 }
 

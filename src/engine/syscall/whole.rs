@@ -33,7 +33,7 @@ impl Call {
     /// Returns how a call is recorded when it returns, or when it begins if it
     /// [never returns](Self::returns).
     ///
-    /// The registers of the copies are those of [`Values`].
+    /// The registers of the copies are indices of [`Values`].
     ///
     /// # Errors
     ///

@@ -282,6 +282,12 @@ fn formats_are_the_kernels() {
     assert!(format_of(&layout).ends_with("print fmt: \"0x%lx\", REC->ret\n"));
 }
 
+const HIT: Hit = Hit {
+    header: HEADER,
+    cpu: 0,
+    place: 257,
+};
+
 struct NoFunctions;
 
 impl Functions for NoFunctions {
@@ -301,11 +307,6 @@ fn filters_know_numbers_and_strings() {
     kernel.set("di", 0xffff_ffff_ffff_ff9c);
     kernel.set("si", 0x1000);
     kernel.write_user(0x1000, b"/etc/passwd\0");
-    let hit = Hit {
-        header: HEADER,
-        cpu: 0,
-        place: 257,
-    };
     for (filter, expected) in [
         ("dfd == -100", true),
         ("__syscall_nr == 257", true),
@@ -316,7 +317,7 @@ fn filters_know_numbers_and_strings() {
         ("flags & 1", false),
     ] {
         let filter = Filter::compile(filter.as_bytes(), &layout, &mut NoFunctions).unwrap();
-        assert_eq!(filter.matches(&program, &kernel, &hit), expected);
+        assert_eq!(filter.matches(&program, &kernel, &HIT), expected);
     }
 }
 
@@ -445,11 +446,6 @@ fn filters_know_the_results_of_whole_calls() {
     let words = [0xffff_ff9c, 0x1000, 0, 0, -2i64 as u64, 5120];
     kernel.regs[..6].copy_from_slice(&words);
     kernel.write_user(0x1000, b"/etc/passwd\0");
-    let hit = Hit {
-        header: HEADER,
-        cpu: 0,
-        place: 257,
-    };
     for (filter, expected) in [
         ("dfd == -100", true),
         ("ret < 0", true),
@@ -461,7 +457,7 @@ fn filters_know_the_results_of_whole_calls() {
     ] {
         let filter = Filter::compile(filter.as_bytes(), &layout, &mut NoFunctions).unwrap();
         assert_eq!(
-            filter.matches(&program, &kernel, &hit),
+            filter.matches(&program, &kernel, &HIT),
             expected,
             "{filter:?}"
         );
