@@ -28,8 +28,8 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 		M=$(CURDIR) MO=$(abspath $(MO))
 
 .DEFAULT_GOAL := modules
-.PHONY: help modules modules_install kernel demo shell selftest test test-debug stress \
-	test-upstream bench proof tools lint clean
+.PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
+	test test-package test-debug stress test-upstream bench proof tools lint clean
 
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
 	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(arch)
@@ -38,6 +38,18 @@ modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
 
 modules_install: modules ## install it where modprobe finds it
 	+$(kbuild) modules_install
+
+# The kernel that is to have the module: KVER=, else the one of KDIR=, the running one.
+KVER ?= $(or $(release),$(shell uname -r))
+
+install: ## prepare, compile and install for the installed kernel KVER=, as the package does
+	@FERROPROBE_KDIR=$(if $(filter file,$(origin KDIR)),,$(KDIR)) dkms/install $(KVER)
+
+uninstall: ## remove what "make install" has installed for KVER=
+	@dkms/install -r $(KVER)
+
+package: ## build/ferroprobe-dkms_VERSION_all.deb, checked by lintian
+	@qemu/package
 
 kernel: ## prepare a stock kernel and a tree to build for it; print its folder
 	@qemu/kernel
@@ -63,6 +75,9 @@ test-debug: ## the selftests on kernels with KASAN, lockdep and the like, and on
 test-upstream: ## the kernel's own tests of kprobe events, against the module
 	@qemu/test-upstream
 
+test-package: ## install the package in a fresh Debian root, and boot what it compiled
+	@qemu/test-package
+
 bench: ## measure beside others; rows in build/bench.tsv
 	@qemu/bench
 
@@ -82,7 +97,9 @@ help: ## this list
 	@echo 'Verbs:'
 	@sed -n 's/^\([a-z_-]*\):[^#]*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 	@echo 'Variables:'
-	@echo '  KDIR=             the kernel tree to compile for (modules, modules_install)'
+	@echo '  KDIR=             the kernel tree to compile for (modules, modules_install, install)'
+	@echo '  KVER=             install, uninstall: the release of an installed kernel, default: the'
+	@echo '                    running one'
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest;'
 	@echo '                    or a kernel compiled for tests: debug, rt (x86_64)'

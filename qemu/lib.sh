@@ -11,8 +11,8 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/ferroprobe
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd -P)
 
-# The kernel series that this project is tested on.
-newest_first="7.3 7.2"
+# The kernel series that this project is tested on, "newest_first".
+. "$top/dkms/kernel.sh"
 
 # Kernels that qemu/debug-kernel compiles: further values of KERNEL=.
 debug_kernels="debug rt"

@@ -28,19 +28,21 @@ ask_nothing! {
     fn extra::ferroprobe_cpu_possible(cpu: c_uint) -> bool;
     fn extra::ferroprobe_per_cpu_offset(cpu: c_uint) -> c_ulong;
     fn extra::ferroprobe_fatal_signal_pending() -> bool;
+    fn extra::ferroprobe_cond_resched();
     fn extra::ferroprobe_preempt_disable();
     fn extra::ferroprobe_tracepoints_supported() -> c_int;
     fn extra::ferroprobe_tracepoints_synchronize();
     fn extra::ferroprobe_functions_supported() -> c_int;
     fn extra::ferroprobe_functions_unregister();
     fn extra::ferroprobe_functions_forget();
-    fn extra::ferroprobe_functions_knows(site: c_ulong) -> c_int;
+    fn extra::ferroprobe_late_dirs_end();
     fn extra::ferroprobe_syscalls() -> c_uint;
     fn extra::ferroprobe_task_size() -> c_ulong;
     fn extra::ferroprobe_kprobes_locked_down() -> c_int;
 
     fn extra::ferroprobe_counter_hertz() -> u64;
     fn extra::ferroprobe_strip_code(pointer: u64) -> u64;
+    fn extra::ferroprobe_stack_learn(trampoline: u64);
     fn extra::ferroprobe_local_clock() -> u64;
     fn extra::ferroprobe_uptime() -> u64;
     fn extra::ferroprobe_watch_sleep();

@@ -81,6 +81,14 @@ pub fn sleeps() -> u64 {
     calls::ferroprobe_sleeps()
 }
 
+/// Returns the time by [`Clock::Local`], if that takes few instructions.
+///
+/// Context: any.
+#[inline(always)]
+pub fn now_fast(here: &OnCpu) -> Option<u64> {
+    LOCAL.read_on(here).now_fast()
+}
+
 /// Reads [`Clock::Local`] by the counter and by the scheduler's clock; returns `None` if
 /// the counter is not in use.
 ///

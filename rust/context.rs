@@ -2,7 +2,7 @@
 
 //! The context in which code runs: its task, its CPU, and what is disabled.
 
-use super::{arch, bindings as extra, calls, word};
+use super::{arch, bindings as extra, calls, nofault, word};
 use core::{marker::PhantomData, mem, ops::Deref};
 use kernel::bindings;
 
@@ -14,6 +14,13 @@ pub const TASK_COMM_LEN: usize = 16;
 /// Context: process.
 pub fn is_being_killed() -> bool {
     calls::ferroprobe_fatal_signal_pending()
+}
+
+/// Lets another task run if one waits for the CPU.
+///
+/// Context: process, may sleep.
+pub fn cond_resched() {
+    calls::ferroprobe_cond_resched();
 }
 
 /// Proof that preemption is disabled, and thus that the caller stays on its CPU, for as
@@ -155,6 +162,21 @@ pub fn current() -> Current {
     Current(arch::current())
 }
 
+/// Returns the pid of the thread whose `struct task_struct` is at `address`, and the pid of its
+/// process, in the initial pid namespace; `None` if these cannot be read.
+///
+/// Context: any.
+#[inline]
+pub fn ids_of(address: u64) -> Option<(u32, u32)> {
+    let id = |offset: usize| {
+        let mut id = [0; 4];
+        let at = address.wrapping_add(word(offset));
+        nofault::read_kernel(at, &mut id).then_some(u32::from_ne_bytes(id))
+    };
+    let pid = id(mem::offset_of!(bindings::task_struct, pid))?;
+    Some((pid, id(mem::offset_of!(bindings::task_struct, tgid))?))
+}
+
 /// Returns the address of this CPU's instance of the per-CPU variable at `address`.
 ///
 /// Context: any.
@@ -169,6 +191,14 @@ impl Current {
     pub fn pid(self) -> i32 {
         // SAFETY: The current task exists while the caller runs.
         unsafe { (&raw const (*self.0).pid).read() }
+    }
+
+    /// Returns the thread's pid and its process's, in the initial pid namespace.
+    ///
+    /// Context: any, with preemption disabled or not.
+    #[inline]
+    pub fn ids(self) -> (u32, u32) {
+        ids_of(self.address()).unwrap_or_default()
     }
 
     /// Returns the thread's name, padded with zeros.
@@ -265,6 +295,47 @@ pub fn level(entry: Entry) -> Level {
         preempt_need_resched,
         need_resched: flags & extra::FERROPROBE_NEED_RESCHED != 0,
         need_resched_lazy: flags & extra::FERROPROBE_NEED_RESCHED_LAZY != 0,
+    }
+}
+
+/// The interrupts that a CPU serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Interrupts(u32);
+
+impl Interrupts {
+    /// Returns the interrupts that this CPU serves.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn now() -> Self {
+        const MASK: u32 = extra::FERROPROBE_NMI_MASK
+            | extra::FERROPROBE_HARDIRQ_MASK
+            | extra::FERROPROBE_SOFTIRQ_OFFSET;
+        let (count, _) = arch::preempt_count();
+        Self((count | current().softirq_count()) & MASK)
+    }
+
+    /// Returns how deep the innermost one is: 0 for none, 1 for a softirq, 2 for a hard
+    /// interrupt, 3 for an NMI.
+    #[inline(always)]
+    pub fn depth(self) -> usize {
+        if self.0 == 0 {
+            0
+        } else {
+            self.deep()
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn deep(self) -> usize {
+        if self.0 & extra::FERROPROBE_NMI_MASK != 0 {
+            3
+        } else if self.0 & extra::FERROPROBE_HARDIRQ_MASK != 0 {
+            2
+        } else {
+            1
+        }
     }
 }
 

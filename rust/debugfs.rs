@@ -9,10 +9,13 @@
 //!
 //! C header: [`include/linux/debugfs.h`](srctree/include/linux/debugfs.h)
 
+mod dir;
+mod late;
 mod operations;
+mod pipe;
 
-use super::{mapping::Area, wake::PollTable};
-use core::{pin::Pin, ptr};
+use super::{mapping::Area, user_room::UserRoom, wake::PollTable};
+use core::pin::Pin;
 use kernel::{
     bindings,
     error::from_err_ptr,
@@ -23,6 +26,9 @@ use kernel::{
 use operations::Operations;
 
 pub use super::file::OpenFile;
+pub use dir::Dir;
+pub use late::{Fill, LateDir, LateDirs};
+pub use pipe::Pipe;
 
 /// The operations of a kind of file.
 pub trait File: Sized + 'static {
@@ -64,6 +70,13 @@ pub trait File: Sized + 'static {
         Err(EINVAL)
     }
 
+    /// As [`File::read`], before that is called, in few instructions: for what can be
+    /// copied without bringing in the memory of `to`. Returns `None` to have
+    /// [`File::read`] called.
+    fn read_at_once(_open: &Self::Open, _to: &UserRoom) -> Option<usize> {
+        None
+    }
+
     /// Writes all of `from`.
     ///
     /// # Errors
@@ -86,6 +99,15 @@ pub trait File: Sized + 'static {
     /// Returns the number of bytes that are spliced as one piece.
     fn piece(_open: &Self::Open) -> usize {
         4096
+    }
+
+    /// Adds the next piece to splice to `pipe` without a copy, if that is possible.
+    ///
+    /// # Errors
+    ///
+    /// The error that `splice(2)` returns.
+    fn lend(_open: &Self::Open, _pipe: &mut Pipe) -> Result<Lending> {
+        Ok(Lending::Copy)
     }
 
     /// Fills `page`, of [`File::piece`] bytes, with the next piece to splice; returns
@@ -137,60 +159,20 @@ pub trait File: Sized + 'static {
     }
 }
 
+/// The result of [`File::lend`].
+pub enum Lending {
+    /// A piece was added.
+    Lent,
+    /// The next piece, if there is one, has to be copied: [`File::take`] is called.
+    Copy,
+    /// There is no piece at the moment.
+    Nothing,
+}
+
 /// `poll(2)`: reading does not block.
 pub const READABLE: u32 = bindings::POLLIN | bindings::POLLRDNORM;
 /// `poll(2)`: writing does not block.
 pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
-
-/// A directory; removed when its last entry and the last reference are dropped.
-///
-/// # Invariants
-///
-/// `dentry` is a directory in debugfs, created by [`Dir::new`].
-pub struct Dir {
-    dentry: *mut bindings::dentry,
-    /// Keeps the parent directory.
-    _parent: Option<Arc<Dir>>,
-}
-
-// SAFETY: A dentry may be used by any thread.
-unsafe impl Send for Dir {}
-// SAFETY: debugfs locks what it changes.
-unsafe impl Sync for Dir {}
-
-impl Dir {
-    /// Creates the directory `name` in `parent`, or at the root of debugfs.
-    ///
-    /// # Errors
-    ///
-    /// `EEXIST`, `ENOMEM`; `ENODEV` if debugfs is off, `EPERM` if its use is not allowed.
-    ///
-    /// Context: process, may sleep.
-    pub fn new(name: &CStr, parent: Option<Arc<Dir>>) -> Result<Arc<Self>> {
-        let above = parent
-            .as_ref()
-            .map_or(ptr::null_mut(), |parent| parent.dentry);
-        // SAFETY: The name is copied; the parent is null or a directory.
-        let dentry = unsafe { bindings::debugfs_create_dir(name.as_char_ptr(), above) };
-        let dentry = from_err_ptr(dentry)?;
-        // INVARIANT: Created above.
-        Ok(Arc::new(
-            Self {
-                dentry,
-                _parent: parent,
-            },
-            GFP_KERNEL,
-        )?)
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        // SAFETY: `dentry` is a directory by the type invariant; its entries hold
-        // references to it, so it is empty.
-        unsafe { bindings::debugfs_remove(self.dentry) };
-    }
-}
 
 /// A file; removed when dropped. The drop waits for openings in progress, but not for
 /// openings that have succeeded.

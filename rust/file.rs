@@ -4,6 +4,7 @@
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
+use super::bindings as extra;
 use kernel::bindings;
 
 /// The file of an opening, during one of its operations.
@@ -43,5 +44,18 @@ impl OpenFile {
     /// does.
     pub fn truncates(&self) -> bool {
         self.is_writable() && self.flags() & bindings::O_TRUNC != 0
+    }
+
+    /// Writes the path of the file in its file system to `buffer`, and returns it; `None` if it
+    /// does not fit.
+    ///
+    /// Context: process.
+    pub fn path<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+        // SAFETY: The pointer is valid by the type invariant. The function writes only to
+        // `buffer`, and not more than its length.
+        let length = unsafe {
+            extra::ferroprobe_file_path(self.0, buffer.as_mut_ptr().cast(), buffer.len())
+        };
+        buffer.get(..length).filter(|path| !path.is_empty())
     }
 }

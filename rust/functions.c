@@ -60,9 +60,9 @@ int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove)
 	return ftrace_set_filter_ips(&ops, sites, count, remove, 0);
 }
 
-int ferroprobe_functions_knows(unsigned long site)
+int ferroprobe_functions_know(unsigned long *sites, u32 count)
 {
-	int result = ftrace_set_filter_ip(&question, site, 0, 1);
+	int result = ftrace_set_filter_ips(&question, sites, count, 0, 1);
 
 	ftrace_free_filter(&question);
 	return result;
@@ -93,18 +93,9 @@ int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove)
 	return -ENOSYS;
 }
 
-int ferroprobe_functions_knows(unsigned long site)
+int ferroprobe_functions_know(unsigned long *sites, u32 count)
 {
 	return -ENOSYS;
 }
 
 #endif
-
-bool ferroprobe_in_init(struct module *module, unsigned long address)
-{
-#ifdef CONFIG_MODULES
-	return within_module_init(address, module);
-#else
-	return false;
-#endif
-}

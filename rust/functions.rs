@@ -8,6 +8,7 @@
 //! C header: [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h)
 
 mod entry;
+mod group;
 mod handler;
 mod link;
 mod registration;
@@ -15,13 +16,14 @@ mod serve;
 mod table;
 
 pub use entry::Entry;
+pub use group::{Owner, Site};
 pub use handler::{Fetches, Handler};
-pub use registration::{Registration, Site};
+pub use registration::Registration;
 
 use super::{bindings as extra, calls, rcu::RcuCell, serving::Serving};
 use core::marker::PhantomPinned;
 use kernel::{
-    alloc::KVVec,
+    alloc::{AllocError, KVVec},
     error::to_result,
     ffi::{c_ulong, c_void},
     new_mutex,
@@ -52,11 +54,26 @@ pub fn support() -> Result<(), Unsupported> {
     }
 }
 
-/// Returns whether ftrace patches the instruction at `site`.
+/// Returns whether ftrace patches the instructions at all `sites`. Not reentrant.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
 ///
 /// Context: process, may sleep.
-pub fn is_site(site: u64) -> bool {
-    calls::ferroprobe_functions_knows(site as c_ulong) == 0
+pub fn are_sites(sites: &[Site]) -> Result<bool, AllocError> {
+    let mut addresses = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
+    for site in sites {
+        addresses.push(site.site as c_ulong, GFP_KERNEL)?;
+    }
+    // CAST: There are fewer functions than that.
+    let count = addresses.len() as u32;
+    // SAFETY: The pointer is to that many words.
+    let result = unsafe { extra::ferroprobe_functions_know(addresses.as_mut_ptr(), count) };
+    if result == ENOMEM.to_errno() {
+        return Err(AllocError);
+    }
+    Ok(result == 0)
 }
 
 /// The functions whose entries are probed. There is one such value at a time.
@@ -67,7 +84,7 @@ pub fn is_site(site: u64) -> bool {
 #[pin_data]
 pub struct Functions<H: Handler> {
     table: RcuCell<Table<H>>,
-    serving: Serving,
+    serving: Arc<Serving>,
     #[pin]
     state: Mutex<State>,
     #[pin]
@@ -97,7 +114,7 @@ impl<H: Handler> Functions<H> {
     /// `ENOMEM`.
     pub fn new() -> Result<Arc<Self>> {
         let table = Arc::new(Table::with_room(table::LEAST)?, GFP_KERNEL)?;
-        let serving = Serving::new()?;
+        let serving = Arc::new(Serving::new()?, GFP_KERNEL)?;
         Arc::pin_init(
             pin_init!(Self {
                 table: RcuCell::new(table),

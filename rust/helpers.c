@@ -45,6 +45,13 @@ bool ferroprobe_cpu_online(unsigned int cpu)
 	return cpu < nr_cpu_ids && cpu_online(cpu);
 }
 
+void *ferroprobe_per_cpu_instance(void *base, unsigned int cpu)
+{
+	if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
+		return NULL;
+	return base + per_cpu_offset(cpu);
+}
+
 unsigned long ferroprobe_per_cpu_offset(unsigned int cpu)
 {
 	return cpu < nr_cpu_ids ? per_cpu_offset(cpu) : 0;
@@ -97,6 +104,11 @@ void ferroprobe_free_pages(void *pages)
 int ferroprobe_kprobes_locked_down(void)
 {
 	return security_locked_down(LOCKDOWN_KPROBES);
+}
+
+void ferroprobe_cond_resched(void)
+{
+	cond_resched();
 }
 
 bool ferroprobe_fatal_signal_pending(void)
@@ -266,6 +278,19 @@ struct file *ferroprobe_open_sysfs(const char *path)
 	return file;
 }
 
+size_t ferroprobe_file_path(const struct file *file, char *buffer, size_t size)
+{
+	/* It ends at the end of the buffer, with a NUL. */
+	char *path = dentry_path_raw(file->f_path.dentry, buffer, min(size, PATH_MAX));
+	size_t length;
+
+	if (IS_ERR(path))
+		return 0;
+	length = strlen(path);
+	memmove(buffer, path, length);
+	return length;
+}
+
 void *ferroprobe_page_address(const struct page *page)
 {
 	return page_address(page);
@@ -288,4 +313,34 @@ ssize_t ferroprobe_add_to_pipe(struct pipe_inode_info *pipe, struct page *page,
 	};
 
 	return add_to_pipe(pipe, &buffer);
+}
+
+bool ferroprobe_pages_unshared(const void *memory, size_t size)
+{
+	size_t done;
+
+	/* Each further user, such as a pipe, has a reference. */
+	for (done = 0; done < size; done += PAGE_SIZE)
+		if (page_count(vmalloc_to_page(memory + done)) != 1)
+			return false;
+	/* What these users have read comes before what is stored next. */
+	smp_mb();
+	return true;
+}
+
+int ferroprobe_lend_to_pipe(struct pipe_inode_info *pipe, const void *memory, size_t size)
+{
+	size_t done;
+
+	for (done = 0; done < size; done += PAGE_SIZE) {
+		struct page *page = vmalloc_to_page(memory + done);
+		ssize_t added;
+
+		get_page(page);
+		added = ferroprobe_add_to_pipe(pipe, page, PAGE_SIZE);
+		/* Without readers, or without room: at the first page. */
+		if (added < 0)
+			return added;
+	}
+	return 0;
 }

@@ -6,12 +6,14 @@
 #include <linux/types.h>
 
 struct delayed_work;
+struct dentry;
 struct file;
 struct irq_work;
 struct module;
 struct notifier_block;
 struct page;
 struct pipe_inode_info;
+struct pt_regs;
 struct tracepoint;
 struct wait_queue_head;
 struct work_struct;
@@ -19,6 +21,8 @@ struct work_struct;
 /* @cpu may be any number.  The offset is 0 if no CPU can have that number. */
 bool ferroprobe_cpu_possible(unsigned int cpu);
 bool ferroprobe_cpu_online(unsigned int cpu);
+/* The instance of @cpu of a per-CPU allocation; NULL if the CPU is not possible. */
+void *ferroprobe_per_cpu_instance(void *base, unsigned int cpu);
 unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
 void ferroprobe_init_hard_irq_work(struct irq_work *work,
 				   void (*func)(struct irq_work *));
@@ -32,7 +36,13 @@ void ferroprobe_init_delayed_work(struct delayed_work *work,
 void *ferroprobe_alloc_pages(size_t size);
 void ferroprobe_free_pages(void *pages);
 int ferroprobe_kprobes_locked_down(void);
+/*
+ * Writes the path of @file in its file system to @buffer, without a NUL.  Returns its length,
+ * or 0 if it does not fit.
+ */
+size_t ferroprobe_file_path(const struct file *file, char *buffer, size_t size);
 bool ferroprobe_fatal_signal_pending(void);
+void ferroprobe_cond_resched(void);
 void ferroprobe_preempt_disable(void);
 void ferroprobe_preempt_enable(void);
 void ferroprobe_preempt_enable_notrace(void);
@@ -73,6 +83,12 @@ s64 ferroprobe_read_user_string(char *to, u64 from, size_t room);
  */
 s64 ferroprobe_copy_user_text(char *to, u64 from, size_t room, bool *odd);
 
+/*
+ * Copies @size bytes to the user address @to.  Returns whether all were copied; does not
+ * bring in memory that is not there.
+ */
+bool ferroprobe_copy_at_once(void *to, const void *from, size_t size);
+
 /* Returns the code address of @pointer, without its authentication code. */
 u64 ferroprobe_strip_code(u64 pointer);
 
@@ -82,21 +98,70 @@ struct file *ferroprobe_open_sysfs(const char *path);
 /* Returns the memory of @page, which is not high memory. */
 void *ferroprobe_page_address(const struct page *page);
 
+/* What makes the files of a directory when somebody first enters it. */
+struct ferroprobe_late_dir {
+	/* Returns 0, or an errno that is returned to who enters.  May sleep. */
+	int (*fill)(struct ferroprobe_late_dir *late);
+};
+
+/*
+ * Creates a directory in debugfs that cannot be entered until it is told by what its files
+ * are made; an ERR_PTR on failure.
+ */
+struct dentry *ferroprobe_create_late_dir(const char *name, struct dentry *parent);
+/*
+ * Tells that @late makes the files of @dentry; with NULL, that it does no more, and is not
+ * used any longer.
+ */
+void ferroprobe_late_dir_set(struct dentry *dentry, struct ferroprobe_late_dir *late);
+/*
+ * Waits until all tasks have left the functions that enter such directories, which have all
+ * been removed.
+ */
+void ferroprobe_late_dirs_end(void);
+
 /* Returns how many pages can be added to the pipe.  Called with the pipe locked. */
 unsigned int ferroprobe_pipe_room(const struct pipe_inode_info *pipe);
 /* Adds the first @length bytes of @page, and takes over the caller's reference. */
+/* Returns whether the vmalloc memory of whole pages is used by its owner alone. */
+bool ferroprobe_pages_unshared(const void *memory, size_t size);
+/*
+ * Adds the vmalloc memory of whole pages to a locked pipe that has room for them.  Returns 0,
+ * or an errno if nothing was added.
+ */
+int ferroprobe_lend_to_pipe(struct pipe_inode_info *pipe, const void *memory, size_t size);
 ssize_t ferroprobe_add_to_pipe(struct pipe_inode_info *pipe, struct page *page,
 			       unsigned int length);
+
+/*
+ * Write the addresses of the frames of a stack to @to, which need not be aligned: at
+ * most @room of them, the innermost first.  Return how many were written.  Context: any, on
+ * the CPU and in the context that was probed.
+ */
+/* With the address @ip of the probe, which is in @function of @size bytes, and its registers. */
+u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u64 ip,
+			      u64 function, u64 size);
+/* With the registers that a kretprobe gets: from where the function returns to. */
+u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs);
+/* With the registers that ftrace saves when @function begins. */
+u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function);
+/* From what calls this module, or calls the function @skip, of @skip_size bytes, that does. */
+u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size);
+/* The frames of the task in user space, by frame pointers; 0 if it has none there. */
+u32 ferroprobe_stack_of_user(void *to, u32 room);
+/* Tells where functions return to while a kretprobe follows them. */
+void ferroprobe_stack_learn(u64 trampoline);
 
 /* Returns 0, -ENOENT without tracepoints, or -EOPNOTSUPP if CFI forbids the probes. */
 int ferroprobe_tracepoints_supported(void);
 /*
  * Visits the tracepoints of @module, which must not go away meanwhile, or of the kernel.
- * @stub is the address of the function that has the type of the probes.
+ * @stub is the address of the function that has the type of the probes, @iterator the address
+ * of the function that calls them where there are several.
  */
 void ferroprobe_each_tracepoint(struct module *module,
 				void (*visit)(struct tracepoint *point, const char *name,
-					      u64 stub, void *data),
+					      u64 stub, u64 iterator, void *data),
 				void *data);
 int ferroprobe_tracepoint_register(struct tracepoint *point, void *probe, void *data);
 /* @probe may still run until ferroprobe_tracepoints_synchronize() returns. */
@@ -120,10 +185,26 @@ void ferroprobe_functions_unregister(void);
 void ferroprobe_functions_forget(void);
 /* Adds sites to the filter, or removes them: all or none. */
 int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove);
-/* Returns 0 if ftrace patches the instruction at @site.  Not reentrant. */
-int ferroprobe_functions_knows(unsigned long site);
+/* Returns 0 if ftrace patches the instructions at all @sites.  Not reentrant. */
+int ferroprobe_functions_know(unsigned long *sites, u32 count);
 /* Returns whether @address is in the init code of @module. */
 bool ferroprobe_in_init(struct module *module, unsigned long address);
+
+/* A function of a loaded module. */
+struct ferroprobe_module_function {
+	const char *module;
+	const char *name;
+	unsigned long address;
+	bool is_init;
+};
+
+/*
+ * Calls @each, which must not sleep, with @data and each function of the loaded modules.
+ * @modules is the address of the kernel's list of modules.  Returns 0, or -ENOENT if it is
+ * not, or if the kernel has no symbols of modules.
+ */
+int ferroprobe_each_module_function(unsigned long modules, void *data,
+		void (*each)(void *data, const struct ferroprobe_module_function *function));
 
 /* What the kernel knows of a system call.  Addresses are of strings and arrays of them. */
 struct ferroprobe_syscall {

@@ -50,6 +50,24 @@ impl Word {
         // tearing.
         unsafe { arch::local_compare_exchange(self.as_ptr(), old, new) }
     }
+
+    /// Adds 1, wrapping. Orders nothing.
+    ///
+    /// Context: any, on the owning CPU.
+    #[inline(always)]
+    pub fn increment(&self) {
+        // SAFETY: As in `compare_exchange`.
+        unsafe { arch::local_increment(self.as_ptr()) }
+    }
+
+    /// Adds `value`, wrapping. Orders nothing.
+    ///
+    /// Context: any, on the owning CPU.
+    #[inline(always)]
+    pub fn add(&self, value: u64) {
+        // SAFETY: As in `compare_exchange`.
+        unsafe { arch::local_add(self.as_ptr(), value) }
+    }
 }
 
 /// A counter that one CPU increments. If several CPUs do, counts are lost.
@@ -73,8 +91,7 @@ impl Counter {
     /// Context: any, on the owning CPU.
     #[inline(always)]
     pub fn increment(&self) {
-        // SAFETY: As in `add`.
-        unsafe { arch::local_increment(self.0.as_ptr()) }
+        self.0.increment();
     }
 
     /// Adds `value`, wrapping.
@@ -82,9 +99,7 @@ impl Counter {
     /// Context: any, on the owning CPU.
     #[inline(always)]
     pub fn add(&self, value: u64) {
-        // SAFETY: The cell is valid and aligned, and all accesses to it are free of
-        // tearing.
-        unsafe { arch::local_add(self.0.as_ptr(), value) }
+        self.0.add(value);
     }
 
     /// Returns the value, which may be stale on another CPU.

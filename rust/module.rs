@@ -38,6 +38,55 @@ pub fn is_loaded(name: &[u8]) -> Result<bool> {
     Ok(false)
 }
 
+/// A function of a loaded module.
+pub struct Function<'a> {
+    /// The module.
+    pub module: &'a CStr,
+    /// The name of the function.
+    pub name: &'a CStr,
+    /// Its address.
+    pub address: u64,
+    /// Whether it is in the module's init code.
+    pub is_init: bool,
+}
+
+/// Calls `each` with every function of the loaded modules, also of those that are being
+/// loaded; not of this module. `modules` is the address of the kernel's list of modules.
+///
+/// # Errors
+///
+/// `ENOENT` if it is not, or if the kernel has no symbols of modules.
+///
+/// Context: process; `each` must not sleep.
+pub fn each_function(modules: u64, mut each: impl FnMut(Function<'_>)) -> Result {
+    let mut each: &mut dyn FnMut(Function<'_>) = &mut each;
+    // SAFETY: `visit` is called during the call only, with a pointer to `each`.
+    to_result(unsafe {
+        extra::ferroprobe_each_module_function(
+            modules as c_ulong,
+            (&raw mut each).cast(),
+            Some(visit),
+        )
+    })
+}
+
+/// # Safety
+///
+/// Called by [`each_function`] only, which passes a pointer to its closure.
+unsafe extern "C" fn visit(data: *mut c_void, function: *const extra::ferroprobe_module_function) {
+    // SAFETY: By the function's contract; the module and its strings exist during the call.
+    unsafe {
+        let each = &mut *data.cast::<&mut dyn FnMut(Function<'_>)>();
+        let function = &*function;
+        each(Function {
+            module: CStr::from_char_ptr(function.module.cast()),
+            name: CStr::from_char_ptr(function.name.cast()),
+            address: function.address as u64,
+            is_init: function.is_init,
+        });
+    }
+}
+
 /// The callbacks for modules that are loaded and unloaded.
 pub trait Handler: Send + Sync {
     /// Called when the module `name` is in memory, before any of its code has run.

@@ -94,6 +94,16 @@ impl Pages {
 }
 
 impl<'a> View<'a> {
+    /// Returns whether nothing but the owner uses the memory of the page `index`: it is
+    /// neither mapped by a task nor in a pipe. False if there is no such page.
+    pub fn is_unshared(self, index: u32) -> bool {
+        let whole = |words: &&[AtomicU32]| size_of_val(*words) % PAGE_SIZE == 0;
+        self.page(index).filter(whole).is_some_and(|words| {
+            // SAFETY: The memory was allocated by vmalloc by the invariants of `Pages`.
+            unsafe { extra::ferroprobe_pages_unshared(words.as_ptr().cast(), size_of_val(words)) }
+        })
+    }
+
     /// Returns the words of the page `index`, for mapping.
     pub(super) fn page(self, index: u32) -> Option<&'a [AtomicU32]> {
         self.0.page(index)

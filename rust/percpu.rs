@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
-use super::{arch, calls, context::OnCpu, local::Counter};
+use super::{arch, bindings as extra, calls, context::OnCpu, local::Counter};
 use core::{mem, ptr};
 use kernel::{bindings, prelude::*};
 
@@ -95,8 +95,13 @@ impl<T: Send + Sync> PerCpu<T> {
 
     /// Returns the instance of `cpu`; `None` if the CPU is not possible.
     pub fn get(&self, cpu: u32) -> Option<&T> {
-        let mut all = self.iter();
-        all.find_map(|(possible, value)| (possible == cpu).then_some(value))
+        // SAFETY: `base` is a per-CPU allocation. By the type invariant the instance of a
+        // possible CPU is initialised, and only shared references to it exist.
+        unsafe {
+            extra::ferroprobe_per_cpu_instance(self.base.cast(), cpu)
+                .cast::<T>()
+                .as_ref()
+        }
     }
 
     /// Iterates over all instances and the numbers of their CPUs, ascending.
@@ -120,6 +125,38 @@ impl<const N: usize> PerCpu<[Counter; N]> {
             // only this CPU changes. By the invariant of `OnCpu` its base is this CPU's.
             unsafe { arch::this_cpu_increment(counter, here.base()) };
         }
+    }
+}
+
+impl<const N: usize> PerCpu<[Counter; N]> {
+    /// Returns the counter `index` of all CPUs; `None` if there is no such counter.
+    pub fn counter(&self, index: usize) -> Option<CounterOfCpus> {
+        (index < N).then(|| CounterOfCpus(self.base.cast::<u64>().wrapping_add(index)))
+    }
+}
+
+/// One counter of a [`PerCpu`] array of counters.
+///
+/// # Invariants
+///
+/// As long as the array exists, this is one of its counters.
+#[derive(Clone, Copy)]
+pub struct CounterOfCpus(*mut u64);
+
+impl CounterOfCpus {
+    /// Increments the counter of this CPU.
+    ///
+    /// # Safety
+    ///
+    /// The array exists.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub unsafe fn increment(self, here: &OnCpu) {
+        // SAFETY: By the type invariant and the caller's promise this is a counter, a
+        // transparent word that only this CPU changes. By the invariant of `OnCpu` its base
+        // is this CPU's.
+        unsafe { arch::this_cpu_increment(self.0, here.base()) };
     }
 }
 

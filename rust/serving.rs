@@ -3,7 +3,7 @@
 //! Handlers that must not run on a CPU in a context in which they run already.
 
 use super::{
-    context::{self, Entry, OnCpu},
+    context::{Interrupts, OnCpu},
     percpu::PerCpu,
 };
 use core::sync::atomic::{compiler_fence, AtomicBool, Ordering};
@@ -25,30 +25,28 @@ impl Serving {
         Ok(Self(PerCpu::new(|_| Ok(Default::default()))?))
     }
 
-    /// Calls `work`, or `missed` if this CPU serves a hit in this context.
+    /// Begins to serve a hit, unless this CPU serves one in this context.
     ///
     /// Context: any, called by the code that is hit.
     #[inline(always)]
-    pub fn unless(&self, here: &OnCpu, missed: impl FnOnce(), work: impl FnOnce()) {
-        let level = context::level(Entry::Tracepoint);
-        let index = if level.in_nmi() {
-            3
-        } else if level.in_hardirq() {
-            2
-        } else {
-            usize::from(level.in_softirq())
-        };
-        let Some(serving) = self.0.this_cpu(here).get(index) else {
-            return;
-        };
+    pub fn begin<'a>(&'a self, here: &'a OnCpu) -> Option<Turn<'a>> {
+        let serving = self.0.this_cpu(here).get(Interrupts::now().depth())?;
         if serving.load(Ordering::Relaxed) {
-            missed();
-            return;
+            return None;
         }
         serving.store(true, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
-        work();
+        Some(Turn(serving))
+    }
+}
+
+/// A hit that is served, until the drop.
+pub struct Turn<'a>(&'a AtomicBool);
+
+impl Drop for Turn<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
-        serving.store(false, Ordering::Relaxed);
+        self.0.store(false, Ordering::Relaxed);
     }
 }

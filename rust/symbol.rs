@@ -29,8 +29,16 @@ impl Symbol {
     ///
     /// Context: any that may take a reference to a module.
     pub fn at(address: u64) -> Option<Self> {
-        let (text, length) = described(address)?;
-        Self::parse(text, length)
+        let mut this = Self {
+            text: [0; SYMBOL_LEN],
+            name: 0,
+            offset: 0,
+            size: 0,
+            module: None,
+        };
+        let length = describe(address, &mut this.text)?;
+        this.parse(length)?;
+        Some(this)
     }
 
     /// Returns the symbol that contains the target of `pointer`. On arm64 with pointer
@@ -42,9 +50,9 @@ impl Symbol {
         Self::at(calls::ferroprobe_strip_code(pointer))
     }
 
-    /// Parses `name+0xoffset/0xsize [module]`.
-    fn parse(text: [u8; SYMBOL_LEN], length: usize) -> Option<Self> {
-        let whole = text.get(..length)?;
+    /// Parses `name+0xoffset/0xsize [module]`, the first `length` bytes of the text.
+    fn parse(&mut self, length: usize) -> Option<()> {
+        let whole = self.text.get(..length)?;
         let name = whole.iter().rposition(|&byte| byte == b'+')?;
         let numbers = whole.get(name.checked_add(1)?..)?;
         let end = numbers.iter().position(|&byte| byte == b' ');
@@ -63,13 +71,11 @@ impl Symbol {
                 let length = name.iter().position(|&byte| byte == b']' || byte == b' ')?;
                 Some((from, from.checked_add(length)?))
             });
-        Some(Self {
-            text,
-            name,
-            offset,
-            size,
-            module,
-        })
+        self.name = name;
+        self.offset = offset;
+        self.size = size;
+        self.module = module;
+        Some(())
     }
 
     /// Returns the name of the symbol.
@@ -88,12 +94,12 @@ impl Symbol {
 ///
 /// Context: any that may take a reference to a module.
 pub fn write_name(pointer: u64, out: &mut [u8]) -> Option<usize> {
-    let mut found = described(calls::ferroprobe_strip_code(pointer))?;
-    if found.0.starts_with(b"0x") {
+    let mut text = [0; SYMBOL_LEN];
+    let mut length = describe(calls::ferroprobe_strip_code(pointer), &mut text)?;
+    if text.starts_with(b"0x") {
         // Not a symbol: describes the pointer with its authentication code.
-        found = described(pointer)?;
+        length = describe(pointer, &mut text)?;
     }
-    let (text, length) = found;
     let length = length.checked_add(1)?.min(out.len());
     out.get_mut(..length)?.copy_from_slice(text.get(..length)?);
     Some(length)
@@ -166,13 +172,12 @@ fn registered(place: kprobe::Place<'_>) -> (extra::kprobe, Result) {
     (probe, result)
 }
 
-/// Returns `name+0xoffset/0xsize [module]` of `address` with a NUL, and its length
-/// without the NUL.
-fn described(address: u64) -> Option<([u8; SYMBOL_LEN], usize)> {
-    let mut text = [0; SYMBOL_LEN];
+/// Writes `name+0xoffset/0xsize [module]` of `address` with a NUL to `text`, and returns its
+/// length without the NUL.
+fn describe(address: u64, text: &mut [u8; SYMBOL_LEN]) -> Option<usize> {
     // SAFETY: The function writes at most KSYM_SYMBOL_LEN bytes.
     let length = unsafe { bindings::sprint_symbol(text.as_mut_ptr().cast(), address as usize) };
-    Some((text, usize::try_from(length).ok()?))
+    usize::try_from(length).ok()
 }
 
 fn hexadecimal(digits: &[u8]) -> Option<u64> {

@@ -23,7 +23,8 @@ int ferroprobe_tracepoints_supported(void)
 
 /* What visit_one() needs of its caller. */
 struct visit {
-	void (*visit)(struct tracepoint *point, const char *name, u64 stub, void *data);
+	void (*visit)(struct tracepoint *point, const char *name, u64 stub, u64 iterator,
+		      void *data);
 	void *data;
 };
 
@@ -31,12 +32,13 @@ static void visit_one(struct tracepoint *point, void *data)
 {
 	struct visit *each = data;
 
-	each->visit(point, point->name, (unsigned long)point->probestub, each->data);
+	each->visit(point, point->name, (unsigned long)point->probestub,
+		    (unsigned long)point->iterator, each->data);
 }
 
 void ferroprobe_each_tracepoint(struct module *module,
 				void (*visit)(struct tracepoint *point, const char *name,
-					      u64 stub, void *data),
+					      u64 stub, u64 iterator, void *data),
 				void *data)
 {
 	struct visit each = { visit, data };
@@ -85,7 +87,7 @@ struct module *ferroprobe_tracepoints_module(void *notification)
 
 void ferroprobe_each_tracepoint(struct module *module,
 				void (*visit)(struct tracepoint *point, const char *name,
-					      u64 stub, void *data),
+					      u64 stub, u64 iterator, void *data),
 				void *data)
 {
 }

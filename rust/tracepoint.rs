@@ -66,6 +66,7 @@ pub struct Tracepoint {
     /// The number and the name of its module.
     module: Option<(u64, CString)>,
     stub: u64,
+    iterator: u64,
 }
 
 impl Tracepoint {
@@ -73,6 +74,12 @@ impl Tracepoint {
     /// has the type of its probes.
     pub fn stub(&self) -> u64 {
         self.stub
+    }
+
+    /// Returns the address of the kernel's function that calls the probes, unless there is
+    /// one that is called directly.
+    pub fn iterator(&self) -> u64 {
+        self.iterator
     }
 
     /// Returns the name of the module that it is in.
@@ -120,6 +127,7 @@ struct Visited<'a> {
     point: *mut bindings::tracepoint,
     name: &'a CStr,
     stub: u64,
+    iterator: u64,
     module: Option<&'a Module>,
 }
 
@@ -175,6 +183,7 @@ impl Tracepoints {
                     point: visited.point,
                     module,
                     stub: visited.stub,
+                    iterator: visited.iterator,
                 }));
             }
         });
@@ -204,6 +213,7 @@ impl Tracepoints {
             point: *mut bindings::tracepoint,
             name: *const c_char,
             stub: u64,
+            iterator: u64,
             data: *mut c_void,
         ) {
             // SAFETY: By the requirements of this function.
@@ -213,6 +223,7 @@ impl Tracepoints {
                 point,
                 name,
                 stub,
+                iterator,
                 module: each.module,
             });
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Copies of user strings. */
+/* Copies of user strings, and copies to user memory. */
 
 #include <linux/errno.h>
+#include <linux/instrumented.h>
 #include <linux/uaccess.h>
 #include <asm/word-at-a-time.h>
 
@@ -47,4 +48,41 @@ fault:
 	user_read_access_end();
 #endif
 	return -EFAULT;
+}
+
+/* Returns what of @size is left, 0 for nothing. */
+static unsigned long copy_at_once(void __user *to, const void *from, size_t size)
+{
+#ifdef CONFIG_X86_64
+	unsigned long words = size / sizeof(long);
+
+	/* As fast as by bytes, which emulators execute one by one. */
+	if (size % sizeof(long) == 0) {
+		stac();
+		asm volatile("1:	rep movsq\n"
+			     "2:\n"
+			     _ASM_EXTABLE_UA(1b, 2b)
+			     : "+c" (words), "+D" (to), "+S" (from)
+			     :
+			     : "memory");
+		clac();
+		return words;
+	}
+#endif
+	/* No check of the source: for vmalloc memory that takes a lock and searches. */
+	return raw_copy_to_user(to, from, size);
+}
+
+bool ferroprobe_copy_at_once(void *to, const void *from, size_t size)
+{
+	void __user *user = (void __user *)to;
+	unsigned long left;
+
+	if (!access_ok(user, size))
+		return false;
+	instrument_copy_to_user(user, from, size);
+	pagefault_disable();
+	left = copy_at_once(user, from, size);
+	pagefault_enable();
+	return !left;
 }

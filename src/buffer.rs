@@ -14,5 +14,6 @@ mod time;
 
 pub(crate) use reading::Iterators;
 pub(crate) use recording::{Buffer, Lost, Side, Unsettled};
+pub(crate) use resizing::MAX_SUB_BUFFER;
 pub(crate) use rings::Pace;
 pub(crate) use time::now_by;

@@ -2,6 +2,7 @@
 
 //! The directory and its files: one source file for each file or family.
 
+mod available_filter_functions;
 mod available_tracepoints;
 mod buffer_percent;
 mod buffer_size;
@@ -10,8 +11,10 @@ mod enabled_functions;
 mod error_log;
 mod event_files;
 mod filter;
+mod functions;
 mod group_filter;
 mod headers;
+mod hist;
 mod hit_limit;
 mod kprobe_events;
 mod listing;
@@ -20,12 +23,15 @@ mod mode;
 mod options;
 mod per_cpu;
 mod placement;
+mod private_events;
 mod profile;
 mod raw;
 mod readme;
+mod rejected;
 mod saved_cmdlines;
 mod scope;
 mod set_event;
+mod set_event_pid;
 mod snapshot;
 mod snapshot_raw;
 mod stats;
@@ -43,6 +49,7 @@ mod trigger;
 
 use crate::{
     buffer::Side,
+    engine::record::{KERNEL_STACK, PRINT, RAW_DATA, USER_STACK},
     instance::Instance,
     kapi::debugfs::{Dir, Entry, File},
     sys::Vec,
@@ -74,6 +81,12 @@ enum Directory {
     Events,
     /// `events/ftrace/print`.
     Print,
+    /// `events/ftrace/raw_data`.
+    RawData,
+    /// `events/ftrace/kernel_stack`.
+    KernelStack,
+    /// `events/ftrace/user_stack`.
+    UserStack,
 }
 
 /// A file; removed when dropped.
@@ -86,13 +99,18 @@ impl<F: File> Made for Entry<F> {}
 const FILES: &[Row] = &[
     root(c"kprobe_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
     root(c"dynamic_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
+    root(c"private_events", READ_WRITE, one::<private_events::PrivateEvents>),
     root(c"trace", READ_WRITE, live::<trace::Trace>),
     root(c"trace_pipe", READ, live::<trace_pipe::TracePipe>),
     root(c"snapshot", READ_WRITE, aside::<snapshot::Snapshot>),
-    root(c"trace_marker", WRITE, one::<trace_marker::TraceMarker>),
+    root(c"trace_marker", WRITE, one::<trace_marker::TraceMarker<false>>),
+    root(c"trace_marker_raw", WRITE, one::<trace_marker::TraceMarker<true>>),
     root(c"set_event", READ_WRITE, setting::<set_event::SetEvent>),
+    root(c"set_event_pid", READ_WRITE, setting::<set_event_pid::SetEventPid<false>>),
+    root(c"set_event_notrace_pid", READ_WRITE, setting::<set_event_pid::SetEventPid<true>>),
     root(c"available_events", READ, shown::<set_event::AvailableEvents>),
     root(c"available_tracepoints", READ, shown::<available_tracepoints::AvailableTracepoints>),
+    root(c"available_filter_functions", READ, shown::<available_filter_functions::AvailableFunctions>),
     root(c"enabled_functions", READ, shown::<enabled_functions::EnabledFunctions>),
     root(c"current_tracer", READ_WRITE, setting::<tracers::Tracers>),
     root(c"available_tracers", READ, shown::<tracers::Tracers>),
@@ -115,11 +133,15 @@ const FILES: &[Row] = &[
     root(c"printk_formats", READ, shown::<headers::PrintkFormats>),
     root(c"saved_cmdlines", READ, shown::<saved_cmdlines::SavedCmdlines>),
     root(c"saved_cmdlines_size", READ, shown::<saved_cmdlines::SavedCmdlinesSize>),
+    root(c"saved_tgids", READ, shown::<saved_cmdlines::SavedTgids>),
     root(c"trace_options", READ_WRITE, setting::<options::TraceOptions>),
     row(Directory::Events, c"enable", READ_WRITE, switched::<event_files::EnableAll>),
     row(Directory::Events, c"header_page", READ, shown::<headers::HeaderPage>),
     row(Directory::Events, c"header_event", READ, shown::<headers::HeaderEvent>),
-    row(Directory::Print, c"format", READ, shown::<headers::PrintFormat>),
+    row(Directory::Print, c"format", READ, shown::<headers::BuiltinFormat<{ PRINT.id }>>),
+    row(Directory::RawData, c"format", READ, shown::<headers::BuiltinFormat<{ RAW_DATA.id }>>),
+    row(Directory::KernelStack, c"format", READ, shown::<headers::BuiltinFormat<{ KERNEL_STACK.id }>>),
+    row(Directory::UserStack, c"format", READ, shown::<headers::BuiltinFormat<{ USER_STACK.id }>>),
 ];
 
 const fn row(directory: Directory, name: &'static CStr, mode: u16, make: Make) -> Row {
@@ -237,13 +259,19 @@ impl Files {
         let root = Dir::new(c"ferroprobe", None)?;
         let events = Dir::new(c"events", Some(root.clone()))?;
         let ftrace = Dir::new(c"ftrace", Some(events.clone()))?;
-        let print = Dir::new(c"print", Some(ftrace))?;
+        let print = Dir::new(c"print", Some(ftrace.clone()))?;
+        let raw_data = Dir::new(c"raw_data", Some(ftrace.clone()))?;
+        let kernel_stack = Dir::new(c"kernel_stack", Some(ftrace.clone()))?;
+        let user_stack = Dir::new(c"user_stack", Some(ftrace))?;
         let mut files = Vec::new();
         for row in FILES {
             let dir = match row.directory {
                 Directory::Root => &root,
                 Directory::Events => &events,
                 Directory::Print => &print,
+                Directory::RawData => &raw_data,
+                Directory::KernelStack => &kernel_stack,
+                Directory::UserStack => &user_stack,
             };
             files.push((row.make)(row, dir, instance)?)?;
         }

@@ -3,7 +3,10 @@
 //! The refusals that `error_log` shows.
 
 use crate::{
-    engine::{error::Error as Refusal, text::Appender},
+    engine::{
+        error::{Error as Refusal, Subject},
+        text::Appender,
+    },
     sys::Vec,
 };
 use core::fmt;
@@ -27,6 +30,16 @@ impl ErrorLog {
         let written = refusal.write_entry(&mut Appender(&mut entry), now, command);
         if written.is_err() {
             return;
+        }
+        // A program may write the same again and again, such as to trace_marker.
+        let is_value = refusal.kind.subject() == Subject::File;
+        if is_value
+            && self
+                .0
+                .last()
+                .is_some_and(|last| without_time(last) == without_time(&entry))
+        {
+            self.0.pop();
         }
         if self.0.len() >= KEPT {
             self.0.take(0);
@@ -52,4 +65,10 @@ impl ErrorLog {
         }
         Ok(())
     }
+}
+
+/// Returns the part of an entry behind its time.
+fn without_time(entry: &[u8]) -> &[u8] {
+    let end = entry.iter().position(|&byte| byte == b']').unwrap_or(0);
+    entry.get(end..).unwrap_or_default()
 }

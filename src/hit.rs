@@ -2,10 +2,16 @@
 
 //! What happens when a probe is hit.
 
+mod acting;
+pub(crate) mod action;
 pub(crate) mod calls;
 mod context;
 pub(crate) mod counters;
 pub(crate) mod plan;
 pub(crate) mod recorder;
+pub(crate) mod snapshots;
+mod stacks;
 mod stages;
+pub(crate) mod tasks;
+mod tier;
 pub(crate) mod whole_calls;

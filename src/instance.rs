@@ -4,14 +4,18 @@
 
 use crate::{
     buffer::{Buffer, Side},
+    followed::Followed,
+    hit::plan::Stacks,
     kapi::clock::Clock,
     options::{Flag, Options},
+    processes::Processes,
     tracer::Tracer,
 };
 use kernel::{prelude::*, sync::Arc};
 
 /// A buffer with its options, and what most files are of: ftrace's `struct trace_array`.
 /// There is one.
+#[pin_data]
 pub(crate) struct Instance {
     /// The state that all instances share.
     pub(crate) tracer: Arc<Tracer>,
@@ -19,6 +23,12 @@ pub(crate) struct Instance {
     pub(crate) buffer: Arc<Buffer>,
     /// The options of recording and printing.
     pub(crate) options: Options,
+    /// The tasks whose hits count.
+    #[pin]
+    pub(crate) followed: Followed,
+    /// The processes of threads.
+    #[pin]
+    pub(crate) processes: Processes,
 }
 
 impl Instance {
@@ -28,12 +38,16 @@ impl Instance {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(tracer: Arc<Tracer>) -> Result<Arc<Self>> {
-        let instance = Self {
-            buffer: tracer.buffer.clone(),
-            options: Options::new(),
-            tracer,
-        };
-        Ok(Arc::new(instance, GFP_KERNEL)?)
+        Arc::pin_init(
+            pin_init!(Self {
+                buffer: tracer.buffer.clone(),
+                options: Options::new(),
+                followed <- Followed::new(),
+                processes <- Processes::new(),
+                tracer,
+            }),
+            GFP_KERNEL,
+        )
     }
 
     /// Takes the times of events from `clock`, and clears the buffer.
@@ -53,13 +67,30 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a fixed option.
+    /// `EINVAL` for a fixed option; `ENOMEM`; the errors of
+    /// [`Followed::set_with_children`] and [`Processes::set_on`].
+    ///
+    /// Context: process, may sleep.
     pub(crate) fn set_option(&self, flag: Flag, on: bool) -> Result {
         if flag.is_fixed() && on != self.options.has(flag) {
             return Err(EINVAL);
         }
-        if flag == Flag::Overwrite {
-            self.buffer.set_overwrite(on);
+        match flag {
+            Flag::Overwrite => self.buffer.set_overwrite(on),
+            Flag::EventFork => {
+                let registry = &self.tracer.registry;
+                self.followed.set_with_children(registry, on)?;
+            }
+            Flag::RecordTgid => self.processes.set_on(&self.tracer.registry, on)?,
+            Flag::StackTrace => {
+                let mut registry = self.tracer.registry.lock();
+                registry.set_stack(Stacks::KERNEL, on)?;
+            }
+            Flag::UserStackTrace => {
+                let mut registry = self.tracer.registry.lock();
+                registry.set_stack(Stacks::USER, on)?;
+            }
+            _ => {}
         }
         self.options.set(flag, on);
         Ok(())

@@ -12,12 +12,14 @@ mod control;
 pub mod engine;
 mod errors;
 mod events;
+mod followed;
 mod hit;
 mod instance;
 #[path = "../rust/lib.rs"]
 pub mod kapi;
 mod options;
 mod print;
+mod processes;
 mod source;
 pub mod sys;
 mod tracer;
@@ -52,13 +54,14 @@ module! {
 ///
 /// Fields are dropped in this order: first what the kernel calls when modules
 /// come and go, then the files that anybody could open, then, with the last
-/// reference to the tracer, everything else. The probes go before all of them,
-/// see the drop.
+/// reference to the tracer, everything else, and at last what waits for tasks that
+/// still enter a directory. The probes go before all of them, see the drop.
 struct Ferroprobe {
     _modules: watch::modules::Watch,
     _files: control::Files,
     tracer: Arc<tracer::Tracer>,
     _sleep: kapi::clock::SleepWatch,
+    _late: kapi::debugfs::LateDirs,
 }
 
 impl kernel::Module for Ferroprobe {
@@ -68,6 +71,7 @@ impl kernel::Module for Ferroprobe {
         let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
         let limit = module_parameters::hit_limit.value();
         let limit = *Borrow::<u64>::borrow(&limit);
+        let late = kapi::debugfs::LateDirs::begin();
         let sleep = kapi::clock::SleepWatch::begin();
         let tracer = tracer::Tracer::new(kilobytes, limit)?;
         let watch = KBox::new(watch::limit::Watch::new(&tracer)?, GFP_KERNEL)?;
@@ -99,6 +103,7 @@ impl kernel::Module for Ferroprobe {
             _files: files,
             tracer,
             _sleep: sleep,
+            _late: late,
         })
     }
 }

@@ -14,34 +14,47 @@ pub(crate) enum Flag {
     SymAddr,
     /// `trace` marks where each CPU's events begin.
     Annotate,
+    /// The stack of the user is recorded behind each event.
+    UserStackTrace,
     /// Task, CPU and time are printed before each event.
     ContextInfo,
     /// The names of tasks are recorded; always on.
     RecordCmd,
+    /// The processes of threads are recorded and printed.
+    RecordTgid,
     /// A full ring loses its oldest events, not the newest.
     Overwrite,
     /// The flags column is printed.
     IrqInfo,
     /// `trace_marker` can be written.
     Markers,
+    /// The children of the tasks of `set_event_pid` and `set_event_notrace_pid` belong to
+    /// these, too.
+    EventFork,
     /// Nothing is recorded while `trace` is open.
     PauseOnTrace,
     /// Addresses are hashed; always off.
     HashPtr,
+    /// The stack of the kernel is recorded behind each event.
+    StackTrace,
 }
 
 impl Flag {
     /// All options, in the order in which the kernel shows them.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::SymAddr,
         Self::Annotate,
+        Self::UserStackTrace,
         Self::ContextInfo,
         Self::RecordCmd,
+        Self::RecordTgid,
         Self::Overwrite,
         Self::IrqInfo,
         Self::Markers,
+        Self::EventFork,
         Self::PauseOnTrace,
         Self::HashPtr,
+        Self::StackTrace,
     ];
 
     /// Returns the kernel's name of the option.
@@ -49,13 +62,17 @@ impl Flag {
         match self {
             Self::SymAddr => c"sym-addr",
             Self::Annotate => c"annotate",
+            Self::UserStackTrace => c"userstacktrace",
             Self::ContextInfo => c"context-info",
             Self::RecordCmd => c"record-cmd",
+            Self::RecordTgid => c"record-tgid",
             Self::Overwrite => c"overwrite",
             Self::IrqInfo => c"irq-info",
             Self::Markers => c"markers",
+            Self::EventFork => c"event-fork",
             Self::PauseOnTrace => c"pause-on-trace",
             Self::HashPtr => c"hash-ptr",
+            Self::StackTrace => c"stacktrace",
         }
     }
 
@@ -72,7 +89,16 @@ impl Flag {
 
     /// Returns whether it is on by default.
     const fn default(self) -> bool {
-        !matches!(self, Self::SymAddr | Self::PauseOnTrace | Self::HashPtr)
+        !matches!(
+            self,
+            Self::SymAddr
+                | Self::UserStackTrace
+                | Self::RecordTgid
+                | Self::EventFork
+                | Self::PauseOnTrace
+                | Self::HashPtr
+                | Self::StackTrace
+        )
     }
 
     const fn bit(self) -> u32 {

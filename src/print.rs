@@ -137,13 +137,20 @@ impl Printer {
                 Time::Count(event.ts)
             },
             irq_info: instance.options.has(Flag::IrqInfo),
+            tgid: instance.options.has(Flag::RecordTgid).then(|| {
+                // CAST: The same bits.
+                let known = instance.processes.known();
+                known
+                    .and_then(|known| known.of(header.pid as u32))
+                    .unwrap_or(0)
+            }),
         };
         self.columns.put(buf, &context, header);
     }
 }
 
 /// The kernel's symbols, with a cache of the texts that were printed last.
-struct KernelNames {
+pub(crate) struct KernelNames {
     /// Whether the option `sym-addr` is on.
     with_addresses: bool,
     recent: Memo<Recent, 16>,
@@ -157,7 +164,8 @@ struct Recent {
 }
 
 impl KernelNames {
-    const fn new() -> Self {
+    /// Makes an empty cache.
+    pub(crate) const fn new() -> Self {
         Self {
             with_addresses: false,
             recent: Memo::new(),

@@ -5,7 +5,8 @@
 //! Locks, in the order in which they are taken:
 //!
 //! 1. the lock of a file, for the text of one opening
-//! 2. the readers' lock of the buffer
+//! 2. the readers' lock of the buffer, the locks of the followed tasks and of
+//!    the processes
 //! 3. the registry lock
 //! 4. the locks of the formats, of the error log, of the address that `placement` shows,
 //!    of the event that a file belongs to; behind them that of the pool of event ids
@@ -23,6 +24,7 @@ use crate::{
     errors::ErrorLog,
     events::{
         formats::Formats,
+        owner::Owner,
         rate::HitLimit,
         registry::{Failure, Registry},
     },
@@ -77,41 +79,43 @@ impl Tracer {
         )
     }
 
-    /// Applies a write to `kprobe_events` or `dynamic_events`.
+    /// Applies a write to `private_events` by `owner`, or to `kprobe_events` or
+    /// `dynamic_events`.
     ///
     /// # Errors
     ///
-    /// The errno of the first line that fails, which `error_log` explains; then nothing
-    /// has changed.
+    /// The [`Failure`] of the first line that fails; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn define(&self, text: &[u8]) -> Result {
-        let mut result = self.registry.lock().apply(text);
+    pub(crate) fn define(&self, text: &[u8], owner: Option<&Arc<Owner>>) -> Result<(), Failure> {
+        let mut result = self.registry.lock().apply(text, owner);
         // Some ids may belong to removed events without records.
         if matches!(&result, Err(failure) if failure.is_for_numbers()) && self.forget_formats() {
-            result = self.registry.lock().apply(text);
+            result = self.registry.lock().apply(text, owner);
         }
         self.forget_many_formats();
-        result.map_err(|failure| match failure {
-            Failure::Refused { refusal, command } => {
-                self.log_refusal(&refusal, &command);
-                Error::from_errno(refusal.errno.0.wrapping_neg())
-            }
-            Failure::Interrupted => EINTR,
-        })
+        result
     }
 
-    /// Removes all events.
+    /// Removes all events that are everybody's.
     ///
     /// # Errors
     ///
-    /// `EBUSY` if one is enabled; then none is removed. `ENOMEM`.
+    /// As for [`Registry::clear`].
     ///
     /// Context: process, may sleep.
-    pub(crate) fn clear_definitions(&self) -> Result {
+    pub(crate) fn clear_definitions(&self) -> Result<(), Refusal> {
         self.registry.lock().clear()?;
         self.forget_many_formats();
         Ok(())
+    }
+
+    /// Removes the events of `owner`, enabled or not.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn remove_private(&self, owner: &Arc<Owner>) {
+        self.registry.lock().remove_owned(owner);
+        self.forget_many_formats();
     }
 
     /// Forgets unneeded formats of removed events, if there are many.

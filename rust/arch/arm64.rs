@@ -179,6 +179,11 @@ pub(super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     user_regs(regs).pc
 }
 
+/// Returns the address of a kprobe, where its registers name the instruction `ip`: the same.
+pub(super) fn probed_address(ip: u64, _entry: Entry) -> u64 {
+    ip
+}
+
 /// Returns the stack pointer of the interrupted code.
 #[inline(always)]
 pub(super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
@@ -513,29 +518,32 @@ pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
 pub(super) struct EntryRegs {
     regs: [u64; 9],
     _unused: u64,
-    fp: u64,
-    lr: u64,
-    sp: u64,
-    pc: u64,
+    /// The frame pointer, the link register, the stack pointer and the program counter.
+    behind: [u64; 4],
 }
 
 /// Returns the register with this index in `struct pt_regs`, 0 if ftrace does not save it.
 #[inline(always)]
 pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
-    match regs.regs.get(index) {
-        Some(word) => *word,
-        None => match index {
-            29 => regs.fp,
-            30 => regs.lr,
-            31 => regs.sp,
-            32 => regs.pc,
-            _ => 0,
-        },
+    /// The index of the frame pointer.
+    const BEHIND: usize = 29;
+
+    /// Keeps the common case free of jumps.
+    #[cold]
+    #[inline(always)]
+    fn rarely() {}
+
+    if let Some(word) = regs.regs.get(index) {
+        return *word;
     }
+    rarely();
+    let behind = regs.behind.get(index.wrapping_sub(BEHIND));
+    behind.copied().unwrap_or(0)
 }
 
 /// Returns the stack pointer.
 #[inline(always)]
 pub(super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
-    regs.sp
+    let [_, _, sp, _] = regs.behind;
+    sp
 }

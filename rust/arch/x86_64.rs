@@ -3,7 +3,7 @@
 //! The x86-64 implementation of what differs between architectures.
 
 use super::{bindings as extra, context::Entry, word};
-use core::arch::asm;
+use core::{arch::asm, mem, ptr};
 use kernel::bindings;
 
 /// Number of arguments that a function receives in registers.
@@ -201,6 +201,15 @@ pub(super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
 #[inline(always)]
 pub(super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     word(regs.ip)
+}
+
+/// Returns the address of a kprobe that was entered as `entry` tells, where its registers name
+/// the instruction `ip`: the one behind the breakpoint, or as if there were one.
+pub(super) fn probed_address(ip: u64, entry: Entry) -> u64 {
+    match entry {
+        Entry::Trap | Entry::Call => ip.wrapping_sub(1),
+        Entry::Return | Entry::Tracepoint => ip,
+    }
 }
 
 /// Returns the stack pointer of the interrupted code.
@@ -484,22 +493,19 @@ pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
 /// What ftrace saves at a function's entry: `struct pt_regs`, of which most is not set.
 pub(super) type EntryRegs = bindings::pt_regs;
 
-/// Returns the register with this index in `struct pt_regs`, 0 if ftrace does not save it.
+/// Returns the register with this index in `struct pt_regs`; 0 if there is none, and any
+/// number if ftrace does not save it.
 #[inline(always)]
 pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
-    word(match index {
-        4 => regs.bp,
-        8 => regs.r9,
-        9 => regs.r8,
-        10 => regs.ax,
-        11 => regs.cx,
-        12 => regs.dx,
-        13 => regs.si,
-        14 => regs.di,
-        16 => regs.ip,
-        19 => regs.sp,
-        _ => 0,
-    })
+    /// Their number.
+    const COUNT: usize = mem::size_of::<EntryRegs>() / mem::size_of::<u64>();
+
+    if index >= COUNT {
+        return 0;
+    }
+    // SAFETY: The structure consists of words, and this one is in it. ftrace reserves memory
+    // of the stack for all of them; what is not saved has the value that was there before.
+    unsafe { ptr::from_ref(regs).cast::<u64>().add(index).read() }
 }
 
 /// Returns the stack pointer, which points to the return address.

@@ -2,15 +2,18 @@
 
 //! The operations that the kernel calls for a file, or for a mapping of one.
 
-use super::super::{bindings as extra, file::OpenFile, mapping::Area, wake::PollTable};
-use super::File;
-use core::{marker::PhantomData, mem::ManuallyDrop, pin::Pin};
+use super::super::{
+    bindings as extra, file::OpenFile, mapping::Area, user_room::UserRoom, wake::PollTable,
+};
+use super::{
+    pipe::{OwnPage, Pipe},
+    File, Lending,
+};
+use core::{marker::PhantomData, pin::Pin};
 use kernel::{
-    alloc::flags::__GFP_ZERO,
     bindings,
-    error::to_result,
     mm::virt::VmaNew,
-    page::{Page, PAGE_SIZE},
+    page::PAGE_SIZE,
     prelude::*,
     sync::ArcBorrow,
     types::{ForeignOwnable, Opaque},
@@ -106,10 +109,21 @@ impl<F: File> Operations<F> {
     ) -> isize {
         // SAFETY: The file is open through this table.
         let open = unsafe { Self::opened(file) };
-        let mut to = UserSlice::new(UserPtr::from_ptr(buffer.cast()), length).writer();
+        let to = UserPtr::from_ptr(buffer.cast());
+        if let Some(done) = F::read_at_once(open, &UserRoom::new(to, length)) {
+            return outcome(Ok(done));
+        }
         // SAFETY: The kernel's offset is valid during the call.
-        let result = F::read(open, &OpenFile(file), &mut to, unsafe { &mut *offset });
-        outcome(result)
+        let offset = unsafe { &mut *offset };
+        let to = UserSlice::new(to, length);
+        Self::read_on(open, &OpenFile(file), to, offset)
+    }
+
+    /// What [`read`](Self::read) does if nothing was read at once. Apart, so that the
+    /// latter saves few registers.
+    #[inline(never)]
+    fn read_on(open: &F::Open, file: &OpenFile, to: UserSlice, offset: &mut i64) -> isize {
+        outcome(F::read(open, file, &mut to.writer(), offset))
     }
 
     /// # Safety
@@ -247,15 +261,15 @@ impl<F: File> Operations<F> {
     /// Adds as many pieces to `pipe` as are available and fit both the pipe and `length`.
     fn fill(open: &F::Open, pipe: &mut Pipe, length: usize) -> Result<usize> {
         let size = F::piece(open);
-        // A piece of one page needs no room of its own.
-        let room = if size == PAGE_SIZE { 0 } else { size };
-        let mut room: KVVec<u8> = KVVec::from_elem(0, room, GFP_KERNEL)?;
+        let mut room = KVVec::new();
         let mut done = 0usize;
         while length.saturating_sub(done) >= size {
-            let added = if size == PAGE_SIZE {
-                Self::add_page(open, pipe)
-            } else {
-                Self::add_pages(open, pipe, &mut room)
+            let added = match F::lend(open, pipe) {
+                Ok(Lending::Lent) => Ok(true),
+                Ok(Lending::Nothing) => Ok(false),
+                Ok(Lending::Copy) if size == PAGE_SIZE => Self::add_page(open, pipe),
+                Ok(Lending::Copy) => Self::add_pages(open, pipe, (&mut room, size)),
+                Err(error) => Err(error),
             };
             match added {
                 Ok(true) => done = done.wrapping_add(size),
@@ -279,11 +293,18 @@ impl<F: File> Operations<F> {
         pipe.add(page, PAGE_SIZE).map(|()| true)
     }
 
-    /// As [`Self::add_page`], of another size: that of `room`.
-    fn add_pages(open: &F::Open, pipe: &mut Pipe, room: &mut [u8]) -> Result<bool> {
-        let count = room.len().div_ceil(PAGE_SIZE);
+    /// As [`Self::add_page`], of `size` bytes; `room` is memory for a copy.
+    fn add_pages(
+        open: &F::Open,
+        pipe: &mut Pipe,
+        (room, size): (&mut KVVec<u8>, usize),
+    ) -> Result<bool> {
+        let count = size.div_ceil(PAGE_SIZE);
         if pipe.room() < count {
             return Ok(false);
+        }
+        if room.len() != size {
+            *room = KVVec::from_elem(0, size, GFP_KERNEL)?;
         }
         let mut pages = KVec::with_capacity(count, GFP_KERNEL)?;
         for _ in 0..count {
@@ -299,63 +320,6 @@ impl<F: File> Operations<F> {
             pipe.add(page, part.len())?;
         }
         Ok(true)
-    }
-}
-
-/// A page without other users, initialised.
-struct OwnPage(Page);
-
-impl OwnPage {
-    /// Allocates a page of zeros.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    fn new() -> Result<Self> {
-        Ok(Self(Page::alloc_page(GFP_KERNEL | __GFP_ZERO)?))
-    }
-
-    fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: The page is owned and has no other users, so nothing else accesses its
-        // `PAGE_SIZE` bytes while it is borrowed; they were zeroed when it was allocated,
-        // and are mapped, as no supported architecture has high memory.
-        unsafe {
-            let bytes = extra::ferroprobe_page_address(self.0.as_ptr());
-            core::slice::from_raw_parts_mut(bytes.cast(), PAGE_SIZE)
-        }
-    }
-}
-
-/// A pipe during a splice to it.
-///
-/// # Invariants
-///
-/// The pointer is valid, and the caller of `splice_read` has locked the pipe.
-struct Pipe(*mut bindings::pipe_inode_info);
-
-impl Pipe {
-    /// Returns how many pages can be added.
-    fn room(&self) -> usize {
-        // SAFETY: The pipe is valid and locked by the type invariant.
-        let room = unsafe { extra::ferroprobe_pipe_room(self.0) };
-        // CAST: u32 to usize widens.
-        room as usize
-    }
-
-    /// Adds the first `length` bytes of `page`.
-    ///
-    /// # Errors
-    ///
-    /// `EPIPE` if the pipe has no readers, `EAGAIN` if it has no room.
-    fn add(&mut self, page: OwnPage, length: usize) -> Result {
-        // CAST: At most `PAGE_SIZE`.
-        let length = length.min(PAGE_SIZE) as u32;
-        let page = ManuallyDrop::new(page);
-        // SAFETY: The page has no other user. The pipe is locked by the type invariant.
-        // The reference to the page passes to the pipe.
-        let added = unsafe { extra::ferroprobe_add_to_pipe(self.0, page.0.as_ptr(), length) };
-        // CAST: A negative errno is small.
-        to_result(added.min(0) as kernel::ffi::c_int)
     }
 }
 

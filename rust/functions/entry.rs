@@ -3,6 +3,8 @@
 //! The arguments of a function at its entry.
 
 use crate::kapi::{arch, regs};
+use core::ptr;
+use kernel::ffi::c_void;
 
 /// The registers that hold a function's arguments, as ftrace saves them.
 #[repr(transparent)]
@@ -20,6 +22,19 @@ impl<'a> Entry<'a> {
     #[inline(always)]
     pub fn place(&self) -> &'a [u32; 2] {
         self.place
+    }
+
+    /// Returns the function's address.
+    ///
+    /// Context: any.
+    pub fn address(&self) -> u64 {
+        let [low, high] = *self.place;
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    /// Returns a pointer to the registers.
+    pub(in crate::kapi) fn as_ptr(&self) -> *const c_void {
+        ptr::from_ref(self.regs).cast()
     }
 
     /// Returns the register with this index in `struct pt_regs`, if ftrace saves it; 0

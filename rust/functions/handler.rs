@@ -4,6 +4,7 @@
 
 use super::entry::Entry;
 use crate::kapi::{context::OnCpu, registration::Next};
+use core::convert::Infallible;
 
 /// What serves the entries of functions, in steps.
 ///
@@ -30,6 +31,13 @@ pub trait Handler: Send + Sync {
         entry: Entry<'_>,
         here: &'a OnCpu,
     ) -> Next<Self::Unsettled<'a>>;
+
+    /// A step that serves a hit about which nothing is unusual, and in other cases leads to the
+    /// last step. What it reads may fault, which calls functions that are hit: the step must
+    /// recognise such a hit as unusual.
+    ///
+    /// Context: as for [`serve_fast`](Self::serve_fast).
+    fn serve_usual(&self, entry: Entry<'_>, here: &OnCpu) -> Next<Infallible>;
 
     /// The last step, which serves any hit. It is not called on a CPU in a context in which
     /// it runs already: such a hit counts as missed.

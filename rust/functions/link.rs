@@ -3,14 +3,20 @@
 //! The handlers of one function, a list.
 
 use super::handler::Handler;
-use crate::kapi::{local::Counter, percpu::PerCpu};
-use core::sync::atomic::{AtomicPtr, AtomicU8};
+use crate::kapi::{
+    local::Counter,
+    percpu::{CounterOfCpus, PerCpu},
+    serving::Serving,
+};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
+use kernel::sync::Arc;
 
-/// A handler, and its hits that came while another was served on the same CPU in the same
-/// context.
+/// A handler with what its hits need.
 pub(super) struct Server<H: Handler> {
     pub(super) handler: H,
+    /// Its hits that came while another was served on the same CPU in the same context.
     pub(super) missed: PerCpu<[Counter; 1]>,
+    pub(super) serving: Arc<Serving>,
 }
 
 /// An element of the list of a site's handlers.
@@ -23,11 +29,15 @@ pub(super) struct Link<H: Handler> {
     pub(super) next: AtomicPtr<Link<H>>,
     /// How a hit of the site is served if this is the first link of its list: by what the
     /// handler fetches, or by all handlers.
-    pub(super) way: AtomicU8,
+    pub(super) way: AtomicU32,
+    /// Counts the hits of the site, in memory that is freed after the link.
+    pub(super) hits: Option<CounterOfCpus>,
 }
 
 /// The ways in which hits are served, see [`Link::way`].
-pub(super) const NOTHING: u8 = 0;
-pub(super) const REGISTER: u8 = 1;
-pub(super) const OTHER: u8 = 2;
-pub(super) const SEVERAL: u8 = 3;
+pub(super) const NOTHING: u32 = 0;
+pub(super) const REGISTER: u32 = 1;
+pub(super) const OTHER: u32 = 2;
+pub(super) const SEVERAL: u32 = 3;
+/// One of the first three, where hits of the site are counted.
+pub(super) const COUNTED: u32 = 4;

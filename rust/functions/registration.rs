@@ -3,8 +3,9 @@
 //! A handler of function entries.
 
 use super::{
+    group::{Group, Owner, Site},
     handler::{Fetches, Handler},
-    link::{Link, Server, NOTHING, OTHER, REGISTER, SEVERAL},
+    link::{Link, Server, COUNTED, NOTHING, OTHER, REGISTER, SEVERAL},
     table::Table,
     Functions, State,
 };
@@ -13,18 +14,15 @@ use core::{
     marker::PhantomPinned,
     pin::Pin,
     ptr,
-    sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering},
+    sync::atomic::{AtomicBool, Ordering},
 };
-use kernel::{alloc::KVVec, ffi::c_void, prelude::*, sync::Arc};
-
-/// A function to be probed.
-#[derive(Clone, Copy)]
-pub struct Site {
-    /// The address of the function.
-    pub function: u64,
-    /// The address that ftrace patches for it.
-    pub site: u64,
-}
+use kernel::{
+    alloc::KVVec,
+    ffi::c_void,
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
 
 /// A handler of the entries of some functions.
 ///
@@ -34,8 +32,12 @@ pub struct Site {
 #[pin_data(PinnedDrop)]
 pub struct Registration<H: Handler> {
     server: Server<H>,
-    links: KVVec<Link<H>>,
+    /// Locked before the state of `functions`.
+    #[pin]
+    groups: Mutex<KVec<Group<H>>>,
     functions: Arc<Functions<H>>,
+    /// The hits of each function are counted.
+    counts: bool,
     armed: AtomicBool,
     /// It was armed, and nothing has waited for its hits since.
     used: AtomicBool,
@@ -43,53 +45,111 @@ pub struct Registration<H: Handler> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: What changes is atomic; `H` is `Sync`.
+// SAFETY: What changes is atomic or locked; `H` is `Sync`.
 unsafe impl<H: Handler> Sync for Registration<H> {}
 // SAFETY: Any thread can disarm a handler; `H` is `Send`.
 unsafe impl<H: Handler> Send for Registration<H> {}
 
 impl<H: Handler> Registration<H> {
-    /// Makes a handler of the functions at `sites`, disarmed.
+    /// Makes a handler of no functions, disarmed, which counts the hits of each function if
+    /// `counts`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new(
-        functions: Arc<Functions<H>>,
-        sites: &[Site],
-        handler: H,
-    ) -> Result<Pin<KBox<Self>>> {
+    pub fn new(functions: Arc<Functions<H>>, counts: bool, handler: H) -> Result<Pin<KBox<Self>>> {
         let missed = PerCpu::new(|_| Ok(Default::default()))?;
-        let mut links = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
-        for site in sites {
-            let link = Link {
-                site: site.site,
-                // CAST: Halves.
-                place: [site.function as u32, (site.function >> 32) as u32],
-                server: AtomicPtr::new(ptr::null_mut()),
-                next: AtomicPtr::new(ptr::null_mut()),
-                way: AtomicU8::new(SEVERAL),
-            };
-            links.push(link, GFP_KERNEL)?;
-        }
-        let this = KBox::pin_init(
+        let serving = functions.serving.clone();
+        KBox::pin_init(
             pin_init!(Self {
-                server: Server { handler, missed },
-                links,
+                server: Server { handler, missed, serving },
                 functions,
+                groups <- new_mutex!(KVec::new()),
+                counts,
                 armed: AtomicBool::new(false),
                 used: AtomicBool::new(false),
                 _pinned: PhantomPinned,
             }),
             GFP_KERNEL,
-        )?;
-        let own = ptr::from_ref(&this.server).cast_mut();
-        for link in &this.links {
-            link.server.store(own, Ordering::Relaxed);
+        )
+    }
+
+    /// Adds the functions at `sites`, of `owner`, and arms them if the handler is armed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Functions::apply`]; then nothing was added.
+    ///
+    /// Context: process, may sleep.
+    pub fn add(&self, owner: Owner<'_>, sites: &[Site]) -> Result {
+        let group = Group::new(owner, sites, self.counts, &self.server)?;
+        let mut groups = self.groups.lock();
+        groups.reserve(1, GFP_KERNEL)?;
+        if self.armed.load(Ordering::Relaxed) {
+            let functions = &self.functions;
+            let mut state = functions.state.lock();
+            self.make_room(group.links.len(), &mut state)?;
+            self.link(&group, &mut state);
+            if let Err(error) = functions.commit(&mut state) {
+                self.unlink(&group, &mut state);
+                let _ = functions.commit(&mut state);
+                drop(state);
+                rcu::synchronize();
+                return Err(error);
+            }
         }
-        Ok(this)
+        // There is room.
+        let _ = groups.push_within_capacity(group);
+        Ok(())
+    }
+
+    /// Removes the functions of the owners that `which` selects, and waits for their hits.
+    ///
+    /// Context: process, may sleep.
+    pub fn remove(&self, which: impl Fn(Owner<'_>) -> bool) {
+        let mut groups = self.groups.lock();
+        let is_used = self.used.load(Ordering::Relaxed);
+        let mut state = self.functions.state.lock();
+        let mut found = false;
+        for group in groups.iter().filter(|group| which(group.owner())) {
+            found = true;
+            if self.armed.load(Ordering::Relaxed) {
+                self.unlink(group, &mut state);
+            }
+        }
+        // Only additions can fail.
+        let _ = self.functions.commit(&mut state);
+        drop(state);
+        if found && is_used {
+            rcu::synchronize();
+        }
+        // `retain` has a check that the compiler does not remove.
+        let mut index = 0usize;
+        while let Some(group) = groups.get(index) {
+            if which(group.owner()) {
+                drop(groups.remove(index));
+            } else {
+                index = index.saturating_add(1);
+            }
+        }
+    }
+
+    /// Returns whether it has no functions.
+    pub fn is_empty(&self) -> bool {
+        self.groups
+            .lock()
+            .iter()
+            .all(|group| group.links.is_empty())
+    }
+
+    /// Calls `each` with the address of each function and its hits; with `None` if the hits
+    /// are not counted by function.
+    ///
+    /// Context: process, may sleep.
+    pub fn each(&self, each: &mut dyn FnMut(u64, Option<u64>)) {
+        self.groups.lock().iter().for_each(|group| group.each(each));
     }
 
     /// Arms or disarms the handler. It may still run on another CPU when it is disarmed.
@@ -100,39 +160,29 @@ impl<H: Handler> Registration<H> {
     ///
     /// Context: process, may sleep.
     pub fn set_enabled(&self, enabled: bool) -> Result {
+        let groups = self.groups.lock();
         let functions = &self.functions;
         let mut state = functions.state.lock();
         if self.armed.load(Ordering::Relaxed) == enabled {
             return Ok(());
         }
         if !enabled {
-            self.disarm(&mut state);
+            self.disarm(&groups, &mut state);
             // Only additions can fail.
             return functions.commit(&mut state).or(Ok(()));
         }
-        self.arm(&mut state)?;
+        self.arm(&groups, &mut state)?;
         let result = functions.commit(&mut state);
         if result.is_err() {
-            self.disarm(&mut state);
+            self.disarm(&groups, &mut state);
             let _ = functions.commit(&mut state);
         }
         result
     }
 
-    fn arm(&self, state: &mut State) -> Result {
-        let count = self.links.len();
-        state.add.reserve(count, GFP_KERNEL)?;
-        let all = state.sites.saturating_add(count);
-        state.remove.reserve(all, GFP_KERNEL)?;
-        let functions = &self.functions;
-        let mut table = functions.table.load();
-        if !table.has_room(count) {
-            let larger = Table::with_room(table.len().saturating_add(count))?;
-            table.copy_to(&larger);
-            let larger = Arc::new(larger, GFP_KERNEL)?;
-            drop(functions.table.replace(larger.clone()));
-            table = larger;
-        }
+    fn arm(&self, groups: &[Group<H>], state: &mut State) -> Result {
+        let counts = groups.iter().map(|group| group.links.len());
+        self.make_room(counts.fold(0, usize::saturating_add), state)?;
         if state.unsettled && self.used.load(Ordering::Relaxed) {
             // A hit may still be on its way along the links.
             rcu::synchronize();
@@ -141,7 +191,31 @@ impl<H: Handler> Registration<H> {
         self.used.store(true, Ordering::Relaxed);
         // INVARIANT: The pointers are stored below.
         self.armed.store(true, Ordering::Relaxed);
-        for link in &self.links {
+        for group in groups {
+            self.link(group, state);
+        }
+        Ok(())
+    }
+
+    /// Makes room for `count` links more.
+    fn make_room(&self, count: usize, state: &mut State) -> Result {
+        state.add.reserve(count, GFP_KERNEL)?;
+        let all = state.sites.saturating_add(count);
+        state.remove.reserve(all, GFP_KERNEL)?;
+        let functions = &self.functions;
+        let table = functions.table.load();
+        if !table.has_room(count) {
+            let larger = Table::with_room(table.len().saturating_add(count))?;
+            table.copy_to(&larger);
+            drop(functions.table.replace(Arc::new(larger, GFP_KERNEL)?));
+        }
+        Ok(())
+    }
+
+    /// Puts the links of `group` into the table, which has room.
+    fn link(&self, group: &Group<H>, state: &mut State) {
+        let table = self.functions.table.load();
+        for link in &group.links {
             // There is room.
             let Some(first) = table.slot(link.site) else {
                 continue;
@@ -154,16 +228,23 @@ impl<H: Handler> Registration<H> {
                 state.begins(link.site);
             }
         }
-        Ok(())
     }
 
-    fn disarm(&self, state: &mut State) {
+    fn disarm(&self, groups: &[Group<H>], state: &mut State) {
         if !self.armed.swap(false, Ordering::Relaxed) {
             return;
         }
         state.unsettled = true;
+        // What was added last is found first in the list of additions.
+        for group in groups.iter().rev() {
+            self.unlink(group, state);
+        }
+    }
+
+    /// Takes the links of `group` out of the table.
+    fn unlink(&self, group: &Group<H>, state: &mut State) {
         let table = self.functions.table.load();
-        for link in &self.links {
+        for link in group.links.iter().rev() {
             let Some(first) = table.slot(link.site) else {
                 continue;
             };
@@ -215,11 +296,12 @@ impl<H: Handler> Registration<H> {
 
 /// Sets the way of a link of `server` for when it is the first of its list.
 fn choose_way<H: Handler>(link: &Link<H>, server: &Server<H>) {
+    let counted = if link.hits.is_some() { COUNTED } else { 0 };
     let way = match server.handler.fetches() {
         _ if !link.next.load(Ordering::Relaxed).is_null() => SEVERAL,
-        Fetches::Nothing => NOTHING,
-        Fetches::Register => REGISTER,
-        Fetches::Other => OTHER,
+        Fetches::Nothing => NOTHING | counted,
+        Fetches::Register => REGISTER | counted,
+        Fetches::Other => OTHER | counted,
     };
     link.way.store(way, Ordering::Relaxed);
 }

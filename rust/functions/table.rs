@@ -147,5 +147,5 @@ impl<H: Handler> Table<H> {
 #[inline(always)]
 fn hash(site: u64) -> usize {
     // CAST: Lossless. The constant spreads the bits of a number over its upper half.
-    ((site >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+    (site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }

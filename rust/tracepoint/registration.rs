@@ -141,8 +141,10 @@ impl<H: Handler> Registration<H> {
     /// Calls `work`, or counts a missed hit if this CPU serves one in this context.
     #[inline(always)]
     pub(super) fn unless_serving(&self, here: &OnCpu, work: impl FnOnce()) {
-        let missed = || self.missed.increment(0, here);
-        self.points.serving.unless(here, missed, work);
+        match self.points.serving.begin(here) {
+            Some(_turn) => work(),
+            None => self.missed.increment(0, here),
+        }
     }
 }
 

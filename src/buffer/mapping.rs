@@ -110,7 +110,8 @@ impl Mapping {
     }
 
     fn sub_buffers(&self) -> u32 {
-        self.ring.capacity().saturating_add(1 + COPIES)
+        // CAST: The ring's pages are numbered in 32 bits.
+        (self.ring.page_count() as u32).saturating_add(COPIES)
     }
 
     fn set(&self, at: usize, value: u32) {

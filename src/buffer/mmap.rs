@@ -4,6 +4,7 @@
 
 use super::recording::Buffer;
 use crate::kapi::mapping::Area;
+use core::sync::atomic::Ordering;
 use kernel::prelude::*;
 
 impl Buffer {
@@ -17,7 +18,9 @@ impl Buffer {
     /// Context: process, in `mmap` of a file; may sleep.
     pub(crate) fn map(&self, cpu: u32, area: &Area<'_>) -> Result {
         let mut mappings = self.mappings.lock();
-        mappings.map(&self.rings.load(), cpu, area)
+        let mapped = mappings.map(&self.rings.load(), cpu, area);
+        self.mapped.store(mappings.any(), Ordering::Relaxed);
+        mapped
     }
 
     /// Counts one more mapping of the ring of `cpu`.
@@ -33,7 +36,9 @@ impl Buffer {
     ///
     /// Context: as for [`Buffer::map`].
     pub(crate) fn unmap(&self, cpu: u32) {
-        self.mappings.lock().unmap(cpu);
+        let mut mappings = self.mappings.lock();
+        mappings.unmap(cpu);
+        self.mapped.store(mappings.any(), Ordering::Relaxed);
     }
 
     /// Hands out the next events of `cpu` to the tasks that have mapped its ring.
@@ -55,6 +60,10 @@ impl Buffer {
     /// Updates all mappings after a read. Called with the readers' lock held, and without
     /// a reader of any ring.
     pub(super) fn tell_mappings(&self) {
+        // A mapping that is being made describes its ring by itself.
+        if !self.mapped.load(Ordering::Relaxed) {
+            return;
+        }
         for mapping in self.mappings.lock().0.iter_mut() {
             mapping.take_back();
             mapping.describe();

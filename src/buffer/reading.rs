@@ -7,13 +7,15 @@ use super::{
     rings::{Shared, Timed},
 };
 use crate::{
+    commands::Commands,
     engine::{
         record::Header,
-        ring::{EventRef, Iter, Merge, Stats},
+        ring::{EventRef, Iter, Lent, Merge, Note, Stats},
     },
-    kapi::{clock::Clock, context},
+    kapi::{clock::Clock, context, debugfs::Pipe},
     sys::Vec,
 };
+use core::sync::atomic::Ordering;
 use kernel::{
     prelude::*,
     sync::{Arc, MutexGuard},
@@ -33,6 +35,21 @@ impl Reading<'_> {
             Side::Live => Some(self.buffer.rings.load()),
             Side::Snapshot => self.state.snapshot.clone(),
         }
+    }
+
+    /// As [`Reading::rings`], without a reference of their own; with the saved names.
+    fn rings_and_names(&mut self, side: Side) -> Option<(&Timed, &mut Commands)> {
+        let State {
+            commands,
+            live,
+            snapshot,
+            ..
+        } = &mut *self.state;
+        let rings: &Timed = match side {
+            Side::Live => live,
+            Side::Snapshot => snapshot.as_ref()?,
+        };
+        Some((rings, commands))
     }
 }
 
@@ -119,6 +136,62 @@ impl Buffer {
         let copied =
             reader.read_page_with(page, whole, |note| commands.see(note.pid(), note.name()))?;
         Some(copied.bytes)
+    }
+
+    /// Consumes a whole sub-buffer of `cpu` that fits `room` bytes and of which nothing was
+    /// read, by handing its bytes to `put`. Returns their number; `None` if there is none,
+    /// or if `put` returns false: then nothing was consumed.
+    ///
+    /// `put` runs with the readers' lock held.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn read_whole(
+        &self,
+        (side, cpu): (Side, u32),
+        room: usize,
+        put: impl FnOnce(&[u8]) -> bool,
+    ) -> Option<usize> {
+        let mut reading = self.reading();
+        let (rings, commands) = reading.rings_and_names(side)?;
+        let see = |note: &Note| commands.see(note.pid(), note.name());
+        rings
+            .of(cpu)?
+            .with_reader(|reader| reader.read_whole(room, see, put))?
+    }
+
+    /// Consumes a whole sub-buffer of `cpu` by lending its memory to `pipe`, if no ring is
+    /// mapped.
+    ///
+    /// # Errors
+    ///
+    /// `EPIPE` if the pipe has no readers.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn lend(&self, (side, cpu): (Side, u32), pipe: &mut Pipe) -> Result<Lent> {
+        if self.mapped.load(Ordering::Relaxed) {
+            return Ok(Lent::Copy);
+        }
+        let mut reading = self.reading();
+        let Some((rings, commands)) = reading.rings_and_names(side) else {
+            return Ok(Lent::Nothing);
+        };
+        let ring = rings.of(cpu).ok_or(ENODEV)?;
+        let mut failed = Ok(());
+        let lent = ring.with_reader(|reader| {
+            reader.lend(
+                |page| ring.view().is_unshared(page),
+                |note| commands.see(note.pid(), note.name()),
+                |page| {
+                    failed = pipe.lend(ring.view(), page);
+                    failed.is_ok()
+                },
+            )
+        });
+        match failed {
+            // Room for a copy is checked in the same way.
+            Err(error) if error != EAGAIN && error != EINVAL => Err(error),
+            _ => Ok(lent.unwrap_or(Lent::Copy)),
+        }
     }
 
     /// Calls `each` with the pid and the name of every task that has a record in the

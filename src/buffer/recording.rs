@@ -24,7 +24,7 @@ use crate::{
     },
     sys::Pages,
 };
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{fence, AtomicBool, AtomicU32, Ordering};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -54,8 +54,12 @@ pub(crate) struct Buffer {
     pub(super) rings: RcuCell<Timed>,
     scratch: Scratch,
     on: AtomicBool,
+    /// The number of changes of what decides whether rings record.
+    switches: AtomicU32,
     /// Calls of [`Buffer::pause`] without [`Buffer::resume`].
     pauses: AtomicU32,
+    /// Whether a hit has requested a snapshot.
+    pub(super) snapshot_requested: AtomicBool,
     /// Whether a full ring overwrites its oldest events.
     pub(super) overwrite: AtomicBool,
     /// Set for CPUs that do not record.
@@ -72,12 +76,16 @@ pub(crate) struct Buffer {
     /// The mapped rings.
     #[pin]
     pub(super) mappings: Mutex<Mappings>,
+    /// Whether any ring is mapped; changed with the lock of the mappings held.
+    pub(super) mapped: AtomicBool,
 }
 
 /// What the readers' lock protects.
 pub(super) struct State {
     /// Names of tasks whose records were read in binary.
     pub(super) commands: Commands,
+    /// The rings of [`Buffer`], without a reference to take at each read.
+    pub(super) live: Arc<Timed>,
     /// The snapshot, if one was taken.
     pub(super) snapshot: Option<Arc<Timed>>,
     /// What is known about the processor's counter.
@@ -93,16 +101,18 @@ impl Buffer {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
-        let rings = Timed::new(clock, SUB_BUFFER, |cpu| {
+        let live = Timed::new(clock, SUB_BUFFER, |cpu| {
             rings::make(cpu, kilobytes, SUB_BUFFER, clock)
         })?;
         let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
         let scratch = Scratch::new()?;
         Arc::pin_init(
             pin_init!(Self {
-                rings: RcuCell::new(rings),
+                rings: RcuCell::new(live.clone()),
                 scratch,
                 on: AtomicBool::new(true),
+                switches: AtomicU32::new(0),
+                snapshot_requested: AtomicBool::new(false),
                 pauses: AtomicU32::new(0),
                 overwrite: AtomicBool::new(true),
                 masked,
@@ -111,6 +121,7 @@ impl Buffer {
                 releases: AtomicU32::new(0),
                 readers <- new_mutex!(State {
                     commands: Commands::new(),
+                    live,
                     snapshot: None,
                     judge: Judge::new(if clock::uses_counter() {
                         clock::counter_hertz()
@@ -120,6 +131,7 @@ impl Buffer {
                     sleeps: clock::sleeps(),
                 }),
                 mappings <- new_mutex!(Mappings::new()),
+                mapped: AtomicBool::new(false),
             }),
             GFP_KERNEL,
         )
@@ -142,6 +154,21 @@ impl Buffer {
     ) -> Result<(), Lost> {
         let (ring, clock) = self.rings.get(here).local(here);
         ring.record(length, note, clock, fill)
+    }
+
+    /// Returns the time by the clock of the events: in microseconds, if `in_usecs` and the
+    /// clock counts nanoseconds.
+    ///
+    /// Context: any.
+    pub(crate) fn now(&self, in_usecs: bool, here: &OnCpu) -> u64 {
+        let rings = self.rings.get(here);
+        let (_, clock) = rings.local(here);
+        let now = ring::Clock::now(&clock);
+        if in_usecs && rings.clock.is_nanoseconds() {
+            now / 1000
+        } else {
+            now
+        }
     }
 
     /// As [`Buffer::record`], in few instructions, for the common case. Returns the
@@ -221,6 +248,32 @@ impl Buffer {
         Ok(())
     }
 
+    /// Records the bytes `data`, written by the current task, in one record.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for less than four bytes, and for more than a record can hold; `EBADF` if
+    /// nothing is being recorded, or if there is no room.
+    ///
+    /// Context: process.
+    pub(crate) fn mark_raw(&self, data: &[u8]) -> Result {
+        context::on_this_cpu(|here| {
+            let (ring, _) = self.rings.get(here).local(here);
+            let length = marker::raw_length(data);
+            if data.len() < marker::RAW_LEAST || length > ring.max_payload() {
+                return Err(EINVAL);
+            }
+            let task = context::current();
+            let note = Note::new(task.pid(), task.comm());
+            self.record(length, note, here, |out| {
+                marker::write_raw(out, task.pid(), data);
+            })
+            .map_err(|_| EBADF)
+        })?;
+        self.wake();
+        Ok(())
+    }
+
     /// Returns whether recording is on.
     pub(crate) fn is_on(&self) -> bool {
         self.on.load(Ordering::Relaxed)
@@ -232,8 +285,22 @@ impl Buffer {
     pub(crate) fn set_on(&self, on: bool) {
         let _guard = self.readers.lock();
         self.on.store(on, Ordering::Relaxed);
-        self.enable(&self.rings.load());
+        self.switch(&self.rings.load());
         self.waker.wake_now();
+    }
+
+    /// As [`Buffer::set_on`], on a hit; returns whether that changed it. The caller calls
+    /// [`Buffer::wake`].
+    ///
+    /// Context: any.
+    pub(crate) fn switch_in_hit(&self, on: bool, here: &OnCpu) -> bool {
+        if self.on.swap(on, Ordering::Relaxed) == on {
+            return false;
+        }
+        // Before the rings are read, which may be replaced meanwhile.
+        self.switches.fetch_add(1, Ordering::SeqCst);
+        self.enable(self.rings.get(here));
+        true
     }
 
     /// Pauses recording until [`Buffer::resume`] was called as often as this.
@@ -242,7 +309,7 @@ impl Buffer {
     pub(crate) fn pause(&self) {
         let _guard = self.readers.lock();
         self.pauses.fetch_add(1, Ordering::Relaxed);
-        self.enable(&self.rings.load());
+        self.switch(&self.rings.load());
     }
 
     /// Undoes one [`Buffer::pause`].
@@ -251,7 +318,7 @@ impl Buffer {
     pub(crate) fn resume(&self) {
         let _guard = self.readers.lock();
         self.pauses.fetch_sub(1, Ordering::Relaxed);
-        self.enable(&self.rings.load());
+        self.switch(&self.rings.load());
     }
 
     /// Sets whether a full ring overwrites its oldest events or drops the newest.
@@ -265,12 +332,33 @@ impl Buffer {
         }
     }
 
-    /// Enables or disables `rings`, as the switches say. Called with the readers' lock
-    /// held.
+    /// As [`Buffer::enable`], after a switch has changed.
+    fn switch(&self, rings: &Timed) {
+        self.switches.fetch_add(1, Ordering::SeqCst);
+        self.enable(rings);
+    }
+
+    /// Enables or disables `rings`, as the switches say.
+    ///
+    /// Hits change a switch at any time. What another CPU has changed meanwhile may have
+    /// been overwritten here, so it is done again. The last one to change a switch finds
+    /// no later change; the number of attempts is limited because a hit must end.
+    ///
+    /// Context: any.
     pub(super) fn enable(&self, rings: &Timed) {
-        let on = self.is_on() && self.pauses.load(Ordering::Relaxed) == 0;
-        for ring in rings.iter() {
-            ring.set_enabled(on && self.records_on(ring.cpu()));
+        const ATTEMPTS: usize = 100;
+        for _ in 0..ATTEMPTS {
+            let switches = self.switches.load(Ordering::SeqCst);
+            let on = self.is_on() && self.pauses.load(Ordering::Relaxed) == 0;
+            for ring in rings.iter() {
+                ring.set_enabled(on && self.records_on(ring.cpu()));
+            }
+            // Pairs with the changes of the number: of two that write the rings, the later
+            // one sees the change of the other.
+            fence(Ordering::SeqCst);
+            if self.switches.load(Ordering::SeqCst) == switches {
+                break;
+            }
         }
     }
 
@@ -288,7 +376,7 @@ impl Buffer {
         for (cpu, masked) in self.masked.iter() {
             masked.store(!mask(cpu), Ordering::Relaxed);
         }
-        self.enable(&self.rings.load());
+        self.switch(&self.rings.load());
     }
 
     /// Returns how full a ring must be to wake the readers that wait for its pages, in

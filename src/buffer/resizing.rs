@@ -3,7 +3,7 @@
 //! Sizes and clocks: operations that replace the rings.
 
 use super::{
-    recording::{Buffer, SUB_BUFFER},
+    recording::{Buffer, State, SUB_BUFFER},
     rings::{self, Shared, Timed},
 };
 use crate::{
@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering;
 use kernel::{prelude::*, sync::Arc};
 
 /// Bytes of the largest sub-buffer.
-const MAX_SUB_BUFFER: usize = 128 * SUB_BUFFER;
+pub(crate) const MAX_SUB_BUFFER: usize = 128 * SUB_BUFFER;
 
 impl Buffer {
     /// Returns the size of the ring of `cpu`, in KiB.
@@ -59,7 +59,7 @@ impl Buffer {
         if kilobytes == 0 {
             return Err(EINVAL);
         }
-        let _reading = self.reading();
+        let mut reading = self.reading();
         let old = self.rings.load();
         let slots = rings::slots(kilobytes, old.sub_buffer)?;
         let stays = |cpu, ring: &Shared| {
@@ -80,7 +80,7 @@ impl Buffer {
         // Allocated before anything changes: nothing may fail after that.
         let mut room = Pieces::of(old.iter().map(|ring| &**ring))?;
         drop(old);
-        let old = self.replace(new.clone());
+        let old = self.replace(&mut reading.state, new.clone());
         drop(mappings);
         // No writer uses the old rings after this.
         let old = old.wait();
@@ -104,7 +104,7 @@ impl Buffer {
         if !bytes.is_power_of_two() || !(SUB_BUFFER..=MAX_SUB_BUFFER).contains(&bytes) {
             return Err(EINVAL);
         }
-        let _reading = self.reading();
+        let mut reading = self.reading();
         let old = self.rings.load();
         if old.sub_buffer == bytes {
             return Ok(());
@@ -113,9 +113,10 @@ impl Buffer {
         if mappings.any() {
             return Err(EBUSY);
         }
-        let old = self.replace(Timed::new(old.clock, bytes, |cpu| {
+        let new = Timed::new(old.clock, bytes, |cpu| {
             rings::make(cpu, self.kilobytes_of(cpu), bytes, old.clock)
-        })?);
+        })?;
+        let old = self.replace(&mut reading.state, new);
         drop(mappings);
         drop(old);
         Ok(())
@@ -135,15 +136,16 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
-        let _reading = self.reading();
+        let mut reading = self.reading();
         let old = self.rings.load();
         let mappings = self.mappings.lock();
         if mappings.any() {
             return Err(EBUSY);
         }
-        let old = self.replace(Timed::new(clock, old.sub_buffer, |cpu| {
+        let new = Timed::new(clock, old.sub_buffer, |cpu| {
             rings::make(cpu, self.kilobytes_of(cpu), old.sub_buffer, clock)
-        })?);
+        })?;
+        let old = self.replace(&mut reading.state, new);
         drop(mappings);
         drop(old);
         Ok(())
@@ -153,11 +155,15 @@ impl Buffer {
     /// still write. Called with the readers' lock and the lock of the mappings held. The
     /// caller releases the latter before it waits for the writers: a task that maps may
     /// wait for it with the lock of its address space held.
-    pub(super) fn replace(&self, rings: Arc<Timed>) -> Used<Timed> {
+    pub(super) fn replace(&self, state: &mut State, rings: Arc<Timed>) -> Used<Timed> {
+        state.live = rings.clone();
         self.enable(&rings);
         for ring in rings.iter() {
             ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));
         }
-        self.rings.swap(rings)
+        let replaced = self.rings.swap(rings.clone());
+        // A hit may have switched the replaced rings on or off meanwhile.
+        self.enable(&rings);
+        replaced
     }
 }

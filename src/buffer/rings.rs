@@ -8,6 +8,7 @@ use crate::{
     kapi::{
         clock::{self, Clock, Hands},
         context::OnCpu,
+        pages::PAGE_SIZE,
         percpu::PerCpu,
     },
     sys::Pages,
@@ -146,6 +147,18 @@ pub(super) fn slots(kilobytes: usize, sub_buffer: usize) -> Result<usize> {
     Ok(whole.saturating_add(part).max(MIN_SLOTS))
 }
 
+/// Returns the number of sub-buffers more that a ring of `count` has, so that others can be
+/// lent to pipes meanwhile: as much as a pipe holds by default, and at most as many again.
+/// Memory that shares a page cannot be lent.
+fn spares(count: usize, sub_buffer: usize) -> usize {
+    const PIPE: usize = 64 * 1024;
+    if sub_buffer % PAGE_SIZE == 0 {
+        count.min(PIPE.checked_div(sub_buffer).unwrap_or(0))
+    } else {
+        0
+    }
+}
+
 /// Makes an empty ring of `kilobytes` for `cpu`, in sub-buffers of `sub_buffer` bytes,
 /// with the times of `clock`.
 ///
@@ -156,7 +169,7 @@ pub(super) fn make(cpu: u32, kilobytes: usize, sub_buffer: usize, clock: Clock) 
     // One more, for the reader.
     let count = slots(kilobytes, sub_buffer)?.checked_add(1).ok_or(ENOMEM)?;
     let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
-    let pages = Pages::new(count, sub_buffer)?;
+    let pages = Pages::new(count.saturating_add(spares(count, sub_buffer)), sub_buffer)?;
     let ring = Ring::new(cpu, pages, pages_count, true).map_err(|error| match error {
         ring::Error::NoMemory => ENOMEM,
         ring::Error::BadSize => EINVAL,

@@ -8,9 +8,11 @@
 //! clock have changed.
 
 use super::{
+    reading::Reading,
     recording::Buffer,
     rings::{self, Shared, Timed},
 };
+use core::sync::atomic::Ordering;
 use kernel::{prelude::*, sync::Arc};
 
 impl Buffer {
@@ -23,7 +25,11 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn take_snapshot(&self, one: Option<u32>) -> Result {
-        let mut reading = self.reading();
+        self.set_aside(&mut self.reading(), one)
+    }
+
+    /// As [`Buffer::take_snapshot`], by who has the readers' lock.
+    fn set_aside(&self, reading: &mut Reading<'_>, one: Option<u32>) -> Result {
         let mappings = self.mappings.lock();
         if mappings.any() {
             return Err(EBUSY);
@@ -71,18 +77,66 @@ impl Buffer {
                 reader.reset();
             }
         }
-        let used = self.replace(new);
+        let used = self.replace(&mut reading.state, new);
         drop(mappings);
         drop(used);
         reading.state.snapshot = Some(kept);
         Ok(())
     }
 
+    /// Makes an empty snapshot if there is none, so that taking the next one needs little
+    /// memory.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn allocate_snapshot(&self) -> Result {
+        let mut reading = self.reading();
+        if reading.state.snapshot.is_some() {
+            return Ok(());
+        }
+        let live = self.rings.load();
+        let empty = Timed::new(live.clock, live.sub_buffer, |cpu| {
+            let ring = live.of(cpu).ok_or(EINVAL)?;
+            rings::make(cpu, rings::kilobytes(ring), ring.page_bytes(), live.clock)
+        })?;
+        reading.state.snapshot = Some(empty);
+        Ok(())
+    }
+
+    /// Requests a snapshot of all CPUs, for [`Buffer::take_requested_snapshot`]. Returns
+    /// false if that has been done before.
+    ///
+    /// Context: any.
+    pub(crate) fn request_snapshot(&self) -> bool {
+        let requested = &self.snapshot_requested;
+        !requested.load(Ordering::Relaxed) && !requested.swap(true, Ordering::Relaxed)
+    }
+
+    /// Takes the snapshot that a hit has requested, if one has. Without memory, or while a
+    /// ring is mapped, none is taken.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn take_requested_snapshot(&self) {
+        // Under the lock, so that who finds none requested also finds the one that was.
+        let mut reading = self.reading();
+        if self.snapshot_requested.swap(false, Ordering::Relaxed) {
+            if let Err(error) = self.set_aside(&mut reading, None) {
+                pr_warn!("no snapshot is taken for a trigger: {error:?}\n");
+            }
+        }
+    }
+
     /// Frees the snapshot.
     ///
     /// Context: process, may sleep.
     pub(crate) fn free_snapshot(&self) {
-        let old: Option<Arc<Timed>> = self.reading().state.snapshot.take();
+        let mut reading = self.reading();
+        self.snapshot_requested.store(false, Ordering::Relaxed);
+        let old: Option<Arc<Timed>> = reading.state.snapshot.take();
+        drop(reading);
         drop(old);
     }
 }

@@ -2,10 +2,13 @@
 
 //! `buffer_percent`: how full a ring wakes the readers of its pages that wait.
 
-use super::text::{self, Show, Store};
-use crate::instance::Instance;
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
+use crate::{engine::setting, instance::Instance};
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// The file.
 pub(crate) struct BufferPercent;
@@ -19,8 +22,12 @@ impl Show for BufferPercent {
 }
 
 impl Store for BufferPercent {
-    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
-        let percent = u32::try_from(text::number(from)?).map_err(|_| EINVAL)?;
-        instance.buffer.set_percent(percent)
+    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+        const EXPECTS: &str = "a percentage of a ring, 0 to 100";
+
+        let percent = setting::number(text, EXPECTS)?;
+        let percent = u32::try_from(percent).unwrap_or(u32::MAX);
+        let result = instance.buffer.set_percent(percent);
+        result.map_err(|_| setting::out_of_range(EXPECTS).into())
     }
 }

@@ -4,19 +4,29 @@
 //! `buffer_subbuf_size_kb`: that of the sub-buffers of all.
 
 use super::{
+    rejected::{while_mapped, Rejected},
     scope::OneCpu,
-    text::{self, Show, Store},
+    text::{Show, Store},
 };
-use crate::instance::Instance;
+use crate::{
+    buffer::MAX_SUB_BUFFER,
+    engine::{error::Error as Refusal, setting},
+    instance::Instance,
+};
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// Bytes of the smallest sub-buffer.
 const PAGE: usize = 4096;
 
-/// The KiB that a user wrote.
-fn kilobytes(from: UserSliceReader) -> Result<usize> {
-    usize::try_from(text::number(from)?).map_err(|_| EINVAL)
+/// What the files of sizes of rings expect.
+const KILOBYTES: &str = "KiB of a CPU's ring, at least 1, such as 1408";
+
+/// Returns the KiB that a user wrote, at least 1.
+fn kilobytes(text: &[u8], expects: &str) -> Result<usize, Refusal> {
+    let kilobytes = setting::kilobytes(text, expects)?;
+    let kilobytes = usize::try_from(kilobytes).ok().filter(|&least| least > 0);
+    kilobytes.ok_or_else(|| setting::out_of_range(expects))
 }
 
 /// The file.
@@ -34,8 +44,10 @@ impl Show for BufferSize {
 }
 
 impl Store for BufferSize {
-    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
-        instance.buffer.resize(kilobytes(from)?, None)
+    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+        let kilobytes = kilobytes(text, KILOBYTES)?;
+        let result = instance.buffer.resize(kilobytes, None);
+        result.map_err(while_mapped)
     }
 }
 
@@ -51,8 +63,10 @@ impl Show for CpuBufferSize {
 }
 
 impl Store for CpuBufferSize {
-    fn store(one: &Arc<OneCpu>, from: UserSliceReader) -> Result {
-        one.instance.buffer.resize(kilobytes(from)?, Some(one.cpu))
+    fn store(one: &Arc<OneCpu>, text: &[u8]) -> Result<(), Rejected> {
+        let kilobytes = kilobytes(text, KILOBYTES)?;
+        let result = one.instance.buffer.resize(kilobytes, Some(one.cpu));
+        result.map_err(while_mapped)
     }
 }
 
@@ -69,13 +83,15 @@ impl Show for SubBufferSize {
 }
 
 impl Store for SubBufferSize {
-    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
-        let kilobytes = kilobytes(from)?;
-        if kilobytes == 0 {
-            return Err(EINVAL);
-        }
-        let bytes = kilobytes.checked_mul(1024).ok_or(EINVAL)?.max(PAGE);
-        let bytes = bytes.checked_next_power_of_two().ok_or(EINVAL)?;
-        instance.buffer.set_page_bytes(bytes)
+    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+        const EXPECTS: &str = "KiB of a sub-buffer, 4 to 512";
+
+        let kilobytes = kilobytes(text, EXPECTS)?;
+        let bytes = kilobytes.saturating_mul(1024).max(PAGE);
+        let bytes = bytes.checked_next_power_of_two();
+        let bytes = bytes.filter(|&bytes| bytes <= MAX_SUB_BUFFER);
+        let bytes = bytes.ok_or_else(|| setting::out_of_range(EXPECTS))?;
+        let result = instance.buffer.set_page_bytes(bytes);
+        result.map_err(while_mapped)
     }
 }

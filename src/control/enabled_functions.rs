@@ -2,8 +2,8 @@
 
 //! `enabled_functions`: the functions of the enabled `f` events.
 
-use super::text::Show;
-use crate::{engine::text::Plain, sys::Vec, tracer::Tracer};
+use super::{functions::Name, text::Show};
+use crate::{sys::Vec, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
@@ -17,21 +17,29 @@ impl Show for EnabledFunctions {
         let registry = tracer.registry.lock();
         let mut functions = Vec::new();
         for probe in registry.probes() {
-            if probe.definition().kind.is_function() && probe.is_armed() {
-                let function = (probe.address(), probe);
-                functions.push(function).map_err(|_| fmt::Error)?;
+            if !probe.definition().kind.is_function() || !probe.is_armed() {
+                continue;
             }
+            let mut result = Ok(());
+            let mut add = |address| {
+                if result.is_ok() {
+                    result = functions.push(address).map_err(|_| fmt::Error);
+                }
+            };
+            match probe.functions() {
+                Some(all) => all.each(&mut |address, _| add(address)),
+                None => probe.address().into_iter().for_each(add),
+            }
+            result?;
         }
-        functions.sort_unstable_by_key(|(address, _)| *address);
+        functions.sort_unstable();
         let mut rest = functions.iter().peekable();
-        while let Some((address, probe)) = rest.next() {
+        while let Some(address) = rest.next() {
             let mut events = 1u64;
-            while rest.next_if(|(other, _)| other == address).is_some() {
+            while rest.next_if(|other| *other == address).is_some() {
                 events = events.saturating_add(1);
             }
-            if let Some((_, name)) = probe.definition().place.symbol() {
-                writeln!(out, "{} ({events})", Plain(name))?;
-            }
+            writeln!(out, "{} ({events})", Name(*address))?;
         }
         Ok(())
     }

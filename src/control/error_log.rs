@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `error_log`: why definitions were refused; truncating it clears it.
+//! `error_log`: why writes were refused; truncating it clears it.
 
-use super::text::{Show, Store};
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
 use crate::tracer::Tracer;
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// The file.
 pub(crate) struct ErrorLogFile;
@@ -19,12 +22,12 @@ impl Show for ErrorLogFile {
 }
 
 impl Store for ErrorLogFile {
-    fn store(_tracer: &Arc<Tracer>, _from: UserSliceReader) -> Result {
+    fn store(_tracer: &Arc<Tracer>, _text: &[u8]) -> Result<(), Rejected> {
         // Opening it cleared it.
         Ok(())
     }
 
-    fn truncate(tracer: &Arc<Tracer>) -> Result {
+    fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
         tracer.errors.lock().clear();
         Ok(())
     }

@@ -6,9 +6,12 @@
 
 use super::{
     filter::FilterFile,
+    functions::FunctionsFile,
     group_filter::GroupFilter,
+    hist::{GraphFile, HistFile},
     member::{Member, Members},
     mode::{READ, READ_WRITE},
+    rejected::Rejected,
     switch::{Switch, Switched},
     text::{SettingFile, Show, TextFile},
     trigger::TriggerFile,
@@ -20,7 +23,7 @@ use crate::{
         registry::{Directory, EventFiles, Group},
     },
     instance::Instance,
-    kapi::debugfs::{Dir, Entry},
+    kapi::debugfs::{Dir, Entry, Fill, LateDir},
 };
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
@@ -69,34 +72,57 @@ struct GroupDirectory {
 
 impl Group for GroupDirectory {
     fn event(&self, event: &Arc<Event>) -> Result<KBox<dyn EventFiles>> {
-        let directory = Dir::new(&event.format.name, Some(self.directory.clone()))?;
         let member = Member::new(&self.instance, event)?;
-        let files = EventDirectory {
-            _enable: Entry::new(c"enable", READ_WRITE, &directory, member.clone())?,
-            _format: Entry::new(c"format", READ, &directory, member.clone())?,
-            _id: Entry::new(c"id", READ, &directory, member.clone())?,
-            _filter: Entry::new(c"filter", READ_WRITE, &directory, member.clone())?,
-            _trigger: Entry::new(c"trigger", READ_WRITE, &directory, member.clone())?,
-            member,
-        };
-        let files = KBox::new(files, GFP_KERNEL)?;
-        Ok(files)
+        let directory = LateDir::new(&event.format.name, &self.directory, OfEvent(member))?;
+        let directory = KBox::new(EventDirectory(directory), GFP_KERNEL)?;
+        Ok(directory)
     }
 }
 
-/// The directory of an event.
-struct EventDirectory {
-    member: Arc<Member>,
+/// What makes the files of an event.
+struct OfEvent(Arc<Member>);
+
+impl Fill for OfEvent {
+    type Files = EventEntries;
+
+    fn fill(&self, directory: &Arc<Dir>) -> Result<EventEntries> {
+        let Self(member) = self;
+        let has_functions = member.event().format.has_functions;
+        Ok(EventEntries {
+            _enable: Entry::new(c"enable", READ_WRITE, directory, member.clone())?,
+            _format: Entry::new(c"format", READ, directory, member.clone())?,
+            _id: Entry::new(c"id", READ, directory, member.clone())?,
+            _filter: Entry::new(c"filter", READ_WRITE, directory, member.clone())?,
+            _trigger: Entry::new(c"trigger", READ_WRITE, directory, member.clone())?,
+            _functions: match has_functions {
+                true => Some(Entry::new(c"functions", READ, directory, member.clone())?),
+                false => None,
+            },
+            _hist: Entry::new(c"hist", READ, directory, member.clone())?,
+            _graph: Entry::new(c"hist_graph", READ, directory, member.clone())?,
+        })
+    }
+}
+
+/// The files of an event.
+struct EventEntries {
     _enable: Entry<Switch<EnableEvent>>,
     _format: Entry<TextFile<FormatFile>>,
     _id: Entry<TextFile<IdFile>>,
     _filter: Entry<SettingFile<FilterFile>>,
     _trigger: Entry<SettingFile<TriggerFile>>,
+    _functions: Option<Entry<TextFile<FunctionsFile>>>,
+    _hist: Entry<TextFile<HistFile>>,
+    _graph: Entry<TextFile<GraphFile>>,
 }
+
+/// The directory of an event.
+struct EventDirectory(LateDir<OfEvent>);
 
 impl EventFiles for EventDirectory {
     fn set_event(&self, event: &Arc<Event>) {
-        self.member.set_event(event.clone());
+        let OfEvent(member) = self.0.fill();
+        member.set_event(event.clone());
     }
 }
 
@@ -110,13 +136,17 @@ impl Switched for EnableEvent {
         state(core::iter::once(&member.event()))
     }
 
-    fn set(member: &Arc<Member>, on: bool) -> Result {
+    fn is_marked(member: &Arc<Member>) -> bool {
+        member.event().file.is_held()
+    }
+
+    fn set(member: &Arc<Member>, on: bool) -> Result<(), Rejected> {
         let registry = member.instance.tracer.registry.lock();
         let event = member.event();
         if !registry.has(&event) {
-            return Err(ENODEV);
+            return Err(ENODEV.into());
         }
-        registry.set_enabled(|other| other.id() == event.id(), on)
+        Ok(registry.set_enabled(|other| other.id() == event.id(), on)?)
     }
 }
 
@@ -131,9 +161,9 @@ impl Switched for EnableGroup {
         state(registry.events().filter(|event| members.has(event)))
     }
 
-    fn set(members: &Arc<Members>, on: bool) -> Result {
+    fn set(members: &Arc<Members>, on: bool) -> Result<(), Rejected> {
         let registry = members.instance.tracer.registry.lock();
-        registry.set_enabled(|event| members.has(event), on)
+        Ok(registry.set_enabled(|event| members.has(event), on)?)
     }
 }
 
@@ -147,8 +177,9 @@ impl Switched for EnableAll {
         state(instance.tracer.registry.lock().events())
     }
 
-    fn set(instance: &Arc<Instance>, on: bool) -> Result {
-        instance.tracer.registry.lock().set_enabled(|_| true, on)
+    fn set(instance: &Arc<Instance>, on: bool) -> Result<(), Rejected> {
+        let registry = instance.tracer.registry.lock();
+        Ok(registry.set_enabled(|_| true, on)?)
     }
 }
 

@@ -7,7 +7,8 @@
 
 use super::{
     member::Member,
-    text::{self, Show, Store},
+    rejected::Rejected,
+    text::{Show, Store},
 };
 use crate::{
     engine::{
@@ -19,7 +20,7 @@ use crate::{
     sys::Vec,
 };
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::{prelude::*, sync::Arc};
 
 /// The file.
 pub(crate) struct FilterFile;
@@ -45,29 +46,24 @@ impl Show for FilterFile {
 }
 
 impl Store for FilterFile {
-    fn store(member: &Arc<Member>, from: UserSliceReader) -> Result {
-        let text = text::written(from)?;
+    fn store(member: &Arc<Member>, text: &[u8]) -> Result<(), Rejected> {
         let mut registry = member.instance.tracer.registry.lock();
         let event = member.event();
         if !registry.has(&event) {
-            return Err(ENODEV);
+            return Err(ENODEV.into());
         }
-        if Filter::is_removal(&text) {
-            return registry.set_filters(one(event, None)?);
+        if Filter::is_removal(text) {
+            return Ok(registry.set_filters(one(event, None)?)?);
         }
         let layout = &event.format.layout;
-        match Filter::compile(&text, layout, &mut KernelFunctions) {
-            Ok(filter) => registry.set_filters(one(event, Some(filter))?),
+        match Filter::compile(text, layout, &mut KernelFunctions) {
+            Ok(filter) => Ok(registry.set_filters(one(event, Some(filter))?)?),
             Err(refusal) => {
                 let mut shown = Vec::new();
-                filter::write_refusal(&mut Appender(&mut shown), &text, &refusal)
+                filter::write_refusal(&mut Appender(&mut shown), text, &refusal)
                     .map_err(|_| ENOMEM)?;
-                event.file.set_refused_filter(shown);
-                member
-                    .instance
-                    .tracer
-                    .log_refusal(&refusal, text.trim_ascii());
-                Err(Error::from_errno(refusal.errno.0.wrapping_neg()))
+                event.file.set_refused_filter(Some(shown));
+                Err(refusal.into())
             }
         }
     }

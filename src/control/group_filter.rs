@@ -7,7 +7,8 @@
 
 use super::{
     member::Members,
-    text::{self, Show, Store},
+    rejected::Rejected,
+    text::{Show, Store},
 };
 use crate::{
     engine::{
@@ -19,7 +20,7 @@ use crate::{
     sys::Vec,
 };
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::{prelude::*, sync::Arc};
 
 /// The file.
 pub(crate) struct GroupFilter;
@@ -42,13 +43,12 @@ impl Show for GroupFilter {
 }
 
 impl Store for GroupFilter {
-    fn store(members: &Arc<Members>, from: UserSliceReader) -> Result {
-        let text = text::written(from)?;
+    fn store(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
         let mut registry = members.instance.tracer.registry.lock();
         let mut shown = Vec::new();
         let mut filters = Vec::new();
         let of_group = registry.events().filter(|event| members.has(event));
-        if Filter::is_removal(&text) {
+        if Filter::is_removal(text) {
             for event in of_group {
                 filters.push((event.clone(), None))?;
             }
@@ -58,20 +58,15 @@ impl Store for GroupFilter {
         }
         for event in of_group {
             let layout = &event.format.layout;
-            if let Ok(filter) = Filter::compile(&text, layout, &mut KernelFunctions) {
+            if let Ok(filter) = Filter::compile(text, layout, &mut KernelFunctions) {
                 filters.push((event.clone(), Some(filter)))?;
             }
         }
         if filters.is_empty() {
             let refusal = Refusal::new(Kind::FiltBadSubsysFilter, 0);
-            filter::write_refusal(&mut Appender(&mut shown), &text, &refusal)
-                .map_err(|_| ENOMEM)?;
+            filter::write_refusal(&mut Appender(&mut shown), text, &refusal).map_err(|_| ENOMEM)?;
             *members.filter.lock() = Some(shown);
-            members
-                .instance
-                .tracer
-                .log_refusal(&refusal, text.trim_ascii());
-            return Err(EINVAL);
+            return Err(refusal.into());
         }
         shown.extend_from_slice(text.trim_ascii())?;
         shown.push(b'\n')?;

@@ -7,7 +7,7 @@
 
 use super::text::Show;
 use crate::{
-    engine::{format, record::PRINT, ring::HEADER_BYTES},
+    engine::{format, record::Builtin, ring::HEADER_BYTES},
     instance::Instance,
 };
 use core::fmt;
@@ -54,15 +54,18 @@ impl Show for HeaderEvent {
     }
 }
 
-/// `events/ftrace/print/format`: the event of `trace_marker`. trace-cmd wants one
-/// format of the group `ftrace` at least.
-pub(crate) struct PrintFormat;
+/// `events/ftrace/EVENT/format` of the built-in event with the number `ID`. trace-cmd wants
+/// one format of the group `ftrace` at least.
+pub(crate) struct BuiltinFormat<const ID: u16>;
 
-impl Show for PrintFormat {
+impl<const ID: u16> Show for BuiltinFormat<ID> {
     type Data = Instance;
 
     fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        format::write_format(out, PRINT.name, PRINT.id, &PRINT.layout)
+        match Builtin::with_id(ID) {
+            Some(event) => format::write_format(out, event.name, event.id, &event.layout),
+            None => Err(fmt::Error),
+        }
     }
 }
 

@@ -2,10 +2,13 @@
 
 //! `hit_limit`: how often a probe may be hit, a second and CPU.
 
-use super::text::{self, Show, Store};
-use crate::tracer::Tracer;
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
+use crate::{engine::setting, tracer::Tracer};
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// The file.
 pub(crate) struct HitLimitFile;
@@ -19,8 +22,10 @@ impl Show for HitLimitFile {
 }
 
 impl Store for HitLimitFile {
-    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
-        tracer.hit_limit.set(text::number(from)?);
+    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+        const EXPECTS: &str = "hits of a probe in a second on a CPU, or 0 for no limit";
+
+        tracer.hit_limit.set(setting::number(text, EXPECTS)?);
         tracer.registry.lock().watch();
         Ok(())
     }

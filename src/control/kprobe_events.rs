@@ -3,12 +3,15 @@
 //! `kprobe_events` and `dynamic_events`, two doors to the definitions.
 //!
 //! Opening one for writing without appending, as the shell's `>` does, removes
-//! all events.
+//! all events. Private events are not among them.
 
-use super::text::{self, Show, Store};
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
 use crate::tracer::Tracer;
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// Either file.
 pub(crate) struct KprobeEvents;
@@ -18,7 +21,10 @@ impl Show for KprobeEvents {
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
-        for probe in registry.probes() {
+        let common = registry
+            .probes()
+            .filter(|probe| probe.event.owner().is_none());
+        for probe in common {
             probe.definition().write_line(out)?;
         }
         Ok(())
@@ -26,11 +32,11 @@ impl Show for KprobeEvents {
 }
 
 impl Store for KprobeEvents {
-    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
-        tracer.define(&text::written(from)?)
+    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+        Ok(tracer.define(text, None)?)
     }
 
-    fn truncate(tracer: &Arc<Tracer>) -> Result {
-        tracer.clear_definitions()
+    fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
+        Ok(tracer.clear_definitions()?)
     }
 }

@@ -41,6 +41,10 @@ struct Pass {
 
 impl Pass {
     fn new(scope: &Scope) -> Result<Self> {
+        if scope.side == Side::Snapshot {
+            // What a trigger has requested before is what the reader expects.
+            scope.instance.buffer.take_requested_snapshot();
+        }
         let found = scope.instance.buffer.iterators(scope.side, scope.cpu)?;
         match (scope.side, found) {
             (Side::Snapshot, Some((_, stats))) if stats.entries == 0 => {
@@ -71,12 +75,12 @@ impl Pass {
         let options = &scope.instance.options;
         let mut text = TextBuf::new();
         if options.has(Flag::ContextInfo) {
-            let irq_info = options.has(Flag::IrqInfo);
+            let columns = (options.has(Flag::IrqInfo), options.has(Flag::RecordTgid));
             let written = stats.entries.wrapping_add(stats.overrun);
             // CAST: A number of CPUs.
             let online = online.count() as u32;
             text.add(|buf| {
-                let _ = format::write_trace_header(buf, stats.entries, written, online, irq_info);
+                let _ = format::write_trace_header(buf, stats.entries, written, online, columns);
             })?;
         }
         let annotated = stats.overrun > 0 && options.has(Flag::Annotate);

@@ -4,17 +4,23 @@
 
 use super::{
     mode::READ_WRITE,
+    rejected::{Logged, Rejected},
     switch::{Switch, Switched},
-    text::{self, Show, Store},
+    text::{Show, Store},
 };
 use crate::{
+    engine::{
+        error::{Error as Refusal, Kind},
+        suggest::suggest,
+    },
     instance::Instance,
     kapi::debugfs::{Dir, Entry},
     options::Flag,
     sys::Vec,
+    tracer::Tracer,
 };
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::{prelude::*, sync::Arc};
 
 /// `trace_options`: a line for each option, with `no` before those that are
 /// off; writing such a line switches the option.
@@ -33,21 +39,48 @@ impl Show for TraceOptions {
 }
 
 impl Store for TraceOptions {
-    fn store(data: &Arc<Instance>, from: UserSliceReader) -> Result {
-        let text = text::written(from)?;
+    fn store(data: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let text = text.trim_ascii();
         let (name, on) = match text.strip_prefix(b"no") {
             Some(name) => (name, false),
             None => (text, true),
         };
-        data.set_option(Flag::by_name(name).ok_or(EINVAL)?, on)
+        let Some(flag) = Flag::by_name(name) else {
+            let at = text.len().saturating_sub(name.len());
+            let refusal = Refusal::new(Kind::FileNoOption, at);
+            return Err(suggest(refusal, name, |each| {
+                Flag::ALL
+                    .iter()
+                    .for_each(|flag| each(flag.name().to_bytes()));
+            })
+            .into());
+        };
+        set(data, flag, on)
     }
+}
+
+/// Switches an option.
+fn set(instance: &Instance, flag: Flag, on: bool) -> Result<(), Rejected> {
+    instance.set_option(flag, on).map_err(|_| {
+        let name = flag.name().to_str().unwrap_or("?");
+        let state = if on { "off" } else { "on" };
+        let refusal = Refusal::new(Kind::FileFixedOption, 0);
+        refusal
+            .with_detail(format_args!("{name} is always {state}, leave it"))
+            .into()
+    })
 }
 
 /// An option, for its file.
 pub(crate) struct Choice {
     instance: Arc<Instance>,
     flag: Flag,
+}
+
+impl Logged for Choice {
+    fn tracer(&self) -> &Tracer {
+        &self.instance.tracer
+    }
 }
 
 /// `options/NAME`.
@@ -64,8 +97,8 @@ impl Switched for OneOption {
         }
     }
 
-    fn set(choice: &Arc<Choice>, on: bool) -> Result {
-        choice.instance.set_option(choice.flag, on)
+    fn set(choice: &Arc<Choice>, on: bool) -> Result<(), Rejected> {
+        set(&choice.instance, choice.flag, on)
     }
 }
 

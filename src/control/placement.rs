@@ -3,14 +3,21 @@
 //! `placement`: write a symbol or an address, read the map of that function:
 //! each instruction, and whether a probe can be placed there.
 
-use super::text::{self, Show, Store};
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
 use crate::{
-    engine::{lex, text::Plain},
+    engine::{
+        error::{Error as Refusal, Kind},
+        lex,
+        text::Plain,
+    },
     kapi::symbol,
     tracer::Tracer,
 };
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// The file.
 pub(crate) struct PlacementFile;
@@ -45,17 +52,25 @@ impl Show for PlacementFile {
 }
 
 impl Store for PlacementFile {
-    fn store(data: &Arc<Tracer>, from: UserSliceReader) -> Result {
+    fn store(data: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
         // After a failed write the file does not show what was asked for before.
         *data.mapped.lock() = None;
-        let written = text::written(from)?;
-        let place = written.trim_ascii();
+        let place = text.trim_ascii();
         let address = match lex::unsigned(place) {
             Some(address) => address,
-            None => symbol::lookup_bytes(place).ok_or(ENOENT)?,
+            None => match symbol::lookup_bytes(place) {
+                Some(address) => address,
+                None => {
+                    let refusal = Refusal::new(Kind::FileNoSymbol, 0);
+                    let mut registry = data.registry.lock();
+                    return Err(registry.no_symbol(refusal, place).into());
+                }
+            },
         };
-        let live = data.registry.lock().live(address).map_err(|_| ENOMEM)?;
-        live.ok_or(EINVAL)?;
+        let live = data.registry.lock().live(address)?;
+        if live.is_none() {
+            return Err(Refusal::new(Kind::FileNoFunction, 0).into());
+        }
         *data.mapped.lock() = Some(address);
         Ok(())
     }

@@ -7,26 +7,31 @@
 //! with the same one, and one that finds nothing waits for an event. Splicing and
 //! polling wait until `buffer_percent` of the ring is full, or recording is off
 //! and there is something. Splicing takes whole sub-buffers only, like the
-//! kernel's, and so leaves the last one to be read. It copies once, to pages of the
-//! pipe: the ring's pages stay in the ring. A mapping shows these without a copy; its
-//! reader asks for each by `ioctl`.
+//! kernel's, and so leaves the last one to be read. The ring's pages are lent to the
+//! pipe, or copied to pages of the pipe while a ring is mapped or too many are lent. A read of
+//! a whole sub-buffer is copied from the ring to the reader at once, where its memory is
+//! there. A mapping shows the ring's pages; its reader asks for each by `ioctl`.
 
-use super::scope::OneCpu;
+use super::{rejected, scope::OneCpu};
 use crate::{
     buffer::Side,
+    engine::ring::Lent,
     kapi::{
-        debugfs::{File, OpenFile, READABLE},
+        debugfs::{File, Lending, OpenFile, Pipe, READABLE},
         mapping::Area,
+        user_room::UserRoom,
         wake::PollTable,
     },
-    sys::Vec,
 };
-use core::pin::Pin;
+use core::{
+    pin::Pin,
+    sync::atomic::{AtomicBool, Ordering},
+};
 use kernel::{
     new_mutex,
     prelude::*,
     sync::{Arc, ArcBorrow, Mutex},
-    uaccess::UserSliceWriter,
+    uaccess::{UserSliceReader, UserSliceWriter},
 };
 
 /// `TRACE_MMAP_IOCTL_GET_READER`: the number by which those who have mapped the
@@ -41,48 +46,94 @@ pub(crate) struct RawPipe;
 pub(crate) struct Open {
     one: Arc<OneCpu>,
     #[pin]
-    page: Mutex<Page>,
+    part: Part,
 }
 
-/// The sub-buffer that is being read.
-pub(super) struct Page {
-    bytes: Vec<u8>,
-    /// How many of them were read.
+/// Bytes of which a sub-buffer has a whole number.
+const BLOCK: usize = 256;
+
+/// What short reads of an opening have left of a sub-buffer.
+#[pin_data]
+pub(super) struct Part {
+    #[pin]
+    page: Mutex<Page>,
+    /// Whether something is left; changed with the lock held.
+    is_left: AtomicBool,
+}
+
+/// A sub-buffer that is being read.
+struct Page {
+    blocks: KVVec<[u8; BLOCK]>,
+    /// How many bytes were read.
     read: usize,
 }
 
-impl Page {
-    /// None, so far.
-    pub(super) const fn new() -> Self {
-        Self {
-            bytes: Vec::new(),
-            read: 0,
-        }
+impl Part {
+    /// Nothing, so far.
+    pub(super) fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            page <- new_mutex!(Page {
+                blocks: KVVec::new(),
+                read: 0,
+            }),
+            is_left: AtomicBool::new(false),
+        })
     }
 
+    fn is_left(&self) -> bool {
+        self.is_left.load(Ordering::Relaxed)
+    }
+
+    /// Copies a whole sub-buffer of that side from the ring to a reader. Returns `None` if
+    /// that is not possible now, or if a part of another one comes first.
+    #[inline]
+    pub(super) fn copy_at_once(&self, one: &OneCpu, side: Side, to: &UserRoom) -> Option<usize> {
+        if self.is_left() {
+            return None;
+        }
+        let put = |bytes: &[u8]| to.put_at_once(bytes);
+        let buffer = &one.instance.buffer;
+        buffer.read_whole((side, one.cpu), to.length(), put)
+    }
+
+    /// Copies what is left of the sub-buffer, or what fits of the next one of that side, to
+    /// a reader; `None` where there is nothing.
+    pub(super) fn copy(
+        &self,
+        one: &OneCpu,
+        side: Side,
+        to: &mut UserSliceWriter,
+    ) -> Result<Option<usize>> {
+        let mut page = self.page.lock();
+        let copied = page.copy(one, side, to);
+        self.is_left
+            .store(!page.rest().is_empty(), Ordering::Relaxed);
+        copied
+    }
+}
+
+impl Page {
     /// Takes the next sub-buffer of that side; says whether there was one.
     fn fill(&mut self, one: &OneCpu, side: Side) -> Result<bool> {
         let buffer = &one.instance.buffer;
         let size = buffer.page_bytes_of(side);
-        if self.bytes.len() != size {
-            self.bytes.clear();
-            self.bytes.reserve(size)?;
-            for _ in 0..size {
-                self.bytes.push(0)?;
-            }
+        if self.blocks.as_flattened().len() != size {
+            self.blocks = KVVec::from_elem([0; BLOCK], size / BLOCK, GFP_KERNEL)?;
         }
-        let filled = buffer.read_page((side, one.cpu), &mut self.bytes, false);
+        let bytes = self.blocks.as_flattened_mut();
+        let filled = buffer.read_page((side, one.cpu), bytes, false);
         self.read = if filled.is_some() { 0 } else { size };
         Ok(filled.is_some())
     }
 
     fn rest(&self) -> &[u8] {
-        self.bytes.get(self.read..).unwrap_or_default()
+        self.blocks
+            .as_flattened()
+            .get(self.read..)
+            .unwrap_or_default()
     }
 
-    /// Copies what is left of the sub-buffer, or what fits of the next one, to a
-    /// reader; `None` where there is nothing.
-    pub(super) fn copy(
+    fn copy(
         &mut self,
         one: &OneCpu,
         side: Side,
@@ -110,7 +161,7 @@ impl File for RawPipe {
         KBox::pin_init(
             pin_init!(Open {
                 one: one.into(),
-                page <- new_mutex!(Page::new()),
+                part <- Part::new(),
             }),
             GFP_KERNEL,
         )
@@ -130,7 +181,7 @@ impl File for RawPipe {
         let releases = buffer.releases();
         // As the kernel's: the watermark is for splicing and polling.
         buffer.wait(|| {
-            if let Some(length) = open.page.lock().copy(one, Side::Live, to)? {
+            if let Some(length) = open.part.copy(one, Side::Live, to)? {
                 return Ok(Some(length));
             }
             if file.is_nonblocking() {
@@ -138,6 +189,14 @@ impl File for RawPipe {
             }
             Ok((buffer.releases() != releases).then_some(0))
         })
+    }
+
+    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
+        rejected::read_only(&*open.one, file, from)
+    }
+
+    fn read_at_once(open: &Open, to: &UserRoom) -> Option<usize> {
+        open.part.copy_at_once(&open.one, Side::Live, to)
     }
 
     fn splice_ready(open: &Open, file: &OpenFile, nonblocking: bool) -> Result<bool> {
@@ -167,6 +226,15 @@ impl File for RawPipe {
 
     fn piece(open: &Open) -> usize {
         open.one.instance.buffer.page_bytes_of(Side::Live)
+    }
+
+    fn lend(open: &Open, pipe: &mut Pipe) -> Result<Lending> {
+        let buffer = &open.one.instance.buffer;
+        Ok(match buffer.lend((Side::Live, open.one.cpu), pipe)? {
+            Lent::Lent => Lending::Lent,
+            Lent::Copy => Lending::Copy,
+            Lent::Nothing => Lending::Nothing,
+        })
     }
 
     fn take(open: &Open, page: &mut [u8]) -> Result<bool> {
@@ -211,10 +279,9 @@ impl File for RawPipe {
     fn poll<'open>(open: &'open Open, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let buffer = &open.one.instance.buffer;
         buffer.register(file, table);
-        let page = open.page.lock();
         // Without a watermark, and once nothing more comes, what is there.
         let last = !buffer.is_on() && buffer.is_readable(Some(open.one.cpu));
-        if last || !page.rest().is_empty() || buffer.is_full_on(open.one.cpu) {
+        if last || open.part.is_left() || buffer.is_full_on(open.one.cpu) {
             READABLE
         } else {
             0

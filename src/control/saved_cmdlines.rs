@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `saved_cmdlines` and `saved_cmdlines_size`: the names of tasks that have
-//! records, for readers of the binary form.
+//! records, for readers of the binary form; `saved_tgids`: the processes of threads.
 
 use super::text::Show;
 use crate::{
@@ -38,5 +38,18 @@ impl Show for SavedCmdlinesSize {
 
     fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{}", commands::SIZE)
+    }
+}
+
+/// `saved_tgids`.
+pub(crate) struct SavedTgids;
+
+impl Show for SavedTgids {
+    type Data = Instance;
+
+    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let known = instance.processes.known();
+        let mut all = known.into_iter().flat_map(|known| known.iter());
+        all.try_for_each(|(pid, tgid)| writeln!(out, "{pid} {tgid}"))
     }
 }

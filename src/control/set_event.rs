@@ -2,10 +2,21 @@
 
 //! `set_event` and `available_events`: events by their names.
 
-use super::text::{self, Show, Store};
-use crate::{engine::text::Plain, events::event::Event, instance::Instance};
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
+use crate::{
+    engine::{
+        error::{Error as Refusal, Kind},
+        lex::Span,
+        text::Plain,
+    },
+    events::{event::Event, registry::Registry, similar::suggest_event},
+    instance::Instance,
+};
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// `available_events`: all of them.
 pub(crate) struct AvailableEvents;
@@ -44,26 +55,50 @@ fn write_names(
 }
 
 impl Store for SetEvent {
-    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
-        let text = text::written(from)?;
+    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let registry = instance.tracer.registry.lock();
-        let words = text.split(u8::is_ascii_whitespace);
-        for word in words.filter(|word| !word.is_empty()) {
-            let (on, named) = match word.strip_prefix(b"!") {
-                Some(named) => (false, Named::new(named)),
-                None => (true, Named::new(word)),
+        let mut rest = Span {
+            bytes: text.trim_ascii(),
+            at: 0,
+        };
+        while let Some(word) = next_word(&mut rest) {
+            let (on, name) = match word.strip(b"!") {
+                Some(name) => (false, name),
+                None => (true, word),
             };
+            let named = Named::new(name.bytes);
             if !registry.events().any(|event| named.is(event)) {
-                return Err(EINVAL);
+                return Err(no_event(&registry, name).into());
             }
             registry.set_enabled(|event| named.is(event), on)?;
         }
         Ok(())
     }
 
-    fn truncate(instance: &Arc<Instance>) -> Result {
-        instance.tracer.registry.lock().set_enabled(|_| true, false)
+    fn truncate(instance: &Arc<Instance>) -> Result<(), Rejected> {
+        let registry = instance.tracer.registry.lock();
+        Ok(registry.set_enabled(|_| true, false)?)
     }
+}
+
+/// Takes the next word of `rest`; `None` if there is none.
+fn next_word<'a>(rest: &mut Span<'a>) -> Option<Span<'a>> {
+    let start = rest.find_by(|byte| !byte.is_ascii_whitespace())?;
+    let behind = rest.skip(start);
+    let end = behind.find_by(|byte| byte.is_ascii_whitespace());
+    let end = end.unwrap_or(behind.bytes.len());
+    *rest = behind.skip(end);
+    Some(behind.take(end))
+}
+
+/// Returns the refusal of the event `name`, which does not exist.
+#[cold]
+fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
+    let refusal = name.error(Kind::FileNoEvent);
+    if registry.events().next().is_none() {
+        return refusal.with_detail(format_args!("there is none: define one in kprobe_events"));
+    }
+    suggest_event(refusal, name.bytes, b':', || registry.events())
 }
 
 /// The events that a word means: `GROUP:EVENT`, where `*` and nothing stand

@@ -4,8 +4,19 @@
 //! CPUs or of one. A number that is written sets aside what is in the buffer,
 //! forgets what was, or frees its memory.
 
-use super::{listing::Listing, scope::Scope, text};
-use crate::kapi::debugfs::{File, OpenFile};
+use super::{
+    listing::Listing,
+    rejected::{while_mapped, Rejected},
+    scope::Scope,
+    text,
+};
+use crate::{
+    engine::{
+        error::{Error as Refusal, Kind},
+        setting,
+    },
+    kapi::debugfs::{File, OpenFile},
+};
 use core::{fmt, pin::Pin};
 use kernel::{
     prelude::*,
@@ -47,18 +58,23 @@ impl File for Snapshot {
         open.listing.read(&open.scope, to, offset)
     }
 
-    fn write(open: &Open, _file: &OpenFile, from: UserSliceReader) -> Result {
+    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
         let scope = &open.scope;
-        let buffer = &scope.instance.buffer;
-        match (text::number(from)?, scope.cpu) {
-            (0, None) => buffer.free_snapshot(),
-            // All have their memory together.
-            (0, Some(_)) => return Err(EINVAL),
-            (1, cpu) => buffer.take_snapshot(cpu)?,
-            (_, cpu) => buffer.clear(scope.side, cpu),
-        }
-        Ok(())
+        text::take(&**scope, file, from, |text| store(scope, text))
     }
+}
+
+fn store(scope: &Scope, text: &[u8]) -> Result<(), Rejected> {
+    let buffer = &scope.instance.buffer;
+    let expects = "1 to take a snapshot, 0 to free it, 2 to clear it";
+    match (setting::number(text, expects)?, scope.cpu) {
+        (0, None) => buffer.free_snapshot(),
+        // All have their memory together.
+        (0, Some(_)) => return Err(Refusal::new(Kind::FileOneCpu, 0).into()),
+        (1, cpu) => buffer.take_snapshot(cpu).map_err(while_mapped)?,
+        (_, cpu) => buffer.clear(scope.side, cpu),
+    }
+    Ok(())
 }
 
 /// Tells who reads an empty snapshot what there is, and what can be done.

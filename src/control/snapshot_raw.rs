@@ -4,17 +4,20 @@
 //! read once, as `trace_pipe_raw` gives what is recorded. Nobody waits here: nothing
 //! comes before the next snapshot.
 
-use super::{raw::Page, scope::OneCpu};
+use super::{raw::Part, rejected, scope::OneCpu};
 use crate::{
     buffer::Side,
-    kapi::debugfs::{File, OpenFile},
+    engine::ring::Lent,
+    kapi::{
+        debugfs::{File, Lending, OpenFile, Pipe},
+        user_room::UserRoom,
+    },
 };
 use core::pin::Pin;
 use kernel::{
-    new_mutex,
     prelude::*,
-    sync::{Arc, ArcBorrow, Mutex},
-    uaccess::UserSliceWriter,
+    sync::{Arc, ArcBorrow},
+    uaccess::{UserSliceReader, UserSliceWriter},
 };
 
 /// The file.
@@ -25,7 +28,7 @@ pub(crate) struct SnapshotRaw;
 pub(crate) struct Open {
     one: Arc<OneCpu>,
     #[pin]
-    page: Mutex<Page>,
+    part: Part,
 }
 
 impl File for SnapshotRaw {
@@ -39,7 +42,7 @@ impl File for SnapshotRaw {
         KBox::pin_init(
             pin_init!(Open {
                 one: one.into(),
-                page <- new_mutex!(Page::new()),
+                part <- Part::new(),
             }),
             GFP_KERNEL,
         )
@@ -51,8 +54,16 @@ impl File for SnapshotRaw {
         to: &mut UserSliceWriter,
         _offset: &mut i64,
     ) -> Result<usize> {
-        let copied = open.page.lock().copy(&open.one, Side::Snapshot, to)?;
+        let copied = open.part.copy(&open.one, Side::Snapshot, to)?;
         Ok(copied.unwrap_or(0))
+    }
+
+    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
+        rejected::read_only(&*open.one, file, from)
+    }
+
+    fn read_at_once(open: &Open, to: &UserRoom) -> Option<usize> {
+        open.part.copy_at_once(&open.one, Side::Snapshot, to)
     }
 
     fn splice_ready(open: &Open, _file: &OpenFile, _nonblocking: bool) -> Result<bool> {
@@ -65,6 +76,15 @@ impl File for SnapshotRaw {
 
     fn piece(open: &Open) -> usize {
         open.one.instance.buffer.page_bytes_of(Side::Snapshot)
+    }
+
+    fn lend(open: &Open, pipe: &mut Pipe) -> Result<Lending> {
+        let buffer = &open.one.instance.buffer;
+        Ok(match buffer.lend((Side::Snapshot, open.one.cpu), pipe)? {
+            Lent::Lent => Lending::Lent,
+            // The last sub-buffer is not whole, and is spliced, too.
+            Lent::Copy | Lent::Nothing => Lending::Copy,
+        })
     }
 
     fn take(open: &Open, page: &mut [u8]) -> Result<bool> {

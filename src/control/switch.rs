@@ -2,8 +2,14 @@
 
 //! Files that show and take 0 or 1.
 
-use super::text;
-use crate::kapi::debugfs::{File, OpenFile};
+use super::{
+    rejected::{Logged, Rejected},
+    text,
+};
+use crate::{
+    engine::setting,
+    kapi::debugfs::{File, OpenFile},
+};
 use core::{marker::PhantomData, pin::Pin};
 use kernel::{
     prelude::*,
@@ -14,18 +20,23 @@ use kernel::{
 /// What is switched.
 pub(crate) trait Switched: 'static {
     /// What it belongs to.
-    type Data: Send + Sync + 'static;
+    type Data: Logged + Send + Sync + 'static;
 
     /// The state as one character: `0`, `1`, `X` where parts differ, `?` where
     /// there are none.
     fn state(data: &Arc<Self::Data>) -> u8;
 
+    /// Whether `*` follows the state.
+    fn is_marked(_data: &Arc<Self::Data>) -> bool {
+        false
+    }
+
     /// Switches.
     ///
     /// # Errors
     ///
-    /// What the write is to return.
-    fn set(data: &Arc<Self::Data>, on: bool) -> Result;
+    /// Why it cannot be switched; then nothing has changed.
+    fn set(data: &Arc<Self::Data>, on: bool) -> Result<(), Rejected>;
 }
 
 /// A file that shows and takes the state of `S`.
@@ -45,14 +56,16 @@ impl<S: Switched> File for Switch<S> {
         to: &mut UserSliceWriter,
         offset: &mut i64,
     ) -> Result<usize> {
-        text::copy(&[S::state(data), b'\n'], to, offset)
+        let state = S::state(data);
+        if S::is_marked(data) {
+            return text::copy(&[state, b'*', b'\n'], to, offset);
+        }
+        text::copy(&[state, b'\n'], to, offset)
     }
 
-    fn write(data: &Arc<S::Data>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        match text::number(from)? {
-            0 => S::set(data, false),
-            1 => S::set(data, true),
-            _ => Err(EINVAL),
-        }
+    fn write(data: &Arc<S::Data>, file: &OpenFile, from: UserSliceReader) -> Result {
+        text::take(&**data, file, from, |text| {
+            S::set(data, setting::switch(text)?)
+        })
     }
 }

@@ -3,13 +3,19 @@
 //! `syscall_user_buf_size`: how many bytes of user memory the events of system calls record
 //! of an argument.
 
-use super::text::{self, Show, Store};
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
 use crate::{
-    engine::syscall::{DEFAULT_COPIED, MAX_COPIED},
+    engine::{
+        setting,
+        syscall::{DEFAULT_COPIED, MAX_COPIED},
+    },
     tracer::Tracer,
 };
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// The file.
 pub(crate) struct SyscallUserBufSize;
@@ -25,10 +31,12 @@ impl Show for SyscallUserBufSize {
 
 impl Store for SyscallUserBufSize {
     /// Larger sizes are taken for the largest one, as by the kernel.
-    fn store(tracer: &Arc<Tracer>, from: UserSliceReader) -> Result {
+    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+        const EXPECTS: &str = "bytes of an argument in user memory, such as 63";
+
         // CAST: A small constant.
         let largest = MAX_COPIED as u32;
-        let limit = u32::try_from(text::number(from)?).unwrap_or(largest);
+        let limit = u32::try_from(setting::number(text, EXPECTS)?).unwrap_or(largest);
         tracer.registry.lock().set_call_limit(limit.min(largest));
         Ok(())
     }

@@ -2,8 +2,12 @@
 
 //! Files whose text is made when it is first read.
 
+use super::rejected::{self, Logged, Rejected};
 use crate::{
-    engine::text::Appender,
+    engine::{
+        error::{Error as Refusal, Kind},
+        text::Appender,
+    },
     kapi::debugfs::{File, OpenFile},
     sys::Vec,
 };
@@ -18,7 +22,7 @@ use kernel::{
 /// What a text file shows.
 pub(crate) trait Show: 'static {
     /// What the text is made of.
-    type Data: Send + Sync + 'static;
+    type Data: Logged + Send + Sync + 'static;
 
     /// Writes the text.
     ///
@@ -47,23 +51,27 @@ impl<S: Show> File for TextFile<S> {
     ) -> Result<usize> {
         open.read(to, offset)
     }
+
+    fn write(open: &Text<S>, file: &OpenFile, from: UserSliceReader) -> Result {
+        rejected::read_only(&*open.data, file, from)
+    }
 }
 
 /// What a text file also takes.
 pub(crate) trait Store: Show {
-    /// Takes what a user wrote.
+    /// Takes `text`, which a user wrote.
     ///
     /// # Errors
     ///
     /// Why it cannot be taken; then nothing has changed.
-    fn store(data: &Arc<Self::Data>, from: UserSliceReader) -> Result;
+    fn store(data: &Arc<Self::Data>, text: &[u8]) -> Result<(), Rejected>;
 
     /// Called when the file is opened as the shell's `>` does, before anything is written.
     ///
     /// # Errors
     ///
-    /// What `open(2)` is to return; then nothing has changed.
-    fn truncate(_data: &Arc<Self::Data>) -> Result {
+    /// Why it cannot be opened so; then nothing has changed.
+    fn truncate(_data: &Arc<Self::Data>) -> Result<(), Rejected> {
         Ok(())
     }
 }
@@ -80,7 +88,7 @@ impl<S: Store> File for SettingFile<S> {
         // What can fail for want of memory comes first.
         let open = Text::open(data.clone())?;
         if file.truncates() {
-            S::truncate(&data)?;
+            S::truncate(&data).map_err(|rejected| rejected::log_opening(&*data, file, rejected))?;
         }
         Ok(open)
     }
@@ -94,8 +102,8 @@ impl<S: Store> File for SettingFile<S> {
         open.read(to, offset)
     }
 
-    fn write(open: &Text<S>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        S::store(&open.data, from)
+    fn write(open: &Text<S>, file: &OpenFile, from: UserSliceReader) -> Result {
+        take(&*open.data, file, from, |text| S::store(&open.data, text))
     }
 }
 
@@ -161,26 +169,23 @@ pub(crate) fn copy(text: &[u8], to: &mut UserSliceWriter, offset: &mut i64) -> R
 /// Most bytes of one write.
 const MAX_WRITE: usize = 1 << 20;
 
-/// Everything that a user writes in one go.
+/// Passes everything that a user writes to `file` in one go to `store`. What is refused, the log
+/// of `of` explains.
 ///
 /// # Errors
 ///
-/// `EFAULT`, `ENOMEM`; `E2BIG` for more than a mebibyte.
-pub(crate) fn written(from: UserSliceReader) -> Result<KVVec<u8>> {
+/// `EFAULT`, `ENOMEM`; `E2BIG` for more than a mebibyte; the errno of the refusal.
+pub(crate) fn take(
+    of: &impl Logged,
+    file: &OpenFile,
+    from: UserSliceReader,
+    store: impl FnOnce(&[u8]) -> Result<(), Rejected>,
+) -> Result {
     if from.len() > MAX_WRITE {
-        return Err(E2BIG);
+        let refusal = Refusal::new(Kind::FileTooLong, 0);
+        return Err(rejected::log(of, file, b"", refusal.into()));
     }
     let mut text = KVVec::new();
     from.read_all(&mut text, GFP_KERNEL)?;
-    Ok(text)
-}
-
-/// A number that a user writes, in any base, with spaces around it.
-///
-/// # Errors
-///
-/// `EINVAL`, and those of [`written`].
-pub(crate) fn number(from: UserSliceReader) -> Result<u64> {
-    let text = written(from)?;
-    crate::engine::lex::unsigned(text.trim_ascii()).ok_or(EINVAL)
+    store(&text).map_err(|rejected| rejected::log(of, file, &text, rejected))
 }

@@ -2,10 +2,20 @@
 
 //! `trace_clock`: all clocks, with the one in use in brackets.
 
-use super::text::{self, Show, Store};
-use crate::{instance::Instance, kapi::clock::Clock};
+use super::{
+    rejected::{while_mapped, Rejected},
+    text::{Show, Store},
+};
+use crate::{
+    engine::{
+        error::{Error as Refusal, Kind},
+        suggest::suggest,
+    },
+    instance::Instance,
+    kapi::clock::Clock,
+};
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// The file.
 pub(crate) struct TraceClock;
@@ -28,11 +38,19 @@ impl Show for TraceClock {
 }
 
 impl Store for TraceClock {
-    fn store(data: &Arc<Instance>, from: UserSliceReader) -> Result {
-        let text = text::written(from)?;
+    fn store(data: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let name = text.trim_ascii();
         let mut clocks = Clock::ALL.iter();
         let clock = clocks.find(|clock| clock.name().as_bytes() == name);
-        data.set_clock(*clock.ok_or(EINVAL)?)
+        let Some(clock) = clock else {
+            let refusal = Refusal::new(Kind::FileNoClock, 0);
+            return Err(suggest(refusal, name, |each| {
+                Clock::ALL
+                    .iter()
+                    .for_each(|clock| each(clock.name().as_bytes()));
+            })
+            .into());
+        };
+        data.set_clock(*clock).map_err(while_mapped)
     }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_marker`: what is written goes to the buffer, as text.
+//! `trace_marker` and `trace_marker_raw`: what is written goes to the buffer, as text or
+//! as bytes.
 
-use super::text;
+use super::{rejected::Rejected, text};
 use crate::{
+    engine::error::{Error as Refusal, Kind},
     instance::Instance,
     kapi::debugfs::{File, OpenFile},
     options::Flag,
@@ -15,10 +17,10 @@ use kernel::{
     uaccess::UserSliceReader,
 };
 
-/// The file.
-pub(crate) struct TraceMarker;
+/// Either file; `RAW` is the one for bytes.
+pub(crate) struct TraceMarker<const RAW: bool>;
 
-impl File for TraceMarker {
+impl<const RAW: bool> File for TraceMarker<RAW> {
     type Data = Instance;
     type Open = Arc<Instance>;
 
@@ -29,10 +31,24 @@ impl File for TraceMarker {
         Ok(KBox::pin(instance.into(), GFP_KERNEL)?)
     }
 
-    fn write(instance: &Arc<Instance>, _file: &OpenFile, from: UserSliceReader) -> Result {
-        if !instance.options.has(Flag::Markers) {
-            return Err(EINVAL);
-        }
-        instance.buffer.mark(&text::written(from)?)
+    fn write(instance: &Arc<Instance>, file: &OpenFile, from: UserSliceReader) -> Result {
+        text::take(&**instance, file, from, |text| mark::<RAW>(instance, text))
     }
+}
+
+/// Records `text`, or the bytes if `RAW`.
+fn mark<const RAW: bool>(instance: &Instance, text: &[u8]) -> Result<(), Rejected> {
+    if !instance.options.has(Flag::Markers) {
+        return Err(Refusal::new(Kind::FileMarkersOff, 0).into());
+    }
+    let result = if RAW {
+        instance.buffer.mark_raw(text)
+    } else {
+        instance.buffer.mark(text)
+    };
+    result.map_err(|error| match error {
+        error if error == EINVAL => Refusal::new(Kind::FileBadLength, 0).into(),
+        error if error == EBADF => Refusal::new(Kind::FileNotRecording, 0).into(),
+        error => error.into(),
+    })
 }

@@ -3,7 +3,7 @@
 //! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: the events of all CPUs in the order
 //! of their times, or those of one, each read once; a reader waits for them.
 
-use super::scope::Scope;
+use super::{rejected, scope::Scope};
 use crate::{
     engine::seq_buf::TextBuf,
     kapi::{
@@ -20,7 +20,7 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{Arc, ArcBorrow, Mutex},
-    uaccess::UserSliceWriter,
+    uaccess::{UserSliceReader, UserSliceWriter},
 };
 
 /// Most bytes of text that are made at once.
@@ -133,6 +133,10 @@ impl File for TracePipe {
             }
             Ok(None)
         })
+    }
+
+    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
+        rejected::read_only(&*open.scope, file, from)
     }
 
     fn poll<'open>(open: &'open Open, file: &OpenFile, table: &PollTable<'open>) -> u32 {

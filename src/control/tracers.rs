@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `current_instance` and `available_instances`: there is no tracer but that of
-//! events, which tools know as `nop`.
+//! `current_tracer` and `available_tracers`: the only tracer records events; tools know it as
+//! `nop`.
 
-use super::text::{self, Show, Store};
-use crate::instance::Instance;
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
+use crate::{
+    engine::error::{Error as Refusal, Kind},
+    instance::Instance,
+};
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::sync::Arc;
 
 /// Either file.
 pub(crate) struct Tracers;
@@ -20,10 +26,14 @@ impl Show for Tracers {
 }
 
 impl Store for Tracers {
-    fn store(_instance: &Arc<Instance>, from: UserSliceReader) -> Result {
-        match text::written(from)?.trim_ascii() {
-            b"nop" => Ok(()),
-            _ => Err(EINVAL),
+    fn store(_instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+        if text.trim_ascii() == b"nop" {
+            return Ok(());
         }
+        let refusal = Refusal::new(Kind::FileNoTracer, 0);
+        let refusal = refusal.with_detail(format_args!(
+            "there is nop; for functions define f:EVENT PATTERN in kprobe_events"
+        ));
+        Err(refusal.into())
     }
 }

@@ -3,14 +3,20 @@
 //! `tracing_cpumask`: the CPUs that record, in hexadecimal. Hits on others are
 //! counted only.
 
-use super::text::{self, Show, Store};
+use super::{
+    rejected::Rejected,
+    text::{Show, Store},
+};
 use crate::{
-    engine::cpumask::{self, Mask},
+    engine::{
+        cpumask::{self, Mask},
+        error::{Error as Refusal, Kind},
+    },
     instance::Instance,
     kapi::percpu,
 };
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::{prelude::*, sync::Arc};
 
 /// The file.
 pub(crate) struct TracingCpumask;
@@ -28,14 +34,24 @@ impl Show for TracingCpumask {
 }
 
 impl Store for TracingCpumask {
-    fn store(instance: &Arc<Instance>, from: UserSliceReader) -> Result {
-        let text = text::written(from)?;
-        let mask = Mask::parse(&text, percpu::cpu_limit()).map_err(|error| match error {
-            cpumask::Error::NoMemory => ENOMEM,
-            cpumask::Error::Syntax => EINVAL,
-            cpumask::Error::TooLarge => EOVERFLOW,
+    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+        let mask = Mask::parse(text, percpu::cpu_limit()).map_err(|error| match error {
+            cpumask::Error::NoMemory => ENOMEM.into(),
+            cpumask::Error::Syntax => refused(Kind::FileBadMask),
+            cpumask::Error::TooLarge => refused(Kind::FileNoCpu),
         })?;
         instance.buffer.set_mask(|cpu| mask.has(cpu));
         Ok(())
     }
+}
+
+/// Returns the refusal of a mask, with what masks there are.
+fn refused(kind: Kind) -> Rejected {
+    let last = percpu::cpu_limit().saturating_sub(1);
+    let refusal = Refusal::new(kind, 0);
+    refusal
+        .with_detail(format_args!(
+            "expected hexadecimal digits, a bit for each of CPU 0 to {last}, such as 3 for 0 and 1"
+        ))
+        .into()
 }

@@ -2,9 +2,9 @@
 
 //! `tracing_on`: whether hits are recorded.
 
-use super::switch::Switched;
+use super::{rejected::Rejected, switch::Switched};
 use crate::instance::Instance;
-use kernel::{prelude::*, sync::Arc};
+use kernel::sync::Arc;
 
 /// The recording of all events.
 pub(crate) struct TracingOn;
@@ -20,7 +20,7 @@ impl Switched for TracingOn {
         }
     }
 
-    fn set(instance: &Arc<Instance>, on: bool) -> Result {
+    fn set(instance: &Arc<Instance>, on: bool) -> Result<(), Rejected> {
         instance.buffer.set_on(on);
         Ok(())
     }

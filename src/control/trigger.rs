@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `events/GROUP/EVENT/trigger`: there are no triggers.
+//! `events/GROUP/EVENT/trigger`: what is done on a hit of an event besides recording it.
 //!
-//! Tools read the file to remove what they find there. They skip lines that begin
-//! with `#`.
+//! As in the kernel, opening it as the shell's `>` does removes histograms, and nothing else.
 
 use super::{
     member::Member,
-    text::{self, Show, Store},
+    rejected::Rejected,
+    text::{Show, Store},
 };
-use crate::engine::error::{Error as Refusal, Kind};
+use crate::engine::trigger::{self, Request, Trigger};
 use core::fmt;
-use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
+use kernel::{prelude::*, sync::Arc};
 
 /// The file.
 pub(crate) struct TriggerFile;
@@ -19,19 +19,43 @@ pub(crate) struct TriggerFile;
 impl Show for TriggerFile {
     type Data = Member;
 
-    fn show(_member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str("# Available triggers:\n# none: see filter and tracing_on\n")
+    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+        if member.event().file.write_triggers(out)? {
+            return Ok(());
+        }
+        out.write_str("# Available triggers:\n#")?;
+        for name in trigger::NAMES {
+            write!(out, " {name}")?;
+        }
+        out.write_str("\n")
     }
 }
 
 impl Store for TriggerFile {
-    fn store(member: &Arc<Member>, from: UserSliceReader) -> Result {
-        let text = text::written(from)?;
-        let refusal = Refusal::new(Kind::NoTriggers, 0);
-        member
-            .instance
-            .tracer
-            .log_refusal(&refusal, text.trim_ascii());
-        Err(EINVAL)
+    fn truncate(member: &Arc<Member>) -> Result<(), Rejected> {
+        let mut registry = member.instance.tracer.registry.lock();
+        let event = member.event();
+        if !registry.has(&event) {
+            return Err(ENODEV.into());
+        }
+        Ok(registry.remove_histograms(&event)?)
+    }
+
+    fn store(member: &Arc<Member>, text: &[u8]) -> Result<(), Rejected> {
+        let request = trigger::parse(text)?;
+        if let Request::Set {
+            trigger: Trigger::Snapshot,
+            ..
+        } = request
+        {
+            // Takes the readers' lock, which precedes the registry's.
+            member.instance.buffer.allocate_snapshot()?;
+        }
+        let mut registry = member.instance.tracer.registry.lock();
+        let event = member.event();
+        if !registry.has(&event) {
+            return Err(ENODEV.into());
+        }
+        Ok(registry.change_triggers(&event, &request)?)
     }
 }

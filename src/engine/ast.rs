@@ -9,6 +9,7 @@
 use core::fmt::{self, Write};
 
 use super::error::{Error, Kind};
+use super::functions::Patterns;
 use super::lex::Command;
 use super::record::Layout;
 use super::text::Plain;
@@ -117,6 +118,8 @@ pub enum Place {
     },
     /// A kernel address.
     Address(u64),
+    /// The entries of the functions that a list of patterns selects.
+    Functions(Patterns),
 }
 
 impl Place {
@@ -138,6 +141,7 @@ impl fmt::Display for Place {
             Place::Symbol { name, offset: 0 } => write!(f, "{}", Plain(name)),
             Place::Symbol { name, offset } => write!(f, "{}+{offset}", Plain(name)),
             Place::Address(address) => write!(f, "{address:#x}"),
+            Place::Functions(patterns) => write!(f, "{patterns}"),
         }
     }
 }
@@ -285,6 +289,10 @@ pub enum Origin {
     AllArguments,
     /// `$retval`: the return value.
     ReturnValue,
+    /// `$duration`: how long the call took.
+    Duration,
+    /// `$nsecs`: the time of the hit.
+    Nanoseconds,
     /// `$comm`: the name of the current task.
     Comm,
     /// `$current`: the address of the current task's `task_struct`.
@@ -391,6 +399,7 @@ fn same_place(text: &[u8], place: &Place) -> bool {
     let text = text.strip_suffix(b"%return").unwrap_or(text);
     match place {
         Place::Address(address) => super::lex::unsigned(text) == Some(*address),
+        Place::Functions(patterns) => text == patterns.text(),
         Place::Symbol { name, offset } => {
             let Some(rest) = text.strip_prefix(&**name) else {
                 return false;

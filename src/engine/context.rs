@@ -30,12 +30,14 @@ pub struct Context {
     pub time: Time,
     /// Whether the flags column is printed (option `irq-info`).
     pub irq_info: bool,
+    /// The process, if its column is printed (option `record-tgid`); 0 if it is not known.
+    pub tgid: Option<u32>,
 }
 
 /// The prefixes of the events that were printed last. Most of their parts recur in the next
 /// events, and are not formatted again.
 pub struct Columns {
-    tasks: Memo<(Note, Piece), 16>,
+    tasks: Memo<((Note, Option<u32>), Piece), 16>,
     places: Memo<(Place, Piece), 16>,
     /// The start of the last second, and its text.
     second: Option<(u64, Piece)>,
@@ -63,11 +65,13 @@ impl Columns {
         }
     }
 
-    /// Adds the prefix of an event text: `COMM-PID [CPU] FLAGS TIME: `.
+    /// Adds the prefix of an event text: `COMM-PID [CPU] FLAGS TIME: `, with
+    /// ` (TGID)` behind the pid if there is one.
     pub fn put(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
         let task = &context.task;
         let slot = self.tasks.slot(u64::from(task.pid()));
-        put_known(buf, slot, *task, |buf| put_task(buf, task));
+        let key = (*task, context.tgid);
+        put_known(buf, slot, key, |buf| put_task(buf, task, context.tgid));
         let place = Place {
             cpu: context.cpu,
             flags: header.flags,
@@ -139,8 +143,8 @@ fn put_known<K: PartialEq>(
     }
 }
 
-/// Adds `COMM-PID `, in columns.
-fn put_task(buf: &mut SeqBuf<'_>, task: &Note) {
+/// Adds `COMM-PID`, in columns, and ` (TGID)` if there is one.
+fn put_task(buf: &mut SeqBuf<'_>, task: &Note, tgid: Option<u32>) {
     let name = task.name();
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
     // Padding needs the length of the printed text, not of the bytes.
@@ -155,6 +159,15 @@ fn put_task(buf: &mut SeqBuf<'_>, task: &Note) {
     buf.byte(b'-');
     // CAST: The same bits.
     buf.signed_left(i64::from(task.pid() as i32), 7);
+    match tgid {
+        None => {}
+        Some(0) => buf.text(b" (-------)"),
+        Some(tgid) => {
+            buf.text(b" (");
+            buf.padded(u64::from(tgid), 7, b' ');
+            buf.byte(b')');
+        }
+    }
 }
 
 /// Bytes of a task's name in which each byte becomes `\xNN`.

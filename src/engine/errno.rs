@@ -173,9 +173,32 @@ pub fn name(result: i64) -> Option<&'static str> {
     Some(found.copied().unwrap_or_default())
 }
 
+/// Returns the number of the error called `name`.
+pub fn number(name: &[u8]) -> Option<u64> {
+    let of = |names: &[&str]| names.iter().position(|known| known.as_bytes() == name);
+    let internal = |at: usize| INTERNAL.checked_add(u64::try_from(at).ok()?);
+    if name.is_empty() {
+        return None;
+    }
+    match of(&NAMES) {
+        Some(at) => u64::try_from(at).ok(),
+        None => of(&INTERNAL_NAMES).and_then(internal),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::name;
+    use super::{name, number};
+
+    #[test]
+    fn names_have_their_errors() {
+        for known in [1, 2, 38, 133, 512, 516] {
+            let text = name(-known).unwrap();
+            assert_eq!(number(text.as_bytes()), u64::try_from(known).ok());
+        }
+        assert_eq!(number(b""), None);
+        assert_eq!(number(b"ENOSUCH"), None);
+    }
 
     #[test]
     fn errors_have_their_names() {

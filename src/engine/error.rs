@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Why a definition or a filter is refused: one table of all reasons.
+//! Why a definition, a filter or another write is refused: one table of all reasons.
 //!
 //! A reason has a text, an errno and the log location under which it is reported. An
-//! [`Error`] adds the column of the caret and, if more is known, a detail.
+//! [`Error`] adds the column of the caret and, if more is known, a detail, which takes the
+//! place of the [`remedy()`](super::remedy::remedy) for its kind.
 //! [`Error::write_entry`] writes the entry of `error_log`. The texts and errnos of the rows
 //! that ftrace also has are ftrace's, because its selftests and users compare them; rows
 //! marked "ours" cover what ftrace refuses without an entry in the log, or does not know.
 
 use core::fmt::{self, Write};
 
-use super::text::{Appender, OneLine, Plain};
+use super::{
+    remedy::remedy,
+    text::{Appender, OneLine, Plain},
+};
 use crate::sys::{AllocError, Vec};
 
 /// A kernel error number, as a positive value.
@@ -19,13 +23,17 @@ pub struct Errno(pub i32);
 
 #[expect(missing_docs, reason = "the names of errno.h")]
 impl Errno {
+    pub const EPERM: Self = Self(1);
     pub const ENOENT: Self = Self(2);
     pub const E2BIG: Self = Self(7);
+    pub const EBADF: Self = Self(9);
     pub const ENOMEM: Self = Self(12);
     pub const EBUSY: Self = Self(16);
     pub const EEXIST: Self = Self(17);
+    pub const ENODEV: Self = Self(19);
     pub const EINVAL: Self = Self(22);
     pub const ENOSPC: Self = Self(28);
+    pub const EOVERFLOW: Self = Self(75);
     pub const EILSEQ: Self = Self(84);
     pub const EOPNOTSUPP: Self = Self(95);
 }
@@ -39,6 +47,10 @@ pub enum Subject {
     Filter,
     /// A trigger of an event.
     Trigger,
+    /// A histogram, which is a trigger of an event.
+    Histogram,
+    /// A value that is written to a file.
+    File,
 }
 
 impl Subject {
@@ -51,6 +63,8 @@ impl Subject {
             Subject::Definition => "trace_kprobe",
             Subject::Filter => "event filter parse error",
             Subject::Trigger => "event trigger",
+            Subject::Histogram => "hist",
+            Subject::File => "ferroprobe",
         }
     }
 }
@@ -175,12 +189,13 @@ kinds! {
         TypecastSymOffset TYPECAST_SYM_OFFSET EINVAL
             "@SYM+/-OFFSET with typecast needs parentheses"
         // Ours: ftrace refuses these without an entry in the log.
-        BadProbeType BAD_PROBE_TYPE EINVAL "Unknown probe type: expected p, r, t or -"
+        BadProbeType BAD_PROBE_TYPE EINVAL "Unknown probe type: expected p, r, t, f or -"
         NoPlace NO_PLACE EINVAL "No probed address or symbol is specified"
         UserProbe USER_PROBE EINVAL "User space probes are not supported"
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
         AmbiguousEvent AMBIGUOUS_EVENT EINVAL "Several groups have an event of this name"
         EventBusy EVENT_BUSY EBUSY "The event is enabled"
+        OtherOwner OTHER_OWNER EPERM "The event belongs to somebody else"
         FilterLost FILTER_LOST EINVAL "The event's filter does not fit the new definition"
         LineTooLong LINE_TOO_LONG EINVAL "Line is too long"
         BadByte BAD_BYTE EINVAL "Line holds a NUL or is not UTF-8"
@@ -215,7 +230,74 @@ kinds! {
         FiltTooLong FILT_TOO_LONG EINVAL "Filter is too long"
     }
     Trigger {
-        NoTriggers NO_TRIGGERS EINVAL "Triggers are not supported"
+        // Ours: ftrace refuses these without an entry in the log.
+        TriggerExist TRIGGER_EXIST EEXIST "The event already has such a trigger"
+        NoSuchTrigger NO_SUCH_TRIGGER EINVAL "Unknown trigger"
+        TriggerNotSupported TRIGGER_NOT_SUPPORTED EINVAL "This trigger is not supported"
+        TriggerBadCount TRIGGER_BAD_COUNT EINVAL "Invalid count of the trigger"
+        TriggerNoEvent TRIGGER_NO_EVENT EINVAL
+            "The trigger needs an event: expected GROUP:EVENT"
+        TriggerEventNotFound TRIGGER_EVENT_NOT_FOUND EINVAL "Event of the trigger is not found"
+        TriggerExpectIf TRIGGER_EXPECT_IF EINVAL "Expected if and a filter"
+        TriggerTooLong TRIGGER_TOO_LONG EINVAL "Trigger is too long"
+    }
+    Histogram {
+        NamedMismatch NAMED_MISMATCH EINVAL
+            "Named hist trigger doesn't match existing named trigger (includes variables)"
+        TriggerEexist TRIGGER_EEXIST EEXIST "Hist trigger already exists"
+        TriggerEnoentClear TRIGGER_ENOENT_CLEAR ENOENT
+            "Can't clear or continue a nonexistent hist trigger"
+        SetClockFail SET_CLOCK_FAIL EINVAL "Couldn't set trace_clock"
+        BadFieldModifier BAD_FIELD_MODIFIER EINVAL "Invalid field modifier"
+        HistFieldNotFound FIELD_NOT_FOUND EINVAL "Couldn't find field"
+        EmptyAssignment EMPTY_ASSIGNMENT EINVAL "Empty assignment"
+        InvalidSortModifier INVALID_SORT_MODIFIER EINVAL "Invalid sort modifier"
+        EmptySortField EMPTY_SORT_FIELD EINVAL "Empty sort field"
+        TooManySortFields TOO_MANY_SORT_FIELDS EINVAL "Too many sort fields (Max = 2)"
+        InvalidSortField INVALID_SORT_FIELD EINVAL "Sort field must be a key or a val"
+        NeedNohcVal NEED_NOHC_VAL ENOENT
+            "Non-hitcount value is required for 'nohitcount'"
+        // Ours: ftrace refuses these without an entry in the log, or does more.
+        HistNoKeys HIST_NO_KEYS EINVAL "No keys: expected keys=FIELD"
+        HistTooManyKeys HIST_TOO_MANY_KEYS EINVAL "Too many keys (3 max)"
+        HistTooManyVals HIST_TOO_MANY_VALS EINVAL "Too many values (6 max)"
+        HistKeyTooLarge HIST_KEY_TOO_LARGE EINVAL
+            "The keys are too large: expected at most one string and one stack"
+        HistBadSize HIST_BAD_SIZE EINVAL "Invalid size: expected 128 to 131072 entries"
+        HistBadName HIST_BAD_NAME EINVAL
+            "Name of a histogram must follow the same rules as C identifiers"
+        HistBadWord HIST_BAD_WORD EINVAL
+            "Unknown word: expected nohitcount, pause, cont or clear"
+        HistNoFilter HIST_NO_FILTER EINVAL "Expected a filter behind if"
+        HistArray HIST_ARRAY EINVAL "An array can not be a key or a value"
+        HistValueText HIST_VALUE_TEXT EINVAL "A value must be a number"
+        HistVars HIST_VARS EINVAL "Variables, expressions and actions are not supported"
+    }
+    // Ours: ftrace refuses these without an entry in the log.
+    File {
+        FileBadNumber FILE_BAD_NUMBER EINVAL "Invalid number"
+        FileOutOfRange FILE_OUT_OF_RANGE EINVAL "Number is out of range"
+        FileBadSwitch FILE_BAD_SWITCH EINVAL "Expected 0 or 1"
+        FileBadMask FILE_BAD_MASK EINVAL "Invalid mask of CPUs"
+        FileNoCpu FILE_NO_CPU EOVERFLOW "The mask has a CPU that can not exist"
+        FileNoClock FILE_NO_CLOCK EINVAL "Unknown clock"
+        FileNoOption FILE_NO_OPTION EINVAL "Unknown option"
+        FileFixedOption FILE_FIXED_OPTION EINVAL "This option can not be changed"
+        FileNoTracer FILE_NO_TRACER EINVAL "Unknown tracer"
+        FileNoEvent FILE_NO_EVENT EINVAL "No such event"
+        FileNoSymbol FILE_NO_SYMBOL ENOENT "Symbol is not found"
+        FileNoFunction FILE_NO_FUNCTION EINVAL "No function that can be read is there"
+        FileOneCpu FILE_ONE_CPU EINVAL "The snapshot of one CPU can not be freed"
+        FileMarkersOff FILE_MARKERS_OFF EINVAL "The option markers is off"
+        FileNotRecording FILE_NOT_RECORDING EBADF "Nothing is recorded"
+        FileBadLength FILE_BAD_LENGTH EINVAL "A record can not have this length"
+        FileInUse FILE_IN_USE EBUSY "Events are in use"
+        FileMapped FILE_MAPPED EBUSY "A ring is mapped"
+        FileReadOnly FILE_READ_ONLY EINVAL "This file can only be read"
+        FileGone FILE_GONE ENODEV "The event of this file is deleted"
+        FileTooLong FILE_TOO_LONG E2BIG "The write is too long"
+        FileLocked FILE_LOCKED EPERM "The kernel is locked down"
+        FileFailed FILE_FAILED EINVAL "The kernel refused it"
     }
 }
 
@@ -229,6 +311,8 @@ pub struct Error {
     /// The errno of the write.
     pub errno: Errno,
     detail: Vec<u8>,
+    /// The event of the histogram, or the path of the file, that was refused.
+    of: Vec<u8>,
 }
 
 impl Error {
@@ -239,6 +323,7 @@ impl Error {
             at,
             errno: kind.errno(),
             detail: Vec::new(),
+            of: Vec::new(),
         }
     }
 
@@ -261,6 +346,11 @@ impl Error {
         self
     }
 
+    /// Returns whether it has a detail.
+    pub fn has_detail(&self) -> bool {
+        !self.detail.is_empty()
+    }
+
     /// Returns the same error with a detail, shown behind the kind's text. If there is no
     /// memory for the detail, the detail is dropped rather than the error.
     #[must_use]
@@ -268,6 +358,18 @@ impl Error {
         self.detail.clear();
         if Appender(&mut self.detail).write_fmt(detail).is_err() {
             self.detail.clear();
+        }
+        self
+    }
+
+    /// Returns the same error with what it is of: the event, `GROUP:EVENT`, of a histogram, or
+    /// the path of a file in the directory. Without memory for it, `error_log` shows the error
+    /// without it.
+    #[must_use]
+    pub fn with_owner(mut self, owner: fmt::Arguments<'_>) -> Self {
+        self.of.clear();
+        if Appender(&mut self.of).write_fmt(owner).is_err() {
+            self.of.clear();
         }
         self
     }
@@ -286,13 +388,18 @@ impl Error {
         let micros = time_ns / 1_000;
         let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
         let location = self.kind.subject().location(command);
-        write!(
-            out,
-            "[{seconds:5}.{micros:06}] {location}: error: {}",
-            self.kind.text()
-        )?;
-        if !self.detail.is_empty() {
-            write!(out, ": {}", OneLine(&self.detail))?;
+        write!(out, "[{seconds:5}.{micros:06}] ")?;
+        match self.kind.subject() {
+            _ if self.of.is_empty() => out.write_str(location)?,
+            Subject::Histogram => write!(out, "{location}:{}", OneLine(&self.of))?,
+            Subject::File => write!(out, "{}", OneLine(&self.of))?,
+            _ => out.write_str(location)?,
+        }
+        write!(out, ": error: {}", self.kind.text())?;
+        match (&*self.detail, remedy(self.kind)) {
+            (b"", "") => (),
+            (b"", remedy) => write!(out, ": {remedy}")?,
+            (detail, _) => write!(out, ": {}", OneLine(detail))?,
         }
         writeln!(out, "\n  Command: {}", Plain(command))?;
         const PREFIX: usize = "  Command: ".len();
@@ -319,6 +426,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_histograms_entry_names_the_event() {
+        let mut out = String::new();
+        let error = Error::new(Kind::HistNoKeys, 5).with_owner(format_args!("kmem:kmalloc"));
+        error.write_entry(&mut out, 0, b"hist:").unwrap();
+        assert!(out.contains("] hist:kmem:kmalloc: error: "), "{out}");
+        let filter = Error::new(Kind::TriggerExist, 0).with_owner(format_args!("kmem:kmalloc"));
+        out.clear();
+        filter.write_entry(&mut out, 0, b"traceon").unwrap();
+        assert!(out.contains("] event trigger: error: "), "{out}");
+    }
+
+    #[test]
     fn an_entry_looks_like_the_kernels() {
         let mut out = String::new();
         let error = Error::new(Kind::BadVar, 11);
@@ -327,8 +446,11 @@ mod tests {
             .unwrap();
         assert_eq!(
             out,
-            "[    1.234567] trace_kprobe: error: Invalid $-variable specified\n  \
-             Command: p vfs_read $none\n                      ^\n"
+            format!(
+                "[    1.234567] trace_kprobe: error: Invalid $-variable specified: {}\n  \
+                 Command: p vfs_read $none\n                      ^\n",
+                remedy(Kind::BadVar)
+            )
         );
     }
 

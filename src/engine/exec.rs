@@ -55,6 +55,9 @@ pub trait Memory {
     /// Returns the address of the current task's `task_struct`.
     fn current(&self) -> u64;
 
+    /// Returns the time by the trace clock `local`, in nanoseconds.
+    fn now(&self) -> u64;
+
     /// Returns the address of this CPU's copy of the per-CPU variable at `address`.
     fn this_cpu(&self, address: u64) -> u64;
 
@@ -332,6 +335,9 @@ fn value<E: Env>(origin: Origin, env: &E) -> u64 {
         Origin::EntryData(n) => env.entry_data(n),
         Origin::ReturnAddress => env.return_address(),
         Origin::Current => env.current(),
+        Origin::Now => env.now(),
+        // The clock may differ between CPUs by some nanoseconds.
+        Origin::Since(n) => env.now().saturating_sub(env.entry_data(n)),
     }
 }
 

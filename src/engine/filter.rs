@@ -13,7 +13,7 @@
 //! one of the elements.
 
 mod eval;
-mod glob;
+mod gate;
 mod parse;
 mod predicate;
 mod terms;
@@ -22,6 +22,7 @@ use core::fmt::{self, Write};
 
 use super::error::Error;
 use super::text::Plain;
+pub use gate::Gate;
 pub use parse::MAX_LEN;
 pub use predicate::Functions;
 pub use terms::{Filter, Hit};

@@ -140,8 +140,8 @@ fn print_format(out: &mut dyn Write, layout: &Layout) -> fmt::Result {
 }
 
 /// Writes the header of `trace` for a buffer that holds `entries` of `written` events on a
-/// machine with `cpus` CPUs online. `irq_info` tells whether the lines have the flags
-/// column.
+/// machine with `cpus` CPUs online. `irq_info` and `tgid` tell whether the lines have the
+/// columns of flags and of the process.
 ///
 /// # Errors
 ///
@@ -151,15 +151,31 @@ pub fn write_trace_header(
     entries: u64,
     written: u64,
     cpus: u32,
-    irq_info: bool,
+    (irq_info, tgid): (bool, bool),
 ) -> fmt::Result {
     write!(
         out,
         "# tracer: nop\n#\n# entries-in-buffer/entries-written: "
     )?;
     writeln!(out, "{entries}/{written}   #P:{cpus}\n#")?;
-    out.write_str(if irq_info { HEADER_IRQ } else { HEADER_PLAIN })
+    let columns = if irq_info { HEADER_IRQ } else { HEADER_PLAIN };
+    if !tgid {
+        return out.write_str(columns);
+    }
+    for line in columns.lines() {
+        let (start, rest) = line.split_at_checked(TGID_AT).unwrap_or((line, ""));
+        let column = match start.as_bytes().trim_ascii_end() {
+            [.., b'D'] => "      TGID",
+            [.., b'|', b' ', b'|'] => "        | ",
+            _ => "          ",
+        };
+        writeln!(out, "{start}{column}{rest}")?;
+    }
+    Ok(())
 }
+
+/// Where the column of the process is inserted in the lines of the header.
+const TGID_AT: usize = 21;
 
 const HEADER_IRQ: &str = "\
 #                                _-----=> irqs-off/BH-disabled

@@ -18,6 +18,10 @@
 //! It is read through [`Memory`], which may fail. The caller compares an address with what
 //! the kernel returns, because the format of the table is not stable.
 
+mod scan;
+
+pub use scan::{each_function, Texts};
+
 use crate::sys::{AllocError, Vec};
 use core::cmp::Ordering;
 
@@ -56,31 +60,7 @@ pub fn each_address<M: Memory>(
     mut each: impl FnMut(u64),
 ) -> Option<()> {
     let mut table = Table::new(tables, memory)?;
-    // The first symbol, in the order of names, that is not before `name`.
-    let (mut low, mut high) = (0, table.count);
-    // The number of the comparison, if those of a search are the nodes of a tree.
-    let mut node = 1usize;
-    while low < high {
-        let middle = low.midpoint(high);
-        let at = match seen.get(node) {
-            Some(at) => at,
-            None => {
-                let symbol = table.in_order_of_names(middle)?;
-                let at = table.name(symbol)?;
-                seen.set(node, at);
-                at
-            }
-        };
-        let is_before = table.compare(at, name)?.is_lt();
-        if is_before {
-            low = middle.checked_add(1)?;
-        } else {
-            high = middle;
-        }
-        node = node
-            .saturating_mul(2)
-            .saturating_add(usize::from(is_before));
-    }
+    let mut low = table.first_from(seen, name)?;
     while low < table.count {
         let symbol = table.in_order_of_names(low)?;
         let at = table.name(symbol)?;
@@ -188,6 +168,35 @@ impl<'a, M: Memory> Table<'a, M> {
     fn array<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
         let mut array = [0; N];
         self.memory.read(address, &mut array).then_some(array)
+    }
+
+    /// Returns the index, in the order of names, of the first symbol that is not before `name`.
+    fn first_from(&mut self, seen: &mut Seen, name: &[u8]) -> Option<u32> {
+        let (mut low, mut high) = (0, self.count);
+        // The comparisons of a search are nodes of a tree: this is the number of the node.
+        let mut node = 1usize;
+        while low < high {
+            let middle = low.midpoint(high);
+            let at = match seen.get(node) {
+                Some(at) => at,
+                None => {
+                    let symbol = self.in_order_of_names(middle)?;
+                    let at = self.name(symbol)?;
+                    seen.set(node, at);
+                    at
+                }
+            };
+            let is_before = self.compare(at, name)?.is_lt();
+            if is_before {
+                low = middle.checked_add(1)?;
+            } else {
+                high = middle;
+            }
+            node = node
+                .saturating_mul(2)
+                .saturating_add(usize::from(is_before));
+        }
+        Some(low)
     }
 
     /// Returns the number of the symbol at `index` in the order of names.
@@ -413,6 +422,47 @@ mod tests {
         assert!(seen.0.iter().filter(|at| **at != 0).count() > 400);
     }
 
+    fn functions(memory: &mut Arrays, prefix: &str) -> std::vec::Vec<(String, u64)> {
+        let texts = Texts::read(&TABLES, memory).unwrap().unwrap();
+        let mut seen = Seen::new().unwrap();
+        let mut found = vec![];
+        let range = (prefix.as_bytes(), &(0x1000..0x9000));
+        each_function((&TABLES, &texts), memory, &mut seen, range, |name, at| {
+            found.push((String::from_utf8(name.to_vec()).unwrap(), at));
+        })
+        .unwrap();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn functions_are_found_by_the_start_of_their_names() {
+        let names: std::vec::Vec<_> = (0..1000).map(|n| format!("f{:03}", n / 2)).collect();
+        let mut symbols: std::vec::Vec<_> = names
+            .iter()
+            .enumerate()
+            .map(|(n, name)| (0x1000 + 16 * n as u64, name.as_str()))
+            .collect();
+        let long = "long_".repeat(60);
+        symbols.extend([(0xa000, "f100"), (0x8fff, "name_show"), (0x0fff, "f101")]);
+        symbols.push((0x8000, &long));
+        let mut memory = table(&symbols);
+        let mut expected: std::vec::Vec<_> = symbols
+            .iter()
+            .filter(|(at, _)| (0x1000..0x9000).contains(at))
+            .map(|(at, name)| (name.to_string(), *at))
+            .collect();
+        expected.sort();
+        assert_eq!(functions(&mut memory, ""), expected);
+        for prefix in [
+            "f", "f1", "f10", "f100", "f999", "long_l", "name_", "a", "zz",
+        ] {
+            let mut some = expected.clone();
+            some.retain(|(name, _)| name.starts_with(prefix));
+            assert_eq!(functions(&mut memory, prefix), some, "{prefix}");
+        }
+    }
+
     #[test]
     fn a_table_that_cannot_be_read_tells_nothing() {
         let full = table(&[(0x1000, "a"), (0x1100, "b")]);
@@ -421,6 +471,11 @@ mod tests {
             memory.0.remove(missing);
             let mut seen = Seen::new().unwrap();
             assert_eq!(addresses(&mut memory, &mut seen, "a"), None, "{missing}");
+            let Some(texts) = Texts::read(&TABLES, &mut memory).unwrap() else {
+                continue;
+            };
+            let all = (&b""[..], &(0..u64::MAX));
+            let _ = each_function((&TABLES, &texts), &mut memory, &mut seen, all, |_, _| {});
         }
         let mut nonsense = table(&[(0x1000, "a")]);
         // More symbols than there are.

@@ -169,6 +169,17 @@ impl<'a> Span<'a> {
         (self.take(n), self.skip(n.saturating_add(1)))
     }
 
+    /// Returns the first item of a list with that `separator`, and the others if it has any.
+    pub fn first_item(&self, separator: u8) -> (Span<'a>, Option<Span<'a>>) {
+        match self.find(separator) {
+            Some(at) => {
+                let (item, behind) = self.around(at);
+                (item, Some(behind))
+            }
+            None => (*self, None),
+        }
+    }
+
     /// Returns a copy of the text.
     ///
     /// # Errors

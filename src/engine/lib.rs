@@ -7,6 +7,7 @@
 //! So the same files are compiled into the module and into the host crate, in which they
 //! are tested, fuzzed and measured.
 
+pub mod address;
 pub mod arch;
 pub mod ast;
 pub mod btf;
@@ -18,8 +19,12 @@ pub mod errno;
 pub mod error;
 pub mod exec;
 pub mod fetch;
+pub mod fields;
 pub mod filter;
 pub mod format;
+pub mod functions;
+pub mod glob;
+pub mod hist;
 pub mod insn;
 pub mod kallsyms;
 pub mod lex;
@@ -28,11 +33,18 @@ pub mod memo;
 pub mod nearest;
 pub mod numbers;
 pub mod parse;
+pub mod pids;
 pub mod placement;
 pub mod print;
 pub mod record;
+pub mod remedy;
 pub mod ring;
 pub mod seq_buf;
+pub mod setting;
+pub mod stack;
+pub mod suggest;
 pub mod syscall;
 pub mod text;
+pub mod tgids;
+pub mod trigger;
 pub mod types;

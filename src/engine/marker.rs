@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records of text that a user writes into the buffer.
+//! Records of text and of bytes that a user writes into the buffer.
 //!
-//! They are records of the kernel's event `print`, so that their number and layout are
-//! known to every reader: the common header, the field `ip`, which is 0 here, then the text
-//! with a line feed and a NUL.
+//! They are records of the kernel's events `print` and `raw_data`, so that their numbers and
+//! layouts are known to every reader. `print`: the common header, the field `ip`, which is 0
+//! here, then the text with a line feed and a NUL. `raw_data`: the common header, then the
+//! bytes, of which the first four are the writer's number for them.
 
-use super::record::{self, Header, PRINT, PROBE_SIZE};
+use super::record::{self, Header, COMMON_SIZE, PRINT, PROBE_SIZE, RAW_DATA};
 
 /// Bytes of a record besides its text.
 pub const OVERHEAD: usize = PROBE_SIZE + 2;
@@ -46,24 +47,58 @@ pub fn write_record(out: &mut [u8], pid: i32, text: &[u8]) -> bool {
     true
 }
 
+/// Least bytes of a raw record's data: the writer's number for them.
+pub const RAW_LEAST: usize = 4;
+
+/// Returns the bytes of the record of `data`.
+pub fn raw_length(data: &[u8]) -> usize {
+    data.len().saturating_add(COMMON_SIZE)
+}
+
+/// Writes the record of `data`, written by the task `pid`; returns false if `out` is shorter
+/// than its [`raw_length`]. What is left of `out` is 0.
+///
+/// Context: any.
+pub fn write_raw(out: &mut [u8], pid: i32, data: &[u8]) -> bool {
+    let header = Header {
+        event: RAW_DATA.id,
+        flags: 0,
+        preempt_count: 0,
+        pid,
+    };
+    if out.len() < raw_length(data) {
+        return false;
+    }
+    out.fill(0);
+    for (to, from) in out.iter_mut().skip(COMMON_SIZE).zip(data) {
+        *to = *from;
+    }
+    record::put(out, 0, header.to_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::print::{Event, Lines, SymbolNames};
+    use crate::engine::record::Builtin;
     use crate::engine::seq_buf::SeqBuf;
 
-    fn shown(text: &[u8]) -> String {
-        let mut record = vec![0xaa; length(text)];
-        assert!(write_record(&mut record, 7, text));
+    fn shown(mark: &[u8]) -> String {
+        let mut record = vec![0xaa; length(mark)];
+        assert!(write_record(&mut record, 7, mark));
         assert_eq!(Header::from_record(&record).map(|h| h.pid), Some(7));
+        text(&PRINT, &record)
+    }
+
+    fn text(builtin: &Builtin, record: &[u8]) -> String {
         let mut room = [0; 100];
         let mut out = SeqBuf::new(&mut room);
         let event = Event {
             key: 0,
-            name: PRINT.title.as_bytes(),
-            layout: &PRINT.layout,
+            name: builtin.title.as_bytes(),
+            layout: &builtin.layout,
         };
-        Lines::new().put(&mut out, event, &record, &mut NoNames);
+        Lines::new().put(&mut out, event, record, &mut NoNames);
         let length = out.finish().unwrap();
         String::from_utf8(room[..length].to_vec()).unwrap()
     }
@@ -82,6 +117,16 @@ mod tests {
         assert_eq!(shown(b"hello\n"), "tracing_mark_write: hello\n");
         assert_eq!(shown(b""), "tracing_mark_write: \n");
         assert_eq!(shown(b"a\nb\n"), "tracing_mark_write: a\nb\n");
+    }
+
+    #[test]
+    fn bytes_are_shown_with_their_number_up_to_a_whole_word() {
+        let data = [0xef, 0xbe, 0xad, 0xde, 1, 2, 0xff];
+        let mut record = [0xaa; 16];
+        assert!(write_raw(&mut record, 7, &data));
+        assert_eq!(Header::from_record(&record).map(|h| h.pid), Some(7));
+        assert_eq!(text(&RAW_DATA, &record), "# deadbeef buf: 01 02 ff 00\n");
+        assert!(!write_raw(&mut record[..14], 7, &data));
     }
 
     #[test]

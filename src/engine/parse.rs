@@ -17,6 +17,7 @@ use super::ast::{
     MAX_ARG_LEN, MAX_ARG_NAME_LEN, MAX_MAXACTIVE, MAX_NAME_LEN,
 };
 use super::error::{Error, Kind};
+use super::functions::{self, Patterns};
 use super::lex::{self, Command, Span};
 use super::text::Appender;
 use super::types::{self, TypeSpec};
@@ -67,19 +68,22 @@ fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
     if group.is_none() && event.bytes.is_empty() {
         return Err(event.error(Kind::NoEventName));
     }
+    let first_arg = first_argument(command);
     let mut args = Vec::new();
-    for n in 2..command.len() {
+    for n in first_arg..command.len() {
         if let Some(word) = command.word(n) {
             args.push(word.to_vec()?)?;
         }
     }
+    let place = (1..first_arg).filter_map(|n| command.word(n));
+    let place = functions::joined(place.map(|word| word.bytes))?;
     Ok(Deletion {
         group: group.map(|group| group.to_vec()).transpose()?,
         event: Some(event)
             .filter(|e| !e.bytes.is_empty())
             .map(|e| e.to_vec())
             .transpose()?,
-        place: command.word(1).map(|word| word.to_vec()).transpose()?,
+        place: Some(place).filter(|place| !place.is_empty()),
         args,
     })
 }
@@ -100,7 +104,8 @@ fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Def
     let (place, kind) = match head.first() {
         Some(b't') => (tracepoint(place_word)?, ProbeKind::Tracepoint),
         Some(b'f') => {
-            let (place, returns) = function(place_word)?;
+            let more = (2..first_argument(command)).filter_map(|n| command.word(n));
+            let (place, returns) = function(place_word, more)?;
             (place, ProbeKind::Function { returns })
         }
         _ => match place(place_word)? {
@@ -131,7 +136,11 @@ fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Def
     if command.len() > MAX_ARGS.saturating_add(2) {
         return Err(Error::new(Kind::TooManyArgs, command.column(2)));
     }
-    for n in 2..command.len() {
+    let first_arg = match definition.place {
+        Place::Functions(_) => first_argument(command),
+        _ => 2,
+    };
+    for n in first_arg..command.len() {
         if let Some(word) = command.word(n) {
             let argument = argument(word, &definition, machine)?;
             definition.args.push(argument)?;
@@ -201,8 +210,34 @@ fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
     ))
 }
 
-/// Parses `[MODULE:]FUNCTION[%return]`; the second value tells whether it has that end.
-fn function(word: Span<'_>) -> Result<(Place, bool), Error> {
+/// Returns the index of the first word behind the location and what it excludes.
+fn first_argument(command: &Command) -> usize {
+    let excludes = |n: &usize| {
+        command
+            .word(*n)
+            .is_some_and(|word| word.first() == Some(b'!'))
+    };
+    let first = (2..command.len()).find(|n| !excludes(n));
+    first.unwrap_or(command.len().max(2))
+}
+
+/// Parses `[MODULE:]FUNCTION[%return]`, of which the second value tells whether it has that
+/// end, or a list of patterns, with `more` words of the list.
+fn function<'a>(
+    word: Span<'a>,
+    more: impl Iterator<Item = Span<'a>> + Clone,
+) -> Result<(Place, bool), Error> {
+    let (name, is_return) = match word.find(b'%') {
+        Some(percent) if word.skip(percent).bytes == b"%return" => (word.take(percent), true),
+        _ => (word, false),
+    };
+    if Patterns::is_list(name.bytes) || more.clone().next().is_some() {
+        if is_return {
+            let refusal = word.skip(name.bytes.len()).error(Kind::BadAddrSuffix);
+            return Err(refusal.with_detail(format_args!("of one function only, not of a list")));
+        }
+        return Ok((Place::Functions(Patterns::parse(name, more)?), false));
+    }
     let (place, is_return) = place(word)?;
     let bad = || word.error(Kind::BadProbeAddr);
     match place {
@@ -210,7 +245,9 @@ fn function(word: Span<'_>) -> Result<(Place, bool), Error> {
         Place::Symbol { .. } => {
             Err(bad().with_detail(format_args!("only p probes inside of a function")))
         }
-        Place::Address(_) => Err(bad().with_detail(format_args!("f takes a name, p an address"))),
+        Place::Address(_) | Place::Functions(_) => {
+            Err(bad().with_detail(format_args!("f takes a name, p an address")))
+        }
     }
 }
 
@@ -294,11 +331,7 @@ fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError>
                 .map_err(|_| core::fmt::Error)
         }
         Place::Symbol { name: function, .. } if kind.is_function() => {
-            let end = if kind.is_return() { "exit" } else { "entry" };
-            let added = out.0.extend_from_slice(function);
-            added
-                .map_err(|_| core::fmt::Error)
-                .and_then(|()| write!(out, "__{end}"))
+            function_event_name(&mut out, function, kind)
         }
         Place::Symbol {
             name: symbol,
@@ -309,6 +342,7 @@ fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError>
                 .map_err(|_| core::fmt::Error)?;
             write!(out, "_{offset}")
         }),
+        Place::Functions(patterns) => function_event_name(&mut out, patterns.text(), kind),
         Place::Address(address) => write!(out, "{letter}_{address:#x}"),
     };
     written.map_err(|_| AllocError)?;
@@ -319,6 +353,17 @@ fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError>
         }
     }
     Ok(name)
+}
+
+fn function_event_name(
+    out: &mut Appender<'_>,
+    function: &[u8],
+    kind: ProbeKind,
+) -> core::fmt::Result {
+    let end = if kind.is_return() { "exit" } else { "entry" };
+    let added = out.0.extend_from_slice(function);
+    added.map_err(|_| core::fmt::Error)?;
+    write!(out, "__{end}")
 }
 
 /// Parses `[NAME=]FETCHARG[:TYPE]`, the next argument of `definition`.
@@ -353,7 +398,7 @@ fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result
         return Err(body.error(Kind::ArgTooLong));
     }
     if body.bytes.is_empty() {
-        return Err(body.error(Kind::NoArgBody));
+        return Err(fetcharg::shell_took(body.error(Kind::NoArgBody)));
     }
     let (expression, spec) =
         typed_expression(text, type_text, given.is_none(), definition, machine)?;
@@ -382,15 +427,12 @@ fn typed_expression(
         return Err(type_at.error(Kind::NeedStringType));
     }
     // A malformed bitfield is reported after the errors of the expression.
-    let (mut spec, deferred) = match type_text.map(types::parse) {
-        None => (TypeSpec::DEFAULT, None),
+    let (spec, deferred) = match type_text.map(types::parse) {
+        None => (TypeSpec::of(fetcharg::default_type(text.bytes)), None),
         Some(Ok(spec)) => (spec, None),
         Some(Err(error)) if error.kind == Kind::BadBitfield => (TypeSpec::DEFAULT, Some(error)),
         Some(Err(error)) => return Err(error),
     };
-    if is_constant {
-        spec.base = types::Type::STRING;
-    }
     let expression = if unnamed && text.bytes == b"$arg*" {
         if type_text.is_some() {
             return Err(type_at

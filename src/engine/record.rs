@@ -11,7 +11,7 @@ mod layout;
 
 pub use layout::{
     Builtin, Class, Faults, Field, Fixed, Head, Layout, OpenFlag, Role, ShownMemory, Signature,
-    PRINT,
+    KERNEL_STACK, PRINT, RAW_DATA, USER_STACK,
 };
 
 use crate::sys;
@@ -162,6 +162,16 @@ pub fn put_first(out: &mut [u8], value: u64) -> bool {
 pub fn put_return_address_and_first(out: &mut [u8], address: u64, value: u64) -> bool {
     let both = u128::from(address) | u128::from(value) << 64;
     put(out, PROBE_SIZE, both.to_le_bytes())
+}
+
+/// Writes the return address of a return probe's record and behind it its first two
+/// arguments; returns false if `out` is shorter.
+///
+/// Context: any.
+#[inline(always)]
+pub fn put_return_address_and_two(out: &mut [u8], address: u64, [one, two]: [u64; 2]) -> bool {
+    // The longer one first: if there is room for it, there is for the other.
+    put(out, PROBE_SIZE + 16, two.to_le_bytes()) && put_return_address_and_first(out, address, one)
 }
 
 /// Returns the `__data_loc` word of text: length in the high half, offset from the start of

@@ -21,7 +21,7 @@
 //! | `published` | outermost writer, release | everything before it may be read      |
 //! | `slots[i]`  | both, fully ordered cmpxchg | the page in slot `i`, and its sequence |
 //! | `tails[i]`  | writers, plain            | the page that the writers use in slot `i` |
-//! | `pages[p]`  | writers                   | fill, discards, totals before page `p`   |
+//! | `pages[p]`  | writers                   | fill, comm notes, discards, totals before |
 //! | reader      | the reader                | its page, its position there, its counters |
 //!
 //! Reserving is one addition to `state`. The time is stored just before it; [`place`]
@@ -49,7 +49,9 @@ mod carry;
 mod handing;
 mod iterator;
 mod layout;
+mod lending;
 mod merge;
+mod names;
 mod note;
 mod place;
 mod position;
@@ -61,7 +63,9 @@ mod state;
 mod stats;
 mod storage;
 mod tail;
+mod tally;
 mod unread;
+mod whole;
 mod writer;
 
 pub use binary::Copied;
@@ -72,6 +76,7 @@ pub use layout::{
     Short, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES, MISSED_EVENTS, MISSED_STORED,
     WORD,
 };
+pub use lending::Lent;
 pub use merge::{Input, Merge};
 pub use note::{Note, Task};
 pub use position::Laps;

@@ -2,8 +2,10 @@
 
 //! The types with which a fetch argument can be recorded and printed.
 
+use super::address;
 use super::error::{Error, Kind};
 use super::lex::{self, Span};
+use super::suggest::suggest;
 
 /// Largest number of elements of an array.
 pub const MAX_ARRAY: u64 = 64;
@@ -27,6 +29,11 @@ struct Row {
     format_name: &'static str,
     /// The conversion in the `print fmt` of a `format` file.
     print_format: &'static str,
+    /// Whether the most significant byte comes first in memory, as on networks. The record
+    /// has the number as all others.
+    is_swapped: bool,
+    /// The number of elements that make one value; `None` if each is a value.
+    elements: Option<u8>,
 }
 
 /// What the record holds of an argument.
@@ -57,6 +64,14 @@ pub enum Shown {
     Symbol,
     /// As text in quotes.
     Text,
+    /// As the name of an error number, such as `-ENOENT`; others as signed numbers.
+    Errno,
+    /// As an IPv4 address.
+    Ip4,
+    /// As an IPv6 address.
+    Ip6,
+    /// As a MAC address.
+    Mac,
 }
 
 impl Row {
@@ -73,6 +88,30 @@ impl Row {
             shown,
             format_name,
             print_format,
+            is_swapped: false,
+            elements: None,
+        }
+    }
+
+    /// Creates a type whose most significant byte comes first in memory.
+    const fn swapped(
+        name: &'static str,
+        stored: (u8, Shown),
+        format_name: &'static str,
+        print_format: &'static str,
+    ) -> Self {
+        Self {
+            is_swapped: true,
+            ..Self::value(name, stored, format_name, print_format)
+        }
+    }
+
+    /// Creates a type of `elements` bytes that are one value.
+    const fn bytes(name: &'static str, elements: usize, shown: Shown) -> Self {
+        Self {
+            // CAST: The length of an address.
+            elements: Some(elements as u8),
+            ..Self::value(name, (1, shown), "u8", "0x%x")
         }
     }
 
@@ -85,6 +124,8 @@ impl Row {
             shown: Shown::Text,
             format_name: "__data_loc char[]",
             print_format: "\\\"%s\\\"",
+            is_swapped: false,
+            elements: None,
         }
     }
 }
@@ -106,6 +147,13 @@ const ROWS: &[Row] = &[
     Row::value("x64", (8, Shown::Hex), "u64", "0x%Lx"),
     Row::value("char", (1, Shown::Char), "u8", "'%c'"),
     Row::value("symbol", (8, Shown::Symbol), "u64", "%pS"),
+    Row::value("errno", (4, Shown::Errno), "s32", "%d"),
+    Row::swapped("be16", (2, Shown::Unsigned), "u16", "%u"),
+    Row::swapped("be32", (4, Shown::Unsigned), "u32", "%u"),
+    Row::swapped("be64", (8, Shown::Unsigned), "u64", "%Lu"),
+    Row::swapped("ip4", (4, Shown::Ip4), "u32", "0x%x"),
+    Row::bytes("ip6", address::IP6_LEN, Shown::Ip6),
+    Row::bytes("mac", address::MAC_LEN, Shown::Mac),
     Row::text("string", Stored::KernelString),
     Row::text("ustring", Stored::UserString),
     Row::text("symstr", Stored::SymbolName),
@@ -189,6 +237,9 @@ impl Type {
     /// A signed number of 64 bits.
     pub const S64: Type = Type(row("s64").unwrap()); // PANIC: in the compiler
 
+    /// An unsigned number of 64 bits.
+    pub const U64: Type = Type(row("u64").unwrap()); // PANIC: in the compiler
+
     /// Returns the type called `name`, which cannot be a bitfield.
     pub fn named(name: &[u8]) -> Option<Type> {
         let row = ROWS.iter().find(|row| row.name.as_bytes() == name);
@@ -225,7 +276,23 @@ impl Type {
 
     /// Returns whether a `format` file calls values signed; the kernel calls text signed.
     pub fn is_signed(self) -> bool {
-        self.0.shown == Shown::Signed || self.is_text()
+        matches!(self.0.shown, Shown::Signed | Shown::Errno) || self.is_text()
+    }
+
+    /// Returns the number of elements that make one value; `None` if each is a value.
+    #[inline]
+    pub fn elements(self) -> Option<u8> {
+        self.0.elements
+    }
+
+    /// Returns how to bring a number to the order of bytes of the record, if that is needed.
+    fn swap(self) -> Option<Bits> {
+        self.0.is_swapped.then_some(Bits {
+            width: self.0.size.saturating_mul(8),
+            offset: 0,
+            signed: false,
+            is_swapped: true,
+        })
     }
 
     /// Returns the bytes of one element in the fixed part of the record.
@@ -254,6 +321,8 @@ pub struct Bits {
     pub offset: u8,
     /// Whether the topmost bit is a sign.
     pub signed: bool,
+    /// Whether the bytes of the field are in reverse order.
+    pub is_swapped: bool,
 }
 
 impl Bits {
@@ -265,6 +334,10 @@ impl Bits {
         let unused = 64u32.saturating_sub(u32::from(self.width));
         let top = unused.saturating_sub(u32::from(self.offset));
         let shifted = container.wrapping_shl(top);
+        if self.is_swapped {
+            // The bytes of the field are the highest: now they are the lowest.
+            return shifted.swap_bytes();
+        }
         if self.signed {
             // CAST: the sign bit was shifted to the top.
             (shifted as i64).wrapping_shr(unused) as u64
@@ -308,6 +381,14 @@ impl TypeSpec {
         explicit: false,
     };
 
+    /// Returns the type `base`, which the user has not given.
+    pub const fn of(base: Type) -> Self {
+        Self {
+            base,
+            ..Self::DEFAULT
+        }
+    }
+
     /// Returns the number of elements in the record.
     pub fn elements(&self) -> u8 {
         self.count.unwrap_or(1)
@@ -334,12 +415,21 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
     match name.bytes {
         b"%pd" => spec.path = Some(PathOf::Dentry),
         b"%pD" => spec.path = Some(PathOf::File),
-        [b'b', ..] => {
+        [b'b', next, ..] if next.is_ascii_digit() || name.find(b'@').is_some() => {
             (spec.base, spec.bits) = bitfield(name)?;
             return Ok(spec);
         }
         name => {
-            spec.base = Type::named(name).ok_or(text.error(Kind::BadType))?;
+            spec.base = Type::named(name).ok_or_else(|| unknown(name, text))?;
+            spec.bits = spec.base.swap();
+            if let Some(elements) = spec.base.elements() {
+                if spec.count.is_some() {
+                    return Err(text.error(Kind::BadType).with_detail(format_args!(
+                        "there is no array of it: write one argument for each"
+                    )));
+                }
+                spec.count = Some(elements);
+            }
             return Ok(spec);
         }
     }
@@ -348,6 +438,14 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
     }
     spec.base = Type::STRING;
     Ok(spec)
+}
+
+/// Returns the refusal of `text`, whose type `name` does not exist.
+#[cold]
+fn unknown(name: &[u8], text: Span<'_>) -> Error {
+    suggest(text.error(Kind::BadType), name, |each| {
+        ROWS.iter().for_each(|row| each(row.name.as_bytes()));
+    })
 }
 
 /// Returns the number of elements in `array`, the text behind `[`.
@@ -397,6 +495,7 @@ fn bits(text: &[u8], container: Width) -> Option<Bits> {
         width,
         offset,
         signed: false,
+        is_swapped: false,
     })
 }
 
@@ -410,6 +509,7 @@ mod tests {
             width: 4,
             offset: 4,
             signed: false,
+            is_swapped: false,
         };
         assert_eq!(bits.extract(0x1234_5678), 7);
         assert_eq!(bits.extract(0xf0), 15);
@@ -423,8 +523,18 @@ mod tests {
             width: 64,
             offset: 0,
             signed: false,
+            is_swapped: false,
         };
         assert_eq!(all.extract(u64::MAX), u64::MAX);
+        for (name, value, swapped) in [
+            ("be16", 0xffff_1234, 0x3412),
+            ("be32", 0xffff_ffff_1234_5678, 0x7856_3412),
+            ("be64", 0x0102_0304_0506_0708, 0x0807_0605_0403_0201),
+            ("ip4", 0x0100_007f, 0x7f00_0001),
+        ] {
+            let bits = Type::named(name.as_bytes()).and_then(Type::swap).unwrap();
+            assert_eq!(bits.extract(value), swapped, "{name}");
+        }
     }
 
     #[test]

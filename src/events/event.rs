@@ -4,8 +4,12 @@
 
 use crate::{
     engine::error::{Error as Refusal, Kind},
-    events::{event_file::EventFile, format::Format},
-    hit::plan::Plan,
+    events::{
+        event_file::EventFile,
+        format::Format,
+        owner::{self, Owner},
+    },
+    hit::{action::Switch, plan::Plan},
 };
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use kernel::{prelude::*, sync::Arc};
@@ -16,6 +20,8 @@ use kernel::{prelude::*, sync::Arc};
 pub(crate) struct Event {
     /// The format of its records: the format of its first probe.
     pub(crate) format: Arc<Format>,
+    /// Who owns it; `None` if it is everybody's.
+    owner: Option<Arc<Owner>>,
     /// The event in the one instance.
     #[pin]
     pub(crate) file: EventFile,
@@ -36,15 +42,22 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Makes a disabled event without probes, with `plan`.
+    /// Makes a disabled event of `owner`, or of everybody, without probes, with `plan`.
     ///
     /// # Errors
     ///
     /// `NO_MEMORY`.
-    pub(crate) fn new(format: Arc<Format>, plan: Arc<Plan>) -> Result<Arc<Self>, Refusal> {
+    pub(crate) fn new(
+        format: Arc<Format>,
+        plan: Arc<Plan>,
+        owner: Option<Arc<Owner>>,
+    ) -> Result<Arc<Self>, Refusal> {
+        let no_memory = || Refusal::new(Kind::NoMemory, 0);
+        let switch = Arc::new(Switch::new(), GFP_KERNEL).map_err(|_| no_memory())?;
         let event = pin_init!(Self {
             format,
-            file <- EventFile::new(plan),
+            owner,
+            file <- EventFile::new(plan, switch),
             probes: AtomicUsize::new(0),
             write: AtomicU64::new(0),
             planned: AtomicUsize::new(0),
@@ -53,12 +66,31 @@ impl Event {
             set: AtomicU64::new(0),
             has_files: AtomicBool::new(false),
         });
-        Arc::pin_init(event, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
+        Arc::pin_init(event, GFP_KERNEL).map_err(|_| no_memory())
     }
 
     /// Returns its id.
     pub(crate) fn id(&self) -> u16 {
         self.format.id
+    }
+
+    /// Returns who owns it; `None` if it is everybody's.
+    pub(crate) fn owner(&self) -> Option<&Arc<Owner>> {
+        self.owner.as_ref().filter(|owner| owner.is_here())
+    }
+
+    /// Returns whether `owner` may delete it and add probes to it.
+    pub(super) fn is_of(&self, owner: Option<&Arc<Owner>>) -> bool {
+        owner::same(self.owner(), owner)
+    }
+
+    /// Returns the refusal, of `kind` and at column `at`, of what only its owner may do.
+    pub(super) fn belongs_to_other(&self, kind: Kind, at: usize) -> Refusal {
+        let refusal = Refusal::new(kind, at);
+        match self.owner() {
+            Some(owner) => refusal.with_detail(format_args!("private to {}", **owner)),
+            None => refusal.with_detail(format_args!("use kprobe_events")),
+        }
     }
 
     /// Returns the number of its probes if the write with the number `write` succeeds.

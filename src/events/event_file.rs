@@ -2,8 +2,19 @@
 
 //! An event in an instance: whether it is enabled there, and what its hits do.
 
-use crate::{engine::filter::Filter, hit::plan::Plan, sys::Vec};
-use core::sync::atomic::{AtomicBool, Ordering};
+use crate::{
+    engine::filter::Filter,
+    hit::{
+        action::{Action, Switch},
+        plan::{Plan, Stacks},
+        tasks::Tasks,
+    },
+    sys::Vec,
+};
+use core::{
+    fmt,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -11,10 +22,16 @@ use kernel::{
 };
 
 /// An event in an instance: ftrace's `struct trace_event_file`. Changes with the registry
-/// lock held.
+/// lock held, except for the switch, which triggers also change.
+///
+/// An event is needed if its probes are to be armed: it is enabled, or it has triggers, or
+/// triggers enable or disable it.
 #[pin_data]
 pub(crate) struct EventFile {
-    enabled: AtomicBool,
+    /// Whether it is enabled.
+    switch: Arc<Switch>,
+    /// The number of triggers that enable or disable it.
+    targeted: AtomicUsize,
     #[pin]
     state: Mutex<State>,
 }
@@ -26,22 +43,47 @@ struct State {
 }
 
 impl EventFile {
-    /// Makes a disabled event with `plan`.
-    pub(super) fn new(plan: Arc<Plan>) -> impl PinInit<Self> {
+    /// Makes a disabled event with `plan`, which has no actions, and `switch`.
+    pub(super) fn new(plan: Arc<Plan>, switch: Arc<Switch>) -> impl PinInit<Self> {
         pin_init!(Self {
-            enabled: AtomicBool::new(false),
+            switch,
+            targeted: AtomicUsize::new(0),
             state <- new_mutex!(State { plan, refused: None }),
         })
     }
 
     /// Returns whether the event is enabled.
     pub(crate) fn is_enabled(&self) -> bool {
-        self.enabled.load(Ordering::Relaxed)
+        self.switch.is_on()
     }
 
-    /// Sets whether the event is enabled.
-    pub(super) fn set_enabled(&self, enabled: bool) {
-        self.enabled.store(enabled, Ordering::Relaxed);
+    /// Returns whether the event is armed also while it is disabled.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_targeted() || !self.plan().actions().is_empty()
+    }
+
+    /// Returns whether the probes are to be armed.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.is_enabled() || self.is_held()
+    }
+
+    /// Returns what enables the event.
+    pub(super) fn switch(&self) -> &Arc<Switch> {
+        &self.switch
+    }
+
+    /// Returns whether triggers enable or disable it.
+    pub(super) fn is_targeted(&self) -> bool {
+        self.targeted.load(Ordering::Relaxed) != 0
+    }
+
+    /// Counts one trigger more that enables or disables it, or one less.
+    pub(super) fn count_target(&self, more: bool) {
+        if more {
+            self.targeted.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.targeted.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Returns what its hits do.
@@ -49,16 +91,63 @@ impl EventFile {
         self.state.lock().plan.clone()
     }
 
-    /// Sets what its hits do.
-    pub(super) fn set_plan(&self, plan: Arc<Plan>) {
-        let mut state = self.state.lock();
-        state.plan = plan;
-        state.refused = None;
+    /// Makes a plan with `actions`, the latest first, with `filter`, and with `stacks` behind
+    /// each record, for the tasks of the plan in force.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn plan_with(
+        &self,
+        actions: Vec<Arc<Action>>,
+        filter: Option<Arc<Filter>>,
+        stacks: Stacks,
+    ) -> Result<Arc<Plan>> {
+        self.plan_for(self.plan().tasks(), actions, (filter, stacks))
     }
 
-    /// Sets the text to show for a filter that was refused.
-    pub(crate) fn set_refused_filter(&self, shown: Vec<u8>) {
-        self.state.lock().refused = Some(shown);
+    /// As [`EventFile::plan_with`], for the hits of `tasks`, or of all.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn plan_for(
+        &self,
+        tasks: Option<&Arc<Tasks>>,
+        actions: Vec<Arc<Action>>,
+        (filter, stacks): (Option<Arc<Filter>>, Stacks),
+    ) -> Result<Arc<Plan>> {
+        let is_targeted = self.is_targeted();
+        let plan = if actions.is_empty() && !is_targeted && !stacks.are_any() {
+            Plan::recording(filter)
+        } else {
+            let switch = (self.switch.clone(), !is_targeted);
+            Plan::acting(actions, filter, switch, stacks)
+        };
+        plan?.of_tasks(tasks)
+    }
+
+    /// Returns the actions for which `keep` returns true, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn actions(&self, keep: impl Fn(&Action) -> bool) -> Result<Vec<Arc<Action>>> {
+        let mut kept = Vec::new();
+        for action in self.plan().actions().iter().filter(|action| keep(action)) {
+            kept.push(action.clone())?;
+        }
+        Ok(kept)
+    }
+
+    /// Sets what its hits do.
+    pub(super) fn set_plan(&self, plan: Arc<Plan>) {
+        self.state.lock().plan = plan;
+    }
+
+    /// Sets the text to show for a filter that was refused, `None` once one is accepted.
+    pub(crate) fn set_refused_filter(&self, shown: Option<Vec<u8>>) {
+        self.state.lock().refused = shown;
     }
 
     /// Calls `show` with the filter in force, and with the text for a filter that was
@@ -68,6 +157,25 @@ impl EventFile {
         show: impl FnOnce(Option<&Filter>, Option<&[u8]>) -> R,
     ) -> R {
         let state = self.state.lock();
-        show(state.plan.filter.as_ref(), state.refused.as_deref())
+        let filter = state.plan.filter().map(|filter| &**filter);
+        show(filter, state.refused.as_deref())
+    }
+
+    /// Returns what its hits do, of which histograms are a part.
+    pub(crate) fn current_plan(&self) -> Arc<Plan> {
+        self.plan()
+    }
+
+    /// Writes the triggers, the latest first. Returns false if there are none.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub(crate) fn write_triggers(&self, out: &mut dyn fmt::Write) -> Result<bool, fmt::Error> {
+        let plan = self.plan();
+        for action in plan.actions() {
+            action.write(out)?;
+        }
+        Ok(!plan.actions().is_empty())
     }
 }

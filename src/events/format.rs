@@ -4,7 +4,7 @@
 
 use crate::{
     engine::{
-        ast::Definition,
+        ast::{Definition, ProbeKind},
         error::{Error as Refusal, Kind},
         numbers::Numbers,
         record::Layout,
@@ -87,6 +87,8 @@ pub(crate) struct Format {
     pub(crate) name: CString,
     /// The fields of a record.
     pub(crate) layout: Layout,
+    /// The event is of the entries of functions.
+    pub(crate) has_functions: bool,
 }
 
 impl Format {
@@ -107,6 +109,7 @@ impl Format {
             group: c_string(&definition.group).ok_or_else(no_memory)?,
             name: c_string(&definition.event).ok_or_else(no_memory)?,
             layout,
+            has_functions: definition.kind == ProbeKind::Function { returns: false },
         };
         Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())
     }

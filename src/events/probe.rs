@@ -19,7 +19,7 @@ use crate::{
         plan::{Plan, ReplacedPlans},
         recorder::Recorder,
     },
-    kapi::{lockdown, percpu},
+    kapi::{functions, lockdown, percpu},
     source::{
         live::Original,
         location::Found,
@@ -193,6 +193,16 @@ impl Probe {
         })
     }
 
+    /// Returns what handles the entries of its functions, if it is of those.
+    pub(crate) fn functions(&self) -> Option<&functions::Registration<Recorder>> {
+        self.placed.as_ref()?.source().functions()
+    }
+
+    /// Returns what fetches the arguments; `None` if it waits.
+    pub(super) fn program(&self) -> Option<&Program> {
+        Some(self.placed.as_ref()?.source().recorder().program())
+    }
+
     /// Whether it waits for its module.
     pub(crate) fn is_waiting(&self) -> bool {
         self.placed.is_none()
@@ -238,7 +248,11 @@ impl Probe {
 
     /// What it does at the moment.
     pub(crate) fn state(&self) -> State {
-        if self.is_waiting() {
+        let has_none = || {
+            self.functions()
+                .is_some_and(functions::Registration::is_empty)
+        };
+        if self.is_waiting() || has_none() {
             State::Waiting
         } else if self.is_armed() {
             State::Armed
@@ -299,6 +313,16 @@ impl Probe {
     pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
         if let Some(placed) = &self.placed {
             placed.source().recorder().set_plan(plan, replaced);
+            placed.source().follow();
+        }
+    }
+
+    /// Follows a change of what the plan depends on. The caller holds the registry.
+    ///
+    /// Context: process.
+    pub(crate) fn choose_tier(&self) {
+        if let Some(placed) = &self.placed {
+            placed.source().recorder().choose_tier();
             placed.source().follow();
         }
     }

@@ -13,9 +13,14 @@ mod calls;
 mod define;
 mod draft;
 mod files;
+mod histograms;
+mod in_use;
 mod modules;
+mod owned;
 mod set;
 mod spares;
+mod stacks;
+mod triggers;
 mod waiting;
 
 use crate::{
@@ -27,14 +32,18 @@ use crate::{
         lex::{self, Command},
         parse,
     },
-    events::{event::Event, format::Pool, formats::Formats, probe::Probe},
+    events::{event::Event, format::Pool, formats::Formats, owner::Owner, probe::Probe},
     hit::{
-        plan::{Plan, ReplacedPlans},
+        plan::{Plan, ReplacedPlans, Stacks},
         recorder::Recorder,
+        snapshots::Snapshots,
+        tasks::Tasks,
     },
     kapi::{context, functions::Functions, tracepoint::Tracepoints},
     source::{
+        functions,
         live::Live,
+        location,
         machine::{errno, MACHINE},
         names::Names,
         points,
@@ -74,11 +83,18 @@ pub(crate) struct Registry {
     points: Arc<Tracepoints>,
     functions: Arc<Functions<Recorder>>,
     numbers: Arc<Pool>,
+    /// The tasks whose hits count; `None` for all tasks.
+    tasks: Option<Arc<Tasks>>,
     /// The number of writes and of sets of events so far.
     writes: u64,
     watch: Option<KBox<dyn Watch>>,
     /// The buffer in which the probes record.
     buffer: Arc<Buffer>,
+    /// Takes the snapshots of triggers. As its drop takes the readers' lock, the registry
+    /// keeps it until it is dropped itself.
+    snapshots: Arc<Snapshots>,
+    /// The stacks that are recorded behind each record.
+    stacks: Stacks,
 }
 
 /// The reason why a write has changed nothing.
@@ -113,8 +129,11 @@ impl Registry {
             points: Tracepoints::new()?,
             functions: Functions::new()?,
             numbers: Pool::new()?,
+            tasks: None,
             writes: 0,
             watch: None,
+            snapshots: Snapshots::new(buffer.clone())?,
+            stacks: Stacks::default(),
             buffer,
         })
     }
@@ -163,11 +182,13 @@ impl Registry {
             let event = &probe.event;
             // If an event cannot be disarmed, the next check tries again.
             if self
-                .set_enabled(|other| other.id() == event.id(), false)
+                .set_armed(|other| other.id() == event.id(), false)
                 .is_err()
             {
                 continue;
             }
+            // Its triggers stay; enabling it, or a new trigger, arms it again.
+            event.file.switch().set(false);
             probe.set_limited();
             disabled = disabled.saturating_add(1);
             if disabled <= NAMED {
@@ -218,6 +239,13 @@ impl Registry {
         Live::at(address, &mut self.names, self.set.originals())
     }
 
+    /// Adds similar names to the refusal of the function `name`, which does not exist.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn no_symbol(&mut self, refusal: Refusal, name: &[u8]) -> Refusal {
+        location::no_symbol(refusal, None, name, &mut self.names)
+    }
+
     /// Writes the tracepoints, as [`points::write_all`].
     ///
     /// # Errors
@@ -227,6 +255,17 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn write_tracepoints(&mut self, out: &mut dyn fmt::Write) -> fmt::Result {
         points::write_all(&self.points, &mut self.types, out)
+    }
+
+    /// Returns the functions that `f` events can probe now.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn all_functions(&mut self) -> Result<Vec<functions::Group>, Refusal> {
+        functions::all(&mut self.names)
     }
 
     /// Returns the events, in the order of their first definition.
@@ -240,13 +279,35 @@ impl Registry {
         self.events().any(|defined| ptr::eq(&**defined, event))
     }
 
+    /// Enables or disables the events that `which` selects: all of them or, if one fails,
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Probe::set_armed`].
+    pub(crate) fn set_enabled(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
+        // Triggers work also while the event is disabled.
+        let is_armed = |event: &Event| which(event) && (enabled || !event.file.is_held());
+        self.set_armed(is_armed, enabled)?;
+        for event in self.events().filter(|event| which(event)) {
+            event.file.switch().set(enabled);
+        }
+        for probe in self.all_probes().filter(|probe| which(&probe.event)) {
+            if probe.event.file.is_held() {
+                probe.choose_tier();
+            }
+        }
+        self.watch();
+        Ok(())
+    }
+
     /// Arms or disarms the probes of the events that `which` selects: all of them or, if
     /// one fails, none.
     ///
     /// # Errors
     ///
     /// As for [`Probe::set_armed`].
-    pub(crate) fn set_enabled(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
+    fn set_armed(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
         let mut changed = Vec::new();
         let mut result = Ok(());
         self.functions.hold();
@@ -262,18 +323,12 @@ impl Registry {
                 break;
             }
         }
-        let result = self.functions.apply_after(result, || {
+        self.functions.apply_after(result, || {
             for probe in &changed {
                 // Restores the previous state.
                 let _ = probe.set_armed(!enabled);
             }
-        });
-        result?;
-        for event in self.events().filter(|event| which(event)) {
-            event.file.set_enabled(enabled);
-        }
-        self.watch();
-        Ok(())
+        })
     }
 
     /// Puts `filters`, each a filter or `None`, in force for their events.
@@ -284,21 +339,83 @@ impl Registry {
     pub(crate) fn set_filters(&mut self, filters: Vec<(Arc<Event>, Option<Filter>)>) -> Result {
         let mut plans = Vec::new();
         for (event, filter) in filters {
-            let plan = Plan::new(filter, event.file.plan().actions)?;
+            let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
+            let actions = event.file.actions(|_| true)?;
+            let plan = event
+                .file
+                .plan_with(actions, filter.transpose()?, self.stacks)?;
             plans.push((event, plan))?;
         }
+        for (event, _) in plans.iter() {
+            event.file.set_refused_filter(None);
+        }
+        self.set_plans(plans)
+    }
+
+    /// Makes the hits of `tasks` count, of all tasks if it is `None`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_tasks(&mut self, tasks: Option<Arc<Tasks>>) -> Result {
+        let mut plans = Vec::new();
+        for event in self.events() {
+            let plan = event.file.plan();
+            let actions = event.file.actions(|_| true)?;
+            let plan = event.file.plan_for(
+                tasks.as_ref(),
+                actions,
+                (plan.filter().cloned(), self.stacks),
+            )?;
+            plans.push((event.clone(), plan))?;
+        }
+        self.set_plans(plans)?;
+        self.tasks = tasks;
+        Ok(())
+    }
+
+    /// Returns the kernel's tracepoints.
+    pub(crate) fn points(&self) -> &Arc<Tracepoints> {
+        &self.points
+    }
+
+    /// Makes the plan of a new event, with `filter`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn first_plan(&self, filter: Option<Arc<Filter>>) -> Result<Arc<Plan>> {
+        Plan::recording(filter)?.of_tasks(self.tasks.as_ref())
+    }
+
+    /// Puts `plans` in force for their events.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    fn set_plans(&mut self, plans: Vec<(Arc<Event>, Arc<Plan>)>) -> Result {
         let set = self.next_write();
         plans.iter().for_each(|(event, _)| event.put_in(set));
-        let changed = || self.all_probes().filter(|probe| probe.event.is_in(set));
-        // Once it is dropped, no probe uses a replaced plan.
-        let mut replaced = ReplacedPlans::with_room(changed().count())?;
+        let probes = self.all_probes().filter(|probe| probe.event.is_in(set));
+        let replaced = ReplacedPlans::with_room(probes.count())?;
+        self.replace_plans(plans, replaced);
+        Ok(())
+    }
+
+    /// As [`Registry::set_plans`], with a list for the replaced plans.
+    fn replace_plans(&mut self, plans: Vec<(Arc<Event>, Arc<Plan>)>, mut replaced: ReplacedPlans) {
+        let set = self.next_write();
         for (event, plan) in plans {
+            event.put_in(set);
             event.file.set_plan(plan);
         }
-        for probe in changed() {
+        for probe in self.all_probes().filter(|probe| probe.event.is_in(set)) {
             probe.set_plan(probe.event.file.plan(), &mut replaced);
         }
-        Ok(())
+        // Once it is dropped, no probe uses a replaced plan.
+        drop(replaced);
     }
 
     /// Returns a new number for a write, or for a set of events.
@@ -318,8 +435,8 @@ impl Registry {
         }
         // As above.
         let _ = self.functions.apply();
-        let mut all = Draft::new(self.next_write());
-        all.delete_all(&mut self.set);
+        let mut all = Draft::new(self.next_write(), None);
+        all.delete_all(&mut self.set, |_| true);
         // Without memory, the removal waits for them in parts.
         let _ = all.reserve(&mut self.set);
         all.apply(&mut self.set);
@@ -329,15 +446,15 @@ impl Registry {
         self.watch.take()
     }
 
-    /// Applies the lines of a write to `kprobe_events` or `dynamic_events`, all or none.
+    /// Applies the lines of a write by `owner`, or by everybody, all or none.
     ///
     /// # Errors
     ///
     /// The [`Failure`] of the first line that fails.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn apply(&mut self, text: &[u8]) -> Result<(), Failure> {
-        let mut draft = Draft::new(self.next_write());
+    pub(crate) fn apply(&mut self, text: &[u8], owner: Option<&Arc<Owner>>) -> Result<(), Failure> {
+        let mut draft = Draft::new(self.next_write(), owner.cloned());
         for line in lex::lines(text) {
             if context::is_being_killed() {
                 return Err(Failure::Interrupted);
@@ -421,7 +538,7 @@ impl Registry {
         let mut result = Ok(());
         self.functions.hold();
         for probe in probes.iter() {
-            if !probe.event.file.is_enabled() || probe.is_armed() {
+            if !probe.event.file.is_needed() || probe.is_armed() {
                 continue;
             }
             result = armed.push(probe).map_err(Error::from);
@@ -440,20 +557,23 @@ impl Registry {
         })
     }
 
-    /// Removes all events.
+    /// Removes all events that are everybody's.
     ///
     /// # Errors
     ///
-    /// `EBUSY` if one is enabled; then none is removed. `ENOMEM`.
+    /// `FILE_IN_USE` if one is enabled or has to do with a trigger; then none is removed.
+    /// `NO_MEMORY`.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn clear(&mut self) -> Result {
-        if self.set.iter().any(|probe| probe.event.file.is_enabled()) {
-            return Err(EBUSY);
+    pub(crate) fn clear(&mut self) -> Result<(), Refusal> {
+        let is_common = |event: &Event| event.owner().is_none();
+        if let Some(refusal) = in_use::refusal(&self.set, is_common) {
+            return Err(refusal);
         }
-        let mut none = Draft::new(self.next_write());
-        none.delete_all(&mut self.set);
-        self.accept(none)
+        let mut none = Draft::new(self.next_write(), None);
+        none.delete_all(&mut self.set, is_common);
+        let accepted = self.accept(none);
+        accepted.map_err(|error| Refusal::registration(errno(error), 0))
     }
 }
 

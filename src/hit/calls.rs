@@ -14,7 +14,8 @@ use crate::{
     },
     hit::{
         context::{Hit, Interrupted, Registers, UserMemory},
-        recorder::{Passed, Recorder, Tier},
+        recorder::{Passed, Recorder},
+        tier::Tier,
     },
     kapi::{
         context::{Entry, OnCpu, Unpreempted},
@@ -206,11 +207,15 @@ impl Recorder {
         here: &OnCpu,
         fetch: impl FnOnce(&mut [u8]),
     ) -> Next<Infallible> {
-        if self.tier.get() == Tier::FILTERED {
+        let tier = self.tier.get();
+        if tier >= Tier::ACTING {
+            if tier == Tier::ACTING {
+                return Next::Stage(0);
+            }
             match self.is_rejected(hit, here) {
-                Some(false) => {}
+                Some(false) if tier == Tier::FILTERED => {}
                 Some(true) => return Next::Done,
-                None => return Next::Stage(0),
+                _ => return Next::Stage(0),
             }
         }
         self.record_settled(&Caller, || Entry::Tracepoint, (size, here), fetch)

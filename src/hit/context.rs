@@ -8,7 +8,7 @@ use crate::{
         record::COMM_LEN,
         ring::Task,
     },
-    kapi::{context, functions, nofault, regs::Regs, symbol, tracepoint},
+    kapi::{clock::Clock, context, functions, nofault, regs::Regs, symbol, tracepoint},
 };
 
 /// The task that runs.
@@ -222,6 +222,11 @@ impl<A: UserMemory> Memory for Hit<A> {
     #[inline(always)]
     fn current(&self) -> u64 {
         context::current().address()
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        Clock::Local.now()
     }
 
     #[inline]

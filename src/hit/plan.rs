@@ -2,43 +2,221 @@
 
 //! What an event does with its hits.
 
-use crate::{engine::filter::Filter, kapi::rcu::Replaced};
+use crate::{
+    engine::filter::{Filter, Gate},
+    hit::{
+        action::{Action, Switch},
+        tasks::Tasks,
+    },
+    kapi::rcu::Replaced,
+    sys::Vec,
+};
 use kernel::{prelude::*, sync::Arc};
 
 /// What an event does with its hits. All probes of the event share it, and it is replaced
 /// as a whole while they are hit.
 pub(crate) struct Plan {
-    /// The hits that are served; all without a filter.
-    pub(crate) filter: Option<Filter>,
-    /// What is done with a hit besides recording it.
-    pub(crate) actions: Actions,
+    /// Which hits are rejected at once: by the filter, or by the filter of the only action
+    /// if the hits are not recorded, see [`Plan::is_gated`].
+    pub(super) gate: Gate,
+    /// What the gate does not decide.
+    pub(super) rest: Rest,
 }
 
-/// What is done with a hit besides recording it: nothing yet.
-///
-/// It has no size, and no function of the hit path looks at it.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Actions;
+/// What a plan does with a hit that its gate does not reject.
+pub(super) enum Rest {
+    /// Record it.
+    Record,
+    /// Record it if the filter accepts it.
+    Filter(Arc<Filter>),
+    /// Do what the plan says if the hit is one of these tasks.
+    OfTasks(Arc<Tasks>, Arc<Plan>),
+    /// Act, and record it if the event is enabled.
+    // The last: the compiler tells it from the others by a value of its `is_plain`, in fewer
+    // instructions if these have consecutive numbers.
+    Act(Acting),
+}
+
+/// The plan of an event that has triggers, or that triggers enable or disable.
+pub(super) struct Acting {
+    /// The latest first.
+    pub(super) actions: Vec<Arc<Action>>,
+    pub(super) filter: Option<Arc<Filter>>,
+    /// Whether the event is enabled.
+    pub(super) switch: Arc<Switch>,
+    /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
+    is_plain: bool,
+    /// The stacks that hits record. It has no invalid values: the invalid values of `is_plain`
+    /// tell the variants of [`Rest`] apart.
+    pub(super) stacks: Stacks,
+}
+
+/// Which stacks hits record, as bits.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Stacks(u8);
+
+impl Stacks {
+    /// The kernel's stack, behind each record.
+    pub(crate) const KERNEL: Self = Self(1);
+    /// The user's stack, behind each record.
+    pub(crate) const USER: Self = Self(2);
+    /// The kernel's stack, by a trigger.
+    const BY_TRIGGER: Self = Self(4);
+
+    /// Returns whether it is any.
+    #[inline(always)]
+    pub(crate) fn are_any(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Returns whether `stack` is among them.
+    #[inline(always)]
+    pub(crate) fn has(self, stack: Self) -> bool {
+        self.0 & stack.0 != 0
+    }
+
+    /// Returns them with `stack`, or without it.
+    pub(crate) fn with(self, stack: Self, on: bool) -> Self {
+        Self(if on {
+            self.0 | stack.0
+        } else {
+            self.0 & !stack.0
+        })
+    }
+}
+
+impl Acting {
+    /// Returns whether all actions act on the hit, which is not recorded whatever they do.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn is_simple(&self) -> bool {
+        self.is_plain && !self.switch.is_on()
+    }
+
+    /// Returns whether there is a [quick action](Self::quick_action).
+    pub(super) fn is_quick(&self) -> bool {
+        self.quick_action().is_some()
+    }
+
+    /// Returns the only action, if it acts on the hit, which is not recorded whatever it does.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn quick_action(&self) -> Option<&Action> {
+        match &*self.actions {
+            [action] if self.is_simple() => Some(action),
+            _ => None,
+        }
+    }
+}
 
 /// Plans that were replaced; see [`Replaced`].
 pub(crate) type ReplacedPlans = Replaced<Plan>;
 
 impl Plan {
-    /// Makes the plan that records all hits.
+    /// Makes the plan that records the hits that `filter` accepts, all without one.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn all() -> Result<Arc<Self>> {
-        Self::new(None, Actions)
+    pub(crate) fn recording(filter: Option<Arc<Filter>>) -> Result<Arc<Self>> {
+        let plan = Self {
+            gate: Gate::of(filter.as_deref()),
+            rest: filter.map_or(Rest::Record, Rest::Filter),
+        };
+        Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Makes a plan.
+    /// Makes the plan of an event with `actions`, the latest first, whose hits are recorded
+    /// if `switch` is on and `filter` accepts them, with `stacks` behind each. No action of
+    /// another event changes the switch if it is `only_ours`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(filter: Option<Filter>, actions: Actions) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self { filter, actions }, GFP_KERNEL)?)
+    pub(crate) fn acting(
+        actions: Vec<Arc<Action>>,
+        filter: Option<Arc<Filter>>,
+        (switch, only_ours): (Arc<Switch>, bool),
+        stacks: Stacks,
+    ) -> Result<Arc<Self>> {
+        let gate = match &*actions {
+            [action] if only_ours && !action.switches(&switch) => Gate::of(action.filter()),
+            _ => Gate::UNKNOWN,
+        };
+        let mut all = actions.iter();
+        let acting = Acting {
+            is_plain: all.all(|action| action.is_blind() && !action.switches(&switch)),
+            stacks: stacks.with(
+                Stacks::BY_TRIGGER,
+                actions.iter().any(|action| action.is_stack()),
+            ),
+            actions,
+            filter,
+            switch,
+        };
+        let plan = Self {
+            gate,
+            rest: Rest::Act(acting),
+        };
+        Ok(Arc::new(plan, GFP_KERNEL)?)
+    }
+
+    /// Returns a plan that does on the hits of `tasks` what this one does on all; itself, if
+    /// there is no restriction.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn of_tasks(self: Arc<Self>, tasks: Option<&Arc<Tasks>>) -> Result<Arc<Self>> {
+        let Some(tasks) = tasks else {
+            return Ok(self);
+        };
+        let plan = Self {
+            gate: Gate::UNKNOWN,
+            rest: Rest::OfTasks(tasks.clone(), self),
+        };
+        Ok(Arc::new(plan, GFP_KERNEL)?)
+    }
+
+    /// Returns the tasks whose hits count, and what is done on them.
+    fn parts(&self) -> (Option<&Arc<Tasks>>, &Rest) {
+        match &self.rest {
+            Rest::OfTasks(tasks, plan) => (Some(tasks), &plan.rest),
+            rest => (None, rest),
+        }
+    }
+
+    /// Returns the tasks whose hits count; `None` for all tasks.
+    pub(crate) fn tasks(&self) -> Option<&Arc<Tasks>> {
+        self.parts().0
+    }
+
+    /// Returns whether hits that the gate rejects are not recorded either: nothing but a
+    /// change of `enable` changes this.
+    pub(super) fn is_gated(&self) -> bool {
+        match &self.rest {
+            Rest::Record | Rest::OfTasks(..) => false,
+            Rest::Filter(_) => true,
+            Rest::Act(acting) => self.gate.can_reject() && !acting.switch.is_on(),
+        }
+    }
+
+    /// Returns the filter of the records.
+    pub(crate) fn filter(&self) -> Option<&Arc<Filter>> {
+        match self.parts().1 {
+            Rest::Record | Rest::OfTasks(..) => None,
+            Rest::Filter(filter) => Some(filter),
+            Rest::Act(acting) => acting.filter.as_ref(),
+        }
+    }
+
+    /// Returns the actions, the latest first.
+    pub(crate) fn actions(&self) -> &[Arc<Action>] {
+        match self.parts().1 {
+            Rest::Act(acting) => &acting.actions,
+            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) => &[],
+        }
     }
 }

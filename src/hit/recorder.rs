@@ -21,24 +21,23 @@ use crate::{
     hit::{
         context::{Hit, Interrupted, Registers, Running, UserMemory},
         counters::{Counters, End, Totals},
-        plan::{Plan, ReplacedPlans},
+        plan::{Plan, ReplacedPlans, Rest},
         stages::Stage,
+        tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
     },
     kapi::{
+        clock,
         context::{self, Entry, OnCpu},
         functions,
         nofault::ShortText,
         rcu::RcuCell,
         registration::Next,
         regs::Regs,
+        stack::{Function, Origin},
         tracepoint,
     },
 };
-use core::{
-    convert::Infallible,
-    iter,
-    sync::atomic::{AtomicU8, Ordering},
-};
+use core::{convert::Infallible, iter};
 use kernel::{prelude::*, sync::Arc};
 
 /// Serves the hits of one probe.
@@ -53,47 +52,19 @@ pub(crate) struct Recorder {
     /// The place that records name: the function's entry where the kernel
     /// probes behind a landing pad. In [`record::words`].
     place: [u32; 2],
-    counters: Counters,
-    buffer: Arc<Buffer>,
+    pub(super) counters: Counters,
+    pub(super) buffer: Arc<Buffer>,
     /// The number of the event, in each record.
     event: u16,
     is_return: bool,
+    /// Whether the time is all that is saved at the function's entry.
+    pub(super) captures_time: bool,
+    /// The function that is probed, or that calls the handler, as far as its stacks need it.
+    function: Function,
     /// Fetches the arguments.
     pub(super) program: Program,
-    plan: RcuCell<Plan>,
+    pub(super) plan: RcuCell<Plan>,
 }
-
-/// How hits are served: the first whose condition holds, see `Documentation/design.rst`.
-pub(super) struct Tier(AtomicU8);
-
-impl Tier {
-    /// Returns which it is, one of the numbers below.
-    #[inline(always)]
-    pub(super) fn get(&self) -> u8 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// There is no filter, and nothing is fetched.
-    pub(super) const BARE: u8 = 0;
-    /// There is no filter, and one register is fetched.
-    pub(super) const REGISTER: u8 = 1;
-    /// There is no filter, and records have one size, which is short.
-    pub(super) const SHORT: u8 = 2;
-    /// There is a filter.
-    pub(super) const FILTERED: u8 = 3;
-    /// There is no filter, and records have different sizes, because of one string.
-    pub(super) const TEXT: u8 = 4;
-    /// Records have different sizes, or are long.
-    pub(super) const SLOW: u8 = 5;
-}
-
-/// Words of a probe's record with nothing fetched, and with one register and the bits
-/// that tell of faults.
-pub(super) const BARE: usize = PROBE_WORDS;
-pub(super) const WITH_REGISTER: usize = (record::PROBE_SIZE + 8 + 1).div_ceil(4);
-/// The same of a return probe.
-pub(super) const RETURN_BARE: usize = BARE + 2;
-pub(super) const RETURN_WITH_REGISTER: usize = WITH_REGISTER + 2;
 
 impl Recorder {
     /// The server of a probe at `place`, with all counters 0.
@@ -116,10 +87,10 @@ impl Recorder {
             pid: 0,
         };
         let this = Self {
-            tier: Tier(AtomicU8::new(Tier::SLOW)),
+            tier: Tier::slow(),
             register: match program.form() {
-                Form::Register(register) => register,
-                Form::Bare | Form::Any => 0,
+                Form::Register(register) | Form::RegisterAndDuration(register) => register,
+                Form::Bare | Form::Duration | Form::Any => 0,
             },
             short: Self::short(&program).unwrap_or(Short::SMALLEST),
             plain: plain.first_half(),
@@ -127,12 +98,19 @@ impl Recorder {
             counters,
             buffer,
             event: format.id,
+            function: Function::default(),
             is_return: format.layout.class.field(Role::ReturnAddress).is_some(),
+            captures_time: program.captures_time(),
             program,
             plan: RcuCell::new(plan),
         };
         this.choose_tier();
         Ok(this)
+    }
+
+    /// Sets the function that is probed, or that calls the handler.
+    pub(crate) fn set_function(&mut self, function: Function) {
+        self.function = function;
     }
 
     /// The size of its records, where all have the same and are short.
@@ -148,7 +126,10 @@ impl Recorder {
         Self::short(program).is_some_and(Short::is_smallest_of::<WORDS>)
     }
 
-    fn choose_tier(&self) {
+    /// Chooses the tier anew, after the plan or what it depends on has changed.
+    ///
+    /// Context: process.
+    pub(crate) fn choose_tier(&self) {
         let program = &self.program;
         let (bare, register) = if self.is_return {
             (
@@ -161,18 +142,26 @@ impl Recorder {
                 Self::has_size::<WITH_REGISTER>(program),
             )
         };
-        let tier = if self.plan.load().filter.is_some() {
-            Tier::FILTERED
-        } else {
-            match program.form() {
+        let plan = self.plan.load();
+        let tier = match &plan.rest {
+            Rest::Act(acting) if acting.is_quick() => Tier::QUICK,
+            Rest::Act(_) if plan.is_gated() => Tier::GATED,
+            Rest::Act(_) => Tier::ACTING,
+            Rest::Filter(_) => Tier::FILTERED,
+            Rest::OfTasks(..) => Tier::OF_TASKS,
+            Rest::Record => match program.form() {
                 Form::Bare if bare => Tier::BARE,
                 Form::Register(_) if register => Tier::REGISTER,
+                Form::Duration if register => Tier::DURATION,
+                Form::RegisterAndDuration(_) if Self::has_size::<RETURN_WITH_TWO>(program) => {
+                    Tier::REGISTER_AND_DURATION
+                }
                 _ if Self::short(program).is_some() => Tier::SHORT,
                 _ if program.has_only_text() => Tier::TEXT,
                 _ => Tier::SLOW,
-            }
+            },
         };
-        self.tier.0.store(tier, Ordering::Relaxed);
+        self.tier.set(tier);
     }
 
     /// Replaces the plan by `plan`, for all hits from when `replaced`, which gets the
@@ -180,8 +169,7 @@ impl Recorder {
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
-        // The filtered tier is right with and without a filter.
-        self.tier.0.store(Tier::FILTERED, Ordering::Relaxed);
+        self.tier.set(Tier::ACTING);
         self.plan.replace_among(plan, replaced);
         self.choose_tier();
     }
@@ -189,6 +177,11 @@ impl Recorder {
     /// Returns the number of words that a return probe saves at the function's entry.
     pub(crate) fn entry_words(&self) -> usize {
         self.program.entry_words()
+    }
+
+    /// Returns what fetches the arguments.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
     }
 
     /// How the hits ended so far.
@@ -219,7 +212,7 @@ impl Recorder {
         let tier = self.tier.get();
         if tier != (if REGISTER { Tier::REGISTER } else { Tier::BARE }) {
             cold();
-            return Next::Stage(if tier == Tier::FILTERED {
+            return Next::Stage(if tier >= Tier::FILTERED {
                 Stage::FILTER
             } else {
                 Stage::SERVE
@@ -237,10 +230,64 @@ impl Recorder {
         })
     }
 
+    /// As [`Self::serve_fast`], of a return probe that records the duration of the call that
+    /// began at the time `began`: alone, or behind a register.
+    #[inline(always)]
+    pub(super) fn serve_timed<'a, const REGISTER: bool, const WORDS: usize>(
+        &'a self,
+        code: &impl Interrupted,
+        (to, began): (u64, u64),
+        entry: impl Fn() -> Entry,
+        here: &'a OnCpu,
+    ) -> Next<Unsettled<'a>> {
+        let tier = self.tier.get();
+        let own = if REGISTER {
+            Tier::REGISTER_AND_DURATION
+        } else {
+            Tier::DURATION
+        };
+        if tier != own {
+            cold();
+            return Next::Stage(if tier >= Tier::FILTERED {
+                Stage::FILTER
+            } else {
+                Stage::SERVE
+            });
+        }
+        let Some(now) = clock::now_fast(here) else {
+            cold();
+            return Next::Stage(Stage::SERVE);
+        };
+        // The clock may differ between CPUs by some nanoseconds.
+        let took = now.saturating_sub(began);
+        let size = &Short::<WORDS>::SMALLEST;
+        self.record(code, entry, (size, Pace::Fastest, here), |out| {
+            if REGISTER {
+                let value = code.register(self.register);
+                record::put_return_address_and_two(out, to, [value, took]);
+            } else {
+                record::put_return_address_and_first(out, to, took);
+            }
+        })
+    }
+
     /// Whether a filter that compares a register says no.
     #[inline(always)]
     pub(super) fn rejects_fast(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> bool {
         let rejected = self.rejects(hit, here) == Some(true);
+        if rejected {
+            self.counters.count(End::Filtered, here);
+        }
+        rejected
+    }
+
+    /// Whether only the hits of other tasks count.
+    #[inline(always)]
+    pub(super) fn rejects_task(&self, here: &OnCpu) -> bool {
+        let rejected = match &self.plan.get(here).rest {
+            Rest::OfTasks(tasks, _) => !tasks.have(context::current().pid()),
+            _ => false,
+        };
         if rejected {
             self.counters.count(End::Filtered, here);
         }
@@ -257,8 +304,8 @@ impl Recorder {
         here: &OnCpu,
     ) -> Next<Infallible> {
         let tier = self.tier.get();
-        if tier != Tier::SHORT {
-            if tier >= Tier::TEXT {
+        if tier > Tier::SHORT {
+            if tier != Tier::FILTERED {
                 return Next::Stage(Stage::SERVE);
             }
             match self.is_rejected(&hit, here) {
@@ -412,7 +459,7 @@ impl Recorder {
     }
 
     /// Returns the place that the record of a hit names.
-    fn place(&self, code: &impl Interrupted) -> u64 {
+    pub(super) fn place(&self, code: &impl Interrupted) -> u64 {
         let [low, high] = *code.place(&self.place);
         u64::from(low) | u64::from(high) << 32
     }
@@ -420,11 +467,8 @@ impl Recorder {
     /// Whether the filter rejects a hit; `None` where that is not simple to say.
     #[inline(always)]
     fn rejects(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> Option<bool> {
-        let Some(filter) = &self.plan.get(here).filter else {
-            return Some(false);
-        };
-        let accepted = filter.decide_fast(&self.program, hit)?;
-        Some(!accepted)
+        let passes = self.plan.get(here).gate.passes(&self.program, hit)?;
+        Some(!passes)
     }
 
     /// Fetches the arguments that are not of the common shapes.
@@ -497,20 +541,36 @@ impl Recorder {
     /// Serves any hit, however unusual.
     #[inline(always)]
     pub(super) fn serve_slow<A: Passed>(&self, hit: &Hit<A>, entry: Entry, here: &OnCpu) {
+        let rest = &self.plan.get(here).rest;
+        if !matches!(rest, Rest::Record) && self.ends(rest, hit, entry, here) {
+            return;
+        }
+        let header = self.header(hit, entry);
+        let end = self.record_slow::<A, false>(hit, header, here);
+        self.counters.count(end, here);
+        self.buffer.wake();
+    }
+
+    /// Returns what filters need to know about a hit.
+    pub(super) fn known(&self, hit: &Hit<impl Passed>, entry: Entry, here: &OnCpu) -> filter::Hit {
+        filter::Hit {
+            header: self.header(hit, entry),
+            cpu: here.number(),
+            place: self.place(&hit.0),
+        }
+    }
+
+    /// Records a hit; returns how it ends. `ACTING` tells the callers apart, so that the
+    /// compiler inlines the closures into each.
+    #[inline(always)]
+    pub(super) fn record_slow<A: Passed, const ACTING: bool>(
+        &self,
+        hit: &Hit<A>,
+        header: Header,
+        here: &OnCpu,
+    ) -> End {
         let return_address = hit.0.returns_to();
         let program = &self.program;
-        let header = self.header(hit, entry);
-        if let Some(filter) = &self.plan.get(here).filter {
-            let known = filter::Hit {
-                header,
-                cpu: here.number(),
-                place: self.place(&hit.0),
-            };
-            if !filter.matches(program, hit, &known) {
-                self.counters.count(End::Filtered, here);
-                return;
-            }
-        }
         let start = |out: &mut [u8]| {
             record::start_probe(out, header, self.place(&hit.0));
             if let Some(return_address) = return_address {
@@ -537,18 +597,16 @@ impl Recorder {
                 })
                 .unwrap_or(Err(Lost::Nested)),
         };
-        let end = match outcome {
+        match outcome {
             Ok(()) => End::Recorded,
             Err(Lost::Disabled) => End::Off,
             Err(Lost::Full | Lost::Nested) => End::LostFull,
             Err(Lost::TooLarge) => End::LostLarge,
-        };
-        self.counters.count(end, here);
-        self.buffer.wake();
+        }
     }
 
     #[inline(always)]
-    fn header(&self, hit: &Hit<impl Passed>, entry: Entry) -> Header {
+    pub(super) fn header(&self, hit: &Hit<impl Passed>, entry: Entry) -> Header {
         let level = context::level(entry);
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
         let mut flags = bit(hit.0.irqs_disabled(), flag::IRQS_OFF);
@@ -582,6 +640,11 @@ pub(super) trait Passed: Arguments + Interrupted + UserMemory + Copy {
         None
     }
 
+    /// Returns where the stack of the hit begins, which `recorder` serves.
+    fn origin(&self, recorder: &Recorder, _entry: Entry) -> Origin<'_> {
+        Origin::Caller(recorder.function)
+    }
+
     /// Calls [`Recorder::run_general`].
     #[inline(never)]
     fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
@@ -605,6 +668,15 @@ impl Passed for Registers<'_> {
         self.return_address
     }
 
+    fn origin(&self, recorder: &Recorder, entry: Entry) -> Origin<'_> {
+        match entry {
+            Entry::Trap | Entry::Call => Origin::Probe(self.regs, entry, recorder.function),
+            Entry::Return => Origin::Return(self.regs),
+            // The registers belong to the caller of a system call.
+            Entry::Tracepoint => Origin::Caller(recorder.function),
+        }
+    }
+
     #[inline(always)]
     fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
         recorder.run_probe_general(self.regs, self.return_address, self.entry, out);
@@ -616,7 +688,12 @@ impl Passed for Registers<'_> {
     }
 }
 
-impl Passed for functions::Entry<'_> {}
+impl Passed for functions::Entry<'_> {
+    fn origin(&self, _recorder: &Recorder, _entry: Entry) -> Origin<'_> {
+        Origin::Function(*self)
+    }
+}
+
 impl Passed for tracepoint::Arguments<'_> {}
 
 /// Writes the record of a hit, whose header tells of nothing unusual.

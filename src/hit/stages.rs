@@ -9,9 +9,11 @@ use crate::{
     engine::{exec, fetch::Form},
     hit::{
         context::{Hit, Only, Registers},
-        recorder::{Recorder, Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
+        recorder::{Passed, Recorder},
+        tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
     },
     kapi::{
+        clock,
         context::{Entry, OnCpu},
         functions::{self, Fetches},
         kprobe::{self, Kprobe},
@@ -30,10 +32,18 @@ impl Stage {
     pub(super) const BARE: u8 = 0;
     /// Serves the tier `REGISTER`.
     pub(super) const REGISTER: u8 = 1;
+    /// Runs the only trigger of a disabled event.
+    pub(super) const ACT: u8 = 2;
+    /// Serves the tier `DURATION`.
+    pub(super) const DURATION: u8 = 3;
+    /// Serves the tier `REGISTER_AND_DURATION`.
+    pub(super) const REGISTER_AND_DURATION: u8 = 4;
+    /// Looks whether the hits of the task count.
+    pub(super) const TASK: u8 = 5;
     /// Evaluates a filter that compares a register.
-    pub(super) const FILTER: u8 = 2;
+    pub(super) const FILTER: u8 = 6;
     /// Serves any hit.
-    pub(super) const SERVE: u8 = 3;
+    pub(super) const SERVE: u8 = 7;
 }
 
 impl Recorder {
@@ -42,9 +52,19 @@ impl Recorder {
         match self.tier.get() {
             Tier::BARE => Stage::BARE,
             Tier::REGISTER => Stage::REGISTER,
-            Tier::FILTERED => Stage::FILTER,
+            Tier::QUICK => Stage::ACT,
+            Tier::DURATION => Stage::DURATION,
+            Tier::REGISTER_AND_DURATION => Stage::REGISTER_AND_DURATION,
+            Tier::FILTERED | Tier::GATED => Stage::FILTER,
+            Tier::OF_TASKS => Stage::TASK,
             _ => Stage::SERVE,
         }
+    }
+
+    /// Saves what is needed when the function returns.
+    #[inline(never)]
+    fn capture(&self, regs: &Regs, data: &mut [u64]) {
+        exec::capture(&self.program, &Hit(Registers::at_entry(regs)), data);
     }
 
     /// Runs the stage with the number `STAGE`. `BARE_WORDS` and `REGISTER_WORDS` are the
@@ -60,6 +80,23 @@ impl Recorder {
         match STAGE {
             Stage::BARE => self.serve_fast::<false, BARE_WORDS>(regs, to, entry, here),
             Stage::REGISTER => self.serve_fast::<true, REGISTER_WORDS>(regs, to, entry, here),
+            Stage::ACT if self.acts_fast(&Hit(Registers::at_entry(regs)), here) => Next::Done,
+            Stage::ACT => Next::Stage(Stage::SERVE),
+            Stage::DURATION | Stage::REGISTER_AND_DURATION => {
+                // No other probe has such a tier.
+                let Some((to, [began])) = to().zip(source.data().first_chunk()) else {
+                    return Next::Stage(Stage::SERVE);
+                };
+                let call = (to, *began);
+                match STAGE {
+                    Stage::DURATION => {
+                        self.serve_timed::<false, RETURN_WITH_REGISTER>(regs, call, entry, here)
+                    }
+                    _ => self.serve_timed::<true, RETURN_WITH_TWO>(regs, call, entry, here),
+                }
+            }
+            Stage::TASK if self.rejects_task(here) => Next::Done,
+            Stage::TASK => Next::Stage(Stage::SERVE),
             Stage::FILTER if self.rejects_fast(&Hit(Registers::at_entry(regs)), here) => Next::Done,
             Stage::FILTER => Next::Stage(Stage::SERVE),
             _ => {
@@ -174,8 +211,12 @@ impl Handler<Kretprobe> for Recorder {
 }
 
 impl kretprobe::EntryHandler for Recorder {
-    fn entry(&self, regs: &Regs, data: &mut [u64], _here: &OnCpu) {
-        exec::capture(&self.program, &Hit(Registers::at_entry(regs)), data);
+    #[inline(always)]
+    fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu) {
+        match (data, clock::now_fast(here)) {
+            ([began], Some(now)) if self.captures_time => *began = now,
+            (data, _) => self.capture(regs, data),
+        }
     }
 }
 
@@ -186,7 +227,7 @@ impl functions::Handler for Recorder {
         match self.program.form() {
             Form::Bare => Fetches::Nothing,
             Form::Register(_) => Fetches::Register,
-            Form::Any => Fetches::Other,
+            Form::Duration | Form::RegisterAndDuration(_) | Form::Any => Fetches::Other,
         }
     }
 
@@ -203,9 +244,14 @@ impl functions::Handler for Recorder {
         }
     }
 
+    // In the middle of it, the ring is in use.
     #[inline(always)]
+    fn serve_usual(&self, entry: functions::Entry<'_>, here: &OnCpu) -> Next<Infallible> {
+        self.serve_short::<false>(Hit(entry), || Entry::Tracepoint, here)
+    }
+
     fn serve(&self, entry: functions::Entry<'_>, here: &OnCpu) {
-        Self::serve(self, entry, || Entry::Tracepoint, here);
+        Passed::serve_slow(entry, self, Entry::Tracepoint, here);
     }
 
     fn settle(&self, unsettled: Unsettled<'_>) {
@@ -224,7 +270,7 @@ impl tracepoint::Handler for Recorder {
         match (self.program.form(), self.program.register_limit()) {
             (Form::Bare, _) => Use::Nothing,
             (Form::Register(index), _) => Use::One(usize::from(index)),
-            (Form::Any, limit) => Use::Some(limit),
+            (Form::Duration | Form::RegisterAndDuration(_) | Form::Any, limit) => Use::Some(limit),
         }
     }
 
@@ -239,7 +285,7 @@ impl tracepoint::Handler for Recorder {
 
     #[inline(always)]
     fn rejects(&self, arguments: tracepoint::Arguments<'_>, here: &OnCpu) -> bool {
-        self.tier.get() == Tier::FILTERED && self.rejects_fast(&Hit(arguments), here)
+        self.tier.get() >= Tier::FILTERED && self.rejects_fast(&Hit(arguments), here)
     }
 
     #[inline(always)]

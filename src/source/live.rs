@@ -333,37 +333,6 @@ impl Live {
         Ok(())
     }
 
-    /// Returns the address of the instruction that ftrace patches, if there is one.
-    #[cfg(target_arch = "aarch64")]
-    pub(crate) fn ftrace_site(&self) -> Option<u64> {
-        use crate::engine::placement::Role;
-
-        let site = self
-            .regions
-            .iter()
-            .find(|region| region.role == Role::Ftrace);
-        site.map(|region| region.start)
-    }
-
-    /// Returns the address of the instruction that ftrace patches, if there is one: a nop or
-    /// a call of five bytes, at the function's start or behind its landing pad.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn ftrace_site(&self) -> Option<u64> {
-        const NOP: &[u8] = &[0x0f, 0x1f, 0x44, 0x00, 0x00];
-        const CALL: u8 = 0xe8;
-        const ENDBR64: &[u8] = &[0xf3, 0x0f, 0x1e, 0xfa];
-        /// What the kernel writes over landing pads that nothing needs.
-        const SEALED: [&[u8]; 2] = [&[0x66, 0x0f, 0x1f, 0x00], &[0x0f, 0x1f, 0x40, 0xd6]];
-
-        let is_site = |bytes: &[u8]| bytes.starts_with(NOP) || bytes.first() == Some(&CALL);
-        if is_site(&self.bytes) {
-            return Some(self.address);
-        }
-        let (pad, behind) = self.bytes.split_at_checked(ENDBR64.len())?;
-        let is_pad = pad == ENDBR64 || SEALED.contains(&pad);
-        (is_pad && is_site(behind)).then(|| self.address.wrapping_add(ENDBR64.len() as u64))
-    }
-
     /// Calls `look` with the placement of the function.
     ///
     /// # Errors

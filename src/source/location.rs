@@ -9,23 +9,26 @@ use crate::{
     engine::{
         ast::{Definition, Place, ProbeKind},
         error::{Errno, Error as Refusal, Kind},
+        nearest::Nearest,
         placement::{Judgement, Placement, Refuser, Role, Verdict, Why},
         text::Plain,
     },
     kapi::{
-        functions::{self, Site},
+        functions::Site,
         kprobe, module,
         symbol::{self, Symbol},
         tracepoint::{Tracepoint, Tracepoints},
     },
     source::{
+        self,
+        functions::Group,
         live::{is_text, Live, Original},
         machine::errno,
         names::{Addresses, Names},
         points::{self, Point},
         tables,
     },
-    sys::AllocError,
+    sys::{AllocError, Vec},
 };
 use core::fmt;
 use kernel::prelude::*;
@@ -44,13 +47,16 @@ pub(crate) struct Found {
     what: What,
 }
 
-/// What is at a location.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+/// What is at a location. It is passed from function to function: what is large is in a box.
 enum What {
     /// The instructions of a function, if one is known there.
-    Text(Option<Live>),
+    Text(Option<KBox<Live>>),
     /// A tracepoint.
     Tracepoint(Point),
+    /// The entry of a function, as ftrace reports it.
+    Entry(KBox<Symbol>),
+    /// The functions that a list of patterns selects.
+    Functions(Vec<Group>),
 }
 
 /// Looks up and judges the location of `definition`. `probes` are ferroprobe's own.
@@ -77,23 +83,17 @@ pub(crate) fn find<'a>(
     }
     let at = definition.place_at;
     if definition.kind.is_function() {
-        functions::support().map_err(|reason| {
-            let why = match reason {
-                functions::Unsupported::None => "this kernel has no ftrace (CONFIG_DYNAMIC_FTRACE)",
-                functions::Unsupported::Cfi => {
-                    "this kernel checks the types of callbacks (CONFIG_CFI)"
-                }
-            };
-            Refusal::new(Kind::BadProbeAddr, at)
-                .with_errno(Errno::EOPNOTSUPP)
-                .with_detail(format_args!("{why}: use p and r"))
-        })?;
+        source::functions::check_support(at)?;
     }
     let (name, offset) = match &definition.place {
         Place::Address(address) => {
             return Found::new(definition, None, *address, names, probes).map(Some)
         }
         Place::Symbol { name, offset } => (name, *offset),
+        Place::Functions(patterns) => {
+            let groups = source::functions::find(patterns, names, at)?;
+            return Ok(Some(Found::functions_of(groups)));
+        }
     };
     let module = definition.place.symbol().and_then(|(module, _)| module);
     let no_memory = || Refusal::new(Kind::NoMemory, at);
@@ -120,12 +120,41 @@ pub(crate) fn find<'a>(
         return match (is_awaited, definition.kind.is_return() && offset != 0) {
             (true, false) => Ok(None),
             (true, true) => Err(Refusal::new(Kind::BadRetprobe, at)),
-            (false, _) => Err(Refusal::new(Kind::BadProbeAddr, at)
-                .with_detail(format_args!("there is no symbol {}", Plain(name)))),
+            (false, _) => {
+                let refusal = Refusal::new(Kind::BadProbeAddr, at);
+                Err(no_symbol(refusal, module, name, names))
+            }
         };
     };
+    if definition.kind == (ProbeKind::Function { returns: false }) {
+        return Found::entry(address, at, names).map(Some);
+    }
     let place = address.wrapping_add(u64::from(offset));
     Found::new(definition, Some(address), place, names, probes).map(Some)
+}
+
+/// Adds to the refusal of the function `name`, which does not exist, the functions of similar
+/// names: in the kernel and its modules, or in `module`.
+#[cold]
+pub(crate) fn no_symbol(
+    refusal: Refusal,
+    module: Option<&[u8]>,
+    name: &[u8],
+    names: &mut Names,
+) -> Refusal {
+    let mut nearest = Nearest::to_wrong(name);
+    if names.each_similar(module, &mut nearest).is_err() {
+        return refusal;
+    }
+    let name = Plain(name);
+    match nearest.is_none() {
+        true => refusal.with_detail(format_args!(
+            "there is no symbol {name}: see /proc/kallsyms, or probe a caller if it is inlined"
+        )),
+        false => refusal.with_detail(format_args!(
+            "there is no symbol {name}, did you mean {nearest}?"
+        )),
+    }
 }
 
 /// Formats the addresses of one name.
@@ -165,6 +194,10 @@ impl Found {
         }
         // Without memory for a judgement nothing is probed.
         let live = Live::at(address, names, probes)?;
+        let live = live.map(|live| KBox::new(live, GFP_KERNEL));
+        let live = live
+            .transpose()
+            .map_err(|_| Refusal::new(Kind::NoMemory, at))?;
         if let (Some(start), Some(live)) = (start, &live) {
             // The entry of another function is no accident; the kernel's tests probe it so.
             if live.address != start && live.address != address {
@@ -193,21 +226,36 @@ impl Found {
             return Err(Refusal::new(Kind::BadRetprobe, at)
                 .with_detail(format_args!("{name} begins at +0x0")));
         }
-        let is_site = definition.kind == (ProbeKind::Function { returns: false });
-        let site = match is_site {
-            true => Some(site(live, at)?),
-            false => None,
-        };
         found.at_entry = at_entry;
-        if site.is_some() {
-            found.site = site;
-            return Ok(found);
-        }
         found.original = Some(original);
         match refusal {
             Some(refusal) => Err(refusal),
             None => Ok(found),
         }
+    }
+
+    /// Returns the entry of the function at `address`. Its instructions are not judged: ftrace
+    /// knows where it reports them.
+    fn entry(address: u64, at: usize, names: &mut Names) -> Result<Self, Refusal> {
+        if !is_text(address, names)? {
+            if let Some(refusal) = not_text(address, at) {
+                return Err(refusal);
+            }
+        }
+        let refusal = || Refusal::new(Kind::BadProbeAddr, at);
+        let symbol = KBox::new(Symbol::at(address).ok_or_else(refusal)?, GFP_KERNEL)
+            .map_err(|_| Refusal::new(Kind::NoMemory, at))?;
+        let site = source::functions::site_of(address)?.ok_or_else(|| {
+            let name = Plain(symbol.name());
+            refusal().with_detail(format_args!("ftrace does not report {name}: use p"))
+        })?;
+        Ok(Self {
+            address,
+            at_entry: true,
+            original: None,
+            site: Some(site),
+            what: What::Entry(symbol),
+        })
     }
 
     /// Returns `point` as a location.
@@ -221,6 +269,17 @@ impl Found {
         }
     }
 
+    /// Returns the functions of `groups` as a location.
+    fn functions_of(groups: Vec<Group>) -> Self {
+        Self {
+            address: 0,
+            at_entry: true,
+            original: None,
+            site: None,
+            what: What::Functions(groups),
+        }
+    }
+
     /// Returns the name of the function at whose entry the location is, or of the one that
     /// has the type of a tracepoint's probes.
     pub(crate) fn function(&self) -> Option<&[u8]> {
@@ -230,6 +289,8 @@ impl Found {
                 self.at_entry.then(|| live.symbol.name())
             }
             What::Tracepoint(point) => Some(&point.function),
+            What::Entry(symbol) => Some(symbol.name()),
+            What::Functions(_) => None,
         }
     }
 
@@ -238,13 +299,15 @@ impl Found {
         match &self.what {
             What::Text(live) => live.as_ref()?.symbol.module(),
             What::Tracepoint(point) => point.tracepoint.module(),
+            What::Entry(symbol) => symbol.module(),
+            What::Functions(_) => None,
         }
     }
 
     /// Returns the tracepoint, if it is one.
     pub(crate) fn tracepoint(&self) -> Option<&Tracepoint> {
         match &self.what {
-            What::Text(_) => None,
+            What::Text(_) | What::Entry(_) | What::Functions(_) => None,
             What::Tracepoint(point) => Some(&point.tracepoint),
         }
     }
@@ -256,8 +319,16 @@ impl Found {
 
     fn live(&self) -> Option<&Live> {
         match &self.what {
-            What::Text(live) => live.as_ref(),
-            What::Tracepoint(_) => None,
+            What::Text(live) => live.as_deref(),
+            What::Tracepoint(_) | What::Entry(_) | What::Functions(_) => None,
+        }
+    }
+
+    /// Returns the functions, if it is those that a list of patterns selects.
+    pub(crate) fn groups(&self) -> Option<&[Group]> {
+        match &self.what {
+            What::Functions(groups) => Some(groups),
+            What::Text(_) | What::Tracepoint(_) | What::Entry(_) => None,
         }
     }
 
@@ -279,7 +350,8 @@ impl Found {
     pub(crate) fn explain(&self, error: Error, at: usize) -> Refusal {
         let errno = errno(error);
         let plain = || Refusal::registration(errno, at);
-        if errno == Errno::ENOMEM || self.tracepoint().is_some() || self.site.is_some() {
+        let is_text = matches!(self.what, What::Text(_));
+        if errno == Errno::ENOMEM || !is_text {
             return plain();
         }
         let reason = self.judge(|judgement| {
@@ -322,22 +394,6 @@ fn our_refusal(judgement: &Judgement<'_>, at: usize) -> Option<Refusal> {
         _ => Kind::BadPlace,
     };
     Some(Refusal::new(kind, at).with_detail(format_args!("{judgement}")))
-}
-
-/// Returns where ftrace reports the entry of the function `live`.
-///
-/// # Errors
-///
-/// `BAD_PROBE_ADDR` if it does not.
-fn site(live: &Live, at: usize) -> Result<Site, Refusal> {
-    let site = live.ftrace_site().filter(|&site| functions::is_site(site));
-    let function = live.address;
-    let site = site.map(|site| Site { function, site });
-    site.ok_or_else(|| {
-        let refusal = Refusal::new(Kind::BadProbeAddr, at);
-        let name = Plain(live.symbol.name());
-        refusal.with_detail(format_args!("ftrace does not report {name}: use p"))
-    })
 }
 
 /// The reason for which the kernel refuses a location that was judged probeable.

@@ -6,11 +6,12 @@ use crate::{
     engine::{
         fetch::Symbols,
         filter::Functions,
-        kallsyms::{self, Seen, Tables},
+        kallsyms::{self, Seen, Tables, Texts},
+        nearest::Nearest,
         placement::{Ways, NO_RETURN},
     },
     kapi::{
-        nofault,
+        module, nofault,
         symbol::{self, Symbol},
     },
     sys::{AllocError, Vec},
@@ -25,6 +26,8 @@ pub(crate) struct Names {
     /// The kernel's symbol table, once it was looked up; `Some(None)` if it cannot be
     /// used.
     tables: Option<Option<(Tables, Seen)>>,
+    /// The texts of which the table's names are made, once they were read.
+    texts: Option<Texts>,
     /// The range of the kernel's text, once it was looked up.
     text: Option<Range<u64>>,
     /// The functions that do not return, once they were looked up.
@@ -48,6 +51,7 @@ impl Names {
     pub(crate) const fn new() -> Self {
         Self {
             tables: None,
+            texts: None,
             text: None,
             no_return: Vec::new(),
             remembered: Vec::new(),
@@ -90,6 +94,82 @@ impl Names {
 }
 
 impl Names {
+    /// Calls `each` with the name and the address of each function of the kernel whose name
+    /// begins with one of `prefixes`: once for each of these. Returns false if the kernel's
+    /// table cannot be used.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn each_function<'a>(
+        &mut self,
+        mut prefixes: impl Iterator<Item = &'a [u8]>,
+        mut each: impl FnMut(&[u8], u64),
+    ) -> Result<bool, AllocError> {
+        let Some(text) = self.text()? else {
+            return Ok(false);
+        };
+        if self.tables.is_none() {
+            self.tables = Some(usable_tables()?);
+        }
+        let Some(Some((tables, seen))) = &mut self.tables else {
+            return Ok(false);
+        };
+        if self.texts.is_none() {
+            self.texts = Texts::read(tables, &mut KernelMemory)?;
+        }
+        let Some(texts) = &self.texts else {
+            return Ok(false);
+        };
+        let found = prefixes.try_for_each(|prefix| {
+            let range = (prefix, &text);
+            kallsyms::each_function((tables, texts), &mut KernelMemory, seen, range, &mut each)
+        });
+        Ok(found.is_some())
+    }
+
+    /// Considers the functions of `module`, or of the kernel and all modules, for `nearest`, as
+    /// far as the kernel's tables can be read. For a name that does not exist: it takes
+    /// milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn each_similar(
+        &mut self,
+        module: Option<&[u8]>,
+        nearest: &mut Nearest<'_>,
+    ) -> Result<(), AllocError> {
+        if module.is_none() {
+            let all: &[u8] = b"";
+            self.each_function([all].into_iter(), |name, _| nearest.consider_symbol(name))?;
+        }
+        if let Some(list) = self.modules()? {
+            // Without symbols of modules none is considered.
+            let _ = module::each_function(list, |function| {
+                if module.is_none_or(|module| *module == *function.module.to_bytes()) {
+                    nearest.consider_symbol(function.name.to_bytes());
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns the address of the kernel's list of modules, if the kernel tells.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn modules(&mut self) -> Result<Option<u64>, AllocError> {
+        self.first(c"modules")
+    }
+
     /// Returns the range of the kernel's text, without its init text and without modules;
     /// `None` if the kernel does not tell.
     ///

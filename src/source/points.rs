@@ -46,7 +46,7 @@ pub(super) fn find(
     let refusal = || Refusal::new(Kind::NoTracepoint, at);
     let name = match &definition.place {
         Place::Symbol { name, .. } => name,
-        Place::Address(_) => return Err(refusal()),
+        Place::Address(_) | Place::Functions(_) => return Err(refusal()),
     };
     tracepoint::support().map_err(|reason| {
         let reason = match reason {
@@ -68,13 +68,7 @@ pub(super) fn find(
         }));
     }
     let mut nearest = Nearest::to(name);
-    let mut memory = Ok(());
-    tracepoints.each(|other, _| {
-        if memory.is_ok() {
-            memory = nearest.consider(other.to_bytes());
-        }
-    });
-    memory?;
+    tracepoints.each(|other, _| nearest.consider(other.to_bytes()));
     if nearest.is_none() {
         return Ok(None);
     }

@@ -14,6 +14,7 @@ use crate::{
         functions::{self, Functions},
         kprobe, kretprobe,
         registration::{Handler, Mechanism, Registration},
+        stack::Function,
         tracepoint::{
             self,
             syscall::{self, Calls, When},
@@ -51,6 +52,11 @@ pub(crate) trait Source: Send + Sync {
     /// Returns the hits on which the kernel could not call the recorder.
     fn missed(&self) -> u64 {
         0
+    }
+
+    /// Returns it as a handler of functions' entries, if it is one.
+    fn functions(&self) -> Option<&functions::Registration<Recorder>> {
+        None
     }
 
     /// Returns whether a hit takes a breakpoint, also if that is not known.
@@ -148,6 +154,10 @@ impl Source for functions::Registration<Recorder> {
     fn missed(&self) -> u64 {
         Self::missed(self)
     }
+
+    fn functions(&self) -> Option<&functions::Registration<Recorder>> {
+        Some(self)
+    }
 }
 
 /// What registering a mechanism needs of the tracer.
@@ -186,8 +196,13 @@ impl Registered {
         kind: ProbeKind,
         found: &Found,
         sources: &Sources<'_>,
-        recorder: Recorder,
+        mut recorder: Recorder,
     ) -> Result<Self> {
+        recorder.set_function(match (kind, found.tracepoint()) {
+            (ProbeKind::Probe, _) => Function::of_probe(found.address),
+            (ProbeKind::Tracepoint, Some(point)) => Function::at(point.iterator()),
+            _ => Function::default(),
+        });
         let at = kprobe::Place::Address(found.address);
         let kretprobe = |recorder: Recorder, maxactive| {
             let words = recorder.entry_words();
@@ -201,9 +216,18 @@ impl Registered {
             }
             ProbeKind::Function { returns: true } => kretprobe(recorder, 0),
             ProbeKind::Function { returns: false } => {
-                let site = found.site().ok_or(EINVAL)?;
-                functions::Registration::new(sources.functions.clone(), &[site], recorder)
-                    .map(Self::Function)
+                let groups = found.groups();
+                let functions = sources.functions.clone();
+                // The hits of one function are counted by its recorder.
+                let counts = groups.is_some();
+                let functions = functions::Registration::new(functions, counts, recorder)?;
+                for group in groups.unwrap_or_default() {
+                    functions.add(group.owner(), &group.sites)?;
+                }
+                if let Some(site) = found.site() {
+                    functions.add(functions::Owner::KERNEL, &[site])?;
+                }
+                Ok(Self::Function(functions))
             }
             ProbeKind::Tracepoint => {
                 let point = found.tracepoint().ok_or(EINVAL)?;

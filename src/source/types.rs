@@ -8,7 +8,7 @@
 
 use crate::{
     engine::{
-        ast::{Action, Definition, Origin, ProbeKind},
+        ast::{Action, Argument, Definition, Origin, ProbeKind},
         btf::{Btf, Index, Malformed},
     },
     kapi::vfs,
@@ -132,6 +132,19 @@ fn if_there(read: Result<Arc<Types>>) -> Result<Option<Arc<Types>>, AllocError> 
         Err(error) if error == ENOMEM => Err(AllocError),
         read => Ok(read.ok()),
     }
+}
+
+/// Returns the first argument of `definition` that means different things in different functions: a
+/// parameter's name, or a member of what a parameter points to.
+pub(crate) fn of_function(definition: &Definition) -> Option<&Argument> {
+    definition.args.iter().find(|arg| {
+        let first = arg.expression.steps.first().map(|step| &step.action);
+        match arg.expression.origin {
+            Origin::Name(_) => true,
+            Origin::Argument(_) => matches!(first, Some(Action::Members(_))),
+            _ => false,
+        }
+    })
 }
 
 /// Returns whether compiling `definition` may need types.

@@ -283,12 +283,26 @@ reset_clock() {
 	[ "$chosen_clock" = "$(cat /tmp/first-clock)" ] || cat /tmp/first-clock >trace_clock
 }
 
+# remove_triggers: of all events.  There are thousands of events of system calls, whose files
+# need not be made for this.
+remove_triggers() {
+	for group in events/*/; do
+		case $group in
+		events/syscalls/ | events/calls/) continue ;;
+		esac
+		grep -Hv '^#' "$group"*/trigger 2>/dev/null
+	done | sed 's/ \[[a-z]*\]$//' | while IFS=: read -r file trigger; do
+		echo "!$trigger" >>"$file"
+	done
+}
+
 # reset_state: put the tracing directory in the state in which every test begins.
 # Fails if that is impossible.  (A redirection that fails ends the shell on ":", but
 # not on "true".)
 reset_state() {
 	# It is another directory once the module was loaded again.
 	cd "$fp" || return 1
+	remove_triggers
 	if [ -e events/enable ]; then
 		echo 0 >events/enable || return 1
 	fi
@@ -296,6 +310,12 @@ reset_state() {
 	if grep . kprobe_events >&2; then
 		return 1
 	fi
+	if [ -e set_event_pid ]; then
+		echo >set_event_pid || return 1
+		echo >set_event_notrace_pid || return 1
+		[ ! -e options/event-fork ] || echo 0 >options/event-fork || return 1
+	fi
+	[ ! -e options/record-tgid ] || echo 0 >options/record-tgid || return 1
 	# A test may hit as often as its machine can.
 	[ ! -e hit_limit ] || echo 0 >hit_limit || return 1
 	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1

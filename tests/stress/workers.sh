@@ -194,18 +194,66 @@ end_syscalls() {
 # Entries of functions, of the module's too.
 begin_functions() { entries=0; }
 do_functions() {
-	case $((a % 6)) in
+	case $((a % 7)) in
 	0) nth "$b" "f:$group/f$((c % 8)) vfs_read \$arg1" "f:$group/f$((c % 8)) vfs_write" \
 		"f:$group/f$((c % 8)) kernel_clone%return \$retval" \
 		"f:$group/f$((c % 8)) __schedule s=+0(\$stack):x64 \$comm" \
-		"f:$group/f$((c % 8)) fpsample:fpsample_double \$arg1" >>dynamic_events ;;
+		"f:$group/f$((c % 8)) fpsample:fpsample_double \$arg1" \
+		"f:$group/f$((c % 8)) vfs_*,ksys_* !vfs_get* a=\$arg1" \
+		"f:$group/f$((c % 8)) mutex_*,__mutex*,_raw_spin* s=+0(\$stack):x64" \
+		"f:$group/f$((c % 8)) fps*:*,t* \$arg1 \$comm" >>dynamic_events ;;
 	1) echo "-:$group/f$((c % 8))" >>dynamic_events ;;
 	2 | 3) echo $((b % 2)) >"events/$group/f$((c % 8))/enable" && entries=$((entries + 1)) ;;
 	4) echo $((b % 2)) >"events/$group/enable" && entries=$((entries + 1)) ;;
+	5)
+		# Linux 7.2 turns ftrace off unless an f event is armed, and then counts no hit of
+		# a kprobe at a function's entry; newer kernels refuse.
+		case $(uname -r) in
+		7.2.*) ;;
+		*) echo 0 >/proc/sys/kernel/ftrace_enabled ;;
+		esac
+		;;
 	*) usleep $((d * 8)) ;;
 	esac
 } 2>/dev/null
 end_functions() { tally entries "$entries"; }
+
+# Triggers on hot functions, between events that come and go.
+begin_triggers() {
+	triggers=0
+	for n in 0 1 2 3; do
+		echo "p:$group/t$n $(nth $n vfs_read kernel_clone "$call" do_sys_openat2) a=\$arg1"
+	done >>kprobe_events
+}
+do_triggers() {
+	event=events/$group/t$((b % 4))
+	case $((a % 8)) in
+	0 | 1 | 2)
+		echo "$(nth "$c" traceon traceoff:1 snapshot:2 snapshot \
+			"enable_event:$group:t$((d % 4))" "disable_event:$group:t$((d % 4)):9" \
+			"enable_event:$group:t$((d % 4)):3" nosuch)$(nth "$d" '' ' if a == 0' \
+			' if CPU == 1 && common_pid > 1' ' if a ==')" >"$event/trigger" &&
+			triggers=$((triggers + 1))
+		;;
+	3 | 4)
+		echo "!$(nth "$c" traceon snapshot "enable_event:$group:t$((d % 4))")" >"$event/trigger"
+		;;
+	5) echo $((c % 2)) >"$event/enable" ;;
+	6) nth "$c" 'a == 1' 'common_pid > 1' 0 >"$event/filter" ;;
+	*) usleep $((c * 8)) ;;
+	esac
+} 2>/dev/null
+end_triggers() {
+	for event in events/"$group"/t?; do
+		grep -v '^#' "$event/trigger" | while read -r line; do
+			echo "!$line" >>"$event/trigger"
+		done
+		echo 0 >"$event/enable"
+	done
+	echo 1 >tracing_on
+	for n in 0 1 2 3; do echo "-:$group/t$n" >>kprobe_events; done
+	tally triggers "$triggers"
+}
 
 begin_hotplug() { hotplugs=0; }
 do_hotplug() {

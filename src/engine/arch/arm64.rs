@@ -61,6 +61,21 @@ impl Isa for Arm64 {
         }
     }
 
+    fn registers(&self) -> &'static [&'static [u8]] {
+        &REGISTERS
+    }
+
+    /// Knows `w0`, the frame pointer, and the name of the flags of 32-bit Arm.
+    fn register_alias(&self, name: &[u8]) -> Option<&'static [u8]> {
+        let is_meant = |register: &&[u8]| match (name, *register) {
+            (b"fp", register) => register == b"x29",
+            (b"cpsr" | b"flags", register) => register == b"pstate",
+            ([b'w', number @ ..], [b'x', register @ ..]) => number == register,
+            _ => false,
+        };
+        REGISTERS.into_iter().find(is_meant)
+    }
+
     fn stack_register(&self) -> u8 {
         31
     }

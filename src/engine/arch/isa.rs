@@ -25,6 +25,13 @@ pub trait Isa: Sync {
     /// the same names.
     fn register(&self, name: &[u8]) -> Option<u8>;
 
+    /// Returns the names that [`Isa::register`] knows.
+    fn registers(&self) -> &'static [&'static [u8]];
+
+    /// Returns the name of the register that people, assemblers and debuggers call `name`, if
+    /// [`Isa::register`] does not know that name.
+    fn register_alias(&self, name: &[u8]) -> Option<&'static [u8]>;
+
     /// Returns the index of the stack pointer.
     fn stack_register(&self) -> u8;
 

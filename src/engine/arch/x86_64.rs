@@ -48,6 +48,21 @@ impl Isa for X86_64 {
         index_of(&REGISTERS, name)
     }
 
+    fn registers(&self) -> &'static [&'static [u8]] {
+        &REGISTERS
+    }
+
+    /// Knows `rdi` and `edi`, and what other architectures call `bp` and `ip`.
+    fn register_alias(&self, name: &[u8]) -> Option<&'static [u8]> {
+        let known = match name {
+            b"fp" => b"bp",
+            b"pc" => b"ip",
+            [b'r' | b'e', known @ ..] => known,
+            _ => return None,
+        };
+        REGISTERS.into_iter().find(|register| *register == known)
+    }
+
     fn stack_register(&self) -> u8 {
         19
     }

@@ -195,7 +195,25 @@ impl<'a> Value<'a> {
 
     /// Finds `name` among the members of a structure, including its anonymous members.
     pub fn member(&self, name: &[u8]) -> Option<Member<'a>> {
-        if !self.is_structure() || name.is_empty() {
+        if name.is_empty() {
+            return None;
+        }
+        self.find_member(|other| other == name)
+    }
+
+    /// Calls `each` with the names of the members of a structure; members of an anonymous
+    /// member count as its own.
+    pub fn each_member(&self, each: &mut dyn FnMut(&[u8])) {
+        // It accepts none.
+        let _ = self.find_member(|name| {
+            each(name);
+            false
+        });
+    }
+
+    /// Returns the first member of a structure whose name `is_meant` accepts.
+    fn find_member(&self, mut is_meant: impl FnMut(&[u8]) -> bool) -> Option<Member<'a>> {
+        if !self.is_structure() {
             return None;
         }
         let mut stack = [(0u32, self.bare); MAX_ANONYMOUS];
@@ -221,7 +239,7 @@ impl<'a> Value<'a> {
                         *slot = (bit_offset, inner);
                         depth = depth.saturating_add(1);
                     }
-                } else if self.btf.is_named(name_offset, name) {
+                } else if self.btf.string(name_offset).is_some_and(&mut is_meant) {
                     let value = Value {
                         btf: self.btf,
                         bare: self.btf.bare(id)?,

@@ -3,6 +3,7 @@
 //! Expands `$arg*` to one argument for each parameter of the function, and gives an unnamed
 //! `$argN` the parameter's name, if BTF knows them.
 
+use super::resolve::too_few;
 use super::target::{self, Target};
 use crate::engine::ast::{Argument, Definition, Expression, Origin, MAX_ARGS};
 use crate::engine::btf::Parameter;
@@ -62,7 +63,7 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
         match (is_meta(&arg), &arg.expression.origin) {
             (true, Origin::Argument(n)) if !parameters.is_empty() => {
                 let parameter = parameters.get(usize::from(*n));
-                let parameter = parameter.ok_or(Error::new(Kind::NoBtfarg, at))?;
+                let parameter = parameter.ok_or_else(|| too_few(parameters.len(), at))?;
                 let suffix = arg.text.iter().position(|&b| b == b':');
                 let suffix = suffix
                     .and_then(|colon| arg.text.get(colon..))

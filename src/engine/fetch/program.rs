@@ -22,6 +22,11 @@ pub enum Form {
     Bare,
     /// All of the register with this index, as the first argument.
     Register(u8),
+    /// The nanoseconds since a time that is the only word captured at entry, as the first
+    /// argument.
+    Duration,
+    /// All of the register with this index, then the same duration.
+    RegisterAndDuration(u8),
     /// Any other arguments.
     Any,
 }
@@ -35,6 +40,10 @@ pub(in crate::engine) enum Origin {
     EntryData(u16),
     ReturnAddress,
     Current,
+    /// The time now, in nanoseconds.
+    Now,
+    /// The nanoseconds since the time that this word was captured as.
+    Since(u16),
 }
 
 /// A step from one value to the next.
@@ -322,8 +331,30 @@ impl Program {
         match *self.ops {
             [] => Form::Bare,
             [Op::Load(Load { reg, width: 8, .. })] => Form::Register(reg),
+            [Op::General(at)] if self.is_duration(at) => Form::Duration,
+            [Op::Load(Load { reg, width: 8, .. }), Op::General(at)] if self.is_duration(at) => {
+                Form::RegisterAndDuration(reg)
+            }
             _ => Form::Any,
         }
+    }
+
+    /// Returns whether a general argument is all of the only duration.
+    fn is_duration(&self, at: u16) -> bool {
+        let whole = Store::Value {
+            bits: None,
+            width: 8,
+        };
+        let arg = self.general.get(usize::from(at));
+        let is_since = arg.is_some_and(|arg| {
+            arg.origin == Origin::Since(0) && arg.links.0 == arg.links.1 && arg.store == whole
+        });
+        is_since && self.captures_time()
+    }
+
+    /// Returns whether [`capture`](crate::engine::exec::capture) saves the time alone.
+    pub fn captures_time(&self) -> bool {
+        *self.entry == [Origin::Now]
     }
 
     /// Returns whether no memory is read, so that running it meets no fault.

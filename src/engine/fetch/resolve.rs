@@ -11,6 +11,7 @@ use crate::engine::ast::{self, Action, Argument, Cast, Expression, Step};
 use crate::engine::btf::{Function, Value};
 use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::lex::{self, Span};
+use crate::engine::suggest::suggest;
 use crate::engine::text::Plain;
 use crate::engine::types::{Bits, PathOf, Shown, Stored, Type, Width};
 use crate::sys::Vec;
@@ -58,7 +59,8 @@ impl<'b> Compiler<'_, 'b> {
         let Walk {
             origin, mut links, ..
         } = walk;
-        let store = store(arg, base, bits, origin, &mut links)?;
+        let store = store(arg, base, bits, origin, &mut links)
+            .map_err(|error| self.register_as_memory(arg, error))?;
         let is_stack = matches!(
             arg.expression.origin,
             ast::Origin::StackPointer | ast::Origin::Stack(_)
@@ -73,6 +75,24 @@ impl<'b> Compiler<'_, 'b> {
             store,
             base,
         })
+    }
+
+    /// Adds to `error`, the refusal of a text or an array, what to write if it is of a register.
+    #[cold]
+    fn register_as_memory(&self, arg: &Argument, error: Error) -> Error {
+        let isa = self.target.arch.isa();
+        let ast::Origin::Register(register) = arg.expression.origin else {
+            return error;
+        };
+        let mut names = isa.registers().iter();
+        match names.find(|name| isa.register(name) == Some(register)) {
+            Some(name) if error.kind == Kind::BadString && arg.expression.steps.is_empty() => error
+                .with_detail(format_args!(
+                    "a register is no memory: write +0(%{}) for that to which it points",
+                    Plain(name)
+                )),
+            _ => error,
+        }
     }
 
     /// Stores the text of `\"..."` and its NUL.
@@ -125,6 +145,8 @@ impl<'b> Compiler<'_, 'b> {
                 value = self.returned(at)?;
                 Origin::Register(isa.return_register())
             }
+            ast::Origin::Duration => Origin::Since(self.saved(Origin::Now, at)?),
+            ast::Origin::Nanoseconds => Origin::Now,
             ast::Origin::Current => {
                 let wanted = matches!(
                     expression.steps.first(),
@@ -142,7 +164,10 @@ impl<'b> Compiler<'_, 'b> {
                 Some(address) => Origin::Immediate(address.wrapping_add_signed(*offset)),
                 None => {
                     let error = Error::new(Kind::NoDataSymbol, at);
-                    return Err(error.with_detail(format_args!("{}", Plain(name))));
+                    return Err(error.with_detail(format_args!(
+                        "there is no symbol {}, see /proc/kallsyms",
+                        Plain(name)
+                    )));
                 }
             },
             ast::Origin::Name(name) => {
@@ -175,7 +200,10 @@ impl<'b> Compiler<'_, 'b> {
         };
         match target::parameters(&function, self.kind).nth(n) {
             Some(parameter) => Ok(Some(parameter.value)),
-            None => Err(Error::new(Kind::NoBtfarg, at)),
+            None => {
+                let count = target::parameters(&function, self.kind).count();
+                Err(too_few(count, at))
+            }
         }
     }
 
@@ -209,6 +237,11 @@ impl<'b> Compiler<'_, 'b> {
                 false => Err(Error::new(Kind::NofentryArgs, at)),
             };
         }
+        self.saved(origin, at).map(Origin::EntryData)
+    }
+
+    /// Returns the number of the word that a return probe saves of `origin` at entry.
+    fn saved(&mut self, origin: Origin, at: usize) -> Result<u16, Error> {
         let entry = &mut self.program.entry;
         let slot = match entry.iter().position(|saved| *saved == origin) {
             Some(slot) => slot,
@@ -217,8 +250,7 @@ impl<'b> Compiler<'_, 'b> {
                 entry.len().saturating_sub(1)
             }
         };
-        let slot = u16::try_from(slot).map_err(|_| Error::new(Kind::BadArgNum, at))?;
-        Ok(Origin::EntryData(slot))
+        u16::try_from(slot).map_err(|_| Error::new(Kind::BadArgNum, at))
     }
 
     /// Resolves a bare name: a parameter, or the syntax of 2009.
@@ -239,15 +271,20 @@ impl<'b> Compiler<'_, 'b> {
         if let Some(origin) = self.dialect(name, at)? {
             return Ok((origin, None));
         }
-        let any = function.is_some_and(|f| target::parameters(&f, self.kind).next().is_some());
-        Err(Error::new(
-            match (self.target.btf.is_some() && here, any) {
-                (false, _) => Kind::NosupBtfarg,
-                (true, false) => Kind::NoBtfEntry,
-                (true, true) => Kind::NoBtfarg,
-            },
-            at,
-        ))
+        let kind = self.kind;
+        let any = function.filter(|f| target::parameters(f, kind).next().is_some());
+        Err(match (self.target.btf.is_some() && here, any) {
+            (false, _) if self.target.btf.is_some() => {
+                Error::new(Kind::NosupBtfarg, at).with_detail(format_args!(
+                    "parameters have names at a function's entry only: write a register, or the symbol without an offset"
+                ))
+            }
+            (false, _) => Error::new(Kind::NosupBtfarg, at),
+            (true, None) => Error::new(Kind::NoBtfEntry, at),
+            (true, Some(function)) => suggest(Error::new(Kind::NoBtfarg, at), name, |each| {
+                target::parameters(&function, kind).for_each(|parameter| each(parameter.name));
+            }),
+        })
     }
 
     /// Resolves a name in the syntax of 2009: `aN`, `sN`, `sa`, `rv`, `ra`, `rNAME`.
@@ -413,6 +450,16 @@ impl Walk<'_> {
     }
 }
 
+/// Returns the refusal of an argument behind the last one of `count`.
+#[cold]
+pub(super) fn too_few(count: usize, at: usize) -> Error {
+    let error = Error::new(Kind::NoBtfarg, at);
+    match count {
+        0 => error.with_detail(format_args!("there is none")),
+        _ => error.with_detail(format_args!("the last one is $arg{count}")),
+    }
+}
+
 /// A member found by its dotted path.
 struct Found<'a, 'p> {
     bit_offset: u32,
@@ -440,9 +487,10 @@ fn dotted<'a, 'p>(structure: Value<'a>, path: Span<'p>) -> Result<Found<'a, 'p>,
         if !structure.is_structure() {
             return Err(name.error(Kind::BadBtfTid));
         }
-        let member = structure
-            .member(name.bytes)
-            .ok_or(name.error(Kind::NoBtfField))?;
+        let member = structure.member(name.bytes).ok_or_else(|| {
+            let error = name.error(Kind::NoBtfField);
+            suggest(error, name.bytes, |each| structure.each_member(each))
+        })?;
         let sum = bit_offset.checked_add(member.bit_offset);
         bit_offset = sum.ok_or(name.error(Kind::BadBtfTid))?;
         let (bit_size, value, at) = (member.bit_size, member.value, name.at);
@@ -511,6 +559,7 @@ fn asked_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>
                     width,
                     offset,
                     signed: base.is_signed(),
+                    is_swapped: false,
                 }),
             ))
         }
@@ -536,6 +585,7 @@ fn cut(low: Option<(u8, bool)>, base: Type) -> Option<Bits> {
         width,
         offset: 0,
         signed,
+        is_swapped: false,
     })
 }
 
@@ -585,7 +635,11 @@ fn store(
         Stored::SymbolName => {
             let constant = matches!(
                 arg.expression.origin,
-                ast::Origin::StackPointer | ast::Origin::Current | ast::Origin::Immediate(_)
+                ast::Origin::StackPointer
+                    | ast::Origin::Current
+                    | ast::Origin::Duration
+                    | ast::Origin::Nanoseconds
+                    | ast::Origin::Immediate(_)
             );
             match last {
                 Some(Link::Read { user: true, .. } | Link::ThisCpu) => wrong(Kind::BadSymstring),

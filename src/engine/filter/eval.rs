@@ -2,10 +2,10 @@
 
 //! Evaluates a filter for a hit.
 
-use super::glob;
 use super::terms::{Filter, Hit, Operand, Relation, Term, Test, ACCEPT, MAX_TEXT, REJECT};
 use crate::engine::exec::{self, Env};
 use crate::engine::fetch::Program;
+use crate::engine::glob;
 
 impl Filter {
     /// Returns whether to record a hit of the probe with this `program`, if the filter
@@ -85,6 +85,21 @@ impl Filter {
                     self.number_holds(term.test, value)
                 })
             }),
+            Operand::Bytes { index, count } => {
+                let Test::Bytes { start, not } = term.test else {
+                    return false;
+                };
+                let pattern = self.patterns.get(usize::from(start)..).unwrap_or(&[]);
+                let mut wanted = pattern.iter().zip(0..count);
+                let mut is_same = true;
+                let is_read = wanted.all(|(&byte, n)| {
+                    exec::number(program, index, n, env).is_some_and(|value| {
+                        is_same &= value == u64::from(byte);
+                        true
+                    })
+                });
+                is_read && is_same != not
+            }
             Operand::ReturnAddress => self.number_holds(term.test, env.return_address()),
             Operand::Comm => self.text_holds(term.test, &env.comm()),
             Operand::Text { index, count } => {
@@ -136,7 +151,7 @@ impl Filter {
                 let words = self.cpus.get(start..start.saturating_add(usize::from(len)));
                 cpus_hold(relation, words.unwrap_or(&[]), value)
             }
-            Test::Text { .. } | Test::Field { .. } => false,
+            Test::Text { .. } | Test::Bytes { .. } | Test::Field { .. } => false,
         }
     }
 

@@ -3,9 +3,13 @@
 //! Parses one term of a filter: `FIELD OP VALUE`.
 
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
+use crate::engine::address;
+use crate::engine::errno;
 use crate::engine::error::{Error, Kind};
+use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
 use crate::engine::record::{Field, Layout, Role};
+use crate::engine::types::Shown;
 use crate::sys::Vec;
 
 /// Looks up functions, for `FIELD.function == NAME`.
@@ -50,7 +54,7 @@ impl Terms<'_> {
         let (name, mut rest) = (text.take(end), text.skip(end));
         let mut operand = self
             .operand_named(name.bytes)
-            .ok_or(name.error(Kind::FiltFieldNotFound))?;
+            .ok_or_else(|| no_field(name, Kind::FiltFieldNotFound, self.layout))?;
         for (suffix, user) in [(&b".ustring"[..], true), (b".string", false)] {
             if let Some(behind) = rest.strip(suffix) {
                 operand = pointer(operand, user).ok_or(rest.error(Kind::FiltIllegalFieldOp))?;
@@ -62,21 +66,110 @@ impl Terms<'_> {
         let (relation, length) = relation(rest).ok_or(rest.error(Kind::FiltInvalidOp))?;
         let operator = rest;
         let value = trim(rest.skip(length));
-        let parsed = if function.is_some() {
-            self.function(operand, relation, operator, value)?
-        } else if value.bytes.starts_with(b"CPUS") {
-            self.cpus(operand, relation, operator, value)?
-        } else if let Some(quote @ (b'\'' | b'"')) = value.first() {
-            self.text(operand, relation, operator, value, quote)?
-        } else if value
-            .first()
-            .is_some_and(|b| b.is_ascii_digit() || b == b'-')
-        {
-            number(operand, relation, operator, value)?
-        } else {
-            self.field(operand, relation, operator, value)?
-        };
+        let shown = self.shown(name.bytes);
+        let parsed =
+            if let Some(parsed) = self.shown_value(shown, operand, relation, operator, value)? {
+                parsed
+            } else if function.is_some() {
+                self.function(operand, relation, operator, value)?
+            } else if value.bytes.starts_with(b"CPUS") {
+                self.cpus(operand, relation, operator, value)?
+            } else if let Some(quote @ (b'\'' | b'"')) = value.first() {
+                self.text(operand, relation, operator, value, quote)?
+            } else if value
+                .first()
+                .is_some_and(|b| b.is_ascii_digit() || b == b'-')
+            {
+                number(operand, relation, operator, value)?
+            } else {
+                self.field(operand, relation, operator, value)?
+            };
         Ok((operand, parsed.0, parsed.1))
+    }
+
+    /// Returns how the argument called `name` is shown.
+    fn shown(&self, name: &[u8]) -> Option<Shown> {
+        let mut fields = self.layout.fields.iter();
+        Some(fields.find(|field| *field.name == *name)?.base.shown())
+    }
+
+    /// Parses the value of `FIELD OP VALUE` if it is an address or the name of an error, as the
+    /// field is shown; `None` if it is not.
+    fn shown_value<'s>(
+        &mut self,
+        shown: Option<Shown>,
+        operand: Operand,
+        relation: Option<Relation>,
+        operator: Span<'s>,
+        value: Span<'s>,
+    ) -> Result<Option<(Test, Span<'s>)>, Error> {
+        let ends = |b: u8| lex::is_space(b) || matches!(b, b')' | b'&' | b'|');
+        let end = value.find_by(ends).unwrap_or(value.bytes.len());
+        let (word, rest) = (value.take(end), value.skip(end));
+        let bad = |example: &str| {
+            let refusal = value.error(Kind::FiltInvalidValue);
+            Err(refusal.with_detail(format_args!("write an address such as {example}")))
+        };
+        let (number, signed) = match shown {
+            Some(Shown::Ip4) if word.find(b'.').is_some() => {
+                let Some(address) = address::parse_ip4(word.bytes) else {
+                    return bad("10.0.0.1");
+                };
+                (u64::from(address), false)
+            }
+            Some(Shown::Errno) => {
+                let name = word.bytes.strip_prefix(b"-").unwrap_or(word.bytes);
+                let Some(number) = errno::number(name) else {
+                    return Ok(None);
+                };
+                (number.wrapping_neg(), true)
+            }
+            Some(Shown::Ip6) => {
+                let Some(address) = address::parse_ip6(word.bytes) else {
+                    return bad("fe80::1");
+                };
+                let test = self.bytes(operand, relation, operator, &address)?;
+                return Ok(Some((test, rest)));
+            }
+            Some(Shown::Mac) => {
+                let Some(address) = address::parse_mac(word.bytes) else {
+                    return bad("02:00:5e:10:00:01");
+                };
+                let test = self.bytes(operand, relation, operator, &address)?;
+                return Ok(Some((test, rest)));
+            }
+            _ => return Ok(None),
+        };
+        let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
+        let test = Test::Number {
+            relation,
+            value: number,
+            signed,
+        };
+        Ok(Some((test, rest)))
+    }
+
+    /// Returns the test of `FIELD ==|!= ADDRESS`.
+    fn bytes(
+        &mut self,
+        operand: Operand,
+        relation: Option<Relation>,
+        operator: Span<'_>,
+        address: &[u8],
+    ) -> Result<Test, Error> {
+        let not = match (operand, relation) {
+            (Operand::Bytes { .. }, Some(Relation::Equal)) => false,
+            (Operand::Bytes { .. }, Some(Relation::NotEqual)) => true,
+            _ => {
+                return Err(operator
+                    .error(Kind::FiltIllegalFieldOp)
+                    .with_detail(format_args!("such addresses take == and !=")))
+            }
+        };
+        // CAST: the filter is shorter than 4 KiB, and an address takes twice its text at most.
+        let start = self.patterns.len() as u16;
+        self.patterns.extend_from_slice(address)?;
+        Ok(Test::Bytes { start, not })
     }
 
     /// Parses `FIELD OP FIELD[+|-NUMBER]`.
@@ -147,7 +240,7 @@ impl Terms<'_> {
             Role::Pid => Some(Operand::Pid),
             Role::Address | Role::CallNumber => Some(Operand::Place),
             Role::ReturnAddress => Some(Operand::ReturnAddress),
-            Role::Text => None,
+            Role::Text | Role::RawId | Role::FrameCount | Role::Frames | Role::Process => None,
         }
     }
 
@@ -206,7 +299,13 @@ impl Terms<'_> {
         value: Span<'s>,
     ) -> Result<(Test, Span<'s>), Error> {
         let relation = match (operand, relation) {
-            (Operand::Text { .. } | Operand::Pointer { .. } | Operand::Comm, _) => None,
+            (
+                Operand::Text { .. }
+                | Operand::Bytes { .. }
+                | Operand::Pointer { .. }
+                | Operand::Comm,
+                _,
+            ) => None,
             (_, Some(r @ (Relation::Equal | Relation::NotEqual | Relation::Bits))) => Some(r),
             _ => None,
         };
@@ -287,6 +386,9 @@ fn argument(index: u8, field: &Field) -> Operand {
     if field.base.is_text() {
         return Operand::Text { index, count };
     }
+    if field.base.elements().is_some() {
+        return Operand::Bytes { index, count };
+    }
     let (width, signed) = (field.base.size(), field.base.is_signed());
     Operand::Argument {
         index,
@@ -299,7 +401,10 @@ fn argument(index: u8, field: &Field) -> Operand {
 impl Operand {
     /// Returns whether it is a number, or an array of numbers.
     fn is_number(self) -> bool {
-        !matches!(self, Self::Text { .. } | Self::Pointer { .. } | Self::Comm)
+        !matches!(
+            self,
+            Self::Text { .. } | Self::Bytes { .. } | Self::Pointer { .. } | Self::Comm
+        )
     }
 }
 
@@ -350,7 +455,7 @@ fn number<'s>(
         Operand::Flags | Operand::PreemptCount => (1, false),
         Operand::Pid => (4, true),
         Operand::Cpu => (4, false),
-        Operand::Text { .. } | Operand::Pointer { .. } | Operand::Comm => {
+        Operand::Text { .. } | Operand::Bytes { .. } | Operand::Pointer { .. } | Operand::Comm => {
             return Err(value.error(Kind::FiltExpectString));
         }
     };
@@ -389,13 +494,7 @@ fn cpu_list(list: Span<'_>, words: &mut Vec<u64>) -> Result<(), Error> {
     let start = words.len();
     let mut rest = Some(list);
     while let Some(text) = rest {
-        let (range, behind) = match text.find(b',') {
-            Some(comma) => {
-                let (range, behind) = text.around(comma);
-                (range, Some(behind))
-            }
-            None => (text, None),
-        };
+        let (range, behind) = text.first_item(b',');
         rest = behind;
         let (low, high) = match range.find(b'-') {
             Some(hyphen) => range.around(hyphen),

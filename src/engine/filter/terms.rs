@@ -81,6 +81,11 @@ pub(super) enum Operand {
         index: u8,
         user: bool,
     },
+    /// The argument with this index, whose `count` bytes are one value.
+    Bytes {
+        index: u8,
+        count: u8,
+    },
     /// The text argument with this index.
     Text {
         index: u8,
@@ -119,6 +124,8 @@ pub(super) enum Test {
         start: u16,
         len: u16,
     },
+    /// Whether the operand has the bytes of the pattern from `start`, or has not.
+    Bytes { start: u16, not: bool },
     /// Whether the operand matches the pattern of `len` bytes from `start`, or does not.
     Text {
         start: u16,

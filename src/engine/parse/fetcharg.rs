@@ -9,14 +9,29 @@ use crate::engine::arch::Machine;
 use crate::engine::ast::{Action, Cast, Expression, Origin, ProbeKind, Step, MAX_NESTING};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
+use crate::engine::nearest::Nearest;
+use crate::engine::suggest::suggest;
+use crate::engine::text::Plain;
+use crate::engine::types::Type;
 use crate::sys::Vec;
 
 const THIS_CPU_PTR: &[u8] = b"this_cpu_ptr(";
 const THIS_CPU_READ: &[u8] = b"this_cpu_read(";
+const DURATION: &[u8] = b"$duration";
+const NSECS: &[u8] = b"$nsecs";
 
 /// Returns whether `text` is recorded as a string of its own, without an address.
 pub(super) fn is_constant_text(text: &[u8]) -> bool {
     matches!(text, b"$comm" | b"$COMM") || text.starts_with(b"\\\"")
+}
+
+/// Returns the type of `text` where the definition gives none.
+pub(super) fn default_type(text: &[u8]) -> Type {
+    match text {
+        DURATION | NSECS => Type::U64,
+        _ if is_constant_text(text) => Type::STRING,
+        _ => Type::DEFAULT,
+    }
 }
 
 /// One nested form that was peeled off.
@@ -66,6 +81,11 @@ pub(super) fn expression(
 /// Appends the steps of `layer`; `origin` is the text of the innermost part.
 fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Result<(), Error> {
     let constant = matches!(expression.origin, Origin::Comm | Origin::Text(_));
+    if matches!(expression.origin, Origin::Duration | Origin::Nanoseconds) {
+        return Err(origin
+            .error(Kind::BadVar)
+            .with_detail(format_args!("a time is no address")));
+    }
     match layer {
         Layer::Dereference { inner_at, .. } | Layer::ThisCpu { inner_at, .. } if constant => {
             return Err(Error::new(Kind::CommCantDeref, inner_at));
@@ -266,7 +286,7 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
         }
         Some(b'%') => match machine.arch.isa().register(text.skip(1).bytes) {
             Some(register) => Origin::Register(register),
-            None => return Err(text.error(Kind::BadRegName)),
+            None => return Err(no_register(text, machine)),
         },
         Some(b'@') => {
             let origin = memory(text)?;
@@ -284,13 +304,65 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
         Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
             Origin::Name(members(text, &mut steps)?.to_vec()?)
         }
-        _ => return Err(text.error(Kind::BadFetchArg)),
+        None => return Err(shell_took(text.error(Kind::BadFetchArg))),
+        Some(_) => return Err(text.error(Kind::BadFetchArg)),
     };
     Ok(Expression {
         origin,
         source_at: text.at,
         steps,
     })
+}
+
+/// Returns the refusal of the register `text`, which does not exist.
+#[cold]
+fn no_register(text: Span<'_>, machine: Machine) -> Error {
+    let error = text.error(Kind::BadRegName);
+    let (isa, name) = (machine.arch.isa(), text.skip(1).bytes);
+    match isa.register_alias(name) {
+        Some(known) => {
+            let is_half = matches!(name, [b'e', ..] | [b'w', ..]);
+            let low = if is_half {
+                " (:u32 for its low half)"
+            } else {
+                ""
+            };
+            error.with_detail(format_args!("write %{}{low}", Plain(known)))
+        }
+        None => suggest(error, name, |each| {
+            isa.registers().iter().for_each(|register| each(register));
+        }),
+    }
+}
+
+/// Returns the refusal of the variable `text`, which does not exist.
+#[cold]
+fn no_variable(text: Span<'_>) -> Error {
+    let name = text.skip(1).bytes;
+    let end = name.iter().position(|byte| !byte.is_ascii_alphabetic());
+    let (word, number) = name
+        .split_at_checked(end.unwrap_or(name.len()))
+        .unwrap_or((name, b""));
+    let known: &[&[u8]] = match lex::decimal(number) {
+        Some(_) => &[b"arg", b"stack"],
+        None if number.is_empty() => &[b"retval", b"duration", b"stack", b"comm", b"current"],
+        None => &[],
+    };
+    let mut nearest = Nearest::to_wrong(word);
+    known.iter().for_each(|known| nearest.consider(known));
+    let error = text.error(Kind::BadVar);
+    match nearest.is_none() {
+        true => error,
+        false => error.with_detail(format_args!("did you mean ${nearest}{}?", Plain(number))),
+    }
+}
+
+/// Adds to `error`, the refusal of an empty expression, what probably happened.
+#[cold]
+pub(super) fn shell_took(error: Error) -> Error {
+    error.with_detail(format_args!(
+        "it is empty: in a shell, quote the line with ' so that $ stays"
+    ))
 }
 
 /// Splits off `->MEMBERS` as a step and returns the part before it.
@@ -300,7 +372,12 @@ fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error>
     };
     let (name, rest) = (text.take(end), text.skip(end));
     if rest.first() == Some(b'.') {
-        return Err(rest.skip(1).error(Kind::NosupDatArg));
+        let path = rest.skip(1);
+        return Err(path.error(Kind::NosupDatArg).with_detail(format_args!(
+            "write {}->{}",
+            Plain(name.bytes),
+            Plain(path.bytes)
+        )));
     }
     let Some(path) = rest.strip(b"->") else {
         return Err(rest.error(Kind::BadHyphen));
@@ -319,7 +396,7 @@ fn variable(
     machine: Machine,
     steps: &mut Vec<Step>,
 ) -> Result<Origin, Error> {
-    let bad = || text.error(Kind::BadVar);
+    let bad = || no_variable(text);
     if let Some(rest) = text.strip(b"$stack") {
         return match rest.first() {
             None => Ok(Origin::StackPointer),
@@ -344,6 +421,15 @@ fn variable(
     }
     if matches!(text.bytes, b"$comm" | b"$COMM") {
         return Ok(Origin::Comm);
+    }
+    if text.bytes == NSECS {
+        return Ok(Origin::Nanoseconds);
+    }
+    if text.bytes == DURATION {
+        return match kind.is_return() {
+            true => Ok(Origin::Duration),
+            false => Err(bad().with_detail(format_args!("only a return has a duration"))),
+        };
     }
     if text.bytes.starts_with(b"$retval") && !kind.is_return() {
         return Err(text.error(Kind::RetvalOnProbe));

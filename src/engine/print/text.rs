@@ -7,7 +7,9 @@
 use core::fmt::Write;
 
 use super::call;
-use super::walk::{self, Elements, Head, Value, Values};
+use super::walk::{self, Elements, Frames, Head, Value, Values};
+use crate::engine::address;
+use crate::engine::errno;
 use crate::engine::memo::Memo;
 use crate::engine::record::Layout;
 use crate::engine::seq_buf::SeqBuf;
@@ -85,6 +87,13 @@ impl Lines {
             Head::Return { function, to } => {
                 self.put_head(buf, event, (function, Some(to)), symbols);
             }
+            Head::Stack { frames, is_user } => {
+                return if is_user {
+                    put_user_stack(buf, frames)
+                } else {
+                    put_stack(buf, frames, symbols)
+                };
+            }
             Head::Enter(call) => {
                 call::put_enter(buf, event.layout, call, record);
                 return buf.byte(b'\n');
@@ -97,9 +106,17 @@ impl Lines {
                 call::put_whole(buf, event, call, record);
                 return buf.byte(b'\n');
             }
+            Head::Raw(id, bytes) => {
+                // An overflow is recorded in the buffer.
+                let _ = write!(buf, "# {id:x} buf:");
+                for byte in bytes {
+                    let _ = write!(buf, " {byte:02x}");
+                }
+                return buf.byte(b'\n');
+            }
             Head::Text(text) => {
                 buf.bytes(event.name);
-                // An overflow is recorded in the buffer.
+                // As above.
                 let _ = write!(buf, ": {}", Plain(text));
             }
         }
@@ -185,6 +202,45 @@ fn put_address(
     }
 }
 
+/// Adds the lines of a stack of the kernel. As in the kernel, symbols have no offsets and no
+/// modules.
+fn put_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>, symbols: &mut dyn SymbolNames) {
+    buf.text(b"<stack trace>\n");
+    for frame in frames.take_while(|&frame| frame != u64::MAX) {
+        buf.text(b" => ");
+        if symbols.is_return_trampoline(frame) {
+            buf.text(b"[unknown/kretprobe'd]");
+        } else if frame == 0 {
+            buf.byte(b'0');
+        } else {
+            let mut room = [0; LONGEST_HEAD];
+            let mut name = SeqBuf::new(&mut room);
+            symbols.symbolize(frame, false, &mut name);
+            match name.finish().and_then(|length| room.get(..length)) {
+                Some(name) => {
+                    let end = name.iter().position(|&byte| byte == b' ');
+                    buf.bytes(name.get(..end.unwrap_or(name.len())).unwrap_or_default());
+                }
+                None => symbols.symbolize(frame, false, buf),
+            }
+        }
+        if symbols.shows_addresses() {
+            // An overflow is recorded in the buffer.
+            let _ = write!(buf, " <{frame:016x}>");
+        }
+        buf.byte(b'\n');
+    }
+}
+
+/// Adds the lines of a stack of a user, whose symbols the kernel does not know.
+fn put_user_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>) {
+    buf.text(b"<user stack trace>\n");
+    for frame in frames.take_while(|&frame| frame != 0) {
+        // As above.
+        let _ = writeln!(buf, " =>  <{frame:016x}>");
+    }
+}
+
 /// Adds ` NAME=VALUE...` and a line feed.
 fn put_arguments(
     buf: &mut SeqBuf<'_>,
@@ -217,6 +273,18 @@ fn put_array(buf: &mut SeqBuf<'_>, elements: Elements<'_>, symbols: &mut dyn Sym
     buf.byte(b'}');
 }
 
+/// Adds the name of an error with its sign, or a number that is no error.
+#[inline(never)]
+fn put_errno(buf: &mut SeqBuf<'_>, value: i64) {
+    match errno::name(value).filter(|name| !name.is_empty()) {
+        Some(name) => {
+            buf.byte(b'-');
+            buf.bytes(name.as_bytes());
+        }
+        None => buf.signed(value),
+    }
+}
+
 /// Adds a value. Inlined together with the walk, so that the value stays in registers.
 #[inline(always)]
 fn put_value(buf: &mut SeqBuf<'_>, value: Value<'_>, symbols: &mut dyn SymbolNames) {
@@ -234,6 +302,10 @@ fn put_value(buf: &mut SeqBuf<'_>, value: Value<'_>, symbols: &mut dyn SymbolNam
             buf.byte(b'\'');
         }
         Value::Symbol(address) => symbols.symbolize(address, true, buf),
+        Value::Errno(value) => put_errno(buf, value),
+        Value::Ip4(address) => address::put_ip4(buf, address),
+        Value::Ip6(address) => address::put_ip6(buf, address),
+        Value::Mac(address) => address::put_mac(buf, address),
         Value::Text(text, is_whole) => {
             buf.byte(b'"');
             buf.one_line(text);

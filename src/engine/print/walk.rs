@@ -22,6 +22,15 @@ pub enum Head<'a> {
     },
     /// Text without its line feed.
     Text(&'a [u8]),
+    /// Bytes, and what their writer calls them.
+    Raw(u64, &'a [u8]),
+    /// The frames of a stack.
+    Stack {
+        /// Where they are read.
+        frames: Frames<'a>,
+        /// Whether it is a user's.
+        is_user: bool,
+    },
     /// A system call begins.
     Enter(&'a Signature),
     /// A system call returns.
@@ -47,6 +56,14 @@ pub enum Value<'a> {
     Symbol(u64),
     /// Text, and whether it is complete.
     Text(&'a [u8], bool),
+    /// A number that is printed as the name of an error.
+    Errno(i64),
+    /// An IPv4 address.
+    Ip4(u32),
+    /// The bytes of an IPv6 address.
+    Ip6(&'a [u8]),
+    /// The bytes of a MAC address.
+    Mac(&'a [u8]),
 }
 
 /// The value or the values of an argument.
@@ -63,6 +80,20 @@ pub struct Elements<'a> {
     field: &'a Field,
     next: u8,
     count: u8,
+}
+
+/// The frames of a stack, the innermost first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frames<'a>(&'a [u8]);
+
+impl Iterator for Frames<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let (frame, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*frame))
+    }
 }
 
 /// Returns the head of `record`.
@@ -88,6 +119,19 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
                 (_, Some(call)) => Head::Call(call),
                 (_, None) => Head::Text(b""),
             }
+        }
+        head @ (record::Head::Stack | record::Head::UserStack) => {
+            let field = layout.class.field(Role::Frames);
+            let bytes = field.and_then(|field| record.get(usize::from(field.offset)..));
+            Head::Stack {
+                frames: Frames(bytes.unwrap_or_default()),
+                is_user: head == record::Head::UserStack,
+            }
+        }
+        record::Head::Raw => {
+            let field = layout.class.field(Role::Text);
+            let bytes = field.and_then(|field| record.get(usize::from(field.offset)..));
+            Head::Raw(word(Role::RawId), bytes.unwrap_or_default())
         }
         record::Head::Text => {
             let field = layout.class.field(Role::Text);
@@ -120,6 +164,7 @@ pub fn value<'a>(layout: &Layout, record: &'a [u8], field: &'a Field) -> Values<
     }
     match field.count {
         None => Values::One(element(record, field, 0)),
+        Some(_) if field.base.elements().is_some() => Values::One(whole(record, field)),
         Some(count) => Values::Array(Elements {
             record,
             field,
@@ -150,6 +195,17 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
+/// Returns the value of `field`, whose elements are its bytes.
+fn whole<'a>(record: &'a [u8], field: &Field) -> Value<'a> {
+    let start = usize::from(field.offset);
+    let end = start.saturating_add(usize::from(field.size()));
+    match (record.get(start..end), field.base.shown()) {
+        (Some(bytes), Shown::Ip6) => Value::Ip6(bytes),
+        (Some(bytes), _) => Value::Mac(bytes),
+        (None, _) => Value::Fault,
+    }
+}
+
 /// Returns element `n` of `field`.
 #[inline(always)]
 fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> Value<'a> {
@@ -161,14 +217,13 @@ fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> Value<'a> {
         return Value::Fault;
     };
     match field.base.shown() {
-        Shown::Unsigned => Value::Unsigned(value),
+        // Bytes are shown as a whole.
+        Shown::Unsigned | Shown::Ip6 | Shown::Mac => Value::Unsigned(value),
         Shown::Hex => Value::Hex(value),
-        Shown::Signed => {
-            let unused = 64u32.saturating_sub(u32::from(size).saturating_mul(8));
-            // CAST: the sign bit was shifted to the top.
-            let shifted = value.wrapping_shl(unused) as i64;
-            Value::Signed(shifted.wrapping_shr(unused))
-        }
+        Shown::Signed => Value::Signed(extend(value, size)),
+        Shown::Errno => Value::Errno(extend(value, size)),
+        // CAST: four bytes were read.
+        Shown::Ip4 => Value::Ip4(value as u32),
         // CAST: one byte was read.
         Shown::Char => Value::Char(value as u8),
         Shown::Symbol => Value::Symbol(value),
@@ -179,6 +234,14 @@ fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> Value<'a> {
             Text::Truncated(text) => Value::Text(text, false),
         },
     }
+}
+
+/// Returns the number of `size` bytes with its sign.
+#[inline(always)]
+fn extend(value: u64, size: u8) -> i64 {
+    let unused = 64u32.saturating_sub(u32::from(size).saturating_mul(8));
+    // CAST: the sign bit is shifted to the top.
+    (value.wrapping_shl(unused) as i64).wrapping_shr(unused)
 }
 
 /// Returns the little-endian number of `size` bytes at `at`.

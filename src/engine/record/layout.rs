@@ -45,10 +45,18 @@ pub enum Role {
     Address,
     /// The address to which the function returns.
     ReturnAddress,
-    /// Text, up to its NUL.
+    /// Text, up to its NUL, or bytes.
     Text,
+    /// What the writer of bytes calls them.
+    RawId,
     /// The number of a system call.
     CallNumber,
+    /// The number of frames of a stack.
+    FrameCount,
+    /// The frames of a stack, up to the end of the record.
+    Frames,
+    /// The process whose stack it is.
+    Process,
 }
 
 impl Fixed {
@@ -73,6 +81,17 @@ impl Fixed {
         size: 4,
         signed: true,
         role: Role::CallNumber,
+    };
+
+    /// The frames of a stack.
+    const FRAMES: Self = Self {
+        name: "caller",
+        c_type: "unsigned long",
+        suffix: "[8]",
+        offset: 16,
+        size: 64,
+        signed: false,
+        role: Role::Frames,
     };
 
     const fn common(
@@ -113,6 +132,12 @@ pub enum Head {
     Return,
     /// Text alone.
     Text,
+    /// `# ID buf: BYTE...`, the whole text.
+    Raw,
+    /// `<stack trace>` and a line ` => SYMBOL` for each frame, the whole text.
+    Stack,
+    /// `<user stack trace>` and a line ` =>  <ADDRESS>` for each frame, the whole text.
+    UserStack,
     /// `sys_NAME(ARGUMENT: VALUE, ...)`, the whole text.
     Enter,
     /// `sys_NAME -> VALUE`, the whole text.
@@ -180,6 +205,67 @@ impl Class {
         print_format: ("%ps: %s", "(void *)REC->ip, REC->buf"),
     };
 
+    /// The class of the kernel's event `raw_data`: bytes that a user writes.
+    pub const RAW_DATA: &Self = &Self {
+        fixed: &[
+            Fixed {
+                name: "id",
+                c_type: "unsigned int",
+                suffix: "",
+                offset: 8,
+                size: 4,
+                signed: false,
+                role: Role::RawId,
+            },
+            Fixed {
+                name: "buf",
+                c_type: "char",
+                suffix: "[]",
+                offset: 12,
+                size: 0,
+                signed: false,
+                role: Role::Text,
+            },
+        ],
+        head: Head::Raw,
+        print_format: ("id:%04x %08x", "REC->id, (int)REC->buf[0]"),
+    };
+
+    /// The class of the kernel's event `kernel_stack`: the stack of what was recorded before
+    /// it. The kernel declares 8 frames, and records any number.
+    pub const KERNEL_STACK: &Self = &Self {
+        fixed: &[
+            Fixed::common("size", ("int", true), (8, 4), Role::FrameCount),
+            Fixed::FRAMES,
+        ],
+        head: Head::Stack,
+        print_format: Self::FRAMES_FORMAT,
+    };
+
+    /// The class of the kernel's event `user_stack`: 8 frames, zeroes behind the last one.
+    pub const USER_STACK: &Self = &Self {
+        fixed: &[
+            Fixed::common("tgid", ("unsigned int", false), (8, 4), Role::Process),
+            Fixed::FRAMES,
+        ],
+        head: Head::UserStack,
+        print_format: Self::FRAMES_FORMAT,
+    };
+
+    /// The kernel's text, which it composes of parts.
+    const FRAMES_FORMAT: (&str, &str) = (
+        concat!(
+            r"\t=> %ps\n\t=> %ps\n\t=> %ps\n",
+            r#"" ""#,
+            r"\t=> %ps\n\t=> %ps\n\t=> %ps\n",
+            r#"" ""#,
+            r"\t=> %ps\n\t=> %ps\n"
+        ),
+        "(void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], \
+         (void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5], \
+         (void *)REC->caller[6], (void *)REC->caller[7]",
+    );
+
     /// The class of the entries of system calls.
     pub const ENTER: &Self = &Self {
         fixed: &[Fixed::CALL_NUMBER],
@@ -243,9 +329,33 @@ pub static PRINT: Builtin = Builtin {
     layout: Layout::of(Class::PRINT),
 };
 
+/// The event that records what a user writes to `trace_marker_raw`.
+pub static RAW_DATA: Builtin = Builtin {
+    id: 18,
+    name: "raw_data",
+    title: "",
+    layout: Layout::of(Class::RAW_DATA),
+};
+
+/// The event that records the stack of the kernel.
+pub static KERNEL_STACK: Builtin = Builtin {
+    id: 4,
+    name: "kernel_stack",
+    title: "",
+    layout: Layout::of(Class::KERNEL_STACK),
+};
+
+/// The event that records the stack of a process.
+pub static USER_STACK: Builtin = Builtin {
+    id: 13,
+    name: "user_stack",
+    title: "",
+    layout: Layout::of(Class::USER_STACK),
+};
+
 impl Builtin {
     /// All built-in events.
-    pub const ALL: [&'static Self; 1] = [&PRINT];
+    pub const ALL: [&'static Self; 4] = [&PRINT, &RAW_DATA, &KERNEL_STACK, &USER_STACK];
 
     /// Returns the built-in event with this number.
     #[inline]

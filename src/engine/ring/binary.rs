@@ -14,7 +14,7 @@ const PIECE: usize = 32;
 
 impl Cursor {
     /// Advances past the last event before `end` and calls `each` for the comm notes before
-    /// `end`. Returns the number of events passed, and the cursor behind the items after
+    /// `end`, with their offsets. Returns the number of events passed, and the cursor behind the items after
     /// them that are not events.
     ///
     /// Reads only the first word of an event if that has its length.
@@ -22,7 +22,7 @@ impl Cursor {
         &mut self,
         page: &[AtomicU32],
         end: usize,
-        mut each: impl FnMut(Note),
+        mut each: impl FnMut(usize, &Note),
     ) -> (u64, Self) {
         let page = page.get(..end).unwrap_or_default();
         if self.offset == HEADER_WORDS {
@@ -43,13 +43,14 @@ impl Cursor {
             };
             let (Item::Data { ts, end, .. } | Item::Note { ts, end, .. } | Item::Skip { ts, end }) =
                 item;
+            let at = ahead.offset;
             ahead = Cursor { offset: end, ts };
             match item {
                 Item::Data { .. } => {
                     *self = ahead;
                     events = events.wrapping_add(1);
                 }
-                Item::Note { note, .. } => each(note),
+                Item::Note { note, .. } => each(at, &note),
                 Item::Skip { .. } => {}
             }
         }
@@ -110,14 +111,16 @@ impl<S: Storage> Reader<'_, S> {
         whole: bool,
         mut each: impl FnMut(&Note),
     ) -> Option<Copied> {
+        if whole && !self.has_whole() {
+            return None;
+        }
         let first = self.find()?;
-        self.names.each(&mut each);
-        self.names.take_latest();
         let (end, left) = self.committed();
         if whole && !left {
             return None;
         }
         let end = end.offset();
+        self.each_note(end, &mut each);
         let room = out
             .len()
             .min(self.ring.page_bytes())
@@ -129,9 +132,9 @@ impl<S: Storage> Reader<'_, S> {
         let base = self.cursor.ts;
         let start = self.cursor.offset;
         if end.saturating_sub(start) <= room {
-            self.pass_all(end, each);
+            self.pass_all(end);
         } else {
-            self.pass_some(first, (end, room), each)?;
+            self.pass_some(first, (end, room))?;
         }
         let stop = self.cursor.offset;
         if stop == start {
@@ -166,30 +169,21 @@ impl<S: Storage> Reader<'_, S> {
         Some(end)
     }
 
-    /// Passes all events before `end` and calls `each` for the comm notes there. Returns
-    /// the cursor behind the items after them that are not events.
-    pub(super) fn pass_all(&mut self, end: usize, mut each: impl FnMut(&Note)) -> Cursor {
+    /// Passes all events before `end`. Returns the cursor behind the items after them that
+    /// are not events.
+    pub(super) fn pass_all(&mut self, end: usize) -> Cursor {
         let mut ahead = self.cursor;
         let words = self.words();
         let names = &mut self.names;
-        let (events, behind) = ahead.skim(words, end, |note| {
-            names.add(note);
-            each(&note);
-        });
-        self.names.take_latest();
+        let (events, behind) = ahead.skim(words, end, |at, note| names.add(at, note));
         self.skip_to(ahead);
         self.count_read(events);
         behind
     }
 
     /// Passes `first`, the next event, and those behind it before `end` that together have
-    /// at most `room` words; calls `each` for the comm notes there.
-    fn pass_some(
-        &mut self,
-        first: Found,
-        (end, room): (usize, usize),
-        mut each: impl FnMut(&Note),
-    ) -> Option<()> {
+    /// at most `room` words.
+    fn pass_some(&mut self, first: Found, (end, room): (usize, usize)) -> Option<()> {
         let start = self.cursor.offset;
         let mut next = Some(first);
         while let Some(found) = next {
@@ -199,9 +193,6 @@ impl<S: Storage> Reader<'_, S> {
             self.pass(&found);
             let mut ahead = self.cursor;
             next = ahead.find(self.words(), end, &mut self.names);
-            if let Some(note) = self.names.take_latest() {
-                each(&note);
-            }
             if next.is_some() && ahead.offset != self.cursor.offset {
                 // A time extend goes with its event; if the event does not fit, both are
                 // left for the next copy.

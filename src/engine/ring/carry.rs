@@ -13,7 +13,7 @@
 //! ones count from below 0, modulo 2^64.
 
 use super::layout::HEADER_WORDS;
-use super::note::Names;
+use super::names::Names;
 use super::position::{Position, Seq, Slot};
 use super::reader::{Cursor, Passed, Reader};
 use super::state::{Page, Ring, Storage};
@@ -230,8 +230,10 @@ impl<S: Storage> Ring<S> {
         };
         let discarded = piece.fill.entries().wrapping_sub(piece.kept);
         page.fill.store_relaxed(piece.fill.on(seq).0);
-        page.discarded
-            .store_relaxed((u64::from(seq.0) << 32) | (discarded & 0xffff_ffff));
+        // The links are offsets, which stay.
+        let last_note =
+            (old.page(piece.page)).map_or(0, |page| page.tally.last_note(piece.fill.seq()));
+        page.tally.set(seq, discarded, last_note);
         page.events_before.store_relaxed(earlier.events);
         page.losses_before.store_relaxed(earlier.losses);
     }

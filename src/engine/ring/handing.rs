@@ -48,7 +48,8 @@ impl<S: Storage> Reader<'_, S> {
             return None;
         }
         let end = self.committed().0.offset();
-        let behind = self.pass_all(end, each);
+        self.each_note(end, each);
+        let behind = self.pass_all(end);
         self.skip_to(behind);
         let bytes = layout::bytes_of(end.saturating_sub(HEADER_WORDS));
         layout::set_commit(self.words(), bytes);

@@ -8,7 +8,7 @@
 //! writers claimed meanwhile is counted as lost.
 
 use super::layout::WORD;
-use super::note::Names;
+use super::names::Names;
 use super::position::{Position, Seq, Slot};
 use super::reader::Reader;
 use super::reader::{Cursor, EventRef, Found, Passed, Place};
@@ -88,7 +88,11 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Iter<R> {
     pub fn peek(&mut self) -> Option<EventRef<'_>> {
         let found = self.find()?;
         let words = self.copy.get(found.payload)?;
-        Some(EventRef::new(found.ts, self.lost, words, &self.names))
+        Some(EventRef::new(
+            (found.ts, self.lost),
+            words,
+            (&self.copy, &self.names),
+        ))
     }
 
     /// Passes the oldest event; returns whether there was one.

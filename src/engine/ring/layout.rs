@@ -16,7 +16,7 @@
 //!
 //! C header: `include/linux/ring_buffer.h`.
 
-use super::note::{Note, CONTENT_WORDS};
+use super::note::{self, Note, CONTENT_WORDS};
 use crate::sys::AtomicU32;
 
 /// Bytes in a word of the layout.
@@ -50,7 +50,10 @@ pub(super) const EXTEND_LIMIT: u64 = 1 << (DELTA_BITS + 32);
 pub(super) const TIME_WORDS: usize = 2;
 
 /// Words of a comm note: a padding event with its length and content.
-pub(super) const NOTE_WORDS: usize = 2 + CONTENT_WORDS;
+pub(super) const NOTE_WORDS: usize = NOTE_CONTENT + CONTENT_WORDS;
+
+/// Words of a comm note before its content.
+const NOTE_CONTENT: usize = 2;
 
 /// Minimum words of an event.
 ///
@@ -201,6 +204,23 @@ pub(super) fn put_note(event: &[AtomicU32], note: &Note, delta: u64) {
         length.store_relaxed(bytes_of(content.len()).wrapping_add(4));
         note.put(content);
     }
+}
+
+/// Links the comm note `event` to the one at `offset`, which was linked before it, or to
+/// none if that is 0.
+pub(super) fn put_note_link(event: &[AtomicU32], offset: usize) {
+    note::put_link(event.get(NOTE_CONTENT..).unwrap_or_default(), offset);
+}
+
+/// Returns the comm note at `offset` of `page` and its link; `None` if there is none.
+pub(super) fn note_at(page: &[AtomicU32], offset: usize) -> Option<(Note, usize)> {
+    let content = page.get(offset.checked_add(NOTE_CONTENT)?..)?;
+    Some((Note::read(content)?, note::link(content)?))
+}
+
+/// Returns the link of the comm note at `offset` of `page`, which may not be published yet.
+pub(super) fn note_link(page: &[AtomicU32], offset: usize) -> Option<usize> {
+    note::link(page.get(offset.checked_add(NOTE_CONTENT)?..)?)
 }
 
 /// Writes the absolute time `time`, of which readers see 59 bits.
@@ -359,6 +379,15 @@ pub(super) fn set_commit(page: &[AtomicU32], commit: u32) {
         // Pairs with a reader's acquire: a reader that sees the commit sees the data.
         low.store_release(commit);
     }
+}
+
+/// Completes a sub-buffer with data up to `end` for binary readers: its commit, and zeros
+/// behind the data.
+pub(super) fn complete(page: &[AtomicU32], end: usize) {
+    for word in page.get(end..).unwrap_or_default() {
+        word.store_relaxed(0);
+    }
+    set_commit(page, bytes_of(end.saturating_sub(HEADER_WORDS)));
 }
 
 /// Returns the time from which the deltas of the sub-buffer count.

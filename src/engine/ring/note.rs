@@ -8,18 +8,25 @@
 //! To keep comm notes rare, writer and reader each have a small table of the notes on the
 //! sub-buffer: entry `pid % SIZE` holds the last task noted there. A task that is in the
 //! writer's table is in the reader's table too when the reader reaches the record.
+//!
+//! The first word of a note's content also holds the offset of the comm note that was linked
+//! before it on the sub-buffer, see [`super::tally`].
 
 use super::layout;
 use crate::sys::{AtomicU32, AtomicU64};
 
 /// Entries of a table.
-const SIZE: usize = 16;
+pub(super) const SIZE: usize = 16;
 
-/// Words of a note's content: a magic number, the task's pid, its name.
+/// Words of a note's content: a magic number with the link, the task's pid, its name.
 pub(super) const CONTENT_WORDS: usize = 6;
 
-/// Distinguishes a comm note from other padding.
-const MAGIC: u32 = 0x6d6d_6f63;
+/// Bits of the first word that hold the link: the offset of another note, in words, or 0.
+const LINK_MASK: u32 = (1 << 17) - 1;
+
+/// Distinguishes a comm note from other padding, by the other bits. A discarded event has a
+/// pid in this place, which is not negative.
+const MAGIC: u32 = 0xed6d_6f63 & !LINK_MASK;
 
 /// Bytes of a name.
 pub(super) const NAME: usize = 16;
@@ -92,21 +99,19 @@ impl Note {
 
     /// Returns the task's name, padded with zeros.
     pub fn name(&self) -> [u8; NAME] {
-        let [first, second] = self.name.map(u64::to_ne_bytes);
-        let mut name = [0; NAME];
-        for (to, from) in name.iter_mut().zip(first.into_iter().chain(second)) {
-            *to = from;
-        }
-        name
+        let [first, second] = self.name;
+        // The same bytes, on machines that are little-endian.
+        (u128::from(second) << 64 | u128::from(first)).to_le_bytes()
     }
 
+    /// Returns the entry of its task in a table.
     #[inline(always)]
-    fn slot(pid: u32) -> usize {
-        // CAST: u32 to usize widens.
-        pid as usize % SIZE
+    pub(super) fn entry(&self) -> usize {
+        entry(self.pid)
     }
 
-    /// Writes the content of the note over `words`, which are [`CONTENT_WORDS`] words.
+    /// Writes the content of the note over `words`, which are [`CONTENT_WORDS`] words,
+    /// without a link.
     pub(super) fn put(&self, words: &[AtomicU32]) {
         let [first, second] = self.name;
         let content = [
@@ -124,10 +129,8 @@ impl Note {
 
     /// Returns the note whose content is `words`, or `None` if they are not a comm note.
     pub(super) fn read(words: &[AtomicU32]) -> Option<Self> {
-        let [magic, pid, a, b, c, d] = words.first_chunk::<CONTENT_WORDS>()?;
-        if magic.load_relaxed() != MAGIC {
-            return None;
-        }
+        let [_, pid, a, b, c, d] = words.first_chunk::<CONTENT_WORDS>()?;
+        link(words)?;
         let join = |low: &AtomicU32, high: &AtomicU32| {
             u64::from(low.load_relaxed()) | (u64::from(high.load_relaxed()) << 32)
         };
@@ -136,6 +139,29 @@ impl Note {
             name: [join(a, b), join(c, d)],
         })
     }
+}
+
+/// Returns the entry of task `pid` in a table.
+#[inline(always)]
+pub(super) fn entry(pid: u32) -> usize {
+    // CAST: u32 to usize widens.
+    pid as usize % SIZE
+}
+
+/// Stores the link to the comm note at `offset` in the note whose content is `words`.
+pub(super) fn put_link(words: &[AtomicU32], offset: usize) {
+    if let Some(first) = words.first() {
+        // CAST: A sub-buffer has at most 2^17 words.
+        first.store_relaxed(MAGIC | (offset as u32 & LINK_MASK));
+    }
+}
+
+/// Returns the link of the note whose content is `words`, 0 for none; `None` if they are not
+/// a comm note.
+pub(super) fn link(words: &[AtomicU32]) -> Option<usize> {
+    let word = words.first()?.load_relaxed();
+    // CAST: u32 to usize widens.
+    (word & !LINK_MASK == MAGIC).then_some((word & LINK_MASK) as usize)
 }
 
 /// The comm notes that writers have put on their sub-buffer.
@@ -176,7 +202,7 @@ impl Noted {
 
     /// Returns whether `note` is the last one stored in its entry.
     pub(super) fn has(&self, note: &Note) -> bool {
-        let entry = self.table.get(Note::slot(note.pid));
+        let entry = self.table.get(note.entry());
         let has = entry.is_some_and(|entry| entry.is(note));
         if has {
             self.latest.set(note);
@@ -186,7 +212,7 @@ impl Noted {
 
     /// Records that `note` is on the sub-buffer.
     pub(super) fn add(&self, note: &Note) {
-        if let Some(entry) = self.table.get(Note::slot(note.pid)) {
+        if let Some(entry) = self.table.get(note.entry()) {
             entry.set(note);
         }
         self.latest.set(note);
@@ -229,49 +255,5 @@ impl Entry {
 
     fn forget(&self) {
         self.pid.store_relaxed(NOBODY);
-    }
-}
-
-/// The names that a reader has found on its sub-buffer.
-#[derive(Clone, Copy)]
-pub(super) struct Names {
-    known: [Option<Note>; SIZE],
-    /// The last name added since [`Names::take_latest`] was last called.
-    latest: Option<Note>,
-}
-
-impl Names {
-    /// Creates an empty table.
-    pub(super) const fn new() -> Self {
-        Self {
-            known: [None; SIZE],
-            latest: None,
-        }
-    }
-
-    /// Stores `note`.
-    pub(super) fn add(&mut self, note: Note) {
-        if let Some(entry) = self.known.get_mut(Note::slot(note.pid)) {
-            *entry = Some(note);
-        }
-        self.latest = Some(note);
-    }
-
-    /// Calls `each` for all stored names.
-    pub(super) fn each(&self, mut each: impl FnMut(&Note)) {
-        self.known.iter().flatten().for_each(&mut each);
-    }
-
-    /// Returns the last name added since this was last called.
-    pub(super) fn take_latest(&mut self) -> Option<Note> {
-        self.latest.take()
-    }
-
-    /// Returns the note of task `pid`.
-    pub(super) fn task(&self, pid: i32) -> Option<&Note> {
-        // CAST: The same bits.
-        let pid = pid as u32;
-        let note = self.known.get(Note::slot(pid))?.as_ref();
-        note.filter(|note| note.pid == pid)
     }
 }

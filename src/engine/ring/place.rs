@@ -13,7 +13,7 @@
 use super::layout::{self, Shape, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS};
 use super::note::{Note, Task};
 use super::position::{Position, Seq, Slot};
-use super::state::{Ring, Storage, UNSURE};
+use super::state::{Page, Ring, Storage, UNSURE};
 use super::writer::{Clock, Lost, Unsettled};
 use crate::sys::{self, AtomicU32};
 
@@ -236,7 +236,10 @@ impl<S: Storage> Ring<S> {
                 (self.claim_next(from)?, Prefix::FRESH)
             };
             let to = start.after(shape.words.wrapping_add(prefix.words()));
-            let Some(room) = self.tail_words(start.seq(), start.offset(), to.offset()) else {
+            let Some(tail) = self.tail_memory(start.seq()) else {
+                return Err(Lost::Nested);
+            };
+            let Some(room) = tail.0.get(start.offset()..to.offset()) else {
                 return Err(Lost::Nested);
             };
             hot.last.store_relaxed(time.ts);
@@ -256,7 +259,7 @@ impl<S: Storage> Ring<S> {
             if prefix.note != 0 {
                 self.remember(note, outermost, start.offset() == HEADER_WORDS, to);
             }
-            let (event, delta) = self.put_prefix(start, room, prefix, note, time);
+            let (event, delta) = self.put_prefix((start, tail), room, prefix, note, time);
             return Ok(Placed {
                 event,
                 delta,
@@ -293,7 +296,7 @@ impl<S: Storage> Ring<S> {
     /// it, and its delta.
     fn put_prefix<'r>(
         &'r self,
-        start: Position,
+        (start, (words, page)): (Position, (&'r [AtomicU32], &Page)),
         room: &'r [AtomicU32],
         prefix: Prefix,
         note: &Note,
@@ -302,9 +305,7 @@ impl<S: Storage> Ring<S> {
         let mut delta = time.delta.unwrap_or(0);
         if start.offset() == HEADER_WORDS {
             // No reader sees it before this writer, or the one it interrupted, publishes.
-            if let Some(page) = self.tail_words(start.seq(), 0, HEADER_WORDS) {
-                layout::set_time(page, time.ts.wrapping_sub(1));
-            }
+            layout::set_time(words, time.ts.wrapping_sub(1));
             delta = 1;
         }
         let (stamp, rest) = room.split_at_checked(prefix.time).unwrap_or((&[], room));
@@ -321,6 +322,10 @@ impl<S: Storage> Ring<S> {
         if !name.is_empty() {
             layout::put_note(name, note, delta);
             delta = 0;
+            let offset = start.offset().wrapping_add(prefix.time);
+            page.tally.link_note(start.seq(), offset, |before| {
+                layout::put_note_link(name, before);
+            });
         }
         (event, delta)
     }
@@ -383,30 +388,19 @@ impl<S: Storage> Ring<S> {
 
     /// Counts a discarded event on `seq`, the writer's own sub-buffer.
     pub(super) fn count_discarded(&self, seq: Seq) {
-        let Some(page) = self.tail_page(seq) else {
-            return;
-        };
-        loop {
-            let found = page.discarded.load_relaxed();
-            let count = if found >> 32 == u64::from(seq.0) {
-                found.wrapping_add(1)
-            } else {
-                (u64::from(seq.0) << 32) | 1
-            };
-            if page.discarded.cmpxchg_full(found, count).is_ok() {
-                return;
-            }
+        if let Some(page) = self.tail_page(seq) {
+            page.tally.count_discarded(seq);
         }
     }
 
-    /// Returns the words from `start` to `end` of the writers' sub-buffer `seq`.
-    fn tail_words(&self, seq: Seq, start: usize, end: usize) -> Option<&[AtomicU32]> {
+    /// Returns the memory and the bookkeeping of the writers' sub-buffer `seq`.
+    fn tail_memory(&self, seq: Seq) -> Option<(&[AtomicU32], &Page)> {
         let page = self.tail(seq)?.page();
-        self.storage.page(page)?.get(start..end)
+        Some((self.storage.page(page)?, self.page(page)?))
     }
 
     /// Returns the bookkeeping of the page of the writers' sub-buffer `seq`.
-    pub(super) fn tail_page(&self, seq: Seq) -> Option<&super::state::Page> {
+    pub(super) fn tail_page(&self, seq: Seq) -> Option<&Page> {
         self.page(self.tail(seq)?.page())
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) pending_lost: AtomicU64,
     /// How many sub-buffers it has taken.
     pub(super) taken: AtomicU64,
+    /// The spare to use next.
+    pub(super) next_spare: AtomicU32,
     pub(super) read_events: AtomicU64,
     pub(super) read_bytes: AtomicU64,
     /// Migrated events and bytes.
@@ -44,6 +46,7 @@ impl State {
             passed_losses: AtomicU64::new(0),
             pending_lost: AtomicU64::new(0),
             taken: AtomicU64::new(0),
+            next_spare: AtomicU32::new(0),
             read_events: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
             carried_events: AtomicU64::new(0),

@@ -114,7 +114,6 @@ impl<S: Storage> Ring<S> {
             into.bytes_before
                 .store_relaxed(bytes.wrapping_add(fill.data_bytes()));
             into.losses_before.store_relaxed(losses);
-            into.forget_discarded_before(next);
             seq = next;
         }
         if let Some(tail) = self.tail(to) {

@@ -11,7 +11,8 @@
 use core::ops::Range;
 
 use super::layout::{self, Item, HEADER_WORDS};
-use super::note::{Names, Note, NAME};
+use super::names::{self, Names};
+use super::note::{Note, NAME};
 use super::position::{Position, Seq, Slot};
 use super::state::{Ring, Storage};
 use crate::sys::{self, AtomicU32};
@@ -28,6 +29,8 @@ pub struct EventRef<'a> {
     /// Events that were lost just before it.
     pub lost: u64,
     words: &'a [AtomicU32],
+    /// The sub-buffer, and the comm notes on it that precede the event.
+    page: &'a [AtomicU32],
     names: &'a Names,
 }
 
@@ -50,7 +53,7 @@ impl<'a> EventRef<'a> {
     pub fn task(&self, pid: i32) -> Note {
         // A writer puts a comm note before the record, so the name is known.
         let unknown = || Note::new(pid, *b"<...>\0\0\0\0\0\0\0\0\0\0\0");
-        self.names.task(pid).copied().unwrap_or_else(unknown)
+        self.names.task(self.page, pid).unwrap_or_else(unknown)
     }
 
     /// Returns the name of that task, padded with zeros.
@@ -58,11 +61,16 @@ impl<'a> EventRef<'a> {
         self.task(pid).name()
     }
 
-    pub(super) fn new(ts: u64, lost: u64, words: &'a [AtomicU32], names: &'a Names) -> Self {
+    pub(super) fn new(
+        (ts, lost): (u64, u64),
+        words: &'a [AtomicU32],
+        (page, names): (&'a [AtomicU32], &'a Names),
+    ) -> Self {
         Self {
             ts,
             lost,
             words,
+            page,
             names,
         }
     }
@@ -115,7 +123,7 @@ impl Cursor {
                     })
                 }
                 Some(Item::Note { note, ts, end }) => {
-                    names.add(note);
+                    names.add(self.offset, &note);
                     self.ts = ts;
                     self.offset = end;
                 }
@@ -194,10 +202,35 @@ impl<S: Storage> Ring<S> {
     ///
     /// Contexts that contend for the reader need a sleeping lock around this.
     pub fn reader(&self) -> Option<Reader<'_, S>> {
+        self.acquire_reader()?;
+        let mut reader = self.acquired_reader();
+        if reader.holds {
+            reader.collect_names();
+        }
+        Some(reader)
+    }
+
+    /// As [`Ring::reader`], for a reader that is used in `work` alone, in binary: it does
+    /// not know the names of tasks whose comm notes were passed before. It is not moved.
+    #[inline]
+    pub fn with_reader<R>(&self, work: impl FnOnce(&mut Reader<'_, S>) -> R) -> Option<R> {
+        self.acquire_reader()?;
+        let mut reader = self.acquired_reader();
+        Some(work(&mut reader))
+    }
+
+    /// Claims the right to the reader; `None` while another one lives.
+    #[inline]
+    fn acquire_reader(&self) -> Option<()> {
+        self.reader.0.busy.cmpxchg_full(0, 1).ok().map(|_| ())
+    }
+
+    /// Returns the reader, to which the caller has just acquired the right.
+    #[inline(always)]
+    fn acquired_reader(&self) -> Reader<'_, S> {
         let state = &self.reader.0;
-        state.busy.cmpxchg_full(0, 1).ok()?;
         let place = Position(state.place.load_relaxed());
-        let mut reader = Reader {
+        Reader {
             ring: self,
             page: state.page.load_relaxed(),
             holds: place.is_held(),
@@ -214,11 +247,7 @@ impl<S: Storage> Ring<S> {
             pending_lost: state.pending_lost.load_relaxed(),
             known: 0,
             next: None,
-        };
-        if reader.holds {
-            reader.collect_names();
         }
-        Some(reader)
     }
 }
 
@@ -272,12 +301,11 @@ impl<'r, S: Storage> Reader<'r, S> {
 
     #[inline]
     fn event(&self, found: Found) -> Option<EventRef<'_>> {
-        let words = self.words().get(found.payload)?;
+        let page = self.words();
         Some(EventRef::new(
-            found.ts,
-            self.pending_lost,
-            words,
-            &self.names,
+            (found.ts, self.pending_lost),
+            page.get(found.payload)?,
+            (page, &self.names),
         ))
     }
 
@@ -289,12 +317,6 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.pass(&found);
         self.pending_lost = 0;
         true
-    }
-
-    /// Returns whether the oldest unread event is on a sub-buffer that the writers have
-    /// left.
-    pub fn has_whole(&mut self) -> bool {
-        self.find().is_some() && self.committed().1
     }
 
     /// Consumes everything that is published now, and restarts the statistics. Writers may
@@ -355,12 +377,27 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// behind it.
     fn collect_names(&mut self) {
         let (end, left) = self.committed();
-        if left && self.cursor.offset >= end.offset() {
+        let at = self.cursor.offset;
+        if at == HEADER_WORDS || (left && at >= end.offset()) {
             return;
         }
         let words = self.words();
+        let last = self.last_note();
         let names = &mut self.names;
-        Cursor::start(words).skim(words, self.cursor.offset, |note| names.add(note));
+        names::each_note(words, (last, at), |offset, note| names.add(offset, note));
+    }
+
+    /// Calls `each` for the comm notes on the reader's sub-buffer before `end`, in their
+    /// order.
+    pub(super) fn each_note(&self, end: usize, mut each: impl FnMut(&Note)) {
+        names::each_note(self.words(), (self.last_note(), end), |_, note| each(note));
+    }
+
+    /// Returns the offset of the last comm note on the reader's sub-buffer, which may not
+    /// be published yet.
+    fn last_note(&self) -> usize {
+        let page = self.ring.page(self.page);
+        page.map_or(0, |page| page.tally.last_note(self.seq))
     }
 
     pub(super) fn words(&self) -> &'r [AtomicU32] {
@@ -440,10 +477,13 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// Finishes the sub-buffer: its page becomes the spare.
     pub(super) fn release(&mut self) {
         let fill = self.fill();
-        if let Some(page) = self.ring.page(self.page) {
-            let kept = page.kept(fill);
-            self.passed.events = self.passed.events.wrapping_add(kept);
-        }
+        let page = self.ring.page(self.page);
+        self.give_up(page.map_or(0, |page| page.kept(fill)));
+    }
+
+    /// As [`Reader::release`], of a sub-buffer with `kept` events.
+    pub(super) fn give_up(&mut self, kept: u64) {
+        self.passed.events = self.passed.events.wrapping_add(kept);
         self.holds = false;
         self.known = 0;
         self.seq = self.ring.geometry().next(self.seq);

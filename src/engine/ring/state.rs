@@ -7,6 +7,7 @@ use super::note::Noted;
 use super::position::{Geometry, Laps, Position, Seq, Slot};
 use super::progress;
 use super::tail::Tail;
+use super::tally::Tally;
 use crate::sys::{self, AllocError, AtomicU32, AtomicU64, LocalWord};
 
 /// The memory in which a [`Ring`] keeps its sub-buffers.
@@ -47,8 +48,8 @@ impl From<AllocError> for Error {
 pub(super) struct Page {
     /// The last [`Position`] on it, stored when the writers moved to the next sub-buffer.
     pub(super) fill: AtomicU64,
-    /// `seq << 32 | count` of the events discarded on it.
-    pub(super) discarded: AtomicU64,
+    /// The comm notes and the discarded events on it.
+    pub(super) tally: Tally,
     /// Events recorded before it, since the ring was created.
     pub(super) events_before: AtomicU64,
     /// Bytes of data before it, since the ring was created.
@@ -61,7 +62,7 @@ impl Page {
     pub(super) fn new() -> Self {
         Self {
             fill: AtomicU64::new(Position::NOWHERE.0),
-            discarded: AtomicU64::new(0),
+            tally: Tally::new(),
             events_before: AtomicU64::new(0),
             bytes_before: AtomicU64::new(0),
             losses_before: AtomicU64::new(0),
@@ -71,29 +72,15 @@ impl Page {
     /// Returns the number of events up to `end`, which is on this page, without the
     /// discarded ones.
     pub(super) fn kept(&self, end: Position) -> u64 {
-        let discarded = self.discarded.load_relaxed();
-        let discarded = if discarded >> 32 == u64::from(end.seq().0) {
-            discarded & 0xffff_ffff
-        } else {
-            0
-        };
-        end.entries().saturating_sub(discarded)
+        end.entries()
+            .saturating_sub(self.tally.discarded(end.seq()))
     }
 
-    /// Clears the fill and the discarded count: the events are gone, and the sequences may
-    /// wrap before they are stored again.
+    /// Clears the fill and the tally: the events are gone, and the sequences may wrap before
+    /// they are stored again.
     pub(super) fn forget(&self) {
         self.fill.store_relaxed(Position::NOWHERE.0);
-        self.discarded.store_relaxed(0);
-    }
-
-    /// Clears the discarded count, unless it is that of `seq`.
-    pub(super) fn forget_discarded_before(&self, seq: Seq) {
-        let found = self.discarded.load_relaxed();
-        if found != 0 && found >> 32 != u64::from(seq.0) {
-            // Fails if a nested writer has discarded an event meanwhile.
-            let _ = self.discarded.cmpxchg_full(found, 0);
-        }
+        self.tally.forget();
     }
 }
 
@@ -141,6 +128,7 @@ pub(super) struct Counters {
 ///   `tails`.
 /// - For each slot that writers have entered, `tails` has a page that no slot of another
 ///   sequence holds and that the reader does not have as spare.
+/// - A page of `spares` is in no slot, and is not the reader's.
 /// - The words between a reservation's start and end belong to it until it is committed.
 ///   Words before `published` do not change until a writer claims their slot; words of the
 ///   reader's page do not change until the reader gives it back.
@@ -152,6 +140,8 @@ pub struct Ring<S> {
     pub(super) tails: sys::Vec<Tail>,
     pub(super) slots: sys::Vec<AtomicU64>,
     pub(super) pages: sys::Vec<Page>,
+    /// Pages that are in no slot and not the reader's: free, or lent.
+    pub(super) spares: sys::Vec<AtomicU32>,
     pub(super) page_words: usize,
     /// The sub-buffer in which the writers began.
     pub(super) first: Seq,
@@ -162,7 +152,8 @@ pub struct Ring<S> {
 
 impl<S: Storage> Ring<S> {
     /// Creates the ring of `cpu` over the first `pages` pages of `storage`: one of them is
-    /// the reader's, the others are the slots'.
+    /// the reader's, the others are the slots'. Pages of `storage` behind those are spares,
+    /// see [`Reader::lend`](super::Reader::lend).
     ///
     /// `overwrite` chooses what a full ring does: overrun its oldest events, or drop the
     /// newest. All sub-buffers have one fixed size; another size or number needs another
@@ -206,6 +197,14 @@ impl<S: Storage> Ring<S> {
             }
             notes.push(Page::new())?;
         }
+        let mut spares = sys::Vec::new();
+        for (id, page) in (pages..).map_while(|id| Some((id, storage.page(id)?))) {
+            if page.len() != page_words {
+                return Err(Error::BadSize);
+            }
+            notes.push(Page::new())?;
+            spares.push(AtomicU32::new(id))?;
+        }
         let first = geometry.start_of(laps.first);
         for id in 0..slots {
             tails.push(Tail::new(id, storage.page(id).unwrap_or_default()))?;
@@ -236,6 +235,7 @@ impl<S: Storage> Ring<S> {
             tails,
             slots: slot_words,
             pages: notes,
+            spares,
             page_words,
             first,
             overwrite: AtomicU32::new(u32::from(overwrite)),

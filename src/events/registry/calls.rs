@@ -18,9 +18,12 @@ use crate::{
         recorder::Recorder,
         whole_calls::{InProgress, WholeCallRecorder},
     },
-    kapi::tracepoint::{
-        syscall::{Calls, When},
-        Tracepoints,
+    kapi::{
+        stack::Function,
+        tracepoint::{
+            syscall::{Calls, When},
+            Tracepoints,
+        },
     },
     source::{
         machine::MACHINE,
@@ -94,25 +97,33 @@ impl Registry {
             Err(error) if error == ENOENT => return Ok(false),
             tables => tables?,
         };
-        let plan = Plan::all()?;
+        let plan = self.first_plan(None)?;
+        let caller = |name: &[u8]| -> Result<Function> {
+            let point = self.points.find(name)?;
+            Ok(point.map_or_else(Function::default, |point| Function::at(point.iterator())))
+        };
+        let (enter, exit) = (caller(b"sys_enter")?, caller(b"sys_exit")?);
         let mut probes = Set::new();
         let mut names = mem::replace(&mut self.names, crate::source::names::Names::new());
         let all = syscalls::each(&mut names, |number, call| {
             let (program, layout, copies) = call.enter(MACHINE.arch)?;
             let made = (&call, number, ProbeKind::Enter, program, layout);
-            self.add_call(&mut probes, &plan, made, |recorder| {
+            self.add_call(&mut probes, &plan, made, |mut recorder| {
+                recorder.set_function(enter);
                 let recorder = CallRecorder::new(recorder, copies);
                 Registered::of_call(&tables.sides, (number, &[When::Enter]), recorder)
             })?;
             let (program, layout) = call.exit(MACHINE.arch)?;
             let made = (&call, number, ProbeKind::Exit, program, layout);
-            self.add_call(&mut probes, &plan, made, |recorder| {
+            self.add_call(&mut probes, &plan, made, |mut recorder| {
+                recorder.set_function(exit);
                 let recorder = CallRecorder::new(recorder, Copies::default());
                 Registered::of_call(&tables.sides, (number, &[When::Exit]), recorder)
             })?;
             let (program, layout, copies) = call.whole(MACHINE.arch)?;
             let made = (&call, number, ProbeKind::Call, program, layout);
-            self.add_call(&mut probes, &plan, made, |recorder| {
+            self.add_call(&mut probes, &plan, made, |mut recorder| {
+                recorder.set_function(if call.returns() { exit } else { enter });
                 let in_progress = tables.in_progress.clone();
                 let copies = (copies, call.returns());
                 let recorder = WholeCallRecorder::new(recorder, copies, in_progress);
@@ -173,7 +184,7 @@ impl Registry {
         };
         let number_of_event = self.numbers.take().map_err(no_memory)?;
         let format = Format::new(&definition, number_of_event, layout).map_err(no_memory)?;
-        let event = Event::new(format.clone(), plan.clone()).map_err(no_memory)?;
+        let event = Event::new(format.clone(), plan.clone(), None).map_err(no_memory)?;
         let probe = Probe::of_call(
             (event, Arc::new(definition, GFP_KERNEL)?),
             (format, program),

@@ -16,9 +16,9 @@ use crate::{
         text::Plain,
     },
     events::{event::Event, format::Format, probe::Probe},
-    hit::plan::Plan,
-    kapi::paths,
+    kapi::{paths, symbol::Symbol},
     source::{
+        functions::Group,
         location::{self, Found},
         machine::MACHINE,
         names::KernelFunctions,
@@ -27,6 +27,13 @@ use crate::{
     sys::AllocError,
 };
 use kernel::{prelude::*, sync::Arc};
+
+/// Most functions of one event in which parameters are looked up by name: each takes a walk
+/// over the kernel's types.
+const MAX_BY_NAME: usize = 256;
+
+/// The name of a function, if it is known, and the name of its module, if it is in one.
+type InModule<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
 impl Registry {
     /// Makes the probe of `definition`, for the event of that name if `draft` has one,
@@ -44,6 +51,9 @@ impl Registry {
         let found = location::find(&definition, &mut self.names, &self.points, originals)?;
         self.expand(&mut definition, found.as_ref())?;
         let (program, layout) = self.compile(&definition, found.as_ref())?;
+        if let Some(other) = draft.other_of(&self.set, &definition) {
+            return Err(other.belongs_to_other(Kind::EventExist, 0));
+        }
         let mut known = None;
         let siblings = draft.siblings(&self.set, &definition);
         let siblings = siblings.inspect(|probe| known = Some(probe.event.clone()));
@@ -87,12 +97,15 @@ impl Registry {
         }
         let Some(before) = before else {
             let format = Format::new(definition, self.numbers.take()?, layout)?;
-            let plan = Plan::all().map_err(no_memory)?;
-            return Ok((Event::new(format.clone(), plan)?, format));
+            let plan = self.first_plan(None).map_err(no_memory)?;
+            let event = Event::new(format.clone(), plan, draft.owner().cloned())?;
+            self.add_stacks(&event).map_err(no_memory)?;
+            return Ok((event, format));
         };
         let format = Format::new(definition, before.format.number().clone(), layout)?;
+        // It has no triggers, or could not be deleted.
         let plan = before.file.plan();
-        let filter = match &plan.filter {
+        let filter = match plan.filter() {
             None => None,
             Some(filter) => {
                 let fitting = Filter::compile(filter.text(), &format.layout, &mut KernelFunctions);
@@ -106,8 +119,14 @@ impl Registry {
                 })?)
             }
         };
-        let plan = Plan::new(filter, plan.actions).map_err(no_memory)?;
-        let event = Event::new(format.clone(), plan)?;
+        let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
+        let filter = filter
+            .transpose()
+            .map_err(|_| Refusal::new(Kind::NoMemory, 0))?;
+        let plan = self.first_plan(filter).map_err(no_memory)?;
+        let event = Event::new(format.clone(), plan, draft.owner().cloned())?;
+        self.add_stacks(&event)
+            .map_err(|_| Refusal::new(Kind::NoMemory, 0))?;
         event.set_has_files();
         before.replace_in(draft.write());
         Ok((event, format))
@@ -120,11 +139,94 @@ impl Registry {
         definition: &Definition,
         found: Option<&Found>,
     ) -> Result<(Program, Layout), Refusal> {
+        if let Some((groups, arg)) = found
+            .and_then(Found::groups)
+            .zip(types::of_function(definition))
+        {
+            return self.compile_for_all(definition, groups, arg.at);
+        }
+        let function = (
+            found.and_then(Found::function),
+            found.and_then(Found::module),
+        );
+        self.compile_in(definition, is_at_entry(definition, found), function)
+    }
+
+    /// Compiles the fetch arguments of `definition` in the function with a name and a module,
+    /// if one is known.
+    fn compile_in(
+        &mut self,
+        definition: &Definition,
+        at_entry: bool,
+        function: InModule<'_>,
+    ) -> Result<(Program, Layout), Refusal> {
         let needs_types = types::are_needed(definition);
-        let at_entry = is_at_entry(definition, found);
-        self.with_target(needs_types, at_entry, found, |target| {
+        self.with_target(needs_types, at_entry, function, |target| {
             fetch::compile(definition, target)
         })?
+    }
+
+    /// Compiles the fetch arguments of `definition` where they mean the same in all functions
+    /// of `groups`. `at` is the column of the first one that depends on the function.
+    fn compile_for_all(
+        &mut self,
+        definition: &Definition,
+        groups: &[Group],
+        at: usize,
+    ) -> Result<(Program, Layout), Refusal> {
+        let count = groups.iter().map(|group| group.sites.len());
+        let count = count.fold(0, usize::saturating_add);
+        if count > MAX_BY_NAME {
+            let refusal = Refusal::new(Kind::NosupBtfarg, at);
+            return Err(refusal.with_detail(format_args!(
+                "{count} functions, where names are looked up in at most {MAX_BY_NAME}: use $argN"
+            )));
+        }
+        let mut first = None;
+        for site in groups.iter().flat_map(|group| group.sites.iter()) {
+            let compiled = self.compile_at(definition, site.function)?;
+            match &first {
+                None => first = Some(compiled),
+                Some(first) if *first == compiled => {}
+                Some(_) => return Err(differs(site.function, at)),
+            }
+        }
+        // Without functions, the names are unknown.
+        first.map_or_else(|| self.compile_in(definition, true, (None, None)), Ok)
+    }
+
+    /// Compiles the fetch arguments of `definition` at the entry of the function at `address`.
+    fn compile_at(
+        &mut self,
+        definition: &Definition,
+        address: u64,
+    ) -> Result<(Program, Layout), Refusal> {
+        let symbol = Symbol::at(address);
+        let name = symbol.as_ref().map(Symbol::name);
+        let module = symbol.as_ref().and_then(Symbol::module);
+        let compiled = self.compile_in(definition, true, (name, module));
+        compiled.map_err(|refusal| match name {
+            Some(name) if !refusal.has_detail() => {
+                refusal.with_detail(format_args!("in {}", Plain(name)))
+            }
+            _ => refusal,
+        })
+    }
+
+    /// Checks that the arguments of `probe` mean the same in the functions of `group` as in
+    /// those that it has.
+    pub(super) fn check_parameters(&mut self, probe: &Probe, group: &Group) -> Result<(), Refusal> {
+        let definition = probe.definition();
+        let Some(arg) = types::of_function(definition) else {
+            return Ok(());
+        };
+        for site in &group.sites {
+            let (program, layout) = self.compile_at(definition, site.function)?;
+            if Some(&program) != probe.program() || layout != probe.format().layout {
+                return Err(differs(site.function, arg.at));
+            }
+        }
+        Ok(())
     }
 
     /// Expands the arguments of `definition` that stand for parameters.
@@ -135,7 +237,11 @@ impl Registry {
     ) -> Result<(), Refusal> {
         let needs_types = types::are_needed(definition);
         let at_entry = is_at_entry(definition, found);
-        self.with_target(needs_types, at_entry, found, |target| {
+        let function = (
+            found.and_then(Found::function),
+            found.and_then(Found::module),
+        );
+        self.with_target(needs_types, at_entry, function, |target| {
             fetch::expand(definition, target)
         })?
     }
@@ -149,7 +255,7 @@ impl Registry {
         &mut self,
         needs_types: bool,
         at_entry: bool,
-        found: Option<&Found>,
+        function: InModule<'_>,
         work: impl FnOnce(&mut Target<'_>) -> R,
     ) -> Result<R, AllocError> {
         let names = &mut self.names;
@@ -163,14 +269,27 @@ impl Registry {
                     file_dentry: paths::FILE_DENTRY,
                 },
                 btf,
-                function: found.and_then(Found::function),
+                function: function.0,
             })
         };
         if needs_types {
-            self.types.with(found.and_then(Found::module), work)
+            self.types.with(function.1, work)
         } else {
             Ok(work(None))
         }
+    }
+}
+
+/// Returns the refusal of an argument at column `at` that means something else in the function
+/// at `address`.
+fn differs(address: u64, at: usize) -> Refusal {
+    let refusal = Refusal::new(Kind::NoBtfarg, at);
+    match Symbol::at(address) {
+        Some(symbol) => refusal.with_detail(format_args!(
+            "{} has another parameter or type of that name: use $argN",
+            Plain(symbol.name())
+        )),
+        None => refusal,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
         error::{Error as Refusal, Kind},
         text::Plain,
     },
-    events::{event::Event, probe::Probe},
+    events::{event::Event, owner::Owner, probe::Probe, similar::suggest_event},
     source::registered::Removal,
     sys::Vec,
 };
@@ -23,6 +23,8 @@ use kernel::{prelude::*, sync::Arc};
 pub(super) struct Draft {
     /// The number of the write.
     write: u64,
+    /// Who writes; `None` for everybody.
+    owner: Option<Arc<Owner>>,
     added: Set,
     /// Whether it deletes probes of the set.
     deletes: bool,
@@ -31,10 +33,12 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Makes the draft of the write with the number `write`, which changes nothing yet.
-    pub(super) const fn new(write: u64) -> Self {
+    /// Makes the draft of the write with the number `write` by `owner`, or by everybody, which
+    /// changes nothing yet.
+    pub(super) const fn new(write: u64, owner: Option<Arc<Owner>>) -> Self {
         Self {
             write,
+            owner,
             added: Set::new(),
             deletes: false,
             removal: Removal::new(),
@@ -44,6 +48,27 @@ impl Draft {
     /// Returns the number of the write.
     pub(super) fn write(&self) -> u64 {
         self.write
+    }
+
+    /// Returns who writes; `None` for everybody.
+    pub(super) fn owner(&self) -> Option<&Arc<Owner>> {
+        self.owner.as_ref()
+    }
+
+    fn is_own(&self, probe: &Probe) -> bool {
+        probe.event.is_of(self.owner())
+    }
+
+    /// Returns the event with the names of `definition` if it belongs to somebody else than
+    /// the writer; `set` is the registry's.
+    pub(super) fn other_of<'a>(
+        &self,
+        set: &'a Set,
+        definition: &'a Definition,
+    ) -> Option<&'a Event> {
+        let mut named = set.named(definition, self.write);
+        let other = named.find(|probe| !self.is_own(probe))?;
+        Some(&other.event)
     }
 
     /// Returns whether it deletes probes of the set.
@@ -95,9 +120,8 @@ impl Draft {
 
         let group = self.one_group(set, deletion, NAMES)?;
         let is_meant = |probe: &Probe| {
-            group
-                .as_ref()
-                .is_none_or(|group| **group == *probe.definition().group)
+            let is_group = |group: &Vec<u8>| **group == *probe.definition().group;
+            self.is_own(probe) && group.as_ref().is_none_or(is_group)
         };
         let mut kept = Vec::new();
         for (index, probe) in set.matching(deletion, self.write) {
@@ -112,7 +136,11 @@ impl Draft {
             }
         }
         if kept.is_empty() && new.is_empty() {
-            return Err(Refusal::new(Kind::NoSuchEvent, NAMES));
+            let other = set.matching(deletion, self.write).next();
+            return Err(match other {
+                Some((_, other)) => other.event.belongs_to_other(Kind::OtherOwner, NAMES),
+                None => no_such_event(set, deletion, NAMES),
+            });
         }
         let from_set = kept.iter().filter_map(|&index| set.get(index));
         let from_new = new.iter().filter_map(|&index| self.added.get(index));
@@ -121,15 +149,19 @@ impl Draft {
         for event in events.clone() {
             event.delete_probe(self.write);
         }
-        if events
-            .clone()
-            .filter(is_empty)
-            .any(|event| event.file.is_enabled())
-        {
+        let mut needed = events.clone().filter(is_empty);
+        if let Some(busy) = needed.find(|event| event.file.is_needed()) {
+            let refusal = Refusal::new(Kind::EventBusy, NAMES);
+            let refusal = match busy.file.is_enabled() {
+                true => refusal,
+                false => refusal.with_detail(format_args!(
+                    "a trigger needs it: write ! and the trigger to its trigger file first"
+                )),
+            };
             for event in events {
                 event.add_probe(self.write);
             }
-            return Err(Refusal::new(Kind::EventBusy, NAMES));
+            return Err(refusal);
         }
         for &index in &kept {
             set.delete(index, self.write);
@@ -144,14 +176,17 @@ impl Draft {
         Ok(())
     }
 
-    /// Deletes all probes of `set`, the registry's, and adds none.
-    pub(super) fn delete_all(&mut self, set: &mut Set) {
+    /// Deletes the probes of `set`, the registry's, whose events `which` selects, and adds
+    /// none.
+    pub(super) fn delete_all(&mut self, set: &mut Set, which: impl Fn(&Event) -> bool) {
         for index in 0..set.len() {
-            set.delete(index, self.write);
+            let probe = set.get(index).filter(|probe| which(&probe.event));
+            if let Some(probe) = probe {
+                probe.event.delete_probe(self.write);
+                set.delete(index, self.write);
+                self.deletes = true;
+            }
         }
-        set.iter()
-            .for_each(|probe| probe.event.delete_probe(self.write));
-        self.deletes = true;
     }
 
     /// Returns the group that `deletion` means if it names an event without a group: the
@@ -171,7 +206,8 @@ impl Draft {
         }
         let kept = set.matching(deletion, self.write);
         let all = Iterator::chain(kept, self.added.matching(deletion, self.write));
-        let mut matching = all.map(|(_, probe)| probe.definition());
+        let own = all.filter(|(_, probe)| self.is_own(probe));
+        let mut matching = own.map(|(_, probe)| probe.definition());
         let mut others = matching.clone();
         let Some(first) = matching.clone().next() else {
             return Ok(None);
@@ -227,6 +263,18 @@ impl Draft {
         }
         self.added
             .move_to(set, |probe| probe.event.accept_probes(self.write));
+    }
+}
+
+/// Returns the refusal of `deletion`, which names no probe of `set`, with the caret at `at`.
+#[cold]
+fn no_such_event(set: &Set, deletion: &Deletion, at: usize) -> Refusal {
+    let refusal = Refusal::new(Kind::NoSuchEvent, at);
+    match (&deletion.group, &deletion.event) {
+        (None, Some(name)) => {
+            suggest_event(refusal, name, b'/', || set.iter().map(|probe| &probe.event))
+        }
+        _ => refusal,
     }
 }
 

@@ -4,9 +4,13 @@
 
 use super::Registry;
 use crate::{
-    engine::error::{Error as Refusal, Kind},
+    engine::{
+        ast::Place,
+        error::{Error as Refusal, Kind},
+    },
     events::{format::Format, probe::Probe},
-    source::{location, machine::errno},
+    kapi::functions::Owner,
+    source::{self, location, machine::errno},
 };
 use core::iter;
 use kernel::{
@@ -47,6 +51,7 @@ impl Registry {
         }
         // Ends the removal of probes that could not be armed.
         self.spares.removal.end();
+        self.functions_coming(name);
         self.watch();
     }
 
@@ -90,7 +95,7 @@ impl Registry {
         spares.map_err(|_| Refusal::new(Kind::NoMemory, at))?;
         let placed = memory.write(probe.replaced(&found, (format, program), &self.sources())?);
         let placed: Arc<Probe> = placed.into();
-        if probe.event.file.is_enabled() {
+        if probe.event.file.is_needed() {
             if let Err(error) = placed.set_armed(true) {
                 placed.remove(&mut self.spares.removal);
                 return Err(Refusal::registration(errno(error), at));
@@ -106,6 +111,7 @@ impl Registry {
     pub(crate) fn module_live(&mut self, name: &[u8], is_init: impl Fn(u64) -> bool) {
         let is_there = |probe: &Probe| probe.address().is_some_and(&is_init);
         self.take_back(|probe| probe.is_in(name) && (probe.is_gone() || is_there(probe)));
+        self.functions_going(|owner| owner.is_init && owner.module.is_some_and(is(name)));
     }
 
     /// Unregisters the probes in the module `name`, which is about to be unloaded. They
@@ -115,6 +121,7 @@ impl Registry {
     pub(crate) fn module_going(&mut self, name: &[u8]) {
         self.types.forget(name);
         self.take_back(|probe| probe.is_in(name));
+        self.functions_going(|owner| owner.module.is_some_and(is(name)));
     }
 
     /// Unregisters the probes that `which` selects, all of modules, and lets them wait
@@ -135,5 +142,70 @@ impl Registry {
             }
         }
         self.spares.removal.end();
+    }
+}
+
+/// Returns what tells whether a name is `name`.
+fn is(name: &[u8]) -> impl Fn(&CStr) -> bool + '_ {
+    move |other| *other.to_bytes() == *name
+}
+
+impl Registry {
+    /// Adds the functions of the module `name`, which is loaded now, to the events whose
+    /// patterns select them.
+    fn functions_coming(&mut self, name: &[u8]) {
+        self.functions.hold();
+        for index in 0..self.set.len() {
+            let Some(probe) = self.set.get(index).cloned() else {
+                continue;
+            };
+            if let Err(refusal) = self.add_functions(&probe, name) {
+                pr_warn!(
+                    "event {} stays without functions of module {}: {}\n",
+                    probe.event.format.name(),
+                    core::str::from_utf8(name).unwrap_or("?"),
+                    refusal.kind.text()
+                );
+            }
+        }
+        if let Err(error) = self.functions.apply() {
+            pr_warn!(
+                "no event gets functions of module {}: errno {}\n",
+                core::str::from_utf8(name).unwrap_or("?"),
+                error.to_errno()
+            );
+        }
+    }
+
+    /// Adds the functions of the module `name` that the patterns of `probe` select.
+    fn add_functions(&mut self, probe: &Probe, name: &[u8]) -> Result<(), Refusal> {
+        let definition = probe.definition();
+        let (Place::Functions(patterns), Some(functions)) = (&definition.place, probe.functions())
+        else {
+            return Ok(());
+        };
+        if !patterns.await_module(name) {
+            return Ok(());
+        }
+        // They may be known, if the event was defined a moment ago.
+        functions.remove(|owner| owner.module.is_some_and(is(name)));
+        let groups = source::functions::of_module(patterns, &mut self.names, name)?;
+        for group in &groups {
+            self.check_parameters(probe, group)?;
+            let added = functions.add(group.owner(), &group.sites);
+            let at = definition.place_at;
+            added.map_err(|error| Refusal::registration(errno(error), at))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the functions of the owners that `which` selects from all events.
+    fn functions_going(&self, which: impl Fn(Owner<'_>) -> bool) {
+        self.functions.hold();
+        for functions in self.set.iter().filter_map(|probe| probe.functions()) {
+            functions.remove(&which);
+        }
+        // Only additions can fail.
+        let _ = self.functions.apply();
     }
 }

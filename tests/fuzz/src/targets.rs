@@ -11,11 +11,16 @@ use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
 use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
 use ferroprobe_engine::engine::format;
+use ferroprobe_engine::engine::hist::{
+    self, Heading, Histogram, Moment, Names as HistNames, ProbeHit, Table, STACK_DEPTH,
+};
 use ferroprobe_engine::engine::lex::{self, Command};
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
+use ferroprobe_engine::engine::trigger;
+use ferroprobe_engine::sys::{OnCpu, PerCpu};
 
 /// A target.
 pub struct Fuzz {
@@ -26,7 +31,7 @@ pub struct Fuzz {
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-const TARGETS: [Fuzz; 3] = [
+const TARGETS: [Fuzz; 5] = [
     Fuzz {
         name: "definitions_are_survived_and_listed",
         run: definitions,
@@ -36,6 +41,16 @@ const TARGETS: [Fuzz; 3] = [
         name: "filters_end",
         run: filters,
         seeds: filter_seeds,
+    },
+    Fuzz {
+        name: "histograms_are_survived_and_listed",
+        run: histograms,
+        seeds: histogram_seeds,
+    },
+    Fuzz {
+        name: "triggers_are_survived",
+        run: triggers,
+        seeds: trigger_seeds,
     },
     Fuzz {
         name: "type_information_is_not_trusted",
@@ -83,6 +98,10 @@ fn filter_seeds() -> Vec<Vec<u8>> {
     second_column(include_str!("../../data/lang-filters.txt"))
 }
 
+fn histogram_seeds() -> Vec<Vec<u8>> {
+    second_column(include_str!("../../data/lang-hist.txt"))
+}
+
 fn type_seeds() -> Vec<Vec<u8>> {
     // The kernel's own is too large to be copied for each input.
     vec![include_bytes!("../seeds/types.btf").to_vec()]
@@ -118,6 +137,10 @@ impl Memory for Machine {
 
     fn current(&self) -> u64 {
         0x7000
+    }
+
+    fn now(&self) -> u64 {
+        0x9000
     }
 
     fn this_cpu(&self, address: u64) -> u64 {
@@ -358,6 +381,99 @@ fn filters(input: &[u8]) {
     }
 }
 
+impl HistNames for &Machine {
+    fn syscall(&mut self, number: u64, buf: &mut SeqBuf<'_>) -> bool {
+        buf.decimal(number);
+        number % 2 == 0
+    }
+}
+
+impl Moment for Machine {
+    fn pid(&self) -> i32 {
+        -1
+    }
+
+    fn header(&self) -> Header {
+        Header {
+            event: 1,
+            flags: 2,
+            preempt_count: 3,
+            pid: -1,
+        }
+    }
+
+    fn cpu(&self) -> u32 {
+        0
+    }
+
+    fn place(&self) -> u64 {
+        0x4000
+    }
+
+    fn time(&self, _in_usecs: bool) -> u64 {
+        u64::MAX
+    }
+
+    fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
+        frames.fill(0x4000);
+    }
+}
+
+/// Every trigger of a histogram is refused with a caret inside it, or is listed as one that
+/// is listed in the same way, and counts each hit once.
+fn histograms(input: &[u8]) {
+    let event = b"p vfs_read num=%cx neg=%bx:s32 big=%bx byte=%bx:u8 bits=%cx:b4@0/8 place=%bp \
+        str=+8(%di):string empty=+13(%di):string array=+0(%r9):s8[4]";
+    let (_, mut definition) = parse(event, Arch::X86_64).expect("the event");
+    let program = compile(&mut definition, Arch::X86_64, None).expect("the event");
+    let span = |bytes| lex::Span { bytes, at: 0 };
+    let text = input.strip_prefix(b"hist:").unwrap_or(input);
+    let spec = match hist::parse(span(text), program.layout()) {
+        Ok(request) => request.spec,
+        Err(error) => return assert!(error.at <= text.len()),
+    };
+    let listed = |spec: &hist::Spec| {
+        let mut out = String::new();
+        spec.write(&mut out).expect("a String");
+        out
+    };
+    let first = listed(&spec);
+    let again = hist::parse(span(&first.as_bytes()[5..]), program.layout());
+    assert_eq!(listed(&again.expect(&first).spec), first);
+    if spec.size > 256 {
+        return;
+    }
+    let tables = PerCpu::new(1, |_| Table::new(&spec)).expect("memory");
+    let histogram = Histogram::new(spec, tables, false);
+    let machine = Machine {
+        reads: Cell::new(0),
+    };
+    let hit = ProbeHit {
+        program: &program,
+        env: &machine,
+        moment: &machine,
+    };
+    // SAFETY: this thread is the only one.
+    let here = unsafe { OnCpu::new(0) };
+    for _ in 0..3 {
+        histogram.update(&hit, &here);
+    }
+    let snapshot = histogram.read().expect("memory");
+    assert_eq!(snapshot.hits() + snapshot.dropped(), 3);
+    let heading = Heading {
+        filter: None,
+        is_paused: false,
+        index: 0,
+    };
+    let mut out = String::new();
+    snapshot
+        .write(&mut out, heading, &mut &machine)
+        .expect("a String");
+    snapshot
+        .write_graph(&mut out, heading, &mut &machine)
+        .expect("a String");
+}
+
 /// Whatever a blob holds, lookups in it end.
 fn types(input: &[u8]) {
     let Ok(index) = Index::build(input, None) else {
@@ -367,6 +483,34 @@ fn types(input: &[u8]) {
     for line in definition_seeds() {
         if let Some((_, mut definition)) = parse(&line, Arch::X86_64) {
             compile(&mut definition, Arch::X86_64, btf);
+        }
+    }
+}
+
+fn trigger_seeds() -> Vec<Vec<u8>> {
+    let data = include_str!("../../data/lang-triggers.txt").lines();
+    let rows = data.filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let last = |row: &str| row.rsplit('\t').next().map(|text| text.replace('^', ""));
+    rows.filter_map(last).map(String::into_bytes).collect()
+}
+
+/// What a trigger names is part of its text, and the caret of a refusal is inside it.
+fn triggers(text: &[u8]) {
+    let length = text.trim_ascii().len();
+    match trigger::parse(text) {
+        Err(error) => assert!(error.at <= length, "{error:?}"),
+        Ok(request) => {
+            if let Some(trigger::Trigger::Event { event, .. }) = request.trigger() {
+                assert!(!event.group.bytes.is_empty() && !event.event.bytes.is_empty());
+                assert!(event.event.end() <= length);
+            }
+            if let trigger::Request::Set {
+                filter: Some(filter),
+                ..
+            } = request
+            {
+                assert_eq!(filter.end(), length);
+            }
         }
     }
 }

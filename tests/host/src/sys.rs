@@ -17,9 +17,9 @@ mod percpu;
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
 pub use atomic::{
     barrier, fence_acquire, fence_full, fence_release, set_hook, words_as_bytes,
-    words_as_bytes_mut, AtomicU32, AtomicU64, LocalWord,
+    words_as_bytes_mut, AtomicU32, AtomicU64, LocalWord, PublishedWord,
 };
-pub use cpu::OnCpu;
+pub use cpu::{cond_resched, OnCpu};
 pub use pages::{Pages, View};
 pub use percpu::PerCpu;
 

@@ -297,6 +297,37 @@ fn arguments_at_return_are_those_of_entry() {
 }
 
 #[test]
+fn a_return_has_a_duration() {
+    for probe in ["r vfs_read", "r4 vfs_read", "f vfs_read%return"] {
+        check(&format!("{probe} $duration"), "arg1=1234");
+        check(
+            &format!("{probe} a=$arg1 d=$duration x=$duration:x16 b=$duration:b4@0/32 $retval"),
+            "a=0x3000 d=1234 x=0x4d2 b=2 arg5=0xfffffffffffffffe",
+        );
+        check(
+            &format!("{probe} s=+0(+0($arg1)):string d=$duration"),
+            "s=\"inner\" d=1234",
+        );
+    }
+    let mut k = kernel();
+    let (_, program) = compile("r vfs_read $arg1 $duration x=$duration", &mut k).unwrap();
+    assert_eq!(program.entry_words(), 2);
+    let (_, without) = compile("r vfs_read $retval $stack", &mut k).unwrap();
+    assert_eq!(without.entry_words(), 0);
+}
+
+#[test]
+fn a_hit_has_a_time() {
+    check(
+        "p vfs_read $nsecs at=$nsecs low=$nsecs:x16",
+        "arg1=1000000 at=1000000 low=0x4240",
+    );
+    let mut k = kernel();
+    let (_, program) = compile("r vfs_read $nsecs", &mut k).unwrap();
+    assert_eq!(program.entry_words(), 0);
+}
+
+#[test]
 fn arm64_registers() {
     let mut k = Kernel {
         arch: Arch::Arm64,

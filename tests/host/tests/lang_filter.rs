@@ -13,7 +13,9 @@ use support::{compile, Kernel};
 
 const EVENT: &str = "p vfs_read num=%cx neg=%bx:s32 big=%bx byte=%bx:u8 bits=%cx:b4@0/8 \
     place=%bp task=$comm const=\\\"a b\" str=+8(%di):string empty=+13(%di):string ptr=%r8 \
-    names=+0(%si):string[2] array=+0(%r9):s8[4] fault=+0(%r10) faulttext=+0(%r10):string";
+    names=+0(%si):string[2] array=+0(%r9):s8[4] fault=+0(%r10) faulttext=+0(%r10):string \
+    err=%bx:errno port=%cx:be16 ip=+0(%r9):ip4 mac=+8(%di):mac six=+0(%r11):ip6 \
+    faultmac=+0(%r10):mac";
 
 struct Symbols;
 
@@ -49,6 +51,11 @@ fn kernel() -> Kernel {
     k.write(0x3300, b"inner\0");
     k.set("r9", 0x3400);
     k.write(0x3400, &[0, 1, 2, 0xff]);
+    k.set("r11", 0x3500);
+    k.write(
+        0x3500,
+        &[0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+    );
     k
 }
 

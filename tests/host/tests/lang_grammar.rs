@@ -129,15 +129,21 @@ fn the_table_of_refusals_is_up_to_date() {
         (Subject::Definition, "Definitions"),
         (Subject::Filter, "Filters"),
         (Subject::Trigger, "Triggers"),
+        (Subject::Histogram, "Histograms"),
+        (Subject::File, "Values of files"),
     ] {
         writeln!(table, "\n{title}:\n").unwrap();
         for kind in Kind::ALL.iter().filter(|kind| kind.subject() == subject) {
             let errno = match kind.errno() {
                 Errno::EINVAL => "",
+                Errno::EPERM => " (``EPERM``)",
                 Errno::ENOENT => " (``ENOENT``)",
                 Errno::E2BIG => " (``E2BIG``)",
                 Errno::ENOMEM => " (``ENOMEM``)",
                 Errno::EBUSY => " (``EBUSY``)",
+                Errno::EBADF => " (``EBADF``)",
+                Errno::ENODEV => " (``ENODEV``)",
+                Errno::EOVERFLOW => " (``EOVERFLOW``)",
                 Errno::EEXIST => " (``EEXIST``)",
                 Errno::ENOSPC => " (``ENOSPC``)",
                 Errno::EILSEQ => " (``EILSEQ``)",

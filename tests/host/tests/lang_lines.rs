@@ -31,7 +31,12 @@ fn expected(context: &Context, header: Header) -> String {
         }
         Time::Count(count) => format!("{count:12}"),
     };
-    format!("{name:>16}-{pid:<7} [{cpu:03}] {flags} {time}: ")
+    let tgid = match context.tgid {
+        None => String::new(),
+        Some(0) => " (-------)".into(),
+        Some(tgid) => format!(" ({tgid:7})"),
+    };
+    format!("{name:>16}-{pid:<7}{tgid} [{cpu:03}] {flags} {time}: ")
 }
 
 fn name() -> impl Strategy<Value = [u8; 16]> {
@@ -69,6 +74,7 @@ fn contexts() -> impl Strategy<Value = (Context, Header)> {
                 cpu,
                 time,
                 irq_info,
+                tgid: (cpu % 2 == 0).then_some(cpu),
             };
             let header = Header {
                 event: 7,

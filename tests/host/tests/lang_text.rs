@@ -180,6 +180,7 @@ fn a_line_of_trace() {
         cpu: 1,
         time,
         irq_info: true,
+        tgid: None,
     };
     let out = text(|buf| {
         Columns::new().put(buf, &context, header);
@@ -197,9 +198,25 @@ fn a_line_of_trace() {
         cpu: 12,
         time: Time::Count(5),
         irq_info: false,
+        tgid: None,
     };
     let out = text(|buf| Columns::new().put(buf, &context, header));
     assert_eq!(out, "           <...>-42      [012]             5: ");
+    for (tgid, column) in [
+        (0, "(-------)"),
+        (42, "(     42)"),
+        (4_194_303, "(4194303)"),
+    ] {
+        let context = Context {
+            tgid: Some(tgid),
+            ..context
+        };
+        let out = text(|buf| Columns::new().put(buf, &context, header));
+        assert_eq!(
+            out,
+            format!("           <...>-42      {column} [012]             5: ")
+        );
+    }
 }
 
 #[test]
@@ -247,9 +264,35 @@ fn flag_letters() {
 }
 
 #[test]
+fn headers_with_the_process() {
+    let header = |irq_info| {
+        let mut out = String::new();
+        format::write_trace_header(&mut out, 3, 5, 2, (irq_info, true)).unwrap();
+        out.split_off(out.find("#P:2\n#\n").unwrap() + 7)
+    };
+    // As the kernel prints them.
+    let irq = "\
+#                                          _-----=> irqs-off/BH-disabled
+#                                         / _----=> need-resched
+#                                        | / _---=> hardirq/softirq
+#                                        || / _--=> preempt-depth
+#                                        ||| / _-=> migrate-disable
+#                                        |||| /     delay
+#           TASK-PID       TGID    CPU#  |||||  TIMESTAMP  FUNCTION
+#              | |           |       |   |||||     |         |
+";
+    assert_eq!(header(true), irq);
+    let plain = "\
+#           TASK-PID       TGID    CPU#     TIMESTAMP  FUNCTION
+#              | |           |       |         |         |
+";
+    assert_eq!(header(false), plain);
+}
+
+#[test]
 fn marks_and_headers() {
     let mut out = String::new();
-    format::write_trace_header(&mut out, 3, 5, 2, true).unwrap();
+    format::write_trace_header(&mut out, 3, 5, 2, (true, false)).unwrap();
     format::write_lost(&mut out, 1, Some(7)).unwrap();
     format::write_lost(&mut out, 1, None).unwrap();
     format::write_buffer_started(&mut out, 1).unwrap();

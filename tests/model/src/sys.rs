@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU8, Ordering as StdOrdering};
 use loom::sync::atomic::{self, Ordering};
 
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
-pub use cpu::OnCpu;
+pub use cpu::{cond_resched, OnCpu};
 pub use pages::{Pages, View};
 pub use percpu::PerCpu;
 
@@ -66,6 +66,13 @@ pub fn barrier() {}
 pub fn fence_acquire() {
     if !is(Fault::Fence) {
         atomic::fence(Ordering::Acquire);
+    }
+}
+
+/// Orders earlier accesses before later stores.
+pub fn fence_release() {
+    if !is(Fault::Release) {
+        atomic::fence(Ordering::Release);
     }
 }
 
@@ -158,6 +165,46 @@ impl LocalWord {
             self.0.store(new, StdOrdering::Relaxed);
         }
         same
+    }
+}
+
+/// A word that one CPU changes and that others read.
+///
+/// Interrupts are not modelled: a test calls the steps of a nested writer between the
+/// steps of the interrupted one.
+#[derive(Debug)]
+pub struct PublishedWord(atomic::AtomicU64);
+
+impl PublishedWord {
+    /// A word that holds `value`.
+    pub fn new(value: u64) -> Self {
+        Self(atomic::AtomicU64::new(value))
+    }
+
+    /// Loads the value.
+    pub fn load(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Replaces the value if it is `old`, and says whether it did.
+    pub fn compare_exchange(&self, old: u64, new: u64) -> bool {
+        // Of one CPU: what it stored last is what it loads.
+        let same = self.load() == old;
+        if same {
+            self.0.store(new, Ordering::Relaxed);
+        }
+        same
+    }
+
+    /// Adds 1, wrapping.
+    pub fn increment(&self) {
+        self.add(1);
+    }
+
+    /// Adds `value`, wrapping.
+    pub fn add(&self, value: u64) {
+        self.0
+            .store(self.load().wrapping_add(value), Ordering::Relaxed);
     }
 }
 

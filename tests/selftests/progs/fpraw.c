@@ -13,6 +13,8 @@
  *   poll     the same, blocking, after poll has said that there is something;
  *            ends when it has not for a fifth of a second
  *   splice   by way of a pipe, SIZE bytes at a time
+ *   keep     splice as much as a pipe holds, print "full", and read the pipe after a
+ *            byte on standard input
  *   map      map the file, and look at the events where they lie
  *   aside    read snapshot_raw in the place of trace_pipe_raw
  *
@@ -253,6 +255,28 @@ static void by_splicing(s64 file, u64 size)
 		die("splice", got);
 }
 
+static void by_keeping(s64 file, u64 size)
+{
+	int ends[2];
+	s64 got, all = 0;
+	char byte;
+
+	if (sys(NR_pipe2, (s64)ends, 0, 0, 0, 0) < 0)
+		die("pipe", 0);
+	while ((got = splice(file, ends[1], size, SPLICE_F_NONBLOCK)) > 0)
+		all += got;
+	if (got && got != -EAGAIN)
+		die("splice", got);
+	print("full\n");
+	sys(NR_read, 0, (s64)&byte, 1, 0, 0);
+	for (; all > 0; all -= got) {
+		got = sys(NR_read, ends[0], (s64)pending + filled, room(all), 0, 0);
+		if (got <= 0)
+			die("read of a pipe", got);
+		came(got);
+	}
+}
+
 static void by_mapping(s64 file)
 {
 	struct mapped mapped;
@@ -339,6 +363,8 @@ static int run(u64 count, char **args)
 		by_polling(file, size);
 	else if (same(args[1], "splice"))
 		by_splicing(file, size);
+	else if (same(args[1], "keep"))
+		by_keeping(file, size);
 	else if (same(args[1], "map"))
 		by_mapping(file);
 	else if (same(args[1], "hold"))

@@ -4,6 +4,7 @@
  *
  *   write FILE TEXT       append TEXT by one write(2); exit with its errno
  *   call A B C            setpriority(A, B, C), which only looks at them
+ *   thread A B C          the same in another thread; prints the process
  *   hammer COUNT CPU...   on each CPU at once, COUNT calls setpriority(1000 +
  *                         CPU, n, 1000000000 - n) for n from 1 on
  *   verify EVENT          of lines of trace on standard input: every EVENT of
@@ -55,6 +56,27 @@ static s64 open(const char *name, int flags)
 static s64 fork(void)
 {
 	return sys(NR_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+#define CLONE_VM 0x100
+#define CLONE_SIGHAND 0x800
+#define CLONE_VFORK 0x4000
+#define CLONE_THREAD 0x10000
+
+/* The other thread has the stack of this one, which waits until it has exited. */
+static int in_thread(char **args)
+{
+	s64 thread = sys(NR_clone, CLONE_VM | CLONE_SIGHAND | CLONE_VFORK | CLONE_THREAD, 0, 0, 0, 0);
+
+	if (thread == 0) {
+		sys(NR_setpriority, number(args[0]), number(args[1]), number(args[2]), 0, 0);
+		exit(0);
+	}
+	if (thread < 0)
+		die("no thread", thread);
+	print_number(sys(NR_getpid, 0, 0, 0, 0, 0));
+	print("\n");
+	return 0;
 }
 
 static int wait_for_all(void)
@@ -522,6 +544,8 @@ static int run(int count, char **args)
 		return write_text(args);
 	if (same(command, "call") && count == 3)
 		return sys(NR_setpriority, number(args[0]), number(args[1]), number(args[2]), 0, 0) == 0;
+	if (same(command, "thread") && count == 3)
+		return in_thread(args);
 	if (same(command, "hammer") && count >= 2)
 		return hammer(args);
 	if (same(command, "verify") && count == 1)

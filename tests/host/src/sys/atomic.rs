@@ -189,6 +189,25 @@ impl LocalWord {
     }
 }
 
+/// A word that only one CPU changes and that others read; see [`LocalWord`].
+pub type PublishedWord = LocalWord;
+
+impl LocalWord {
+    /// Adds 1, wrapping.
+    #[inline]
+    pub fn increment(&self) {
+        self.add(1);
+    }
+
+    /// Adds `value`, wrapping; no hook is called between the load and the store.
+    #[inline]
+    pub fn add(&self, value: u64) {
+        hook::call();
+        let sum = self.0.load(Ordering::Relaxed).wrapping_add(value);
+        self.0.store(sum, Ordering::Relaxed);
+    }
+}
+
 /// The bytes of `words`.
 ///
 /// # Safety

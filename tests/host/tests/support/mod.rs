@@ -40,6 +40,7 @@ pub struct Kernel {
     pub return_address: u64,
     pub per_cpu: u64,
     pub reads: Cell<usize>,
+    pub now: Cell<u64>,
 }
 
 impl Default for Kernel {
@@ -57,6 +58,7 @@ impl Default for Kernel {
             return_address: 0x8888,
             per_cpu: 0x10_0000,
             reads: Cell::new(0),
+            now: Cell::new(1_000_000),
         }
     }
 }
@@ -152,6 +154,10 @@ impl Memory for Kernel {
 
     fn current(&self) -> u64 {
         self.current
+    }
+
+    fn now(&self) -> u64 {
+        self.now.get()
     }
 
     fn this_cpu(&self, address: u64) -> u64 {
@@ -285,6 +291,9 @@ impl std::ops::Deref for Compiled {
     }
 }
 
+/// Nanoseconds from the entry of a function to its return.
+pub const CALL_NS: u64 = 1234;
+
 /// The record of one hit of the probe defined by `text`.
 pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Compiled, Vec<u8>) {
     let (definition, program) = compile(text, kernel).unwrap_or_else(|e| panic!("{text}: {e:?}"));
@@ -303,6 +312,7 @@ pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Compiled, Vec<u8>) {
         let mut entry = vec![0; program.entry_words()];
         exec::capture(&program, kernel, &mut entry);
         kernel.entry = entry;
+        kernel.now.set(kernel.now.get() + CALL_NS);
         assert!(record::start_probe(&mut out, header, 0x8000));
         assert!(record::put_return_address(&mut out, 0x8100));
     } else {

@@ -9,7 +9,7 @@
 /// proportional to the product of the lengths, and no memory.
 ///
 /// Context: any.
-pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
+pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut pattern, mut text) = (pattern, text);
     // The state to resume from if the part behind the last `*` does not match.
     let mut retry: Option<(&[u8], &[u8])> = None;

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2034,SC2154
+#
+# What a kernel's release and configuration say, for qemu/preflight and dkms/check.  To be
+# sourced.
+
+# The kernel series that this project is tested on.
+newest_first="7.3 7.2"
+
+# series_of RELEASE: print the tested series that a kernel belongs to, if any.
+series_of() {
+	for number in $newest_first; do
+		case $1 in
+		"$number".* | "$number"[+-]*) echo "$number" ;;
+		esac
+	done
+}
+
+# $config is the configuration that these read.  option NAME: succeeds if it is y.
+# text NAME: print its string, without quotes.
+option() { grep -qx "CONFIG_$1=y" "$config"; }
+text() { sed -n "s/^CONFIG_$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" "$config"; }
+
+# Symbol names of Rust code contain a hash of the compiler's version: it must match.
+# differs NAME COMMAND OPTION: print how a compiler is not the one that OPTION of the
+# configuration names; nothing if it is.
+differs() {
+	expected=$(text "$3")
+	if ! actual=$($2 --version 2>/dev/null); then
+		echo "no $1: install '${expected:-$1}'"
+	elif [ -n "$expected" ] && [ "$actual" != "$expected" ]; then
+		echo "$1 is '$actual' but the kernel was made with '$expected'"
+	fi
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Functions of one registration that come and go together.
+
+use super::{
+    handler::Handler,
+    link::{Link, Server, SEVERAL},
+};
+use crate::kapi::{local::Counter, percpu::PerCpu};
+use core::{
+    ptr,
+    sync::atomic::{AtomicPtr, AtomicU32},
+};
+use kernel::{alloc::KVVec, prelude::*, str::CString};
+
+/// A function to be probed.
+#[derive(Clone, Copy)]
+pub struct Site {
+    /// The address of the function.
+    pub function: u64,
+    /// The address that ftrace patches for it.
+    pub site: u64,
+}
+
+/// Whose functions they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Owner<'a> {
+    /// The module; `None` for the kernel.
+    pub module: Option<&'a CStr>,
+    /// Whether they are in the module's init code.
+    pub is_init: bool,
+}
+
+impl Owner<'_> {
+    /// The kernel.
+    pub const KERNEL: Self = Self {
+        module: None,
+        is_init: false,
+    };
+}
+
+/// The number of counters in one allocation, which has a page for each CPU.
+const BLOCK: usize = 512;
+
+/// Functions that come and go together.
+pub(super) struct Group<H: Handler> {
+    module: Option<CString>,
+    is_init: bool,
+    pub(super) links: KVVec<Link<H>>,
+    /// The hits of each link, if they are counted.
+    hits: KVec<PerCpu<[Counter; BLOCK]>>,
+}
+
+impl<H: Handler> Group<H> {
+    /// Makes links of `server` to all `sites`, whose hits are counted one by one if `counts`.
+    pub(super) fn new(
+        owner: Owner<'_>,
+        sites: &[Site],
+        counts: bool,
+        server: &Server<H>,
+    ) -> Result<Self> {
+        let mut hits = KVec::new();
+        if counts {
+            for _ in 0..sites.len().div_ceil(BLOCK) {
+                let block = PerCpu::new(|_| Ok([const { Counter::new() }; BLOCK]))?;
+                hits.push(block, GFP_KERNEL)?;
+            }
+        }
+        let mut links = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
+        for (index, site) in sites.iter().enumerate() {
+            let block: Option<&PerCpu<_>> = hits.get(index / BLOCK);
+            let link = Link {
+                site: site.site,
+                // CAST: Halves.
+                place: [site.function as u32, (site.function >> 32) as u32],
+                server: AtomicPtr::new(ptr::from_ref(server).cast_mut()),
+                next: AtomicPtr::new(ptr::null_mut()),
+                way: AtomicU32::new(SEVERAL),
+                hits: block.and_then(|block| block.counter(index % BLOCK)),
+            };
+            links.push(link, GFP_KERNEL)?;
+        }
+        let module = owner.module.map(CString::try_from).transpose()?;
+        Ok(Self {
+            module,
+            is_init: owner.is_init,
+            links,
+            hits,
+        })
+    }
+
+    /// Returns whose functions they are.
+    pub(super) fn owner(&self) -> Owner<'_> {
+        Owner {
+            module: self.module.as_deref(),
+            is_init: self.is_init,
+        }
+    }
+
+    /// Calls `each` with the address of each function and its hits; `None` if they are not
+    /// counted.
+    pub(super) fn each(&self, each: &mut dyn FnMut(u64, Option<u64>)) {
+        for (index, link) in self.links.iter().enumerate() {
+            let [low, high] = link.place;
+            let hits = self.hits.get(index / BLOCK).map(|block| {
+                let counts = block.iter().filter_map(|(_, all)| all.get(index % BLOCK));
+                counts.map(Counter::get).fold(0, u64::wrapping_add)
+            });
+            each(u64::from(low) | u64::from(high) << 32, hits);
+        }
+    }
+}

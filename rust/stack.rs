@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The stack of the code that a probe has hit.
+//!
+//! C header: [`include/linux/stacktrace.h`](srctree/include/linux/stacktrace.h)
+
+use super::{
+    arch, bindings as extra, calls,
+    context::Entry,
+    functions,
+    regs::Regs,
+    symbol::{self, Symbol},
+};
+use core::ptr;
+
+/// Bytes of a frame's address.
+pub const FRAME_SIZE: usize = 8;
+
+/// A function of the kernel or of a module.
+#[derive(Clone, Copy, Default)]
+pub struct Function {
+    address: u64,
+    size: u64,
+}
+
+impl Function {
+    /// Returns the function that contains `address`; an empty one if there is none.
+    ///
+    /// Context: process.
+    pub fn at(address: u64) -> Self {
+        Symbol::at(address).map_or_else(Self::default, |symbol| Self {
+            address: address.wrapping_sub(symbol.offset),
+            size: symbol.size,
+        })
+    }
+
+    /// Returns the function of a kprobe at `address`; an empty one if the stacks of kprobes
+    /// are followed without it.
+    ///
+    /// Context: process.
+    pub fn of_probe(address: u64) -> Self {
+        if cfg!(CONFIG_UNWINDER_ORC) {
+            Self::default()
+        } else {
+            Self::at(address)
+        }
+    }
+}
+
+/// From where a stack is followed. The first frame is the probed code itself.
+#[derive(Clone, Copy)]
+pub enum Origin<'a> {
+    /// The registers of a kprobe, which was entered that way, and its function.
+    Probe(&'a Regs, Entry, Function),
+    /// The registers of a kretprobe: the first frame is the caller of the function.
+    Return(&'a Regs),
+    /// The entry of a function.
+    Function(functions::Entry<'a>),
+    /// What has called this module, or what has called this function that calls it.
+    Caller(Function),
+}
+
+/// Writes the addresses of the frames to `out`, the innermost first, and returns how many
+/// there are; no more than fit.
+///
+/// Context: any, with preemption disabled, on the stack of the handler that was given
+/// `origin`.
+#[inline(always)]
+pub fn save(origin: Origin<'_>, out: &mut [u8]) -> usize {
+    let to = out.as_mut_ptr().cast();
+    // At most a page.
+    let room = u32::try_from(out.len() / FRAME_SIZE).unwrap_or(0);
+    // SAFETY: All functions write `room` words at most, of any alignment. The registers are
+    // valid, and belong to the code that this handler has interrupted.
+    let count = unsafe {
+        match origin {
+            Origin::Probe(regs, entry, function) => extra::ferroprobe_stack_of_probe(
+                to,
+                room,
+                ptr::from_ref(regs).cast(),
+                arch::probed_address(regs.instruction_pointer(), entry),
+                function.address,
+                function.size,
+            ),
+            Origin::Return(regs) => {
+                extra::ferroprobe_stack_of_return(to, room, ptr::from_ref(regs).cast())
+            }
+            Origin::Function(entry) => {
+                extra::ferroprobe_stack_of_entry(to, room, entry.as_ptr(), entry.address())
+            }
+            Origin::Caller(function) => {
+                extra::ferroprobe_stack_here(to, room, function.address, function.size)
+            }
+        }
+    };
+    // CAST: Lossless.
+    count as usize
+}
+
+/// Writes the addresses of the frames that the current task has in user space to `out`, the
+/// innermost first, as far as frame pointers lead and memory can be read without sleeping; no
+/// more than fit. There are none in an NMI, and of a thread of the kernel.
+///
+/// Context: any.
+pub fn save_user(out: &mut [u8]) {
+    // At most a page.
+    let room = u32::try_from(out.len() / FRAME_SIZE).unwrap_or(0);
+    // SAFETY: The function writes `room` words at most, of any alignment.
+    unsafe { extra::ferroprobe_stack_of_user(out.as_mut_ptr().cast(), room) };
+}
+
+/// Looks up what is needed to follow stacks on which functions are that return probes
+/// follow. Until then such a function's caller may be missing.
+///
+/// Context: process, may sleep.
+pub fn prepare() {
+    let trampoline = symbol::lookup(c"__kretprobe_trampoline");
+    calls::ferroprobe_stack_learn(trampoline.unwrap_or(0));
+}

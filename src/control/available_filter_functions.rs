@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `available_filter_functions`: the functions that `f` events can probe now.
+
+use super::{functions::Name, text::Show};
+use crate::{engine::text::Plain, tracer::Tracer};
+use core::fmt;
+use kernel::sync::Arc;
+
+/// The file.
+pub(crate) struct AvailableFunctions;
+
+impl Show for AvailableFunctions {
+    type Data = Tracer;
+
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let found = tracer.registry.lock().all_functions();
+        match found {
+            Ok(groups) => {
+                for site in groups.iter().flat_map(|group| group.sites.iter()) {
+                    writeln!(out, "{}", Name(site.function))?;
+                }
+                Ok(())
+            }
+            Err(refusal) => writeln!(out, "# none: {}", Plain(refusal.detail())),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `events/GROUP/EVENT/functions`: the functions of an `f` event, and how often each was hit.
+
+use super::{member::Member, text::Show};
+use crate::{engine::text::Plain, kapi::symbol::Symbol, sys::Vec};
+use core::fmt;
+use kernel::sync::Arc;
+
+/// The file.
+pub(crate) struct FunctionsFile;
+
+impl Show for FunctionsFile {
+    type Data = Member;
+
+    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let registry = member.instance.tracer.registry.lock();
+        let event = member.event();
+        let mut functions = Vec::new();
+        for probe in registry.probes() {
+            if probe.event.id() != event.id() {
+                continue;
+            }
+            let Some(all) = probe.functions() else {
+                continue;
+            };
+            let counts = probe.counts();
+            let total = counts.hits.hits().wrapping_add(counts.missed);
+            let mut result = Ok(());
+            all.each(&mut |address, hits| {
+                if result.is_ok() {
+                    result = functions.push((address, hits.unwrap_or(total)));
+                }
+            });
+            result.map_err(|_| fmt::Error)?;
+        }
+        functions.sort_unstable();
+        let mut all = functions.iter().peekable();
+        while let Some((address, hits)) = all.next() {
+            let mut hits = *hits;
+            // Several probes of the event may be of one function.
+            while let Some((_, more)) = all.next_if(|(other, _)| other == address) {
+                hits = hits.wrapping_add(*more);
+            }
+            writeln!(out, "{} {hits}", Name(*address))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the name of the function at an address, and its module in brackets.
+pub(super) struct Name(pub(super) u64);
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(symbol) = Symbol::at(self.0) else {
+            return write!(f, "{:#x}", self.0);
+        };
+        write!(f, "{}", Plain(symbol.name()))?;
+        match symbol.module() {
+            Some(module) => write!(f, " [{}]", Plain(module)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `private_events`: definitions that belong to an opening of the file, and go when it is
+//! closed, however the program ends.
+
+use super::text::{self, Show, Text};
+use crate::{
+    events::owner::Owner,
+    kapi::debugfs::{File, OpenFile},
+    tracer::Tracer,
+};
+use core::{fmt, pin::Pin, ptr};
+use kernel::{
+    prelude::*,
+    sync::{Arc, ArcBorrow},
+    uaccess::{UserSliceReader, UserSliceWriter},
+};
+
+/// The file.
+pub(crate) struct PrivateEvents;
+
+/// One opening, which owns what is defined through it.
+pub(crate) struct Open {
+    text: Pin<KBox<Text<PrivateEvents>>>,
+    owner: Arc<Owner>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.text.data.remove_private(&self.owner);
+    }
+}
+
+impl Show for PrivateEvents {
+    type Data = Tracer;
+
+    /// Writes the definitions of all owners; a comment names the owner of those behind it.
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let registry = tracer.registry.lock();
+        let mut last: *const Owner = ptr::null();
+        for probe in registry.probes() {
+            let Some(owner) = probe.event.owner() else {
+                continue;
+            };
+            if !ptr::eq(last, &**owner) {
+                writeln!(out, "# {}", **owner)?;
+                last = &**owner;
+            }
+            probe.definition().write_line(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl File for PrivateEvents {
+    type Data = Tracer;
+    type Open = Open;
+
+    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+        let open = Open {
+            text: Text::open(tracer.into())?,
+            owner: Owner::new()?,
+        };
+        Ok(KBox::pin(open, GFP_KERNEL)?)
+    }
+
+    fn read(
+        open: &Open,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        open.text.read(to, offset)
+    }
+
+    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
+        let tracer = &open.text.data;
+        text::take(&**tracer, file, from, |text| {
+            Ok(tracer.define(text, Some(&open.owner))?)
+        })
+    }
+}

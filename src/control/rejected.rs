@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a file does not take, and the one place that adds it to `error_log`.
+
+use super::{
+    member::{Member, Members},
+    scope::{OneCpu, Scope},
+    text,
+};
+use crate::{
+    engine::{
+        errno,
+        error::{Errno, Error as Refusal, Kind, Subject},
+        text::Plain,
+    },
+    events::registry::Failure,
+    instance::Instance,
+    kapi::debugfs::OpenFile,
+    sys::{AllocError, Vec},
+    tracer::Tracer,
+};
+use kernel::{prelude::*, uaccess::UserSliceReader};
+
+/// The reason why a file does not take what a user wrote.
+pub(crate) enum Rejected {
+    /// A refusal, whose caret is in the text without white space around it.
+    Refused(Refusal),
+    /// A refusal of a line of the text, which is this command.
+    Line(Refusal, Vec<u8>),
+    /// An operation failed.
+    Failed(Error),
+}
+
+impl From<Refusal> for Rejected {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Error> for Rejected {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<AllocError> for Rejected {
+    fn from(error: AllocError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<Failure> for Rejected {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused { refusal, command } => Self::Line(refusal, command),
+            Failure::Interrupted => Self::Failed(EINTR),
+        }
+    }
+}
+
+/// What a file is of: it leads to the log.
+pub(crate) trait Logged {
+    /// Returns what has the log.
+    fn tracer(&self) -> &Tracer;
+}
+
+impl Logged for Tracer {
+    fn tracer(&self) -> &Tracer {
+        self
+    }
+}
+
+impl Logged for Instance {
+    fn tracer(&self) -> &Tracer {
+        &self.tracer
+    }
+}
+
+impl Logged for Member {
+    fn tracer(&self) -> &Tracer {
+        &self.instance.tracer
+    }
+}
+
+impl Logged for Members {
+    fn tracer(&self) -> &Tracer {
+        &self.instance.tracer
+    }
+}
+
+impl Logged for OneCpu {
+    fn tracer(&self) -> &Tracer {
+        &self.instance.tracer
+    }
+}
+
+impl Logged for Scope {
+    fn tracer(&self) -> &Tracer {
+        &self.instance.tracer
+    }
+}
+
+/// Adds to the log of `of` why `file` does not take `text`, and returns the error of the write.
+///
+/// Context: process, may sleep; without the locks that the log's lock follows.
+#[cold]
+pub(crate) fn log(of: &impl Logged, file: &OpenFile, text: &[u8], rejected: Rejected) -> Error {
+    let tracer = of.tracer();
+    let refusal = match rejected {
+        Rejected::Line(refusal, command) => {
+            tracer.log_refusal(&refusal, &command);
+            return error_of(&refusal);
+        }
+        Rejected::Refused(refusal) => refusal,
+        Rejected::Failed(error) => match words(error) {
+            Some(refusal) => refusal,
+            None => return error,
+        },
+    };
+    if refusal.kind.subject() == Subject::File {
+        log_value(tracer, file, text.trim_ascii(), refusal)
+    } else {
+        tracer.log_refusal(&refusal, text.trim_ascii());
+        error_of(&refusal)
+    }
+}
+
+/// As [`log()`], for the opening of a file as the shell's `>` does.
+#[cold]
+pub(crate) fn log_opening(of: &impl Logged, file: &OpenFile, rejected: Rejected) -> Error {
+    log(of, file, b">", rejected)
+}
+
+/// Refuses a write to a file that can only be read.
+///
+/// # Errors
+///
+/// `EINVAL`; the errors of [`text::take`].
+///
+/// Context: as for [`log()`].
+#[cold]
+pub(crate) fn read_only(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result {
+    text::take(of, file, from, |_| {
+        Err(Refusal::new(Kind::FileReadOnly, 0).into())
+    })
+}
+
+/// Adds the refusal of a value, with the path of its file.
+fn log_value(tracer: &Tracer, file: &OpenFile, text: &[u8], mut refusal: Refusal) -> Error {
+    /// Most bytes of a value that are shown.
+    const SHOWN: usize = 256;
+
+    // Only the line with the caret is shown.
+    let at = refusal.at.min(text.len());
+    let (before, behind) = text.split_at_checked(at).unwrap_or((text, b""));
+    let is_end = |&byte: &u8| byte == b'\n';
+    let start = before.iter().rposition(is_end);
+    let start = start.map_or(0, |end| end.saturating_add(1));
+    let end = behind.iter().position(is_end).unwrap_or(behind.len());
+    let line = match refusal.kind {
+        // The log keeps one entry of these, whatever is written again and again.
+        Kind::FileMarkersOff | Kind::FileNotRecording => b"",
+        _ => text.get(start..at.saturating_add(end)).unwrap_or_default(),
+    };
+    refusal.at = at.saturating_sub(start);
+    let mut buffer = [0; 256];
+    let path = file.path(&mut buffer).unwrap_or_default();
+    let path = path.strip_prefix(b"/ferroprobe/").unwrap_or(path);
+    let refusal = refusal.with_owner(format_args!("{}", Plain(path)));
+    tracer.log_refusal(&refusal, line.get(..SHOWN).unwrap_or(line));
+    error_of(&refusal)
+}
+
+fn error_of(refusal: &Refusal) -> Error {
+    Error::from_errno(refusal.errno.0.wrapping_neg())
+}
+
+/// Returns the words for the failure of an operation; `None` if its errno says all.
+fn words(error: Error) -> Option<Refusal> {
+    if [ENOMEM, EINTR, ERESTARTSYS, EFAULT].contains(&error) {
+        return None;
+    }
+    let kind = match error {
+        error if error == ENODEV => Kind::FileGone,
+        error if error == EPERM => Kind::FileLocked,
+        _ => {
+            let number = error.to_errno();
+            let name = errno::name(number.into()).unwrap_or_default();
+            let failed = Refusal::new(Kind::FileFailed, 0);
+            let failed = failed.with_errno(Errno(number.wrapping_neg()));
+            return Some(failed.with_detail(format_args!(
+                "{name}, and the kernel's log (dmesg) may have the reason"
+            )));
+        }
+    };
+    Some(Refusal::new(kind, 0))
+}
+
+/// Returns the refusal of what cannot be done while a ring is mapped, for `EBUSY`.
+pub(crate) fn while_mapped(error: Error) -> Rejected {
+    if error == EBUSY {
+        Refusal::new(Kind::FileMapped, 0).into()
+    } else {
+        error.into()
+    }
+}

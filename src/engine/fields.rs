@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The refusal of a field that an event does not have.
+
+use super::{
+    error::{Error, Kind},
+    lex::Span,
+    record::Layout,
+    suggest::suggest,
+};
+
+/// Returns the error `kind` for `name`, which is no field of `layout`.
+#[cold]
+pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout) -> Error {
+    suggest(name.error(kind), name.bytes, |each| {
+        layout.fields.iter().for_each(|field| each(&field.name));
+        let fixed = layout.class.fields();
+        fixed.for_each(|field| each(field.name.as_bytes()));
+        each(b"common_cpu");
+        each(b"common_comm");
+    })
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Patterns that select functions by name: `tcp_*,udp_*,!tcp_v4_*`.
+
+use core::fmt;
+
+use super::error::{Error, Kind};
+use super::glob;
+use super::lex::Span;
+use super::text::Plain;
+use crate::sys::{AllocError, Vec};
+
+/// A list of patterns, separated by commas. A function is selected if a pattern matches its
+/// name and no pattern with `!` before it does; see [`glob::matches`].
+///
+/// A pattern `MODULE:FUNCTION` matches functions of the modules whose names match, also of
+/// modules that are loaded later. A pattern without a module matches functions of the kernel
+/// and of the modules that are loaded when the event is defined, as ftrace's do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Patterns(Vec<u8>);
+
+/// Which patterns of a list have selected a function.
+pub struct Seen(Vec<bool>);
+
+/// One pattern of a list.
+#[derive(Clone, Copy)]
+struct Pattern<'a> {
+    excludes: bool,
+    module: Option<&'a [u8]>,
+    function: &'a [u8],
+}
+
+impl Pattern<'_> {
+    fn matches(&self, module: Option<&[u8]>, function: &[u8]) -> bool {
+        let is_there = match (self.module, module) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(pattern), Some(module)) => glob::matches(pattern, module),
+        };
+        is_there && glob::matches(self.function, function)
+    }
+}
+
+/// Returns whether a pattern can contain `byte`, and names of functions cannot.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'*' | b'?' | b'[' | b'\\' | b',' | b'!')
+}
+
+impl Patterns {
+    /// Returns whether `text` is a list of patterns and not the name of one function.
+    pub fn is_list(text: &[u8]) -> bool {
+        text.iter().any(|&byte| is_special(byte))
+    }
+
+    /// Parses a list; `more` are words behind it, each another list.
+    ///
+    /// # Errors
+    ///
+    /// `BAD_PROBE_ADDR` for an empty pattern, and for a list that selects nothing.
+    pub fn parse<'a>(list: Span<'a>, more: impl Iterator<Item = Span<'a>>) -> Result<Self, Error> {
+        let mut text = Vec::new();
+        let mut selects = false;
+        for word in Iterator::chain(core::iter::once(list), more) {
+            let mut rest = Some(word);
+            while let Some(word) = rest {
+                let (item, behind) = word.first_item(b',');
+                rest = behind;
+                let pattern = item.strip(b"!").unwrap_or(item);
+                selects |= pattern.bytes.len() == item.bytes.len();
+                check(pattern)?;
+                if !text.is_empty() {
+                    text.push(b',')?;
+                }
+                text.extend_from_slice(item.bytes)?;
+            }
+        }
+        if !selects {
+            let refusal = list.error(Kind::BadProbeAddr);
+            return Err(refusal.with_detail(format_args!("no pattern selects a function")));
+        }
+        Ok(Self(text))
+    }
+
+    /// Returns the list as text, with commas alone.
+    pub fn text(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn all(&self) -> impl Iterator<Item = Pattern<'_>> + Clone {
+        self.0.split(|&byte| byte == b',').map(|item| {
+            let positive = item.strip_prefix(b"!");
+            let text = positive.unwrap_or(item);
+            let colon = text.iter().position(|&byte| byte == b':');
+            let parts = colon.and_then(|colon| {
+                let function = text.get(colon.saturating_add(1)..)?;
+                Some((text.get(..colon)?, function))
+            });
+            Pattern {
+                excludes: positive.is_some(),
+                module: parts.map(|(module, _)| module),
+                function: parts.map_or(text, |(_, function)| function),
+            }
+        })
+    }
+
+    fn selecting(&self) -> impl Iterator<Item = Pattern<'_>> + Clone {
+        self.all().filter(|pattern| !pattern.excludes)
+    }
+
+    /// Returns whether the list selects `function` of `module`, `None` for the kernel.
+    pub fn select(&self, module: Option<&[u8]>, function: &[u8]) -> bool {
+        let is_matched = |pattern: Pattern<'_>| pattern.matches(module, function);
+        self.selecting().any(is_matched)
+            && !self
+                .all()
+                .any(|pattern| pattern.excludes && is_matched(pattern))
+    }
+
+    /// Makes what tells which patterns have selected a function.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn seen(&self) -> Result<Seen, AllocError> {
+        let mut seen = Vec::new();
+        for _ in self.selecting() {
+            seen.push(false)?;
+        }
+        Ok(Seen(seen))
+    }
+
+    /// As [`Patterns::select`], and notes the patterns that match in `seen`.
+    pub fn select_noting(&self, module: Option<&[u8]>, function: &[u8], seen: &mut Seen) -> bool {
+        let is_selected = self.select(module, function);
+        if is_selected {
+            for (pattern, seen) in self.selecting().zip(seen.0.iter_mut()) {
+                *seen |= pattern.matches(module, function);
+            }
+        }
+        is_selected
+    }
+
+    /// Returns the first pattern that has selected no function, and waits for no module.
+    pub fn unseen(&self, seen: &Seen) -> Option<&[u8]> {
+        let mut all = self.selecting().zip(seen.0.iter());
+        all.find_map(|(pattern, seen)| {
+            (!seen && pattern.module.is_none()).then_some(pattern.function)
+        })
+    }
+
+    /// Returns whether the list selects functions of `module` if that is loaded after the
+    /// definition.
+    pub fn await_module(&self, module: &[u8]) -> bool {
+        let mut modules = self.selecting().filter_map(|pattern| pattern.module);
+        modules.any(|pattern| glob::matches(pattern, module))
+    }
+
+    /// Returns whether the list can select functions of modules that are loaded later.
+    pub fn await_modules(&self) -> bool {
+        self.selecting().any(|pattern| pattern.module.is_some())
+    }
+
+    /// Returns with what the names begin that each pattern selects in the kernel.
+    pub fn prefixes(&self) -> impl Iterator<Item = &[u8]> {
+        let kernel = self.selecting().filter(|pattern| pattern.module.is_none());
+        kernel.map(|pattern| {
+            let special = pattern.function.iter().position(|&byte| is_special(byte));
+            let end = special.unwrap_or(pattern.function.len());
+            pattern.function.get(..end).unwrap_or_default()
+        })
+    }
+}
+
+impl fmt::Display for Patterns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Plain(&self.0))
+    }
+}
+
+/// Checks one pattern, without its `!`.
+fn check(pattern: Span<'_>) -> Result<(), Error> {
+    let refuse = |at: Span<'_>, why: &str| {
+        Err(at
+            .error(Kind::BadProbeAddr)
+            .with_detail(format_args!("{why}")))
+    };
+    let function = match pattern.find(b':') {
+        Some(0) => return refuse(pattern, "no module before the colon"),
+        Some(colon) => pattern.around(colon).1,
+        None => pattern,
+    };
+    match function.first() {
+        None => refuse(function, "an empty pattern"),
+        Some(b'!') => refuse(function, "one ! excludes, and stands before the pattern"),
+        Some(_) if function.find(b'+').is_some() => {
+            refuse(function, "only p probes inside of a function")
+        }
+        Some(_) if function.find(b':').is_some() => refuse(function, "one colon, behind a module"),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Returns a copy of `words`, joined by commas, as [`Patterns::text`] has them.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+pub fn joined<'a>(words: impl Iterator<Item = &'a [u8]>) -> Result<Vec<u8>, AllocError> {
+    let mut text = Vec::new();
+    for word in words {
+        if !text.is_empty() {
+            text.push(b',')?;
+        }
+        text.extend_from_slice(word)?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Patterns, (Kind, usize)> {
+        let mut at = 0;
+        let mut words = vec![];
+        for word in text.split(' ') {
+            let bytes = word.as_bytes();
+            words.push(Span { bytes, at });
+            at += word.len() + 1;
+        }
+        let parsed = Patterns::parse(words[0], words[1..].iter().copied());
+        parsed.map_err(|error| (error.kind, error.at))
+    }
+
+    #[test]
+    fn names_are_selected() {
+        let patterns = parse("tcp_*,udp_v?_x !tcp_v4_*,!*_dead nf*:nf_[a-c]*").unwrap();
+        assert_eq!(
+            patterns.to_string(),
+            "tcp_*,udp_v?_x,!tcp_v4_*,!*_dead,nf*:nf_[a-c]*"
+        );
+        for name in ["tcp_", "tcp_v6_x", "udp_v4_x"] {
+            assert!(patterns.select(None, name.as_bytes()), "{name}");
+            assert!(patterns.select(Some(b"ipv6"), name.as_bytes()), "{name}");
+        }
+        for name in ["xtcp_", "tcp_v4_rcv", "tcp_dead", "udp_v_x", "nf_a", ""] {
+            assert!(!patterns.select(None, name.as_bytes()), "{name}");
+        }
+        assert!(patterns.select(Some(b"nf_nat"), b"nf_alloc"));
+        assert!(!patterns.select(Some(b"nf_nat"), b"nf_dead"));
+        assert!(!patterns.select(Some(b"xt"), b"nf_alloc"));
+        assert!(patterns.await_module(b"nf_nat") && !patterns.await_module(b"ipv6"));
+        assert!(patterns.await_modules() && !parse("a,b").unwrap().await_modules());
+        let mut seen = patterns.seen().unwrap();
+        assert!(patterns.select_noting(None, b"tcp_x", &mut seen));
+        assert!(!patterns.select_noting(None, b"tcp_dead", &mut seen));
+        assert_eq!(patterns.unseen(&seen), Some(&b"udp_v?_x"[..]));
+        assert!(patterns.select_noting(None, b"udp_v1_x", &mut seen));
+        assert_eq!(patterns.unseen(&seen), None);
+        let prefixes: std::vec::Vec<_> = patterns.prefixes().collect();
+        assert_eq!(prefixes, [&b"tcp_"[..], b"udp_v"]);
+    }
+
+    #[test]
+    fn bad_lists_are_refused_where_they_are_bad() {
+        for (text, at) in [
+            ("a,,b", 2),
+            ("a,", 2),
+            (",a", 0),
+            ("!a", 0),
+            ("!a,!b*", 0),
+            ("a* !", 4),
+            ("a*,!!b", 4),
+            ("a*,b+4", 3),
+            (":a*", 0),
+            ("m:", 2),
+            ("m:n:a*", 2),
+        ] {
+            assert_eq!(parse(text), Err((Kind::BadProbeAddr, at)), "{text}");
+        }
+        assert!(!Patterns::is_list(b"vfs_read") && Patterns::is_list(b"vfs_rea?"));
+    }
+}

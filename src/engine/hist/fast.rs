@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The hits that are counted in few instructions.
+
+use super::source::extend;
+use super::spec::{Source, Spec};
+use super::table::Shape;
+use crate::engine::exec::{self, Arguments, Memory};
+use crate::engine::fetch::Program;
+
+/// How [`Histogram::update_fast`](super::Histogram::update_fast) finds an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fast {
+    /// By one number, which is the claim.
+    Word,
+    /// By one number or two behind the claim.
+    Words,
+    /// Not at all.
+    Never,
+}
+
+impl Fast {
+    pub(super) fn of(spec: &Spec) -> Self {
+        let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
+        if !are_numbers || !spec.values.is_empty() {
+            return Self::Never;
+        }
+        match spec.keys.len() {
+            1 if Shape::of(spec).is_word() => Self::Word,
+            1 | 2 => Self::Words,
+            _ => Self::Never,
+        }
+    }
+}
+
+/// The numbers of a hit that take few instructions.
+///
+/// Context: any.
+pub trait AtHand {
+    /// Returns what [`Values::number`](super::Values::number) returns; `None` if more than
+    /// registers is needed.
+    fn number(&self, source: Source) -> Option<u64>;
+}
+
+/// What is at hand of a probe's hit.
+#[derive(Clone, Copy)]
+pub struct RegisterHit<'a, E, P, C> {
+    /// The program of the probe.
+    pub program: &'a Program,
+    /// Its registers.
+    pub env: &'a E,
+    /// Returns the task's pid.
+    pub pid: P,
+    /// Returns the number of the CPU.
+    pub cpu: C,
+}
+
+impl<E, P, C> AtHand for RegisterHit<'_, E, P, C>
+where
+    E: Arguments + Memory,
+    P: Fn() -> i32,
+    C: Fn() -> u32,
+{
+    #[inline(always)]
+    fn number(&self, source: Source) -> Option<u64> {
+        match source {
+            Source::Argument {
+                index,
+                width,
+                signed,
+            } => {
+                let value = exec::register(self.program, index, self.env)?;
+                Some(extend(value, width, signed))
+            }
+            // CAST: extends the sign.
+            Source::Pid => Some(i64::from((self.pid)()) as u64),
+            Source::Cpu => Some(u64::from((self.cpu)())),
+            _ => None,
+        }
+    }
+}

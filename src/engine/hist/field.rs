@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Parses one key or value of a histogram: `FIELD[.MODIFIER]`.
+
+use core::num::NonZeroU64;
+
+use super::spec::{Fold, Key, Modifier, Source, Value};
+use crate::engine::error::{Error, Kind};
+use crate::engine::fields::no_field;
+use crate::engine::lex::{self, Span};
+use crate::engine::record::{Layout, Role};
+use crate::sys::Vec;
+
+/// What a name stands for.
+enum Found {
+    Source(Source),
+    /// An array, which is neither a number nor a text.
+    Array,
+    Nothing,
+}
+
+/// Finds what `name` stands for: the words of histograms come first, then the event's own
+/// fields, then those that all events have, as in the kernel.
+fn find(layout: &Layout, name: &[u8]) -> Found {
+    match name {
+        b"common_timestamp" => return Found::Source(Source::Time),
+        b"common_stacktrace" => return Found::Source(Source::Stack),
+        b"common_cpu" => return Found::Source(Source::Cpu),
+        b"common_comm" => return Found::Source(Source::Comm),
+        b"hitcount" => return Found::Source(Source::Hits),
+        _ => {}
+    }
+    let mut fields = (0u8..=u8::MAX).zip(&layout.fields);
+    if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
+        return match field.count {
+            Some(_) => Found::Array,
+            None if field.base.is_text() => Found::Source(Source::Text { index }),
+            None => Found::Source(Source::Argument {
+                index,
+                width: field.base.size(),
+                signed: field.base.is_signed(),
+            }),
+        };
+    }
+    let mut fixed = layout.class.fields();
+    if let Some(field) = fixed.find(|field| field.name.as_bytes() == name) {
+        return Found::Source(match field.role {
+            Role::EventType => Source::Type,
+            Role::Flags => Source::Flags,
+            Role::PreemptCount => Source::PreemptCount,
+            Role::Pid => Source::Pid,
+            Role::Address | Role::CallNumber => Source::Place,
+            Role::ReturnAddress => Source::ReturnAddress,
+            Role::Text | Role::RawId | Role::FrameCount | Role::Frames | Role::Process => {
+                return Found::Nothing
+            }
+        });
+    }
+    match name {
+        b"cpu" | b"CPU" => Found::Source(Source::Cpu),
+        b"comm" | b"COMM" => Found::Source(Source::Comm),
+        b"stacktrace" | b"STACKTRACE" => Found::Source(Source::Stack),
+        _ => Found::Nothing,
+    }
+}
+
+/// Returns an error if `text` is an expression, a constant or a variable.
+fn check_plain(text: Span<'_>) -> Result<(), Error> {
+    let is_operator = |b: u8| matches!(b, b'+' | b'*' | b'/' | b'(' | b')' | b'$');
+    let has_minus = text.find(b'-').is_some() && !text.bytes.ends_with(b".sym-offset");
+    let is_number = text.first().is_some_and(|b| b.is_ascii_digit());
+    if is_number || has_minus || text.find_by(is_operator).is_some() {
+        return Err(text.error(Kind::HistVars));
+    }
+    Ok(())
+}
+
+/// Splits `FIELD.MODIFIER`.
+pub(super) fn split(text: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
+    match text.find(b'.') {
+        None => (text, None),
+        Some(dot) => {
+            let (name, modifier) = text.around(dot);
+            (name, Some(modifier))
+        }
+    }
+}
+
+/// A field, before it is known as a key or a value.
+struct Parsed<'a> {
+    name: Span<'a>,
+    source: Source,
+    fold: Fold,
+    modifier: Modifier,
+    behind: Option<Span<'a>>,
+}
+
+fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Parsed<'a>, Error> {
+    check_plain(text)?;
+    let (name, behind) = split(text);
+    let (modifier, fold) = match behind {
+        None => (Modifier::None, Fold::Sum),
+        Some(word) => modifier(word)?,
+    };
+    let source = match find(layout, name.bytes) {
+        Found::Source(source) => source,
+        Found::Array => return Err(name.error(Kind::HistArray)),
+        Found::Nothing => return Err(no_field(name, Kind::HistFieldNotFound, layout)),
+    };
+    if modifier == Modifier::Execname && name.bytes != b"common_pid" {
+        return Err(behind.unwrap_or(text).error(Kind::BadFieldModifier));
+    }
+    Ok(Parsed {
+        name,
+        source,
+        fold,
+        modifier,
+        behind,
+    })
+}
+
+/// Parses a modifier: of the kernel's, or how a value is folded.
+fn modifier(word: Span<'_>) -> Result<(Modifier, Fold), Error> {
+    let modifier = match word.bytes {
+        b"hex" => Modifier::Hex,
+        b"sym" => Modifier::Sym,
+        b"sym-offset" => Modifier::SymOffset,
+        b"execname" => Modifier::Execname,
+        b"syscall" => Modifier::Syscall,
+        b"log2" => Modifier::Log2,
+        b"usecs" => Modifier::Usecs,
+        b"percent" => Modifier::Percent,
+        b"graph" => Modifier::Graph,
+        b"min" => return Ok((Modifier::None, Fold::Min)),
+        b"max" => return Ok((Modifier::None, Fold::Max)),
+        b"avg" => return Ok((Modifier::None, Fold::Avg)),
+        _ => Modifier::Buckets(bucket(word)?),
+    };
+    Ok((modifier, Fold::Sum))
+}
+
+/// Parses `bucket=N` or `buckets=N`.
+fn bucket(word: Span<'_>) -> Result<NonZeroU64, Error> {
+    let number = word.strip(b"buckets=").or_else(|| word.strip(b"bucket="));
+    let size = number.and_then(|number| lex::unsigned(number.bytes));
+    size.and_then(NonZeroU64::new)
+        .ok_or(number.unwrap_or(word).error(Kind::BadFieldModifier))
+}
+
+impl Key {
+    /// Parses a key.
+    pub(super) fn parse(text: Span<'_>, layout: &Layout) -> Result<Self, Error> {
+        let is_stack = matches!(text.bytes, b"stacktrace" | b"common_stacktrace.stacktrace");
+        let parsed = if is_stack {
+            Parsed {
+                name: text,
+                source: Source::Stack,
+                fold: Fold::Sum,
+                modifier: Modifier::None,
+                behind: None,
+            }
+        } else {
+            parse(text, layout)?
+        };
+        let modifier_at = parsed.behind.unwrap_or(text);
+        let is_of_value = matches!(parsed.modifier, Modifier::Percent | Modifier::Graph);
+        let is_plain = parsed.modifier == Modifier::None;
+        if is_of_value || parsed.fold != Fold::Sum || !(is_plain || parsed.source.is_number()) {
+            return Err(modifier_at.error(Kind::BadFieldModifier));
+        }
+        let name = match parsed.source {
+            Source::Stack => b"common_stacktrace",
+            _ => parsed.name.bytes,
+        };
+        Ok(Self {
+            name: Vec::from_slice(name)?,
+            source: parsed.source,
+            modifier: parsed.modifier,
+        })
+    }
+}
+
+impl Value {
+    /// Parses a value.
+    pub(super) fn parse(text: Span<'_>, layout: &Layout) -> Result<Self, Error> {
+        let parsed = parse(text, layout)?;
+        if matches!(
+            parsed.modifier,
+            Modifier::Buckets(_)
+                | Modifier::Log2
+                | Modifier::Sym
+                | Modifier::SymOffset
+                | Modifier::Syscall
+        ) {
+            return Err(text.error(Kind::BadFieldModifier));
+        }
+        if parsed.source == Source::Hits && parsed.fold != Fold::Sum {
+            return Err(parsed.behind.unwrap_or(text).error(Kind::BadFieldModifier));
+        }
+        if !parsed.source.is_number() {
+            return Err(text.error(Kind::HistValueText));
+        }
+        Ok(Self {
+            name: Vec::from_slice(parsed.name.bytes)?,
+            source: parsed.source,
+            fold: parsed.fold,
+            modifier: parsed.modifier,
+        })
+    }
+}

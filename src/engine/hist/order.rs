@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sorts numbers of rows.
+//!
+//! The sorts of `core` refer to panics, which the module must not contain.
+
+use core::cmp::Ordering;
+
+use crate::sys::{AllocError, Vec};
+
+/// Sorts `order` by `compare`; equal ones stay as they are.
+///
+/// Context: process, may sleep.
+///
+/// # Errors
+///
+/// [`AllocError`].
+pub(super) fn sort(
+    order: &mut Vec<u32>,
+    compare: impl Fn(u32, u32) -> Ordering,
+) -> Result<(), AllocError> {
+    let mut other = Vec::from_slice(order)?;
+    let mut width = 1usize;
+    while width < order.len() {
+        let (mut from, mut to) = (&order[..], &mut other[..]);
+        while !from.is_empty() {
+            let run = width.saturating_mul(2).min(from.len());
+            let Some((runs, from_rest)) = from.split_at_checked(run) else {
+                break;
+            };
+            let Some((merged, to_rest)) = to.split_at_mut_checked(run) else {
+                break;
+            };
+            let halves = runs.split_at_checked(width).unwrap_or((runs, &[]));
+            merge(halves, merged, &compare);
+            (from, to) = (from_rest, to_rest);
+        }
+        core::mem::swap(order, &mut other);
+        width = width.saturating_mul(2);
+    }
+    Ok(())
+}
+
+/// Merges two sorted parts.
+fn merge(
+    (mut left, mut right): (&[u32], &[u32]),
+    to: &mut [u32],
+    compare: &impl Fn(u32, u32) -> Ordering,
+) {
+    for slot in to {
+        *slot = match (left, right) {
+            ([a, ..], [b, rest @ ..]) if compare(*a, *b) == Ordering::Greater => {
+                right = rest;
+                *b
+            }
+            ([a, rest @ ..], _) => {
+                left = rest;
+                *a
+            }
+            ([], [b, rest @ ..]) => {
+                right = rest;
+                *b
+            }
+            ([], []) => return,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_sorted_and_equal_ones_stay() {
+        for length in [0u32, 1, 2, 3, 7, 64, 100, 1000] {
+            let mut order = Vec::new();
+            for n in 0..length {
+                order.push(n).unwrap();
+            }
+            let key = |n: u32| n.wrapping_mul(2_654_435_761) % 17;
+            sort(&mut order, |a, b| key(a).cmp(&key(b))).unwrap();
+            let mut expected: std::vec::Vec<u32> = (0..length).collect();
+            expected.sort_by_key(|&n| key(n));
+            assert_eq!(&order[..], &expected[..]);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Parses the trigger of a histogram.
+
+use super::field;
+use super::spec::{
+    Column, Fold, Key, Modifier, Sort, Spec, Value, MAX_KEYS, MAX_KEY_WORDS, MAX_SORTS, MAX_VALUES,
+};
+use crate::engine::error::{Error, Kind};
+use crate::engine::lex::{self, Span};
+use crate::engine::record::Layout;
+use crate::sys::Vec;
+
+/// Entries of a histogram that does not name its size.
+const DEFAULT_SIZE: usize = 2048;
+
+/// The sizes, rounded up to a power of two, that a histogram can have.
+const SIZES: core::ops::RangeInclusive<usize> = 128..=131_072;
+
+/// The clocks that the kernel knows.
+const CLOCKS: &[&[u8]] = &[
+    b"local",
+    b"global",
+    b"counter",
+    b"uptime",
+    b"perf",
+    b"mono",
+    b"mono_raw",
+    b"boot",
+    b"tai",
+    b"x86-tsc",
+];
+
+/// What a trigger requests.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// The histogram.
+    pub spec: Spec,
+    /// What is done with it.
+    pub verb: Verb,
+    /// The filter, behind `if`; all hits without one.
+    pub filter: Option<Span<'a>>,
+}
+
+/// What is done with a histogram. The first that the trigger has of the kernel's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Set it.
+    Set,
+    /// Set it paused, or pause it.
+    Pause,
+    /// Continue it.
+    Continue,
+    /// Clear it.
+    Clear,
+}
+
+/// The parts of a trigger, as written.
+#[derive(Default)]
+struct Parts<'a> {
+    keys: Option<Span<'a>>,
+    values: Option<Span<'a>>,
+    /// `sort=` and what follows it.
+    sort: Option<(Span<'a>, Span<'a>)>,
+    name: Option<Span<'a>>,
+    clock: Option<Span<'a>>,
+    size: Option<usize>,
+    hides_hits: bool,
+    pauses: bool,
+    continues: bool,
+    clears: bool,
+}
+
+/// Parses what follows `hist:` in a trigger of an event with `layout`.
+///
+/// # Errors
+///
+/// The kinds of [`Subject::Histogram`](crate::engine::error::Subject::Histogram).
+pub fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Request<'a>, Error> {
+    let (text, filter) = split_filter(text)?;
+    if text.bytes.is_empty() {
+        return Err(text.error(Kind::HistNoKeys));
+    }
+    let parts = Parts::split(text)?;
+    let Some(keys) = parts.keys else {
+        return Err(text.error(Kind::HistNoKeys));
+    };
+    let keys = parse_keys(keys, layout)?;
+    let values = parse_values(parts.values, layout)?;
+    if parts.hides_hits && values.is_empty() {
+        return Err(text.error(Kind::NeedNohcVal));
+    }
+    let sorts = parse_sorts(parts.sort, &keys, &values)?;
+    let copy = |text: Option<Span<'_>>| text.map(|text| text.to_vec()).transpose();
+    let spec = Spec {
+        name: copy(parts.name)?,
+        keys,
+        values,
+        sorts,
+        size: parts.size.unwrap_or(DEFAULT_SIZE),
+        clock: copy(parts.clock)?,
+        hides_hits: parts.hides_hits,
+    };
+    let verb = match (parts.pauses, parts.continues, parts.clears) {
+        (true, ..) => Verb::Pause,
+        (_, true, _) => Verb::Continue,
+        (.., true) => Verb::Clear,
+        _ => Verb::Set,
+    };
+    Ok(Request { spec, verb, filter })
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+/// Returns `text` without surrounding blanks.
+fn trim(text: Span<'_>) -> Span<'_> {
+    let start = text.find_by(|b| !is_blank(b)).unwrap_or(text.bytes.len());
+    let text = text.skip(start);
+    let end = text.bytes.iter().rposition(|&b| !is_blank(b));
+    text.take(end.map_or(0, |end| end.saturating_add(1)))
+}
+
+/// Splits the trigger at the first word `if`.
+fn split_filter(text: Span<'_>) -> Result<(Span<'_>, Option<Span<'_>>), Error> {
+    let mut rest = text;
+    while let Some(at) = rest.find_by(is_blank) {
+        rest = rest.skip(at.saturating_add(1));
+        let Some(behind) = rest.strip(b"if") else {
+            continue;
+        };
+        if behind.first().is_none_or(is_blank) {
+            let filter = trim(behind);
+            if filter.bytes.is_empty() {
+                return Err(behind.error(Kind::HistNoFilter));
+            }
+            let before = text.take(rest.at.saturating_sub(text.at));
+            return Ok((trim(before), Some(filter)));
+        }
+    }
+    Ok((trim(text), None))
+}
+
+/// Returns the parts of `text` between the bytes `at`.
+fn pieces(text: Span<'_>, at: u8) -> impl Iterator<Item = Span<'_>> {
+    let mut rest = Some(text);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let (piece, behind) = match text.find(at) {
+            Some(n) => {
+                let (piece, behind) = text.around(n);
+                (piece, Some(behind))
+            }
+            None => (text, None),
+        };
+        rest = behind;
+        Some(piece)
+    })
+}
+
+impl<'a> Parts<'a> {
+    fn split(text: Span<'a>) -> Result<Self, Error> {
+        let mut parts = Self::default();
+        for word in pieces(text, b':') {
+            parts.add(word)?;
+        }
+        Ok(parts)
+    }
+
+    fn add(&mut self, word: Span<'a>) -> Result<(), Error> {
+        if let Some(equals) = word.find(b'=') {
+            let (_, behind) = word.around(equals);
+            if behind.bytes.is_empty() {
+                return Err(word.error(Kind::EmptyAssignment));
+            }
+            return self.assign(word, behind);
+        }
+        match word.bytes {
+            b"nohitcount" | b"NOHC" => self.hides_hits = true,
+            b"pause" => self.pauses = true,
+            b"cont" | b"continue" => self.continues = true,
+            b"clear" => self.clears = true,
+            _ => {
+                let mut actions = [&b"onmatch("[..], b"onmax(", b"onchange("].into_iter();
+                let is_action = actions.any(|action| word.bytes.starts_with(action));
+                return Err(word.error(if is_action {
+                    Kind::HistVars
+                } else {
+                    Kind::HistBadWord
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, word: Span<'a>, behind: Span<'a>) -> Result<(), Error> {
+        // A key has an equals sign of its own: buckets=N.
+        let name = word.take(behind.at.saturating_sub(word.at));
+        match name.bytes {
+            b"key=" | b"keys=" => self.keys = Some(behind),
+            b"val=" | b"vals=" | b"values=" => self.values = Some(behind),
+            b"sort=" => self.sort = Some((word, behind)),
+            b"name=" => {
+                if !lex::is_identifier(behind.bytes) {
+                    return Err(behind.error(Kind::HistBadName));
+                }
+                self.name = Some(behind);
+            }
+            b"clock=" => {
+                let clock = trim(behind);
+                if !CLOCKS.contains(&clock.bytes) {
+                    return Err(behind.error(Kind::SetClockFail));
+                }
+                self.clock = Some(clock);
+            }
+            b"size=" => {
+                let size = lex::unsigned(behind.bytes).and_then(|n| usize::try_from(n).ok());
+                let size = size.filter(|&n| n > 0 && n <= *SIZES.end());
+                let size = size.map(usize::next_power_of_two);
+                let size = size.filter(|size| SIZES.contains(size));
+                self.size = Some(size.ok_or(behind.error(Kind::HistBadSize))?);
+            }
+            _ => return Err(word.error(Kind::HistVars)),
+        }
+        Ok(())
+    }
+}
+
+fn parse_keys(text: Span<'_>, layout: &Layout) -> Result<Vec<Key>, Error> {
+    let mut keys = Vec::new();
+    let mut words = 0usize;
+    for piece in pieces(text, b',') {
+        if keys.len() >= MAX_KEYS {
+            return Err(piece.error(Kind::HistTooManyKeys));
+        }
+        let key = Key::parse(piece, layout)?;
+        words = words.saturating_add(key.words());
+        if words > MAX_KEY_WORDS {
+            return Err(piece.error(Kind::HistKeyTooLarge));
+        }
+        keys.push(key)?;
+    }
+    Ok(keys)
+}
+
+fn parse_values(text: Option<Span<'_>>, layout: &Layout) -> Result<Vec<Value>, Error> {
+    let mut values = Vec::new();
+    let Some(text) = text else {
+        return Ok(values);
+    };
+    let mut names_hits = false;
+    for piece in pieces(text, b',') {
+        if piece.bytes == b"hitcount" && !names_hits {
+            names_hits = true;
+            continue;
+        }
+        if values.len() >= MAX_VALUES {
+            return Err(piece.error(Kind::HistTooManyVals));
+        }
+        values.push(Value::parse(piece, layout)?)?;
+    }
+    Ok(values)
+}
+
+fn parse_sorts(
+    text: Option<(Span<'_>, Span<'_>)>,
+    keys: &[Key],
+    values: &[Value],
+) -> Result<Vec<Sort>, Error> {
+    let mut sorts = Vec::new();
+    let Some((word, text)) = text else {
+        sorts.push(Sort {
+            by: Column::Hits,
+            descending: false,
+        })?;
+        return Ok(sorts);
+    };
+    for piece in pieces(text, b',') {
+        let (name, _) = field::split(piece);
+        if name.bytes.is_empty() {
+            return Err(word.error(Kind::EmptySortField));
+        }
+        if sorts.len() >= MAX_SORTS {
+            return Err(word.error(Kind::TooManySortFields));
+        }
+        sorts.push(parse_sort(piece, keys, values)?)?;
+        if sorts.len() == MAX_SORTS && text.end() > piece.end() {
+            return Err(word.error(Kind::TooManySortFields));
+        }
+    }
+    Ok(sorts)
+}
+
+/// Parses `COLUMN[.ascending|.descending]`. The column may have the modifier of its key or
+/// value, as it is listed.
+fn parse_sort(text: Span<'_>, keys: &[Key], values: &[Value]) -> Result<Sort, Error> {
+    let (name, behind) = field::split(text);
+    let order = |word: Option<Span<'_>>| match word.map(|word| word.bytes) {
+        None | Some(b"ascending") => Some(false),
+        Some(b"descending") => Some(true),
+        Some(_) => None,
+    };
+    let mut columns = Iterator::chain(
+        values.iter().enumerate().map(|(n, value)| {
+            let fold = value.fold;
+            (Column::Value(n), &value.name, (value.modifier, fold))
+        }),
+        keys.iter()
+            .enumerate()
+            .map(|(n, key)| (Column::Key(n), &key.name, (key.modifier, Fold::Sum))),
+    )
+    .filter(|(_, column, _)| ***column == *name.bytes);
+    let mut first = None;
+    if name.bytes == b"hitcount" {
+        first = Some(Column::Hits);
+    }
+    let mut marked = None;
+    for (column, _, (modifier, fold)) in columns.by_ref() {
+        first = first.or(Some(column));
+        let rest = behind.and_then(|behind| strip_modifier(behind, modifier, fold));
+        if marked.is_none() {
+            marked = rest.and_then(|rest| Some((column, order(rest)?)));
+        }
+    }
+    let Some(by) = first else {
+        return Err(name.error(Kind::InvalidSortField));
+    };
+    if let Some(descending) = order(behind) {
+        return Ok(Sort { by, descending });
+    }
+    match marked {
+        Some((by, descending)) => Ok(Sort { by, descending }),
+        None => Err(behind.unwrap_or(name).error(Kind::InvalidSortModifier)),
+    }
+}
+
+/// Returns what follows the modifier of a column and a dot: `Some(None)` if nothing does.
+fn strip_modifier(text: Span<'_>, modifier: Modifier, fold: Fold) -> Option<Option<Span<'_>>> {
+    let name = fold.name().or(modifier.name())?;
+    let mut rest = text.strip(name.as_bytes())?;
+    if let Modifier::Buckets(size) = modifier {
+        let number = rest.strip(b"=")?;
+        let end = number.find(b'.').unwrap_or(number.bytes.len());
+        if lex::unsigned(number.take(end).bytes) != Some(size.get()) {
+            return None;
+        }
+        rest = number.skip(end);
+    }
+    if rest.bytes.is_empty() {
+        return Some(None);
+    }
+    Some(Some(rest.strip(b".")?))
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a histogram counts: its keys, its values and how they are shown.
+
+use core::num::NonZeroU64;
+
+use crate::sys::Vec;
+
+/// Most keys: the kernel's `TRACING_MAP_KEYS_MAX`.
+pub const MAX_KEYS: usize = 3;
+
+/// Most values besides the number of hits. The kernel has two.
+pub const MAX_VALUES: usize = 6;
+
+/// Most orders of sorting: the kernel's `TRACING_MAP_SORT_KEYS_MAX`.
+pub const MAX_SORTS: usize = 2;
+
+/// Bytes of a text as a key, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
+pub const TEXT_SIZE: usize = 256;
+
+/// Frames of a stack as a key: the kernel's `HIST_STACKTRACE_DEPTH`.
+pub const STACK_DEPTH: usize = 16;
+
+/// Most words of all keys together: a text and a stack, as in the kernel.
+pub const MAX_KEY_WORDS: usize = TEXT_SIZE / 8 + STACK_DEPTH;
+
+/// Words of a task's name.
+pub const COMM_WORDS: usize = 2;
+
+/// A compiled histogram: where each key and each value comes from, and how it is shown.
+///
+/// # Invariants
+///
+/// There are 1 to [`MAX_KEYS`] keys, at most [`MAX_VALUES`] values, and 1 to [`MAX_SORTS`]
+/// sorts, which name keys and values by their indexes. The keys have at most
+/// [`MAX_KEY_WORDS`] words.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// The name under which several events share it.
+    pub name: Option<Vec<u8>>,
+    /// The keys.
+    pub keys: Vec<Key>,
+    /// The values besides the number of hits.
+    pub values: Vec<Value>,
+    /// The orders in which entries are sorted.
+    pub sorts: Vec<Sort>,
+    /// Entries that each CPU has room for: a power of two.
+    pub size: usize,
+    /// The clock of `common_timestamp`, if the trigger names it.
+    pub clock: Option<Vec<u8>>,
+    /// Whether the number of hits is not shown.
+    pub hides_hits: bool,
+}
+
+/// A key.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its name, as it is shown.
+    pub name: Vec<u8>,
+    /// Where it comes from.
+    pub source: Source,
+    /// How it is changed and shown.
+    pub modifier: Modifier,
+}
+
+/// A value that is folded over the hits with one key.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Value {
+    /// Its name, as it is shown.
+    pub name: Vec<u8>,
+    /// Where it comes from.
+    pub source: Source,
+    /// How it is folded.
+    pub fold: Fold,
+    /// How it is shown.
+    pub modifier: Modifier,
+}
+
+/// Where a key or a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The argument with this index, a number of `width` bytes.
+    Argument {
+        /// The index.
+        index: u8,
+        /// Bytes.
+        width: u8,
+        /// Whether its sign is extended.
+        signed: bool,
+    },
+    /// The argument with this index, a text.
+    Text {
+        /// The index.
+        index: u8,
+    },
+    /// `common_type`.
+    Type,
+    /// `common_flags`.
+    Flags,
+    /// `common_preempt_count`.
+    PreemptCount,
+    /// `common_pid`.
+    Pid,
+    /// `common_cpu`.
+    Cpu,
+    /// `common_comm`.
+    Comm,
+    /// `common_timestamp`.
+    Time,
+    /// `common_stacktrace`.
+    Stack,
+    /// The address of the probe, or of the function that returns; the number of a system
+    /// call.
+    Place,
+    /// The address to which the function returns.
+    ReturnAddress,
+    /// `hitcount`: 1 for each hit.
+    Hits,
+}
+
+impl Source {
+    /// Returns whether it is a number.
+    pub fn is_number(self) -> bool {
+        !matches!(self, Self::Text { .. } | Self::Comm | Self::Stack)
+    }
+
+    /// Returns its bytes as the kernel's field and whether its sign is shown; of a number.
+    pub fn shape(self) -> (u8, bool) {
+        match self {
+            Self::Argument { width, signed, .. } => (width, signed),
+            Self::Type => (2, false),
+            Self::Flags | Self::PreemptCount => (1, false),
+            Self::Pid => (4, true),
+            _ => (8, false),
+        }
+    }
+}
+
+/// How a key or a value is changed and shown. One modifier at most, as in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modifier {
+    /// As a decimal number, text or stack.
+    None,
+    /// As a hexadecimal number.
+    Hex,
+    /// As a symbol.
+    Sym,
+    /// As a symbol with its offset.
+    SymOffset,
+    /// As the name of a task beside its pid.
+    Execname,
+    /// As the name of a system call beside its number.
+    Syscall,
+    /// The power of two that the number does not exceed.
+    Log2,
+    /// The start of its bucket of that many numbers.
+    Buckets(NonZeroU64),
+    /// A time in microseconds.
+    Usecs,
+    /// The percentage of the sum over all entries.
+    Percent,
+    /// A bar.
+    Graph,
+}
+
+impl Modifier {
+    /// Returns its name in a trigger, without the number of [`Modifier::Buckets`].
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::None => return None,
+            Self::Hex => "hex",
+            Self::Sym => "sym",
+            Self::SymOffset => "sym-offset",
+            Self::Execname => "execname",
+            Self::Syscall => "syscall",
+            Self::Log2 => "log2",
+            Self::Buckets(_) => "buckets",
+            Self::Usecs => "usecs",
+            Self::Percent => "percent",
+            Self::Graph => "graph",
+        })
+    }
+}
+
+/// How a value is folded over the hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// Their sum, modulo 2^64.
+    Sum,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// The mean, rounded towards zero.
+    Avg,
+}
+
+impl Fold {
+    /// Returns its name in a trigger; a sum has none.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Sum => None,
+            Self::Min => Some("min"),
+            Self::Max => Some("max"),
+            Self::Avg => Some("avg"),
+        }
+    }
+}
+
+/// One order of sorting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// What is compared.
+    pub by: Column,
+    /// Whether the greatest comes first.
+    pub descending: bool,
+}
+
+/// A column of the histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The number of hits.
+    Hits,
+    /// The value with this index.
+    Value(usize),
+    /// The key with this index.
+    Key(usize),
+}
+
+impl Key {
+    /// Returns the number of words that it takes.
+    pub fn words(&self) -> usize {
+        match self.source {
+            Source::Text { .. } => TEXT_SIZE / 8,
+            Source::Comm => COMM_WORDS,
+            Source::Stack => STACK_DEPTH,
+            _ => 1,
+        }
+    }
+}
+
+impl Spec {
+    /// Returns the number of words of all keys.
+    pub fn key_words(&self) -> usize {
+        let words = self.keys.iter().map(Key::words);
+        words.fold(0, usize::saturating_add)
+    }
+
+    /// Returns whether the name of the task that makes an entry is kept with it.
+    pub fn keeps_comm(&self) -> bool {
+        let is_name = |key: &Key| key.modifier == Modifier::Execname;
+        self.keys.iter().any(is_name)
+    }
+
+    /// Returns whether an entry has the time of its hit.
+    pub fn has_time(&self) -> bool {
+        let mut sources = Iterator::chain(
+            self.keys.iter().map(|key| key.source),
+            self.values.iter().map(|value| value.source),
+        );
+        sources.any(|source| source == Source::Time)
+    }
+
+    /// Returns whether times are counted in microseconds, of a clock of nanoseconds.
+    pub fn is_in_usecs(&self) -> bool {
+        let mut modifiers = Iterator::chain(
+            self.keys.iter().map(|key| (key.source, key.modifier)),
+            self.values
+                .iter()
+                .map(|value| (value.source, value.modifier)),
+        );
+        modifiers.any(|it| it == (Source::Time, Modifier::Usecs))
+    }
+
+    /// Returns whether `other` is the same histogram, whatever their sizes are: the kernel
+    /// takes a second one for the first. Names and filters are compared by [`decide`].
+    ///
+    /// [`decide`]: super::decide
+    pub fn is_like(&self, other: &Spec) -> bool {
+        self.keys == other.keys
+            && self.values == other.values
+            && self.sorts == other.sorts
+            && self.hides_hits == other.hides_hits
+    }
+}

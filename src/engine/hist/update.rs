@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Counts a hit.
+
+use super::fast::{AtHand, Fast};
+use super::source::{comm_words, modified, Values};
+use super::spec::{Key, Source, Spec, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_SIZE};
+use super::table::{Entry, Table};
+use crate::engine::record::COMM_LEN;
+use crate::sys::{AtomicU32, OnCpu, PerCpu};
+
+/// What the key of an unreadable text is.
+const FAULT: &[u8] = b"(fault)";
+
+/// A histogram that counts.
+pub struct Histogram {
+    spec: Spec,
+    tables: PerCpu<Table>,
+    form: Form,
+    /// What [`Histogram::update_fast`] does.
+    fast: Fast,
+    /// 1 while hits are not counted.
+    paused: AtomicU32,
+    in_usecs: bool,
+}
+
+/// How an entry is found: the first that fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The key is one number.
+    Word,
+    /// The key is two numbers.
+    Pair,
+    /// The key is anything else.
+    Any,
+}
+
+impl Form {
+    fn of(spec: &Spec) -> Self {
+        let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
+        match spec.keys.len() {
+            1 if are_numbers && !spec.keeps_comm() => Self::Word,
+            2 if are_numbers => Self::Pair,
+            _ => Self::Any,
+        }
+    }
+}
+
+impl Histogram {
+    /// Makes a histogram that counts in `tables`, each of which was made for `spec` and is
+    /// empty.
+    pub fn new(spec: Spec, tables: PerCpu<Table>, is_paused: bool) -> Self {
+        Self {
+            form: Form::of(&spec),
+            fast: Fast::of(&spec),
+            in_usecs: spec.is_in_usecs(),
+            spec,
+            tables,
+            paused: AtomicU32::new(u32::from(is_paused)),
+        }
+    }
+
+    /// Returns what it counts.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    pub(super) fn tables(&self) -> &PerCpu<Table> {
+        &self.tables
+    }
+
+    /// Returns whether hits are not counted.
+    ///
+    /// Context: any.
+    pub fn is_paused(&self) -> bool {
+        self.paused.load_relaxed() != 0
+    }
+
+    /// Ends or begins counting. Hits that have begun are still counted as before.
+    ///
+    /// Context: any.
+    pub fn set_paused(&self, is_paused: bool) {
+        self.paused.store_relaxed(u32::from(is_paused));
+    }
+
+    /// Counts a hit, unless the histogram is paused.
+    ///
+    /// Context: any, with preemption disabled; it may be interrupted by itself.
+    #[inline(always)]
+    pub fn update<V: Values>(&self, hit: &V, here: &OnCpu) {
+        if self.is_paused() {
+            return;
+        }
+        let table = self.tables.this_cpu(here);
+        let entry = match (self.form, &*self.spec.keys) {
+            (Form::Word, [key]) => table.word_entry(self.number_of(key, hit)),
+            (Form::Pair, [first, second]) => self.pair(table, (first, second), hit),
+            _ => self.any(table, hit),
+        };
+        match entry {
+            Some(entry) if self.spec.values.is_empty() => {
+                entry.begin();
+                entry.end();
+            }
+            Some(entry) => self.count(entry, hit),
+            None => table.drop_hit(),
+        }
+    }
+
+    /// Counts a hit as [`Histogram::update`] does, if this takes few instructions: the keys
+    /// are one number or two that are at hand, no values are folded, and the entry has been
+    /// made and is found soon. Returns false otherwise; then nothing has happened.
+    ///
+    /// Context: as for [`Histogram::update`].
+    #[inline(always)]
+    pub fn update_fast<H: AtHand>(&self, hit: &H, here: &OnCpu) -> bool {
+        if self.is_paused() {
+            return false;
+        }
+        let number = |key: &Key| Some(modified(key.modifier, hit.number(key.source)?));
+        let table = self.tables.this_cpu(here);
+        let keys = &*self.spec.keys;
+        let entry = match (self.fast, keys) {
+            (Fast::Word, [key]) => number(key).and_then(|key| table.near_word(key)),
+            (Fast::Words, [key]) => number(key).and_then(|key| table.near([key])),
+            (Fast::Words, [first, second]) => match (number(first), number(second)) {
+                (Some(first), Some(second)) => table.near([first, second]),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(hits) = entry else { return false };
+        hits.increment();
+        true
+    }
+
+    #[inline(always)]
+    fn number_of<V: Values>(&self, key: &Key, hit: &V) -> u64 {
+        modified(key.modifier, hit.number(key.source, self.in_usecs))
+    }
+
+    #[inline(always)]
+    fn pair<'a, V: Values>(
+        &self,
+        table: &'a Table,
+        (first, second): (&Key, &Key),
+        hit: &V,
+    ) -> Option<Entry<'a>> {
+        let key = [self.number_of(first, hit), self.number_of(second, hit)];
+        table.entry(&key, || comm_words(comm_of(hit)))
+    }
+
+    /// Returns the entry of a key that is not just one number or two.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn any<'a, V: Values>(&self, table: &'a Table, hit: &V) -> Option<Entry<'a>> {
+        let mut room = [0u64; MAX_KEY_WORDS];
+        let mut rest = &mut room[..];
+        let mut length = 0usize;
+        for key in &self.spec.keys {
+            let words = key.words();
+            let (to, behind) = rest.split_at_mut_checked(words)?;
+            match key.source {
+                Source::Text { index } => put_text(index, hit, to),
+                Source::Comm => to.copy_from(&comm_words(hit.comm())),
+                Source::Stack => put_stack(hit, to),
+                _ => to.copy_from(&[self.number_of(key, hit)]),
+            }
+            length = length.wrapping_add(words);
+            rest = behind;
+        }
+        table.entry(room.get(..length)?, || comm_words(comm_of(hit)))
+    }
+
+    /// Adds a hit with its values to `entry`.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn count<V: Values>(&self, entry: Entry<'_>, hit: &V) {
+        // Read before, so that readers of the entry seldom have to wait.
+        let mut numbers = [0u64; MAX_VALUES];
+        for (number, value) in numbers.iter_mut().zip(&self.spec.values) {
+            *number = hit.number(value.source, self.in_usecs);
+        }
+        entry.begin();
+        for ((n, value), number) in (0..).zip(&self.spec.values).zip(numbers) {
+            let (_, signed) = value.source.shape();
+            entry.fold(n, value.fold, signed, number);
+        }
+        entry.end();
+    }
+}
+
+/// Returns the name of the task as it is shown beside its pid: the idle tasks are `<idle>`.
+fn comm_of<V: Values>(hit: &V) -> [u8; COMM_LEN] {
+    if hit.number(Source::Pid, false) == 0 {
+        *b"<idle>\0\0\0\0\0\0\0\0\0\0"
+    } else {
+        hit.comm()
+    }
+}
+
+/// Copies as many words as fit.
+trait CopyFrom {
+    fn copy_from(self, words: &[u64]);
+}
+
+impl CopyFrom for &mut [u64] {
+    #[inline(always)]
+    fn copy_from(self, words: &[u64]) {
+        for (to, word) in self.iter_mut().zip(words) {
+            *to = *word;
+        }
+    }
+}
+
+/// Writes a text with its NUL and zeroes behind it.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn put_text<V: Values>(index: u8, hit: &V, to: &mut [u64]) {
+    let mut text = [0u8; TEXT_SIZE];
+    let length = hit.text(index, &mut text);
+    let found = match length {
+        Some(length) => text.get(..length.min(TEXT_SIZE - 1)).unwrap_or_default(),
+        None => FAULT,
+    };
+    let end = found.iter().position(|&byte| byte == 0);
+    let found = found.get(..end.unwrap_or(found.len())).unwrap_or_default();
+    for (word, bytes) in to.iter_mut().zip(found.chunks(8)) {
+        let mut whole = [0; 8];
+        for (to, byte) in whole.iter_mut().zip(bytes) {
+            *to = *byte;
+        }
+        *word = u64::from_le_bytes(whole);
+    }
+}
+
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn put_stack<V: Values>(hit: &V, to: &mut [u64]) {
+    let mut frames = [0; STACK_DEPTH];
+    hit.stack(&mut frames);
+    to.copy_from(&frames);
+}

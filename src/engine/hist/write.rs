@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Writes a histogram as `trigger` and `hist` list it.
+//!
+//! The text is the kernel's, and can be written to `trigger` again.
+
+use core::fmt::{self, Write};
+
+use super::spec::{Column, Fold, Key, Modifier, Source, Spec, Value};
+use crate::engine::text::Plain;
+
+/// The clock of which the kernel tells where the trigger names none.
+const DEFAULT_CLOCK: &[u8] = b"global";
+
+impl Spec {
+    /// Writes the trigger without its filter and state: `hist:keys=...:size=N`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> fmt::Result {
+        out.write_str("hist:")?;
+        if let Some(name) = &self.name {
+            write!(out, "name={}:", Plain(name))?;
+        }
+        out.write_str("keys=")?;
+        for (n, key) in self.keys.iter().enumerate() {
+            comma(out, n > 0)?;
+            write_key(out, key)?;
+        }
+        out.write_str(":vals=")?;
+        if !self.hides_hits {
+            out.write_str("hitcount")?;
+        }
+        for (n, value) in self.values.iter().enumerate() {
+            comma(out, n > 0 || !self.hides_hits)?;
+            write_value(out, value)?;
+        }
+        out.write_str(":sort=")?;
+        for (n, sort) in self.sorts.iter().enumerate() {
+            comma(out, n > 0)?;
+            match sort.by {
+                Column::Hits => out.write_str("hitcount")?,
+                Column::Value(n) => self.values.get(n).map_or(Ok(()), |v| write_value(out, v))?,
+                Column::Key(n) => self.keys.get(n).map_or(Ok(()), |key| write_key(out, key))?,
+            }
+            if sort.descending {
+                out.write_str(".descending")?;
+            }
+        }
+        write!(out, ":size={}", self.size)?;
+        if self.has_time() || self.clock.is_some() {
+            let clock = self.clock.as_deref().unwrap_or(DEFAULT_CLOCK);
+            write!(out, ":clock={}", Plain(clock))?;
+        }
+        if self.hides_hits {
+            out.write_str(":nohitcount")?;
+        }
+        Ok(())
+    }
+
+    /// Writes the line of `trigger`, with `filter` and whether it counts.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub fn write_line(
+        &self,
+        out: &mut dyn Write,
+        filter: Option<&[u8]>,
+        is_paused: bool,
+    ) -> fmt::Result {
+        self.write(out)?;
+        if let Some(filter) = filter {
+            write!(out, " if {}", Plain(filter))?;
+        }
+        let state = if is_paused { "paused" } else { "active" };
+        writeln!(out, " [{state}]")
+    }
+}
+
+fn comma(out: &mut dyn Write, is_needed: bool) -> fmt::Result {
+    out.write_str(if is_needed { "," } else { "" })
+}
+
+fn write_key(out: &mut dyn Write, key: &Key) -> fmt::Result {
+    if key.source == Source::Stack {
+        return out.write_str("common_stacktrace");
+    }
+    write!(out, "{}", Plain(&key.name))?;
+    write_modifier(out, key.modifier)
+}
+
+fn write_value(out: &mut dyn Write, value: &Value) -> fmt::Result {
+    write!(out, "{}", Plain(&value.name))?;
+    match value.fold {
+        Fold::Sum => write_modifier(out, value.modifier),
+        fold => write!(out, ".{}", fold.name().unwrap_or_default()),
+    }
+}
+
+fn write_modifier(out: &mut dyn Write, modifier: Modifier) -> fmt::Result {
+    if let Some(name) = modifier.name() {
+        write!(out, ".{name}")?;
+    }
+    if let Modifier::Buckets(size) = modifier {
+        write!(out, "={size}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What to do about a refusal of which no more is known than its kind.
+
+use super::error::Kind;
+
+/// Returns what to write instead, in a few words; empty if there is nothing to say. `error_log`
+/// shows it behind the text of the kind, if the refusal has no detail.
+#[cold]
+pub fn remedy(kind: Kind) -> &'static str {
+    match kind {
+        Kind::BadMaxactType => "leave the number out, or write r",
+        Kind::BadMaxact => "write r and the number of concurrent calls, such as r100, or only r",
+        Kind::MaxactTooBig => "at most 4096 concurrent calls can be followed",
+        Kind::BadProbeAddr => "write SYMBOL, SYMBOL+OFFSET or MODULE:SYMBOL, see /proc/kallsyms",
+        Kind::NonUniqSymbol => "write an address of /proc/kallsyms",
+        Kind::BadRetprobe => "leave the offset out",
+        Kind::NoTracepoint => "available_tracepoints lists them",
+        Kind::BadTpName => "write the name only, without its group, see available_tracepoints",
+        Kind::BadAddrSuffix => "only %return may follow the symbol",
+        Kind::NoGroupName => "write GROUP/EVENT, or EVENT only",
+        Kind::GroupTooLong | Kind::EventTooLong => "at most 63 characters",
+        Kind::BadGroupName => "letters, digits, _ and -, and no digit first",
+        Kind::NoEventName => "a name follows the colon; p without a colon makes one",
+        Kind::BadEventName => "letters, digits and _, and no digit first",
+        Kind::EventExist => "choose another name, or delete that event with -:GROUP/EVENT",
+        Kind::DiffProbeType => "choose another name, or the letter of the existing probe",
+        Kind::DiffArgType => "choose another event, or the names and types of the existing probe",
+        Kind::SameProbe => "change the definition, or leave it out",
+        Kind::BadInsnBndry => "write a symbol to placement: it lists the boundaries",
+        Kind::FailRegProbe => "write the symbol to placement: it may say why",
+        Kind::RetvalOnProbe => "write r, or f with %return, to probe the return",
+        Kind::NoRetval => "leave $retval out",
+        Kind::BadStackNum => "$stack0 is the first word, and a stack has few thousand",
+        Kind::BadArgNum => "arguments count from $arg1",
+        Kind::BadVar => {
+            "there is $argN, $arg*, $retval, $duration, $stack, $stackN, $comm, $current"
+        }
+        Kind::BadRegName => "write % and a register of this architecture",
+        Kind::BadMemAddr => "write @ADDRESS, @SYMBOL or @SYMBOL+OFFSET",
+        Kind::BadImm => "write \\ and a number, or \\\"text\"",
+        Kind::ImmstrNoClose => "end it with \"",
+        Kind::FileOnKprobe => "write @ADDRESS or @SYMBOL",
+        Kind::TooManyOps | Kind::TooManyNested => "at most 8 may nest: probe nearer to the value",
+        Kind::DerefNeedBrace => "write +OFFSET(ADDRESS)",
+        Kind::BadDerefOffs => "write + or -, an offset in bytes, and (ADDRESS)",
+        Kind::DerefOpenBrace => "add )",
+        Kind::CommCantDeref => "it is text already: write it alone",
+        Kind::BadFetchArg => {
+            "write a parameter, $VARIABLE, %REGISTER, @SYMBOL, \\CONSTANT or +OFFSET(...)"
+        }
+        Kind::ArrayNoClose => "add ]",
+        Kind::BadArraySuffix => "nothing may follow ]",
+        Kind::BadArrayNum => "write a number of elements, 1 to 64",
+        Kind::ArrayTooBig => "at most 64 elements",
+        Kind::BadType => "write a type of README behind the colon; a bitfield is b4@2/32",
+        Kind::BadString => "write the address of memory: +0(VALUE):string, +0(VALUE):u8[4]",
+        Kind::BadSymstring => "write the address of code in kernel memory, or a register",
+        Kind::BadBitfield => "write bWIDTH@OFFSET/CONTAINER with WIDTH + OFFSET <= CONTAINER",
+        Kind::ArgNameTooLong => "at most 32 characters before =",
+        Kind::NoArgName => "write NAME=, or leave = out",
+        Kind::BadArgName => "letters, digits and _, and no digit first",
+        Kind::UsedArgName => "choose another name",
+        Kind::ArgTooLong => "at most 255 characters",
+        Kind::NoArgBody => "write what to fetch behind =",
+        Kind::NosupBtfarg => "write $argN or a register instead of a name",
+        Kind::NoBtfarg => "write $argN or a register instead of a name",
+        Kind::NoBtfEntry => "write $argN or a register instead of a name",
+        Kind::NofentryArgs => "leave the offset of the symbol out, or write registers",
+        Kind::DoubleArgs => "leave one out",
+        Kind::Args2long => "write the parameters one by one",
+        Kind::NoPtrStrct => "write -> behind pointers to structures only, or cast: (STRUCT)X->Y",
+        Kind::NosupDatArg => "write -> for a pointer",
+        Kind::BadHyphen => "write -> for a member",
+        Kind::NoBtfField => "see the members of the structure in the kernel's source",
+        Kind::BadBtfTid => "write +OFFSET(...) instead of a member",
+        Kind::BadType4str => "write the type of the value, such as x64, or none",
+        Kind::NeedStringType => "write :string, or no type",
+        Kind::TooManyArgs => "at most 128 arguments",
+        Kind::EventTooBig => "use fewer arguments or shorter arrays, or several events",
+        Kind::TypecastReqField => "write (STRUCT)VALUE->MEMBER",
+        Kind::TypecastNotAligned => "name a member that begins with a byte",
+        Kind::TypecastBadArrow => "write a member of the structure itself, without ->",
+        Kind::TypecastSymOffset => "write (STRUCT)(@SYMBOL+OFFSET)->MEMBER",
+        Kind::BadProbeType => "p probes an instruction, r a return, t a tracepoint, f functions",
+        Kind::NoPlace => "write p:EVENT SYMBOL",
+        Kind::UserProbe => "only the kernel can be probed: write a symbol of it",
+        Kind::NoSuchEvent => "kprobe_events lists the events",
+        Kind::AmbiguousEvent => "write -:GROUP/EVENT",
+        Kind::EventBusy => "write 0 to its enable first",
+        Kind::OtherOwner => "private_events shows whose it is",
+        Kind::FilterLost => "write 0 to its filter first",
+        Kind::LineTooLong => "at most 4094 characters in a line",
+        Kind::BadByte => "write text in UTF-8",
+        Kind::NoMemory => "",
+        Kind::NoNumber => "delete events, and clear trace",
+        Kind::NoDataSymbol => "write a variable of /proc/kallsyms",
+        Kind::BadPlace => "write the symbol to placement: it lists where probes can be",
+        Kind::FiltInvalidOp => "there is == != < <= > >= & and ~",
+        Kind::FiltTooManyOpen => "close it with )",
+        Kind::FiltTooManyClose => "open it with (, or leave it out",
+        Kind::FiltMissingQuote => "end the text with the same quote",
+        Kind::FiltMissingBraceOpen => "write CPUS{0-3}",
+        Kind::FiltMissingBraceClose => "end the list with }",
+        Kind::FiltOperandTooLong => "at most 255 characters",
+        Kind::FiltExpectString => "compare a text with == != or ~",
+        Kind::FiltExpectDigit => "compare with a number",
+        Kind::FiltIllegalFieldOp => "texts take == != ~, numbers == != < <= > >= &",
+        Kind::FiltFieldNotFound => "format lists the fields",
+        Kind::FiltIllegalIntval => "write a number, such as 10, -1 or 0x1f",
+        Kind::FiltBadSubsysFilter => "write the field of an event of the group, see its format",
+        Kind::FiltTooManyPreds => "join terms with && or ||",
+        Kind::FiltInvalidFilter => "a term is missing: write FIELD OPERATOR VALUE",
+        Kind::FiltInvalidCpulist => "write CPUs such as 0-3,8",
+        Kind::FiltInvalidValue => "write a text in quotes, a number without",
+        Kind::FiltNoFunction => "write a symbol of /proc/kallsyms, or an address",
+        Kind::FiltNoFilter => "write FIELD OPERATOR VALUE, or 0 for no filter",
+        Kind::FiltTooLong => "at most 4095 characters",
+        Kind::TriggerExist => "remove it first: write ! before it",
+        Kind::NoSuchTrigger => "trigger lists what there is",
+        Kind::TriggerNotSupported => "there is traceon, traceoff, snapshot, *_event and hist",
+        Kind::TriggerBadCount => "write TRIGGER:NUMBER, or TRIGGER for no limit",
+        Kind::TriggerNoEvent => "such as enable_event:kprobes:open",
+        Kind::TriggerEventNotFound => "available_events lists the events",
+        Kind::TriggerExpectIf => "write TRIGGER[:COUNT] if FILTER",
+        Kind::TriggerTooLong => "at most 4095 characters",
+        Kind::NamedMismatch => "use the keys, values and filter of the first, or another name",
+        Kind::TriggerEexist => "remove it first: write ! before it, or give it a name",
+        Kind::TriggerEnoentClear => "set it first, without clear and cont",
+        Kind::SetClockFail => "leave clock= out, and write the clock to trace_clock",
+        Kind::BadFieldModifier => {
+            "there is .hex .sym .sym-offset .syscall .execname .log2 .buckets=N .percent .graph"
+        }
+        Kind::HistFieldNotFound => "format lists the fields",
+        Kind::EmptyAssignment => "write a value behind =",
+        Kind::InvalidSortModifier => "write .ascending or .descending",
+        Kind::EmptySortField => "write the name of a key or a value",
+        Kind::TooManySortFields => "leave some out",
+        Kind::InvalidSortField => "write a field of keys= or vals=, or hitcount",
+        Kind::NeedNohcVal => "add vals=FIELD, or leave nohitcount out",
+        Kind::HistNoKeys => "such as hist:keys=common_pid",
+        Kind::HistTooManyKeys | Kind::HistTooManyVals => "leave some out",
+        Kind::HistKeyTooLarge => "leave one out",
+        Kind::HistBadSize => "write size=4096, or leave it out",
+        Kind::HistBadName => "letters, digits and _, and no digit first",
+        Kind::HistBadWord => "separate parts with :, such as keys=FIELD:pause",
+        Kind::HistNoFilter => "write FIELD OPERATOR VALUE, or leave if out",
+        Kind::HistArray => "fetch its elements one by one in the definition",
+        Kind::HistValueText => "write it behind keys=",
+        Kind::HistVars => "write fields, such as keys=common_pid:vals=hitcount",
+        Kind::FileBadNumber | Kind::FileOutOfRange => "write a number that the file takes",
+        Kind::FileBadSwitch => "1 switches it on, 0 off",
+        Kind::FileBadMask | Kind::FileNoCpu => "write hexadecimal digits, a bit for each CPU",
+        Kind::FileNoClock => "trace_clock lists the clocks",
+        Kind::FileNoOption => "trace_options lists the options",
+        Kind::FileFixedOption => "leave it",
+        Kind::FileNoTracer => "write nop",
+        Kind::FileNoEvent => "available_events lists the events",
+        Kind::FileNoSymbol => "write a symbol of /proc/kallsyms",
+        Kind::FileNoFunction => "write a symbol or an address of the kernel's text",
+        Kind::FileOneCpu => "write 2 to clear it, or 0 to snapshot to free that of all CPUs",
+        Kind::FileMarkersOff => "write 1 to options/markers",
+        Kind::FileNotRecording => {
+            "write 1 to tracing_on, see tracing_cpumask and options/overwrite"
+        }
+        Kind::FileBadLength => {
+            "write a number of four bytes and what belongs to it, less than a sub-buffer"
+        }
+        Kind::FileInUse => "write 0 to events/enable first, or use >> to add",
+        Kind::FileMapped => "end the program that has mapped a trace_pipe_raw first",
+        Kind::FileReadOnly => "README says which files can be written",
+        Kind::FileGone => "define it again, and open the file anew",
+        Kind::FileTooLong => "write at most a mebibyte at once",
+        Kind::FileLocked => {
+            "probes need a kernel without lockdown, see /sys/kernel/security/lockdown"
+        }
+        Kind::FileFailed => "the kernel's log (dmesg) may have the reason",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remedy_fits_behind_the_text() {
+        for &kind in Kind::ALL {
+            let text = remedy(kind);
+            assert_eq!(text.is_empty(), kind == Kind::NoMemory, "{kind:?}");
+            assert!(text.len() <= 90, "{kind:?}: {} characters", text.len());
+            assert!(!text.ends_with('.'), "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Who owns the private events.
+
+use crate::{engine::text::Plain, kapi::context};
+use core::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// An opening of `private_events`: the events that are defined through it go when it is
+/// closed, and only it deletes them.
+pub(crate) struct Owner {
+    pid: i32,
+    comm: [u8; context::TASK_COMM_LEN],
+    /// Whether it has left its events to everybody.
+    has_left: AtomicBool,
+}
+
+impl Owner {
+    /// Makes an owner, named after the running task.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let task = context::current();
+        let owner = Self {
+            pid: task.pid(),
+            comm: task.comm(),
+            has_left: AtomicBool::new(false),
+        };
+        Ok(Arc::new(owner, GFP_KERNEL)?)
+    }
+
+    /// Returns the pid of the task that made it.
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Leaves its events to everybody, as events without an owner.
+    pub(super) fn leave(&self) {
+        self.has_left.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether it still owns its events.
+    pub(super) fn is_here(&self) -> bool {
+        !self.has_left.load(Ordering::Relaxed)
+    }
+}
+
+/// Writes the name and the number of the task: `COMM-PID`.
+impl fmt::Display for Owner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.comm.split(|&byte| byte == 0).next();
+        write!(out, "{}-{}", Plain(name.unwrap_or_default()), self.pid)
+    }
+}
+
+/// Returns whether both name the same owner, or neither names one.
+pub(super) fn same(one: Option<&Arc<Owner>>, other: Option<&Arc<Owner>>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        _ => false,
+    }
+}

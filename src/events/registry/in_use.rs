@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The events that keep `>` from removing all of them.
+
+use super::set::Set;
+use crate::{
+    engine::{
+        error::{Error as Refusal, Kind},
+        text::Plain,
+    },
+    events::event::Event,
+};
+use core::{fmt, ptr};
+
+/// Most events that are named.
+const MAX_NAMED: usize = 8;
+
+/// Returns the refusal to remove the events that `which` selects; `None` if none of them is
+/// enabled or has to do with a trigger. `set` is the registry's.
+pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Option<Refusal> {
+    let is_in_use = |event: &Event| which(event) && event.file.is_needed();
+    let first = set.iter().find(|probe| is_in_use(&probe.event))?;
+    let remedy = match first.event.file.is_enabled() {
+        true => "write 0 to events/enable first, or use >> to add",
+        false => "remove the triggers with !TRIGGER first, or use >> to add",
+    };
+    let names = InUse { set, is_in_use };
+    Some(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!("{names}: {remedy}")))
+}
+
+/// Displays the names of the events that are in use.
+struct InUse<'a, F> {
+    set: &'a Set,
+    is_in_use: F,
+}
+
+impl<F: Fn(&Event) -> bool> fmt::Display for InUse<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut named = 0usize;
+        for (index, probe) in self.set.iter().enumerate() {
+            let event = &*probe.event;
+            let is_same = |other: &Event| ptr::eq(other, event);
+            let mut before = self.set.iter().take(index);
+            if !(self.is_in_use)(event) || before.any(|other| is_same(&other.event)) {
+                continue;
+            }
+            if named >= MAX_NAMED {
+                return f.write_str(", ...");
+            }
+            let comma = if named == 0 { "" } else { ", " };
+            let group = Plain(event.format.group.to_bytes());
+            let how = match event.file.is_enabled() {
+                true => "enabled",
+                false => "with a trigger",
+            };
+            write!(f, "{comma}{group}/{} ({how})", event.format.name())?;
+            named = named.saturating_add(1);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Removing the events of an owner.
+
+use super::{Draft, Registry};
+use crate::{
+    events::{event::Event, owner::Owner},
+    hit::action::Action,
+    sys::Vec,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// A trigger, with its event and the event that it switches.
+struct Trigger {
+    event: Arc<Event>,
+    action: Arc<Action>,
+    target: Option<Arc<Event>>,
+}
+
+impl Registry {
+    /// Removes the events of `owner`, enabled or not, their triggers, and the triggers that
+    /// switch them. Without memory it leaves the events to everybody, and tells the log.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn remove_owned(&mut self, owner: &Arc<Owner>) {
+        if self.try_to_remove_owned(owner).is_err() {
+            pr_warn!(
+                "no memory to remove the private events of task {}: kprobe_events has them now\n",
+                owner.pid()
+            );
+            owner.leave();
+        }
+    }
+
+    fn try_to_remove_owned(&mut self, owner: &Arc<Owner>) -> Result {
+        let is_owned = |event: &Event| event.is_of(Some(owner));
+        if !self.events().any(|event| is_owned(event)) {
+            return Ok(());
+        }
+        for trigger in self.triggers_of(is_owned)?.iter() {
+            let is_it = |action: &Action| core::ptr::eq(action, &*trigger.action);
+            self.remove_trigger(&trigger.event, is_it, trigger.target.as_ref())?;
+        }
+        self.set_enabled(is_owned, false)?;
+        let mut draft = Draft::new(self.next_write(), Some(owner.clone()));
+        draft.delete_all(&mut self.set, is_owned);
+        self.accept(draft)
+    }
+
+    /// Returns the triggers that have to do with the events that `which` selects.
+    fn triggers_of(&self, which: impl Fn(&Event) -> bool) -> Result<Vec<Trigger>> {
+        let mut triggers = Vec::new();
+        for event in self.events() {
+            for action in event.file.plan().actions() {
+                let is_target = |format| {
+                    self.events()
+                        .find(|event| Arc::ptr_eq(&event.format, format))
+                };
+                let target = action.target().and_then(|target| is_target(&target.format));
+                if which(event) || target.is_some_and(|target| which(target)) {
+                    triggers.push(Trigger {
+                        event: event.clone(),
+                        action: action.clone(),
+                        target: target.cloned(),
+                    })?;
+                }
+            }
+        }
+        Ok(triggers)
+    }
+}

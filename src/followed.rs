@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The tasks that an instance follows: `set_event_pid`, `set_event_notrace_pid` and the
+//! option `event-fork`.
+
+use crate::{
+    engine::pids::PidSet,
+    events::registry::Registry,
+    hit::tasks::Tasks,
+    kapi::tasks::{Follower, Watch},
+};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+
+/// One of the two lists of tasks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    /// The tasks whose hits count.
+    Only,
+    /// The tasks whose hits do not.
+    Without,
+}
+
+/// The tasks that an instance follows. Its lock is taken before the registry's.
+#[pin_data]
+pub(crate) struct Followed {
+    #[pin]
+    state: Mutex<State>,
+}
+
+struct State {
+    tasks: Tasks,
+    /// Whether the children of tasks are on the lists of their parents: `event-fork`.
+    with_children: bool,
+    /// Changes the lists when tasks begin and end.
+    watch: Option<Watch<Tasks>>,
+}
+
+impl Follower for Tasks {
+    fn forked(&self, parent: i32, child: i32) {
+        self.add_child(parent, child);
+    }
+
+    fn freed(&self, pid: i32) {
+        self.remove(pid);
+    }
+}
+
+impl Tasks {
+    fn list(&self, list: List) -> Option<&Arc<PidSet>> {
+        match list {
+            List::Only => self.only.as_ref(),
+            List::Without => self.without.as_ref(),
+        }
+    }
+
+    /// Returns these tasks with another list in the place of `list`.
+    fn with(&self, list: List, set: Option<Arc<PidSet>>) -> Self {
+        let mut tasks = self.clone();
+        match list {
+            List::Only => tasks.only = set,
+            List::Without => tasks.without = set,
+        }
+        tasks
+    }
+}
+
+impl Followed {
+    /// Follows all tasks.
+    pub(crate) fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            state <- new_mutex!(State {
+                tasks: Tasks::ALL,
+                with_children: false,
+                watch: None,
+            }),
+        })
+    }
+
+    /// Calls `show` with the list, `None` if there is none.
+    pub(crate) fn show<R>(&self, list: List, show: impl FnOnce(Option<&PidSet>) -> R) -> R {
+        let state = self.state.lock();
+        show(state.tasks.list(list).map(|set| &**set))
+    }
+
+    /// Adds the pids `added`, each less than [`LIMIT`](crate::engine::pids::LIMIT), to the list, all or none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Registry::set_tasks`].
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn add(&self, registry: &Mutex<Registry>, list: List, added: &[u32]) -> Result {
+        let add_to = |set: &PidSet| {
+            for &pid in added {
+                // CAST: It is less than `LIMIT`.
+                set.add(pid as i32);
+            }
+        };
+        let mut state = self.state.lock();
+        if added.is_empty() {
+            return Ok(());
+        }
+        if let Some(set) = state.tasks.list(list) {
+            add_to(set);
+            return Ok(());
+        }
+        let set = PidSet::new()?;
+        add_to(&set);
+        let set = Arc::new(set, GFP_KERNEL)?;
+        let tasks = state.tasks.with(list, Some(set));
+        state.change(registry, tasks)
+    }
+
+    /// Removes the list.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Registry::set_tasks`].
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn clear(&self, registry: &Mutex<Registry>, list: List) -> Result {
+        let mut state = self.state.lock();
+        if state.tasks.list(list).is_none() {
+            return Ok(());
+        }
+        let tasks = state.tasks.with(list, None);
+        state.change(registry, tasks)
+    }
+
+    /// Sets whether the children of tasks are on the lists of their parents.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Watch::new`].
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_with_children(&self, registry: &Mutex<Registry>, on: bool) -> Result {
+        let mut state = self.state.lock();
+        let watch = State::watch(on, registry, &state.tasks)?;
+        state.watch = watch;
+        state.with_children = on;
+        Ok(())
+    }
+}
+
+impl State {
+    /// Makes the hits of `tasks` count.
+    fn change(&mut self, registry: &Mutex<Registry>, tasks: Tasks) -> Result {
+        let watch = Self::watch(self.with_children, registry, &tasks)?;
+        let shared = if tasks.are_all() {
+            None
+        } else {
+            Some(Arc::new(tasks.clone(), GFP_KERNEL)?)
+        };
+        registry.lock().set_tasks(shared)?;
+        self.tasks = tasks;
+        // Both watches ran for a moment, which does no harm: no child is missed.
+        self.watch = watch;
+        Ok(())
+    }
+
+    /// Starts to follow the children of `tasks`, if that is wanted and there are lists.
+    fn watch(on: bool, registry: &Mutex<Registry>, tasks: &Tasks) -> Result<Option<Watch<Tasks>>> {
+        if !on || tasks.are_all() {
+            return Ok(None);
+        }
+        let points = registry.lock().points().clone();
+        let tasks = Arc::new(tasks.clone(), GFP_KERNEL)?;
+        Watch::new(&points, tasks).map(Some)
+    }
+}

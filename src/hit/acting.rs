@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What happens on a hit of an event that has triggers or a filter.
+//!
+//! Context: any, with preemption disabled, as for all of [`Recorder`].
+
+use crate::{
+    engine::{
+        filter::{self, Filter},
+        hist::{Histogram, Moment, ProbeHit, RegisterHit, STACK_DEPTH},
+        record::Header,
+    },
+    hit::{
+        action::{Action, OnHit},
+        context::Hit,
+        counters::End,
+        plan::{Acting, Rest},
+        recorder::{Passed, Recorder},
+    },
+    kapi::context::{self, Entry, OnCpu},
+};
+
+impl Recorder {
+    /// Serves a hit of an event that is disabled and has one trigger without a filter, where
+    /// this takes few instructions: there is nothing to do, or an entry of a histogram counts
+    /// the hit. Returns false otherwise; then nothing has happened.
+    ///
+    /// It calls nothing, so that nothing has to be saved on the stack.
+    #[inline(always)]
+    pub(super) fn acts_fast(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> bool {
+        let Rest::Act(acting) = &self.plan.get(here).rest else {
+            return false;
+        };
+        let Some(action) = acting.quick_action() else {
+            return false;
+        };
+        let is_done = match action.histogram() {
+            Some(histogram) => {
+                let hit = RegisterHit {
+                    program: &self.program,
+                    env: hit,
+                    pid: || context::current().pid(),
+                    cpu: || here.number(),
+                };
+                histogram.update_fast(&hit, here)
+            }
+            None => action.is_idle(&self.buffer),
+        };
+        if is_done {
+            self.counters.count(End::Off, here);
+        }
+        is_done
+    }
+
+    /// Returns whether a hit has ended, because the filter rejects it or because triggers have
+    /// run, which also record it; then it is counted.
+    #[inline(never)]
+    pub(super) fn ends<A: Passed>(
+        &self,
+        rest: &Rest,
+        hit: &Hit<A>,
+        entry: Entry,
+        here: &OnCpu,
+    ) -> bool {
+        let end = match rest {
+            Rest::Record => return false,
+            Rest::Filter(filter) => {
+                if filter.matches(&self.program, hit, &self.known(hit, entry, here)) {
+                    return false;
+                }
+                End::Filtered
+            }
+            // What filters need to know takes longer than most actions.
+            Rest::Act(acting) if acting.is_simple() => {
+                if self.acts_fast(hit, here) {
+                    return true;
+                }
+                for action in acting.actions.iter() {
+                    self.run(action, hit, entry, here);
+                }
+                End::Off
+            }
+            Rest::Act(acting) if acting.stacks.are_any() => {
+                self.act_with_stacks(acting, hit, entry, here)
+            }
+            Rest::Act(acting) => self.act(acting, hit, entry, here),
+            Rest::OfTasks(tasks, plan) => {
+                if tasks.have(context::current().pid()) {
+                    return self.ends(&plan.rest, hit, entry, here);
+                }
+                End::Filtered
+            }
+        };
+        self.counters.count(end, here);
+        self.buffer.wake();
+        true
+    }
+
+    /// Runs a trigger that accepts the hit.
+    #[inline(always)]
+    fn run<A: Passed>(&self, action: &Action, hit: &Hit<A>, entry: Entry, here: &OnCpu) {
+        match action.histogram() {
+            Some(histogram) => self.count_in(histogram, hit, entry, here),
+            None => action.act_blindly(&self.buffer, here),
+        }
+    }
+
+    /// Counts a hit in a histogram; apart, so that other triggers save no registers for it.
+    #[inline(never)]
+    fn count_in<A: Passed>(&self, histogram: &Histogram, hit: &Hit<A>, entry: Entry, here: &OnCpu) {
+        let moment = At {
+            recorder: self,
+            hit,
+            entry,
+            here,
+        };
+        let hit = ProbeHit {
+            program: &self.program,
+            env: hit,
+            moment: &moment,
+        };
+        histogram.update(&hit, here);
+    }
+
+    /// Runs the triggers of a hit, and records it if the event is enabled. A hit that is not
+    /// recorded because it is disabled ends as if recording were off, unless no trigger's
+    /// filter has accepted it.
+    #[inline(never)]
+    fn act<A: Passed>(&self, acting: &Acting, hit: &Hit<A>, entry: Entry, here: &OnCpu) -> End {
+        let known = self.known(hit, entry, here);
+        let (end, last, _) = self.act_and_record::<A, false>(acting, (hit, &known), entry, here);
+        if let Some(action) = last {
+            action.act_blindly(&self.buffer, here);
+        }
+        end
+    }
+
+    /// Does what [`act`](Self::act) does up to the record. Returns how the hit ends, the trigger
+    /// that acts afterwards, and, where `STACKS` is true, the one that then records the stack.
+    #[inline(always)]
+    pub(super) fn act_and_record<'a, A: Passed, const STACKS: bool>(
+        &self,
+        acting: &'a Acting,
+        (hit, known): (&Hit<A>, &filter::Hit),
+        entry: Entry,
+        here: &OnCpu,
+    ) -> (End, Option<&'a Action>, Option<&'a Action>) {
+        let program = &self.program;
+        let on_hit = OnHit {
+            program,
+            env: hit,
+            known,
+        };
+        let (mut last, mut stack) = (None, None);
+        let mut is_accepted = acting.actions.is_empty();
+        for action in acting.actions.iter() {
+            if action.accepts(&on_hit) {
+                is_accepted = true;
+                if action.is_last() {
+                    last = Some(&**action);
+                } else if STACKS && action.is_stack() {
+                    stack = Some(&**action);
+                } else {
+                    self.run(action, hit, entry, here);
+                }
+            }
+        }
+        let accepts = |filter: &Filter| filter.matches(program, hit, known);
+        let end = if !acting.switch.is_on() {
+            if is_accepted {
+                End::Off
+            } else {
+                End::Filtered
+            }
+        } else if acting.filter.as_deref().is_none_or(accepts) {
+            self.record_slow::<A, true>(hit, known.header, here)
+        } else {
+            End::Filtered
+        };
+        (end, last, stack)
+    }
+}
+
+/// What a histogram can ask of a hit.
+struct At<'a, A> {
+    recorder: &'a Recorder,
+    hit: &'a Hit<A>,
+    entry: Entry,
+    here: &'a OnCpu,
+}
+
+impl<A: Passed> Moment for At<'_, A> {
+    #[inline(always)]
+    fn pid(&self) -> i32 {
+        context::current().pid()
+    }
+
+    fn header(&self) -> Header {
+        self.recorder.header(self.hit, self.entry)
+    }
+
+    #[inline(always)]
+    fn cpu(&self) -> u32 {
+        self.here.number()
+    }
+
+    #[inline(always)]
+    fn place(&self) -> u64 {
+        self.recorder.place(&self.hit.0)
+    }
+
+    fn time(&self, in_usecs: bool) -> u64 {
+        self.recorder.buffer.now(in_usecs, self.here)
+    }
+
+    fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
+        self.recorder.save_stack(self.hit, self.entry, frames);
+    }
+}

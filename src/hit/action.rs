@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a trigger does on a hit.
+//!
+//! A trigger acts on the hits that its own filter accepts, whether or not the event is
+//! enabled and its filter accepts them. It acts before the hit is recorded, so that the hit
+//! that enables recording is recorded; only `traceoff` and `stacktrace` act
+//! afterwards, as in the kernel.
+
+use crate::{
+    buffer::Buffer,
+    engine::{
+        exec::Env,
+        fetch::Program,
+        filter::{self, Filter},
+        hist::Histogram,
+        text::Plain,
+        trigger,
+    },
+    events::format::Format,
+    hit::snapshots::Snapshots,
+    kapi::context::OnCpu,
+};
+use core::{
+    fmt,
+    sync::atomic::{AtomicBool, AtomicI64, Ordering},
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Whether an event is enabled; triggers switch it where they are hit.
+pub(crate) struct Switch(AtomicBool);
+
+impl Switch {
+    /// Makes the switch of a disabled event.
+    pub(crate) const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Returns whether the event is enabled.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Enables or disables the event.
+    ///
+    /// Context: any.
+    pub(crate) fn set(&self, on: bool) {
+        self.0.store(on, Ordering::Relaxed);
+    }
+
+    /// As [`Switch::set`]; returns whether that changed it.
+    fn change(&self, on: bool) -> bool {
+        self.0.swap(on, Ordering::Relaxed) != on
+    }
+}
+
+/// What is done on a hit.
+pub(crate) enum What {
+    // With one variant more a hit would take longer to tell these apart.
+    /// Switches recording on or off.
+    Trace {
+        /// Whether it switches it on.
+        on: bool,
+    },
+    /// Keeps more than the record.
+    Keep(Kept),
+    /// Counts the hit in a histogram.
+    Count(Arc<Histogram>),
+    /// Enables or disables an event.
+    Event {
+        /// Whether it enables it.
+        on: bool,
+        /// The event.
+        target: Target,
+    },
+}
+
+/// What a hit keeps besides its record.
+pub(crate) enum Kept {
+    /// A snapshot, which is taken right after the hit.
+    Snapshot(Arc<Snapshots>),
+    /// The stack of the kernel.
+    Stack,
+}
+
+/// The event that a trigger enables or disables. It is not removed before the trigger.
+pub(crate) struct Target {
+    pub(crate) format: Arc<Format>,
+    pub(crate) switch: Arc<Switch>,
+}
+
+/// What an action sees of a hit.
+pub(super) struct OnHit<'a, E> {
+    /// The program of the probe, with which `env` fetches the arguments.
+    pub(super) program: &'a Program,
+    pub(super) env: &'a E,
+    /// What is known without fetching.
+    pub(super) known: &'a filter::Hit,
+}
+
+/// A trigger that is set.
+pub(crate) struct Action {
+    what: What,
+    filter: Option<Arc<Filter>>,
+    count: Count,
+}
+
+/// How often a trigger may still act.
+struct Count {
+    is_limited: bool,
+    left: AtomicI64,
+}
+
+impl Count {
+    fn new(count: trigger::Count) -> Self {
+        let (is_limited, left) = match count {
+            trigger::Count::Unlimited => (false, 0),
+            // The parser refuses more.
+            trigger::Count::Times(times) => (true, i64::try_from(times).unwrap_or(i64::MAX)),
+        };
+        Self {
+            is_limited,
+            left: AtomicI64::new(left),
+        }
+    }
+
+    /// Returns the number of times that are left; `None` without a limit.
+    fn left(&self) -> Option<i64> {
+        let left = || self.left.load(Ordering::Relaxed).max(0);
+        self.is_limited.then(left)
+    }
+
+    /// Takes one of the times that are left; returns false if there is none.
+    fn take(&self) -> bool {
+        if !self.is_limited {
+            return true;
+        }
+        // Most hits of a trigger that is used up write nothing.
+        let has_left = self.left.load(Ordering::Relaxed) > 0;
+        if has_left && self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
+            return true;
+        }
+        if has_left {
+            // Another CPU was faster.
+            self.give_back();
+        }
+        false
+    }
+
+    fn give_back(&self) {
+        if self.is_limited {
+            self.left.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Calls `act` if there are times left; one is used up if it returns true.
+    #[inline]
+    fn use_for(&self, act: impl FnOnce() -> bool) {
+        if self.take() && !act() {
+            self.give_back();
+        }
+    }
+}
+
+impl Action {
+    /// Makes a trigger that acts on the hits that `filter` accepts, `count` times.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        what: What,
+        filter: Option<Filter>,
+        count: trigger::Count,
+    ) -> Result<Arc<Self>> {
+        let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
+        let action = Self {
+            what,
+            filter: filter.transpose()?,
+            count: Count::new(count),
+        };
+        Ok(Arc::new(action, GFP_KERNEL)?)
+    }
+
+    /// Returns the histogram in which it counts.
+    #[inline(always)]
+    pub(crate) fn histogram(&self) -> Option<&Arc<Histogram>> {
+        match &self.what {
+            What::Count(histogram) => Some(histogram),
+            _ => None,
+        }
+    }
+
+    /// Returns an action that counts in `histogram` the hits on which this one acts.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn with_histogram(&self, histogram: &Arc<Histogram>) -> Result<Arc<Self>> {
+        let action = Self {
+            what: What::Count(histogram.clone()),
+            filter: self.filter.clone(),
+            count: Count::new(trigger::Count::Unlimited),
+        };
+        Ok(Arc::new(action, GFP_KERNEL)?)
+    }
+
+    /// Returns the filter that decides on which hits it acts.
+    pub(crate) fn filter(&self) -> Option<&Filter> {
+        self.filter.as_deref()
+    }
+
+    /// Returns the event that it enables or disables.
+    pub(crate) fn target(&self) -> Option<&Target> {
+        match &self.what {
+            What::Event { target, .. } => Some(target),
+            What::Trace { .. } | What::Keep(_) | What::Count(_) => None,
+        }
+    }
+
+    /// Returns whether it changes `switch`.
+    pub(crate) fn switches(&self, switch: &Arc<Switch>) -> bool {
+        let target = self.target();
+        target.is_some_and(|target| Arc::ptr_eq(&target.switch, switch))
+    }
+
+    /// Returns whether an event can have only one of the two: ftrace takes those for the
+    /// same that undo each other.
+    pub(crate) fn excludes(&self, other: &What) -> bool {
+        match (&self.what, other) {
+            (What::Trace { .. }, What::Trace { .. })
+            | (What::Keep(Kept::Snapshot(_)), What::Keep(Kept::Snapshot(_)))
+            | (What::Keep(Kept::Stack), What::Keep(Kept::Stack)) => true,
+            (What::Event { .. }, What::Event { target, .. }) => self.switches(&target.switch),
+            _ => false,
+        }
+    }
+
+    /// Returns whether it acts on `hit`.
+    ///
+    /// Context: any.
+    #[inline]
+    pub(super) fn accepts<E: Env>(&self, hit: &OnHit<'_, E>) -> bool {
+        let Some(filter) = &self.filter else {
+            return true;
+        };
+        match filter.decide_fast(hit.program, hit.env) {
+            Some(accepted) => accepted,
+            None => filter.matches(hit.program, hit.env, hit.known),
+        }
+    }
+
+    /// Returns whether it acts once the hit has been recorded.
+    #[inline]
+    pub(super) fn is_last(&self) -> bool {
+        matches!(self.what, What::Trace { on: false })
+    }
+
+    /// Returns whether it acts without what filters need to know about a hit.
+    pub(super) fn is_blind(&self) -> bool {
+        self.filter.is_none() && !self.is_stack()
+    }
+
+    /// Returns whether it records the stack of the hit.
+    pub(super) fn is_stack(&self) -> bool {
+        matches!(self.what, What::Keep(Kept::Stack))
+    }
+
+    /// Returns whether it may still act.
+    ///
+    /// Context: any.
+    pub(super) fn is_left(&self) -> bool {
+        self.count.left() != Some(0)
+    }
+
+    /// Calls `act`, which acts in its place and returns whether it did, if it may still act.
+    ///
+    /// Context: any.
+    pub(super) fn act_by(&self, act: impl FnOnce() -> bool) {
+        self.count.use_for(act);
+    }
+
+    /// Returns whether it would change nothing now, with which it does no more on a hit.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn is_idle(&self, buffer: &Buffer) -> bool {
+        match &self.what {
+            What::Trace { on } => buffer.is_on() == *on,
+            What::Event { on, target } => target.switch.is_on() == *on,
+            What::Keep(_) | What::Count(_) => false,
+        }
+    }
+
+    /// Acts on a hit of which it takes no value.
+    ///
+    /// Context: any, with preemption disabled.
+    #[inline(never)]
+    pub(super) fn act_blindly(&self, buffer: &Buffer, here: &OnCpu) {
+        match &self.what {
+            // Most hits change nothing, and write nothing.
+            _ if self.is_idle(buffer) => {}
+            What::Trace { on } => self.count.use_for(|| buffer.switch_in_hit(*on, here)),
+            What::Event { on, target } => self.count.use_for(|| target.switch.change(*on)),
+            // The recorder does it.
+            What::Count(_) | What::Keep(Kept::Stack) => {}
+            What::Keep(Kept::Snapshot(snapshots)) => {
+                self.count.use_for(|| snapshots.request(buffer))
+            }
+        }
+    }
+
+    /// Writes it as `trigger` shows it.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub(crate) fn write(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        match &self.what {
+            What::Trace { on: true } => out.write_str("traceon")?,
+            What::Trace { on: false } => out.write_str("traceoff")?,
+            What::Keep(Kept::Snapshot(_)) => out.write_str("snapshot")?,
+            What::Keep(Kept::Stack) => out.write_str("stacktrace")?,
+            What::Count(histogram) => {
+                let filter = self.filter().map(Filter::text);
+                return histogram
+                    .spec()
+                    .write_line(out, filter, histogram.is_paused());
+            }
+            What::Event { on, target } => {
+                let verb = if *on { "enable" } else { "disable" };
+                let group = Plain(target.format.group.to_bytes());
+                write!(out, "{verb}_event:{group}:{}", target.format.name())?;
+            }
+        }
+        match self.count.left() {
+            None => out.write_str(":unlimited")?,
+            Some(left) => write!(out, ":count={left}")?,
+        }
+        if let Some(filter) = &self.filter {
+            write!(out, " if {}", Plain(filter.text()))?;
+        }
+        out.write_str("\n")
+    }
+}

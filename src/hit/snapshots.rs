@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Snapshots that hits request, which a worker takes.
+
+use crate::{
+    buffer::Buffer,
+    kapi::kick::{self, Kick},
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Takes the snapshots that hits request. The drop waits for the worker, which takes the
+/// readers' lock of the buffer.
+pub(crate) struct Snapshots(Arc<Kick<TakeSnapshot>>);
+
+impl Snapshots {
+    /// Makes the worker of `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(buffer: Arc<Buffer>) -> Result<Arc<Self>> {
+        let worker = Kick::new(TakeSnapshot(buffer))?;
+        Ok(Arc::new(Self(worker), GFP_KERNEL)?)
+    }
+
+    /// Requests a snapshot of `buffer`, which is the worker's. Returns false if one was
+    /// requested before and is not taken yet.
+    ///
+    /// Context: any.
+    pub(super) fn request(&self, buffer: &Buffer) -> bool {
+        let is_new = buffer.request_snapshot();
+        // Also if it is not: the CPU of that hit may have been going offline.
+        self.0.kick();
+        is_new
+    }
+}
+
+/// The work.
+struct TakeSnapshot(Arc<Buffer>);
+
+impl kick::Handler for TakeSnapshot {
+    fn run(&self) {
+        self.0.take_requested_snapshot();
+    }
+}

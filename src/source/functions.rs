@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions that a list of patterns selects, and where ftrace reports their entries.
+
+use crate::{
+    engine::{
+        error::{Errno, Error as Refusal, Kind},
+        functions::{Patterns, Seen},
+        lex::Span,
+        text::Plain,
+    },
+    kapi::{
+        functions::{self, Owner, Site, Unsupported},
+        module, nofault,
+        symbol::Symbol,
+    },
+    source::{entry, names::Names},
+    sys::{AllocError, Vec},
+};
+use core::iter;
+use kernel::{prelude::*, str::CString};
+
+/// The functions of one owner.
+pub(crate) struct Group {
+    module: Option<CString>,
+    is_init: bool,
+    /// In the order of their addresses.
+    pub(crate) sites: Vec<Site>,
+}
+
+impl Group {
+    /// Returns whose functions they are.
+    pub(crate) fn owner(&self) -> Owner<'_> {
+        Owner {
+            module: self.module.as_deref(),
+            is_init: self.is_init,
+        }
+    }
+}
+
+/// Returns the refusal of a definition of function entries, with the caret at column `at`, if
+/// this kernel cannot probe any.
+pub(super) fn check_support(at: usize) -> Result<(), Refusal> {
+    functions::support().map_err(|reason| {
+        let why = match reason {
+            Unsupported::None => "this kernel has no ftrace (CONFIG_DYNAMIC_FTRACE)",
+            Unsupported::Cfi => "this kernel checks the types of callbacks (CONFIG_CFI)",
+        };
+        Refusal::new(Kind::BadProbeAddr, at)
+            .with_errno(Errno::EOPNOTSUPP)
+            .with_detail(format_args!("{why}: use p and r"))
+    })
+}
+
+/// Finds the functions that `patterns` select now, grouped by their owners.
+///
+/// # Errors
+///
+/// `BAD_PROBE_ADDR`, with the caret at column `at`, if there are none, unless they may come
+/// with a module.
+///
+/// Context: process, may sleep.
+pub(crate) fn find(
+    patterns: &Patterns,
+    names: &mut Names,
+    at: usize,
+) -> Result<Vec<Group>, Refusal> {
+    let mut seen = patterns.seen()?;
+    let mut groups = Vec::new();
+    let mut own = Vec::new();
+    let mut memory = Ok(());
+    let read = names.each_function(patterns.prefixes(), |name, address| {
+        if memory.is_ok() && patterns.select_noting(None, name, &mut seen) {
+            memory = own.push(address);
+        }
+    })?;
+    memory?;
+    if !read {
+        let refusal = Refusal::new(Kind::BadProbeAddr, at).with_errno(Errno::EOPNOTSUPP);
+        return Err(refusal.with_detail(format_args!(
+            "the kernel's table of symbols cannot be read: name functions one by one"
+        )));
+    }
+    own.sort_unstable();
+    let mut selected = own.len();
+    push_group(&mut groups, None, false, own)?;
+    selected =
+        selected.saturating_add(push_modules(&mut groups, patterns, names, None, &mut seen)?);
+    if let Some(pattern) = patterns.unseen(&seen) {
+        let refusal = Refusal::new(Kind::BadProbeAddr, at);
+        return Err(refusal.with_detail(format_args!("{} selects no function", Plain(pattern))));
+    }
+    let sites = groups.iter().map(|group| group.sites.len());
+    if sites.fold(0, usize::saturating_add) > 0 || patterns.await_modules() {
+        return Ok(groups);
+    }
+    let refusal = Refusal::new(Kind::BadProbeAddr, at);
+    Err(match selected {
+        1 => refusal.with_detail(format_args!("ftrace does not report the function: use p")),
+        _ => refusal.with_detail(format_args!(
+            "ftrace reports none of the {selected} functions: use p"
+        )),
+    })
+}
+
+/// Finds all functions whose entries ftrace reports, as [`find`].
+///
+/// # Errors
+///
+/// The refusal of an event of such functions.
+///
+/// Context: process, may sleep.
+pub(crate) fn all(names: &mut Names) -> Result<Vec<Group>, Refusal> {
+    check_support(0)?;
+    let any = Span { bytes: b"*", at: 0 };
+    find(&Patterns::parse(any, iter::empty())?, names, 0)
+}
+
+/// Finds the functions of the module `name` that `patterns` select.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+///
+/// Context: process, may sleep.
+pub(crate) fn of_module(
+    patterns: &Patterns,
+    names: &mut Names,
+    name: &[u8],
+) -> Result<Vec<Group>, AllocError> {
+    let mut groups = Vec::new();
+    let only = Some(name);
+    push_modules(&mut groups, patterns, names, only, &mut patterns.seen()?)?;
+    Ok(groups)
+}
+
+/// Adds groups of the functions that [`of_modules`] finds, and returns how many these are.
+fn push_modules(
+    groups: &mut Vec<Group>,
+    patterns: &Patterns,
+    names: &mut Names,
+    only: Option<&[u8]>,
+    seen: &mut Seen,
+) -> Result<usize, AllocError> {
+    let mut count = 0usize;
+    for found in of_modules(patterns, names, only, seen)? {
+        count = count.saturating_add(found.functions.len());
+        push_group(groups, Some(found.module), found.is_init, found.functions)?;
+    }
+    Ok(count)
+}
+
+/// Adds a group of the functions, sorted, whose entries ftrace reports.
+fn push_group(
+    groups: &mut Vec<Group>,
+    module: Option<CString>,
+    is_init: bool,
+    functions: Vec<u64>,
+) -> Result<(), AllocError> {
+    let sites = sites_of(&functions)?;
+    if sites.is_empty() {
+        return Ok(());
+    }
+    groups.push(Group {
+        module,
+        is_init,
+        sites,
+    })
+}
+
+/// Functions of a module, or of its init code, as addresses in ascending order.
+struct OfModule {
+    module: CString,
+    is_init: bool,
+    functions: Vec<u64>,
+}
+
+/// What is noted of a function while the list of modules must not change.
+#[derive(Clone, Copy)]
+struct Noted {
+    address: u64,
+    is_init: bool,
+}
+
+/// Returns the functions of loaded modules, or of the module `only`, that `patterns` select,
+/// and notes in `seen` which of them do.
+fn of_modules(
+    patterns: &Patterns,
+    names: &mut Names,
+    only: Option<&[u8]>,
+    seen: &mut Seen,
+) -> Result<Vec<OfModule>, AllocError> {
+    let noted = note(patterns, names, only, seen)?;
+    let mut all: Vec<OfModule> = Vec::new();
+    for noted in &noted {
+        let Some(symbol) = Symbol::at(noted.address) else {
+            continue;
+        };
+        let Some(module) = symbol.module() else {
+            continue;
+        };
+        let is_same =
+            |of: &&mut OfModule| of.module.to_bytes() == module && of.is_init == noted.is_init;
+        let known = all.iter_mut().find(is_same);
+        match known {
+            Some(of) => of.functions.push(noted.address)?,
+            None => {
+                let name = core::str::from_utf8(module).unwrap_or_default();
+                let module = CString::try_from_fmt(fmt!("{name}")).map_err(|_| AllocError)?;
+                let mut functions = Vec::new();
+                functions.push(noted.address)?;
+                all.push(OfModule {
+                    module,
+                    is_init: noted.is_init,
+                    functions,
+                })?;
+            }
+        }
+    }
+    for of in all.iter_mut() {
+        of.functions.sort_unstable();
+    }
+    Ok(all)
+}
+
+/// Notes the functions that [`of_modules`] returns.
+fn note(
+    patterns: &Patterns,
+    names: &mut Names,
+    only: Option<&[u8]>,
+    seen: &mut Seen,
+) -> Result<Vec<Noted>, AllocError> {
+    let Some(list) = names.modules()? else {
+        return Ok(Vec::new());
+    };
+    let mut noted = Vec::new();
+    let mut room = 0usize;
+    loop {
+        let mut count = 0usize;
+        noted.clear();
+        // Without symbols of modules nothing is noted.
+        let _ = module::each_function(list, |function| {
+            let module = function.module.to_bytes();
+            if only.is_some_and(|only| *only != *module)
+                || !patterns.select_noting(Some(module), function.name.to_bytes(), seen)
+            {
+                return;
+            }
+            count = count.saturating_add(1);
+            if count <= room {
+                // There is room, so that this does not sleep.
+                let _ = noted.push(Noted {
+                    address: function.address,
+                    is_init: function.is_init,
+                });
+            }
+        });
+        if count <= room {
+            return Ok(noted);
+        }
+        // Some more, as modules may come meanwhile.
+        room = count.saturating_mul(2);
+        noted.reserve(room)?;
+    }
+}
+
+/// Returns where ftrace reports the entry of `function`, if it does.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+///
+/// Context: process, may sleep.
+pub(super) fn site_of(function: u64) -> Result<Option<Site>, AllocError> {
+    Ok(sites_of(&[function])?.first().copied())
+}
+
+/// Returns where ftrace reports the entries of `functions`, in ascending order, without those
+/// that it does not report.
+fn sites_of(functions: &[u64]) -> Result<Vec<Site>, AllocError> {
+    let mut sites = Vec::with_capacity(functions.len())?;
+    let mut last = None;
+    for &function in functions {
+        // Some functions have several names.
+        if last == Some(function) {
+            continue;
+        }
+        last = Some(function);
+        let mut bytes = [0; entry::LOOKED_AT];
+        if !nofault::read_kernel(function, &mut bytes) {
+            continue;
+        }
+        for offset in entry::candidates(&bytes).into_iter().flatten() {
+            let site = function.wrapping_add(u64::from(offset));
+            sites.push(Site { function, site })?;
+        }
+    }
+    let mut known: Vec<Site> = Vec::with_capacity(sites.len())?;
+    // Parts of the list that are yet to be looked at, the next one last.
+    let mut parts = Vec::new();
+    parts.push(&*sites)?;
+    while let Some(part) = parts.pop() {
+        if functions::are_sites(part)? {
+            for site in part {
+                match known.last_mut() {
+                    // The place of one function only: the former is a mark before it.
+                    Some(last) if last.site == site.site => *last = *site,
+                    Some(last) if last.function == site.function => {}
+                    _ => known.push(*site)?,
+                }
+            }
+        } else if part.len() > 1 {
+            // Few are not: so most of the list is in parts without one.
+            let (first, second) = part.split_at_checked(part.len() / 2).unwrap_or_default();
+            parts.push(second)?;
+            parts.push(first)?;
+        }
+    }
+    Ok(known)
+}

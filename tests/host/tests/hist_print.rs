@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What `hist` and `hist_graph` show. The expected text is laid out as by the format strings
+//! of the 7.3 kernel's trace_events_hist.c.
+
+mod support;
+
+use ferroprobe_engine::engine::hist::{
+    self, Heading, Histogram, Names, Source, Table, Values, STACK_DEPTH, TEXT_SIZE,
+};
+use ferroprobe_engine::engine::lex::Span;
+use ferroprobe_engine::engine::print::SymbolNames;
+use ferroprobe_engine::engine::seq_buf::SeqBuf;
+use ferroprobe_engine::sys::{OnCpu, PerCpu};
+use support::{compile, Kernel};
+
+/// Pid, a number and a text.
+#[derive(Clone, Copy)]
+struct Hit(i32, u64, &'static str);
+
+impl Values for Hit {
+    fn number(&self, source: Source, _in_usecs: bool) -> u64 {
+        match source {
+            Source::Argument { signed: true, .. } => -(self.1 as i64) as u64,
+            Source::Argument { .. } => self.1,
+            Source::Pid => i64::from(self.0) as u64,
+            _ => 1,
+        }
+    }
+
+    fn text(&self, _index: u8, out: &mut [u8; TEXT_SIZE]) -> Option<usize> {
+        out[..self.2.len()].copy_from_slice(self.2.as_bytes());
+        Some(self.2.len())
+    }
+
+    fn comm(&self) -> [u8; 16] {
+        let mut comm = [0; 16];
+        comm[..self.2.len()].copy_from_slice(self.2.as_bytes());
+        comm
+    }
+
+    fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
+        frames[0] = 0x8010;
+        frames[1] = self.1;
+    }
+}
+
+struct Kallsyms;
+
+impl SymbolNames for Kallsyms {
+    fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>) {
+        match (address, with_offset) {
+            (0x8010, true) => buf.bytes(b"vfs_read+0x10/0x100"),
+            (0x8010, false) => buf.bytes(b"vfs_read"),
+            _ => buf.bytes(format!("{address:#x}").as_bytes()),
+        }
+    }
+}
+
+impl Names for Kallsyms {
+    fn syscall(&mut self, number: u64, buf: &mut SeqBuf<'_>) -> bool {
+        if number == 257 {
+            buf.bytes(b"sys_openat");
+        }
+        number == 257
+    }
+}
+
+fn histogram(trigger: &str, hits: &[Hit]) -> Histogram {
+    let event = "p f num=%cx neg=%bx:s32 str=+8(%di):string";
+    let (_, program) = compile(event, &mut Kernel::default()).unwrap();
+    let span = Span {
+        bytes: trigger.as_bytes(),
+        at: 0,
+    };
+    let spec = hist::parse(span, program.layout()).expect(trigger).spec;
+    let tables = PerCpu::new(1, |_| Table::new(&spec)).unwrap();
+    let histogram = Histogram::new(spec, tables, false);
+    // SAFETY: the test has one thread.
+    let here = unsafe { OnCpu::new(0) };
+    for hit in hits {
+        histogram.update(hit, &here);
+    }
+    histogram
+}
+
+const HEADING: Heading<'static> = Heading {
+    filter: None,
+    is_paused: false,
+    index: 0,
+};
+
+fn shown(trigger: &str, hits: &[Hit]) -> String {
+    let mut out = String::new();
+    let histogram = histogram(trigger, hits);
+    let snapshot = histogram.read().unwrap();
+    snapshot.write(&mut out, HEADING, &mut Kallsyms).unwrap();
+    out
+}
+
+/// The lines of the entries.
+fn entries(trigger: &str, hits: &[Hit]) -> Vec<String> {
+    let text = shown(trigger, hits);
+    let (_, entries) = text.split_once("#\n\n").unwrap();
+    let (entries, _) = entries.split_once("\n\nTotals:").unwrap();
+    entries.lines().map(String::from).collect()
+}
+
+const HITS: &[Hit] = &[
+    Hit(7, 100, "cat"),
+    Hit(7, 50, "cat"),
+    Hit(1234, 3, "a long name"),
+    Hit(7, 50, "cat"),
+];
+
+#[test]
+fn the_whole_file() {
+    let expected = "\
+# event histogram
+#
+# trigger info: hist:keys=common_pid:vals=hitcount,num:sort=hitcount:size=2048 [active]
+#
+
+{ common_pid:       1234 } hitcount:          1  num:          3
+{ common_pid:          7 } hitcount:          3  num:        200
+
+Totals:
+    Hits: 4
+    Entries: 2
+    Dropped: 0
+";
+    assert_eq!(shown("keys=common_pid:vals=num", HITS), expected);
+    let histogram = histogram("keys=common_pid", &[]);
+    let mut out = String::new();
+    let heading = Heading {
+        filter: Some(b"num > 1"),
+        is_paused: true,
+        index: 1,
+    };
+    let snapshot = histogram.read().unwrap();
+    snapshot.write(&mut out, heading, &mut Kallsyms).unwrap();
+    assert_eq!(
+        out,
+        "\n\n# event histogram\n#\n# trigger info: hist:keys=common_pid:vals=hitcount:\
+         sort=hitcount:size=2048 if num > 1 [paused]\n#\n\n\nTotals:\n    Hits: 0\n    \
+         Entries: 0\n    Dropped: 0\n"
+    );
+}
+
+#[test]
+fn every_modifier_of_a_key() {
+    let one = |trigger: &str, hit| entries(trigger, &[hit]).join("\n");
+    let hit = Hit(7, 0x8010, "cat");
+    let tail = " hitcount:          1";
+    let cases = [
+        ("num", "{ num:      32784 }"),
+        ("num.hex", "{ num: 8010 }"),
+        ("num.usecs", "{ num:      32784 }"),
+        ("num.log2", "{ num: ~ 2^16 }"),
+        ("num.buckets=100", "{ num: ~ 32700-32799 }"),
+        (
+            "common_pid.execname",
+            "{ common_pid: cat             [         7] }",
+        ),
+        (
+            "num.syscall",
+            "{ num: unknown_syscall               [32784] }",
+        ),
+        (
+            "num,common_pid",
+            "{ num:      32784, common_pid:          7 }",
+        ),
+        ("neg", "{ neg: 18446744073709518832 }"),
+    ];
+    for (key, expected) in cases {
+        let found = one(&format!("keys={key}"), hit);
+        assert_eq!(found, format!("{expected}{tail}"), "{key}");
+    }
+    let padded = |text: &str, width: usize| format!("{text:width$}");
+    assert_eq!(
+        one("keys=num.sym", hit),
+        format!("{{ num: [8010] {} }}{tail}", padded("vfs_read", 45))
+    );
+    assert_eq!(
+        one("keys=num.sym-offset", hit),
+        format!(
+            "{{ num: [8010] {} }}{tail}",
+            padded("vfs_read+0x10/0x100", 55)
+        )
+    );
+    assert_eq!(
+        one("keys=str", hit),
+        format!("{{ str: {} }}{tail}", padded("cat", 50))
+    );
+    assert_eq!(
+        one("keys=num.syscall", Hit(7, 257, "")),
+        format!("{{ num: {}[257] }}{tail}", padded("sys_openat", 30))
+    );
+    assert_eq!(
+        one("keys=num.log2", Hit(7, 5, "")),
+        format!("{{ num: ~ 2^3  }}{tail}")
+    );
+    assert_eq!(
+        one("keys=common_stacktrace", hit),
+        format!(
+            "{{ common_stacktrace:\n         vfs_read+0x10/0x100\n         \
+             vfs_read+0x10/0x100\n}}{tail}"
+        )
+    );
+    let idle = one("keys=common_pid.execname", Hit(0, 1, "swapper/0"));
+    assert_eq!(
+        idle,
+        format!("{{ common_pid: <idle>          [         0] }}{tail}")
+    );
+}
+
+#[test]
+fn every_modifier_of_a_value() {
+    let found = entries("keys=common_pid:vals=num.percent,num.graph,num.hex", HITS);
+    let bar = |n: usize| format!("{:20}", "#".repeat(n));
+    let expected = [
+        format!(
+            "{{ common_pid:       1234 }} hitcount:          1  num (%):   1.47  num: {}  \
+             num:          3",
+            bar(0)
+        ),
+        format!(
+            "{{ common_pid:          7 }} hitcount:          3  num (%):  98.52  num: {}  \
+             num:         c8",
+            bar(20)
+        ),
+    ];
+    assert_eq!(found, expected);
+    let found = entries(
+        "keys=common_pid:vals=neg.min,neg.max,num.avg:nohitcount",
+        HITS,
+    );
+    assert_eq!(
+        found[1],
+        "{ common_pid:          7 }  neg (min):       -100  neg (max):        -50  \
+         num (avg):         66"
+    );
+    let found = entries("keys=common_pid:vals=hitcount.percent:nohitcount", HITS);
+    assert_eq!(found[1], "{ common_pid:          7 }  hitcount (%):  75.00");
+}
+
+#[test]
+fn entries_are_sorted() {
+    let hits = [
+        Hit(1, 5, "b"),
+        Hit(2, 9, "a"),
+        Hit(-1, 5, "c"),
+        Hit(2, 9, "a"),
+        Hit(3, 1, "aa"),
+    ];
+    let order = |trigger: &str| {
+        let lines = entries(trigger, &hits);
+        let pids = lines.iter().map(|line| {
+            let (_, rest) = line.split_once("common_pid: ").unwrap();
+            let pid: u64 = rest.split_whitespace().next().unwrap().parse().unwrap();
+            pid as i64
+        });
+        pids.collect::<Vec<_>>()
+    };
+    assert_eq!(order("keys=common_pid"), [-1, 1, 3, 2]);
+    assert_eq!(
+        order("keys=common_pid:sort=common_pid.descending"),
+        [3, 2, 1, -1]
+    );
+    assert_eq!(
+        order("keys=common_pid:vals=num:sort=num,common_pid"),
+        [3, -1, 1, 2]
+    );
+    assert_eq!(
+        order("keys=common_pid:vals=num:sort=num,common_pid.descending"),
+        [3, 1, -1, 2]
+    );
+    assert_eq!(
+        order("keys=common_pid:vals=num:sort=num.descending"),
+        [2, -1, 1, 3]
+    );
+    assert_eq!(
+        order("keys=common_pid:vals=neg.min:sort=neg.min"),
+        [2, -1, 1, 3]
+    );
+    let texts = entries("keys=str:sort=str", &hits);
+    let texts: Vec<_> = texts
+        .iter()
+        .map(|line| line.split(' ').nth(2).unwrap())
+        .collect();
+    assert_eq!(texts, ["a", "aa", "b", "c"]);
+}
+
+fn graph(trigger: &str, hits: &[Hit]) -> String {
+    let mut out = String::new();
+    let histogram = histogram(trigger, hits);
+    let snapshot = histogram.read().unwrap();
+    snapshot
+        .write_graph(&mut out, HEADING, &mut Kallsyms)
+        .unwrap();
+    let (_, out) = out.split_once("#\n\n").unwrap();
+    let (out, _) = out.split_once("\n\nTotals:").unwrap();
+    out.to_string()
+}
+
+#[test]
+fn bars() {
+    let bar = |n: usize| format!("|{:52}|", "@".repeat(n));
+    let hits = [1, 3, 4, 4, 4, 20, 5000].map(|n| Hit(1, n, ""));
+    let expected = [
+        format!("[0, 1]                    1 {}", bar(13)),
+        format!("(1, 2]                    0 {}", bar(0)),
+        format!("(2, 4]                    4 {}", bar(52)),
+        format!("(4, 8]                    0 {}", bar(0)),
+        format!("(8, 16]                   0 {}", bar(0)),
+        format!("(16, 32]                  1 {}", bar(13)),
+    ];
+    let found = graph("keys=num.log2", &hits);
+    let found: Vec<&str> = found.lines().collect();
+    assert_eq!(found[..6], expected);
+    assert_eq!(found.len(), 14);
+    assert_eq!(
+        found[13],
+        format!("(4K, 8K]                  1 {}", bar(13))
+    );
+    let two = [Hit(2, 7, ""), Hit(1, 12, ""), Hit(2, 1, ""), Hit(2, 9, "")];
+    let expected = format!(
+        "{{ common_pid:          1 }}\n[10, 20)                  1 {}\n\n\
+         {{ common_pid:          2 }}\n[0, 10)                   3 {}",
+        bar(52),
+        bar(52)
+    );
+    assert_eq!(graph("keys=common_pid,num.buckets=10", &two), expected);
+    let plain = graph("keys=common_pid", &two);
+    let first = plain.lines().next().unwrap();
+    assert_eq!(
+        first,
+        format!("{{ common_pid:          1 }}          1 {}", bar(17))
+    );
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions at known depths: fpstack_50() is called by fpstack_49(), and so on up to
+ * fpstack_1().  Parameters:
+ *
+ *   call   writing a number calls fpstack_1() so often
+ *   irq    the same, from where an interrupt of fpstack_wait() calls fpstack_interrupted()
+ */
+
+#include <linux/completion.h>
+#include <linux/irq_work.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/tracepoint.h>
+
+/* The kernel appends "_tp" to the name. */
+DECLARE_TRACE(fpstack_end, TP_PROTO(int value), TP_ARGS(value));
+DEFINE_TRACE(fpstack_end_tp, TP_PROTO(int value), TP_ARGS(value));
+
+/* A function without a frame of its own. */
+noinline int fpstack_leaf(int value);
+noinline __noclone int fpstack_leaf(int value)
+{
+	asm volatile("" : "+r"(value));
+	return value ^ 1;
+}
+
+noinline int fpstack_50(int value);
+noinline __noclone int fpstack_50(int value)
+{
+	value = fpstack_leaf(value);
+	trace_fpstack_end_tp(value);
+	/* Keeps the call from being the last that the function does. */
+	asm volatile("" : "+r"(value));
+	return value + 1;
+}
+
+#define CALLS(caller, callee)                       \
+	noinline int fpstack_##caller(int value);   \
+	noinline __noclone int fpstack_##caller(int value) \
+	{                                           \
+		value = fpstack_##callee(value + 1); \
+		asm volatile("" : "+r"(value));     \
+		return value + 1;                   \
+	}
+
+CALLS(49, 50) CALLS(48, 49) CALLS(47, 48) CALLS(46, 47) CALLS(45, 46)
+CALLS(44, 45) CALLS(43, 44) CALLS(42, 43) CALLS(41, 42) CALLS(40, 41)
+CALLS(39, 40) CALLS(38, 39) CALLS(37, 38) CALLS(36, 37) CALLS(35, 36)
+CALLS(34, 35) CALLS(33, 34) CALLS(32, 33) CALLS(31, 32) CALLS(30, 31)
+CALLS(29, 30) CALLS(28, 29) CALLS(27, 28) CALLS(26, 27) CALLS(25, 26)
+CALLS(24, 25) CALLS(23, 24) CALLS(22, 23) CALLS(21, 22) CALLS(20, 21)
+CALLS(19, 20) CALLS(18, 19) CALLS(17, 18) CALLS(16, 17) CALLS(15, 16)
+CALLS(14, 15) CALLS(13, 14) CALLS(12, 13) CALLS(11, 12) CALLS(10, 11)
+CALLS(9, 10) CALLS(8, 9) CALLS(7, 8) CALLS(6, 7) CALLS(5, 6)
+CALLS(4, 5) CALLS(3, 4) CALLS(2, 3) CALLS(1, 2)
+
+static DECLARE_COMPLETION(interrupted);
+
+noinline void fpstack_interrupted(struct irq_work *work);
+noinline __noclone void fpstack_interrupted(struct irq_work *work)
+{
+	fpstack_1(0);
+	complete(&interrupted);
+}
+
+static struct irq_work work;
+
+/* Is interrupted while it waits. */
+noinline int fpstack_wait(int value);
+noinline __noclone int fpstack_wait(int value)
+{
+	reinit_completion(&interrupted);
+	irq_work_queue(&work);
+	while (!completion_done(&interrupted))
+		cpu_relax();
+	return value + 1;
+}
+
+noinline int fpstack_before(int value);
+noinline __noclone int fpstack_before(int value)
+{
+	value = fpstack_wait(value);
+	asm volatile("" : "+r"(value));
+	return value + 1;
+}
+
+static noinline __noclone int fpstack_set_call(const char *text, const struct kernel_param *param)
+{
+	int count, error = kstrtoint(text, 0, &count);
+
+	for (; !error && count > 0; count--)
+		fpstack_1(0);
+	return error;
+}
+
+static noinline __noclone int fpstack_set_irq(const char *text, const struct kernel_param *param)
+{
+	int count, error = kstrtoint(text, 0, &count);
+
+	for (; !error && count > 0; count--)
+		fpstack_before(0);
+	return error;
+}
+
+static const struct kernel_param_ops call_ops = { .set = fpstack_set_call };
+module_param_cb(call, &call_ops, NULL, 0200);
+static const struct kernel_param_ops irq_ops = { .set = fpstack_set_irq };
+module_param_cb(irq, &irq_ops, NULL, 0200);
+
+static int __init fpstack_init(void)
+{
+	init_irq_work(&work, fpstack_interrupted);
+	return 0;
+}
+module_init(fpstack_init);
+
+static void __exit fpstack_exit(void)
+{
+	irq_work_sync(&work);
+}
+module_exit(fpstack_exit);
+
+MODULE_DESCRIPTION("Functions at known depths");
+MODULE_LICENSE("GPL");
