@@ -25,6 +25,7 @@ enum {
 	PR_SET_NAME = 15,
 	POLLIN = 1,
 	CLOCK_MONOTONIC = 1,
+	CLOCK_THREAD_CPUTIME_ID = 3,
 	SPLICE_F_NONBLOCK = 2,
 	NR_io_uring_setup = 425,
 	NR_io_uring_enter = 426,
