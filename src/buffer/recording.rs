@@ -4,7 +4,7 @@
 
 use super::{
     mapping::Mappings,
-    rings::{self, Timed},
+    rings::{self, Successor, Timed},
 };
 use crate::{
     commands::Commands,
@@ -52,6 +52,8 @@ pub(super) const SUB_BUFFER: usize = 4096;
 #[pin_data]
 pub(crate) struct Buffer {
     pub(super) rings: RcuCell<Timed>,
+    /// What replaces the rings, while closed ones are being replaced.
+    pub(super) successor: RcuCell<Successor>,
     scratch: Scratch,
     on: AtomicBool,
     /// The number of changes of what decides whether rings record.
@@ -106,9 +108,11 @@ impl Buffer {
         })?;
         let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
         let scratch = Scratch::new()?;
+        let none = Arc::new(Successor(None), GFP_KERNEL)?;
         Arc::pin_init(
             pin_init!(Self {
                 rings: RcuCell::new(live.clone()),
+                successor: RcuCell::new(none),
                 scratch,
                 on: AtomicBool::new(true),
                 switches: AtomicU32::new(0),
@@ -153,7 +157,8 @@ impl Buffer {
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<(), Lost> {
         let (ring, clock) = self.rings.get(here).local(here);
-        ring.record(length, note, clock, fill)
+        let successor = || Some(self.successor.get(here).0.as_ref()?.local(here));
+        ring.record(length, note, clock, successor, fill)
     }
 
     /// Returns the time by the clock of the events: in microseconds, if `in_usecs` and the

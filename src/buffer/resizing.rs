@@ -4,7 +4,7 @@
 
 use super::{
     recording::{Buffer, State, SUB_BUFFER},
-    rings::{self, Shared, Timed},
+    rings::{self, Shared, Successor, Timed},
 };
 use crate::{
     engine::ring::Pieces,
@@ -79,11 +79,20 @@ impl Buffer {
         })?;
         // Allocated before anything changes: nothing may fail after that.
         let mut room = Pieces::of(old.iter().map(|ring| &**ring))?;
+        let successor = Arc::new(Successor(Some(new.clone())), GFP_KERNEL)?;
+        let none = Arc::new(Successor(None), GFP_KERNEL)?;
+        // A writer that finds a ring closed needs its successor.
+        let no_longer = self.successor.swap(successor);
+        for ring in old.iter().filter(|ring| !stays(ring.cpu(), ring)) {
+            ring.close();
+        }
         drop(old);
         let old = self.replace(&mut reading.state, new.clone());
         drop(mappings);
         // No writer uses the old rings after this.
         let old = old.wait();
+        drop(no_longer);
+        drop(self.successor.swap(none));
         for (from, to) in old.iter().zip(new.iter()) {
             // A ring that stays is on both sides: its reader is taken twice, and
             // `take_over` refuses.

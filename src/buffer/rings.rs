@@ -41,6 +41,9 @@ pub(super) struct Timed {
     pub(super) sub_buffer: usize,
 }
 
+/// What replaces closed rings; `None` while none are closed.
+pub(super) struct Successor(pub(super) Option<Arc<Timed>>);
+
 /// A borrowed clock.
 #[derive(Clone, Copy)]
 pub(super) struct ByReference<'a>(clock::Reader<'a>);

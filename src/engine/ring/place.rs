@@ -219,12 +219,15 @@ impl<S: Storage> Ring<S> {
             let position = hot.state.load();
             sys::barrier();
             let last = hot.last.load_relaxed();
+            let now = time_by(clock, last);
+            // After the clock, see `Ring::close`; `place_fast` is called with the time.
+            sys::barrier();
             let limit = widen(hot.limit.load_relaxed());
             if limit == 0 {
                 return Err(Lost::Disabled);
             }
             let from = Position(position);
-            let time = Time::new(time_by(clock, last), last, outermost);
+            let time = Time::new(now, last, outermost);
             let noted = outermost && hot.noted.has(note);
             let prefix = Prefix::new(from, noted, time);
             let end = from.offset().wrapping_add(prefix.words());

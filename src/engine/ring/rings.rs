@@ -115,20 +115,29 @@ impl<'a, S: Storage> Local<'a, S> {
         self.0.max_payload()
     }
 
-    /// Records an event, as [`Writer::reserve`] does, whose payload `fill` writes.
+    /// Records an event, as [`Writer::reserve`] does, whose payload `fill` writes. If the
+    /// ring is disabled, records it in the ring of the same CPU that `successor` returns, which
+    /// is to replace a closed one; see [`Ring::close`](super::Ring::close).
     ///
     /// # Errors
     ///
     /// See [`Lost`]; `fill` is then not called.
     #[inline(always)]
-    pub fn record<R>(
+    pub fn record<R, C: Clock>(
         self,
         len: usize,
         note: Note,
-        clock: impl Clock,
+        clock: C,
+        successor: impl FnOnce() -> Option<(Self, C)>,
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, Lost> {
-        let mut reserved = self.0.reserve(len, note, clock)?;
+        let mut reserved = match self.0.reserve(len, note, clock) {
+            Err(Lost::Disabled) => {
+                let (next, clock) = successor().ok_or(Lost::Disabled)?;
+                next.0.reserve_slow(len, note, clock)?
+            }
+            reserved => reserved?,
+        };
         let result = fill(reserved.bytes());
         reserved.commit();
         Ok(result)

@@ -146,6 +146,8 @@ pub struct Ring<S> {
     /// The sub-buffer in which the writers began.
     pub(super) first: Seq,
     pub(super) overwrite: AtomicU32,
+    /// 1 once [`Ring::close`] was called.
+    closed: AtomicU32,
     pub(super) counters: Line<Counters>,
     pub(super) reader: Line<progress::State>,
 }
@@ -239,6 +241,7 @@ impl<S: Storage> Ring<S> {
             page_words,
             first,
             overwrite: AtomicU32::new(u32::from(overwrite)),
+            closed: AtomicU32::new(0),
             counters: Line(Counters {
                 overrun: AtomicU64::new(0),
                 overrun_bytes: AtomicU64::new(0),
@@ -277,17 +280,35 @@ impl<S: Storage> Ring<S> {
             .saturating_mul(WORD)
     }
 
-    /// Lets writers record, or makes every later reservation fail with [`Lost::Disabled`].
-    /// A reservation that is under way is still committed.
+    /// Lets writers record, unless the ring is closed, or makes every later reservation fail
+    /// with [`Lost::Disabled`]. A reservation that is under way is still committed.
     ///
     /// Context: any.
     pub fn set_enabled(&self, enabled: bool) {
-        let limit = if enabled {
+        let limit = &self.hot.0.limit;
+        limit.store_relaxed(if enabled {
             limit_of(self.page_words)
         } else {
             0
-        };
-        self.hot.0.limit.store_relaxed(limit);
+        });
+        // Pairs with `close`: one of the two sees the other's store, and stores 0 last.
+        sys::fence_full();
+        if self.closed.load_relaxed() != 0 {
+            limit.store_relaxed(0);
+        }
+    }
+
+    /// Makes every reservation that reads the clock from now on fail with
+    /// [`Lost::Disabled`], for good. For a ring whose events another ring takes over while
+    /// writers switch to that one: a writer may have found this ring before the switch and be
+    /// interrupted by one that records in the other ring. If it then recorded here, its event
+    /// would be before the other one, with a later time.
+    ///
+    /// Context: any.
+    pub fn close(&self) {
+        self.closed.store_relaxed(1);
+        sys::fence_full();
+        self.hot.0.limit.store_relaxed(0);
     }
 
     /// Returns whether writers record.

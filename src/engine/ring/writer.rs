@@ -202,6 +202,24 @@ impl<'r, S: Storage> Writer<'r, S> {
         Ok(reservation)
     }
 
+    /// As [`Writer::reserve`], without an attempt in few instructions.
+    ///
+    /// Context: any.
+    ///
+    /// # Errors
+    ///
+    /// See [`Lost`]; the loss is counted.
+    pub(super) fn reserve_slow<C: Clock>(
+        self,
+        len: usize,
+        note: Note,
+        clock: C,
+    ) -> Result<Reservation<'r, S>, Lost> {
+        let shape = Shape::of(len);
+        let placed = self.reserve_slowly(shape, note, &clock)?;
+        Ok(Reservation::new(self.ring, shape, placed))
+    }
+
     #[cold]
     #[inline(never)]
     fn reserve_slowly(
