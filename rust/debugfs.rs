@@ -171,6 +171,10 @@ pub enum Lending {
 
 /// `poll(2)`: reading does not block.
 pub const READABLE: u32 = bindings::POLLIN | bindings::POLLRDNORM;
+/// `poll(2)`: something has changed since the last call, or since the last read.
+pub const URGENT: u32 = bindings::POLLPRI;
+/// `poll(2)`: what the file is of is gone.
+pub const FAILED: u32 = bindings::POLLERR;
 /// `poll(2)`: writing does not block.
 pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 

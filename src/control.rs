@@ -56,6 +56,7 @@ use crate::{
     tracer::Tracer,
 };
 use kernel::{prelude::*, sync::Arc};
+use member::Member;
 use mode::{READ, READ_WRITE, WRITE};
 use scope::Scope;
 use switch::{Switch, Switched};
@@ -139,6 +140,9 @@ const FILES: &[Row] = &[
     row(Directory::Events, c"header_page", READ, shown::<headers::HeaderPage>),
     row(Directory::Events, c"header_event", READ, shown::<headers::HeaderEvent>),
     row(Directory::Print, c"format", READ, shown::<headers::BuiltinFormat<{ PRINT.id }>>),
+    row(Directory::Print, c"trigger", READ_WRITE, of_marks::<SettingFile<trigger::TriggerFile>>),
+    row(Directory::Print, c"hist", READ, of_marks::<hist::Polled<hist::HistFile>>),
+    row(Directory::Print, c"hist_graph", READ, of_marks::<hist::Polled<hist::GraphFile>>),
     row(Directory::RawData, c"format", READ, shown::<headers::BuiltinFormat<{ RAW_DATA.id }>>),
     row(Directory::KernelStack, c"format", READ, shown::<headers::BuiltinFormat<{ KERNEL_STACK.id }>>),
     row(Directory::UserStack, c"format", READ, shown::<headers::BuiltinFormat<{ USER_STACK.id }>>),
@@ -186,6 +190,16 @@ fn one<F: File<Data: Subject>>(
     instance: &Arc<Instance>,
 ) -> Result<KBox<dyn Made>> {
     made::<F>(row, dir, Subject::of(instance)?)
+}
+
+/// Makes a file of the event of marks.
+fn of_marks<F: File<Data = Member>>(
+    row: &Row,
+    dir: &Arc<Dir>,
+    instance: &Arc<Instance>,
+) -> Result<KBox<dyn Made>> {
+    let event = &instance.tracer.marks.event;
+    made::<F>(row, dir, Member::new(instance, event)?)
 }
 
 /// Makes a file that shows a text.

@@ -7,6 +7,7 @@ pub(crate) mod event;
 mod event_file;
 pub(crate) mod format;
 pub(crate) mod formats;
+pub(crate) mod marks;
 pub(crate) mod owner;
 pub(crate) mod probe;
 pub(crate) mod rate;

@@ -7,6 +7,8 @@ pub(crate) mod action;
 pub(crate) mod calls;
 mod context;
 pub(crate) mod counters;
+pub(crate) mod histograms;
+pub(crate) mod marks;
 pub(crate) mod plan;
 pub(crate) mod recorder;
 pub(crate) mod snapshots;

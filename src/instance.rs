@@ -6,7 +6,7 @@ use crate::{
     buffer::{Buffer, Side},
     followed::Followed,
     hit::plan::Stacks,
-    kapi::clock::Clock,
+    kapi::{clock::Clock, wake::Waker},
     options::{Flag, Options},
     processes::Processes,
     tracer::Tracer,
@@ -29,6 +29,10 @@ pub(crate) struct Instance {
     /// The processes of threads.
     #[pin]
     pub(crate) processes: Processes,
+    /// Where those wait who wait for histograms. No hit wakes them: they look from time to
+    /// time.
+    #[pin]
+    pub(crate) counted: Waker,
 }
 
 impl Instance {
@@ -44,6 +48,7 @@ impl Instance {
                 options: Options::new(),
                 followed <- Followed::new(),
                 processes <- Processes::new(),
+                counted <- Waker::new(),
                 tracer,
             }),
             GFP_KERNEL,

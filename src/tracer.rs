@@ -24,6 +24,7 @@ use crate::{
     errors::ErrorLog,
     events::{
         formats::Formats,
+        marks::Marks,
         owner::Owner,
         rate::HitLimit,
         registry::{Failure, Registry},
@@ -43,6 +44,8 @@ pub(crate) struct Tracer {
     pub(crate) buffer: Arc<Buffer>,
     /// The formats of the events that may be in it.
     pub(crate) formats: Arc<Formats>,
+    /// The event of what users write into the buffer.
+    pub(crate) marks: Arc<Marks>,
     /// The defined events.
     #[pin]
     pub(crate) registry: Mutex<Registry>,
@@ -65,11 +68,13 @@ impl Tracer {
     pub(crate) fn new(buffer_kilobytes: usize, hit_limit: u64) -> Result<Arc<Self>> {
         let buffer = Buffer::new(buffer_kilobytes, clock::calibrate())?;
         let formats = Formats::new()?;
-        let registry = Registry::new(buffer.clone(), formats.clone())?;
+        let marks = Marks::new(&buffer)?;
+        let registry = Registry::new(buffer.clone(), formats.clone(), marks.clone())?;
         Arc::pin_init(
             pin_init!(Self {
                 buffer,
                 formats,
+                marks,
                 hit_limit: HitLimit::new(hit_limit),
                 registry <- new_mutex!(registry),
                 errors <- new_mutex!(ErrorLog::new()),

@@ -224,33 +224,29 @@ impl Buffer {
         })
     }
 
-    /// Records `text`, written by the current task, in as many records as needed.
+    /// Returns as much of `text` as one record of [`Buffer::mark`] holds, and the rest.
+    ///
+    /// Context: process, with preemption disabled.
+    pub(crate) fn split_mark<'t>(&self, text: &'t [u8], here: &OnCpu) -> (&'t [u8], &'t [u8]) {
+        let (ring, _) = self.rings.get(here).local(here);
+        let largest = ring.max_payload().min(scratch::SIZE);
+        let room = largest.saturating_sub(marker::OVERHEAD).max(1);
+        text.split_at_checked(room).unwrap_or((text, &[]))
+    }
+
+    /// Records `text`, written by the current task, in one record.
     ///
     /// # Errors
     ///
-    /// `EBADF` if nothing is being recorded, or if there is no room.
+    /// As for [`Buffer::record`].
     ///
-    /// Context: process.
-    pub(crate) fn mark(&self, text: &[u8]) -> Result {
-        let mut rest = text;
-        while !rest.is_empty() {
-            rest = context::on_this_cpu(|here| {
-                let (ring, _) = self.rings.get(here).local(here);
-                let largest = ring.max_payload().min(scratch::SIZE);
-                let room = largest.saturating_sub(marker::OVERHEAD).max(1);
-                let (now, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
-                let task = context::current();
-                let note = Note::new(task.pid(), task.comm());
-                self.record(marker::length(now), note, here, |out| {
-                    marker::write_record(out, task.pid(), now);
-                })
-                .ok()?;
-                Some(later)
-            })
-            .ok_or(EBADF)?;
-        }
-        self.wake();
-        Ok(())
+    /// Context: process, with preemption disabled.
+    pub(crate) fn mark(&self, text: &[u8], here: &OnCpu) -> Result<(), Lost> {
+        let task = context::current();
+        let note = Note::new(task.pid(), task.comm());
+        self.record(marker::length(text), note, here, |out| {
+            marker::write_record(out, task.pid(), text);
+        })
     }
 
     /// Records the bytes `data`, written by the current task, in one record.

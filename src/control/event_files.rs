@@ -8,7 +8,7 @@ use super::{
     filter::FilterFile,
     functions::FunctionsFile,
     group_filter::GroupFilter,
-    hist::{GraphFile, HistFile},
+    hist::{GraphFile, HistFile, Polled},
     member::{Member, Members},
     mode::{READ, READ_WRITE},
     rejected::Rejected,
@@ -112,8 +112,8 @@ struct EventEntries {
     _filter: Entry<SettingFile<FilterFile>>,
     _trigger: Entry<SettingFile<TriggerFile>>,
     _functions: Option<Entry<TextFile<FunctionsFile>>>,
-    _hist: Entry<TextFile<HistFile>>,
-    _graph: Entry<TextFile<GraphFile>>,
+    _hist: Entry<Polled<HistFile>>,
+    _graph: Entry<Polled<GraphFile>>,
 }
 
 /// The directory of an event.

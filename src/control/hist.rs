@@ -2,7 +2,11 @@
 
 //! `events/GROUP/EVENT/hist` and `hist_graph`: what the event's histograms have counted.
 
-use super::{member::Member, text::Show};
+use super::{
+    member::Member,
+    rejected,
+    text::{Show, Text},
+};
 use crate::{
     engine::{
         filter::Filter,
@@ -10,11 +14,101 @@ use crate::{
         print::SymbolNames,
         seq_buf::SeqBuf,
     },
+    kapi::{
+        debugfs::{File, OpenFile, FAILED, READABLE, URGENT},
+        wake::PollTable,
+    },
     print::KernelNames,
     sys::Vec,
 };
-use core::fmt;
-use kernel::sync::Arc;
+use core::{
+    fmt,
+    marker::PhantomData,
+    pin::Pin,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use kernel::{
+    prelude::*,
+    sync::{Arc, ArcBorrow},
+    uaccess::{UserSliceReader, UserSliceWriter},
+};
+
+/// A file that shows histograms, and that tells by `poll` when they have changed.
+pub(crate) struct Polled<S>(PhantomData<S>);
+
+/// One opening.
+pub(crate) struct Open<S: Show<Data = Member>> {
+    text: Pin<KBox<Text<S>>>,
+    /// The number of hits when the text was made; 0 before.
+    read: AtomicU64,
+    /// The number of hits when the text was made, or at the last `poll`, or when it was opened.
+    polled: AtomicU64,
+}
+
+/// Returns the number of hits in all histograms of the event.
+fn hits(member: &Member) -> u64 {
+    let plan = member.event().file.current_plan();
+    let histograms = plan
+        .actions()
+        .iter()
+        .filter_map(|action| action.histogram());
+    histograms.fold(0, |sum, histogram| sum.wrapping_add(histogram.hits()))
+}
+
+impl<S: Show<Data = Member>> File for Polled<S> {
+    type Data = Member;
+    type Open = Open<S>;
+
+    fn open(member: ArcBorrow<'_, Member>, _file: &OpenFile) -> Result<Pin<KBox<Open<S>>>> {
+        let member: Arc<Member> = member.into();
+        let polled = AtomicU64::new(hits(&member));
+        let open = Open {
+            text: Text::open(member)?,
+            read: AtomicU64::new(0),
+            polled,
+        };
+        Ok(KBox::pin(open, GFP_KERNEL)?)
+    }
+
+    fn read(
+        open: &Open<S>,
+        _file: &OpenFile,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        if *offset == 0 {
+            // Hits that are counted while the text is made are news.
+            let hits = hits(&open.text.data);
+            open.read.store(hits, Ordering::Relaxed);
+            open.polled.store(hits, Ordering::Relaxed);
+        }
+        open.text.read(to, offset)
+    }
+
+    fn write(open: &Open<S>, file: &OpenFile, from: UserSliceReader) -> Result {
+        rejected::read_only(&*open.text.data, file, from)
+    }
+
+    /// As in the kernel: it can be read once there are hits that were not read, and what is
+    /// urgent are hits since the last call.
+    fn poll<'open>(open: &'open Open<S>, file: &OpenFile, table: &PollTable<'open>) -> u32 {
+        let member = &open.text.data;
+        let instance = &member.instance;
+        if !instance.tracer.registry.lock().has(&member.event()) {
+            return FAILED;
+        }
+        instance.counted.register(file, table);
+        let hits = hits(member);
+        let mut events = 0;
+        if open.read.load(Ordering::Relaxed) != hits {
+            events |= READABLE;
+        }
+        if open.polled.swap(hits, Ordering::Relaxed) != hits {
+            events |= URGENT;
+        }
+        events
+    }
+}
 
 /// The file `hist`.
 pub(crate) struct HistFile;

@@ -72,16 +72,16 @@ Files:
   events/header_page	- the layout of a sub-buffer, header_event: of an event in it
   events/syscalls/	- sys_enter_NAME, sys_exit_NAME of each system call
   events/calls/		- NAME: a whole call in one record, with result and duration
-  events/ftrace/print/	- format of the event of trace_marker,
-  events/ftrace/raw_data/ - of that of trace_marker_raw,
+  events/ftrace/print/	- format, trigger, hist of the event of trace_marker,
+  events/ftrace/raw_data/ - format of that of trace_marker_raw,
   events/ftrace/kernel_stack/, user_stack/ - of the stacks
   events/GROUP/enable	- those of a group
   events/GROUP/filter	- a filter for those that have its fields
   events/GROUP/EVENT/	- enable, filter, format, id of an event; trigger: what
 			  else is done on a hit: TRIGGER[:COUNT] [if FILTER], !TRIGGER
 			  with traceon, traceoff, snapshot, stacktrace,
-			  enable_event:GROUP:EVENT,
-			  disable_event:GROUP:EVENT; or hist:keys=FIELD[.MODIFIER],...
+			  enable_event:GROUP:EVENT, disable_event:GROUP:EVENT,
+			  enable_hist:GROUP:EVENT, disable_hist:GROUP:EVENT; or hist:keys=FIELD[.MODIFIER],...
 			  [:vals=FIELD,...][:sort=FIELD,...][:size=N][:pause|cont|clear]
 			  hist, hist_graph: what it has counted
 

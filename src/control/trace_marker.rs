@@ -44,7 +44,7 @@ fn mark<const RAW: bool>(instance: &Instance, text: &[u8]) -> Result<(), Rejecte
     let result = if RAW {
         instance.buffer.mark_raw(text)
     } else {
-        instance.buffer.mark(text)
+        instance.tracer.marks.recorder.record(text)
     };
     result.map_err(|error| match error {
         error if error == EINVAL => Refusal::new(Kind::FileBadLength, 0).into(),

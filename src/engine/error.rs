@@ -233,7 +233,6 @@ kinds! {
         // Ours: ftrace refuses these without an entry in the log.
         TriggerExist TRIGGER_EXIST EEXIST "The event already has such a trigger"
         NoSuchTrigger NO_SUCH_TRIGGER EINVAL "Unknown trigger"
-        TriggerNotSupported TRIGGER_NOT_SUPPORTED EINVAL "This trigger is not supported"
         TriggerBadCount TRIGGER_BAD_COUNT EINVAL "Invalid count of the trigger"
         TriggerNoEvent TRIGGER_NO_EVENT EINVAL
             "The trigger needs an event: expected GROUP:EVENT"

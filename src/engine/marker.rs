@@ -7,7 +7,10 @@
 //! here, then the text with a line feed and a NUL. `raw_data`: the common header, then the
 //! bytes, of which the first four are the writer's number for them.
 
-use super::record::{self, Header, COMMON_SIZE, PRINT, PROBE_SIZE, RAW_DATA};
+use super::fetch::{General, Origin, Program, Store};
+use super::record::{self, Class, Field, Header, Layout, COMMON_SIZE, PRINT, PROBE_SIZE, RAW_DATA};
+use super::types::Type;
+use crate::sys::{AllocError, Vec};
 
 /// Bytes of a record besides its text.
 pub const OVERHEAD: usize = PROBE_SIZE + 2;
@@ -45,6 +48,57 @@ pub fn write_record(out: &mut [u8], pid: i32, text: &[u8]) -> bool {
         *to = from;
     }
     true
+}
+
+/// Bytes of a text that triggers see, with its NUL: as many as a filter compares.
+pub const SEEN: usize = 256;
+
+/// What triggers see of a text, which ends with a NUL.
+pub type Seen = [u8; SEEN];
+
+/// Returns what triggers see of `text`: its beginning, without its line feed.
+///
+/// Context: any.
+pub fn seen(text: &[u8]) -> Seen {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    let mut seen = [0; SEEN];
+    for (to, from) in seen.iter_mut().take(SEEN - 1).zip(text) {
+        *to = *from;
+    }
+    seen
+}
+
+/// Returns how the argument of a hit, the address of a [`Seen`], is fetched, and the fields
+/// that triggers can name.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+pub fn fields() -> Result<(Program, Layout), AllocError> {
+    const OFFSET: u16 = 16;
+    const _: () = assert!(OFFSET as usize == PROBE_SIZE);
+    let mut program = Program::empty();
+    program.add_general(General {
+        origin: Origin::Register(0),
+        links: (0, 0),
+        store: Store::Text {
+            offset: 0,
+            user: false,
+        },
+        dst: OFFSET,
+        fault: None,
+        texts_behind: 0,
+    })?;
+    program.fixed = OFFSET + 4;
+    let mut layout = Layout::of(Class::MARK);
+    layout.fields.push(Field {
+        name: Vec::from_slice(b"buf")?,
+        base: Type::STRING,
+        count: None,
+        offset: OFFSET,
+        fault: None,
+    })?;
+    Ok((program, layout))
 }
 
 /// Least bytes of a raw record's data: the writer's number for them.
@@ -117,6 +171,18 @@ mod tests {
         assert_eq!(shown(b"hello\n"), "tracing_mark_write: hello\n");
         assert_eq!(shown(b""), "tracing_mark_write: \n");
         assert_eq!(shown(b"a\nb\n"), "tracing_mark_write: a\nb\n");
+    }
+
+    #[test]
+    fn triggers_see_the_beginning_of_a_text() {
+        for (text, expected) in [("", ""), ("hello", "hello"), ("hello\n", "hello")] {
+            let seen = seen(text.as_bytes());
+            assert_eq!(&seen[..expected.len()], expected.as_bytes());
+            assert!(seen[expected.len()..].iter().all(|byte| *byte == 0));
+        }
+        let long = seen(&[b'x'; 1000]);
+        assert_eq!(long.iter().filter(|byte| **byte == b'x').count(), SEEN - 1);
+        assert_eq!(long[SEEN - 1], 0);
     }
 
     #[test]

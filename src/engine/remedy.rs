@@ -118,7 +118,6 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::FiltTooLong => "at most 4095 characters",
         Kind::TriggerExist => "remove it first: write ! before it",
         Kind::NoSuchTrigger => "trigger lists what there is",
-        Kind::TriggerNotSupported => "there is traceon, traceoff, snapshot, *_event and hist",
         Kind::TriggerBadCount => "write TRIGGER:NUMBER, or TRIGGER for no limit",
         Kind::TriggerNoEvent => "such as enable_event:kprobes:open",
         Kind::TriggerEventNotFound => "available_events lists the events",

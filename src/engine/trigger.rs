@@ -17,5 +17,7 @@ pub const NAMES: &[&str] = &[
     "stacktrace",
     "enable_event",
     "disable_event",
+    "enable_hist",
+    "disable_hist",
     "hist",
 ];

@@ -9,7 +9,7 @@ use crate::{
         format::Format,
         owner::{self, Owner},
     },
-    hit::{action::Switch, plan::Plan},
+    hit::{action::Switch, histograms::Histograms, plan::Plan},
 };
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use kernel::{prelude::*, sync::Arc};
@@ -54,10 +54,11 @@ impl Event {
     ) -> Result<Arc<Self>, Refusal> {
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
         let switch = Arc::new(Switch::new(), GFP_KERNEL).map_err(|_| no_memory())?;
+        let histograms = Histograms::new().map_err(|_| no_memory())?;
         let event = pin_init!(Self {
             format,
             owner,
-            file <- EventFile::new(plan, switch),
+            file <- EventFile::new(plan, switch, histograms),
             probes: AtomicUsize::new(0),
             write: AtomicU64::new(0),
             planned: AtomicUsize::new(0),

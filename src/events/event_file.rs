@@ -6,6 +6,7 @@ use crate::{
     engine::filter::Filter,
     hit::{
         action::{Action, Switch},
+        histograms::{Histograms, ReplacedLists},
         plan::{Plan, Stacks},
         tasks::Tasks,
     },
@@ -30,7 +31,9 @@ use kernel::{
 pub(crate) struct EventFile {
     /// Whether it is enabled.
     switch: Arc<Switch>,
-    /// The number of triggers that enable or disable it.
+    /// The histograms of the plan.
+    histograms: Arc<Histograms>,
+    /// The number of triggers that change it.
     targeted: AtomicUsize,
     #[pin]
     state: Mutex<State>,
@@ -43,10 +46,16 @@ struct State {
 }
 
 impl EventFile {
-    /// Makes a disabled event with `plan`, which has no actions, and `switch`.
-    pub(super) fn new(plan: Arc<Plan>, switch: Arc<Switch>) -> impl PinInit<Self> {
+    /// Makes a disabled event with `plan`, which has no actions, `switch`, and `histograms`,
+    /// which are none.
+    pub(super) fn new(
+        plan: Arc<Plan>,
+        switch: Arc<Switch>,
+        histograms: Arc<Histograms>,
+    ) -> impl PinInit<Self> {
         pin_init!(Self {
             switch,
+            histograms,
             targeted: AtomicUsize::new(0),
             state <- new_mutex!(State { plan, refused: None }),
         })
@@ -72,12 +81,17 @@ impl EventFile {
         &self.switch
     }
 
-    /// Returns whether triggers enable or disable it.
+    /// Returns the histograms of its plan, for triggers.
+    pub(super) fn histograms(&self) -> &Arc<Histograms> {
+        &self.histograms
+    }
+
+    /// Returns whether triggers change it.
     pub(super) fn is_targeted(&self) -> bool {
         self.targeted.load(Ordering::Relaxed) != 0
     }
 
-    /// Counts one trigger more that enables or disables it, or one less.
+    /// Counts one trigger more that changes it, or one less.
     pub(super) fn count_target(&self, more: bool) {
         if more {
             self.targeted.fetch_add(1, Ordering::Relaxed);
@@ -91,7 +105,7 @@ impl EventFile {
         self.state.lock().plan.clone()
     }
 
-    /// Makes a plan with `actions`, the latest first, with `filter`, and with `stacks` behind
+    /// Makes a plan with `actions`, in their order, with `filter`, and with `stacks` behind
     /// each record, for the tasks of the plan in force.
     ///
     /// # Errors
@@ -127,7 +141,7 @@ impl EventFile {
         plan?.of_tasks(tasks)
     }
 
-    /// Returns the actions for which `keep` returns true, the latest first.
+    /// Returns the actions for which `keep` returns true, in their order.
     ///
     /// # Errors
     ///
@@ -140,9 +154,17 @@ impl EventFile {
         Ok(kept)
     }
 
-    /// Sets what its hits do.
+    /// Sets what its hits do. The plan has the histograms of the former one; otherwise
+    /// [`EventFile::replace_histograms`] is called, too.
     pub(super) fn set_plan(&self, plan: Arc<Plan>) {
         self.state.lock().plan = plan;
+    }
+
+    /// Tells triggers the histograms of the plan; `replaced` gets the former list.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn replace_histograms(&self, replaced: &mut ReplacedLists) {
+        self.histograms.replace(self.plan().histograms(), replaced);
     }
 
     /// Sets the text to show for a filter that was refused, `None` once one is accepted.
@@ -166,7 +188,7 @@ impl EventFile {
         self.plan()
     }
 
-    /// Writes the triggers, the latest first. Returns false if there are none.
+    /// Writes the triggers, in their order. Returns false if there are none.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use crate::{
         ast::{Definition, ProbeKind},
         error::{Error as Refusal, Kind},
         numbers::Numbers,
-        record::Layout,
+        record::{Builtin, Layout},
     },
     kapi::c_string::c_string,
 };
@@ -79,8 +79,8 @@ impl Drop for Number {
 pub(crate) struct Format {
     /// The id of the event, in each record.
     pub(crate) id: u16,
-    /// Keeps the id taken.
-    number: Arc<Number>,
+    /// Keeps the id taken; `None` of a built-in event.
+    number: Option<Arc<Number>>,
     /// Name of the group.
     pub(crate) group: CString,
     /// Name of the event.
@@ -102,9 +102,30 @@ impl Format {
         number: Arc<Number>,
         layout: Layout,
     ) -> Result<Arc<Self>, Refusal> {
+        Self::with_id(definition, (number.id(), Some(number)), layout)
+    }
+
+    /// Makes the format of the records of `definition`, which get the id of this one.
+    ///
+    /// # Errors
+    ///
+    /// `NO_MEMORY`.
+    pub(crate) fn replaced_by(
+        &self,
+        definition: &Definition,
+        layout: Layout,
+    ) -> Result<Arc<Self>, Refusal> {
+        Self::with_id(definition, (self.id, self.number.clone()), layout)
+    }
+
+    fn with_id(
+        definition: &Definition,
+        (id, number): (u16, Option<Arc<Number>>),
+        layout: Layout,
+    ) -> Result<Arc<Self>, Refusal> {
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
         let format = Self {
-            id: number.id(),
+            id,
             number,
             group: c_string(&definition.group).ok_or_else(no_memory)?,
             name: c_string(&definition.event).ok_or_else(no_memory)?,
@@ -114,9 +135,21 @@ impl Format {
         Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())
     }
 
-    /// Returns the id, to pass on to an event that replaces this one.
-    pub(crate) fn number(&self) -> &Arc<Number> {
-        &self.number
+    /// Makes the format of `builtin` with the fields of `layout`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn of_builtin(builtin: &Builtin, layout: Layout) -> Result<Arc<Self>> {
+        let format = Self {
+            id: builtin.id,
+            number: None,
+            group: CString::try_from(c"ftrace")?,
+            name: c_string(builtin.name.as_bytes()).ok_or(ENOMEM)?,
+            layout,
+            has_functions: false,
+        };
+        Ok(Arc::new(format, GFP_KERNEL)?)
     }
 
     /// Returns the event's name.

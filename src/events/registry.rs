@@ -32,8 +32,11 @@ use crate::{
         lex::{self, Command},
         parse,
     },
-    events::{event::Event, format::Pool, formats::Formats, owner::Owner, probe::Probe},
+    events::{
+        event::Event, format::Pool, formats::Formats, marks::Marks, owner::Owner, probe::Probe,
+    },
     hit::{
+        histograms::ReplacedLists,
         plan::{Plan, ReplacedPlans, Stacks},
         recorder::Recorder,
         snapshots::Snapshots,
@@ -53,7 +56,7 @@ use crate::{
     sys::{AllocError, Vec},
 };
 use calls::SystemCalls;
-use core::{fmt, ptr};
+use core::{fmt, iter, ptr};
 use draft::Draft;
 use files::Files;
 use kernel::{prelude::*, sync::Arc};
@@ -77,6 +80,7 @@ pub(crate) struct Registry {
     calls: SystemCalls,
     files: Files,
     formats: Arc<Formats>,
+    marks: Arc<Marks>,
     spares: Spares,
     types: types::Cache,
     names: Names,
@@ -111,18 +115,23 @@ pub(crate) enum Failure {
 }
 
 impl Registry {
-    /// Makes a registry without events. Its events record in `buffer`; `formats` gets their
-    /// formats.
+    /// Makes a registry without events but the one of `marks`. Its events record in `buffer`;
+    /// `formats` gets their formats.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(buffer: Arc<Buffer>, formats: Arc<Formats>) -> Result<Self> {
+    pub(crate) fn new(
+        buffer: Arc<Buffer>,
+        formats: Arc<Formats>,
+        marks: Arc<Marks>,
+    ) -> Result<Self> {
         Ok(Self {
             set: Set::new(),
             calls: SystemCalls::new(),
             files: Files::new(),
             formats,
+            marks,
             spares: Spares::new(),
             types: types::Cache::new(),
             names: Names::new(),
@@ -273,10 +282,15 @@ impl Registry {
         self.files.events()
     }
 
+    /// Returns all events that can have triggers: the defined ones, and the one of marks.
+    fn triggered(&self) -> impl Iterator<Item = &Arc<Event>> {
+        Iterator::chain(self.events(), iter::once(&self.marks.event))
+    }
+
     /// Returns whether `event` is still defined: a file may be open while its event is
     /// removed.
     pub(crate) fn has(&self, event: &Event) -> bool {
-        self.events().any(|defined| ptr::eq(&**defined, event))
+        self.triggered().any(|defined| ptr::eq(&**defined, event))
     }
 
     /// Enables or disables the events that `which` selects: all of them or, if one fails,
@@ -399,20 +413,33 @@ impl Registry {
         let set = self.next_write();
         plans.iter().for_each(|(event, _)| event.put_in(set));
         let probes = self.all_probes().filter(|probe| probe.event.is_in(set));
-        let replaced = ReplacedPlans::with_room(probes.count())?;
-        self.replace_plans(plans, replaced);
+        // One more for marks.
+        let replaced = ReplacedPlans::with_room(probes.count().saturating_add(1))?;
+        let lists = ReplacedLists::with_room(plans.len())?;
+        self.replace_plans(plans, replaced, lists);
         Ok(())
     }
 
-    /// As [`Registry::set_plans`], with a list for the replaced plans.
-    fn replace_plans(&mut self, plans: Vec<(Arc<Event>, Arc<Plan>)>, mut replaced: ReplacedPlans) {
+    /// As [`Registry::set_plans`], with room for what is replaced.
+    fn replace_plans(
+        &mut self,
+        plans: Vec<(Arc<Event>, Arc<Plan>)>,
+        mut replaced: ReplacedPlans,
+        mut lists: ReplacedLists,
+    ) {
         let set = self.next_write();
         for (event, plan) in plans {
             event.put_in(set);
             event.file.set_plan(plan);
+            event.file.replace_histograms(&mut lists);
         }
         for probe in self.all_probes().filter(|probe| probe.event.is_in(set)) {
             probe.set_plan(probe.event.file.plan(), &mut replaced);
+        }
+        let marks = &self.marks;
+        if marks.event.is_in(set) {
+            let recorder = marks.recorder.recorder();
+            recorder.set_plan(marks.event.file.plan(), &mut replaced);
         }
         // Once it is dropped, no probe uses a replaced plan.
         drop(replaced);

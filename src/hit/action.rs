@@ -18,7 +18,7 @@ use crate::{
         trigger,
     },
     events::format::Format,
-    hit::snapshots::Snapshots,
+    hit::{histograms::Histograms, snapshots::Snapshots},
     kapi::context::OnCpu,
 };
 use core::{
@@ -65,8 +65,8 @@ pub(crate) enum What {
         /// Whether it switches it on.
         on: bool,
     },
-    /// Keeps more than the record.
-    Keep(Kept),
+    /// Does what few triggers do.
+    Other(Other),
     /// Counts the hit in a histogram.
     Count(Arc<Histogram>),
     /// Enables or disables an event.
@@ -78,18 +78,26 @@ pub(crate) enum What {
     },
 }
 
-/// What a hit keeps besides its record.
-pub(crate) enum Kept {
-    /// A snapshot, which is taken right after the hit.
+/// What few triggers do.
+pub(crate) enum Other {
+    /// Requests a snapshot, which is taken right after the hit.
     Snapshot(Arc<Snapshots>),
-    /// The stack of the kernel.
+    /// Records the stack of the kernel.
     Stack,
+    /// Makes the histograms of an event count, or pauses them.
+    Histograms {
+        /// Whether they count.
+        on: bool,
+        /// The event.
+        target: Target<Histograms>,
+    },
 }
 
-/// The event that a trigger enables or disables. It is not removed before the trigger.
-pub(crate) struct Target {
+/// The event that a trigger changes, and what it changes. It is not removed before the
+/// trigger.
+pub(crate) struct Target<T = Switch> {
     pub(crate) format: Arc<Format>,
-    pub(crate) switch: Arc<Switch>,
+    pub(crate) changes: Arc<T>,
 }
 
 /// What an action sees of a hit.
@@ -213,18 +221,21 @@ impl Action {
         self.filter.as_deref()
     }
 
-    /// Returns the event that it enables or disables.
-    pub(crate) fn target(&self) -> Option<&Target> {
+    /// Returns the format of the event that it changes, if it changes one.
+    pub(crate) fn target(&self) -> Option<&Arc<Format>> {
         match &self.what {
-            What::Event { target, .. } => Some(target),
-            What::Trace { .. } | What::Keep(_) | What::Count(_) => None,
+            What::Event { target, .. } => Some(&target.format),
+            What::Other(Other::Histograms { target, .. }) => Some(&target.format),
+            What::Trace { .. } | What::Other(_) | What::Count(_) => None,
         }
     }
 
     /// Returns whether it changes `switch`.
     pub(crate) fn switches(&self, switch: &Arc<Switch>) -> bool {
-        let target = self.target();
-        target.is_some_and(|target| Arc::ptr_eq(&target.switch, switch))
+        match &self.what {
+            What::Event { target, .. } => Arc::ptr_eq(&target.changes, switch),
+            _ => false,
+        }
     }
 
     /// Returns whether an event can have only one of the two: ftrace takes those for the
@@ -232,9 +243,13 @@ impl Action {
     pub(crate) fn excludes(&self, other: &What) -> bool {
         match (&self.what, other) {
             (What::Trace { .. }, What::Trace { .. })
-            | (What::Keep(Kept::Snapshot(_)), What::Keep(Kept::Snapshot(_)))
-            | (What::Keep(Kept::Stack), What::Keep(Kept::Stack)) => true,
-            (What::Event { .. }, What::Event { target, .. }) => self.switches(&target.switch),
+            | (What::Other(Other::Snapshot(_)), What::Other(Other::Snapshot(_)))
+            | (What::Other(Other::Stack), What::Other(Other::Stack)) => true,
+            (What::Event { .. }, What::Event { target, .. }) => self.switches(&target.changes),
+            (
+                What::Other(Other::Histograms { target: own, .. }),
+                What::Other(Other::Histograms { target, .. }),
+            ) => Arc::ptr_eq(&own.changes, &target.changes),
             _ => false,
         }
     }
@@ -266,7 +281,7 @@ impl Action {
 
     /// Returns whether it records the stack of the hit.
     pub(super) fn is_stack(&self) -> bool {
-        matches!(self.what, What::Keep(Kept::Stack))
+        matches!(self.what, What::Other(Other::Stack))
     }
 
     /// Returns whether it may still act.
@@ -290,8 +305,8 @@ impl Action {
     pub(super) fn is_idle(&self, buffer: &Buffer) -> bool {
         match &self.what {
             What::Trace { on } => buffer.is_on() == *on,
-            What::Event { on, target } => target.switch.is_on() == *on,
-            What::Keep(_) | What::Count(_) => false,
+            What::Event { on, target } => target.changes.is_on() == *on,
+            What::Other(_) | What::Count(_) => false,
         }
     }
 
@@ -304,12 +319,17 @@ impl Action {
             // Most hits change nothing, and write nothing.
             _ if self.is_idle(buffer) => {}
             What::Trace { on } => self.count.use_for(|| buffer.switch_in_hit(*on, here)),
-            What::Event { on, target } => self.count.use_for(|| target.switch.change(*on)),
+            What::Event { on, target } => self.count.use_for(|| target.changes.change(*on)),
             // The recorder does it.
-            What::Count(_) | What::Keep(Kept::Stack) => {}
-            What::Keep(Kept::Snapshot(snapshots)) => {
+            What::Count(_) | What::Other(Other::Stack) => {}
+            What::Other(Other::Snapshot(snapshots)) => {
                 self.count.use_for(|| snapshots.request(buffer))
             }
+            // As in the kernel, this is used up also by hits that change nothing.
+            What::Other(Other::Histograms { on, target }) => self.count.use_for(|| {
+                target.changes.set_paused(!*on, here);
+                true
+            }),
         }
     }
 
@@ -322,19 +342,18 @@ impl Action {
         match &self.what {
             What::Trace { on: true } => out.write_str("traceon")?,
             What::Trace { on: false } => out.write_str("traceoff")?,
-            What::Keep(Kept::Snapshot(_)) => out.write_str("snapshot")?,
-            What::Keep(Kept::Stack) => out.write_str("stacktrace")?,
+            What::Other(Other::Snapshot(_)) => out.write_str("snapshot")?,
+            What::Other(Other::Stack) => out.write_str("stacktrace")?,
+            What::Other(Other::Histograms { on, target }) => {
+                write_target(out, (*on, "hist"), &target.format)?;
+            }
             What::Count(histogram) => {
                 let filter = self.filter().map(Filter::text);
                 return histogram
                     .spec()
                     .write_line(out, filter, histogram.is_paused());
             }
-            What::Event { on, target } => {
-                let verb = if *on { "enable" } else { "disable" };
-                let group = Plain(target.format.group.to_bytes());
-                write!(out, "{verb}_event:{group}:{}", target.format.name())?;
-            }
+            What::Event { on, target } => write_target(out, (*on, "event"), &target.format)?,
         }
         match self.count.left() {
             None => out.write_str(":unlimited")?,
@@ -345,4 +364,15 @@ impl Action {
         }
         out.write_str("\n")
     }
+}
+
+/// Writes a trigger that changes the event of `format`.
+fn write_target(
+    out: &mut dyn fmt::Write,
+    (on, what): (bool, &str),
+    format: &Format,
+) -> fmt::Result {
+    let verb = if on { "enable" } else { "disable" };
+    let group = Plain(format.group.to_bytes());
+    write!(out, "{verb}_{what}:{group}:{}", format.name())
 }

@@ -6,6 +6,7 @@ use crate::{
     engine::filter::{Filter, Gate},
     hit::{
         action::{Action, Switch},
+        histograms::List,
         tasks::Tasks,
     },
     kapi::rcu::Replaced,
@@ -39,13 +40,16 @@ pub(super) enum Rest {
 
 /// The plan of an event that has triggers, or that triggers enable or disable.
 pub(super) struct Acting {
-    /// The latest first.
+    /// In the order in which they act, which is the kernel's: the latest first, and behind them
+    /// the histograms, the earliest first.
     pub(super) actions: Vec<Arc<Action>>,
     pub(super) filter: Option<Arc<Filter>>,
     /// Whether the event is enabled.
     pub(super) switch: Arc<Switch>,
     /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
     is_plain: bool,
+    /// The histograms of the actions; `None` if there are none.
+    histograms: Option<Arc<List>>,
     /// The stacks that hits record. It has no invalid values: the invalid values of `is_plain`
     /// tell the variants of [`Rest`] apart.
     pub(super) stacks: Stacks,
@@ -128,7 +132,7 @@ impl Plan {
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Makes the plan of an event with `actions`, the latest first, whose hits are recorded
+    /// Makes the plan of an event with `actions`, in their order, whose hits are recorded
     /// if `switch` is on and `filter` accepts them, with `stacks` behind each. No action of
     /// another event changes the switch if it is `only_ours`.
     ///
@@ -145,8 +149,17 @@ impl Plan {
             [action] if only_ours && !action.switches(&switch) => Gate::of(action.filter()),
             _ => Gate::UNKNOWN,
         };
+        let mut histograms = List::new();
+        for histogram in actions.iter().filter_map(|action| action.histogram()) {
+            histograms.push(histogram.clone())?;
+        }
+        let histograms = match histograms.is_empty() {
+            true => None,
+            false => Some(Arc::new(histograms, GFP_KERNEL)?),
+        };
         let mut all = actions.iter();
         let acting = Acting {
+            histograms,
             is_plain: all.all(|action| action.is_blind() && !action.switches(&switch)),
             stacks: stacks.with(
                 Stacks::BY_TRIGGER,
@@ -212,7 +225,15 @@ impl Plan {
         }
     }
 
-    /// Returns the actions, the latest first.
+    /// Returns the histograms of the actions; `None` if there are none.
+    pub(crate) fn histograms(&self) -> Option<&Arc<List>> {
+        match self.parts().1 {
+            Rest::Act(acting) => acting.histograms.as_ref(),
+            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) => None,
+        }
+    }
+
+    /// Returns the actions, in their order.
     pub(crate) fn actions(&self) -> &[Arc<Action>] {
         match self.parts().1 {
             Rest::Act(acting) => &acting.actions,

@@ -50,6 +50,27 @@ impl Recorder {
         end
     }
 
+    /// Runs the triggers of a hit that was recorded, whose event cannot be enabled.
+    #[inline(always)]
+    pub(super) fn act_behind<A: Passed>(
+        &self,
+        acting: &Acting,
+        hit: &Hit<A>,
+        entry: Entry,
+        here: &OnCpu,
+    ) {
+        let known = self.known(hit, entry, here);
+        let (_, last, trigger) = self.act_and_record::<A, true>(acting, (hit, &known), entry, here);
+        let trigger = trigger.filter(|action| action.is_left());
+        if trigger.is_some() {
+            let origin = hit.0.origin(self, entry);
+            self.record_stack(origin, known.header, (false, trigger), here);
+        }
+        if let Some(action) = last {
+            action.act_blindly(&self.buffer, here);
+        }
+    }
+
     /// Records the stack of a hit with that header: if it `is_wanted` anyway, and once more for
     /// `trigger`.
     ///

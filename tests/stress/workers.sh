@@ -226,17 +226,24 @@ begin_triggers() {
 	done >>kprobe_events
 }
 do_triggers() {
-	event=events/$group/t$((b % 4))
+	event=$(nth "$b" "events/$group/t0" "events/$group/t1" "events/$group/t2" "events/$group/t3" \
+		events/ftrace/print)
+	target=$group:t$((d % 4))
 	case $((a % 8)) in
 	0 | 1 | 2)
-		echo "$(nth "$c" traceon traceoff:1 snapshot:2 snapshot \
-			"enable_event:$group:t$((d % 4))" "disable_event:$group:t$((d % 4)):9" \
-			"enable_event:$group:t$((d % 4)):3" nosuch)$(nth "$d" '' ' if a == 0' \
-			' if CPU == 1 && common_pid > 1' ' if a ==')" >"$event/trigger" &&
+		echo "$(nth "$c" traceon traceoff:1 snapshot:2 snapshot stacktrace:50 \
+			"enable_event:$target" "disable_event:$target:9" "enable_event:$target:3" \
+			"enable_hist:$target" "disable_hist:$target:7" hist:keys=common_pid.execname \
+			hist:keys=common_cpu,common_stacktrace:vals=common_pid.max:size=128 \
+			hist:name=shared:keys=common_comm nosuch)$(nth "$d" '' ' if common_pid == 0' \
+			' if CPU == 1 && common_pid > 1' ' if a ==')" >>"$event/trigger" &&
 			triggers=$((triggers + 1))
 		;;
 	3 | 4)
-		echo "!$(nth "$c" traceon snapshot "enable_event:$group:t$((d % 4))")" >"$event/trigger"
+		echo "!$(nth "$c" traceon snapshot stacktrace "enable_event:$target" \
+			"enable_hist:$target" hist:keys=common_pid.execname \
+			hist:name=shared:keys=common_comm)" >>"$event/trigger"
+		echo mark >trace_marker
 		;;
 	5) echo $((c % 2)) >"$event/enable" ;;
 	6) nth "$c" 'a == 1' 'common_pid > 1' 0 >"$event/filter" ;;
@@ -244,11 +251,13 @@ do_triggers() {
 	esac
 } 2>/dev/null
 end_triggers() {
-	for event in events/"$group"/t?; do
+	for event in events/"$group"/t? events/ftrace/print; do
 		grep -v '^#' "$event/trigger" | while read -r line; do
 			echo "!$line" >>"$event/trigger"
 		done
-		echo 0 >"$event/enable"
+		# This removes the histograms.
+		: >"$event/trigger"
+		[ ! -e "$event/enable" ] || echo 0 >"$event/enable"
 	done
 	echo 1 >tracing_on
 	for n in 0 1 2 3; do echo "-:$group/t$n" >>kprobe_events; done

@@ -57,6 +57,14 @@ impl Row<'_> {
 }
 
 impl Histogram {
+    /// Returns the number of hits in all entries.
+    ///
+    /// Context: process, may sleep.
+    pub fn hits(&self) -> u64 {
+        let hits = self.tables().iter().map(|(_, table)| table.hits());
+        hits.fold(0, u64::wrapping_add)
+    }
+
     /// Returns what was counted up to now. Hits go on being counted; the hits of an entry
     /// belong together with its values, unless the snapshot [says](Snapshot::torn) otherwise.
     ///

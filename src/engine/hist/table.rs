@@ -35,6 +35,9 @@ const NEAR: usize = 8;
 /// Words of a table that are written before another task may run.
 const WORDS_AT_ONCE: usize = 1 << 16;
 
+/// Slots that are read before another task may run.
+const SLOTS_AT_ONCE: usize = 1 << 13;
+
 /// What a key of one word is combined with. The result must not be 0, which is a free
 /// entry; the one key for which it is has an entry of its own.
 const SALT: u64 = 0x5bf0_3635_dcd3_8a4d;
@@ -191,6 +194,21 @@ impl Table {
     /// Returns the number of hits that found no entry.
     pub fn dropped(&self) -> u64 {
         self.dropped.load()
+    }
+
+    /// Returns the number of hits in all entries.
+    ///
+    /// Context: process, may sleep.
+    pub fn hits(&self) -> u64 {
+        let mut hits = 0u64;
+        for slot in 0..=self.slots {
+            if slot % SLOTS_AT_ONCE == 0 {
+                sys::cond_resched();
+            }
+            let own = self.slot(slot).map_or(0, |(_, hits, _)| hits.load());
+            hits = hits.wrapping_add(own);
+        }
+        hits
     }
 
     /// Returns the slot where the search for a hash begins.

@@ -205,6 +205,14 @@ impl Class {
         print_format: ("%ps: %s", "(void *)REC->ip, REC->buf"),
     };
 
+    /// The class of the event `print` for its triggers: the text is an argument, not a field
+    /// of the record.
+    pub const MARK: &Self = &Self {
+        fixed: &[Fixed::word("ip", 8, Role::Address)],
+        head: Head::Text,
+        print_format: Self::PRINT.print_format,
+    };
+
     /// The class of the kernel's event `raw_data`: bytes that a user writes.
     pub const RAW_DATA: &Self = &Self {
         fixed: &[

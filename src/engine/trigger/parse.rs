@@ -5,6 +5,7 @@
 //! The name decides how the rest is read: a new trigger is a variant of [`Trigger`] and an
 //! arm of [`trigger`].
 
+use super::NAMES;
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
 use crate::engine::suggest::suggest;
@@ -60,6 +61,13 @@ pub enum Trigger<'a> {
     /// Enables or disables an event.
     Event {
         /// Whether it enables it.
+        on: bool,
+        /// The event.
+        event: EventName<'a>,
+    },
+    /// Makes the histograms of an event count, or pauses them.
+    Histograms {
+        /// Whether they count.
         on: bool,
         /// The event.
         event: EventName<'a>,
@@ -127,17 +135,6 @@ pub fn parse(text: &[u8]) -> Result<Request<'_>, Error> {
 /// A trigger, whether a count follows, and the rest.
 type Parsed<'a> = (Trigger<'a>, bool, Span<'a>);
 
-/// The triggers that are supported.
-const TRIGGERS: [&[u8]; 7] = [
-    b"traceon",
-    b"traceoff",
-    b"snapshot",
-    b"stacktrace",
-    b"enable_event",
-    b"disable_event",
-    b"hist",
-];
-
 /// Parses what belongs to the trigger `name` alone.
 fn trigger<'a>(name: Span<'a>, rest: Span<'a>) -> Result<Parsed<'a>, Error> {
     let trigger = match name.bytes {
@@ -145,27 +142,26 @@ fn trigger<'a>(name: Span<'a>, rest: Span<'a>) -> Result<Parsed<'a>, Error> {
         b"traceoff" => Trigger::Trace { on: false },
         b"snapshot" => Trigger::Snapshot,
         b"stacktrace" => Trigger::Stack,
-        b"enable_event" => return event(true, rest),
-        b"disable_event" => return event(false, rest),
-        b"enable_hist" | b"disable_hist" => {
-            return Err(name.error(Kind::TriggerNotSupported));
-        }
+        b"enable_event" => return event(rest, |event| Trigger::Event { on: true, event }),
+        b"disable_event" => return event(rest, |event| Trigger::Event { on: false, event }),
+        b"enable_hist" => return event(rest, |event| Trigger::Histograms { on: true, event }),
+        b"disable_hist" => return event(rest, |event| Trigger::Histograms { on: false, event }),
         _ => {
-            return Err(suggest(
-                name.error(Kind::NoSuchTrigger),
-                name.bytes,
-                |each| {
-                    TRIGGERS.into_iter().for_each(each);
-                },
-            ))
+            let refusal = name.error(Kind::NoSuchTrigger);
+            return Err(suggest(refusal, name.bytes, |each| {
+                NAMES.iter().map(|name| name.as_bytes()).for_each(each);
+            }));
         }
     };
     let has_count = rest.first().is_some_and(|b| !b.is_ascii_alphabetic());
     Ok((trigger, has_count, rest))
 }
 
-/// Parses `GROUP:EVENT`.
-fn event(on: bool, rest: Span<'_>) -> Result<Parsed<'_>, Error> {
+/// Parses `GROUP:EVENT`, of which `make` makes the trigger.
+fn event<'a>(
+    rest: Span<'a>,
+    make: impl FnOnce(EventName<'a>) -> Trigger<'a>,
+) -> Result<Parsed<'a>, Error> {
     let names = rest.find_by(is_blank).unwrap_or(rest.bytes.len());
     let (names, behind) = (rest.take(names), rest.skip(names));
     let Some(colon) = names.find(b':') else {
@@ -176,10 +172,7 @@ fn event(on: bool, rest: Span<'_>) -> Result<Parsed<'_>, Error> {
     if group.bytes.is_empty() || event.bytes.is_empty() {
         return Err(rest.error(Kind::TriggerNoEvent));
     }
-    let trigger = Trigger::Event {
-        on,
-        event: EventName { group, event },
-    };
+    let trigger = make(EventName { group, event });
     Ok(match names.skip(event.bytes.len()).strip(b":") {
         Some(count) => {
             let rest = rest.skip(count.at.saturating_sub(rest.at));

@@ -64,7 +64,7 @@ impl Registry {
         definition.check_append(&layout, command, described)?;
         let (event, format) = match known {
             Some(event) => {
-                let format = Format::new(&definition, event.format.number().clone(), layout)?;
+                let format = event.format.replaced_by(&definition, layout)?;
                 (event, format)
             }
             None => self.new_event(draft, &definition, layout)?,
@@ -102,7 +102,7 @@ impl Registry {
             self.add_stacks(&event).map_err(no_memory)?;
             return Ok((event, format));
         };
-        let format = Format::new(definition, before.format.number().clone(), layout)?;
+        let format = before.format.replaced_by(definition, layout)?;
         // It has no triggers, or could not be deleted.
         let plan = before.file.plan();
         let filter = match plan.filter() {

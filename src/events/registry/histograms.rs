@@ -129,7 +129,7 @@ impl Registry {
     /// events follow, if `with_others`.
     fn counted(&self, event: &Arc<Event>, with_others: bool) -> Result<Vec<Counted>, AllocError> {
         let mut counted = Vec::new();
-        let others = self.events().filter(|other| !Arc::ptr_eq(other, event));
+        let others = self.triggered().filter(|other| !Arc::ptr_eq(other, event));
         let others = others.filter(|_| with_others);
         for event in Iterator::chain(core::iter::once(event), others) {
             for action in event.file.plan().actions() {
@@ -145,7 +145,7 @@ impl Registry {
     /// events may still count in `former`, which is not shown any more by the others.
     fn replace(&mut self, former: &Arc<Histogram>, new: &Arc<Histogram>) -> Result {
         let mut events = Vec::new();
-        for event in self.events() {
+        for event in self.triggered() {
             let plan = event.file.plan();
             if plan
                 .actions()

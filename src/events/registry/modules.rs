@@ -8,7 +8,7 @@ use crate::{
         ast::Place,
         error::{Error as Refusal, Kind},
     },
-    events::{format::Format, probe::Probe},
+    events::probe::Probe,
     kapi::functions::Owner,
     source::{self, location, machine::errno},
 };
@@ -84,8 +84,7 @@ impl Registry {
             let at = definition.args.get(index).map_or(at, |arg| arg.at);
             return Err(Refusal::new(Kind::DiffArgType, at));
         }
-        let number = probe.event.format.number().clone();
-        let format = Format::new(definition, number, layout)?;
+        let format = probe.event.format.replaced_by(definition, layout)?;
         // Memory first: a registered probe can then always be removed together with
         // others.
         let no_memory = |_| Refusal::new(Kind::NoMemory, at);

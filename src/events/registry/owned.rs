@@ -50,13 +50,13 @@ impl Registry {
     /// Returns the triggers that have to do with the events that `which` selects.
     fn triggers_of(&self, which: impl Fn(&Event) -> bool) -> Result<Vec<Trigger>> {
         let mut triggers = Vec::new();
-        for event in self.events() {
+        for event in self.triggered() {
             for action in event.file.plan().actions() {
-                let is_target = |format| {
+                let is_target = |format: &_| {
                     self.events()
                         .find(|event| Arc::ptr_eq(&event.format, format))
                 };
-                let target = action.target().and_then(|target| is_target(&target.format));
+                let target = action.target().and_then(is_target);
                 if which(event) || target.is_some_and(|target| which(target)) {
                     triggers.push(Trigger {
                         event: event.clone(),

@@ -2,9 +2,9 @@
 
 //! Setting and removing triggers.
 //!
-//! An event that has triggers, or that triggers enable or disable, is armed while it is
-//! disabled, with a plan that consults its switch. The plan is in force before the event is
-//! armed for it, and as long as it is.
+//! An event that has triggers, or that triggers change, is armed while it is disabled, with a
+//! plan that consults its switch. The plan is in force before the event is armed for it, and as
+//! long as it is.
 
 use super::Registry;
 use crate::{
@@ -16,7 +16,8 @@ use crate::{
     },
     events::{event::Event, similar::suggest_event},
     hit::{
-        action::{Action, Kept, Target, What},
+        action::{Action, Other, Target, What},
+        histograms::ReplacedLists,
         plan::{Plan, ReplacedPlans, Stacks},
     },
     kapi::stack,
@@ -86,25 +87,33 @@ impl Registry {
             .map_err(|error| Refusal::registration(errno(error), 0))
     }
 
-    /// Returns what `trigger` does, and the event that it enables or disables.
+    /// Returns what `trigger` does, and the event that it changes.
     fn what(&self, trigger: Trigger<'_>) -> Result<(What, Option<Arc<Event>>), Refusal> {
         Ok(match trigger {
             Trigger::Trace { on } => (What::Trace { on }, None),
             Trigger::Stack => {
                 stack::prepare();
-                (What::Keep(Kept::Stack), None)
+                (What::Other(Other::Stack), None)
             }
             Trigger::Snapshot => {
                 let snapshots = self.snapshots.clone();
-                (What::Keep(Kept::Snapshot(snapshots)), None)
+                (What::Other(Other::Snapshot(snapshots)), None)
             }
             Trigger::Event { on, event } => {
                 let found = self.event_named(event)?;
                 let target = Target {
                     format: found.format.clone(),
-                    switch: found.file.switch().clone(),
+                    changes: found.file.switch().clone(),
                 };
                 (What::Event { on, target }, Some(found))
+            }
+            Trigger::Histograms { on, event } => {
+                let found = self.event_named(event)?;
+                let target = Target {
+                    format: found.format.clone(),
+                    changes: found.file.histograms().clone(),
+                };
+                (What::Other(Other::Histograms { on, target }), Some(found))
             }
         })
     }
@@ -129,7 +138,7 @@ impl Registry {
         })
     }
 
-    /// Adds `action` to the triggers of `event`; `target` is the event that it switches.
+    /// Adds `action` to the triggers of `event`; `target` is the event that it changes.
     pub(super) fn add_trigger(
         &mut self,
         event: &Arc<Event>,
@@ -137,9 +146,15 @@ impl Registry {
         target: Option<&Arc<Event>>,
     ) -> Result {
         let mut all = Vec::new();
-        all.push(action)?;
+        let is_last = action.histogram().is_some();
+        if !is_last {
+            all.push(action.clone())?;
+        }
         for action in event.file.plan().actions() {
             all.push(action.clone())?;
+        }
+        if is_last {
+            all.push(action)?;
         }
         if let Some(target) = target {
             target.file.count_target(true);
@@ -183,13 +198,14 @@ impl Registry {
         if result.is_err() {
             // What needs memory can wait for the hits of each probe instead.
             let replaced = ReplacedPlans::with_room(0)?;
-            self.replace_plans(before, replaced);
+            let lists = ReplacedLists::with_room(0)?;
+            self.replace_plans(before, replaced, lists);
         }
         result
     }
 
     /// Removes the trigger of `event` that satisfies `is_it`, if there is one; `target` is the
-    /// event that it switches.
+    /// event that it changes.
     pub(super) fn remove_trigger(
         &mut self,
         event: &Arc<Event>,
@@ -218,7 +234,7 @@ impl Registry {
             }
             return result;
         }
-        // From now on no hit of `event` switches the target.
+        // From now on no hit of `event` changes the target.
         if let Some(target) = target {
             target.file.count_target(false);
             self.release(target);

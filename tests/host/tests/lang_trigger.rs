@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ferroprobe_engine::engine::error::{Kind, Subject};
 use ferroprobe_engine::engine::lex::Span;
-use ferroprobe_engine::engine::trigger::{self, Count, Request, Trigger};
+use ferroprobe_engine::engine::trigger::{self, Count, EventName, Request, Trigger};
 
 const DATA: &str = include_str!("../../data/lang-triggers.txt");
 
@@ -23,13 +23,14 @@ fn name(trigger: Trigger<'_>) -> String {
         Trigger::Trace { on: false } => "traceoff".into(),
         Trigger::Snapshot => "snapshot".into(),
         Trigger::Stack => "stacktrace".into(),
-        Trigger::Event { on, event } => format!(
-            "{}_event:{}:{}",
-            if on { "enable" } else { "disable" },
-            text(event.group),
-            text(event.event)
-        ),
+        Trigger::Event { on, event } => of_event(on, "event", event),
+        Trigger::Histograms { on, event } => of_event(on, "hist", event),
     }
+}
+
+fn of_event(on: bool, what: &str, event: EventName<'_>) -> String {
+    let verb = if on { "enable" } else { "disable" };
+    format!("{verb}_{what}:{}:{}", text(event.group), text(event.event))
 }
 
 /// The request in one form.

@@ -23,6 +23,8 @@
  *                         calls setpriority(1000, its process, n) and exits
  *   nonblock FILE         one read without waiting: prints bytes or -errno
  *   poll FILE MS          wait for FILE to be readable: prints 1 or 0
+ *   poll FILE MS news     the same, once all that there is has been read
+ *   poll FILE MS urgent   the same for what is urgent, without reading
  *   bytes FILE            copy to standard output, read byte by byte
  *   read FILE SIZE        copy to standard output, read SIZE bytes at a time
  *   take FILE SIZE        the same of what is there, without waiting for more
@@ -346,17 +348,19 @@ static int nonblock(char **args)
 	return 0;
 }
 
-static int poll(char **args)
+static int poll(char **args, const char *how)
 {
 	struct {
 		int file;
 		short events, revents;
-	} poll = { open(args[0], O_NONBLOCK), POLLIN, 0 };
+	} poll = { open(args[0], O_NONBLOCK), same(how, "urgent") ? POLLPRI : POLLIN, 0 };
 	u64 ms = number(args[1]);
 	struct {
 		s64 seconds, nanoseconds;
 	} limit = { ms / 1000, ms % 1000 * 1000000 };
 
+	while (same(how, "news") && sys(NR_read, poll.file, (s64)buffer, sizeof(buffer), 0, 0) > 0)
+		;
 	print_number(sys(NR_ppoll, (s64)&poll, 1, (s64)&limit, 0, 0));
 	print("\n");
 	return 0;
@@ -561,8 +565,8 @@ static int run(int count, char **args)
 		return named(args);
 	if (same(command, "nonblock") && count == 1)
 		return nonblock(args);
-	if (same(command, "poll") && count == 2)
-		return poll(args);
+	if (same(command, "poll") && (count == 2 || count == 3))
+		return poll(args, count == 3 ? args[2] : "");
 	if (same(command, "bytes") && count == 1)
 		return copy(args[0], 1, 0);
 	if (same(command, "cost") && count <= 1)

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Texts that users write to `trace_marker`: the hits of the event `print`.
+//!
+//! They are recorded whether or not the event has triggers, which act once a text is recorded.
+//! As in the kernel, no trigger acts while nothing is being recorded.
+
+use crate::{
+    buffer::Buffer,
+    engine::{
+        exec::Arguments,
+        fetch::Program,
+        marker::{self, Seen},
+    },
+    events::format::Format,
+    hit::{
+        context::{Hit, Interrupted, UserMemory},
+        plan::{Acting, Plan, Rest},
+        recorder::{Passed, Recorder},
+    },
+    kapi::context::{self, Entry, OnCpu},
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Records the texts.
+pub(crate) struct MarkRecorder(Recorder);
+
+impl MarkRecorder {
+    /// Makes a recorder for the event of `format`, whose fields `program` fetches of a text.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        format: &Format,
+        program: Program,
+        buffer: Arc<Buffer>,
+        plan: Arc<Plan>,
+    ) -> Result<Self> {
+        // As the kernel's records, they name no place.
+        Recorder::new(format, program, buffer, plan, 0).map(Self)
+    }
+
+    /// Returns what has the plan.
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.0
+    }
+
+    /// Records `text`, written by the current task, in as many records as needed.
+    ///
+    /// # Errors
+    ///
+    /// `EBADF` if nothing is being recorded, or if there is no room.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn record(&self, text: &[u8]) -> Result {
+        let buffer = &self.0.buffer;
+        let mut rest = text;
+        while !rest.is_empty() {
+            let acts: Result<bool> = context::on_this_cpu(|here| {
+                let (now, later) = buffer.split_mark(rest, here);
+                buffer.mark(now, here).map_err(|_| EBADF)?;
+                rest = later;
+                if let Rest::Act(acting) = &self.0.plan.get(here).rest {
+                    self.act(acting, now, here);
+                    return Ok(true);
+                }
+                Ok(false)
+            });
+            // Here nothing has to wait for a worker.
+            if acts? && buffer.is_snapshot_requested() {
+                buffer.take_requested_snapshot();
+            }
+        }
+        buffer.wake();
+        Ok(())
+    }
+
+    /// Runs the triggers of a text that was recorded.
+    #[inline(never)]
+    fn act(&self, acting: &Acting, text: &[u8], here: &OnCpu) {
+        let seen = marker::seen(text);
+        let hit = Hit(Mark(&seen));
+        self.0.act_behind(acting, &hit, Entry::Tracepoint, here);
+    }
+}
+
+/// What triggers see of a text: its address is the only argument.
+#[derive(Clone, Copy)]
+struct Mark<'a>(&'a Seen);
+
+impl Mark<'_> {
+    fn address(self) -> u64 {
+        // CAST: An address has 64 bits.
+        self.0.as_ptr().addr() as u64
+    }
+}
+
+impl Interrupted for Mark<'_> {
+    fn register(&self, _index: u8) -> u64 {
+        self.address()
+    }
+
+    fn irqs_disabled(&self) -> bool {
+        context::irqs_disabled()
+    }
+}
+
+impl Arguments for Mark<'_> {
+    fn reg(&self, _index: u8) -> u64 {
+        self.address()
+    }
+}
+
+impl UserMemory for Mark<'_> {}
+impl Passed for Mark<'_> {}
