@@ -20,7 +20,7 @@
 
 mod scan;
 
-pub use scan::{each_function, Texts};
+pub use scan::{each_function, each_like, Texts};
 
 use crate::sys::{AllocError, Vec};
 use core::cmp::Ordering;
@@ -460,6 +460,40 @@ mod tests {
             let mut some = expected.clone();
             some.retain(|(name, _)| name.starts_with(prefix));
             assert_eq!(functions(&mut memory, prefix), some, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn similar_functions_are_found() {
+        use crate::engine::nearest::Nearest;
+
+        let long = "long_".repeat(30);
+        let mut symbols = std::vec![
+            (0x1000, "name_show"),
+            (0x1100, "vfs_read"),
+            (0x1200, "vfs_readv.isra.0"),
+            (0x1300, "vfs_reae.cold"),
+            (0x9100, "vfs_rea"),
+            (0x1400, &long),
+        ];
+        let others: std::vec::Vec<_> = (0..1000).map(|n| format!("other{n}")).collect();
+        symbols.extend((0x2000..).zip(others.iter().map(String::as_str)));
+        let mut memory = table(&symbols);
+        let texts = Texts::read(&TABLES, &mut memory).unwrap().unwrap();
+        for (typo, found) in [
+            ("vfs_raed", "vfs_read, vfs_readv.isra.0"),
+            ("nam_shw", "name_show"),
+            ("vfs_reaecold", "vfs_reae.cold"),
+            (&long[1..], &long),
+            ("nothing", ""),
+        ] {
+            let mut nearest = Nearest::to_wrong(typo.as_bytes());
+            let look = (nearest.look(), &(0x1000..0x9000));
+            each_like((&TABLES, &texts), &mut memory, look, |name| {
+                nearest.consider_symbol(name)
+            })
+            .unwrap();
+            assert_eq!(nearest.to_string(), found, "{typo}");
         }
     }
 

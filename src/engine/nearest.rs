@@ -6,8 +6,8 @@ use core::fmt;
 
 use super::text::Plain;
 
-/// Longest name that is compared.
-const MAX_LEN: usize = 64;
+/// Longest name that is suggested. Names of functions in Rust are long.
+const MAX_LEN: usize = 160;
 
 /// Most names that are suggested.
 const MAX_NAMES: usize = 3;
@@ -26,12 +26,36 @@ impl Similar {
     }
 }
 
+/// What the names look like that can be similar to a given one.
+#[derive(Clone, Copy)]
+pub struct Look {
+    len: usize,
+    letters: u64,
+    most: usize,
+}
+
+impl Look {
+    /// Returns whether a symbol of `len` bytes, with these [`letters`], can be similar, or be a
+    /// clone of what is. This cheap test is decisive for most names.
+    pub fn may_be(&self, len: usize, letters: u64) -> bool {
+        let may_be_clone = letters & !self.letters & DOT != 0;
+        may_be_clone || self.is_near(len, letters)
+    }
+
+    fn is_near(&self, len: usize, letters: u64) -> bool {
+        // An edit brings at most one kind of letter and takes one away.
+        let differing = usize::try_from((self.letters ^ letters).count_ones());
+        self.len.abs_diff(len) <= self.most
+            && differing.is_ok_and(|differing| differing <= self.most.saturating_mul(2))
+    }
+}
+
 /// The names that are most similar to a given name, the most similar first.
 ///
 /// It allocates nothing, so that names can be considered where nothing may sleep.
 pub struct Nearest<'a> {
     name: &'a [u8],
-    most: usize,
+    look: Look,
     names: [Option<Similar>; MAX_NAMES],
 }
 
@@ -39,26 +63,35 @@ impl<'a> Nearest<'a> {
     /// Starts the search for names similar to `name`. One edit in four characters counts as
     /// similar, two at most.
     pub fn to(name: &'a [u8]) -> Self {
-        Self::within(name, (name.len() / 4).min(2))
+        Self::within(name, (name.len() / 4).min(MOST))
     }
 
     /// Starts the search for names similar to `name`, which is known to be wrong: one edit in
     /// three characters counts as similar, two at most.
     pub fn to_wrong(name: &'a [u8]) -> Self {
-        Self::within(name, (name.len() / 3).min(2))
+        Self::within(name, (name.len() / 3).min(MOST))
     }
 
     fn within(name: &'a [u8], most: usize) -> Self {
         Self {
             name,
-            most,
+            look: Look {
+                len: name.len(),
+                letters: letters(name),
+                most,
+            },
             names: [None; MAX_NAMES],
         }
     }
 
+    /// Returns what the names that can be similar look like.
+    pub fn look(&self) -> Look {
+        self.look
+    }
+
     /// Considers `other`.
     pub fn consider(&mut self, other: &[u8]) {
-        if let Some(edits) = distance(self.name, other, self.most).filter(|edits| *edits > 0) {
+        if let Some(edits) = self.distance(other).filter(|edits| *edits > 0) {
             self.add(other, edits);
         }
     }
@@ -73,12 +106,20 @@ impl<'a> Nearest<'a> {
         else {
             return self.consider(other);
         };
-        match distance(self.name, base, self.most) {
+        match self.distance(base) {
             Some(0) => self.add(other, 0),
             // The cold part of a function is seldom what is meant.
             Some(edits) if !suffix.starts_with(b".cold") => self.add(other, edits),
-            _ => (),
+            // Its dot may be what is missing.
+            _ => self.consider(other),
         }
+    }
+
+    /// Returns the distance of the name from `other`, if that is similar.
+    fn distance(&self, other: &[u8]) -> Option<usize> {
+        let may_be = self.look.is_near(other.len(), letters(other));
+        let distance = || distance(self.name, other, self.look.most);
+        may_be.then(distance).flatten()
     }
 
     fn add(&mut self, other: &[u8], edits: usize) {
@@ -125,73 +166,83 @@ impl fmt::Display for Nearest<'_> {
     }
 }
 
-/// Cells of a row of the table: one more than characters.
-const CELLS: usize = MAX_LEN + 1;
+/// The bit of the dot before the suffix of a clone.
+const DOT: u64 = bit(b'.');
 
-/// More edits than are ever allowed.
-const FAR: usize = u8::MAX as usize;
-
-/// A row of the table of distances.
-struct Row([u8; CELLS]);
-
-impl Row {
-    fn new() -> Self {
-        Self([u8::MAX; CELLS])
-    }
-
-    fn at(&self, n: usize) -> usize {
-        self.0.get(n).copied().map_or(FAR, usize::from)
-    }
-
-    fn set(&mut self, n: usize, edits: usize) {
-        if let Some(cell) = self.0.get_mut(n) {
-            *cell = u8::try_from(edits).unwrap_or(u8::MAX);
-        }
-    }
+/// Returns the bit of a letter. Digits and the dot have bits of their own; some capital letters
+/// share them.
+const fn bit(letter: u8) -> u64 {
+    let mask = if letter < b'@' { 15 } else { 63 };
+    1u64.wrapping_shl((letter & mask) as u32)
 }
+
+/// Returns a bit for each letter of `name`; some letters share one.
+pub fn letters(name: &[u8]) -> u64 {
+    name.iter().fold(0, |all, &letter| all | bit(letter))
+}
+
+/// Most edits that are allowed.
+const MOST: usize = 2;
+
+/// Cells of a row of the table of distances that can be within [`MOST`]: cell `k` of row `i` is
+/// the distance of the first `i` characters from the first `i + k - MOST` of the other name.
+const WIDTH: usize = 2 * MOST + 1;
+
+/// More edits than are allowed.
+const FAR: u8 = u8::MAX / 2;
 
 /// Returns how many characters must be inserted, deleted, replaced or swapped with the next
 /// one to make `b` of `a`; `None` if more than `most`.
 ///
-/// Only cells that can be within `most` are computed, and it ends at the first row without
-/// one, so that most pairs of names cost a few rows.
+/// It ends at the first row without a cell within `most`, so that most pairs of names cost a
+/// few rows.
 fn distance(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
-    if a.len().abs_diff(b.len()) > most || a.len() > MAX_LEN || b.len() > MAX_LEN {
+    if a.len().abs_diff(b.len()) > most.min(MOST) {
         return None;
     }
+    let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (a.get(same..)?, b.get(same..)?);
     // Rows of the usual table, for the last two characters of `a` and the current one.
-    let (mut before_last, mut last) = (Row::new(), Row::new());
-    for n in 0..=most.min(MAX_LEN) {
-        last.set(n, n);
-    }
-    for (i, &x) in a.iter().enumerate() {
-        let mut row = Row::new();
-        let mut least = FAR;
-        let end = i.saturating_add(1);
-        if end <= most {
-            row.set(0, end);
-            least = end;
-        }
-        let columns = b.iter().enumerate().take(end.saturating_add(most));
-        for (j, &y) in columns.skip(i.saturating_sub(most)) {
-            let replaced = last.at(j).saturating_add(usize::from(x != y));
-            let inserted = row.at(j).saturating_add(1);
-            let deleted = last.at(j.saturating_add(1)).saturating_add(1);
-            let mut edits = replaced.min(inserted).min(deleted);
-            if let (Some(i), Some(j)) = (i.checked_sub(1), j.checked_sub(1)) {
-                if a.get(i) == Some(&y) && b.get(j) == Some(&x) {
-                    edits = edits.min(before_last.at(j).saturating_add(1));
-                }
+    let (mut before_last, mut last) = ([FAR; WIDTH], [FAR, FAR, 0, 1, 2]);
+    for (i, &x) in (1usize..).zip(a) {
+        let mut row = [FAR; WIDTH];
+        let (mut left, mut least) = (FAR, FAR);
+        let above = last.iter().skip(1).chain(&[FAR]);
+        let cells = row.iter_mut().zip(&last).zip(above).zip(&before_last);
+        for (k, (((cell, &diagonal), &above), &swapped)) in cells.enumerate() {
+            // The number of characters of `b`.
+            let Some(j) = i.saturating_add(k).checked_sub(MOST) else {
+                continue;
+            };
+            let Some(at) = j.checked_sub(1) else {
+                // CAST: At most MOST, as k is 0 or more.
+                *cell = i as u8;
+                (left, least) = (*cell, least.min(*cell));
+                continue;
+            };
+            let Some(&y) = b.get(at) else {
+                break;
+            };
+            let mut edits = diagonal.saturating_add(u8::from(x != y));
+            edits = edits
+                .min(above.saturating_add(1))
+                .min(left.saturating_add(1));
+            let before = |name: &[u8], n: usize| name.get(n.checked_sub(2)?).copied();
+            if x != y && before(a, i) == Some(y) && before(b, j) == Some(x) {
+                edits = edits.min(swapped.saturating_add(1));
             }
-            row.set(j.saturating_add(1), edits);
-            least = least.min(edits);
+            *cell = edits;
+            (left, least) = (edits, least.min(edits));
         }
-        if least > most {
+        if usize::from(least) > most {
             return None;
         }
         (before_last, last) = (last, row);
     }
-    Some(last.at(b.len())).filter(|distance| *distance <= most)
+    // Where the lengths are equal, the last row ends in its middle.
+    let end = b.len().saturating_add(MOST).checked_sub(a.len())?;
+    let edits = usize::from(*last.get(end)?);
+    (edits <= most).then_some(edits)
 }
 
 #[cfg(test)]
@@ -259,14 +310,22 @@ mod tests {
             ("abc", "abxc", 1),
             ("abc", "xbc", 1),
             ("abcd", "badc", 2),
+            ("abc", "cab", 2),
+            ("xabc", "abcx", 2),
+            ("aab", "aba", 1),
+            ("a", "abc", 2),
+            ("abc", "c", 2),
+            ("ab", "", 2),
         ] {
             assert_eq!(
-                distance(a.as_bytes(), b.as_bytes(), 9),
+                distance(a.as_bytes(), b.as_bytes(), 2),
                 Some(edits),
                 "{a} {b}"
             );
         }
         assert_eq!(distance(b"abc", b"xyz", 2), None);
-        assert_eq!(distance(&[b'a'; 65], &[b'a'; 65], 2), None);
+        assert_eq!(distance(b"abcd", b"abxyd", 1), None);
+        assert_eq!(distance(&[b'a'; 300], &[b'a'; 302], 2), Some(2));
+        assert_eq!(distance(&[b'a'; 300], &[b'a'; 303], 2), None);
     }
 }

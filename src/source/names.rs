@@ -38,6 +38,13 @@ pub(crate) struct Names {
     pub(super) ways: Option<Ways>,
 }
 
+/// What a walk over all names needs.
+struct Scan<'a> {
+    tables: &'a Tables,
+    texts: &'a Texts,
+    seen: &'a mut Seen,
+}
+
 /// The addresses of one name.
 pub(crate) struct Addresses {
     /// Their number.
@@ -71,25 +78,42 @@ impl Names {
     ///
     /// Context: process, may sleep.
     pub(crate) fn addresses(&mut self, name: &[u8]) -> Result<Option<Addresses>, AllocError> {
-        if self.tables.is_none() {
-            self.tables = Some(usable_tables()?);
-        }
-        let Some(Some((tables, seen))) = &mut self.tables else {
-            return Ok(None);
-        };
         let mut found = Addresses {
             count: 0,
             first: Vec::new(),
         };
         let mut memory = Ok(());
-        let read = kallsyms::each_address(tables, &mut KernelMemory, seen, name, |address| {
+        let is_read = self.each_address(name, |address| {
             found.count = found.count.saturating_add(1);
             if found.count <= MAX_TOLD && memory.is_ok() {
                 memory = found.first.push(address);
             }
-        });
+        })?;
         memory?;
-        Ok(read.map(|()| found))
+        Ok(is_read.then_some(found))
+    }
+
+    /// Calls `each` with the addresses that [`Names::addresses`] returns, all of them, in
+    /// ascending order. Returns false if the kernel's table cannot be used.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn each_address(
+        &mut self,
+        name: &[u8],
+        each: impl FnMut(u64),
+    ) -> Result<bool, AllocError> {
+        if self.tables.is_none() {
+            self.tables = Some(usable_tables()?);
+        }
+        let Some(Some((tables, seen))) = &mut self.tables else {
+            return Ok(false);
+        };
+        let read = kallsyms::each_address(tables, &mut KernelMemory, seen, name, each);
+        Ok(read.is_some())
     }
 }
 
@@ -111,16 +135,12 @@ impl Names {
         let Some(text) = self.text()? else {
             return Ok(false);
         };
-        if self.tables.is_none() {
-            self.tables = Some(usable_tables()?);
-        }
-        let Some(Some((tables, seen))) = &mut self.tables else {
-            return Ok(false);
-        };
-        if self.texts.is_none() {
-            self.texts = Texts::read(tables, &mut KernelMemory)?;
-        }
-        let Some(texts) = &self.texts else {
+        let Some(Scan {
+            tables,
+            texts,
+            seen,
+        }) = self.scan()?
+        else {
             return Ok(false);
         };
         let found = prefixes.try_for_each(|prefix| {
@@ -128,6 +148,25 @@ impl Names {
             kallsyms::each_function((tables, texts), &mut KernelMemory, seen, range, &mut each)
         });
         Ok(found.is_some())
+    }
+
+    /// Returns what a walk over all names needs; `None` if the kernel's table cannot be used.
+    fn scan(&mut self) -> Result<Option<Scan<'_>>, AllocError> {
+        if self.tables.is_none() {
+            self.tables = Some(usable_tables()?);
+        }
+        let Some(Some((tables, seen))) = &mut self.tables else {
+            return Ok(None);
+        };
+        if self.texts.is_none() {
+            self.texts = Texts::read(tables, &mut KernelMemory)?;
+        }
+        let texts = self.texts.as_ref();
+        Ok(texts.map(|texts| Scan {
+            tables,
+            texts,
+            seen,
+        }))
     }
 
     /// Considers the functions of `module`, or of the kernel and all modules, for `nearest`, as
@@ -144,9 +183,14 @@ impl Names {
         module: Option<&[u8]>,
         nearest: &mut Nearest<'_>,
     ) -> Result<(), AllocError> {
-        if module.is_none() {
-            let all: &[u8] = b"";
-            self.each_function([all].into_iter(), |name, _| nearest.consider_symbol(name))?;
+        if let (None, Some(text), Some(Scan { tables, texts, .. })) =
+            (module, self.text()?, self.scan()?)
+        {
+            let look = nearest.look();
+            let consider = |name: &[u8]| nearest.consider_symbol(name);
+            // If the table cannot be read to its end, what was read is considered.
+            let _ =
+                kallsyms::each_like((tables, texts), &mut KernelMemory, (look, &text), consider);
         }
         if let Some(list) = self.modules()? {
             // Without symbols of modules none is considered.

@@ -3,6 +3,7 @@
 //! The functions whose names begin alike.
 
 use super::{Memory, Seen, Table, Tables};
+use crate::engine::nearest::{self, Look};
 use crate::sys::{AllocError, Vec};
 use core::ops::Range;
 
@@ -19,6 +20,8 @@ const MAX_NAME: usize = 512;
 pub struct Texts {
     bytes: Vec<u8>,
     index: [u16; TOKENS],
+    /// Length and letters of each token: of all of it, and without the first letter.
+    looks: Vec<[(usize, u64); 2]>,
 }
 
 impl Texts {
@@ -50,7 +53,18 @@ impl Texts {
             }
             bytes.extend_from_slice(&block)?;
         }
-        Ok(Some(Self { bytes, index }))
+        let mut texts = Self {
+            bytes,
+            index,
+            looks: Vec::with_capacity(TOKENS)?,
+        };
+        for token in 0..=u8::MAX {
+            let text = texts.of(token);
+            let look = |text: &[u8]| (text.len(), nearest::letters(text));
+            let looks = [look(text), look(text.get(1..).unwrap_or_default())];
+            texts.looks.push(looks)?;
+        }
+        Ok(Some(texts))
     }
 
     /// Returns the text of a token.
@@ -134,7 +148,61 @@ pub fn each_function<M: Memory>(
     Some(())
 }
 
+/// Calls `each` with the name of every function in `text` that may be similar to what `look` is
+/// of; returns `None` if the table cannot be read.
+pub fn each_like<M: Memory>(
+    (tables, texts): (&Tables, &Texts),
+    memory: &mut M,
+    (look, text): (Look, &Range<u64>),
+    mut each: impl FnMut(&[u8]),
+) -> Option<()> {
+    let mut table = Table::new(tables, memory)?;
+    let mut name = Name {
+        bytes: [0; MAX_NAME + 1],
+        len: 0,
+    };
+    let mut at = tables.names;
+    for symbol in 0..table.count {
+        let (len, letters, next) = table.look(texts, at)?;
+        if look.may_be(len, letters) {
+            table.expand(texts, at, &mut name)?;
+            let function = name.of_function();
+            if function.is_some() && text.contains(&table.address(symbol)?) {
+                each(function.unwrap_or_default());
+            }
+        }
+        at = next;
+    }
+    Some(())
+}
+
 impl<M: Memory> Table<'_, M> {
+    /// Returns length and letters of the name at `at`, and the address behind it.
+    fn look(&mut self, texts: &Texts, at: u64) -> Option<(usize, u64, u64)> {
+        let (mut at, mut length) = self.length(at)?;
+        let (mut len, mut letters) = (0usize, 0);
+        // The first letter is the symbol's type and no part of its name.
+        let mut first = true;
+        while length > 0 {
+            // As far as the block goes.
+            let block = self.names.rest(self.memory, at)?;
+            let here = usize::try_from(length)
+                .unwrap_or(usize::MAX)
+                .min(block.len());
+            for &token in block.get(..here)? {
+                let [whole, rest] = texts.looks.get(usize::from(token))?;
+                let (more, others) = if first { rest } else { whole };
+                first = false;
+                len = len.saturating_add(*more);
+                letters |= others;
+            }
+            // CAST: Lossless.
+            at = at.checked_add(here as u64)?;
+            length = length.checked_sub(here as u64)?;
+        }
+        Some((len, letters, at))
+    }
+
     /// Expands the name at `at`, and returns the address behind it.
     fn expand(&mut self, texts: &Texts, at: u64, name: &mut Name) -> Option<u64> {
         let (mut at, mut length) = self.length(at)?;
