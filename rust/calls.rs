@@ -39,6 +39,7 @@ ask_nothing! {
     fn extra::ferroprobe_syscalls() -> c_uint;
     fn extra::ferroprobe_task_size() -> c_ulong;
     fn extra::ferroprobe_kprobes_locked_down() -> c_int;
+    fn extra::ferroprobe_debugfs_is_mounted() -> bool;
 
     fn extra::ferroprobe_counter_hertz() -> u64;
     fn extra::ferroprobe_strip_code(pointer: u64) -> u64;

@@ -14,7 +14,7 @@ mod late;
 mod operations;
 mod pipe;
 
-use super::{mapping::Area, user_room::UserRoom, wake::PollTable};
+use super::{calls, mapping::Area, user_room::UserRoom, wake::PollTable};
 use core::pin::Pin;
 use kernel::{
     bindings,
@@ -29,6 +29,13 @@ pub use super::file::OpenFile;
 pub use dir::Dir;
 pub use late::{Fill, LateDir, LateDirs};
 pub use pipe::Pipe;
+
+/// Returns whether the current task finds debugfs at `/sys/kernel/debug`, where it belongs.
+///
+/// Context: process, may sleep.
+pub fn is_mounted() -> bool {
+    calls::ferroprobe_debugfs_is_mounted()
+}
 
 /// The operations of a kind of file.
 pub trait File: Sized + 'static {

@@ -7,9 +7,11 @@
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/mount.h>
 #include <linux/mutex.h>
+#include <linux/namei.h>
 #include <linux/percpu.h>
 #include <linux/pipe_fs_i.h>
 #include <linux/preempt.h>
@@ -276,6 +278,18 @@ struct file *ferroprobe_open_sysfs(const char *path)
 	/* The file holds a reference to the mount. */
 	mntput(root.mnt);
 	return file;
+}
+
+bool ferroprobe_debugfs_is_mounted(void)
+{
+	struct path path;
+	bool is_mounted;
+
+	if (kern_path("/sys/kernel/debug", LOOKUP_FOLLOW, &path))
+		return false;
+	is_mounted = path.dentry->d_sb->s_magic == DEBUGFS_MAGIC;
+	path_put(&path);
+	return is_mounted;
 }
 
 size_t ferroprobe_file_path(const struct file *file, char *buffer, size_t size)

@@ -95,6 +95,12 @@ u64 ferroprobe_strip_code(u64 pointer);
 /* Opens @path, relative to the root of sysfs, for reading; an ERR_PTR on failure. */
 struct file *ferroprobe_open_sysfs(const char *path);
 
+/*
+ * Returns whether the current task finds debugfs at /sys/kernel/debug.  Context: process, may
+ * sleep.
+ */
+bool ferroprobe_debugfs_is_mounted(void);
+
 /* Returns the memory of @page, which is not high memory. */
 void *ferroprobe_page_address(const struct page *page);
 

@@ -32,7 +32,7 @@ module! {
     type: Ferroprobe,
     name: "ferroprobe",
     authors: ["The ferroprobe developers"],
-    description: "Dynamic probes on kernel code",
+    description: "Dynamic probes on kernel code: files in /sys/kernel/debug/ferroprobe",
     license: "GPL",
     params: {
         buffer_size_kb: u32 {
@@ -98,6 +98,12 @@ impl kernel::Module for Ferroprobe {
         // Nothing may fail behind this: the registry now holds files that hold it, until
         // the module's drop.
         tracer.registry.lock().set_watch(watch);
+        match kapi::debugfs::is_mounted() {
+            true => pr_info!("files in /sys/kernel/debug/ferroprobe, README is one of them\n"),
+            false => pr_info!(
+                "files in /sys/kernel/debug/ferroprobe, once debugfs is mounted: mount -t debugfs none /sys/kernel/debug\n"
+            ),
+        }
         Ok(Self {
             _modules: modules,
             _files: files,
