@@ -9,6 +9,7 @@ pub(crate) mod live;
 pub(crate) mod location;
 pub(crate) mod machine;
 pub(crate) mod names;
+pub(crate) mod namesakes;
 pub(crate) mod points;
 pub(crate) mod registered;
 pub(crate) mod syscalls;

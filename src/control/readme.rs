@@ -95,10 +95,11 @@ another, and the same arguments, appends its probe to that event.
 	        t[:[<group>/][<event>]] <tracepoint> [<args>]
 	        -:[<group>/][<event>] [<place> [<args>]]
 	place: [<module>:]<symbol>[+<offset>]|<memaddr>
+	symbol: of several of one name <symbol>#2 is the second, <symbol>#* each
 	place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 	args: <name>=fetcharg[:type]
 	fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],
-	          $stack<index>, $stack, $retval, $duration, $nsecs, $comm, $arg<N>, $arg*,
+	          $stack<index>, $stack, $retval, $duration, $nsecs, $comm, $tgid, $arg<N>, $arg*,
 	          $current, <argname>[->field[->field|.field...]],
 	          [(structname[,field])]<argname>[->field[->field|.field...]],
 	          this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>),
@@ -107,5 +108,5 @@ another, and the same arguments, appends its probe to that event.
 	type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
 	      be16/32/64, ip4, ip6, mac, errno,
 	      symstr, %pd/%pD, ustring, b<bit-width>@<bit-offset>/<container-size>,
-	      <type>\\[<array-size>\\]
+	      <type>\\[<array-size>\\], string[*], ustring[*]
 ";

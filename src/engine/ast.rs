@@ -109,10 +109,12 @@ impl ProbeKind {
 /// The location of a probe.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Place {
-    /// `[MODULE:]SYMBOL[+OFFSET]`, or the name of a tracepoint.
+    /// `[MODULE:]SYMBOL[#N|#*][+OFFSET]`, or the name of a tracepoint.
     Symbol {
         /// Symbol with its module, as written.
         name: Vec<u8>,
+        /// Which of the symbols of that name.
+        which: Which,
         /// Bytes from the symbol.
         offset: u32,
     },
@@ -122,7 +124,39 @@ pub enum Place {
     Functions(Patterns),
 }
 
+/// Which of several symbols of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The only one.
+    Only,
+    /// `#N`: number N in the order of `/proc/kallsyms`, counted from 1.
+    Number(u16),
+    /// `#*`: each of them. A definition of all becomes a definition of each.
+    All,
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Which::Only => Ok(()),
+            Which::Number(n) => write!(f, "#{n}"),
+            Which::All => f.write_str("#*"),
+        }
+    }
+}
+
 impl Place {
+    /// Returns whether it is each symbol of a name.
+    pub fn is_each(&self) -> bool {
+        matches!(
+            self,
+            Place::Symbol {
+                which: Which::All,
+                ..
+            }
+        )
+    }
+
     /// Returns module and symbol of a symbolic location.
     pub fn symbol(&self) -> Option<(Option<&[u8]>, &[u8])> {
         let Place::Symbol { name, .. } = self else {
@@ -138,8 +172,16 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Symbol { name, offset: 0 } => write!(f, "{}", Plain(name)),
-            Place::Symbol { name, offset } => write!(f, "{}+{offset}", Plain(name)),
+            Place::Symbol {
+                name,
+                which,
+                offset: 0,
+            } => write!(f, "{}{which}", Plain(name)),
+            Place::Symbol {
+                name,
+                which,
+                offset,
+            } => write!(f, "{}{which}+{offset}", Plain(name)),
             Place::Address(address) => write!(f, "{address:#x}"),
             Place::Functions(patterns) => write!(f, "{patterns}"),
         }
@@ -293,6 +335,8 @@ pub enum Origin {
     Duration,
     /// `$nsecs`: the time of the hit.
     Nanoseconds,
+    /// `$tgid`: the pid of the current task's process.
+    Tgid,
     /// `$comm`: the name of the current task.
     Comm,
     /// `$current`: the address of the current task's `task_struct`.
@@ -394,14 +438,35 @@ impl Deletion {
     }
 }
 
+/// Returns what follows `#N`, or `#*`, at the start of `text` if it denotes `which`.
+fn behind_which(text: &[u8], which: Which) -> Option<&[u8]> {
+    let Some(text) = text.strip_prefix(b"#") else {
+        return (which == Which::Only).then_some(text);
+    };
+    if let Some(rest) = text.strip_prefix(b"*") {
+        return (which != Which::Only).then_some(rest);
+    }
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = text.split_at_checked(digits)?;
+    let number = super::lex::decimal(number).and_then(|n| u16::try_from(n).ok());
+    (number.map(Which::Number) == Some(which)).then_some(rest)
+}
+
 /// Returns whether `text` denotes `place`. Offsets and addresses match in any base.
 fn same_place(text: &[u8], place: &Place) -> bool {
     let text = text.strip_suffix(b"%return").unwrap_or(text);
     match place {
         Place::Address(address) => super::lex::unsigned(text) == Some(*address),
         Place::Functions(patterns) => text == patterns.text(),
-        Place::Symbol { name, offset } => {
+        Place::Symbol {
+            name,
+            which,
+            offset,
+        } => {
             let Some(rest) = text.strip_prefix(&**name) else {
+                return false;
+            };
+            let Some(rest) = behind_which(rest, *which) else {
                 return false;
             };
             match rest.strip_prefix(b"+") {

@@ -55,6 +55,9 @@ pub trait Memory {
     /// Returns the address of the current task's `task_struct`.
     fn current(&self) -> u64;
 
+    /// Returns the pid of the current task's process, in the initial pid namespace.
+    fn tgid(&self) -> u32;
+
     /// Returns the time by the trace clock `local`, in nanoseconds.
     fn now(&self) -> u64;
 
@@ -335,6 +338,7 @@ fn value<E: Env>(origin: Origin, env: &E) -> u64 {
         Origin::EntryData(n) => env.entry_data(n),
         Origin::ReturnAddress => env.return_address(),
         Origin::Current => env.current(),
+        Origin::Tgid => u64::from(env.tgid()),
         Origin::Now => env.now(),
         // The clock may differ between CPUs by some nanoseconds.
         Origin::Since(n) => env.now().saturating_sub(env.entry_data(n)),
@@ -453,6 +457,16 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
                 env.read_string(address, user, to)
             });
         }
+        Store::Joined {
+            offset,
+            user_pointers,
+            user,
+        } => {
+            let pointers = (at.wrapping_add_signed(offset), user_pointers);
+            return text(out, dst, end, arg.texts_behind, |to| {
+                joined(env, pointers, user, to)
+            });
+        }
         Store::Symbol => {
             return text(out, dst, end, arg.texts_behind, |to| {
                 env.read_symbol(at, to)
@@ -563,6 +577,61 @@ fn text(
     end.wrapping_add(length)
 }
 
+/// Most strings of an array up to a NULL.
+const MAX_JOINED: u64 = 64;
+
+/// Writes the strings of an array that ends at a NULL, with a space between two of them and a
+/// NUL behind the last one. `pointers` is the address of the array, and whether it is expressly
+/// in the user's memory. Returns the same as [`Memory::read_string`]; `None` if the array
+/// cannot be read.
+///
+/// A string that cannot be read is `(fault)`, and what follows [`MAX_JOINED`] of them `...`.
+fn joined<E: Env>(
+    env: &E,
+    (first, user_pointers): (u64, bool),
+    user: bool,
+    out: &mut [u8],
+) -> Option<usize> {
+    let mut end = 0usize;
+    for n in 0..=MAX_JOINED {
+        let address = first.wrapping_add(n.wrapping_mul(8));
+        let pointer = match word(env, address, user_pointers) {
+            Some(0) => break,
+            None if n == 0 => return None,
+            pointer => pointer,
+        };
+        if n > 0 {
+            *out.get_mut(end)? = b' ';
+            end = end.wrapping_add(1);
+        }
+        let room = out.get_mut(end..).unwrap_or_default();
+        let pointer_or_end = pointer.filter(|_| n < MAX_JOINED);
+        let length = match pointer_or_end.and_then(|at| env.read_string(at, user, room)) {
+            Some(length) => length,
+            None if n == MAX_JOINED => put_constant(b"...\0", room),
+            None => put_constant(b"(fault)\0", room),
+        };
+        if length >= room.len() {
+            return Some(out.len());
+        }
+        // The next space, or the last NUL, takes the place of the NUL.
+        end = end.wrapping_add(length.saturating_sub(1));
+        if pointer.is_none() {
+            break;
+        }
+    }
+    *out.get_mut(end)? = 0;
+    Some(end.wrapping_add(1))
+}
+
+/// Writes `text`, as much of it as fits, and returns its length.
+fn put_constant(text: &[u8], out: &mut [u8]) -> usize {
+    for (to, from) in out.iter_mut().zip(text) {
+        *to = *from;
+    }
+    text.len()
+}
+
 /// Returns the register that is, in full, the argument of this index; `None` if the
 /// argument is something else.
 ///
@@ -668,6 +737,14 @@ pub(super) fn peek_text<'a, E: Env>(
             env.read_string(from.wrapping_add_signed(offset), user, buffer)?
         }
         Store::Symbol => env.read_symbol(from, buffer)?,
+        Store::Joined {
+            offset,
+            user_pointers,
+            user,
+        } => {
+            let pointers = (from.wrapping_add_signed(offset), user_pointers);
+            joined(env, pointers, user, buffer)?
+        }
         Store::Texts {
             offset,
             user_pointers,

@@ -8,7 +8,8 @@
 //! it.
 //!
 //! Beyond what ftrace accepts, an immediate string may contain spaces and `#`: `\"two
-//! words"` is one word.
+//! words"` is one word. A `#` inside of the second word is no comment if a number or `*` ends
+//! the symbol behind it: `SYMBOL#2`.
 
 use super::error::{Error, Kind};
 use crate::sys::{AllocError, Vec};
@@ -68,16 +69,40 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Returns the part of `line` before the first `#` that is not inside an immediate string.
+/// Returns the part of `line` before the first `#` that is neither inside an immediate string
+/// nor part of a location.
 fn strip_comment(line: &[u8]) -> &[u8] {
     let mut at = 0;
     while let Some(&byte) = line.get(at) {
-        if byte == b'#' {
+        if byte == b'#' && !is_of_symbol(line, at) {
             return line.get(..at).unwrap_or(line);
         }
         at = at.saturating_add(quoted(line, at).unwrap_or(1));
     }
     line
+}
+
+/// Returns whether the `#` at `at` is part of a location, the second word of `line`, as in
+/// `SYMBOL#2` and `SYMBOL#*+4`: it follows a character, and a number or `*` follows, then the
+/// end of the symbol.
+fn is_of_symbol(line: &[u8], at: usize) -> bool {
+    let Some((before, [_, behind @ ..])) = line.split_at_checked(at) else {
+        return false;
+    };
+    let words = before.split(|&byte| is_space(byte));
+    let count = words.filter(|word| !word.is_empty()).count();
+    let is_second = count == 2 && before.last().is_some_and(|&byte| !is_space(byte));
+    let number = match behind {
+        [b'*', ..] => 1,
+        _ => behind
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count(),
+    };
+    let next = behind.get(number);
+    is_second
+        && number > 0
+        && next.is_none_or(|&byte| is_space(byte) || matches!(byte, b'+' | b'-' | b'%'))
 }
 
 /// Returns the length of the immediate string `\"..."` that starts at `at`, or `None` if
@@ -416,6 +441,33 @@ mod tests {
             ]
         );
         assert_eq!(lines(b"").count(), 0);
+    }
+
+    #[test]
+    fn a_number_behind_a_symbol_is_no_comment() {
+        for whole in [
+            "p show#2",
+            "p:x m:show#12+4 a",
+            "p show#*",
+            "r\tshow#2%return",
+        ] {
+            assert_eq!(strip_comment(whole.as_bytes()), whole.as_bytes());
+            let commented = format!("{whole} #2");
+            let stripped = strip_comment(commented.as_bytes());
+            assert_eq!(stripped.trim_ascii(), whole.as_bytes());
+        }
+        for (line, stripped) in [
+            ("p show#", "p show"),
+            ("p show#2nd", "p show"),
+            ("p show#two", "p show"),
+            ("p show #2", "p show "),
+            ("p show#*x", "p show"),
+            ("p show a=%ax#2", "p show a=%ax"),
+            ("p#2 show", "p"),
+            ("#2", ""),
+        ] {
+            assert_eq!(strip_comment(line.as_bytes()), stripped.as_bytes());
+        }
     }
 
     #[test]

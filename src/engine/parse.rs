@@ -8,6 +8,7 @@
 //! Context: process, may sleep.
 
 mod fetcharg;
+mod location;
 
 use core::fmt::Write;
 
@@ -17,11 +18,12 @@ use super::ast::{
     MAX_ARG_LEN, MAX_ARG_NAME_LEN, MAX_MAXACTIVE, MAX_NAME_LEN,
 };
 use super::error::{Error, Kind};
-use super::functions::{self, Patterns};
+use super::functions;
 use super::lex::{self, Command, Span};
 use super::text::Appender;
 use super::types::{self, TypeSpec};
 use crate::sys::{AllocError, Vec};
+use location::{function, generated_name, place, tracepoint};
 
 /// Names that no argument may have, because the record has fields with these names.
 pub const RESERVED_NAMES: [&[u8]; 9] = [
@@ -170,46 +172,6 @@ fn maxactive(text: Span<'_>, is_return: bool) -> Result<u32, Error> {
     }
 }
 
-/// Parses a location; the second value tells whether it ends in `%return`.
-fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
-    let (text, is_return) = match word.find(b'%') {
-        None => (word, false),
-        Some(percent) if word.skip(percent).bytes == b"%return" => (word.take(percent), true),
-        Some(percent) => return Err(word.skip(percent).error(Kind::BadAddrSuffix)),
-    };
-    if let Some(address) = lex::unsigned(text.bytes) {
-        return Ok((Place::Address(address), is_return));
-    }
-    if word.find(b'/').is_some() && word.find(b':').is_some() {
-        return Err(word.error(Kind::UserProbe));
-    }
-    let bad = || word.error(Kind::BadProbeAddr);
-    let (name, offset) = split_offset(text).ok_or_else(bad)?;
-    let offset = u32::try_from(offset).map_err(|_| bad())?;
-    // The name of a module may begin with a digit.
-    let symbol = match name.find(b':') {
-        Some(0) => return Err(bad()),
-        Some(colon) => name.skip(colon.saturating_add(1)),
-        None => name,
-    };
-    match symbol.first() {
-        None => return Err(bad()),
-        Some(b'0'..=b'9') => {
-            return Err(bad().with_detail(format_args!(
-                "a symbol cannot begin with a digit, and an offset follows a +"
-            )))
-        }
-        Some(_) => {}
-    }
-    Ok((
-        Place::Symbol {
-            name: name.to_vec()?,
-            offset,
-        },
-        is_return,
-    ))
-}
-
 /// Returns the index of the first word behind the location and what it excludes.
 fn first_argument(command: &Command) -> usize {
     let excludes = |n: &usize| {
@@ -219,65 +181,6 @@ fn first_argument(command: &Command) -> usize {
     };
     let first = (2..command.len()).find(|n| !excludes(n));
     first.unwrap_or(command.len().max(2))
-}
-
-/// Parses `[MODULE:]FUNCTION[%return]`, of which the second value tells whether it has that
-/// end, or a list of patterns, with `more` words of the list.
-fn function<'a>(
-    word: Span<'a>,
-    more: impl Iterator<Item = Span<'a>> + Clone,
-) -> Result<(Place, bool), Error> {
-    let (name, is_return) = match word.find(b'%') {
-        Some(percent) if word.skip(percent).bytes == b"%return" => (word.take(percent), true),
-        _ => (word, false),
-    };
-    if Patterns::is_list(name.bytes) || more.clone().next().is_some() {
-        if is_return {
-            let refusal = word.skip(name.bytes.len()).error(Kind::BadAddrSuffix);
-            return Err(refusal.with_detail(format_args!("of one function only, not of a list")));
-        }
-        return Ok((Place::Functions(Patterns::parse(name, more)?), false));
-    }
-    let (place, is_return) = place(word)?;
-    let bad = || word.error(Kind::BadProbeAddr);
-    match place {
-        Place::Symbol { offset: 0, .. } => Ok((place, is_return)),
-        Place::Symbol { .. } => {
-            Err(bad().with_detail(format_args!("only p probes inside of a function")))
-        }
-        Place::Address(_) | Place::Functions(_) => {
-            Err(bad().with_detail(format_args!("f takes a name, p an address")))
-        }
-    }
-}
-
-/// Parses the name of a tracepoint.
-fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
-    let wrong = word.find_by(|b| !b.is_ascii_alphanumeric() && b != b'_');
-    match wrong.map(|at| (word.get(at), word.skip(at))) {
-        None => Ok(Place::Symbol {
-            name: word.to_vec()?,
-            offset: 0,
-        }),
-        Some((Some(b'%'), suffix)) => Err(suffix.error(Kind::BadAddrSuffix)),
-        Some((byte, rest)) => {
-            let refusal = rest.error(Kind::BadTpName);
-            Err(match byte {
-                Some(b':' | b'/') => refusal.with_detail(format_args!(
-                    "its group or module is not part of it, see available_tracepoints"
-                )),
-                _ => refusal,
-            })
-        }
-    }
-}
-
-/// Splits `SYMBOL[+|-OFFSET]`; returns `None` if the offset is not a number.
-fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
-    match text.find_by(|b| b == b'+' || b == b'-') {
-        None => Some((text, 0)),
-        Some(sign) => Some((text.take(sign), lex::signed(text.skip(sign).bytes)?)),
-    }
 }
 
 /// Parses `[GROUP/][EVENT]`; `.` is also a separator if there is no slash.
@@ -312,58 +215,6 @@ fn event_name(names: Span<'_>) -> Result<(Option<Span<'_>>, Option<Span<'_>>), E
         return Err(event.error(Kind::BadEventName));
     }
     Ok((group, Some(event)))
-}
-
-/// Returns the name of an event whose definition gives none: letter, symbol and offset, or
-/// letter and address, or the tracepoint's name, or function and `__entry` or `__exit`.
-/// Characters that an identifier may not contain become `_`.
-fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError> {
-    let mut name = Vec::new();
-    let letter = kind.letter();
-    let mut out = Appender(&mut name);
-    let written = match place {
-        Place::Symbol { name: point, .. } if kind.is_tracepoint() => {
-            let starts_with_digit = point.first().is_some_and(u8::is_ascii_digit);
-            let prefix: &[u8] = if starts_with_digit { b"_" } else { b"" };
-            let push = |out: &mut Appender<'_>, bytes| out.0.extend_from_slice(bytes);
-            push(&mut out, prefix)
-                .and_then(|()| push(&mut out, point))
-                .map_err(|_| core::fmt::Error)
-        }
-        Place::Symbol { name: function, .. } if kind.is_function() => {
-            function_event_name(&mut out, function, kind)
-        }
-        Place::Symbol {
-            name: symbol,
-            offset,
-        } => write!(out, "{letter}_").and_then(|()| {
-            out.0
-                .extend_from_slice(symbol)
-                .map_err(|_| core::fmt::Error)?;
-            write!(out, "_{offset}")
-        }),
-        Place::Functions(patterns) => function_event_name(&mut out, patterns.text(), kind),
-        Place::Address(address) => write!(out, "{letter}_{address:#x}"),
-    };
-    written.map_err(|_| AllocError)?;
-    name.truncate(MAX_NAME_LEN);
-    for byte in name.iter_mut() {
-        if !byte.is_ascii_alphanumeric() {
-            *byte = b'_';
-        }
-    }
-    Ok(name)
-}
-
-fn function_event_name(
-    out: &mut Appender<'_>,
-    function: &[u8],
-    kind: ProbeKind,
-) -> core::fmt::Result {
-    let end = if kind.is_return() { "exit" } else { "entry" };
-    let added = out.0.extend_from_slice(function);
-    added.map_err(|_| core::fmt::Error)?;
-    write!(out, "__{end}")
 }
 
 /// Parses `[NAME=]FETCHARG[:TYPE]`, the next argument of `definition`.

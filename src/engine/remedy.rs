@@ -13,7 +13,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::BadMaxact => "write r and the number of concurrent calls, such as r100, or only r",
         Kind::MaxactTooBig => "at most 4096 concurrent calls can be followed",
         Kind::BadProbeAddr => "write SYMBOL, SYMBOL+OFFSET or MODULE:SYMBOL, see /proc/kallsyms",
-        Kind::NonUniqSymbol => "write an address of /proc/kallsyms",
+        Kind::NonUniqSymbol => "write SYMBOL#2 for the second of them, SYMBOL#* for all",
         Kind::BadRetprobe => "leave the offset out",
         Kind::NoTracepoint => "available_tracepoints lists them",
         Kind::BadTpName => "write the name only, without its group, see available_tracepoints",
@@ -34,7 +34,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::BadStackNum => "$stack0 is the first word, and a stack has few thousand",
         Kind::BadArgNum => "arguments count from $arg1",
         Kind::BadVar => {
-            "there is $argN, $arg*, $retval, $duration, $stack, $stackN, $comm, $current"
+            "there is $argN, $arg*, $retval, $duration, $nsecs, $stack, $stackN, $comm, $current, $tgid"
         }
         Kind::BadRegName => "write % and a register of this architecture",
         Kind::BadMemAddr => "write @ADDRESS, @SYMBOL or @SYMBOL+OFFSET",
@@ -51,7 +51,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         }
         Kind::ArrayNoClose => "add ]",
         Kind::BadArraySuffix => "nothing may follow ]",
-        Kind::BadArrayNum => "write a number of elements, 1 to 64",
+        Kind::BadArrayNum => "write a number of elements, 1 to 64, or * for strings up to a NULL",
         Kind::ArrayTooBig => "at most 64 elements",
         Kind::BadType => "write a type of README behind the colon; a bitfield is b4@2/32",
         Kind::BadString => "write the address of memory: +0(VALUE):string, +0(VALUE):u8[4]",

@@ -234,6 +234,9 @@ impl Type {
     /// A string in user memory.
     pub const USER_STRING: Type = Type(row("ustring").unwrap()); // PANIC: in the compiler
 
+    /// A signed number of 32 bits.
+    pub const S32: Type = Type(row("s32").unwrap()); // PANIC: in the compiler
+
     /// A signed number of 64 bits.
     pub const S64: Type = Type(row("s64").unwrap()); // PANIC: in the compiler
 
@@ -365,6 +368,8 @@ pub struct TypeSpec {
     pub bits: Option<Bits>,
     /// Number of elements, 1 to [`MAX_ARRAY`]; `None` if it is not an array.
     pub count: Option<u8>,
+    /// Set for `[*]`: the strings of an array that ends at a NULL are one text.
+    pub is_joined: bool,
     /// Set if the argument is a path: `base` is then [`Type::STRING`].
     pub path: Option<PathOf>,
     /// Whether the user gave a type.
@@ -377,6 +382,7 @@ impl TypeSpec {
         base: Type::DEFAULT,
         bits: None,
         count: None,
+        is_joined: false,
         path: None,
         explicit: false,
     };
@@ -410,7 +416,17 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
     if let Some(open) = text.find(b'[') {
         let array;
         (name, array) = text.around(open);
-        spec.count = Some(count(array)?);
+        spec.is_joined = array.bytes == b"*]";
+        if spec.is_joined {
+            let is_string = Type::named(name.bytes).is_some_and(Type::is_string);
+            if !is_string {
+                return Err(array.error(Kind::BadArrayNum).with_detail(format_args!(
+                    "* is for string and ustring: write a number of elements, 1 to {MAX_ARRAY}"
+                )));
+            }
+        } else {
+            spec.count = Some(count(array)?);
+        }
     }
     match name.bytes {
         b"%pd" => spec.path = Some(PathOf::Dentry),

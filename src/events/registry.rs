@@ -502,6 +502,9 @@ impl Registry {
     /// Applies one line to `draft`.
     fn line(&mut self, draft: &mut Draft, command: &Command) -> Result<(), Refusal> {
         match parse::request(command, MACHINE)? {
+            Request::Create(definition) if definition.place.is_each() => {
+                self.create_each(draft, command, &definition)
+            }
             Request::Create(definition) => {
                 let probe = self.create(draft, command, definition)?;
                 draft.add(probe)

@@ -225,6 +225,11 @@ impl<A: UserMemory> Memory for Hit<A> {
     }
 
     #[inline]
+    fn tgid(&self) -> u32 {
+        context::current().ids().1
+    }
+
+    #[inline]
     fn now(&self) -> u64 {
         Clock::Local.now()
     }

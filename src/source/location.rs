@@ -7,7 +7,7 @@
 
 use crate::{
     engine::{
-        ast::{Definition, Place, ProbeKind},
+        ast::{Definition, Place, ProbeKind, Which},
         error::{Errno, Error as Refusal, Kind},
         nearest::Nearest,
         placement::{Judgement, Placement, Refuser, Role, Verdict, Why},
@@ -24,7 +24,8 @@ use crate::{
         functions::Group,
         live::{is_text, Live, Original},
         machine::errno,
-        names::{Addresses, Names},
+        names::Names,
+        namesakes,
         points::{self, Point},
         tables,
     },
@@ -85,11 +86,15 @@ pub(crate) fn find<'a>(
     if definition.kind.is_function() {
         source::functions::check_support(at)?;
     }
-    let (name, offset) = match &definition.place {
+    let (name, which, offset) = match &definition.place {
         Place::Address(address) => {
             return Found::new(definition, None, *address, names, probes).map(Some)
         }
-        Place::Symbol { name, offset } => (name, *offset),
+        Place::Symbol {
+            name,
+            which,
+            offset,
+        } => (name, *which, *offset),
         Place::Functions(patterns) => {
             let groups = source::functions::find(patterns, names, at)?;
             return Ok(Some(Found::functions_of(groups)));
@@ -97,22 +102,12 @@ pub(crate) fn find<'a>(
     };
     let module = definition.place.symbol().and_then(|(module, _)| module);
     let no_memory = || Refusal::new(Kind::NoMemory, at);
-    // The kernel's own tables do not have the names of modules' functions.
-    let own = match module {
-        None => names.addresses(name)?,
-        Some(_) => None,
+    let known = match which {
+        Which::Only => only(module, name, names, at)?,
+        Which::Number(number) => namesakes::address(definition, number, names)?,
+        Which::All => return Err(Refusal::new(Kind::NonUniqSymbol, at)),
     };
-    if let Some(all) = own.as_ref().filter(|all| all.count > 1) {
-        return Err(
-            Refusal::new(Kind::NonUniqSymbol, at).with_detail(format_args!(
-                "{} is at {}",
-                Plain(name),
-                Candidates(all)
-            )),
-        );
-    }
-    let known = own.and_then(|all| all.first.first().copied());
-    let Some(address) = known.or_else(|| symbol::lookup_bytes(name)) else {
+    let Some(address) = known else {
         let is_awaited = match module {
             Some(module) => !module::is_loaded(module).map_err(|_| no_memory())?,
             None => false,
@@ -131,6 +126,30 @@ pub(crate) fn find<'a>(
     }
     let place = address.wrapping_add(u64::from(offset));
     Found::new(definition, Some(address), place, names, probes).map(Some)
+}
+
+/// Returns the address of the symbol `name`, with its `module` if it has one; `None` if there
+/// is none.
+///
+/// # Errors
+///
+/// `NON_UNIQ_SYMBOL` if the kernel has several.
+fn only(
+    module: Option<&[u8]>,
+    name: &[u8],
+    names: &mut Names,
+    at: usize,
+) -> Result<Option<u64>, Refusal> {
+    // The kernel's own tables do not have the names of modules' functions.
+    let own = match module {
+        None => names.addresses(name)?,
+        Some(_) => None,
+    };
+    if own.as_ref().is_some_and(|all| all.count > 1) {
+        return Err(Refusal::new(Kind::NonUniqSymbol, at));
+    }
+    let known = own.and_then(|all| all.first.first().copied());
+    Ok(known.or_else(|| symbol::lookup_bytes(name)))
 }
 
 /// Adds to the refusal of the function `name`, which does not exist, the functions of similar
@@ -154,22 +173,6 @@ pub(crate) fn no_symbol(
         false => refusal.with_detail(format_args!(
             "there is no symbol {name}, did you mean {nearest}?"
         )),
-    }
-}
-
-/// Formats the addresses of one name.
-struct Candidates<'a>(&'a Addresses);
-
-impl fmt::Display for Candidates<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, address) in self.0.first.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{address:#x}")?;
-        }
-        match self.0.count.checked_sub(self.0.first.len()) {
-            None | Some(0) => Ok(()),
-            Some(more) => write!(f, " and {more} more"),
-        }
     }
 }
 
@@ -441,7 +444,7 @@ fn not_text(address: u64, at: usize) -> Option<Refusal> {
 /// that `definition` names.
 fn outside(definition: &Definition, live: &Live, address: u64) -> Refusal {
     let refusal = Refusal::new(Kind::BadPlace, definition.place_at);
-    let Place::Symbol { name, offset } = &definition.place else {
+    let Place::Symbol { name, offset, .. } = &definition.place else {
         return refusal;
     };
     let there = address.wrapping_sub(live.address);

@@ -185,6 +185,14 @@ call_arg() {
 	esac
 }
 
+# argv_of_execve: print the location of a probe of execve, and the argument argv.
+argv_of_execve() {
+	case $arch in
+	x86_64) echo '__x64_sys_execve argv=+0(+104(%di)):ustring[*]' ;;
+	*) echo '__arm64_sys_execve argv=+0(+8(%x0)):ustring[*]' ;;
+	esac
+}
+
 # printed EVENT DEFINITION COMMAND...: print the records of an event of group kprobes
 # while the command runs, from the event's name on.  Removes the event afterwards.
 # values: the same, from behind the location on.

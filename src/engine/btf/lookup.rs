@@ -43,9 +43,11 @@ pub struct Member<'a> {
 }
 
 impl<'a> Btf<'a> {
-    /// Returns the function called `name`.
+    /// Returns the function called `name`, or the one of which it is a clone.
     pub fn function(&self, name: &[u8]) -> Option<Function<'a>> {
-        self.prototype_of(&self.find(name, |kind| kind == Kind::Function)?)
+        let named = |name| self.find(name, |kind| kind == Kind::Function);
+        let found = named(name).or_else(|| original_of_clone(name).and_then(named));
+        self.prototype_of(&found?)
     }
 
     /// Returns the prototype of `function`.
@@ -74,6 +76,25 @@ impl<'a> Btf<'a> {
             match after(rest) {
                 Some(next) => rest = next,
                 None => break,
+            }
+        }
+    }
+
+    /// Calls `visit` with the names of the structures and unions here and in the base.
+    pub fn each_structure(&self, mut visit: impl FnMut(&'a [u8])) {
+        for part in [Some(*self), self.base.copied()].into_iter().flatten() {
+            let mut rest = part.types;
+            while let Some(raw) = Raw::read(rest) {
+                let found = Type { raw };
+                if matches!(found.kind(), Kind::Struct | Kind::Union) {
+                    if let Some(name) = part.string(raw.name) {
+                        visit(name);
+                    }
+                }
+                match after(rest) {
+                    Some(next) => rest = next,
+                    None => break,
+                }
             }
         }
     }
@@ -254,6 +275,24 @@ impl<'a> Value<'a> {
         }
         None
     }
+}
+
+/// Returns the name of the function that the compiler has cloned as `name`: `NAME.isra.0`,
+/// `NAME.constprop.0.isra.0`. A clone may lack parameters. `pahole`, which writes the kernel's
+/// types, leaves out each function with a clone whose parameters are not in the registers that
+/// the declaration says; so `NAME` describes the clone if it is there at all, but for
+/// parameters behind the clone's last one.
+fn original_of_clone(name: &[u8]) -> Option<&[u8]> {
+    let (original, suffixes) = name.split_at_checked(name.iter().position(|&b| b == b'.')?)?;
+    let mut parts = suffixes.get(1..)?.split(|&b| b == b'.');
+    while let Some(part) = parts.next() {
+        let number = parts.next()?;
+        let is_clone = matches!(part, b"isra" | b"constprop");
+        if !is_clone || number.is_empty() || !number.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+    }
+    Some(original)
 }
 
 /// Returns bits and signedness of an integer type.

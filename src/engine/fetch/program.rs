@@ -40,6 +40,8 @@ pub(in crate::engine) enum Origin {
     EntryData(u16),
     ReturnAddress,
     Current,
+    /// The pid of the current task's process.
+    Tgid,
     /// The time now, in nanoseconds.
     Now,
     /// The nanoseconds since the time that this word was captured as.
@@ -88,6 +90,12 @@ pub(in crate::engine) enum Store {
         user: bool,
         count: u8,
     },
+    /// The strings up to a NULL pointer, as one text.
+    Joined {
+        offset: i64,
+        user_pointers: bool,
+        user: bool,
+    },
     Symbol,
     Constant(Constant),
 }
@@ -99,7 +107,7 @@ impl Store {
             Store::Value { width, .. } => u16::from(width),
             Store::Memory { width, count, .. } => u16::from(width).saturating_mul(count.into()),
             Store::Texts { count, .. } => u16::from(count).saturating_mul(4),
-            Store::Text { .. } | Store::Symbol | Store::Constant(_) => 4,
+            Store::Text { .. } | Store::Joined { .. } | Store::Symbol | Store::Constant(_) => 4,
         }
     }
 
@@ -107,7 +115,7 @@ impl Store {
     pub(super) fn texts(self) -> u16 {
         match self {
             Store::Texts { count, .. } => u16::from(count),
-            Store::Text { .. } | Store::Symbol => 1,
+            Store::Text { .. } | Store::Joined { .. } | Store::Symbol => 1,
             Store::Value { .. } | Store::Memory { .. } | Store::Constant(_) => 0,
         }
     }

@@ -8,9 +8,10 @@ use super::program::{Constant, Link, Origin, Store};
 use super::target;
 use crate::engine::arch::EntryPlace;
 use crate::engine::ast::{self, Action, Argument, Cast, Expression, Step};
-use crate::engine::btf::{Function, Value};
+use crate::engine::btf::{Btf, Function, Value};
 use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::lex::{self, Span};
+use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
 use crate::engine::text::Plain;
 use crate::engine::types::{Bits, PathOf, Shown, Stored, Type, Width};
@@ -147,6 +148,7 @@ impl<'b> Compiler<'_, 'b> {
             }
             ast::Origin::Duration => Origin::Since(self.saved(Origin::Now, at)?),
             ast::Origin::Nanoseconds => Origin::Now,
+            ast::Origin::Tgid => Origin::Tgid,
             ast::Origin::Current => {
                 let wanted = matches!(
                     expression.steps.first(),
@@ -357,7 +359,7 @@ impl<'b> Compiler<'_, 'b> {
             return Err(Error::new(Kind::NosupBtfarg, open).with_errno(Errno::EOPNOTSUPP));
         };
         let Some(structure) = btf.structure(&cast.structure) else {
-            return Err(Error::new(Kind::NoPtrStrct, cast.structure_at));
+            return Err(no_structure(&btf, cast));
         };
         let inside = match &cast.field {
             Some(field) => {
@@ -450,6 +452,21 @@ impl Walk<'_> {
     }
 }
 
+/// Returns the refusal of a cast to a structure that does not exist.
+#[cold]
+fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
+    let mut nearest = Nearest::to_wrong(&cast.structure);
+    btf.each_structure(|name| nearest.consider(name));
+    let error = Error::new(Kind::NoPtrStrct, cast.structure_at);
+    let name = Plain(&cast.structure);
+    match nearest.is_none() {
+        true => error.with_detail(format_args!("there is no structure {name}")),
+        false => error.with_detail(format_args!(
+            "there is no structure {name}, did you mean {nearest}?"
+        )),
+    }
+}
+
 /// Returns the refusal of an argument behind the last one of `count`.
 #[cold]
 pub(super) fn too_few(count: usize, at: usize) -> Error {
@@ -539,7 +556,11 @@ fn asked_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>
     };
     if spec.explicit {
         if spec.base.is_string() && !value.is_text() {
-            if !value.is_text_pointer() {
+            let is_fit = match spec.is_joined {
+                true => value.pointee().is_some(),
+                false => value.is_text_pointer(),
+            };
+            if !is_fit {
                 return Err(Error::new(Kind::BadType4str, walk.at));
             }
             let user = spec.base.stored() == Stored::UserString;
@@ -617,12 +638,19 @@ fn store(
         stored @ (Stored::KernelString | Stored::UserString) => {
             let (offset, user_pointers) = match (last, origin) {
                 (Some(Link::Read { offset, user }), _) => (offset, user),
-                (None, Origin::Immediate(_)) if count.is_none() => (0, false),
+                (None, Origin::Immediate(_)) if count.is_none() && !arg.spec.is_joined => {
+                    (0, false)
+                }
                 _ => return wrong(Kind::BadString),
             };
             links.pop();
             let user = user_pointers || stored == Stored::UserString;
             Ok(match count {
+                None if arg.spec.is_joined => Store::Joined {
+                    offset,
+                    user_pointers,
+                    user,
+                },
                 None => Store::Text { offset, user },
                 Some(count) => Store::Texts {
                     offset,
@@ -639,6 +667,7 @@ fn store(
                     | ast::Origin::Current
                     | ast::Origin::Duration
                     | ast::Origin::Nanoseconds
+                    | ast::Origin::Tgid
                     | ast::Origin::Immediate(_)
             );
             match last {

@@ -19,6 +19,7 @@ const THIS_CPU_PTR: &[u8] = b"this_cpu_ptr(";
 const THIS_CPU_READ: &[u8] = b"this_cpu_read(";
 const DURATION: &[u8] = b"$duration";
 const NSECS: &[u8] = b"$nsecs";
+const TGID: &[u8] = b"$tgid";
 
 /// Returns whether `text` is recorded as a string of its own, without an address.
 pub(super) fn is_constant_text(text: &[u8]) -> bool {
@@ -29,6 +30,7 @@ pub(super) fn is_constant_text(text: &[u8]) -> bool {
 pub(super) fn default_type(text: &[u8]) -> Type {
     match text {
         DURATION | NSECS => Type::U64,
+        TGID => Type::S32,
         _ if is_constant_text(text) => Type::STRING,
         _ => Type::DEFAULT,
     }
@@ -81,10 +83,15 @@ pub(super) fn expression(
 /// Appends the steps of `layer`; `origin` is the text of the innermost part.
 fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Result<(), Error> {
     let constant = matches!(expression.origin, Origin::Comm | Origin::Text(_));
-    if matches!(expression.origin, Origin::Duration | Origin::Nanoseconds) {
+    let number = match expression.origin {
+        Origin::Duration | Origin::Nanoseconds => Some("a time"),
+        Origin::Tgid => Some("a pid"),
+        _ => None,
+    };
+    if let Some(number) = number {
         return Err(origin
             .error(Kind::BadVar)
-            .with_detail(format_args!("a time is no address")));
+            .with_detail(format_args!("{number} is no address")));
     }
     match layer {
         Layer::Dereference { inner_at, .. } | Layer::ThisCpu { inner_at, .. } if constant => {
@@ -345,7 +352,15 @@ fn no_variable(text: Span<'_>) -> Error {
         .unwrap_or((name, b""));
     let known: &[&[u8]] = match lex::decimal(number) {
         Some(_) => &[b"arg", b"stack"],
-        None if number.is_empty() => &[b"retval", b"duration", b"stack", b"comm", b"current"],
+        None if number.is_empty() => &[
+            b"retval",
+            b"duration",
+            b"nsecs",
+            b"stack",
+            b"comm",
+            b"current",
+            b"tgid",
+        ],
         None => &[],
     };
     let mut nearest = Nearest::to_wrong(word);
@@ -425,6 +440,9 @@ fn variable(
     if text.bytes == NSECS {
         return Ok(Origin::Nanoseconds);
     }
+    if text.bytes == TGID {
+        return Ok(Origin::Tgid);
+    }
     if text.bytes == DURATION {
         return match kind.is_return() {
             true => Ok(Origin::Duration),
@@ -457,7 +475,7 @@ fn memory(text: Span<'_>) -> Result<Origin, Error> {
         Some(b'+') => Err(text.error(Kind::FileOnKprobe)),
         None => Err(bad()),
         Some(_) => {
-            let (name, offset) = super::split_offset(place).ok_or_else(bad)?;
+            let (name, offset) = super::location::split_offset(place).ok_or_else(bad)?;
             if name.bytes.is_empty() {
                 return Err(bad());
             }

@@ -5,7 +5,7 @@
 use super::{set::Set, Registry};
 use crate::{
     engine::{
-        ast::{Definition, Place, ProbeKind},
+        ast::{Definition, Place, ProbeKind, Which},
         error::Error as Refusal,
         fetch::Program,
         record::Layout,
@@ -177,6 +177,7 @@ impl Registry {
             event,
             place: Place::Symbol {
                 name: Vec::from_slice(&call.name)?,
+                which: Which::Only,
                 offset: 0,
             },
             place_at: 0,

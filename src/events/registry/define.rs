@@ -6,12 +6,13 @@
 use super::{draft::Draft, set::NO_WRITE, Registry};
 use crate::{
     engine::{
-        ast::{self, Definition, Place},
+        ast::{self, Definition, Place, Request},
         btf::Btf,
         error::{Error as Refusal, Kind},
         fetch::{self, PathOffsets, Program, Target},
         filter::Filter,
         lex::Command,
+        parse,
         record::Layout,
         text::Plain,
     },
@@ -22,7 +23,7 @@ use crate::{
         location::{self, Found},
         machine::MACHINE,
         names::KernelFunctions,
-        types,
+        namesakes, types,
     },
     sys::AllocError,
 };
@@ -48,7 +49,10 @@ impl Registry {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
         let originals = Iterator::chain(self.set.originals(), draft.added().originals());
-        let found = location::find(&definition, &mut self.names, &self.points, originals)?;
+        let found = location::find(&definition, &mut self.names, &self.points, originals);
+        let found = found.map_err(|refusal| {
+            namesakes::describe(refusal, &definition, &mut self.names, &mut self.types)
+        })?;
         self.expand(&mut definition, found.as_ref())?;
         let (program, layout) = self.compile(&definition, found.as_ref())?;
         if let Some(other) = draft.other_of(&self.set, &definition) {
@@ -79,6 +83,24 @@ impl Registry {
             &self.sources(),
         )?;
         Arc::new(probe, GFP_KERNEL).map_err(no_memory)
+    }
+
+    /// Adds to `draft` a probe of each symbol that `definition`, the one of `command`, means.
+    pub(super) fn create_each(
+        &mut self,
+        draft: &mut Draft,
+        command: &Command,
+        definition: &Definition,
+    ) -> Result<(), Refusal> {
+        for place in namesakes::each(definition, &mut self.names)? {
+            let Request::Create(mut one) = parse::request(command, MACHINE)? else {
+                break;
+            };
+            one.place = place;
+            let probe = self.create(draft, command, one)?;
+            draft.add(probe)?;
+        }
+        Ok(())
     }
 
     /// Makes the event of `definition`, which is not in `draft`. If this write has

@@ -139,6 +139,10 @@ impl Memory for Machine {
         0x7000
     }
 
+    fn tgid(&self) -> u32 {
+        0x77
+    }
+
     fn now(&self) -> u64 {
         0x9000
     }

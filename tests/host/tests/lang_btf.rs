@@ -59,6 +59,10 @@ fn parameters_by_name() {
         "file=0x3000 buf=0x6000 count=77 pos=0x0 arg2=18446744073709551615",
     );
     check("r getpid $retval", "arg1=-1");
+    check("p vfs_read#2 count", "count=77");
+    // A clone has the parameters of its function.
+    check("p vfs_read.isra.0 count", "count=77");
+    check("p vfs_read.constprop.0.isra.12 $arg3", "count=77");
     // A name of the dialect of 2009 is one where no parameter has it.
     check("p vfs_read a0 rdi", "a0=0x3000 rdi=0x3000");
 }

@@ -328,6 +328,55 @@ fn a_hit_has_a_time() {
 }
 
 #[test]
+fn a_hit_has_a_process() {
+    check(
+        "p vfs_read $tgid x=$tgid:x64 low=$tgid:u8",
+        "arg1=4711 x=0x1267 low=103",
+    );
+}
+
+/// Strings at 0xa000 and the pointers to `strings` of them, ended by a NULL, at 0x20000.
+fn with_array(strings: &[&str]) -> Kernel {
+    let mut k = kernel();
+    k.set("r9", 0x2_0000);
+    let mut at = 0xa000;
+    for (n, string) in strings.iter().enumerate() {
+        k.write(at, string.as_bytes());
+        k.write(at + string.len() as u64, &[0]);
+        k.write(0x2_0000 + 8 * n as u64, &at.to_le_bytes());
+        at += string.len() as u64 + 1;
+    }
+    k.write(0x2_0000 + 8 * strings.len() as u64, &[0; 8]);
+    k
+}
+
+#[test]
+fn arrays_up_to_a_null_are_one_text() {
+    let all = "p vfs_read a=+0(%r9):string[*] b=$tgid";
+    let with = |strings: &[&str]| printed(all, &mut with_array(strings));
+    assert_eq!(with(&["ls", "-l", "/"]), r#"a="ls -l /" b=4711"#);
+    assert_eq!(with(&["ls"]), r#"a="ls" b=4711"#);
+    assert_eq!(with(&["", "x", ""]), r#"a=" x " b=4711"#);
+    assert_eq!(with(&[]), r#"a="" b=4711"#);
+    let most = ["y"; 64].join(" ");
+    assert_eq!(with(&["y"; 64]), format!("a=\"{most}\" b=4711"));
+    assert_eq!(with(&["y"; 65]), format!("a=\"{most} ...\" b=4711"));
+    // As long as a string can be.
+    let long = "z".repeat(3000);
+    let cut = with(&[&long, &long, &long]);
+    assert!(cut.contains("zz zz") && cut.len() < 4200, "{cut}");
+    assert!(cut.contains("...") && cut.ends_with("b=4711"), "{cut}");
+
+    let mut k = with_array(&["ls", "-l", "/"]);
+    k.write(0x2_0008, &0x1_0000_0000_u64.to_le_bytes());
+    assert_eq!(printed(all, &mut k), r#"a="ls (fault) /" b=4711"#);
+    k.memory.remove(&0x2_0010);
+    assert_eq!(printed(all, &mut k), r#"a="ls (fault) (fault)" b=4711"#);
+    k.set("r9", 0);
+    assert_eq!(printed(all, &mut k), "a=(fault) b=4711");
+}
+
+#[test]
 fn arm64_registers() {
     let mut k = Kernel {
         arch: Arch::Arm64,

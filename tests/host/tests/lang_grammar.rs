@@ -17,6 +17,7 @@ const GRAMMAR: &str = include_str!("../../../Documentation/grammar.rst");
 const FILE: u64 = 0xffff_8880_04a3_c000;
 const DENTRY: u64 = 0xffff_8880_0514_20c0;
 const NAME: u64 = 0xffff_8880_0514_20f8;
+const ARGV: u64 = 0xffff_8880_0600_0000;
 const BUFFER: u64 = 0x7ffd_5f1a_2b40;
 const TASK: u64 = 0xffff_8880_03f9_8000;
 
@@ -58,6 +59,12 @@ fn machine(text: &str) -> Kernel {
     k.write(DENTRY + 40, &NAME.to_le_bytes());
     k.write(NAME, b"README\0");
     k.write_user(BUFFER, b"\x7fELF\0\0\0\0");
+    k.set("r9", ARGV);
+    for (n, (at, word)) in [(0, "ls"), (8, "-l"), (16, "/")].into_iter().enumerate() {
+        k.write(ARGV + 0x100 + at, format!("{word}\0").as_bytes());
+        k.write(ARGV + 8 * n as u64, &(ARGV + 0x100 + at).to_le_bytes());
+    }
+    k.write(ARGV + 24, &[0; 8]);
     k.write(TASK, &[0; 256]);
     k.write(TASK + 8, &1447u32.to_le_bytes());
     k.write(TASK + 16, b"cat\0");

@@ -52,6 +52,19 @@ fn definitions_are_listed_as_the_kernel_lists_them() {
             "p:kprobes/p_f_0 f file=file a0=a0:u8 arg3=\\\"a b\"\n",
         ),
         ("p 4096%return", "r:kprobes/r_0x1000 0x1000\n"),
+        ("p show#2", "p:kprobes/p_show_2_0 show#2\n"),
+        (
+            "p mod:show#12+0x4",
+            "p:kprobes/p_mod_show_12_4 mod:show#12+4\n",
+        ),
+        (
+            "r show#1 $retval",
+            "r:kprobes/r_show_1_0 show#1 arg1=$retval\n",
+        ),
+        ("p show#3%return", "r:kprobes/r_show_3_0 show#3\n"),
+        ("f show#2%return", "f:fprobes/show_2__exit show#2%return\n"),
+        ("f show#*", "f:fprobes/show__entry show#*\n"),
+        ("p show#*+4", "p:kprobes/p_show_4 show#*+4\n"),
         ("p:my-group/ev f", "p:my-group/ev f\n"),
     ] {
         assert_eq!(listed(text), want, "{text}");
@@ -124,6 +137,18 @@ fn deletions_match() {
         assert!(!deletes(deletion, probe), "{deletion}");
     }
     assert!(deletes("-:ev 0x10", "p:ev 16"));
+    for (deletion, text, is_meant) in [
+        ("-:ev show#2", "p:ev show#2", true),
+        ("-:ev show#2+4", "p:ev show#2+4", true),
+        ("-:ev show#*", "p:ev show#2", true),
+        ("-:ev show", "p:ev show#2", false),
+        ("-:ev show#1", "p:ev show#2", false),
+        ("-:ev show#2", "p:ev show", false),
+        ("-:ev show#*", "p:ev show", false),
+        ("-:ev show#2x", "p:ev show#2", false),
+    ] {
+        assert_eq!(deletes(deletion, text), is_meant, "{deletion} {text}");
+    }
     assert!(!deletes("-:ev 0x11", "p:ev 16"));
 }
 

@@ -156,6 +156,10 @@ impl Memory for Kernel {
         self.current
     }
 
+    fn tgid(&self) -> u32 {
+        4711
+    }
+
     fn now(&self) -> u64 {
         self.now.get()
     }

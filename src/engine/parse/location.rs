@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The location of a definition, and the name of an event that is made of it.
+
+use core::fmt::Write;
+
+use crate::engine::ast::{Place, ProbeKind, Which, MAX_NAME_LEN};
+use crate::engine::error::{Error, Kind};
+use crate::engine::functions::Patterns;
+use crate::engine::lex::{self, Span};
+use crate::engine::text::Appender;
+use crate::sys::{AllocError, Vec};
+
+/// Parses a location; the second value tells whether it ends in `%return`.
+pub(super) fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
+    let (text, is_return) = match word.find(b'%') {
+        None => (word, false),
+        Some(percent) if word.skip(percent).bytes == b"%return" => (word.take(percent), true),
+        Some(percent) => return Err(word.skip(percent).error(Kind::BadAddrSuffix)),
+    };
+    if let Some(address) = lex::unsigned(text.bytes) {
+        return Ok((Place::Address(address), is_return));
+    }
+    if word.find(b'/').is_some() && word.find(b':').is_some() {
+        return Err(word.error(Kind::UserProbe));
+    }
+    let bad = || word.error(Kind::BadProbeAddr);
+    let (name, offset) = split_offset(text).ok_or_else(bad)?;
+    let offset = u32::try_from(offset).map_err(|_| bad())?;
+    let (name, which) = numbered(name)?;
+    // The name of a module may begin with a digit.
+    let symbol = match name.find(b':') {
+        Some(0) => return Err(bad()),
+        Some(colon) => name.skip(colon.saturating_add(1)),
+        None => name,
+    };
+    match symbol.first() {
+        None => return Err(bad()),
+        Some(b'0'..=b'9') => {
+            return Err(bad().with_detail(format_args!(
+                "a symbol cannot begin with a digit, and an offset follows a +"
+            )))
+        }
+        Some(_) => {}
+    }
+    Ok((
+        Place::Symbol {
+            name: name.to_vec()?,
+            which,
+            offset,
+        },
+        is_return,
+    ))
+}
+
+/// Splits `SYMBOL[#N|#*]`.
+fn numbered(name: Span<'_>) -> Result<(Span<'_>, Which), Error> {
+    let Some(sign) = name.find(b'#') else {
+        return Ok((name, Which::Only));
+    };
+    let (symbol, number) = name.around(sign);
+    if number.bytes == b"*" {
+        return Ok((symbol, Which::All));
+    }
+    let number = lex::decimal(number.bytes).and_then(|n| u16::try_from(n).ok());
+    match number.filter(|&n| n > 0) {
+        Some(n) => Ok((symbol, Which::Number(n))),
+        None => Err(name
+            .skip(sign)
+            .error(Kind::BadProbeAddr)
+            .with_detail(format_args!(
+                "write #1 for the first of the symbols of that name, or #* for all"
+            ))),
+    }
+}
+
+/// Parses `[MODULE:]FUNCTION[%return]`, of which the second value tells whether it has that
+/// end, or a list of patterns, with `more` words of the list.
+pub(super) fn function<'a>(
+    word: Span<'a>,
+    more: impl Iterator<Item = Span<'a>> + Clone,
+) -> Result<(Place, bool), Error> {
+    let (name, is_return) = match word.find(b'%') {
+        Some(percent) if word.skip(percent).bytes == b"%return" => (word.take(percent), true),
+        _ => (word, false),
+    };
+    let is_numbered = name.find(b'#').is_some();
+    if !is_numbered && Patterns::is_list(name.bytes) || more.clone().next().is_some() {
+        if is_return {
+            let refusal = word.skip(name.bytes.len()).error(Kind::BadAddrSuffix);
+            return Err(refusal.with_detail(format_args!("of one function only, not of a list")));
+        }
+        return Ok((Place::Functions(Patterns::parse(name, more)?), false));
+    }
+    let (place, is_return) = place(word)?;
+    let bad = || word.error(Kind::BadProbeAddr);
+    match place {
+        Place::Symbol { offset: 0, .. } => Ok((place, is_return)),
+        Place::Symbol { .. } => {
+            Err(bad().with_detail(format_args!("only p probes inside of a function")))
+        }
+        Place::Address(_) | Place::Functions(_) => {
+            Err(bad().with_detail(format_args!("f takes a name, p an address")))
+        }
+    }
+}
+
+/// Parses the name of a tracepoint.
+pub(super) fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
+    let wrong = word.find_by(|b| !b.is_ascii_alphanumeric() && b != b'_');
+    match wrong.map(|at| (word.get(at), word.skip(at))) {
+        None => Ok(Place::Symbol {
+            name: word.to_vec()?,
+            which: Which::Only,
+            offset: 0,
+        }),
+        Some((Some(b'%'), suffix)) => Err(suffix.error(Kind::BadAddrSuffix)),
+        Some((byte, rest)) => {
+            let refusal = rest.error(Kind::BadTpName);
+            Err(match byte {
+                Some(b':' | b'/') => refusal.with_detail(format_args!(
+                    "its group or module is not part of it, see available_tracepoints"
+                )),
+                Some(b'#') => refusal.with_detail(format_args!(
+                    "there is one tracepoint of a name: leave # out, or a space before a comment"
+                )),
+                _ => refusal,
+            })
+        }
+    }
+}
+
+/// Splits `SYMBOL[+|-OFFSET]`; returns `None` if the offset is not a number.
+pub(super) fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
+    match text.find_by(|b| b == b'+' || b == b'-') {
+        None => Some((text, 0)),
+        Some(sign) => Some((text.take(sign), lex::signed(text.skip(sign).bytes)?)),
+    }
+}
+
+/// Returns the name of an event whose definition gives none: letter, symbol and offset, or
+/// letter and address, or the tracepoint's name, or function and `__entry` or `__exit`.
+/// Characters that an identifier may not contain become `_`.
+pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError> {
+    let mut name = Vec::new();
+    let letter = kind.letter();
+    let mut out = Appender(&mut name);
+    let written = match place {
+        Place::Symbol { name: point, .. } if kind.is_tracepoint() => {
+            let starts_with_digit = point.first().is_some_and(u8::is_ascii_digit);
+            let prefix: &[u8] = if starts_with_digit { b"_" } else { b"" };
+            let push = |out: &mut Appender<'_>, bytes| out.0.extend_from_slice(bytes);
+            push(&mut out, prefix)
+                .and_then(|()| push(&mut out, point))
+                .map_err(|_| core::fmt::Error)
+        }
+        Place::Symbol {
+            name: function,
+            which,
+            ..
+        } if kind.is_function() => function_event_name(&mut out, function, *which, kind),
+        Place::Symbol {
+            name: symbol,
+            which,
+            offset,
+        } => write!(out, "{letter}_").and_then(|()| {
+            out.0
+                .extend_from_slice(symbol)
+                .map_err(|_| core::fmt::Error)?;
+            match which {
+                Which::Number(n) => write!(out, "_{n}_{offset}"),
+                Which::Only | Which::All => write!(out, "_{offset}"),
+            }
+        }),
+        Place::Functions(patterns) => {
+            function_event_name(&mut out, patterns.text(), Which::Only, kind)
+        }
+        Place::Address(address) => write!(out, "{letter}_{address:#x}"),
+    };
+    written.map_err(|_| AllocError)?;
+    name.truncate(MAX_NAME_LEN);
+    for byte in name.iter_mut() {
+        if !byte.is_ascii_alphanumeric() {
+            *byte = b'_';
+        }
+    }
+    Ok(name)
+}
+
+fn function_event_name(
+    out: &mut Appender<'_>,
+    function: &[u8],
+    which: Which,
+    kind: ProbeKind,
+) -> core::fmt::Result {
+    let end = if kind.is_return() { "exit" } else { "entry" };
+    let added = out.0.extend_from_slice(function);
+    added.map_err(|_| core::fmt::Error)?;
+    if let Which::Number(n) = which {
+        write!(out, "_{n}")?;
+    }
+    write!(out, "__{end}")
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Symbols of one name: `SYMBOL#N`, `SYMBOL#*`, and what the refusal of the name alone shows.
+//!
+//! Symbols of one name are counted in the order of their addresses: a name alone counts those
+//! of the kernel itself, `MODULE:SYMBOL` those of the module without its init code. The number
+//! of a symbol therefore stays when other modules come and go.
+
+use super::{names::Names, types};
+use crate::{
+    engine::{
+        ast::{Definition, Place, Which},
+        btf::declare::Parameters,
+        error::{Error as Refusal, Kind},
+        text::{Appender, Plain},
+    },
+    kapi::{module, symbol::Symbol},
+    sys::{AllocError, Vec},
+};
+use core::fmt::{self, Write};
+
+/// Most symbols of one name, in the kernel or in modules, that are looked at.
+const MAX: usize = 512;
+
+/// Most symbols that a refusal shows.
+const MAX_SHOWN: usize = 16;
+
+/// One of several symbols of a name.
+struct Namesake {
+    address: u64,
+    /// `[MODULE:]SYMBOL`.
+    name: Vec<u8>,
+    which: Which,
+}
+
+/// Returns the address of symbol `number` of the name that `definition` has; `None` if no
+/// symbol has the name.
+///
+/// # Errors
+///
+/// `BAD_PROBE_ADDR` if there are fewer.
+///
+/// Context: process, may sleep.
+pub(super) fn address(
+    definition: &Definition,
+    number: u16,
+    names: &mut Names,
+) -> Result<Option<u64>, Refusal> {
+    let Some((module, symbol)) = definition.place.symbol() else {
+        return Ok(None);
+    };
+    let addresses = match module {
+        None => in_kernel(symbol, names)?,
+        Some(module) => in_modules(Some(module), symbol, names)?,
+    };
+    let index = usize::from(number).saturating_sub(1);
+    if let Some(address) = addresses.get(index) {
+        return Ok(Some(*address));
+    }
+    let refusal = Refusal::new(Kind::BadProbeAddr, definition.place_at);
+    let plain = Plain(symbol);
+    match addresses.len() {
+        0 => (),
+        1 => {
+            return Err(refusal.with_detail(format_args!("there is one {plain}: leave # out")));
+        }
+        count => {
+            return Err(refusal.with_detail(format_args!(
+                "{count} of this name: {plain}#1 to {plain}#{count}"
+            )));
+        }
+    }
+    let others = of_modules(symbol, names)?;
+    match others.first().filter(|_| module.is_none()) {
+        None => Ok(None),
+        Some(other) => Err(refusal.with_detail(format_args!(
+            "in modules only: write {}{}",
+            Plain(&other.name),
+            other.which
+        ))),
+    }
+}
+
+/// Returns a location for each of the symbols that `definition`, of [`Which::All`], means:
+/// those of the text.
+///
+/// # Errors
+///
+/// `BAD_PROBE_ADDR` if there is none, or too many.
+///
+/// Context: process, may sleep.
+pub(crate) fn each(definition: &Definition, names: &mut Names) -> Result<Vec<Place>, Refusal> {
+    let refusal = || Refusal::new(Kind::BadProbeAddr, definition.place_at);
+    let mut places = Vec::new();
+    let Place::Symbol { offset, .. } = definition.place else {
+        return Ok(places);
+    };
+    let Some((module, symbol)) = definition.place.symbol() else {
+        return Ok(places);
+    };
+    let text = names.text()?;
+    let is_text = |namesake: &Namesake| match &text {
+        // Those of modules are functions.
+        Some(text) if !namesake.name.contains(&b':') => text.contains(&namesake.address),
+        _ => true,
+    };
+    let all = all(module, symbol, names)?;
+    if all.len() > MAX {
+        return Err(refusal().with_detail(format_args!("more than {MAX} have this name")));
+    }
+    for namesake in all.into_iter().filter(is_text) {
+        let Namesake { name, which, .. } = namesake;
+        places.push(Place::Symbol {
+            name,
+            which,
+            offset,
+        })?;
+    }
+    if !places.is_empty() {
+        return Ok(places);
+    }
+    Err(match module {
+        Some(module) => refusal().with_detail(format_args!(
+            "no loaded module {} has a function {}",
+            Plain(module),
+            Plain(symbol)
+        )),
+        None => super::location::no_symbol(refusal(), None, symbol, names),
+    })
+}
+
+/// Adds the symbols of that name to the refusal of `definition`, if it is that several have
+/// it.
+///
+/// Context: process, may sleep.
+#[cold]
+pub(crate) fn describe(
+    refusal: Refusal,
+    definition: &Definition,
+    names: &mut Names,
+    types: &mut types::Cache,
+) -> Refusal {
+    let Some((module, symbol)) = definition.place.symbol() else {
+        return refusal;
+    };
+    if refusal.kind != Kind::NonUniqSymbol {
+        return refusal;
+    }
+    let mut text = Vec::new();
+    let written = list(module, symbol, names, &mut text).and_then(|()| {
+        let parameters = types.with(module, |btf| {
+            let function = btf.and_then(|btf| btf.function(symbol));
+            function.map(|function| Parameters::of(&function, 0))
+        })?;
+        match parameters {
+            Some(parameters) => added(&mut text, format_args!("; BTF has ({})", parameters?)),
+            None => Ok(()),
+        }
+    });
+    match written {
+        Err(AllocError) => refusal,
+        Ok(()) => refusal.with_detail(format_args!(
+            "{}: write {name}#2, or {name}#* for all",
+            Plain(&text),
+            name = Plain(symbol)
+        )),
+    }
+}
+
+/// Appends the symbols of one name, each as it is written, with its address.
+fn list(
+    module: Option<&[u8]>,
+    symbol: &[u8],
+    names: &mut Names,
+    text: &mut Vec<u8>,
+) -> Result<(), AllocError> {
+    let all = all(module, symbol, names)?;
+    for (n, namesake) in all.iter().take(MAX_SHOWN).enumerate() {
+        let Namesake {
+            address,
+            name,
+            which,
+        } = namesake;
+        let comma = if n == 0 { "" } else { ", " };
+        added(
+            text,
+            format_args!("{comma}{}{which} is at {address:#x}", Plain(name)),
+        )?;
+    }
+    match all.len().checked_sub(MAX_SHOWN) {
+        None | Some(0) => Ok(()),
+        Some(more) => added(text, format_args!(" and {more} more")),
+    }
+}
+
+fn added(text: &mut Vec<u8>, more: fmt::Arguments<'_>) -> Result<(), AllocError> {
+    Appender(text).write_fmt(more).map_err(|_| AllocError)
+}
+
+/// Returns all symbols of a name: those of `module`, or of the kernel and then of modules.
+fn all(
+    module: Option<&[u8]>,
+    symbol: &[u8],
+    names: &mut Names,
+) -> Result<Vec<Namesake>, AllocError> {
+    let mut all = Vec::new();
+    if module.is_none() {
+        for (address, number) in in_kernel(symbol, names)?.into_iter().zip(1..) {
+            all.push(Namesake {
+                address,
+                name: Vec::from_slice(symbol)?,
+                which: Which::Number(number),
+            })?;
+        }
+    }
+    for namesake in of_modules(symbol, names)? {
+        let is_there = |module: &[u8]| namesake.name.split(|b| *b == b':').next() == Some(module);
+        if module.is_none_or(is_there) {
+            all.push(namesake)?;
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the symbols of a name that modules have.
+fn of_modules(symbol: &[u8], names: &mut Names) -> Result<Vec<Namesake>, AllocError> {
+    let mut found: Vec<Namesake> = Vec::new();
+    for address in in_modules(None, symbol, names)? {
+        let at = Symbol::at(address);
+        let Some(module) = at.as_ref().and_then(Symbol::module) else {
+            continue;
+        };
+        let mut name = Vec::from_slice(module)?;
+        name.push(b':')?;
+        name.extend_from_slice(symbol)?;
+        let mut which = Which::Only;
+        let mut before = found.iter_mut().rev();
+        if let Some(last) = before.find(|other| *other.name == *name) {
+            let number = match last.which {
+                Which::Number(n) => n,
+                Which::Only | Which::All => 1,
+            };
+            last.which = Which::Number(number);
+            which = Which::Number(number.saturating_add(1));
+        }
+        found.push(Namesake {
+            address,
+            name,
+            which,
+        })?;
+    }
+    Ok(found)
+}
+
+/// Returns the addresses of the kernel's symbols of a name, without its modules.
+fn in_kernel(symbol: &[u8], names: &mut Names) -> Result<Vec<u64>, AllocError> {
+    let mut addresses = Vec::new();
+    let mut memory = Ok(());
+    names.each_address(symbol, |address| {
+        if memory.is_ok() && addresses.len() <= MAX {
+            memory = addresses.push(address);
+        }
+    })?;
+    memory.map(|()| addresses)
+}
+
+/// Returns the addresses of the functions of a name in the module `only`, or in all modules,
+/// in ascending order.
+fn in_modules(
+    only: Option<&[u8]>,
+    symbol: &[u8],
+    names: &mut Names,
+) -> Result<Vec<u64>, AllocError> {
+    let mut addresses = Vec::with_capacity(MAX)?;
+    let Some(list) = names.modules()? else {
+        return Ok(addresses);
+    };
+    // Without symbols of modules there are none.
+    let _ = module::each_function(list, |function| {
+        let is_meant = only.is_none_or(|only| *only == *function.module.to_bytes())
+            && *function.name.to_bytes() == *symbol
+            && !function.is_init;
+        if is_meant && addresses.len() < MAX {
+            // There is room, so that this does not sleep.
+            let _ = addresses.push(function.address);
+        }
+    });
+    addresses.sort_unstable();
+    Ok(addresses)
+}
