@@ -103,7 +103,11 @@ pub trait File: Sized + 'static {
         Err(EINVAL)
     }
 
-    /// Returns the number of bytes that are spliced as one piece.
+    /// Whether a piece is spliced as a whole or not at all; else a part of it may be.
+    const WHOLE_PIECES: bool = true;
+
+    /// Returns the number of bytes that are spliced as one piece: of a page if a part of it
+    /// may be.
     fn piece(_open: &Self::Open) -> usize {
         4096
     }
@@ -117,13 +121,14 @@ pub trait File: Sized + 'static {
         Ok(Lending::Copy)
     }
 
-    /// Fills `page`, of [`File::piece`] bytes, with the next piece to splice; returns
-    /// false if there is none at the moment.
+    /// Fills `page`, of [`File::piece`] bytes or fewer if a part of a piece may be spliced,
+    /// with the next piece to splice. Returns the number of bytes: 0 if there is none at the
+    /// moment.
     ///
     /// # Errors
     ///
     /// The error that `splice(2)` returns.
-    fn take(_open: &Self::Open, _page: &mut [u8]) -> Result<bool> {
+    fn take(_open: &Self::Open, _page: &mut [u8]) -> Result<usize> {
         Err(EINVAL)
     }
 

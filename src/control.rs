@@ -49,7 +49,10 @@ mod trigger;
 
 use crate::{
     buffer::Side,
-    engine::record::{KERNEL_STACK, PRINT, RAW_DATA, USER_STACK},
+    engine::{
+        print::{Json, Text},
+        record::{KERNEL_STACK, PRINT, RAW_DATA, USER_STACK},
+    },
     instance::Instance,
     kapi::debugfs::{Dir, Entry, File},
     sys::Vec,
@@ -102,7 +105,8 @@ const FILES: &[Row] = &[
     root(c"dynamic_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
     root(c"private_events", READ_WRITE, one::<private_events::PrivateEvents>),
     root(c"trace", READ_WRITE, live::<trace::Trace>),
-    root(c"trace_pipe", READ, live::<trace_pipe::TracePipe>),
+    root(c"trace_pipe", READ, live::<trace_pipe::TracePipe<Text>>),
+    root(c"trace_json", READ, live::<trace_pipe::TracePipe<Json>>),
     root(c"snapshot", READ_WRITE, aside::<snapshot::Snapshot>),
     root(c"trace_marker", WRITE, one::<trace_marker::TraceMarker<false>>),
     root(c"trace_marker_raw", WRITE, one::<trace_marker::TraceMarker<true>>),

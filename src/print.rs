@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Prints events as text.
+//! Prints events, as text or as JSON.
 
 use crate::{
     engine::{
-        context::{Columns, Context, Time},
-        format,
+        context::{Context, Time},
         memo::Memo,
-        print::{self, Lines, SymbolNames},
+        print::{Event, Renderer, SymbolNames},
         record::{Builtin, Header},
         ring::{EventRef, Note},
         seq_buf::SeqBuf,
@@ -22,13 +21,12 @@ use crate::{
 use core::fmt::{self, Write};
 use kernel::sync::Arc;
 
-/// Prints events, and caches formats and symbols between events.
-pub(crate) struct Printer {
-    columns: Columns,
+/// Prints events by a renderer, and caches formats and symbols between events.
+pub(crate) struct Printer<R> {
+    renderer: R,
     formats: Memo<Known, 16>,
     /// The number of formats that were looked up.
     looked_up: u64,
-    lines: Lines,
     names: KernelNames,
 }
 
@@ -41,14 +39,13 @@ struct Known {
     key: u64,
 }
 
-impl Printer {
+impl<R: Renderer> Printer<R> {
     /// Makes a printer with empty caches.
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            columns: Columns::new(),
+            renderer: R::new(),
             formats: Memo::new(),
             looked_up: 0,
-            lines: Lines::new(),
             names: KernelNames::new(),
         }
     }
@@ -57,11 +54,11 @@ impl Printer {
     /// symbols.
     pub(crate) fn forget(&mut self) {
         self.formats.clear();
-        self.lines.forget();
+        self.renderer.forget();
         self.names.recent.clear();
     }
 
-    /// Prints a line about lost events before `event`, if any, and the line of `event`.
+    /// Prints the mark of lost events before `event`, if any, and `event`.
     /// `cpu` recorded it; `clock` is the clock of its time.
     pub(crate) fn event(
         &mut self,
@@ -71,22 +68,22 @@ impl Printer {
         event: &EventRef<'_>,
     ) {
         if event.lost > 0 {
-            let _ = format::write_lost(buf, cpu, Some(event.lost));
+            self.renderer.lost(buf, cpu, event.lost);
         }
         let record = event.payload();
         let Some(header) = Header::from_record(record) else {
-            let _ = writeln!(buf, "# CPU {cpu}: a record of {} bytes", record.len());
-            return;
+            return self.renderer.damaged(buf, cpu, record.len());
         };
-        if instance.options.has(Flag::ContextInfo) {
+        if R::HAS_CONTEXT || instance.options.has(Flag::ContextInfo) {
             self.context(instance, buf, (clock, cpu), event, header);
         }
         let mut unremembered = None;
         let shown = match Builtin::with_id(header.event) {
-            Some(builtin) => print::Event {
-                // Text only: there is no cached prefix.
+            Some(builtin) => Event {
+                // Nothing of it is cached.
                 key: 0,
-                name: builtin.title.as_bytes(),
+                group: Builtin::GROUP.as_bytes(),
+                name: builtin.name.as_bytes(),
                 layout: &builtin.layout,
             },
             None => {
@@ -101,21 +98,21 @@ impl Printer {
                     *slot = found.map(|(format, until)| Known { format, until, key });
                 }
                 let Some(known) = slot else {
-                    let _ = writeln!(buf, "# removed event {}", header.event);
-                    return;
+                    return self.renderer.unknown(buf, header);
                 };
-                print::Event {
+                Event {
                     key: known.key,
+                    group: known.format.group.to_bytes(),
                     name: known.format.name.to_bytes(),
                     layout: &known.format.layout,
                 }
             }
         };
         self.names.with_addresses = instance.options.has(Flag::SymAddr);
-        self.lines.put(buf, shown, record, &mut self.names);
+        self.renderer.event(buf, shown, record, &mut self.names);
     }
 
-    /// Prints the prefix of the event text.
+    /// Prints the context of an event.
     fn context(
         &mut self,
         instance: &Instance,
@@ -145,7 +142,7 @@ impl Printer {
                     .unwrap_or(0)
             }),
         };
-        self.columns.put(buf, &context, header);
+        self.renderer.context(buf, &context, header);
     }
 }
 

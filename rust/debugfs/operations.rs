@@ -241,7 +241,7 @@ impl<F: File> Operations<F> {
     ) -> isize {
         // SAFETY: The file is open through this table.
         let open = unsafe { Self::opened(file) };
-        if length < F::piece(open) {
+        if F::WHOLE_PIECES && length < F::piece(open) {
             return outcome(Err(EINVAL));
         }
         let of = OpenFile(file);
@@ -263,34 +263,38 @@ impl<F: File> Operations<F> {
         let size = F::piece(open);
         let mut room = KVVec::new();
         let mut done = 0usize;
-        while length.saturating_sub(done) >= size {
+        let least = if F::WHOLE_PIECES { size } else { 1 };
+        while length.saturating_sub(done) >= least {
+            let most = size.min(length.saturating_sub(done));
             let added = match F::lend(open, pipe) {
-                Ok(Lending::Lent) => Ok(true),
-                Ok(Lending::Nothing) => Ok(false),
-                Ok(Lending::Copy) if size == PAGE_SIZE => Self::add_page(open, pipe),
+                Ok(Lending::Lent) => Ok(size),
+                Ok(Lending::Nothing) => Ok(0),
+                Ok(Lending::Copy) if size == PAGE_SIZE => Self::add_page(open, pipe, most),
                 Ok(Lending::Copy) => Self::add_pages(open, pipe, (&mut room, size)),
                 Err(error) => Err(error),
             };
             match added {
-                Ok(true) => done = done.wrapping_add(size),
                 Err(error) if done == 0 => return Err(error),
-                _ => break,
+                Ok(0) | Err(_) => break,
+                Ok(added) => done = done.wrapping_add(added),
             }
         }
         Ok(done)
     }
 
-    /// Adds a piece of one page to `pipe`; returns false if there is no piece or no room.
-    fn add_page(open: &F::Open, pipe: &mut Pipe) -> Result<bool> {
+    /// Adds a piece of at most `most` bytes, which fit one page, to `pipe`. Returns their
+    /// number: 0 if there is no piece or no room.
+    fn add_page(open: &F::Open, pipe: &mut Pipe, most: usize) -> Result<usize> {
         if pipe.room() == 0 {
-            return Ok(false);
+            return Ok(0);
         }
         // Everything that can fail precedes `take`, which consumes the piece.
         let mut page = OwnPage::new()?;
-        if !F::take(open, page.bytes())? {
-            return Ok(false);
+        let room = page.bytes().get_mut(..most).ok_or(EINVAL)?;
+        match F::take(open, room)? {
+            0 => Ok(0),
+            length => pipe.add(page, length).map(|()| length),
         }
-        pipe.add(page, PAGE_SIZE).map(|()| true)
     }
 
     /// As [`Self::add_page`], of `size` bytes; `room` is memory for a copy.
@@ -298,10 +302,10 @@ impl<F: File> Operations<F> {
         open: &F::Open,
         pipe: &mut Pipe,
         (room, size): (&mut KVVec<u8>, usize),
-    ) -> Result<bool> {
+    ) -> Result<usize> {
         let count = size.div_ceil(PAGE_SIZE);
         if pipe.room() < count {
-            return Ok(false);
+            return Ok(0);
         }
         if room.len() != size {
             *room = KVVec::from_elem(0, size, GFP_KERNEL)?;
@@ -310,8 +314,8 @@ impl<F: File> Operations<F> {
         for _ in 0..count {
             pages.push(OwnPage::new()?, GFP_KERNEL)?;
         }
-        if !F::take(open, room)? {
-            return Ok(false);
+        if F::take(open, room)? == 0 {
+            return Ok(0);
         }
         for (mut page, part) in pages.into_iter().zip(room.chunks(PAGE_SIZE)) {
             if let Some(bytes) = page.bytes().get_mut(..part.len()) {
@@ -319,7 +323,7 @@ impl<F: File> Operations<F> {
             }
             pipe.add(page, part.len())?;
         }
-        Ok(true)
+        Ok(size)
     }
 }
 

@@ -8,7 +8,7 @@
 use super::{scope::Scope, snapshot};
 use crate::{
     buffer::{Iterators, Side},
-    engine::{format, ring::Stats, seq_buf::TextBuf},
+    engine::{format, print::Text, ring::Stats, seq_buf::TextBuf},
     instance::Instance,
     kapi::{context, percpu},
     options::Flag,
@@ -31,7 +31,7 @@ pub(super) struct Listing {
 struct Pass {
     /// What is to come; `None` where there is nothing to show.
     events: Option<Iterators>,
-    printer: Printer,
+    printer: Printer<Text>,
     /// Text that is made and not yet read; it begins at `offset` of the file.
     text: TextBuf,
     offset: usize,

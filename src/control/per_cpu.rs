@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     buffer::{now_by, Side},
+    engine::print::{Json, Text},
     instance::Instance,
     kapi::{
         clock::Clock,
@@ -31,7 +32,8 @@ use kernel::{prelude::*, str::CString, sync::Arc};
 /// The files of one CPU; removed when dropped.
 pub(crate) struct CpuFiles {
     _trace: Entry<Trace>,
-    _trace_pipe: Entry<TracePipe>,
+    _trace_pipe: Entry<TracePipe<Text>>,
+    _trace_json: Entry<TracePipe<Json>>,
     _raw: Entry<RawPipe>,
     _snapshot: Entry<Snapshot>,
     _snapshot_raw: Entry<SnapshotRaw>,
@@ -56,7 +58,8 @@ pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<CpuF
         let one = Arc::new(OneCpu { instance, cpu }, GFP_KERNEL)?;
         files.push(CpuFiles {
             _trace: Entry::new(c"trace", READ_WRITE, &dir, scope.clone())?,
-            _trace_pipe: Entry::new(c"trace_pipe", READ, &dir, scope)?,
+            _trace_pipe: Entry::new(c"trace_pipe", READ, &dir, scope.clone())?,
+            _trace_json: Entry::new(c"trace_json", READ, &dir, scope)?,
             _raw: Entry::new(c"trace_pipe_raw", READ, &dir, one.clone())?,
             _snapshot: Entry::new(c"snapshot", READ_WRITE, &dir, aside)?,
             _snapshot_raw: Entry::new(c"snapshot_raw", READ, &dir, one.clone())?,

@@ -237,13 +237,11 @@ impl File for RawPipe {
         })
     }
 
-    fn take(open: &Open, page: &mut [u8]) -> Result<bool> {
+    fn take(open: &Open, page: &mut [u8]) -> Result<usize> {
         let one = &open.one;
-        Ok(one
-            .instance
-            .buffer
-            .read_page((Side::Live, one.cpu), page, true)
-            .is_some())
+        let buffer = &one.instance.buffer;
+        let taken = buffer.read_page((Side::Live, one.cpu), page, true);
+        Ok(taken.map_or(0, |_| page.len()))
     }
 
     fn control(open: &Open, file: &OpenFile, command: u32) -> Result {

@@ -31,6 +31,7 @@ ferroprobe: dynamic probes on kernel code
 Files:
   trace			- the buffer as text; writing clears it
   trace_pipe		- the same, consumed as it is read; waits for events
+  trace_json		- the same as JSON, one object a line
   trace_marker		- text that is written here goes to the buffer
   trace_marker_raw	- so do bytes; the first four are a number for them
   trace_clock		- the clocks, [the one in use]; another one clears the buffer
@@ -45,8 +46,8 @@ Files:
   buffer_total_size_kb	- KiB of all
   buffer_subbuf_size_kb	- KiB of a sub-buffer; another size clears the buffer
   buffer_percent	- how full a buffer wakes who waits for trace_pipe_raw
-  per_cpu/cpuN/		- trace, trace_pipe, snapshot, buffer_size_kb of a CPU; stats;
-			  trace_pipe_raw, snapshot_raw: in binary
+  per_cpu/cpuN/		- trace, trace_pipe, trace_json, snapshot, buffer_size_kb of a
+			  CPU; stats; trace_pipe_raw, snapshot_raw: in binary
   kprobe_events		- Create/append/remove/show the kernel dynamic events
   dynamic_events	- Create/append/remove/show the generic dynamic events
   private_events	- definitions that go when the file is closed

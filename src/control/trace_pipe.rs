@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: the events of all CPUs in the order
-//! of their times, or those of one, each read once; a reader waits for them.
+//! `trace_pipe` and `trace_json`, and those of `per_cpu/cpuN`: the events of all CPUs in the
+//! order of their times, or those of one, each read once; a reader waits for them. One shows
+//! them as text, the other as JSON.
 
 use super::{rejected, scope::Scope};
 use crate::{
-    engine::seq_buf::TextBuf,
+    engine::{print::Renderer, seq_buf::TextBuf},
     kapi::{
         debugfs::{File, OpenFile, READABLE},
+        user_room::UserRoom,
         wake::PollTable,
     },
     print::Printer,
 };
 use core::{
+    marker::PhantomData,
     pin::Pin,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -26,27 +29,27 @@ use kernel::{
 /// Most bytes of text that are made at once.
 const CHUNK: usize = 16 * 1024;
 
-/// The file.
-pub(crate) struct TracePipe;
+/// The file whose events `R` renders.
+pub(crate) struct TracePipe<R>(PhantomData<R>);
 
 /// One opening.
 #[pin_data]
-pub(crate) struct Open {
+pub(crate) struct Open<R> {
     scope: Arc<Scope>,
     /// Something has been read.
     begun: AtomicBool,
     #[pin]
-    text: Mutex<Pending>,
+    text: Mutex<Pending<R>>,
 }
 
 /// Text of consumed events that has not been read.
-struct Pending {
+struct Pending<R> {
     text: TextBuf,
     read: usize,
-    printer: Printer,
+    printer: Printer<R>,
 }
 
-impl Pending {
+impl<R: Renderer> Pending<R> {
     /// Consumes events, about as many as fill `room` bytes.
     fn fill(&mut self, scope: &Scope, room: usize) -> Result {
         let instance = &scope.instance;
@@ -65,22 +68,65 @@ impl Pending {
         self.read >= self.text.len()
     }
 
-    fn copy(&mut self, to: &mut UserSliceWriter) -> Result<usize> {
+    /// As [`Pending::fill`], if there is no text. Returns whether there is then.
+    fn refill(&mut self, scope: &Scope, room: usize) -> Result<bool> {
+        if self.is_empty() {
+            let filled = self.fill(scope, room.min(CHUNK));
+            // What was consumed before memory ran out is still read.
+            if self.text.is_empty() {
+                filled?;
+            }
+        }
+        Ok(!self.is_empty())
+    }
+
+    /// Reads up to `most` bytes of the text by handing them to `put`.
+    fn take(&mut self, most: usize, put: impl FnOnce(&[u8]) -> Result) -> Result<usize> {
         let rest = self.text.as_bytes().get(self.read..).unwrap_or_default();
-        let length = rest.len().min(to.len());
-        to.write_slice(rest.get(..length).unwrap_or_default())?;
+        let length = rest.len().min(most);
+        put(rest.get(..length).unwrap_or_default())?;
         self.read = self.read.saturating_add(length);
         Ok(length)
     }
 }
 
-impl File for TracePipe {
+impl<R: Renderer> Open<R> {
+    /// Waits until `attempt` returns that there is text, unless `nonblocking`; then it
+    /// returns what that has returned. Returns `None` at the end of the file.
+    fn wait<T>(
+        &self,
+        nonblocking: bool,
+        mut attempt: impl FnMut(&mut Pending<R>) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let buffer = &self.scope.instance.buffer;
+        buffer.wait(|| {
+            // Before the last look at the buffer: what came until then is read.
+            let ends = !buffer.is_on() && self.begun.load(Ordering::Relaxed);
+            if let Some(done) = attempt(&mut self.text.lock())? {
+                return Ok(Some(Some(done)));
+            }
+            // As the kernel's: the end, once recording is off and something was
+            // read.
+            if ends {
+                return Ok(Some(None));
+            }
+            if nonblocking {
+                return Err(EAGAIN);
+            }
+            Ok(None)
+        })
+    }
+}
+
+impl<R: Renderer> File for TracePipe<R> {
     type Data = Scope;
-    type Open = Open;
+    type Open = Open<R>;
 
     const SEEKABLE: bool = false;
+    const SPLICEABLE: bool = true;
+    const WHOLE_PIECES: bool = false;
 
-    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<Open<R>>>> {
         KBox::pin_init(
             pin_init!(Open {
                 scope: scope.into(),
@@ -95,8 +141,23 @@ impl File for TracePipe {
         )
     }
 
+    fn read_at_once(open: &Open<R>, to: &UserRoom) -> Option<usize> {
+        if to.length() == 0 {
+            return None;
+        }
+        let mut pending = open.text.lock();
+        // An error comes again in `read`.
+        if !pending.refill(&open.scope, to.length()).ok()? {
+            return None;
+        }
+        let put = |text: &[u8]| to.put_at_once(text).then_some(()).ok_or(EFAULT);
+        let length = pending.take(to.length(), put).ok()?;
+        open.begun.store(true, Ordering::Relaxed);
+        Some(length)
+    }
+
     fn read(
-        open: &Open,
+        open: &Open<R>,
         file: &OpenFile,
         to: &mut UserSliceWriter,
         _offset: &mut i64,
@@ -104,42 +165,44 @@ impl File for TracePipe {
         if to.is_empty() {
             return Ok(0);
         }
-        let buffer = &open.scope.instance.buffer;
-        buffer.wait(|| {
-            // Before the last look at the buffer: what came until then is read.
-            let ends = !buffer.is_on() && open.begun.load(Ordering::Relaxed);
-            {
-                let mut pending = open.text.lock();
-                if pending.is_empty() {
-                    let filled = pending.fill(&open.scope, to.len().min(CHUNK));
-                    // What was consumed before memory ran out is still read.
-                    if pending.text.is_empty() {
-                        filled?;
-                    }
-                }
-                if !pending.text.is_empty() {
-                    let length = pending.copy(to)?;
-                    open.begun.store(true, Ordering::Relaxed);
-                    return Ok(Some(length));
-                }
+        let length = open.wait(file.is_nonblocking(), |pending| {
+            if !pending.refill(&open.scope, to.len())? {
+                return Ok(None);
             }
-            // As the kernel's: the end, once recording is off and something was
-            // read.
-            if ends {
-                return Ok(Some(0));
-            }
-            if file.is_nonblocking() {
-                return Err(EAGAIN);
-            }
-            Ok(None)
-        })
+            let length = pending.take(to.len(), |text| to.write_slice(text))?;
+            open.begun.store(true, Ordering::Relaxed);
+            Ok(Some(length))
+        })?;
+        Ok(length.unwrap_or(0))
     }
 
-    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
+    fn splice_ready(open: &Open<R>, _file: &OpenFile, nonblocking: bool) -> Result<bool> {
+        let ready = open.wait(nonblocking, |pending| {
+            Ok(pending.refill(&open.scope, CHUNK)?.then_some(()))
+        })?;
+        Ok(ready.is_some())
+    }
+
+    fn take(open: &Open<R>, page: &mut [u8]) -> Result<usize> {
+        let mut pending = open.text.lock();
+        if !pending.refill(&open.scope, CHUNK)? {
+            return Ok(0);
+        }
+        let length = pending.take(page.len(), |text| {
+            if let Some(to) = page.get_mut(..text.len()) {
+                to.copy_from_slice(text);
+            }
+            Ok(())
+        })?;
+        open.begun.store(true, Ordering::Relaxed);
+        Ok(length)
+    }
+
+    fn write(open: &Open<R>, file: &OpenFile, from: UserSliceReader) -> Result {
         rejected::read_only(&*open.scope, file, from)
     }
 
-    fn poll<'open>(open: &'open Open, file: &OpenFile, table: &PollTable<'open>) -> u32 {
+    fn poll<'open>(open: &'open Open<R>, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let buffer = &open.scope.instance.buffer;
         buffer.register(file, table);
         let pending = open.text.lock();

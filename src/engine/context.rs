@@ -126,9 +126,9 @@ impl Default for Columns {
 
 /// Adds the text that `write` makes of `key`: from `slot` if it has that text; otherwise
 /// stores the text there.
-fn put_known<K: PartialEq>(
+pub(super) fn put_known<K: PartialEq, const N: usize>(
     buf: &mut SeqBuf<'_>,
-    slot: Option<&mut Option<(K, Piece)>>,
+    slot: Option<&mut Option<(K, Piece<N>)>>,
     key: K,
     write: impl Fn(&mut SeqBuf<'_>),
 ) {

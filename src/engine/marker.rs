@@ -8,9 +8,11 @@
 //! bytes, of which the first four are the writer's number for them.
 
 use super::fetch::{General, Origin, Program, Store};
-use super::record::{self, Class, Field, Header, Layout, COMMON_SIZE, PRINT, PROBE_SIZE, RAW_DATA};
+use super::record::{
+    self, Class, Field, Header, Layout, Name, COMMON_SIZE, PRINT, PROBE_SIZE, RAW_DATA,
+};
 use super::types::Type;
-use crate::sys::{AllocError, Vec};
+use crate::sys::AllocError;
 
 /// Bytes of a record besides its text.
 pub const OVERHEAD: usize = PROBE_SIZE + 2;
@@ -92,7 +94,7 @@ pub fn fields() -> Result<(Program, Layout), AllocError> {
     program.fixed = OFFSET + 4;
     let mut layout = Layout::of(Class::MARK);
     layout.fields.push(Field {
-        name: Vec::from_slice(b"buf")?,
+        name: Name::new(b"buf")?,
         base: Type::STRING,
         count: None,
         offset: OFFSET,
@@ -149,7 +151,8 @@ mod tests {
         let mut out = SeqBuf::new(&mut room);
         let event = Event {
             key: 0,
-            name: builtin.title.as_bytes(),
+            group: Builtin::GROUP.as_bytes(),
+            name: builtin.name.as_bytes(),
             layout: &builtin.layout,
         };
         Lines::new().put(&mut out, event, record, &mut NoNames);

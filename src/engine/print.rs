@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Printing records: a walk that yields named values, and the code that renders them.
+//! Printing records: a walk that yields named values, and the code that renders them, as text
+//! or as JSON.
 //!
 //! Context: process, may sleep.
 
 mod call;
+mod heads;
+mod json;
+mod quoted;
+mod render;
 mod text;
 pub mod walk;
 
-pub use text::{Event, Lines, SymbolNames};
+pub use json::Json;
+pub use render::{Event, Renderer, SymbolNames};
+pub use text::{Lines, Text};

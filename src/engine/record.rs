@@ -8,11 +8,14 @@
 //! little-endian. A [`Layout`] describes the records of one event.
 
 mod layout;
+mod name;
 
 pub use layout::{
     Builtin, Class, Faults, Field, Fixed, Head, Layout, OpenFlag, Role, ShownMemory, Signature,
     KERNEL_STACK, PRINT, RAW_DATA, USER_STACK,
 };
+
+pub use name::Name;
 
 use crate::sys;
 

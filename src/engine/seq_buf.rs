@@ -38,6 +38,21 @@ impl<'a> SeqBuf<'a> {
         (!self.overflowed).then_some(self.len)
     }
 
+    /// Returns the length of the text so far.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns the text behind the first `start` bytes.
+    pub(super) fn since(&self, start: usize) -> &[u8] {
+        self.room.get(start..self.len).unwrap_or_default()
+    }
+
+    /// Removes the text behind the first `start` bytes.
+    pub(super) fn rewind(&mut self, start: usize) {
+        self.len = self.len.min(start);
+    }
+
     /// Adds the first `count` of `bytes`, all of which are stored.
     #[inline(always)]
     fn put<const N: usize>(&mut self, bytes: [u8; N], count: usize) {
@@ -170,11 +185,17 @@ impl<'a> SeqBuf<'a> {
 
     /// Adds `piece`.
     #[inline]
-    pub fn piece(&mut self, piece: &Piece) {
+    pub fn piece<const N: usize>(&mut self, piece: &Piece<N>) {
         let rest = self.room.get_mut(self.len..);
-        match rest.and_then(|rest| rest.first_chunk_mut()) {
+        match rest.and_then(|rest| rest.first_chunk_mut::<N>()) {
             Some(to) => {
-                sys::copy(to, &piece.bytes);
+                // As copies that need no call.
+                let mut at = 0;
+                while at < N {
+                    let (to, from) = (to.get_mut(at..), piece.bytes.get(at..));
+                    first::<PART>(to.unwrap_or_default(), from.unwrap_or_default());
+                    at = at.wrapping_add(PART);
+                }
                 self.len = self.len.wrapping_add(piece.len);
             }
             None => self.overflowed = true,
@@ -193,21 +214,21 @@ impl Write for SeqBuf<'_> {
     }
 }
 
-/// Bytes of a [`Piece`].
-const PIECE: usize = 32;
+/// Bytes that are copied at once.
+const PART: usize = 32;
 
-/// A short text that was formatted before.
+/// A short text that was formatted before, of at most `N` bytes: a multiple of 32.
 #[derive(Clone, Copy)]
-pub struct Piece {
-    bytes: [u8; PIECE],
+pub struct Piece<const N: usize = 32> {
+    bytes: [u8; N],
     /// Length of the text in bytes.
     len: usize,
 }
 
-impl Piece {
+impl<const N: usize> Piece<N> {
     /// Returns the text that `write` makes; `None` if it is too long.
     pub fn made_by(write: impl FnOnce(&mut SeqBuf<'_>)) -> Option<Self> {
-        let mut bytes = [0; PIECE];
+        let mut bytes = [0; N];
         let mut buf = SeqBuf::new(&mut bytes);
         write(&mut buf);
         let len = buf.finish()?;
@@ -293,24 +314,47 @@ impl Default for TextBuf {
 /// copy itself. So they are copied as a head and a tail that may overlap.
 #[inline(always)]
 pub(super) fn copy(to: &mut [u8], from: &[u8]) {
-    #[inline(always)]
-    fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
-        if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
-            sys::copy(to, from);
-        }
-        if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
-            sys::copy(to, from);
-        }
-    }
-
     match from.len() {
-        65.. => to.copy_from_slice(from),
+        65.. => copy_long(to, from),
         32..=64 => ends::<32>(to, from),
         16..=31 => ends::<16>(to, from),
         8..=15 => ends::<8>(to, from),
         4..=7 => ends::<4>(to, from),
         2..=3 => ends::<2>(to, from),
         _ => ends::<1>(to, from),
+    }
+}
+
+/// Copies the first and the last `N` bytes of `from` to `to`, which has the same length.
+#[inline(always)]
+fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    first::<N>(to, from);
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+        sys::copy(to, from);
+    }
+}
+
+/// Copies the first `N` bytes of `from` to `to`.
+#[inline(always)]
+fn first<const N: usize>(to: &mut [u8], from: &[u8]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+        sys::copy(to, from);
+    }
+}
+
+/// As [`copy`], of more than 64 bytes. Apart, so that [`copy`] stays short.
+#[inline(never)]
+fn copy_long(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        65..=96 => {
+            first::<32>(to, from);
+            ends::<32>(
+                to.get_mut(32..).unwrap_or_default(),
+                from.get(32..).unwrap_or_default(),
+            );
+        }
+        97..=128 => ends::<64>(to, from),
+        _ => to.copy_from_slice(from),
     }
 }
 

@@ -107,7 +107,8 @@ mod tests {
         let mut out = SeqBuf::new(&mut room);
         let event = Event {
             key: 0,
-            name: builtin.title.as_bytes(),
+            group: Builtin::GROUP.as_bytes(),
+            name: builtin.name.as_bytes(),
             layout: &builtin.layout,
         };
         Lines::new().put(&mut out, event, record, &mut Names(with_addresses));

@@ -12,7 +12,7 @@ pub use whole::{Values, WORDS};
 
 use super::arch::Arch;
 use super::fetch::{General, Load, Origin, Program, Store};
-use super::record::{Class, Field, Layout, PROBE_SIZE};
+use super::record::{Class, Field, Layout, Name, PROBE_SIZE};
 use super::types::Type;
 use crate::sys::{AllocError, Vec};
 
@@ -119,7 +119,7 @@ impl Call {
                 width: 8,
             })?;
             layout.fields.push(Field {
-                name: Vec::from_slice(&parameter.name)?,
+                name: Name::new(&parameter.name)?,
                 base: Type::DEFAULT,
                 count: None,
                 offset: end,
@@ -147,7 +147,7 @@ impl Call {
             name.extend_from_slice(&parameter.name)?;
             name.extend_from_slice(b"_val")?;
             layout.fields.push(Field {
-                name,
+                name: Name::new(&name)?,
                 base: Type::USER_STRING,
                 count: None,
                 offset: end,
@@ -181,7 +181,7 @@ impl Call {
         program.fixed = PROBE_SIZE_U16 + 8;
         let mut layout = Layout::of(Class::EXIT);
         layout.fields.push(Field {
-            name: Vec::from_slice(b"ret")?,
+            name: Name::new(b"ret")?,
             base: Type::S64,
             count: None,
             offset: PROBE_SIZE_U16,

@@ -135,7 +135,8 @@ do_read() {
 		c=$((c + 1))
 		reads=$((reads + 1))
 	done >/dev/null 2>&1
-	for file in trace_pipe per_cpu/cpu$((d % 4))/trace_pipe per_cpu/cpu$((d % 4))/trace_pipe_raw \
+	for file in trace_pipe trace_json per_cpu/cpu$((d % 4))/trace_pipe \
+		per_cpu/cpu$((d % 4))/trace_json per_cpu/cpu$((d % 4))/trace_pipe_raw \
 		per_cpu/cpu$((d % 4))/snapshot_raw; do
 		fptool nonblock "$file" >/dev/null 2>&1
 		reads=$((reads + 1))

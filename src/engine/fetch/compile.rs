@@ -9,9 +9,8 @@ use super::target::Target;
 use crate::engine::ast::{self, Argument, Definition, ProbeKind};
 use crate::engine::btf::Function;
 use crate::engine::error::{Error, Kind};
-use crate::engine::record::{self, Class, Faults, Field, Layout, COMM_LEN};
+use crate::engine::record::{self, Class, Faults, Field, Layout, Name, COMM_LEN};
 use crate::engine::types::Type;
-use crate::sys::Vec;
 
 /// Room for a task's name.
 const COMM_SPACE: u16 = 16;
@@ -78,7 +77,7 @@ impl Compiler<'_, '_> {
         let base = shape.as_ref().map_or(Type::STRING, |shape| shape.base);
         let fault = self.fault_bit(base);
         self.layout.fields.push(Field {
-            name: Vec::from_slice(&arg.name)?,
+            name: Name::new(&arg.name)?,
             base,
             count: arg.spec.count,
             offset: dst,

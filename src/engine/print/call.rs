@@ -3,8 +3,8 @@
 //! Records of system calls as event text, in the words of the 7.3 kernel where it has such
 //! events.
 
-use super::text::Event;
-use super::walk::{self, Value, Values};
+use super::render::Event;
+use super::walk::{self, word, Value, Values};
 use crate::engine::errno;
 use crate::engine::record::{Field, Layout, OpenFlag, ShownMemory, Signature};
 use crate::engine::seq_buf::SeqBuf;
@@ -115,16 +115,6 @@ fn put_name(buf: &mut SeqBuf<'_>, index: u8, field: &Field) {
     buf.text(b": ");
 }
 
-/// Returns the bits of a number, 0 for a fault.
-fn word(layout: &Layout, record: &[u8], field: &Field) -> u64 {
-    match walk::value(layout, record, field) {
-        Values::One(Value::Hex(value) | Value::Unsigned(value)) => value,
-        // CAST: The same bits.
-        Values::One(Value::Signed(value)) => value as u64,
-        _ => 0,
-    }
-}
-
 /// Whether an argument is one of `openat` that has its own form.
 enum Open {
     /// It is not.
@@ -171,27 +161,19 @@ fn put_memory(
     field: &Field,
     shown: ShownMemory,
 ) {
-    let bytes = walk::memory(record, field);
-    let ShownMemory::Bytes(size) = shown else {
-        if bytes.is_empty() {
-            buf.text(b"(fault)");
-            return;
-        }
-        let end = bytes.iter().position(|&byte| byte == 0);
-        let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+    let Value::Text(bytes, is_whole) = walk::copied((layout, record), field, shown) else {
+        return buf.text(b"(fault)");
+    };
+    if !matches!(shown, ShownMemory::Bytes(_)) {
         buf.byte(b'"');
         match shown {
-            ShownMemory::RawText => buf.one_line(text),
+            ShownMemory::RawText => buf.one_line(bytes),
             // Unprintable characters were replaced.
-            ShownMemory::Text | ShownMemory::Bytes(_) => buf.bytes(text),
+            ShownMemory::Text | ShownMemory::Bytes(_) => buf.bytes(bytes),
         }
         buf.byte(b'"');
         return;
-    };
-    let size = layout.fields.get(usize::from(size));
-    // CAST: The kernel takes it for a C int here.
-    let expected = size.map_or(0, |field| word(layout, record, field)) as i32;
-    let is_part = i32::try_from(bytes.len()).is_ok_and(|length| length < expected);
+    }
     buf.byte(b'(');
     for (index, &byte) in bytes.iter().enumerate() {
         if index > 0 {
@@ -202,7 +184,7 @@ fn put_memory(
         }
         buf.hexadecimal(byte.into());
     }
-    if is_part {
+    if !is_whole {
         buf.text(b", ...");
     }
     buf.byte(b')');
@@ -214,7 +196,7 @@ fn put_memory(
         buf.byte(if is_printable(byte) { *byte } else { b'.' });
     }
     buf.byte(b'"');
-    if is_part {
+    if !is_whole {
         buf.text(b"...");
     }
 }

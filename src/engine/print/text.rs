@@ -7,71 +7,84 @@
 use core::fmt::Write;
 
 use super::call;
+use super::heads::{put_place, put_return_place, Heads, Key, LONGEST_HEAD};
+use super::render::{Event, Renderer, SymbolNames};
 use super::walk::{self, Elements, Frames, Head, Value, Values};
 use crate::engine::address;
+use crate::engine::context::{Columns, Context};
 use crate::engine::errno;
-use crate::engine::memo::Memo;
-use crate::engine::record::Layout;
+use crate::engine::format;
+use crate::engine::record::{Header, Layout};
 use crate::engine::seq_buf::SeqBuf;
 use crate::engine::text::Plain;
-use crate::sys::Vec;
 
-/// Prints addresses as symbols.
-pub trait SymbolNames {
-    /// Adds the symbol that contains `address`, with its module, as `%pS` (`SYM+0x0/0x0
-    /// [MOD]`) or, without offset, as `%ps`; an address without a symbol is added as a
-    /// hexadecimal number.
-    fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>);
+/// Renders records as lines of text: the prefix of the event text, and the event text.
+pub struct Text {
+    columns: Columns,
+    lines: Lines,
+}
 
-    /// Returns whether symbols are followed by their addresses (option `sym-addr`).
-    fn shows_addresses(&self) -> bool {
-        false
+impl Renderer for Text {
+    const HAS_CONTEXT: bool = false;
+
+    fn new() -> Self {
+        Self {
+            columns: Columns::new(),
+            lines: Lines::new(),
+        }
     }
 
-    /// Returns whether `address` is the trampoline to which a function returns while
-    /// another return probe follows it: its caller is then not known.
-    fn is_return_trampoline(&mut self, _address: u64) -> bool {
-        false
+    fn forget(&mut self) {
+        self.lines.forget();
+    }
+
+    fn lost(&mut self, buf: &mut SeqBuf<'_>, cpu: u32, count: u64) {
+        // An overflow is recorded in the buffer; so it is below.
+        let _ = format::write_lost(buf, cpu, Some(count));
+    }
+
+    fn damaged(&mut self, buf: &mut SeqBuf<'_>, cpu: u32, length: usize) {
+        let _ = writeln!(buf, "# CPU {cpu}: a record of {length} bytes");
+    }
+
+    fn context(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
+        self.columns.put(buf, context, header);
+    }
+
+    fn unknown(&mut self, buf: &mut SeqBuf<'_>, header: Header) {
+        let _ = writeln!(buf, "# removed event {}", header.event);
+    }
+
+    fn event(
+        &mut self,
+        buf: &mut SeqBuf<'_>,
+        event: Event<'_>,
+        record: &[u8],
+        symbols: &mut dyn SymbolNames,
+    ) {
+        self.lines.put(buf, event, record, symbols);
     }
 }
 
-/// An event whose records are printed.
-#[derive(Clone, Copy)]
-pub struct Event<'a> {
-    /// A key that is unique for each name and layout.
-    pub key: u64,
-    /// Its name.
-    pub name: &'a [u8],
-    /// The layout of its records.
-    pub layout: &'a Layout,
-}
+/// The beginning of what a user has written to `trace_marker`.
+const MARK: &[u8; 20] = b"tracing_mark_write: ";
 
 /// Prints events, and caches the text of their names and addresses.
 pub struct Lines {
-    heads: Memo<(Key, Vec<u8>), 32>,
+    heads: Heads,
 }
-
-/// What determines the text of name and addresses.
-#[derive(PartialEq)]
-struct Key {
-    event: u64,
-    address: u64,
-    to: Option<u64>,
-    with_addresses: bool,
-}
-
-/// Largest size in bytes of name and addresses that is cached.
-const LONGEST_HEAD: usize = 256;
 
 impl Lines {
     /// Creates an empty cache.
     pub const fn new() -> Self {
-        Self { heads: Memo::new() }
+        Self {
+            heads: Heads::new(),
+        }
     }
 
     /// Clears the cache, because symbols may have changed.
     pub fn forget(&mut self) {
-        self.heads.clear();
+        self.heads.forget();
     }
 
     /// Adds the event text, `EVENT: (ADDRESS) NAME=VALUE...`, and a line feed.
@@ -115,9 +128,9 @@ impl Lines {
                 return buf.byte(b'\n');
             }
             Head::Text(text) => {
-                buf.bytes(event.name);
+                buf.text(MARK);
                 // As above.
-                let _ = write!(buf, ": {}", Plain(text));
+                let _ = write!(buf, "{}", Plain(text));
             }
         }
         put_arguments(buf, event.layout, record, symbols);
@@ -137,24 +150,9 @@ impl Lines {
             to,
             with_addresses: symbols.shows_addresses(),
         };
-        let hash = event.key ^ address >> 4 ^ to.unwrap_or(0) >> 2;
-        match self.heads.slot(hash) {
-            Some(Some((known, text))) if *known == key => buf.bytes(text),
-            slot => {
-                let mut room = [0; LONGEST_HEAD];
-                let mut head = SeqBuf::new(&mut room);
-                write_head(&mut head, event, (address, to), symbols);
-                let text = head.finish().and_then(|length| room.get(..length));
-                match text {
-                    Some(text) => buf.bytes(text),
-                    None => write_head(buf, event, (address, to), symbols),
-                }
-                if let Some(slot) = slot {
-                    let text = text.and_then(|text| Vec::from_slice(text).ok());
-                    *slot = text.map(|text| (key, text));
-                }
-            }
-        }
+        self.heads.put(buf, key, symbols, |buf, symbols| {
+            write_head(buf, event, (address, to), symbols);
+        });
     }
 }
 
@@ -174,29 +172,21 @@ fn write_head(
     buf.bytes(event.name);
     buf.text(b": (");
     if let Some(to) = to {
-        if symbols.is_return_trampoline(to) {
-            buf.text(b"[unknown/kretprobe'd]");
-        } else {
-            put_address(buf, to, true, symbols);
+        put_return_place(buf, to, true, symbols);
+        // It names no place.
+        if !symbols.is_return_trampoline(to) {
+            put_number(buf, to, symbols);
         }
         buf.text(b" <- ");
     }
-    put_address(buf, address, to.is_none(), symbols);
+    put_place(buf, address, to.is_none(), symbols);
+    put_number(buf, address, symbols);
     buf.byte(b')');
 }
 
-fn put_address(
-    buf: &mut SeqBuf<'_>,
-    address: u64,
-    with_offset: bool,
-    symbols: &mut dyn SymbolNames,
-) {
-    if address == 0 {
-        buf.byte(b'0');
-        return;
-    }
-    symbols.symbolize(address, with_offset, buf);
-    if symbols.shows_addresses() {
+/// Adds ` <ADDRESS>` behind the symbol of `address` if symbols are followed by addresses.
+fn put_number(buf: &mut SeqBuf<'_>, address: u64, symbols: &dyn SymbolNames) {
+    if symbols.shows_addresses() && address != 0 {
         // An overflow is recorded in the buffer.
         let _ = write!(buf, " <{address:016x}>");
     }
@@ -206,7 +196,7 @@ fn put_address(
 /// modules.
 fn put_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>, symbols: &mut dyn SymbolNames) {
     buf.text(b"<stack trace>\n");
-    for frame in frames.take_while(|&frame| frame != u64::MAX) {
+    for frame in frames.of_stack(false) {
         buf.text(b" => ");
         if symbols.is_return_trampoline(frame) {
             buf.text(b"[unknown/kretprobe'd]");
@@ -235,7 +225,7 @@ fn put_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>, symbols: &mut dyn SymbolN
 /// Adds the lines of a stack of a user, whose symbols the kernel does not know.
 fn put_user_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>) {
     buf.text(b"<user stack trace>\n");
-    for frame in frames.take_while(|&frame| frame != 0) {
+    for frame in frames.of_stack(true) {
         // As above.
         let _ = writeln!(buf, " =>  <{frame:016x}>");
     }
@@ -248,12 +238,12 @@ fn put_arguments(
     record: &[u8],
     symbols: &mut dyn SymbolNames,
 ) {
-    for (name, values) in walk::arguments(layout, record) {
+    for argument in walk::arguments(layout, record) {
         buf.byte(b' ');
         // An identifier, which needs no escapes.
-        buf.bytes(name);
+        buf.bytes(argument.name());
         buf.byte(b'=');
-        match values {
+        match argument.values() {
             Values::One(value) => put_value(buf, value, symbols),
             Values::Array(elements) => put_array(buf, elements, symbols),
         }

@@ -5,7 +5,9 @@
 //! Every renderer prints what the walk yields, so that all of them agree on the content of
 //! a record. Fields beyond the end of a short record read as faults.
 
-use crate::engine::record::{self, Field, Layout, Role, Signature, Text};
+use core::slice;
+
+use crate::engine::record::{self, Field, Layout, Name, Role, ShownMemory, Signature, Text};
 use crate::engine::types::Shown;
 
 /// The beginning of an event text.
@@ -86,6 +88,14 @@ pub struct Elements<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frames<'a>(&'a [u8]);
 
+impl<'a> Frames<'a> {
+    /// Returns those before the mark of the stack's end.
+    pub fn of_stack(self, is_user: bool) -> impl Iterator<Item = u64> + use<'a> {
+        let end = if is_user { 0 } else { u64::MAX };
+        self.take_while(move |&frame| frame != end)
+    }
+}
+
 impl Iterator for Frames<'_> {
     type Item = u64;
 
@@ -97,7 +107,7 @@ impl Iterator for Frames<'_> {
 }
 
 /// Returns the head of `record`.
-#[inline]
+#[inline(always)]
 pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
     let word = |role| {
         let field = layout.class.field(role);
@@ -144,14 +154,62 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
     }
 }
 
-/// Returns the arguments of `record`, each with its name.
-#[inline]
-pub fn arguments<'a>(
+/// An argument of a record.
+pub struct Argument<'a> {
     layout: &'a Layout,
     record: &'a [u8],
-) -> impl Iterator<Item = (&'a [u8], Values<'a>)> {
-    let fields = layout.fields.iter();
-    fields.map(move |field| (&*field.name, value(layout, record, field)))
+    field: &'a Field,
+}
+
+impl<'a> Argument<'a> {
+    /// Returns its name.
+    #[inline(always)]
+    pub fn name(&self) -> &'a Name {
+        &self.field.name
+    }
+
+    /// Returns its value or values. Called behind [`Argument::name`] is used, it keeps less in
+    /// registers.
+    #[inline(always)]
+    pub fn values(&self) -> Values<'a> {
+        match &self.layout.call {
+            Some(call) if self.field.base.is_text() => {
+                Values::One(copied((self.layout, self.record), self.field, call.shown))
+            }
+            _ => value(self.layout, self.record, self.field),
+        }
+    }
+}
+
+/// Returns the arguments of `record`. User memory that a system call's event has copied is
+/// text, of any bytes.
+#[inline(always)]
+pub fn arguments<'a>(layout: &'a Layout, record: &'a [u8]) -> Arguments<'a> {
+    Arguments {
+        layout,
+        record,
+        fields: layout.fields.iter(),
+    }
+}
+
+/// The arguments of a record. Not a closure, which the compiler may not inline.
+pub struct Arguments<'a> {
+    layout: &'a Layout,
+    record: &'a [u8],
+    fields: slice::Iter<'a, Field>,
+}
+
+impl<'a> Iterator for Arguments<'a> {
+    type Item = Argument<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Argument<'a>> {
+        Some(Argument {
+            layout: self.layout,
+            record: self.record,
+            field: self.fields.next()?,
+        })
+    }
 }
 
 /// Returns the value of one field of `record`.
@@ -174,8 +232,41 @@ pub fn value<'a>(layout: &Layout, record: &'a [u8], field: &'a Field) -> Values<
     }
 }
 
+/// Returns the user memory that was copied to `field`.
+pub fn copied<'a>(
+    (layout, record): (&Layout, &'a [u8]),
+    field: &Field,
+    shown: ShownMemory,
+) -> Value<'a> {
+    let bytes = memory(record, field);
+    let ShownMemory::Bytes(size) = shown else {
+        let end = bytes.iter().position(|&byte| byte == 0);
+        let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+        return if bytes.is_empty() {
+            Value::Fault
+        } else {
+            Value::Text(text, true)
+        };
+    };
+    let size = layout.fields.get(usize::from(size));
+    // CAST: The kernel takes it for a C int here.
+    let expected = size.map_or(0, |field| word(layout, record, field)) as i32;
+    let is_part = i32::try_from(bytes.len()).is_ok_and(|length| length < expected);
+    Value::Text(bytes, !is_part)
+}
+
+/// Returns the bits of a number, 0 for a fault.
+pub fn word(layout: &Layout, record: &[u8], field: &Field) -> u64 {
+    match value(layout, record, field) {
+        Values::One(Value::Hex(value) | Value::Unsigned(value)) => value,
+        // CAST: The same bits.
+        Values::One(Value::Signed(value)) => value as u64,
+        _ => 0,
+    }
+}
+
 /// Returns the bytes behind the fixed part of `record` to which `field` points.
-pub fn memory<'a>(record: &'a [u8], field: &Field) -> &'a [u8] {
+fn memory<'a>(record: &'a [u8], field: &Field) -> &'a [u8] {
     let location = integer(record, field.offset, 4);
     // CAST: Four bytes were read.
     let bytes = location.and_then(|location| record::located(record, location as u32));

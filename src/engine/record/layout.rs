@@ -7,6 +7,7 @@
 
 use core::num::NonZeroU8;
 
+use super::name::Name;
 use super::COMMON_SIZE;
 use crate::engine::types::Type;
 use crate::sys::Vec;
@@ -321,10 +322,8 @@ impl Class {
 pub struct Builtin {
     /// Its number.
     pub id: u16,
-    /// Its name, in the group `ftrace`.
+    /// Its name, in the group [`Builtin::GROUP`].
     pub name: &'static str,
-    /// Its name in event texts of `trace`.
-    pub title: &'static str,
     /// The layout of its records.
     pub layout: Layout,
 }
@@ -333,7 +332,6 @@ pub struct Builtin {
 pub static PRINT: Builtin = Builtin {
     id: 5,
     name: "print",
-    title: "tracing_mark_write",
     layout: Layout::of(Class::PRINT),
 };
 
@@ -341,7 +339,6 @@ pub static PRINT: Builtin = Builtin {
 pub static RAW_DATA: Builtin = Builtin {
     id: 18,
     name: "raw_data",
-    title: "",
     layout: Layout::of(Class::RAW_DATA),
 };
 
@@ -349,7 +346,6 @@ pub static RAW_DATA: Builtin = Builtin {
 pub static KERNEL_STACK: Builtin = Builtin {
     id: 4,
     name: "kernel_stack",
-    title: "",
     layout: Layout::of(Class::KERNEL_STACK),
 };
 
@@ -357,11 +353,13 @@ pub static KERNEL_STACK: Builtin = Builtin {
 pub static USER_STACK: Builtin = Builtin {
     id: 13,
     name: "user_stack",
-    title: "",
     layout: Layout::of(Class::USER_STACK),
 };
 
 impl Builtin {
+    /// The group of these events.
+    pub const GROUP: &'static str = "ftrace";
+
     /// All built-in events.
     pub const ALL: [&'static Self; 4] = [&PRINT, &RAW_DATA, &KERNEL_STACK, &USER_STACK];
 
@@ -376,7 +374,7 @@ impl Builtin {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name.
-    pub name: Vec<u8>,
+    pub name: Name,
     /// Type of one element.
     pub base: Type,
     /// Number of elements if it is an array.

@@ -108,6 +108,7 @@ impl<T: Input> Merge<T> {
     }
 
     /// Advances past the earliest event; returns whether there was one.
+    #[inline(always)]
     pub fn advance(&mut self) -> bool {
         let Some(run) = self.run() else {
             return false;

@@ -6,7 +6,7 @@
 use super::{Call, Copies, MAX_ARGUMENTS, PROBE_SIZE_U16};
 use crate::engine::arch::Arch;
 use crate::engine::fetch::{General, Load, Origin, Program, Store};
-use crate::engine::record::{Class, Field, Layout, ShownMemory, Signature};
+use crate::engine::record::{Class, Field, Layout, Name, ShownMemory, Signature};
 use crate::engine::types::{Shown, Type, Width};
 use crate::sys::{AllocError, Vec};
 
@@ -98,7 +98,7 @@ impl Call {
                 (base, dst)
             };
             layout.fields.push(Field {
-                name: Vec::from_slice(&parameter.name)?,
+                name: Name::new(&parameter.name)?,
                 base,
                 count: None,
                 offset,
@@ -116,7 +116,7 @@ impl Call {
             })?;
             signature.types.push(Vec::from_slice(c_type)?)?;
             layout.fields.push(Field {
-                name: Vec::from_slice(name)?,
+                name: Name::new(name)?,
                 base: Type::number(*shown, Width::W64).unwrap_or(Type::DEFAULT),
                 count: None,
                 offset: dst,

@@ -345,6 +345,7 @@ fn hit(definition: &Definition, program: &Compiled) {
     let mut line = TextBuf::new();
     let event = Event {
         key: 0,
+        group: b"kprobes",
         name: b"e",
         layout: program.layout(),
     };

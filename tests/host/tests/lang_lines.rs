@@ -146,7 +146,7 @@ proptest! {
             let at = layout.start();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
             let name: &[u8] = [&b"one"[..], b"two", b"three"][which];
-            let event = Event { key: which as u64, name, layout };
+            let event = Event { key: which as u64, group: b"kprobes", name, layout };
             let mut names = Names { with_addresses };
             let line = text(|buf| lines.put(buf, event, &bytes, &mut names));
             let fresh = text(|buf| Lines::new().put(buf, event, &bytes, &mut names));
@@ -176,6 +176,7 @@ fn a_name_that_changed_is_shown_once_the_old_one_is_forgotten() {
     let (_, program) = compile("p f", &mut Kernel::default()).unwrap();
     let event = Event {
         key: 1,
+        group: b"kprobes",
         name: b"e",
         layout: program.layout(),
     };

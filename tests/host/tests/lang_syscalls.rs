@@ -9,7 +9,7 @@ use ferroprobe_engine::engine::exec;
 use ferroprobe_engine::engine::fetch::{Program, Size};
 use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
 use ferroprobe_engine::engine::format;
-use ferroprobe_engine::engine::print::{Event, Lines};
+use ferroprobe_engine::engine::print::{Event, Json, Lines, Renderer};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::syscall::{Call, Parameter, WORDS};
 use ferroprobe_engine::sys;
@@ -100,6 +100,7 @@ fn show(layout: &Layout, record: &[u8]) -> String {
 fn show_as(layout: &Layout, name: &[u8], record: &[u8]) -> String {
     let event = Event {
         key: 1,
+        group: b"kprobes",
         name,
         layout,
     };
@@ -465,4 +466,57 @@ fn filters_know_the_results_of_whole_calls() {
             assert_eq!(decided, expected);
         }
     }
+}
+
+/// The arguments of a call in JSON.
+fn json(layout: &Layout, record: &[u8]) -> serde_json::Value {
+    let event = Event {
+        key: 1,
+        group: b"syscalls",
+        name: b"name",
+        layout,
+    };
+    let line = text(|buf| {
+        buf.byte(b'{');
+        buf.text(b"\"ts\":0");
+        Json::new().event(buf, event, record, &mut &Kernel::default());
+    });
+    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+#[test]
+fn json_has_all_fields_as_they_are() {
+    let (program, layout, _) = openat().enter(Arch::X86_64).unwrap();
+    let mut kernel = Kernel::default();
+    kernel.set("di", u64::MAX);
+    kernel.set("si", 0x1000);
+    let object = json(
+        &layout,
+        &record(&program, &layout, &kernel, &[b"/etc/\"x\0"]),
+    );
+    assert_eq!(
+        object["args"],
+        serde_json::json!({
+            "dfd": u64::MAX, "filename": 0x1000, "flags": 0, "mode": 0, "__filename_val": "/etc/\"x",
+        })
+    );
+    let object = json(&layout, &record(&program, &layout, &kernel, &[b""]));
+    assert_eq!(object["args"]["__filename_val"], serde_json::Value::Null);
+    assert_eq!(object["faults"], serde_json::json!(["__filename_val"]));
+
+    let (program, layout, _) = write().whole(Arch::X86_64).unwrap();
+    let words = [1, 0x1000, 6, -14i64 as u64, 700];
+    let object = json(&layout, &whole_record(&program, &words, &[b"a\0\xff"]));
+    assert_eq!(
+        object["args"],
+        serde_json::json!({
+            "fd": 1, "buf": "a\0\u{efff}", "count": 6, "ret": -14, "duration": 700,
+        })
+    );
+    assert_eq!(object["truncated"], serde_json::json!(["buf"]));
+
+    let (program, layout) = write().exit(Arch::X86_64).unwrap();
+    kernel.set("ax", -2i64 as u64);
+    let object = json(&layout, &record(&program, &layout, &kernel, &[]));
+    assert_eq!(object["args"], serde_json::json!({"ret": -2}));
 }

@@ -98,7 +98,7 @@ fn a_text_grows_as_long_as_there_is_memory() {
 
 #[test]
 fn a_piece_is_short_or_none() {
-    let piece = Piece::made_by(|buf| buf.text(b"0123456789abcdef")).unwrap();
+    let piece = Piece::<PIECE>::made_by(|buf| buf.text(b"0123456789abcdef")).unwrap();
     assert_eq!(text(|buf| buf.piece(&piece)), "0123456789abcdef");
-    assert!(Piece::made_by(|buf| buf.bytes(&[b'x'; PIECE + 1])).is_none());
+    assert!(Piece::<PIECE>::made_by(|buf| buf.bytes(&[b'x'; PIECE + 1])).is_none());
 }

@@ -19,6 +19,13 @@
  *   edges                 setpriority(1000 + N, BEHIND, STRING) for strings of N characters,
  *                         abc and so on, whose NUL has BEHIND bytes behind it and then
  *                         memory that is not there; BEHIND is 8 where there is no NUL
+ *   strings COUNT SEED    COUNT calls setpriority(1000, n * 0x9e3779b97f4a7c15, STRING) for n
+ *                         from 1 on, of strings drawn with SEED: of letters, of quotes,
+ *                         backslashes and control characters, of any bytes but 0xee
+ *   splice FILE TO SIZE   copy up to SIZE bytes of what is there to the file TO, which
+ *                         exists, through a pipe by splice(2): prints bytes, or -errno if
+ *                         there are none
+ *   sendfile FILE TO      copy a byte by sendfile(2): prints bytes or -errno
  *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
  *                         calls setpriority(1000, its process, n) and exits
  *   nonblock FILE         one read without waiting: prints bytes or -errno
@@ -316,6 +323,63 @@ static int edges(void)
 	return 0;
 }
 
+static int strings(char **args)
+{
+	static const char odd[16] = "\"\\/\n\t\r\b\f\x1b\x01\x7f\"\\'{,";
+	u64 count = number(args[0]), random = number(args[1]) * 2 + 1;
+	char text[64];
+
+	for (u64 n = 1; n <= count; n++) {
+		u64 size, kind, i;
+
+		random = random * 6364136223846793005 + 1442695040888963407;
+		size = random >> 58;
+		kind = random >> 40 & 3;
+		for (i = 0; i + 1 < size; i++) {
+			random = random * 6364136223846793005 + 1442695040888963407;
+			text[i] = kind < 2 ? 'a' + (random >> 56) % 26 :
+				  kind == 2 ? odd[random >> 60] : (char)(random >> 56);
+			/* What stands for a byte would be three of them, which trace shows as it is. */
+			if (!text[i] || text[i] == '\xee')
+				text[i] = '\xff';
+		}
+		text[i] = 0;
+		sys(NR_setpriority, 1000, n * 0x9e3779b97f4a7c15, (s64)text, 0, 0);
+	}
+	return 0;
+}
+
+static int send_file(char **args)
+{
+	s64 from = open(args[0], O_NONBLOCK), to = open(args[1], O_WRONLY | O_TRUNC);
+
+	print_number(sys(NR_sendfile, to, from, 0, 1, 0));
+	print("\n");
+	return 0;
+}
+
+static int splice_file(char **args)
+{
+	s64 from = open(args[0], O_NONBLOCK), to = open(args[1], O_WRONLY | O_TRUNC);
+	u64 size = number(args[2]), total = 0;
+	s64 got = 0, put;
+	int ends[2];
+
+	if (sys(NR_pipe2, (s64)ends, 0, 0, 0, 0))
+		die("pipe", 0);
+	while (total < size && (got = splice(from, ends[1], size - total, 0)) > 0) {
+		total += got;
+		for (; got > 0; got -= put) {
+			put = splice(ends[0], to, got, 0);
+			if (put <= 0)
+				die("splice from the pipe", put);
+		}
+	}
+	print_number(total ? (s64)total : got);
+	print("\n");
+	return 0;
+}
+
 static int named(char **args)
 {
 	u64 count = number(args[1]), prefix = length(args[0]);
@@ -561,6 +625,12 @@ static int run(int count, char **args)
 		return open_odd(args);
 	if (same(command, "edges") && count == 0)
 		return edges();
+	if (same(command, "strings") && count == 2)
+		return strings(args);
+	if (same(command, "sendfile") && count == 2)
+		return send_file(args);
+	if (same(command, "splice") && count == 3)
+		return splice_file(args);
 	if (same(command, "named") && count == 2)
 		return named(args);
 	if (same(command, "nonblock") && count == 1)

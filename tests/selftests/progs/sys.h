@@ -47,7 +47,7 @@ enum {
 	NR_sched_setaffinity = 203, NR_ppoll = 271, NR_getpid = 39,
 	NR_getppid = 110, NR_sched_setscheduler = 144, NR_clock_gettime = 228,
 	NR_mmap = 9, NR_mprotect = 10, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
-	NR_readv = 19, NR_preadv = 295,
+	NR_readv = 19, NR_preadv = 295, NR_sendfile = 40,
 };
 
 static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
@@ -73,7 +73,7 @@ enum {
 	NR_setpriority = 140, NR_memfd_create = 279, NR_prctl = 167, NR_getpid = 172, NR_clone = 220,
 	NR_wait4 = 260, NR_getppid = 173, NR_sched_setscheduler = 119, NR_clock_gettime = 113,
 	NR_ioctl = 29, NR_pipe2 = 59, NR_splice = 76, NR_munmap = 215, NR_mmap = 222,
-	NR_mprotect = 226, NR_readv = 65, NR_preadv = 69,
+	NR_mprotect = 226, NR_readv = 65, NR_preadv = 69, NR_sendfile = 71,
 };
 
 static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)

@@ -354,6 +354,7 @@ pub fn put(
 ) {
     let event = Event {
         key: 0,
+        group: b"kprobes",
         name,
         layout: program.layout(),
     };

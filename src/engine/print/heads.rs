@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A cache of what most records of an event have in common: the text of its name and of its
+//! addresses.
+
+use super::render::SymbolNames;
+use crate::engine::memo::Memo;
+use crate::engine::seq_buf::SeqBuf;
+use crate::sys::Vec;
+
+/// The texts that were made last.
+pub(super) struct Heads(Memo<(Key, Vec<u8>), 32>);
+
+/// What determines the text of name and addresses.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Key {
+    /// The key of the event.
+    pub event: u64,
+    /// The address of the probe, or of the function that returned.
+    pub address: u64,
+    /// The return address.
+    pub to: Option<u64>,
+    /// Whether symbols are followed by their addresses.
+    pub with_addresses: bool,
+}
+
+/// Largest size in bytes of a text that is cached.
+pub(super) const LONGEST_HEAD: usize = 256;
+
+impl Heads {
+    /// Creates an empty cache.
+    pub(super) const fn new() -> Self {
+        Self(Memo::new())
+    }
+
+    /// Clears the cache, because symbols may have changed.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    /// Adds the text for `key`: from the cache, or as `write` makes it.
+    pub(super) fn put(
+        &mut self,
+        buf: &mut SeqBuf<'_>,
+        key: Key,
+        symbols: &mut dyn SymbolNames,
+        write: impl Fn(&mut SeqBuf<'_>, &mut dyn SymbolNames),
+    ) {
+        let hash = key.event ^ key.address >> 4 ^ key.to.unwrap_or(0) >> 2;
+        match self.0.slot(hash) {
+            Some(Some((known, text))) if *known == key => buf.bytes(text),
+            slot => {
+                let mut room = [0; LONGEST_HEAD];
+                let mut head = SeqBuf::new(&mut room);
+                write(&mut head, symbols);
+                let text = head.finish().and_then(|length| room.get(..length));
+                match text {
+                    Some(text) => buf.bytes(text),
+                    None => write(buf, symbols),
+                }
+                if let Some(slot) = slot {
+                    let text = text.and_then(|text| Vec::from_slice(text).ok());
+                    *slot = text.map(|text| (key, text));
+                }
+            }
+        }
+    }
+}
+
+/// Adds the symbol of `address`, or `0`.
+pub(super) fn put_place(
+    buf: &mut SeqBuf<'_>,
+    address: u64,
+    with_offset: bool,
+    symbols: &mut dyn SymbolNames,
+) {
+    if address == 0 {
+        buf.byte(b'0');
+    } else {
+        symbols.symbolize(address, with_offset, buf);
+    }
+}
+
+/// As [`put_place`], for an address to which a function returns.
+pub(super) fn put_return_place(
+    buf: &mut SeqBuf<'_>,
+    address: u64,
+    with_offset: bool,
+    symbols: &mut dyn SymbolNames,
+) {
+    if symbols.is_return_trampoline(address) {
+        buf.text(b"[unknown/kretprobe'd]");
+    } else {
+        put_place(buf, address, with_offset, symbols);
+    }
+}
