@@ -42,6 +42,14 @@ pub fn calibrate() -> Clock {
     Clock::Local
 }
 
+/// Returns the best default clock, as [`calibrate`] has determined it.
+pub fn usual() -> Clock {
+    match uses_counter() {
+        true => Clock::Local,
+        false => Clock::Mono,
+    }
+}
+
 /// Returns the frequency of the processor's counter as currently known to the kernel, in
 /// hertz; 0 if the counter is not usable as a clock.
 pub fn counter_hertz() -> u64 {

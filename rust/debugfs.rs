@@ -11,8 +11,10 @@
 
 mod dir;
 mod late;
+mod openings;
 mod operations;
 mod pipe;
+mod user_dir;
 
 use super::{calls, mapping::Area, user_room::UserRoom, wake::PollTable};
 use core::pin::Pin;
@@ -23,12 +25,14 @@ use kernel::{
     sync::{Arc, ArcBorrow},
     uaccess::{UserSliceReader, UserSliceWriter},
 };
-use operations::Operations;
+use operations::{Operations, Shared};
 
 pub use super::file::OpenFile;
 pub use dir::Dir;
 pub use late::{Fill, LateDir, LateDirs};
+pub use openings::Openings;
 pub use pipe::Pipe;
+pub use user_dir::{Subdirs, UserDir};
 
 /// Returns whether the current task finds debugfs at `/sys/kernel/debug`, where it belongs.
 ///
@@ -195,10 +199,10 @@ pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 ///
 /// # Invariants
 ///
-/// `dentry` is a file in debugfs whose private pointer points to the data of `_data`.
+/// `dentry` is a file in debugfs whose private pointer points to `_shared`.
 pub struct Entry<F: File> {
     dentry: *mut bindings::dentry,
-    _data: Arc<F::Data>,
+    _shared: KBox<Shared<F>>,
     /// Keeps the directory.
     _dir: Arc<Dir>,
 }
@@ -217,21 +221,23 @@ impl<F: File> Entry<F> {
     ///
     /// Context: process, may sleep.
     pub fn new(name: &CStr, mode: u16, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<Self> {
-        // SAFETY: The name is copied; `dir.dentry` is a directory; the data outlives the
-        // file, see the drop; the operations match the type of the data.
+        let openings = dir.openings.clone();
+        let shared = KBox::new(Shared::<F> { data, openings }, GFP_KERNEL)?;
+        // SAFETY: The name is copied; `dir.dentry` is a directory; what is shared outlives the
+        // file, see the drop; the operations match its type.
         let dentry = from_err_ptr(unsafe {
             bindings::debugfs_create_file_unsafe(
                 name.as_char_ptr(),
                 mode,
                 dir.dentry,
-                Arc::as_ptr(&data).cast_mut().cast(),
+                (&raw const *shared).cast_mut().cast(),
                 Operations::<F>::TABLE,
             )
         })?;
         // INVARIANT: Created above.
         Ok(Self {
             dentry,
-            _data: data,
+            _shared: shared,
             _dir: dir.clone(),
         })
     }
@@ -240,7 +246,7 @@ impl<F: File> Entry<F> {
 impl<F: File> Drop for Entry<F> {
     fn drop(&mut self) {
         // SAFETY: `dentry` is a file by the type invariant. The call waits until no call
-        // of `open` runs; the data is released after that.
+        // of `open` runs; what is shared is released after that.
         unsafe { bindings::debugfs_remove(self.dentry) };
     }
 }

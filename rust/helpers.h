@@ -126,6 +126,21 @@ void ferroprobe_late_dir_set(struct dentry *dentry, struct ferroprobe_late_dir *
  */
 void ferroprobe_late_dirs_end(void);
 
+/* What makes and removes the directories in a directory. */
+struct ferroprobe_user_dir {
+	/* Return 0, or an error, which the user gets. */
+	int (*make)(struct ferroprobe_user_dir *dir, const char *name);
+	int (*remove)(struct ferroprobe_user_dir *dir, const char *name);
+};
+
+/*
+ * From now on mkdir(2) and rmdir(2) in @dentry, a directory, call @dir, several at a time, with
+ * a reference to the module held and without locks.
+ */
+void ferroprobe_user_dir_begin(struct dentry *dentry, struct ferroprobe_user_dir *dir);
+/* Ends that.  Only while the module is being unloaded. */
+void ferroprobe_user_dir_end(struct dentry *dentry);
+
 /* Returns how many pages can be added to the pipe.  Called with the pipe locked. */
 unsigned int ferroprobe_pipe_room(const struct pipe_inode_info *pipe);
 /* Adds the first @length bytes of @page, and takes over the caller's reference. */

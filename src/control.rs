@@ -16,6 +16,7 @@ mod group_filter;
 mod headers;
 mod hist;
 mod hit_limit;
+mod instances;
 mod kprobe_events;
 mod listing;
 mod member;
@@ -53,11 +54,13 @@ use crate::{
         print::{Json, Text},
         record::{KERNEL_STACK, PRINT, RAW_DATA, USER_STACK},
     },
+    events::event_file::InstanceId,
     instance::Instance,
     kapi::debugfs::{Dir, Entry, File},
     sys::Vec,
     tracer::Tracer,
 };
+pub(crate) use instances::Instances;
 use kernel::{prelude::*, sync::Arc};
 use member::Member;
 use mode::{READ, READ_WRITE, WRITE};
@@ -67,6 +70,8 @@ use text::{SettingFile, Show, Store, TextFile};
 
 /// A file outside `events/GROUP`, `options` and `per_cpu`.
 struct Row {
+    /// Whether each instance has it, and not only the top directory.
+    is_in_each: bool,
     directory: Directory,
     name: &'static CStr,
     mode: u16,
@@ -79,7 +84,7 @@ type Make = fn(&Row, &Arc<Dir>, &Arc<Instance>) -> Result<KBox<dyn Made>>;
 /// In which directory a file is.
 #[derive(Clone, Copy)]
 enum Directory {
-    /// At the top.
+    /// The directory of the instance.
     Root,
     /// `events`.
     Events,
@@ -104,42 +109,42 @@ const FILES: &[Row] = &[
     root(c"kprobe_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
     root(c"dynamic_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
     root(c"private_events", READ_WRITE, one::<private_events::PrivateEvents>),
-    root(c"trace", READ_WRITE, live::<trace::Trace>),
-    root(c"trace_pipe", READ, live::<trace_pipe::TracePipe<Text>>),
-    root(c"trace_json", READ, live::<trace_pipe::TracePipe<Json>>),
-    root(c"snapshot", READ_WRITE, aside::<snapshot::Snapshot>),
-    root(c"trace_marker", WRITE, one::<trace_marker::TraceMarker<false>>),
-    root(c"trace_marker_raw", WRITE, one::<trace_marker::TraceMarker<true>>),
-    root(c"set_event", READ_WRITE, setting::<set_event::SetEvent>),
-    root(c"set_event_pid", READ_WRITE, setting::<set_event_pid::SetEventPid<false>>),
-    root(c"set_event_notrace_pid", READ_WRITE, setting::<set_event_pid::SetEventPid<true>>),
+    each(c"trace", READ_WRITE, live::<trace::Trace>),
+    each(c"trace_pipe", READ, live::<trace_pipe::TracePipe<Text>>),
+    each(c"trace_json", READ, live::<trace_pipe::TracePipe<Json>>),
+    each(c"snapshot", READ_WRITE, aside::<snapshot::Snapshot>),
+    each(c"trace_marker", WRITE, one::<trace_marker::TraceMarker<false>>),
+    each(c"trace_marker_raw", WRITE, one::<trace_marker::TraceMarker<true>>),
+    each(c"set_event", READ_WRITE, setting::<set_event::SetEvent>),
+    each(c"set_event_pid", READ_WRITE, setting::<set_event_pid::SetEventPid<false>>),
+    each(c"set_event_notrace_pid", READ_WRITE, setting::<set_event_pid::SetEventPid<true>>),
     root(c"available_events", READ, shown::<set_event::AvailableEvents>),
     root(c"available_tracepoints", READ, shown::<available_tracepoints::AvailableTracepoints>),
     root(c"available_filter_functions", READ, shown::<available_filter_functions::AvailableFunctions>),
     root(c"enabled_functions", READ, shown::<enabled_functions::EnabledFunctions>),
-    root(c"current_tracer", READ_WRITE, setting::<tracers::Tracers>),
-    root(c"available_tracers", READ, shown::<tracers::Tracers>),
-    root(c"tracing_on", READ_WRITE, switched::<tracing_on::TracingOn>),
+    each(c"current_tracer", READ_WRITE, setting::<tracers::Tracers>),
+    each(c"available_tracers", READ, shown::<tracers::Tracers>),
+    each(c"tracing_on", READ_WRITE, switched::<tracing_on::TracingOn>),
     root(c"kprobe_profile", READ, shown::<profile::Profile>),
     root(c"kprobe_stats", READ, shown::<stats::Stats>),
     root(c"syscall_stats", READ, shown::<stats::SyscallStats>),
-    root(c"error_log", READ_WRITE, setting::<error_log::ErrorLogFile>),
+    each(c"error_log", READ_WRITE, setting::<error_log::ErrorLogFile>),
     root(c"README", READ, shown::<readme::Readme>),
-    root(c"buffer_size_kb", READ_WRITE, setting::<buffer_size::BufferSize>),
-    root(c"buffer_subbuf_size_kb", READ_WRITE, setting::<buffer_size::SubBufferSize>),
-    root(c"buffer_percent", READ_WRITE, setting::<buffer_percent::BufferPercent>),
+    each(c"buffer_size_kb", READ_WRITE, setting::<buffer_size::BufferSize>),
+    each(c"buffer_subbuf_size_kb", READ_WRITE, setting::<buffer_size::SubBufferSize>),
+    each(c"buffer_percent", READ_WRITE, setting::<buffer_percent::BufferPercent>),
     root(c"hit_limit", READ_WRITE, setting::<hit_limit::HitLimitFile>),
     root(c"syscall_user_buf_size", READ_WRITE, setting::<syscall_user_buf_size::SyscallUserBufSize>),
-    root(c"tracing_cpumask", READ_WRITE, setting::<tracing_cpumask::TracingCpumask>),
+    each(c"tracing_cpumask", READ_WRITE, setting::<tracing_cpumask::TracingCpumask>),
     root(c"placement", READ_WRITE, setting::<placement::PlacementFile>),
-    root(c"buffer_total_size_kb", READ, shown::<headers::BufferTotalSize>),
-    root(c"trace_clock", READ_WRITE, setting::<trace_clock::TraceClock>),
+    each(c"buffer_total_size_kb", READ, shown::<headers::BufferTotalSize>),
+    each(c"trace_clock", READ_WRITE, setting::<trace_clock::TraceClock>),
     root(c"clock_source", READ, shown::<clock_source::ClockSource>),
     root(c"printk_formats", READ, shown::<headers::PrintkFormats>),
     root(c"saved_cmdlines", READ, shown::<saved_cmdlines::SavedCmdlines>),
     root(c"saved_cmdlines_size", READ, shown::<saved_cmdlines::SavedCmdlinesSize>),
-    root(c"saved_tgids", READ, shown::<saved_cmdlines::SavedTgids>),
-    root(c"trace_options", READ_WRITE, setting::<options::TraceOptions>),
+    each(c"saved_tgids", READ, shown::<saved_cmdlines::SavedTgids>),
+    each(c"trace_options", READ_WRITE, setting::<options::TraceOptions>),
     row(Directory::Events, c"enable", READ_WRITE, switched::<event_files::EnableAll>),
     row(Directory::Events, c"header_page", READ, shown::<headers::HeaderPage>),
     row(Directory::Events, c"header_event", READ, shown::<headers::HeaderEvent>),
@@ -154,6 +159,7 @@ const FILES: &[Row] = &[
 
 const fn row(directory: Directory, name: &'static CStr, mode: u16, make: Make) -> Row {
     Row {
+        is_in_each: true,
         directory,
         name,
         mode,
@@ -161,8 +167,15 @@ const fn row(directory: Directory, name: &'static CStr, mode: u16, make: Make) -
     }
 }
 
-const fn root(name: &'static CStr, mode: u16, make: Make) -> Row {
+const fn each(name: &'static CStr, mode: u16, make: Make) -> Row {
     row(Directory::Root, name, mode, make)
+}
+
+const fn root(name: &'static CStr, mode: u16, make: Make) -> Row {
+    Row {
+        is_in_each: false,
+        ..each(name, mode, make)
+    }
 }
 
 /// What a file outside `events/GROUP`, `options` and `per_cpu` is of.
@@ -202,7 +215,7 @@ fn of_marks<F: File<Data = Member>>(
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
 ) -> Result<KBox<dyn Made>> {
-    let event = &instance.tracer.marks.event;
+    let event = &instance.marks.event;
     made::<F>(row, dir, Member::new(instance, event)?)
 }
 
@@ -257,7 +270,7 @@ fn made<F: File>(row: &Row, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<KBox<d
     Ok(entry)
 }
 
-/// The files outside `events/GROUP`; they are removed when dropped.
+/// The files of an instance outside `events/GROUP`; they are removed when dropped.
 pub(crate) struct Files {
     _files: Vec<KBox<dyn Made>>,
     _options: Vec<Entry<Switch<options::OneOption>>>,
@@ -265,16 +278,15 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Makes the directory `ferroprobe` with its files, and gives the registry
-    /// the directory `events`.
+    /// Makes the files of `instance` in `root`, and gives the registry the directory `events`.
     ///
     /// # Errors
     ///
     /// As for [`Dir::new`] and [`Entry::new`].
     ///
     /// Context: process, may sleep.
-    pub(crate) fn new(instance: &Arc<Instance>) -> Result<Self> {
-        let root = Dir::new(c"ferroprobe", None)?;
+    pub(crate) fn new(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Self> {
+        let is_top = instance.id == InstanceId::TOP;
         let events = Dir::new(c"events", Some(root.clone()))?;
         let ftrace = Dir::new(c"ftrace", Some(events.clone()))?;
         let print = Dir::new(c"print", Some(ftrace.clone()))?;
@@ -282,9 +294,9 @@ impl Files {
         let kernel_stack = Dir::new(c"kernel_stack", Some(ftrace.clone()))?;
         let user_stack = Dir::new(c"user_stack", Some(ftrace))?;
         let mut files = Vec::new();
-        for row in FILES {
+        for row in FILES.iter().filter(|row| is_top || row.is_in_each) {
             let dir = match row.directory {
-                Directory::Root => &root,
+                Directory::Root => root,
                 Directory::Events => &events,
                 Directory::Print => &print,
                 Directory::RawData => &raw_data,
@@ -295,11 +307,23 @@ impl Files {
         }
         let files = Self {
             _files: files,
-            _options: options::make(instance, &root)?,
-            _cpus: per_cpu::make(instance, &root)?,
+            _options: options::make(instance, root)?,
+            _cpus: per_cpu::make(instance, root)?,
         };
         let events = event_files::directory(instance, events)?;
-        instance.tracer.registry.lock().set_directory(Some(events));
+        let mut registry = instance.tracer.registry.lock();
+        registry.set_directory(instance.id, events)?;
         Ok(files)
     }
+}
+
+/// Makes the directory `ferroprobe`.
+///
+/// # Errors
+///
+/// As for [`Dir::new`].
+///
+/// Context: process, may sleep.
+pub(crate) fn directory() -> Result<Arc<Dir>> {
+    Dir::new(c"ferroprobe", None)
 }

@@ -4,7 +4,7 @@
 
 mod drop_where;
 pub(crate) mod event;
-mod event_file;
+pub(crate) mod event_file;
 pub(crate) mod format;
 pub(crate) mod formats;
 pub(crate) mod marks;

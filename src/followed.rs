@@ -5,7 +5,7 @@
 
 use crate::{
     engine::pids::PidSet,
-    events::registry::Registry,
+    events::{event_file::InstanceId, registry::Registry},
     hit::tasks::Tasks,
     kapi::tasks::{Follower, Watch},
 };
@@ -32,6 +32,8 @@ pub(crate) struct Followed {
 }
 
 struct State {
+    /// The instance.
+    of: InstanceId,
     tasks: Tasks,
     /// Whether the children of tasks are on the lists of their parents: `event-fork`.
     with_children: bool,
@@ -69,10 +71,11 @@ impl Tasks {
 }
 
 impl Followed {
-    /// Follows all tasks.
-    pub(crate) fn new() -> impl PinInit<Self> {
+    /// Follows all tasks, for the instance `of`.
+    pub(crate) fn new(of: InstanceId) -> impl PinInit<Self> {
         pin_init!(Self {
             state <- new_mutex!(State {
+                of,
                 tasks: Tasks::ALL,
                 with_children: false,
                 watch: None,
@@ -156,7 +159,7 @@ impl State {
         } else {
             Some(Arc::new(tasks.clone(), GFP_KERNEL)?)
         };
-        registry.lock().set_tasks(shared)?;
+        registry.lock().set_tasks(self.of, shared)?;
         self.tasks = tasks;
         // Both watches ran for a moment, which does no harm: no child is missed.
         self.watch = watch;

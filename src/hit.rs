@@ -12,6 +12,7 @@ pub(crate) mod marks;
 pub(crate) mod plan;
 pub(crate) mod recorder;
 pub(crate) mod snapshots;
+mod several;
 mod stacks;
 mod stages;
 pub(crate) mod tasks;

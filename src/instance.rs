@@ -1,26 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! An instance: a buffer with its options.
+//! An instance: a buffer with its options, and the events that are enabled for it.
 
 use crate::{
     buffer::{Buffer, Side},
+    events::{event_file::InstanceId, formats::Formats, marks::Marks, registry::InInstance},
     followed::Followed,
     hit::plan::Stacks,
-    kapi::{clock::Clock, wake::Waker},
+    kapi::{
+        clock::{self, Clock},
+        wake::Waker,
+    },
     options::{Flag, Options},
     processes::Processes,
-    tracer::Tracer,
+    tracer::{self, Tracer},
 };
+use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// A buffer with its options, and what most files are of: ftrace's `struct trace_array`.
-/// There is one.
+/// One is that of the top directory; users make the others below `instances`.
 #[pin_data]
 pub(crate) struct Instance {
     /// The state that all instances share.
     pub(crate) tracer: Arc<Tracer>,
+    /// Which of the instances it is.
+    pub(crate) id: InstanceId,
     /// The buffer in which events are recorded.
     pub(crate) buffer: Arc<Buffer>,
+    /// The formats of the events that may be in it.
+    pub(crate) formats: Arc<Formats>,
+    /// The event of what users write into the buffer.
+    pub(crate) marks: Arc<Marks>,
     /// The options of recording and printing.
     pub(crate) options: Options,
     /// The tasks whose hits count.
@@ -33,26 +44,121 @@ pub(crate) struct Instance {
     /// time.
     #[pin]
     pub(crate) counted: Waker,
+    /// The size of each CPU's buffer once it is used, in KiB; 0 once it has that size.
+    expands_to: AtomicUsize,
 }
 
 impl Instance {
-    /// Makes the instance whose buffer the probes of `tracer` record in.
+    /// Makes the instance of the top directory.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(tracer: Arc<Tracer>) -> Result<Arc<Self>> {
+    pub(crate) fn top(tracer: Arc<Tracer>) -> Result<Arc<Self>> {
+        let (buffer, formats) = (tracer.buffer.clone(), tracer.formats.clone());
+        let marks = tracer.registry.lock().top_marks();
+        Self::with(tracer, InstanceId::TOP, (buffer, formats, marks), 0)
+    }
+
+    /// Makes an instance in which all events are disabled, with the smallest buffer. Once it is
+    /// used, its buffer has `kilobytes` for each CPU. See [`Instance::remove`].
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn new(tracer: &Arc<Tracer>, kilobytes: usize) -> Result<Arc<Self>> {
+        let buffer = Buffer::new(0, clock::usual())?;
+        let formats = Formats::new()?;
+        let known = InInstance::new(buffer.clone(), formats.clone())?;
+        let marks = known.marks.clone();
+        let id = tracer.registry.lock().add_instance(known)?;
+        let made = Self::with(tracer.clone(), id, (buffer, formats, marks), kilobytes);
+        if made.is_err() {
+            // Nothing uses it, so nothing has to be changed for which memory is needed.
+            let removed = tracer.registry.lock().remove_instance(id);
+            drop(removed);
+        }
+        made
+    }
+
+    fn with(
+        tracer: Arc<Tracer>,
+        id: InstanceId,
+        (buffer, formats, marks): (Arc<Buffer>, Arc<Formats>, Arc<Marks>),
+        kilobytes: usize,
+    ) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
-                buffer: tracer.buffer.clone(),
+                id,
+                buffer,
+                formats,
+                marks,
                 options: Options::new(),
-                followed <- Followed::new(),
+                followed <- Followed::new(*id),
                 processes <- Processes::new(),
                 counted <- Waker::new(),
+                expands_to: AtomicUsize::new(kilobytes),
                 tracer,
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Disables the events of the instance, which is not that of the top directory, and removes
+    /// their files. The caller removes the other files, none of which is open.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Registry::remove_instance`](crate::events::registry::Registry::remove_instance);
+    /// then it goes on to exist, and some of its events may be disabled.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn remove(&self) -> Result {
+        let removed = self.tracer.registry.lock().remove_instance(self.id)?;
+        // With the lock released.
+        drop(removed);
+        Ok(())
+    }
+
+    /// Gives the buffer its full size, if it still has the smallest one: something is going to
+    /// be recorded.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Buffer::resize`].
+    ///
+    /// Context: process, may sleep, without the registry lock.
+    pub(crate) fn expand(&self) -> Result {
+        let kilobytes = self.expands_to.swap(0, Ordering::Relaxed);
+        if kilobytes == 0 {
+            return Ok(());
+        }
+        let expanded = self.buffer.resize(kilobytes, None);
+        if expanded.is_err() {
+            self.expands_to.store(kilobytes, Ordering::Relaxed);
+        }
+        expanded
+    }
+
+    /// Returns the size that each CPU's buffer gets once it is used, in KiB; `None` once it has
+    /// its size.
+    pub(crate) fn expands_to(&self) -> Option<usize> {
+        Some(self.expands_to.load(Ordering::Relaxed)).filter(|&kilobytes| kilobytes != 0)
+    }
+
+    /// Sets the size of the buffer of `cpu`, or of all, to `kilobytes`, also once it is used.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Buffer::resize`].
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn resize(&self, kilobytes: usize, cpu: Option<u32>) -> Result {
+        self.buffer.resize(kilobytes, cpu)?;
+        self.expands_to.store(0, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Takes the times of events from `clock`, and clears the buffer.
@@ -64,7 +170,7 @@ impl Instance {
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
         self.buffer.set_clock(clock)?;
-        self.tracer.forget_formats();
+        self.forget_formats();
         Ok(())
     }
 
@@ -89,11 +195,11 @@ impl Instance {
             Flag::RecordTgid => self.processes.set_on(&self.tracer.registry, on)?,
             Flag::StackTrace => {
                 let mut registry = self.tracer.registry.lock();
-                registry.set_stack(Stacks::KERNEL, on)?;
+                registry.set_stack(self.id, Stacks::KERNEL, on)?;
             }
             Flag::UserStackTrace => {
                 let mut registry = self.tracer.registry.lock();
-                registry.set_stack(Stacks::USER, on)?;
+                registry.set_stack(self.id, Stacks::USER, on)?;
             }
             _ => {}
         }
@@ -107,6 +213,10 @@ impl Instance {
     /// Context: process, may sleep.
     pub(crate) fn clear_buffer(&self, cpu: Option<u32>) {
         self.buffer.clear(Side::Live, cpu);
-        self.tracer.forget_formats();
+        self.forget_formats();
+    }
+
+    fn forget_formats(&self) {
+        tracer::forget_formats(&self.buffer, &self.formats);
     }
 }

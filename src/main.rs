@@ -52,11 +52,13 @@ module! {
 
 /// The loaded module.
 ///
-/// Fields are dropped in this order: first what the kernel calls when modules
-/// come and go, then the files that anybody could open, then, with the last
+/// Fields are dropped in this order: first the instances that users have made, before any
+/// other code of the module becomes unusable to `mkdir` and `rmdir`, what the kernel calls when
+/// modules come and go, then the files that anybody could open, then, with the last
 /// reference to the tracer, everything else, and at last what waits for tasks that
 /// still enter a directory. The probes go before all of them, see the drop.
 struct Ferroprobe {
+    _instances: control::Instances,
     _modules: watch::modules::Watch,
     _files: control::Files,
     tracer: Arc<tracer::Tracer>,
@@ -78,23 +80,17 @@ impl kernel::Module for Ferroprobe {
         // Before the files, with which probes can be defined: none is to miss that a
         // module comes or goes, and once somebody may have opened a file nothing fails.
         let modules = watch::modules::watch(&tracer)?;
-        let files = control::Files::new(&instance::Instance::new(tracer.clone())?)?;
+        let root = control::directory()?;
+        let top = instance::Instance::top(tracer.clone())?;
+        let files = control::Files::new(&top, &root)?;
         let with_calls = module_parameters::syscall_events.value();
         let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
-        if with_calls {
-            let added = tracer.registry.lock().add_system_calls();
-            match added {
-                Ok(true) => {}
-                Ok(false) => pr_info!(
-                    "no events of system calls: this kernel does not describe them (CONFIG_FTRACE_SYSCALLS), or checks the types of probes (CONFIG_CFI)\n"
-                ),
-                Err(error) => {
-                    // As in the drop: the registry holds files that hold it.
-                    drop(tracer.registry.lock().shut_down());
-                    return Err(error);
-                }
-            }
-        }
+        let instances = add_system_calls(&tracer, with_calls)
+            .and_then(|()| control::Instances::new(&tracer, &root, kilobytes));
+        let instances = instances.inspect_err(|_| {
+            // As in the drop: the registry holds files that hold it.
+            drop(tracer.registry.lock().shut_down());
+        })?;
         // Nothing may fail behind this: the registry now holds files that hold it, until
         // the module's drop.
         tracer.registry.lock().set_watch(watch);
@@ -105,6 +101,7 @@ impl kernel::Module for Ferroprobe {
             ),
         }
         Ok(Self {
+            _instances: instances,
             _modules: modules,
             _files: files,
             tracer,
@@ -112,6 +109,16 @@ impl kernel::Module for Ferroprobe {
             _late: late,
         })
     }
+}
+
+/// Makes the events of system calls, if they are `wanted`.
+fn add_system_calls(tracer: &tracer::Tracer, wanted: bool) -> Result {
+    if wanted && !tracer.registry.lock().add_system_calls()? {
+        pr_info!(
+            "no events of system calls: this kernel does not describe them (CONFIG_FTRACE_SYSCALLS), or checks the types of probes (CONFIG_CFI)\n"
+        );
+    }
+    Ok(())
 }
 
 impl Drop for Ferroprobe {

@@ -94,7 +94,7 @@ impl<R: Renderer> Printer<R> {
                 if !slot.as_ref().is_some_and(is_it) {
                     self.looked_up = self.looked_up.wrapping_add(1);
                     let key = self.looked_up;
-                    let found = instance.tracer.formats.find(header.event, event.ts);
+                    let found = instance.formats.find(header.event, event.ts);
                     *slot = found.map(|(format, until)| Known { format, until, key });
                 }
                 let Some(known) = slot else {

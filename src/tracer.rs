@@ -4,7 +4,8 @@
 //!
 //! Locks, in the order in which they are taken:
 //!
-//! 1. the lock of a file, for the text of one opening
+//! 1. the lock of a file, for the text of one opening; the lock of the instances, while one
+//!    is made or removed
 //! 2. the readers' lock of the buffer, the locks of the followed tasks and of
 //!    the processes
 //! 3. the registry lock
@@ -24,10 +25,9 @@ use crate::{
     errors::ErrorLog,
     events::{
         formats::Formats,
-        marks::Marks,
         owner::Owner,
         rate::HitLimit,
-        registry::{Failure, Registry},
+        registry::{Failure, InInstance, Registry},
     },
     kapi::clock::{self, Clock},
 };
@@ -40,12 +40,10 @@ use kernel::{
 /// The state that all instances share.
 #[pin_data]
 pub(crate) struct Tracer {
-    /// The buffer of the only instance, in which all probes record.
+    /// The buffer of the instance of the top directory.
     pub(crate) buffer: Arc<Buffer>,
     /// The formats of the events that may be in it.
     pub(crate) formats: Arc<Formats>,
-    /// The event of what users write into the buffer.
-    pub(crate) marks: Arc<Marks>,
     /// The defined events.
     #[pin]
     pub(crate) registry: Mutex<Registry>,
@@ -68,13 +66,12 @@ impl Tracer {
     pub(crate) fn new(buffer_kilobytes: usize, hit_limit: u64) -> Result<Arc<Self>> {
         let buffer = Buffer::new(buffer_kilobytes, clock::calibrate())?;
         let formats = Formats::new()?;
-        let marks = Marks::new(&buffer)?;
-        let registry = Registry::new(buffer.clone(), formats.clone(), marks.clone())?;
+        let top = InInstance::new(buffer.clone(), formats.clone())?;
+        let registry = Registry::new(top)?;
         Arc::pin_init(
             pin_init!(Self {
                 buffer,
                 formats,
-                marks,
                 hit_limit: HitLimit::new(hit_limit),
                 registry <- new_mutex!(registry),
                 errors <- new_mutex!(ErrorLog::new()),
@@ -130,6 +127,22 @@ impl Tracer {
         }
     }
 
+    /// Forgets the formats of removed events without records in any instance, and frees their
+    /// ids. Returns whether there were any: false without memory, or if the task is killed
+    /// meanwhile.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn forget_formats(&self) -> bool {
+        let Ok(buffers) = self.registry.lock().buffers() else {
+            return false;
+        };
+        let mut any = false;
+        for (buffer, formats) in &buffers {
+            any |= forget_formats(buffer, formats);
+        }
+        any
+    }
+
     /// Adds the refusal of `command` to the log, with the time by the clock of the
     /// events, or by the clock `local` if the former does not count nanoseconds.
     ///
@@ -139,18 +152,17 @@ impl Tracer {
         let now = now_by(clock.unwrap_or(Clock::Local));
         self.errors.lock().add(refusal, now, command);
     }
+}
 
-    /// Forgets the formats of removed events without records, and frees their ids.
-    /// Returns whether there were any: false without memory, or if the task is killed
-    /// meanwhile.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn forget_formats(&self) -> bool {
-        let Ok(Some(mut needed)) = self.formats.question() else {
-            return false;
-        };
-        // Formats of events that are removed from now on are not among them.
-        let looked = self.buffer.each_record(|id, ts| needed.see(id, ts));
-        looked.is_ok() && self.formats.forget(&needed)
-    }
+/// Forgets those of `formats` that are of removed events without records in `buffer`. Returns
+/// whether there were any: false without memory, or if the task is killed meanwhile.
+///
+/// Context: process, may sleep.
+pub(crate) fn forget_formats(buffer: &Buffer, formats: &Formats) -> bool {
+    let Ok(Some(mut needed)) = formats.question() else {
+        return false;
+    };
+    // Formats of events that are removed from now on are not among them.
+    let looked = buffer.each_record(|id, ts| needed.see(id, ts));
+    looked.is_ok() && formats.forget(&needed)
 }

@@ -2,6 +2,7 @@
 
 //! Directories in debugfs.
 
+use super::openings::Openings;
 use core::ptr;
 use kernel::{bindings, error::from_err_ptr, prelude::*, sync::Arc};
 
@@ -12,6 +13,8 @@ use kernel::{bindings, error::from_err_ptr, prelude::*, sync::Arc};
 /// `dentry` is a directory in debugfs, created by [`Dir::new`] or [`LateDir::new`](super::LateDir::new).
 pub struct Dir {
     pub(super) dentry: *mut bindings::dentry,
+    /// Counts the openings of the files below it.
+    pub(super) openings: Option<Arc<Openings>>,
     /// Keeps the parent directory.
     _parent: Option<Arc<Dir>>,
 }
@@ -30,22 +33,46 @@ impl Dir {
     ///
     /// Context: process, may sleep.
     pub fn new(name: &CStr, parent: Option<Arc<Dir>>) -> Result<Arc<Self>> {
+        let openings = parent.as_ref().and_then(|parent| parent.openings.clone());
+        Self::create(name, parent, openings)
+    }
+
+    /// As [`Dir::new`], for a directory whose files, and those of the directories in it,
+    /// `openings` counts as long as they are open.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::new`].
+    ///
+    /// Context: process, may sleep.
+    pub fn counted(name: &CStr, parent: &Arc<Dir>, openings: Arc<Openings>) -> Result<Arc<Self>> {
+        Self::create(name, Some(parent.clone()), Some(openings))
+    }
+
+    fn create(
+        name: &CStr,
+        parent: Option<Arc<Dir>>,
+        openings: Option<Arc<Openings>>,
+    ) -> Result<Arc<Self>> {
         let above = parent
             .as_ref()
             .map_or(ptr::null_mut(), |parent| parent.dentry);
         // SAFETY: The name is copied; the parent is null or a directory.
         let dentry = unsafe { bindings::debugfs_create_dir(name.as_char_ptr(), above) };
         // INVARIANT: Created above.
-        Self::made(from_err_ptr(dentry)?, parent)
+        Self::made(from_err_ptr(dentry)?, parent, openings)
     }
 
-    /// Returns the directory `dentry`, which was created in `parent`.
+    /// Returns the directory `dentry`, which was created in `parent`, with what counts the
+    /// openings of its files.
     pub(super) fn made(
         dentry: *mut bindings::dentry,
         parent: Option<Arc<Dir>>,
+        openings: Option<Arc<Openings>>,
     ) -> Result<Arc<Self>> {
         let dir = Self {
             dentry,
+            openings,
             _parent: parent,
         };
         Ok(Arc::new(dir, GFP_KERNEL)?)

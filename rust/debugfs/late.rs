@@ -71,7 +71,8 @@ impl<F: Fill> LateDir<F> {
         let dentry =
             unsafe { extra::ferroprobe_create_late_dir(name.as_char_ptr(), parent.dentry) };
         // INVARIANT: Created above.
-        let dir = Dir::made(from_err_ptr(dentry)?, Some(parent.clone()))?;
+        let openings = parent.openings.clone();
+        let dir = Dir::made(from_err_ptr(dentry)?, Some(parent.clone()), openings)?;
         let content = pin_init!(Content {
             late: extra::ferroprobe_late_dir {
                 fill: Some(Content::<F>::fill_late),

@@ -6,6 +6,7 @@ use super::super::{
     bindings as extra, file::OpenFile, mapping::Area, user_room::UserRoom, wake::PollTable,
 };
 use super::{
+    openings::{Opening, Openings},
     pipe::{OwnPage, Pipe},
     File, Lending,
 };
@@ -15,7 +16,7 @@ use kernel::{
     mm::virt::VmaNew,
     page::PAGE_SIZE,
     prelude::*,
-    sync::ArcBorrow,
+    sync::Arc,
     types::{ForeignOwnable, Opaque},
     uaccess::{UserPtr, UserSlice},
 };
@@ -24,6 +25,31 @@ use kernel::{
 extern "C" {
     /// The module that this code is part of.
     static __this_module: Opaque<bindings::module>;
+}
+
+/// What all openings of a file share.
+pub(super) struct Shared<F: File> {
+    pub(super) data: Arc<F::Data>,
+    pub(super) openings: Option<Arc<Openings>>,
+}
+
+/// A file that is open.
+struct Opened<F: File> {
+    open: Pin<KBox<F::Open>>,
+    /// Dropped after the former.
+    _opening: Option<Opening>,
+}
+
+impl<F: File> Opened<F> {
+    fn new(shared: &Shared<F>, file: &OpenFile) -> Result<KBox<Self>> {
+        let opening = shared.openings.as_ref().map(Opening::begin).transpose()?;
+        let room = KBox::new_uninit(GFP_KERNEL)?;
+        let open = F::open(shared.data.as_arc_borrow(), file)?;
+        Ok(room.write(Self {
+            open,
+            _opening: opening,
+        }))
+    }
 }
 
 /// The kernel's table of operations for a kind of file.
@@ -63,13 +89,13 @@ impl<F: File> Operations<F> {
         inode: *mut bindings::inode,
         file: *mut bindings::file,
     ) -> kernel::ffi::c_int {
-        // SAFETY: The private pointer comes from an `Arc` that its `Entry` holds until no
-        // call of `open` runs.
-        let data = unsafe { ArcBorrow::from_raw((*inode).i_private.cast::<F::Data>()) };
-        match F::open(data, &OpenFile(file)) {
-            Ok(open) => {
+        // SAFETY: The private pointer is that of what the `Entry` holds until no call of
+        // `open` runs.
+        let shared = unsafe { &*(*inode).i_private.cast::<Shared<F>>() };
+        match Opened::new(shared, &OpenFile(file)) {
+            Ok(opened) => {
                 // SAFETY: The file is being opened by the caller.
-                unsafe { (*file).private_data = open.into_foreign().cast() };
+                unsafe { (*file).private_data = opened.into_foreign().cast() };
                 0
             }
             Err(error) => error.to_errno(),
@@ -83,7 +109,8 @@ impl<F: File> Operations<F> {
     /// `file` must be open through this table.
     unsafe fn opened<'a>(file: *mut bindings::file) -> &'a F::Open {
         // SAFETY: The pointer was set by `open`, and is valid until `release`.
-        unsafe { Pin::<KBox<F::Open>>::borrow((*file).private_data.cast()) }.get_ref()
+        let opened = unsafe { KBox::<Opened<F>>::borrow((*file).private_data.cast()) };
+        opened.open.as_ref().get_ref()
     }
 
     /// # Safety
@@ -94,7 +121,7 @@ impl<F: File> Operations<F> {
         file: *mut bindings::file,
     ) -> kernel::ffi::c_int {
         // SAFETY: The pointer was set by `open`; this is the last operation of the file.
-        drop(unsafe { Pin::<KBox<F::Open>>::from_foreign((*file).private_data.cast()) });
+        drop(unsafe { KBox::<Opened<F>>::from_foreign((*file).private_data.cast()) });
         0
     }
 

@@ -20,13 +20,16 @@ use crate::{
     engine::format,
     events::{
         event::Event,
-        registry::{Directory, EventFiles, Group},
+        registry::{Directory, EventFiles, Group, Registry},
     },
     instance::Instance,
     kapi::debugfs::{Dir, Entry, Fill, LateDir},
 };
 use core::fmt;
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    prelude::*,
+    sync::{Arc, MutexGuard},
+};
 
 /// The directory `events`, for the registry.
 struct EventsDirectory {
@@ -133,20 +136,22 @@ impl Switched for EnableEvent {
     type Data = Member;
 
     fn state(member: &Arc<Member>) -> u8 {
-        state(core::iter::once(&member.event()))
+        state(&member.instance, core::iter::once(&member.event()))
     }
 
     fn is_marked(member: &Arc<Member>) -> bool {
-        member.event().file.is_held()
+        let file = member.event().file(member.instance.id);
+        file.is_some_and(|file| file.is_held())
     }
 
     fn set(member: &Arc<Member>, on: bool) -> Result<(), Rejected> {
-        let registry = member.instance.tracer.registry.lock();
+        let mut registry = to_switch(&member.instance, on)?;
         let event = member.event();
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }
-        Ok(registry.set_enabled(|other| other.id() == event.id(), on)?)
+        let of = member.instance.id;
+        Ok(registry.set_enabled(of, |other| other.id() == event.id(), on)?)
     }
 }
 
@@ -158,12 +163,13 @@ impl Switched for EnableGroup {
 
     fn state(members: &Arc<Members>) -> u8 {
         let registry = members.instance.tracer.registry.lock();
-        state(registry.events().filter(|event| members.has(event)))
+        let events = registry.events().filter(|event| members.has(event));
+        state(&members.instance, events)
     }
 
     fn set(members: &Arc<Members>, on: bool) -> Result<(), Rejected> {
-        let registry = members.instance.tracer.registry.lock();
-        Ok(registry.set_enabled(|event| members.has(event), on)?)
+        let mut registry = to_switch(&members.instance, on)?;
+        Ok(registry.set_enabled(members.instance.id, |event| members.has(event), on)?)
     }
 }
 
@@ -174,20 +180,35 @@ impl Switched for EnableAll {
     type Data = Instance;
 
     fn state(instance: &Arc<Instance>) -> u8 {
-        state(instance.tracer.registry.lock().events())
+        state(instance, instance.tracer.registry.lock().events())
     }
 
     fn set(instance: &Arc<Instance>, on: bool) -> Result<(), Rejected> {
-        let registry = instance.tracer.registry.lock();
-        Ok(registry.set_enabled(|_| true, on)?)
+        let mut registry = to_switch(instance, on)?;
+        Ok(registry.set_enabled(instance.id, |_| true, on)?)
     }
 }
 
-/// One character for whether `events` are enabled.
-fn state<'a>(events: impl Iterator<Item = &'a Arc<Event>>) -> u8 {
+/// Returns the registry, in which events of `instance` are about to be enabled or disabled.
+///
+/// # Errors
+///
+/// As for [`Instance::expand`].
+pub(super) fn to_switch(instance: &Instance, on: bool) -> Result<MutexGuard<'_, Registry>> {
+    if on {
+        instance.expand()?;
+    }
+    Ok(instance.tracer.registry.lock())
+}
+
+/// One character for whether `events` are enabled in `instance`.
+fn state<'a>(instance: &Instance, events: impl Iterator<Item = &'a Arc<Event>>) -> u8 {
     let (mut on, mut off) = (false, false);
     for event in events {
-        if event.file.is_enabled() {
+        if event
+            .file(instance.id)
+            .is_some_and(|file| file.is_enabled())
+        {
             on = true;
         } else {
             off = true;

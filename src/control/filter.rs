@@ -29,7 +29,10 @@ impl Show for FilterFile {
     type Data = Member;
 
     fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        member.event().file.with_filters(|in_force, refused| {
+        let Some(file) = member.event().file(member.instance.id) else {
+            return Ok(());
+        };
+        file.with_filters(|in_force, refused| {
             let Some(refused) = refused else {
                 return match in_force {
                     Some(filter) => writeln!(out, "{}", Plain(filter.text())),
@@ -52,17 +55,18 @@ impl Store for FilterFile {
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }
+        let of = member.instance.id;
         if Filter::is_removal(text) {
-            return Ok(registry.set_filters(one(event, None)?)?);
+            return Ok(registry.set_filters(of, one(event, None)?)?);
         }
         let layout = &event.format.layout;
         match Filter::compile(text, layout, &mut KernelFunctions) {
-            Ok(filter) => Ok(registry.set_filters(one(event, Some(filter))?)?),
+            Ok(filter) => Ok(registry.set_filters(of, one(event, Some(filter))?)?),
             Err(refusal) => {
                 let mut shown = Vec::new();
                 filter::write_refusal(&mut Appender(&mut shown), text, &refusal)
                     .map_err(|_| ENOMEM)?;
-                event.file.set_refused_filter(Some(shown));
+                event.in_instance(of)?.set_refused_filter(Some(shown));
                 Err(refusal.into())
             }
         }

@@ -52,7 +52,7 @@ impl Store for GroupFilter {
             for event in of_group {
                 filters.push((event.clone(), None))?;
             }
-            registry.set_filters(filters)?;
+            registry.set_filters(members.instance.id, filters)?;
             *members.filter.lock() = None;
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Store for GroupFilter {
         }
         shown.extend_from_slice(text.trim_ascii())?;
         shown.push(b'\n')?;
-        registry.set_filters(filters)?;
+        registry.set_filters(members.instance.id, filters)?;
         *members.filter.lock() = Some(shown);
         Ok(())
     }

@@ -47,11 +47,10 @@ pub(crate) struct Open<S: Show<Data = Member>> {
 
 /// Returns the number of hits in all histograms of the event.
 fn hits(member: &Member) -> u64 {
-    let plan = member.event().file.current_plan();
-    let histograms = plan
-        .actions()
-        .iter()
-        .filter_map(|action| action.histogram());
+    let file = member.event().file(member.instance.id);
+    let plan = file.map(|file| file.current_plan());
+    let actions = plan.iter().flat_map(|plan| plan.actions());
+    let histograms = actions.filter_map(|action| action.histogram());
     histograms.fold(0, |sum, histogram| sum.wrapping_add(histogram.hits()))
 }
 
@@ -133,7 +132,10 @@ impl Show for GraphFile {
 }
 
 fn show(member: &Arc<Member>, out: &mut dyn fmt::Write, as_graph: bool) -> fmt::Result {
-    let plan = member.event().file.current_plan();
+    let Some(file) = member.event().file(member.instance.id) else {
+        return Ok(());
+    };
+    let plan = file.current_plan();
     let mut names = HistNames {
         symbols: KernelNames::new(),
         calls: Vec::new(),

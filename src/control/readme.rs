@@ -62,6 +62,8 @@ Files:
   available_tracepoints	- the tracepoints, with their arguments
   available_filter_functions - the functions that f events can probe
   enabled_functions	- the functions of the enabled f events
+  instances/		- mkdir NAME: a directory with its own buffer, settings, and
+			  files of the events; rmdir NAME removes it
   error_log		- why the last definitions were refused
   README		- this text
   placement		- write a symbol or address, read what can be probed there

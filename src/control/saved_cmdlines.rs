@@ -9,22 +9,26 @@ use crate::{
     engine::text::{Appender, OneLine},
     instance::Instance,
     sys::Vec,
+    tracer::Tracer,
 };
 use core::fmt::{self, Write};
 use kernel::{prelude::*, sync::Arc};
 
-/// `saved_cmdlines`.
+/// `saved_cmdlines`, of all instances.
 pub(crate) struct SavedCmdlines;
 
 impl Show for SavedCmdlines {
-    type Data = Instance;
+    type Data = Tracer;
 
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut text = Vec::new();
-        let made = instance.buffer.commands(|number, name| {
-            writeln!(Appender(&mut text), "{number} {}", OneLine(name)).map_err(|_| ENOMEM)
-        });
-        made.map_err(|_| fmt::Error)?;
+        let buffers = tracer.registry.lock().buffers().map_err(|_| fmt::Error)?;
+        for (buffer, _) in &buffers {
+            let made = buffer.commands(|number, name| {
+                writeln!(Appender(&mut text), "{number} {}", OneLine(name)).map_err(|_| ENOMEM)
+            });
+            made.map_err(|_| fmt::Error)?;
+        }
         // Names are printed with the bytes that a line can have.
         out.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }

@@ -3,6 +3,7 @@
 //! `set_event` and `available_events`: events by their names.
 
 use super::{
+    event_files::to_switch,
     rejected::Rejected,
     text::{Show, Store},
 };
@@ -37,7 +38,10 @@ impl Show for SetEvent {
     type Data = Instance;
 
     fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        write_names(instance, out, |event| event.file.is_enabled())
+        write_names(instance, out, |event| {
+            let file = event.file(instance.id);
+            file.is_some_and(|file| file.is_enabled())
+        })
     }
 }
 
@@ -56,7 +60,7 @@ fn write_names(
 
 impl Store for SetEvent {
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let registry = instance.tracer.registry.lock();
+        let mut registry = to_switch(instance, true)?;
         let mut rest = Span {
             bytes: text.trim_ascii(),
             at: 0,
@@ -70,14 +74,14 @@ impl Store for SetEvent {
             if !registry.events().any(|event| named.is(event)) {
                 return Err(no_event(&registry, name).into());
             }
-            registry.set_enabled(|event| named.is(event), on)?;
+            registry.set_enabled(instance.id, |event| named.is(event), on)?;
         }
         Ok(())
     }
 
     fn truncate(instance: &Arc<Instance>) -> Result<(), Rejected> {
-        let registry = instance.tracer.registry.lock();
-        Ok(registry.set_enabled(|_| true, false)?)
+        let mut registry = instance.tracer.registry.lock();
+        Ok(registry.set_enabled(instance.id, |_| true, false)?)
     }
 }
 

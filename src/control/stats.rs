@@ -71,7 +71,7 @@ fn row(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
         counts.missed,
         match probe.state() {
             State::Waiting => "waiting",
-            State::Armed if probe.event.file.is_enabled() => "enabled",
+            State::Armed if probe.event.is_enabled() => "enabled",
             State::Armed => "armed",
             State::Disarmed => "disabled",
             State::Limited => "hit-limit",

@@ -41,10 +41,11 @@ fn mark<const RAW: bool>(instance: &Instance, text: &[u8]) -> Result<(), Rejecte
     if !instance.options.has(Flag::Markers) {
         return Err(Refusal::new(Kind::FileMarkersOff, 0).into());
     }
+    instance.expand()?;
     let result = if RAW {
         instance.buffer.mark_raw(text)
     } else {
-        instance.tracer.marks.recorder.record(text)
+        instance.marks.recorder.record(text)
     };
     result.map_err(|error| match error {
         error if error == EINVAL => Refusal::new(Kind::FileBadLength, 0).into(),

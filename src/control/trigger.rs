@@ -20,8 +20,10 @@ impl Show for TriggerFile {
     type Data = Member;
 
     fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        if member.event().file.write_triggers(out)? {
-            return Ok(());
+        if let Some(file) = member.event().file(member.instance.id) {
+            if file.write_triggers(out)? {
+                return Ok(());
+            }
         }
         out.write_str("# Available triggers:\n#")?;
         for name in trigger::NAMES {
@@ -38,11 +40,12 @@ impl Store for TriggerFile {
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }
-        Ok(registry.remove_histograms(&event)?)
+        Ok(registry.remove_histograms(member.instance.id, &event)?)
     }
 
     fn store(member: &Arc<Member>, text: &[u8]) -> Result<(), Rejected> {
         let request = trigger::parse(text)?;
+        member.instance.expand()?;
         if let Request::Set {
             trigger: Trigger::Snapshot,
             ..
@@ -56,6 +59,6 @@ impl Store for TriggerFile {
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }
-        Ok(registry.change_triggers(&event, &request)?)
+        Ok(registry.change_triggers(member.instance.id, &event, &request)?)
     }
 }

@@ -3,16 +3,22 @@
 //! A defined event: what its probes have in common.
 
 use crate::{
+    buffer::Buffer,
     engine::error::{Error as Refusal, Kind},
     events::{
-        event_file::EventFile,
+        event_file::{EventFile, InstanceId},
         format::Format,
         owner::{self, Owner},
     },
-    hit::{action::Switch, histograms::Histograms, plan::Plan},
+    hit::plan::Share,
+    sys::Vec,
 };
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
 
 /// A defined event. Everything but the format changes, and only with the registry lock
 /// held.
@@ -22,9 +28,8 @@ pub(crate) struct Event {
     pub(crate) format: Arc<Format>,
     /// Who owns it; `None` if it is everybody's.
     owner: Option<Arc<Owner>>,
-    /// The event in the one instance.
     #[pin]
-    pub(crate) file: EventFile,
+    instances: Mutex<InInstances>,
     /// The number of its probes in the registry.
     probes: AtomicUsize,
     /// The number of the last write that added or deleted a probe of it.
@@ -41,24 +46,42 @@ pub(crate) struct Event {
     has_files: AtomicBool,
 }
 
+/// What an event is in the instances.
+struct InInstances {
+    /// By [`InstanceId`].
+    files: Vec<Option<Arc<EventFile>>>,
+    /// What the probes do on a hit, for all instances; the buffer has no meaning to a plan of
+    /// several.
+    in_force: Share,
+}
+
+impl InInstances {
+    fn files(&self) -> impl Iterator<Item = (InstanceId, &Arc<EventFile>)> {
+        let all = self.files.iter().enumerate();
+        all.filter_map(|(index, file)| Some((InstanceId(index), file.as_ref()?)))
+    }
+}
+
 impl Event {
-    /// Makes a disabled event of `owner`, or of everybody, without probes, with `plan`.
+    /// Makes a disabled event of `owner`, or of everybody, without probes, with `files`, one
+    /// for each instance, by [`InstanceId`]. `buffer` is that of the top directory.
     ///
     /// # Errors
     ///
     /// `NO_MEMORY`.
     pub(crate) fn new(
         format: Arc<Format>,
-        plan: Arc<Plan>,
+        (files, buffer): (Vec<Option<Arc<EventFile>>>, Arc<Buffer>),
         owner: Option<Arc<Owner>>,
     ) -> Result<Arc<Self>, Refusal> {
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
-        let switch = Arc::new(Switch::new(), GFP_KERNEL).map_err(|_| no_memory())?;
-        let histograms = Histograms::new().map_err(|_| no_memory())?;
+        let top = files.first().and_then(Option::as_ref);
+        let plan = top.map(|top| top.plan()).ok_or_else(no_memory)?;
+        let in_force = Share { buffer, plan };
         let event = pin_init!(Self {
             format,
             owner,
-            file <- EventFile::new(plan, switch, histograms),
+            instances <- new_mutex!(InInstances { files, in_force }),
             probes: AtomicUsize::new(0),
             write: AtomicU64::new(0),
             planned: AtomicUsize::new(0),
@@ -73,6 +96,86 @@ impl Event {
     /// Returns its id.
     pub(crate) fn id(&self) -> u16 {
         self.format.id
+    }
+
+    /// Returns the event in the instance `of`; `None` if there is no such instance.
+    pub(crate) fn file(&self, of: InstanceId) -> Option<Arc<EventFile>> {
+        self.instances.lock().files.get(of.0)?.clone()
+    }
+
+    /// As [`Event::file`].
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if there is no such instance.
+    pub(crate) fn in_instance(&self, of: InstanceId) -> Result<Arc<EventFile>> {
+        self.file(of).ok_or(ENODEV)
+    }
+
+    /// Calls `each` with the event in each instance until that returns a value.
+    pub(super) fn find_file<R>(
+        &self,
+        mut each: impl FnMut(InstanceId, &Arc<EventFile>) -> Option<R>,
+    ) -> Option<R> {
+        let instances = self.instances.lock();
+        let mut files = instances.files();
+        files.find_map(|(of, file)| each(of, file))
+    }
+
+    /// Makes room for the event in the instance `of`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn reserve_file(&self, of: InstanceId) -> Result {
+        let mut instances = self.instances.lock();
+        while instances.files.len() <= of.0 {
+            instances.files.push(None)?;
+        }
+        Ok(())
+    }
+
+    /// Sets what the event is in the instance `of`, for which there is room; `None` once that
+    /// is removed.
+    pub(super) fn set_file(&self, of: InstanceId, file: Option<Arc<EventFile>>) {
+        let mut instances = self.instances.lock();
+        let before = match instances.files.get_mut(of.0) {
+            Some(slot) => core::mem::replace(slot, file),
+            None => file,
+        };
+        // Dropped with the lock released.
+        drop(instances);
+        drop(before);
+    }
+
+    /// Returns whether it is enabled in an instance.
+    pub(crate) fn is_enabled(&self) -> bool {
+        let enabled = self.find_file(|_, file| file.is_enabled().then_some(()));
+        enabled.is_some()
+    }
+
+    /// Returns whether the probes are to be armed, because of any instance.
+    pub(crate) fn is_needed(&self) -> bool {
+        let needed = self.find_file(|_, file| file.is_needed().then_some(()));
+        needed.is_some()
+    }
+
+    /// Returns whether the probes are to be armed because of another instance than `of`.
+    pub(super) fn is_needed_besides(&self, of: InstanceId) -> bool {
+        let needed = self.find_file(|other, file| (other != of && file.is_needed()).then_some(()));
+        needed.is_some()
+    }
+
+    /// Returns what the probes do on a hit.
+    pub(super) fn in_force(&self) -> Share {
+        self.instances.lock().in_force.clone()
+    }
+
+    /// Sets what the probes do on a hit.
+    pub(super) fn set_in_force(&self, share: Share) {
+        let before = core::mem::replace(&mut self.instances.lock().in_force, share);
+        // Dropped with the lock released.
+        drop(before);
     }
 
     /// Returns who owns it; `None` if it is everybody's.

@@ -22,6 +22,16 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
+/// Tells the instances apart: its index among them. The number of an instance that is removed
+/// may be given again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InstanceId(pub(super) usize);
+
+impl InstanceId {
+    /// The instance of the top directory, which always exists.
+    pub(crate) const TOP: Self = Self(0);
+}
+
 /// An event in an instance: ftrace's `struct trace_event_file`. Changes with the registry
 /// lock held, except for the switch, which triggers also change.
 ///
@@ -46,19 +56,21 @@ struct State {
 }
 
 impl EventFile {
-    /// Makes a disabled event with `plan`, which has no actions, `switch`, and `histograms`,
-    /// which are none.
-    pub(super) fn new(
-        plan: Arc<Plan>,
-        switch: Arc<Switch>,
-        histograms: Arc<Histograms>,
-    ) -> impl PinInit<Self> {
-        pin_init!(Self {
+    /// Makes a disabled event with `plan`, which has no actions.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn new(plan: Arc<Plan>) -> Result<Arc<Self>> {
+        let switch = Arc::new(Switch::new(), GFP_KERNEL)?;
+        let histograms = Histograms::new()?;
+        let file = pin_init!(Self {
             switch,
             histograms,
             targeted: AtomicUsize::new(0),
             state <- new_mutex!(State { plan, refused: None }),
-        })
+        });
+        Arc::pin_init(file, GFP_KERNEL)
     }
 
     /// Returns whether the event is enabled.
@@ -73,7 +85,12 @@ impl EventFile {
 
     /// Returns whether the probes are to be armed.
     pub(crate) fn is_needed(&self) -> bool {
-        self.is_enabled() || self.is_held()
+        self.is_needed_with(&self.plan())
+    }
+
+    /// As [`EventFile::is_needed`], if `plan` were its plan.
+    pub(super) fn is_needed_with(&self, plan: &Plan) -> bool {
+        self.is_enabled() || self.is_targeted() || !plan.actions().is_empty()
     }
 
     /// Returns what enables the event.

@@ -5,20 +5,26 @@
 use crate::{
     buffer::Buffer,
     engine::{marker, record::PRINT},
-    events::{event::Event, format::Format},
+    events::{
+        event::Event,
+        event_file::{EventFile, InstanceId},
+        format::Format,
+    },
     hit::{marks::MarkRecorder, plan::Plan},
+    sys::Vec,
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// The event and what records its hits. It exists as long as the tracer, is no element of the
-/// set of events, and cannot be enabled: it has triggers only.
+/// The event of an instance, and what records its hits. It exists as long as the instance, is
+/// no element of the set of events, and cannot be enabled: it has triggers only.
 pub(crate) struct Marks {
     pub(crate) event: Arc<Event>,
     pub(crate) recorder: MarkRecorder,
 }
 
 impl Marks {
-    /// Makes the event, whose hits are recorded in `buffer`.
+    /// Makes the event, whose hits are recorded in `buffer`, for the instance of the top
+    /// directory; see [`Marks::put_in`].
     ///
     /// # Errors
     ///
@@ -28,7 +34,22 @@ impl Marks {
         let format = Format::of_builtin(&PRINT, layout)?;
         let plan = Plan::recording(None)?;
         let recorder = MarkRecorder::new(&format, program, buffer.clone(), plan.clone())?;
-        let event = Event::new(format, plan, None).map_err(|_| ENOMEM)?;
+        let mut files = Vec::new();
+        files.push(Some(EventFile::new(plan)?))?;
+        let event = Event::new(format, (files, buffer.clone()), None).map_err(|_| ENOMEM)?;
         Ok(Arc::new(Self { event, recorder }, GFP_KERNEL)?)
+    }
+
+    /// Makes it that of the instance `of`, which is new, instead of that of the top directory.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn put_in(&self, of: InstanceId) -> Result {
+        self.event.reserve_file(of)?;
+        let file = self.event.file(InstanceId::TOP);
+        self.event.set_file(InstanceId::TOP, None);
+        self.event.set_file(of, file);
+        Ok(())
     }
 }

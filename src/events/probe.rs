@@ -19,7 +19,7 @@ use crate::{
         plan::{Plan, ReplacedPlans},
         recorder::Recorder,
     },
-    kapi::{functions, lockdown, percpu},
+    kapi::{functions, lockdown, percpu, rcu::Replaced},
     source::{
         live::Original,
         location::Found,
@@ -128,13 +128,12 @@ impl Probe {
     pub(crate) fn of_call(
         (event, definition): (Arc<Event>, Arc<Definition>),
         (format, program): (Arc<Format>, Program),
-        (buffer, number): (&Arc<Buffer>, u32),
+        number: u32,
         register: impl FnOnce(Recorder) -> Result<Registered>,
     ) -> Result<Self> {
-        let plan = event.file.plan();
         // The number takes the place of the address in a record.
         let place = u64::from(number);
-        let recorder = Recorder::new(&format, program, buffer.clone(), plan, place)?;
+        let recorder = Recorder::new(&format, program, event.in_force(), place)?;
         let placed = Placed {
             registered: register(recorder)?,
             address: 0,
@@ -317,6 +316,21 @@ impl Probe {
         }
     }
 
+    /// Returns whether it records in `buffer`, unless the plan is one of several instances.
+    pub(crate) fn records_in(&self, buffer: &Arc<Buffer>) -> bool {
+        let placed = self.placed.as_ref();
+        placed.is_none_or(|placed| placed.source().recorder().records_in(buffer))
+    }
+
+    /// As [`Recorder::set_buffer`]. The caller holds the registry.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_buffer(&self, buffer: Arc<Buffer>, replaced: &mut Replaced<Buffer>) {
+        if let Some(placed) = &self.placed {
+            placed.source().recorder().set_buffer(buffer, replaced);
+        }
+    }
+
     /// Follows a change of what the plan depends on. The caller holds the registry.
     ///
     /// Context: process.
@@ -374,14 +388,8 @@ impl Placed {
         lockdown::kprobes()
             .map_err(|error| Refusal::registration(errno(error), definition.place_at))?;
         let module = found.module().map(Vec::from_slice).transpose()?;
-        let recorder = Recorder::new(
-            format,
-            program,
-            sources.buffer.clone(),
-            event.file.plan(),
-            found.address,
-        )
-        .map_err(|_| no_memory())?;
+        let recorder = Recorder::new(format, program, event.in_force(), found.address)
+            .map_err(|_| no_memory())?;
         let registered = Registered::new(definition.kind, found, sources, recorder)
             .map_err(|error| found.explain(error, definition.place_at))?;
         Ok(Self {

@@ -14,7 +14,10 @@ mod define;
 mod draft;
 mod files;
 mod histograms;
+mod in_force;
+mod in_instances;
 mod in_use;
+mod instances;
 mod modules;
 mod owned;
 mod set;
@@ -24,7 +27,6 @@ mod triggers;
 mod waiting;
 
 use crate::{
-    buffer::{now_by, Buffer},
     engine::{
         ast::Request,
         error::{Error as Refusal, Kind},
@@ -32,16 +34,8 @@ use crate::{
         lex::{self, Command},
         parse,
     },
-    events::{
-        event::Event, format::Pool, formats::Formats, marks::Marks, owner::Owner, probe::Probe,
-    },
-    hit::{
-        histograms::ReplacedLists,
-        plan::{Plan, ReplacedPlans, Stacks},
-        recorder::Recorder,
-        snapshots::Snapshots,
-        tasks::Tasks,
-    },
+    events::{event::Event, event_file::InstanceId, format::Pool, owner::Owner, probe::Probe},
+    hit::{recorder::Recorder, tasks::Tasks},
     kapi::{context, functions::Functions, tracepoint::Tracepoints},
     source::{
         functions,
@@ -56,15 +50,16 @@ use crate::{
     sys::{AllocError, Vec},
 };
 use calls::SystemCalls;
-use core::{fmt, iter, ptr};
+use core::{fmt, ptr};
 use draft::Draft;
-use files::Files;
+use instances::Instances;
 use kernel::{prelude::*, sync::Arc};
 use set::Set;
 use spares::Spares;
 use waiting::report_waiting;
 
 pub(crate) use files::{Directory, EventFiles, Group};
+pub(crate) use instances::InInstance;
 
 /// The watch that checks the armed probes once a second.
 pub(crate) trait Watch: Send {
@@ -78,27 +73,16 @@ pub(crate) trait Watch: Send {
 pub(crate) struct Registry {
     set: Set,
     calls: SystemCalls,
-    files: Files,
-    formats: Arc<Formats>,
-    marks: Arc<Marks>,
+    instances: Instances,
     spares: Spares,
     types: types::Cache,
     names: Names,
     points: Arc<Tracepoints>,
     functions: Arc<Functions<Recorder>>,
     numbers: Arc<Pool>,
-    /// The tasks whose hits count; `None` for all tasks.
-    tasks: Option<Arc<Tasks>>,
     /// The number of writes and of sets of events so far.
     writes: u64,
     watch: Option<KBox<dyn Watch>>,
-    /// The buffer in which the probes record.
-    buffer: Arc<Buffer>,
-    /// Takes the snapshots of triggers. As its drop takes the readers' lock, the registry
-    /// keeps it until it is dropped itself.
-    snapshots: Arc<Snapshots>,
-    /// The stacks that are recorded behind each record.
-    stacks: Stacks,
 }
 
 /// The reason why a write has changed nothing.
@@ -115,51 +99,34 @@ pub(crate) enum Failure {
 }
 
 impl Registry {
-    /// Makes a registry without events but the one of `marks`. Its events record in `buffer`;
-    /// `formats` gets their formats.
+    /// Makes a registry with the instance `top` of the top directory, and without events but
+    /// the one of its marks.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(
-        buffer: Arc<Buffer>,
-        formats: Arc<Formats>,
-        marks: Arc<Marks>,
-    ) -> Result<Self> {
+    pub(crate) fn new(top: InInstance) -> Result<Self> {
         Ok(Self {
             set: Set::new(),
             calls: SystemCalls::new(),
-            files: Files::new(),
-            formats,
-            marks,
+            instances: Instances::new(top),
             spares: Spares::new(),
             types: types::Cache::new(),
             names: Names::new(),
             points: Tracepoints::new()?,
             functions: Functions::new()?,
             numbers: Pool::new()?,
-            tasks: None,
             writes: 0,
             watch: None,
-            snapshots: Snapshots::new(buffer.clone())?,
-            stacks: Stacks::default(),
-            buffer,
         })
     }
 
     /// Returns what registering a mechanism needs.
     fn sources(&self) -> Sources<'_> {
         Sources {
-            buffer: &self.buffer,
             points: &self.points,
             functions: &self.functions,
         }
-    }
-
-    /// Sets the directory that holds the events' directories; without it no event can be
-    /// defined.
-    pub(crate) fn set_directory(&mut self, directory: Option<Arc<dyn Directory>>) {
-        self.files.set_directory(directory);
     }
 
     /// Sets the watch that checks the probes while one is armed. The watch holds the
@@ -197,7 +164,10 @@ impl Registry {
                 continue;
             }
             // Its triggers stay; enabling it, or a new trigger, arms it again.
-            event.file.switch().set(false);
+            event.find_file(|_, file| {
+                file.switch().set(false);
+                None::<()>
+            });
             probe.set_limited();
             disabled = disabled.saturating_add(1);
             if disabled <= NAMED {
@@ -279,35 +249,61 @@ impl Registry {
 
     /// Returns the events, in the order of their first definition.
     pub(crate) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
-        self.files.events()
+        self.instances.top.files.events()
     }
 
-    /// Returns all events that can have triggers: the defined ones, and the one of marks.
-    fn triggered(&self) -> impl Iterator<Item = &Arc<Event>> {
-        Iterator::chain(self.events(), iter::once(&self.marks.event))
+    /// Returns all events that can have triggers in the instance `of`: the defined ones, and
+    /// the one of marks.
+    fn triggered(&self, of: InstanceId) -> impl Iterator<Item = &Arc<Event>> {
+        let instance = self.instances.get(of).ok();
+        let marks = instance.map(|instance| &instance.marks.event);
+        Iterator::chain(self.events(), marks)
     }
 
     /// Returns whether `event` is still defined: a file may be open while its event is
     /// removed.
     pub(crate) fn has(&self, event: &Event) -> bool {
-        self.triggered().any(|defined| ptr::eq(&**defined, event))
+        let marks = self.instances.iter();
+        let marks = marks.map(|(_, instance)| &instance.marks.event);
+        Iterator::chain(self.events(), marks).any(|defined| ptr::eq(&**defined, event))
     }
 
-    /// Enables or disables the events that `which` selects: all of them or, if one fails,
-    /// none.
+    /// Enables or disables the events that `which` selects in the instance `of`: all of them
+    /// or, if one fails, none.
     ///
     /// # Errors
     ///
-    /// As for [`Probe::set_armed`].
-    pub(crate) fn set_enabled(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
-        // Triggers work also while the event is disabled.
-        let is_armed = |event: &Event| which(event) && (enabled || !event.file.is_held());
-        self.set_armed(is_armed, enabled)?;
+    /// As for [`Probe::set_armed`]; `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_enabled(
+        &mut self,
+        of: InstanceId,
+        which: impl Fn(&Event) -> bool,
+        enabled: bool,
+    ) -> Result {
+        let (changes, undone) = self.switched(of, &which, enabled)?;
+        let rest = if enabled {
+            self.put_in_force(of, changes)?;
+            if let Err(error) = self.set_armed(&which, true) {
+                self.undo(of, undone);
+                return Err(error);
+            }
+            Vec::new()
+        } else {
+            // Triggers work also while the event is disabled.
+            let is_held = |event: &Event| event.file(of).is_some_and(|file| file.is_held());
+            let is_unneeded =
+                |event: &Event| which(event) && !is_held(event) && !event.is_needed_besides(of);
+            self.set_armed(is_unneeded, false)?;
+            changes
+        };
         for event in self.events().filter(|event| which(event)) {
-            event.file.switch().set(enabled);
+            event.in_instance(of)?.switch().set(enabled);
         }
+        self.put_in_force(of, rest)?;
         for probe in self.all_probes().filter(|probe| which(&probe.event)) {
-            if probe.event.file.is_held() {
+            if probe.event.in_instance(of)?.is_held() {
                 probe.choose_tier();
             }
         }
@@ -345,48 +341,50 @@ impl Registry {
         })
     }
 
-    /// Puts `filters`, each a filter or `None`, in force for their events.
+    /// Puts `filters`, each a filter or `None`, in force for their events in the instance `of`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then nothing has changed.
-    pub(crate) fn set_filters(&mut self, filters: Vec<(Arc<Event>, Option<Filter>)>) -> Result {
+    pub(crate) fn set_filters(
+        &mut self,
+        of: InstanceId,
+        filters: Vec<(Arc<Event>, Option<Filter>)>,
+    ) -> Result {
+        let stacks = self.instances.get(of)?.stacks;
         let mut plans = Vec::new();
         for (event, filter) in filters {
             let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
-            let actions = event.file.actions(|_| true)?;
-            let plan = event
-                .file
-                .plan_with(actions, filter.transpose()?, self.stacks)?;
+            let file = event.in_instance(of)?;
+            let actions = file.actions(|_| true)?;
+            let plan = file.plan_with(actions, filter.transpose()?, stacks)?;
             plans.push((event, plan))?;
         }
         for (event, _) in plans.iter() {
-            event.file.set_refused_filter(None);
+            event.in_instance(of)?.set_refused_filter(None);
         }
-        self.set_plans(plans)
+        self.set_plans(of, plans)
     }
 
-    /// Makes the hits of `tasks` count, of all tasks if it is `None`.
+    /// Makes the hits of `tasks` count in the instance `of`, of all tasks if it is `None`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn set_tasks(&mut self, tasks: Option<Arc<Tasks>>) -> Result {
+    pub(crate) fn set_tasks(&mut self, of: InstanceId, tasks: Option<Arc<Tasks>>) -> Result {
+        let stacks = self.instances.get(of)?.stacks;
         let mut plans = Vec::new();
         for event in self.events() {
-            let plan = event.file.plan();
-            let actions = event.file.actions(|_| true)?;
-            let plan = event.file.plan_for(
-                tasks.as_ref(),
-                actions,
-                (plan.filter().cloned(), self.stacks),
-            )?;
+            let file = event.in_instance(of)?;
+            let filter = file.plan().filter().cloned();
+            let actions = file.actions(|_| true)?;
+            let plan = file.plan_for(tasks.as_ref(), actions, (filter, stacks))?;
             plans.push((event.clone(), plan))?;
         }
-        self.set_plans(plans)?;
-        self.tasks = tasks;
+        self.set_plans(of, plans)?;
+        self.instances.get_mut(of)?.tasks = tasks;
         Ok(())
     }
 
@@ -395,55 +393,6 @@ impl Registry {
         &self.points
     }
 
-    /// Makes the plan of a new event, with `filter`.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    fn first_plan(&self, filter: Option<Arc<Filter>>) -> Result<Arc<Plan>> {
-        Plan::recording(filter)?.of_tasks(self.tasks.as_ref())
-    }
-
-    /// Puts `plans` in force for their events.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; then nothing has changed.
-    fn set_plans(&mut self, plans: Vec<(Arc<Event>, Arc<Plan>)>) -> Result {
-        let set = self.next_write();
-        plans.iter().for_each(|(event, _)| event.put_in(set));
-        let probes = self.all_probes().filter(|probe| probe.event.is_in(set));
-        // One more for marks.
-        let replaced = ReplacedPlans::with_room(probes.count().saturating_add(1))?;
-        let lists = ReplacedLists::with_room(plans.len())?;
-        self.replace_plans(plans, replaced, lists);
-        Ok(())
-    }
-
-    /// As [`Registry::set_plans`], with room for what is replaced.
-    fn replace_plans(
-        &mut self,
-        plans: Vec<(Arc<Event>, Arc<Plan>)>,
-        mut replaced: ReplacedPlans,
-        mut lists: ReplacedLists,
-    ) {
-        let set = self.next_write();
-        for (event, plan) in plans {
-            event.put_in(set);
-            event.file.set_plan(plan);
-            event.file.replace_histograms(&mut lists);
-        }
-        for probe in self.all_probes().filter(|probe| probe.event.is_in(set)) {
-            probe.set_plan(probe.event.file.plan(), &mut replaced);
-        }
-        let marks = &self.marks;
-        if marks.event.is_in(set) {
-            let recorder = marks.recorder.recorder();
-            recorder.set_plan(marks.event.file.plan(), &mut replaced);
-        }
-        // Once it is dropped, no probe uses a replaced plan.
-        drop(replaced);
-    }
 
     /// Returns a new number for a write, or for a set of events.
     fn next_write(&mut self) -> u64 {
@@ -469,7 +418,9 @@ impl Registry {
         all.apply(&mut self.set);
         self.calls.shut_down();
         self.spares.clear();
-        self.files.shut_down();
+        for instance in self.instances.iter_mut() {
+            instance.files.shut_down();
+        }
         self.watch.take()
     }
 
@@ -523,37 +474,16 @@ impl Registry {
         let write = draft.write();
         // Everything that can fail comes before anything is removed.
         let removed = draft.reserve(&mut self.set)?;
-        self.formats.reserve(draft.added().len(), removed.len())?;
+        self.reserve_formats(draft.added().len(), removed.len())?;
         // Removed probes keep their spares until the next write.
         let all = Iterator::chain(self.set.in_modules(), draft.added().in_modules());
         self.spares.keep(all)?;
-        let made = self.files.make(draft.added());
-        match made.and_then(|files| self.arm(draft.added()).map(|()| files)) {
-            Ok(made) => {
-                let changed = !removed.is_empty();
-                self.files
-                    .accept(draft.added(), changed.then_some(write), made);
-            }
-            Err(error) => {
-                self.files.drop_empty_groups();
-                return Err(error);
-            }
-        }
+        self.change_files(&draft, !removed.is_empty())?;
         report_waiting(draft.added());
-        let mut arms = false;
-        for probe in draft.added().iter() {
-            arms |= probe.is_armed();
-            self.formats.add(probe.event.format.clone());
-        }
+        let arms = draft.added().iter().any(|probe| probe.is_armed());
+        self.add_formats(draft.added());
         draft.apply(&mut self.set);
-        // From now on removed events record nothing more, and new events have recorded
-        // nothing yet.
-        let now = now_by(self.buffer.clock());
-        for event in removed {
-            let goes_on = event.is_replaced_in(write);
-            let until = if goes_on { now } else { u64::MAX };
-            self.formats.retire(&event.format, until);
-        }
+        self.retire_formats(&removed, write);
         if arms {
             self.watch();
         }
@@ -568,7 +498,7 @@ impl Registry {
         let mut result = Ok(());
         self.functions.hold();
         for probe in probes.iter() {
-            if !probe.event.file.is_needed() || probe.is_armed() {
+            if !probe.event.is_needed() || probe.is_armed() {
                 continue;
             }
             result = armed.push(probe).map_err(Error::from);

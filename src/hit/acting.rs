@@ -5,6 +5,7 @@
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
 use crate::{
+    buffer::Buffer,
     engine::{
         filter::{self, Filter},
         hist::{Histogram, Moment, ProbeHit, RegisterHit, STACK_DEPTH},
@@ -44,7 +45,7 @@ impl Recorder {
                 };
                 histogram.update_fast(&hit, here)
             }
-            None => action.is_idle(&self.buffer),
+            None => action.is_idle(self.buffer.get(here)),
         };
         if is_done {
             self.counters.count(End::Off, here);
@@ -62,6 +63,7 @@ impl Recorder {
         entry: Entry,
         here: &OnCpu,
     ) -> bool {
+        let buffer = self.buffer.get(here);
         let end = match rest {
             Rest::Record => return false,
             Rest::Filter(filter) => {
@@ -76,14 +78,15 @@ impl Recorder {
                     return true;
                 }
                 for action in acting.actions.iter() {
-                    self.run(action, hit, entry, here);
+                    self.run(action, (hit, buffer), entry, here);
                 }
                 End::Off
             }
             Rest::Act(acting) if acting.stacks.are_any() => {
-                self.act_with_stacks(acting, hit, entry, here)
+                self.act_with_stacks((acting, buffer), hit, entry, here)
             }
-            Rest::Act(acting) => self.act(acting, hit, entry, here),
+            Rest::Act(acting) => self.act((acting, buffer), hit, entry, here),
+            Rest::Several(shares) => self.serve_several(shares, hit, entry, here),
             Rest::OfTasks(tasks, plan) => {
                 if tasks.have(context::current().pid()) {
                     return self.ends(&plan.rest, hit, entry, here);
@@ -92,24 +95,37 @@ impl Recorder {
             }
         };
         self.counters.count(end, here);
-        self.buffer.wake();
+        buffer.wake();
         true
     }
 
-    /// Runs a trigger that accepts the hit.
+    /// Runs a trigger that accepts the hit, of the instance with the buffer.
     #[inline(always)]
-    fn run<A: Passed>(&self, action: &Action, hit: &Hit<A>, entry: Entry, here: &OnCpu) {
+    fn run<A: Passed>(
+        &self,
+        action: &Action,
+        (hit, buffer): (&Hit<A>, &Buffer),
+        entry: Entry,
+        here: &OnCpu,
+    ) {
         match action.histogram() {
-            Some(histogram) => self.count_in(histogram, hit, entry, here),
-            None => action.act_blindly(&self.buffer, here),
+            Some(histogram) => self.count_in(histogram, (hit, buffer), entry, here),
+            None => action.act_blindly(buffer, here),
         }
     }
 
     /// Counts a hit in a histogram; apart, so that other triggers save no registers for it.
     #[inline(never)]
-    fn count_in<A: Passed>(&self, histogram: &Histogram, hit: &Hit<A>, entry: Entry, here: &OnCpu) {
+    fn count_in<A: Passed>(
+        &self,
+        histogram: &Histogram,
+        (hit, buffer): (&Hit<A>, &Buffer),
+        entry: Entry,
+        here: &OnCpu,
+    ) {
         let moment = At {
             recorder: self,
+            buffer,
             hit,
             entry,
             here,
@@ -122,15 +138,22 @@ impl Recorder {
         histogram.update(&hit, here);
     }
 
-    /// Runs the triggers of a hit, and records it if the event is enabled. A hit that is not
-    /// recorded because it is disabled ends as if recording were off, unless no trigger's
-    /// filter has accepted it.
+    /// Runs the triggers of a hit, and records it if the event is enabled, all in one instance.
+    /// A hit that is not recorded because it is disabled ends as if recording were off, unless
+    /// no trigger's filter has accepted it.
     #[inline(never)]
-    fn act<A: Passed>(&self, acting: &Acting, hit: &Hit<A>, entry: Entry, here: &OnCpu) -> End {
+    pub(super) fn act<A: Passed>(
+        &self,
+        (acting, buffer): (&Acting, &Buffer),
+        hit: &Hit<A>,
+        entry: Entry,
+        here: &OnCpu,
+    ) -> End {
         let known = self.known(hit, entry, here);
-        let (end, last, _) = self.act_and_record::<A, false>(acting, (hit, &known), entry, here);
+        let of = (acting, buffer);
+        let (end, last, _) = self.act_and_record::<A, false>(of, (hit, &known), entry, here);
         if let Some(action) = last {
-            action.act_blindly(&self.buffer, here);
+            action.act_blindly(buffer, here);
         }
         end
     }
@@ -140,7 +163,7 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn act_and_record<'a, A: Passed, const STACKS: bool>(
         &self,
-        acting: &'a Acting,
+        (acting, buffer): (&'a Acting, &Buffer),
         (hit, known): (&Hit<A>, &filter::Hit),
         entry: Entry,
         here: &OnCpu,
@@ -161,7 +184,7 @@ impl Recorder {
                 } else if STACKS && action.is_stack() {
                     stack = Some(&**action);
                 } else {
-                    self.run(action, hit, entry, here);
+                    self.run(action, (hit, buffer), entry, here);
                 }
             }
         }
@@ -173,7 +196,7 @@ impl Recorder {
                 End::Filtered
             }
         } else if acting.filter.as_deref().is_none_or(accepts) {
-            self.record_slow::<A, true>(hit, known.header, here)
+            self.record_slow::<A, true>(buffer, hit, known.header, here)
         } else {
             End::Filtered
         };
@@ -184,6 +207,7 @@ impl Recorder {
 /// What a histogram can ask of a hit.
 struct At<'a, A> {
     recorder: &'a Recorder,
+    buffer: &'a Buffer,
     hit: &'a Hit<A>,
     entry: Entry,
     here: &'a OnCpu,
@@ -210,7 +234,7 @@ impl<A: Passed> Moment for At<'_, A> {
     }
 
     fn time(&self, in_usecs: bool) -> u64 {
-        self.recorder.buffer.now(in_usecs, self.here)
+        self.buffer.now(in_usecs, self.here)
     }
 
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {

@@ -131,7 +131,7 @@ impl CallRecorder {
     #[cold]
     #[inline(never)]
     fn finish(&self, on_cpu: Unpreempted) {
-        self.recorder.wake();
+        self.recorder.wake(&on_cpu.here());
         on_cpu.end();
     }
 }

@@ -21,6 +21,28 @@ pub(crate) enum End {
     LostLarge,
 }
 
+impl End {
+    /// Returns how a hit ends that ends so in one instance and so in another.
+    pub(super) fn or(self, other: Self) -> Self {
+        if self.rank() < other.rank() {
+            other
+        } else {
+            self
+        }
+    }
+
+    /// Where several ends meet, the one with the highest rank counts.
+    fn rank(self) -> u8 {
+        match self {
+            Self::Recorded => 4,
+            Self::LostFull => 3,
+            Self::LostLarge => 2,
+            Self::Off => 1,
+            Self::Filtered => 0,
+        }
+    }
+}
+
 /// Variants of [`End`].
 const ENDS: usize = 5;
 

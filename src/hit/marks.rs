@@ -15,15 +15,19 @@ use crate::{
     events::format::Format,
     hit::{
         context::{Hit, Interrupted, UserMemory},
-        plan::{Acting, Plan, Rest},
+        plan::{Acting, Plan, Rest, Share},
         recorder::{Passed, Recorder},
     },
     kapi::context::{self, Entry, OnCpu},
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// Records the texts.
-pub(crate) struct MarkRecorder(Recorder);
+/// Records the texts of an instance.
+pub(crate) struct MarkRecorder {
+    recorder: Recorder,
+    /// The buffer of the recorder, which has no other.
+    buffer: Arc<Buffer>,
+}
 
 impl MarkRecorder {
     /// Makes a recorder for the event of `format`, whose fields `program` fetches of a text.
@@ -38,12 +42,17 @@ impl MarkRecorder {
         plan: Arc<Plan>,
     ) -> Result<Self> {
         // As the kernel's records, they name no place.
-        Recorder::new(format, program, buffer, plan, 0).map(Self)
+        let share = Share {
+            buffer: buffer.clone(),
+            plan,
+        };
+        let recorder = Recorder::new(format, program, share, 0)?;
+        Ok(Self { recorder, buffer })
     }
 
     /// Returns what has the plan.
     pub(crate) fn recorder(&self) -> &Recorder {
-        &self.0
+        &self.recorder
     }
 
     /// Records `text`, written by the current task, in as many records as needed.
@@ -54,14 +63,14 @@ impl MarkRecorder {
     ///
     /// Context: process, may sleep.
     pub(crate) fn record(&self, text: &[u8]) -> Result {
-        let buffer = &self.0.buffer;
+        let buffer = &self.buffer;
         let mut rest = text;
         while !rest.is_empty() {
             let acts: Result<bool> = context::on_this_cpu(|here| {
                 let (now, later) = buffer.split_mark(rest, here);
                 buffer.mark(now, here).map_err(|_| EBADF)?;
                 rest = later;
-                if let Rest::Act(acting) = &self.0.plan.get(here).rest {
+                if let Rest::Act(acting) = &self.recorder.plan.get(here).rest {
                     self.act(acting, now, here);
                     return Ok(true);
                 }
@@ -81,7 +90,8 @@ impl MarkRecorder {
     fn act(&self, acting: &Acting, text: &[u8], here: &OnCpu) {
         let seen = marker::seen(text);
         let hit = Hit(Mark(&seen));
-        self.0.act_behind(acting, &hit, Entry::Tracepoint, here);
+        let of = (acting, &*self.buffer);
+        self.recorder.act_behind(of, &hit, Entry::Tracepoint, here);
     }
 }
 

@@ -3,6 +3,7 @@
 //! What an event does with its hits.
 
 use crate::{
+    buffer::Buffer,
     engine::filter::{Filter, Gate},
     hit::{
         action::{Action, Switch},
@@ -32,10 +33,21 @@ pub(super) enum Rest {
     Filter(Arc<Filter>),
     /// Do what the plan says if the hit is one of these tasks.
     OfTasks(Arc<Tasks>, Arc<Plan>),
+    /// Do what the plan of each instance says. None of these is of several.
+    Several(Vec<Share>),
     /// Act, and record it if the event is enabled.
     // The last: the compiler tells it from the others by a value of its `is_plain`, in fewer
     // instructions if these have consecutive numbers.
     Act(Acting),
+}
+
+/// What an event does with its hits in an instance.
+#[derive(Clone)]
+pub(crate) struct Share {
+    /// The buffer of the instance.
+    pub(crate) buffer: Arc<Buffer>,
+    /// The plan of the event there.
+    pub(crate) plan: Arc<Plan>,
 }
 
 /// The plan of an event that has triggers, or that triggers enable or disable.
@@ -193,6 +205,25 @@ impl Plan {
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
+    /// Makes the plan that does for each of `shares` what its plan says; nothing if there is
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn of_several(shares: Vec<Share>) -> Result<Arc<Self>> {
+        let plan = Self {
+            gate: Gate::UNKNOWN,
+            rest: Rest::Several(shares),
+        };
+        Ok(Arc::new(plan, GFP_KERNEL)?)
+    }
+
+    /// Returns whether it is a plan of several instances.
+    pub(crate) fn is_of_several(&self) -> bool {
+        matches!(self.rest, Rest::Several(_))
+    }
+
     /// Returns the tasks whose hits count, and what is done on them.
     fn parts(&self) -> (Option<&Arc<Tasks>>, &Rest) {
         match &self.rest {
@@ -210,7 +241,7 @@ impl Plan {
     /// change of `enable` changes this.
     pub(super) fn is_gated(&self) -> bool {
         match &self.rest {
-            Rest::Record | Rest::OfTasks(..) => false,
+            Rest::Record | Rest::OfTasks(..) | Rest::Several(_) => false,
             Rest::Filter(_) => true,
             Rest::Act(acting) => self.gate.can_reject() && !acting.switch.is_on(),
         }
@@ -219,7 +250,7 @@ impl Plan {
     /// Returns the filter of the records.
     pub(crate) fn filter(&self) -> Option<&Arc<Filter>> {
         match self.parts().1 {
-            Rest::Record | Rest::OfTasks(..) => None,
+            Rest::Record | Rest::OfTasks(..) | Rest::Several(_) => None,
             Rest::Filter(filter) => Some(filter),
             Rest::Act(acting) => acting.filter.as_ref(),
         }
@@ -229,7 +260,7 @@ impl Plan {
     pub(crate) fn histograms(&self) -> Option<&Arc<List>> {
         match self.parts().1 {
             Rest::Act(acting) => acting.histograms.as_ref(),
-            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) => None,
+            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) | Rest::Several(_) => None,
         }
     }
 
@@ -237,7 +268,7 @@ impl Plan {
     pub(crate) fn actions(&self) -> &[Arc<Action>] {
         match self.parts().1 {
             Rest::Act(acting) => &acting.actions,
-            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) => &[],
+            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) | Rest::Several(_) => &[],
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     hit::{
         context::{Hit, Interrupted, Registers, Running, UserMemory},
         counters::{Counters, End, Totals},
-        plan::{Plan, ReplacedPlans, Rest},
+        plan::{Plan, ReplacedPlans, Rest, Share},
         stages::Stage,
         tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
     },
@@ -30,7 +30,7 @@ use crate::{
         context::{self, Entry, OnCpu},
         functions,
         nofault::ShortText,
-        rcu::RcuCell,
+        rcu::{RcuCell, Replaced},
         registration::Next,
         regs::Regs,
         stack::{Function, Origin},
@@ -53,7 +53,8 @@ pub(crate) struct Recorder {
     /// probes behind a landing pad. In [`record::words`].
     place: [u32; 2],
     pub(super) counters: Counters,
-    pub(super) buffer: Arc<Buffer>,
+    /// The buffer in which it records, unless the plan is one of several instances.
+    pub(super) buffer: RcuCell<Buffer>,
     /// The number of the event, in each record.
     event: u16,
     is_return: bool,
@@ -75,8 +76,7 @@ impl Recorder {
     pub(crate) fn new(
         format: &Format,
         program: Program,
-        buffer: Arc<Buffer>,
-        plan: Arc<Plan>,
+        Share { buffer, plan }: Share,
         place: u64,
     ) -> Result<Self> {
         let counters = Counters::new()?;
@@ -96,7 +96,7 @@ impl Recorder {
             plain: plain.first_half(),
             place: record::words(place),
             counters,
-            buffer,
+            buffer: RcuCell::new(buffer),
             event: format.id,
             function: Function::default(),
             is_return: format.layout.class.field(Role::ReturnAddress).is_some(),
@@ -146,7 +146,7 @@ impl Recorder {
         let tier = match &plan.rest {
             Rest::Act(acting) if acting.is_quick() => Tier::QUICK,
             Rest::Act(_) if plan.is_gated() => Tier::GATED,
-            Rest::Act(_) => Tier::ACTING,
+            Rest::Act(_) | Rest::Several(_) => Tier::ACTING,
             Rest::Filter(_) => Tier::FILTERED,
             Rest::OfTasks(..) => Tier::OF_TASKS,
             Rest::Record => match program.form() {
@@ -172,6 +172,22 @@ impl Recorder {
         self.tier.set(Tier::ACTING);
         self.plan.replace_among(plan, replaced);
         self.choose_tier();
+    }
+
+    /// Returns whether it records in `buffer`, unless the plan is one of several instances.
+    ///
+    /// Context: process.
+    pub(crate) fn records_in(&self, buffer: &Arc<Buffer>) -> bool {
+        Arc::ptr_eq(&self.buffer.load(), buffer)
+    }
+
+    /// Replaces the buffer by `buffer`, for all hits from when `replaced`, which gets the former
+    /// one, has been dropped. Until then the plan must be one of several instances, and for a
+    /// grace period before.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_buffer(&self, buffer: Arc<Buffer>, replaced: &mut Replaced<Buffer>) {
+        self.buffer.replace_among(buffer, replaced);
     }
 
     /// Returns the number of words that a return probe saves at the function's entry.
@@ -357,8 +373,8 @@ impl Recorder {
     }
 
     /// Wakes the readers that wait for events.
-    pub(super) fn wake(&self) {
-        self.buffer.wake();
+    pub(super) fn wake(&self, here: &OnCpu) {
+        self.buffer.get(here).wake();
     }
 
     /// Serves any hit, the cheapest way that fits.
@@ -366,7 +382,7 @@ impl Recorder {
     pub(super) fn serve(&self, arguments: impl Passed, entry: impl Fn() -> Entry, here: &OnCpu) {
         match self.serve_short::<false>(Hit(arguments), &entry, here) {
             Next::Done => {}
-            Next::Finish => self.buffer.wake(),
+            Next::Finish => self.wake(here),
             Next::Stage(_) => arguments.serve_slow(self, entry(), here),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
@@ -404,7 +420,7 @@ impl Recorder {
         match settled(next) {
             Next::Done => true,
             Next::Finish => {
-                self.buffer.wake();
+                self.wake(here);
                 true
             }
             Next::Stage(_) => false,
@@ -444,7 +460,10 @@ impl Recorder {
             task,
             fetch,
         };
-        let recorded = self.buffer.record_fast(size, task, (pace, here), fill);
+        let recorded = self
+            .buffer
+            .get(here)
+            .record_fast(size, task, (pace, here), fill);
         let unsettled = match recorded {
             Ok(unsettled) => unsettled,
             Err(None) => return Next::Stage(Stage::SERVE),
@@ -453,7 +472,8 @@ impl Recorder {
         self.counters.count(End::Recorded, here);
         match unsettled {
             Some(unsettled) => Next::SettleThenFinish(unsettled),
-            None if self.buffer.is_awaited() => Next::Finish,
+            // Loaded anew: a register that is kept for it would have to be saved.
+            None if self.buffer.get(here).is_awaited() => Next::Finish,
             None => Next::Done,
         }
     }
@@ -546,9 +566,10 @@ impl Recorder {
             return;
         }
         let header = self.header(hit, entry);
-        let end = self.record_slow::<A, false>(hit, header, here);
+        let buffer = self.buffer.get(here);
+        let end = self.record_slow::<A, false>(buffer, hit, header, here);
         self.counters.count(end, here);
-        self.buffer.wake();
+        buffer.wake();
     }
 
     /// Returns what filters need to know about a hit.
@@ -560,11 +581,12 @@ impl Recorder {
         }
     }
 
-    /// Records a hit; returns how it ends. `ACTING` tells the callers apart, so that the
-    /// compiler inlines the closures into each.
+    /// Records a hit in `buffer`; returns how it ends. `ACTING` tells the callers apart, so
+    /// that the compiler inlines the closures into each.
     #[inline(always)]
     pub(super) fn record_slow<A: Passed, const ACTING: bool>(
         &self,
+        buffer: &Buffer,
         hit: &Hit<A>,
         header: Header,
         here: &OnCpu,
@@ -579,17 +601,16 @@ impl Recorder {
         };
         let note = Note::of(&Running(context::current()));
         let outcome = match program.size() {
-            Size::Fixed(length) => self.buffer.record(length, note, here, |out| {
+            Size::Fixed(length) => buffer.record(length, note, here, |out| {
                 start(out);
                 exec::run(program, hit, out);
             }),
-            Size::UpTo(_) => self
-                .buffer
+            Size::UpTo(_) => buffer
                 .scratch(here, |out| {
                     start(out);
                     let length = exec::run(program, hit, out);
                     let record = out.get(..length).unwrap_or_default();
-                    self.buffer.record(length, note, here, |out| {
+                    buffer.record(length, note, here, |out| {
                         if let Some(to) = out.get_mut(..length) {
                             to.copy_from_slice(record);
                         }

@@ -5,6 +5,7 @@
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
 use crate::{
+    buffer::Buffer,
     engine::{format::flag, hist::STACK_DEPTH, record::Header, ring::Note, stack},
     hit::{
         action::Action,
@@ -25,27 +26,27 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn act_with_stacks<A: Passed>(
         &self,
-        acting: &Acting,
+        (acting, buffer): (&Acting, &Buffer),
         hit: &Hit<A>,
         entry: Entry,
         here: &OnCpu,
     ) -> End {
         let known = self.known(hit, entry, here);
-        let (end, last, trigger) =
-            self.act_and_record::<A, true>(acting, (hit, &known), entry, here);
+        let of = (acting, buffer);
+        let (end, last, trigger) = self.act_and_record::<A, true>(of, (hit, &known), entry, here);
         let is_recorded = matches!(end, End::Recorded);
         let trigger = trigger.filter(|action| action.is_left());
         let is_wanted = is_recorded && acting.stacks.has(Stacks::KERNEL);
         if is_wanted || trigger.is_some() {
             let origin = hit.0.origin(self, entry);
-            self.record_stack(origin, known.header, (is_wanted, trigger), here);
+            self.record_stack(buffer, (origin, known.header), (is_wanted, trigger), here);
         }
         if is_recorded && acting.stacks.has(Stacks::USER) {
-            self.record_user_stack(known.header, here);
+            record_user_stack(buffer, known.header, here);
         }
         // Last, as it may be `traceoff`.
         if let Some(action) = last {
-            action.act_blindly(&self.buffer, here);
+            action.act_blindly(buffer, here);
         }
         end
     }
@@ -54,20 +55,21 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn act_behind<A: Passed>(
         &self,
-        acting: &Acting,
+        (acting, buffer): (&Acting, &Buffer),
         hit: &Hit<A>,
         entry: Entry,
         here: &OnCpu,
     ) {
         let known = self.known(hit, entry, here);
-        let (_, last, trigger) = self.act_and_record::<A, true>(acting, (hit, &known), entry, here);
+        let of = (acting, buffer);
+        let (_, last, trigger) = self.act_and_record::<A, true>(of, (hit, &known), entry, here);
         let trigger = trigger.filter(|action| action.is_left());
         if trigger.is_some() {
             let origin = hit.0.origin(self, entry);
-            self.record_stack(origin, known.header, (false, trigger), here);
+            self.record_stack(buffer, (origin, known.header), (false, trigger), here);
         }
         if let Some(action) = last {
-            action.act_blindly(&self.buffer, here);
+            action.act_blindly(buffer, here);
         }
     }
 
@@ -79,18 +81,18 @@ impl Recorder {
     #[inline(always)]
     fn record_stack(
         &self,
-        origin: Origin<'_>,
-        header: Header,
+        buffer: &Buffer,
+        (origin, header): (Origin<'_>, Header),
         (is_wanted, trigger): (bool, Option<&Action>),
         here: &OnCpu,
     ) {
         let note = Note::of(&Running(context::current()));
-        self.buffer.scratch(here, |out| {
+        buffer.scratch(here, |out| {
             let length = stack::write(out, header, |out| frames::save(origin, out));
             let record = length.and_then(|length| out.get(..length));
             let record = record.unwrap_or_default();
             let put = || {
-                let result = self.buffer.record(record.len(), note, here, |out| {
+                let result = buffer.record(record.len(), note, here, |out| {
                     if let Some(to) = out.get_mut(..record.len()) {
                         to.copy_from_slice(record);
                     }
@@ -109,27 +111,6 @@ impl Recorder {
         });
     }
 
-    /// Records the stack of the user whose task is hit, with that header. As in the kernel, the
-    /// record of a thread of the kernel has no frames, and there is none in an NMI.
-    #[inline(never)]
-    fn record_user_stack(&self, header: Header, here: &OnCpu) {
-        if header.flags & flag::NMI != 0 {
-            return;
-        }
-        let task = context::current();
-        let mut record = [0; stack::USER_LENGTH];
-        // CAST: A pid, which is positive.
-        let process = task.ids().1 as i32;
-        stack::write_user(&mut record, header, process, frames::save_user);
-        let note = Note::of(&Running(task));
-        // Without room it is missing.
-        let _ = self.buffer.record(record.len(), note, here, |out| {
-            if let Some(to) = out.get_mut(..record.len()) {
-                to.copy_from_slice(&record);
-            }
-        });
-    }
-
     /// Writes the frames of a hit's stack, with zeroes behind them.
     #[inline(never)]
     pub(super) fn save_stack<A: Passed>(
@@ -144,4 +125,25 @@ impl Recorder {
             *to = frame.try_into().map_or(0, u64::from_ne_bytes);
         }
     }
+}
+
+/// Records the stack of the user whose task is hit, with that header. As in the kernel, the
+/// record of a thread of the kernel has no frames, and there is none in an NMI.
+#[inline(never)]
+fn record_user_stack(buffer: &Buffer, header: Header, here: &OnCpu) {
+    if header.flags & flag::NMI != 0 {
+        return;
+    }
+    let task = context::current();
+    let mut record = [0; stack::USER_LENGTH];
+    // CAST: A pid, which is positive.
+    let process = task.ids().1 as i32;
+    stack::write_user(&mut record, header, process, frames::save_user);
+    let note = Note::of(&Running(task));
+    // Without room it is missing.
+    let _ = buffer.record(record.len(), note, here, |out| {
+        if let Some(to) = out.get_mut(..record.len()) {
+            to.copy_from_slice(&record);
+        }
+    });
 }

@@ -179,8 +179,8 @@ impl Handler<Kprobe> for Recorder {
         unsettled.settle();
     }
 
-    fn finish(&self, _here: &OnCpu) {
-        self.wake();
+    fn finish(&self, here: &OnCpu) {
+        self.wake(here);
     }
 }
 
@@ -205,8 +205,8 @@ impl Handler<Kretprobe> for Recorder {
         unsettled.settle();
     }
 
-    fn finish(&self, _here: &OnCpu) {
-        self.wake();
+    fn finish(&self, here: &OnCpu) {
+        self.wake(here);
     }
 }
 
@@ -258,8 +258,8 @@ impl functions::Handler for Recorder {
         unsettled.settle();
     }
 
-    fn finish(&self, _here: &OnCpu) {
-        self.wake();
+    fn finish(&self, here: &OnCpu) {
+        self.wake(here);
     }
 }
 
@@ -309,7 +309,7 @@ impl tracepoint::Handler for Recorder {
         unsettled.settle();
     }
 
-    fn finish(&self, _here: &OnCpu) {
-        self.wake();
+    fn finish(&self, here: &OnCpu) {
+        self.wake(here);
     }
 }

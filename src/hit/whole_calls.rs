@@ -164,7 +164,7 @@ impl WholeCallRecorder {
         });
         match next {
             Next::Done => {}
-            Next::Finish => recorder.wake(),
+            Next::Finish => recorder.wake(&on_cpu.here()),
             Next::Stage(_) => {
                 arguments.serve_slow(recorder, Entry::Tracepoint, &on_cpu.here());
             }

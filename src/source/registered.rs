@@ -6,7 +6,6 @@
 //! of [`Registered`] that implements [`Source`].
 
 use crate::{
-    buffer::Buffer,
     engine::ast::ProbeKind,
     hit::{calls::CallRecorder, recorder::Recorder, whole_calls::WholeCallRecorder},
     kapi::{
@@ -162,7 +161,6 @@ impl Source for functions::Registration<Recorder> {
 
 /// What registering a mechanism needs of the tracer.
 pub(crate) struct Sources<'a> {
-    pub(crate) buffer: &'a Arc<Buffer>,
     pub(crate) points: &'a Arc<tracepoint::Tracepoints>,
     pub(crate) functions: &'a Arc<Functions<Recorder>>,
 }

@@ -43,7 +43,14 @@ struct Look(Arc<Tracer>);
 
 impl work::Handler for Look {
     fn run(&self) -> Option<u32> {
-        self.0.buffer.look_at_counter();
+        let buffers = self.0.registry.lock().buffers();
+        match &buffers {
+            Ok(buffers) => buffers
+                .iter()
+                .for_each(|(buffer, _)| buffer.look_at_counter()),
+            Err(_) => self.0.buffer.look_at_counter(),
+        }
+        drop(buffers);
         let registry = self.0.registry.lock();
         registry.is_any_armed().then_some(INTERVAL)
     }

@@ -310,6 +310,9 @@ remove_triggers() {
 reset_state() {
 	# It is another directory once the module was loaded again.
 	cd "$fp" || return 1
+	for instance in instances/*/; do
+		[ ! -e "$instance" ] || rmdir "$instance" || return 1
+	done
 	remove_triggers
 	if [ -e events/enable ]; then
 		echo 0 >events/enable || return 1

@@ -265,6 +265,36 @@ end_triggers() {
 	tally triggers "$triggers"
 }
 
+# Instances of its own, and some that others of its kind make and remove, too.
+begin_instances() { instances=0; }
+do_instances() {
+	instance=instances/$(nth "$a" "$group" "$group" shared)
+	case $((b % 12)) in
+	0 | 1) mkdir "$instance" && instances=$((instances + 1)) ;;
+	2) rmdir "$instance" ;;
+	3) echo $((c % 2)) >"$instance/events/sum/enable" ;;
+	4) echo $((c % 2)) >"$instance/events/enable" ;;
+	5) nth "$c" 'common_pid > 1' 'common_pid & 1' 0 >"$instance/events/sum/filter" ;;
+	6) nth "$c" traceoff '!traceoff' snapshot:1 '!snapshot' hist:keys=common_pid \
+		'!hist:keys=common_pid' enable_event:sum:e1 '!enable_event:sum:e1' \
+		>"$instance/events/sum/e$((d % 4 + 1))/trigger" ;;
+	7) echo $((c % 512 + 1)) >"$instance/buffer_size_kb" ;;
+	8) nth "$c" local mono uptime counter >"$instance/trace_clock" ;;
+	9) head -n $((c % 1000)) "$instance/trace" >/dev/null ;;
+	10) fptool nonblock "$instance/per_cpu/cpu$((c % 4))/trace_pipe_raw" >/dev/null ;;
+	*)
+		nth "$c" $((d % 2)) 1 >"$instance/tracing_on"
+		nth "$d" 1 0 >"$instance/snapshot"
+		;;
+	esac
+} 2>/dev/null
+end_instances() {
+	for instance in "instances/$group" instances/shared; do
+		[ ! -e "$instance" ] || rmdir "$instance"
+	done 2>/dev/null
+	tally instances "$instances"
+}
+
 begin_hotplug() { hotplugs=0; }
 do_hotplug() {
 	cpu=$((2 + a % 2))

@@ -11,7 +11,7 @@ use crate::{
         record::Layout,
         syscall::{Call, Copies, DEFAULT_COPIED},
     },
-    events::{event::Event, format::Format, probe::Probe},
+    events::{event::Event, event_file::EventFile, format::Format, probe::Probe},
     hit::{
         calls::CallRecorder,
         plan::Plan,
@@ -97,7 +97,7 @@ impl Registry {
             Err(error) if error == ENOENT => return Ok(false),
             tables => tables?,
         };
-        let plan = self.first_plan(None)?;
+        let plan = Plan::recording(None)?;
         let caller = |name: &[u8]| -> Result<Function> {
             let point = self.points.find(name)?;
             Ok(point.map_or_else(Function::default, |point| Function::at(point.iterator())))
@@ -141,12 +141,17 @@ impl Registry {
         }
         let mut removal = Removal::new();
         removal.expect_only(probes.iter().map(|probe| probe.definition().kind))?;
-        self.formats.reserve(probes.len(), 0)?;
-        let made = self.files.make(&probes)?;
-        self.files.accept(&probes, None, made);
+        self.reserve_formats(probes.len(), 0)?;
+        let mut events = Vec::new();
         for probe in probes.iter() {
-            self.formats.add(probe.event.format.clone());
+            events.push(probe.event.clone())?;
+            probe.event.set_has_files();
         }
+        // There is no other instance yet.
+        let files = &mut self.instances.top.files;
+        let made = files.make(&events)?;
+        files.accept(&probes, None, made);
+        self.add_formats(&probes);
         self.calls = SystemCalls {
             probes,
             removal,
@@ -185,11 +190,14 @@ impl Registry {
         };
         let number_of_event = self.numbers.take().map_err(no_memory)?;
         let format = Format::new(&definition, number_of_event, layout).map_err(no_memory)?;
-        let event = Event::new(format.clone(), plan.clone(), None).map_err(no_memory)?;
+        let mut files = Vec::new();
+        files.push(Some(EventFile::new(plan.clone())?))?;
+        let buffer = self.instances.top.buffer.clone();
+        let event = Event::new(format.clone(), (files, buffer), None).map_err(no_memory)?;
         let probe = Probe::of_call(
             (event, Arc::new(definition, GFP_KERNEL)?),
             (format, program),
-            (&self.buffer, number),
+            number,
             register,
         )?;
         probes.reserve(1)?;

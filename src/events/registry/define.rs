@@ -111,7 +111,7 @@ impl Registry {
         definition: &Definition,
         layout: Layout,
     ) -> Result<(Arc<Event>, Arc<Format>), Refusal> {
-        let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
+        let no_memory = |_: Error| Refusal::new(Kind::NoMemory, 0);
         let mut before = None;
         if draft.deletes() {
             let mut probes = self.set.named(definition, NO_WRITE);
@@ -119,36 +119,36 @@ impl Registry {
         }
         let Some(before) = before else {
             let format = Format::new(definition, self.numbers.take()?, layout)?;
-            let plan = self.first_plan(None).map_err(no_memory)?;
-            let event = Event::new(format.clone(), plan, draft.owner().cloned())?;
-            self.add_stacks(&event).map_err(no_memory)?;
+            let files = self.new_files(|_| Ok(None), no_memory)?;
+            let files = (files, self.instances.top.buffer.clone());
+            let event = Event::new(format.clone(), files, draft.owner().cloned())?;
             return Ok((event, format));
         };
         let format = before.format.replaced_by(definition, layout)?;
         // It has no triggers, or could not be deleted.
-        let plan = before.file.plan();
-        let filter = match plan.filter() {
-            None => None,
-            Some(filter) => {
-                let fitting = Filter::compile(filter.text(), &format.layout, &mut KernelFunctions);
-                Some(fitting.map_err(|refusal| match refusal.kind {
-                    Kind::NoMemory => refusal,
-                    kind => Refusal::new(Kind::FilterLost, 0).with_detail(format_args!(
-                        "{}: {}",
-                        Plain(filter.text()),
-                        kind.text()
-                    )),
-                })?)
-            }
+        let fitting = |of| {
+            let plan = before.file(of).map(|file| file.plan());
+            let filter = plan.as_ref().and_then(|plan| plan.filter());
+            let Some(filter) = filter else {
+                return Ok(None);
+            };
+            let fitting = Filter::compile(filter.text(), &format.layout, &mut KernelFunctions);
+            let fitting = fitting.map_err(|refusal| match refusal.kind {
+                Kind::NoMemory => refusal,
+                kind => Refusal::new(Kind::FilterLost, 0).with_detail(format_args!(
+                    "{}: {}",
+                    Plain(filter.text()),
+                    kind.text()
+                )),
+            })?;
+            let fitting = Arc::new(fitting, GFP_KERNEL);
+            fitting
+                .map(Some)
+                .map_err(|_| Refusal::new(Kind::NoMemory, 0))
         };
-        let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
-        let filter = filter
-            .transpose()
-            .map_err(|_| Refusal::new(Kind::NoMemory, 0))?;
-        let plan = self.first_plan(filter).map_err(no_memory)?;
-        let event = Event::new(format.clone(), plan, draft.owner().cloned())?;
-        self.add_stacks(&event)
-            .map_err(|_| Refusal::new(Kind::NoMemory, 0))?;
+        let files = self.new_files(fitting, no_memory)?;
+        let files = (files, self.instances.top.buffer.clone());
+        let event = Event::new(format.clone(), files, draft.owner().cloned())?;
         event.set_has_files();
         before.replace_in(draft.write());
         Ok((event, format))

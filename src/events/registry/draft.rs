@@ -9,7 +9,9 @@ use crate::{
         error::{Error as Refusal, Kind},
         text::Plain,
     },
-    events::{event::Event, owner::Owner, probe::Probe, similar::suggest_event},
+    events::{
+        event::Event, event_file::InstanceId, owner::Owner, probe::Probe, similar::suggest_event,
+    },
     source::registered::Removal,
     sys::Vec,
 };
@@ -150,11 +152,19 @@ impl Draft {
             event.delete_probe(self.write);
         }
         let mut needed = events.clone().filter(is_empty);
-        if let Some(busy) = needed.find(|event| event.file.is_needed()) {
+        if let Some(busy) = needed.find(|event| event.is_needed()) {
             let refusal = Refusal::new(Kind::EventBusy, NAMES);
-            let refusal = match busy.file.is_enabled() {
-                true => refusal,
-                false => refusal.with_detail(format_args!(
+            let is_enabled = busy
+                .file(InstanceId::TOP)
+                .is_some_and(|top| top.is_enabled());
+            let refusal = match (is_enabled, busy.is_enabled()) {
+                (true, _) => refusal,
+                (false, true) => refusal.with_detail(format_args!(
+                    "in an instance: instances/*/events/{}/{}/enable",
+                    Plain(busy.format.group.to_bytes()),
+                    busy.format.name()
+                )),
+                (false, false) => refusal.with_detail(format_args!(
                     "a trigger needs it: write ! and the trigger to its trigger file first"
                 )),
             };

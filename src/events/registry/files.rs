@@ -114,27 +114,21 @@ impl Files {
         self.events.iter().map(|defined| &defined.event)
     }
 
-    /// Creates the files of those events of `probes`, the new probes, that need new
-    /// files: an event that is redefined in one write takes over its files. Pass the
-    /// result to [`Files::accept`]; if it is dropped instead, call
-    /// [`Files::drop_empty_groups`].
+    /// Creates the files of `events`, which are new. Pass the result to [`Files::accept`]; if
+    /// it is dropped instead, call [`Files::drop_empty_groups`].
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `ENODEV` once the module is being unloaded.
-    pub(super) fn make(&mut self, probes: &Set) -> Result<Vec<Defined>> {
+    pub(super) fn make(&mut self, events: &[Arc<Event>]) -> Result<Vec<Defined>> {
         let mut made = Vec::new();
-        for event in probes.iter().map(|probe| &probe.event) {
-            if event.has_files() {
-                continue;
-            }
+        for event in events {
             let group = self.group(&event.format.group)?;
             made.push(Defined {
                 event: event.clone(),
                 files: group.directory.event(event)?,
                 _group: InGroup::new(group),
             })?;
-            event.set_has_files();
         }
         self.events.reserve(made.len())?;
         Ok(made)

@@ -11,7 +11,7 @@ use crate::{
         lex::Span,
         trigger::Count,
     },
-    events::event::Event,
+    events::{event::Event, event_file::InstanceId},
     hit::action::{Action, What},
     kapi::{percpu::PerCpu, stack},
     source::{machine::errno, names::KernelFunctions, syscalls},
@@ -33,18 +33,18 @@ fn failed(error: Error) -> Refusal {
 }
 
 impl Registry {
-    /// Removes all histograms of `event`.
+    /// Removes all histograms of `event` in the instance `of`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then some are left.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn remove_histograms(&mut self, event: &Arc<Event>) -> Result {
-        self.remove_trigger(event, |action| action.histogram().is_some(), None)
+    pub(crate) fn remove_histograms(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
+        self.remove_trigger(of, event, |action| action.histogram().is_some(), None)
     }
 
-    /// Does what a trigger `hist:TEXT` of `event` requests.
+    /// Does what a trigger `hist:TEXT` of `event` in the instance `of` requests.
     ///
     /// # Errors
     ///
@@ -53,6 +53,7 @@ impl Registry {
     /// Context: process, may sleep.
     pub(super) fn change_histograms(
         &mut self,
+        of: InstanceId,
         event: &Arc<Event>,
         text: Span<'_>,
         removes: bool,
@@ -70,8 +71,8 @@ impl Registry {
             })
         });
         let filter = filter.transpose()?;
-        let plan = event.file.plan();
-        let counted = self.counted(event, request.spec.name.is_some())?;
+        let plan = event.in_instance(of).map_err(failed)?.plan();
+        let counted = self.counted(of, event, request.spec.name.is_some())?;
         let mut existing = Vec::new();
         for (histogram, action) in &counted {
             existing.push(Existing {
@@ -86,7 +87,7 @@ impl Registry {
                 return Ok(());
             };
             return self
-                .remove_trigger(event, |action| counts_in(action, found), None)
+                .remove_trigger(of, event, |action| counts_in(action, found), None)
                 .map_err(failed);
         }
         match hist::decide(&request, &existing, text.at)? {
@@ -95,7 +96,7 @@ impl Registry {
                     return Ok(());
                 };
                 Action::new(What::Count(shared.clone()), filter, Count::Unlimited)
-                    .and_then(|action| self.add_trigger(event, action, None))
+                    .and_then(|action| self.add_trigger(of, event, action, None))
                     .map_err(failed)?;
                 if is_paused {
                     shared.set_paused(true);
@@ -110,7 +111,7 @@ impl Registry {
             }
             Decision::Set { is_paused } => counting(request.spec, is_paused)
                 .and_then(|histogram| Action::new(What::Count(histogram), filter, Count::Unlimited))
-                .and_then(|action| self.add_trigger(event, action, None))
+                .and_then(|action| self.add_trigger(of, event, action, None))
                 .map_err(failed),
             Decision::Clear { index } => {
                 let Some((former, _)) = counted.get(index) else {
@@ -119,7 +120,7 @@ impl Registry {
                 // They are alike but for the size.
                 request.spec.size = former.spec().size;
                 counting(request.spec, former.is_paused())
-                    .and_then(|new| self.replace(former, &new))
+                    .and_then(|new| self.replace(of, former, &new))
                     .map_err(failed)
             }
         }
@@ -127,12 +128,18 @@ impl Registry {
 
     /// Returns the histograms of `event` with their actions; the histograms of all other
     /// events follow, if `with_others`.
-    fn counted(&self, event: &Arc<Event>, with_others: bool) -> Result<Vec<Counted>, AllocError> {
+    fn counted(
+        &self,
+        of: InstanceId,
+        event: &Arc<Event>,
+        with_others: bool,
+    ) -> Result<Vec<Counted>, AllocError> {
         let mut counted = Vec::new();
-        let others = self.triggered().filter(|other| !Arc::ptr_eq(other, event));
+        let others = self.triggered(of).filter(|other| !Arc::ptr_eq(other, event));
         let others = others.filter(|_| with_others);
         for event in Iterator::chain(core::iter::once(event), others) {
-            for action in event.file.plan().actions() {
+            let plan = event.file(of).map(|file| file.plan());
+            for action in plan.iter().flat_map(|plan| plan.actions()) {
                 if let Some(histogram) = action.histogram() {
                     counted.push((histogram.clone(), action.clone()))?;
                 }
@@ -143,10 +150,10 @@ impl Registry {
 
     /// Makes `new` count in place of `former`, in all events that share it. On an error some
     /// events may still count in `former`, which is not shown any more by the others.
-    fn replace(&mut self, former: &Arc<Histogram>, new: &Arc<Histogram>) -> Result {
+    fn replace(&mut self, of: InstanceId, former: &Arc<Histogram>, new: &Arc<Histogram>) -> Result {
         let mut events = Vec::new();
-        for event in self.triggered() {
-            let plan = event.file.plan();
+        for event in self.triggered(of) {
+            let plan = event.in_instance(of)?.plan();
             if plan
                 .actions()
                 .iter()
@@ -157,14 +164,14 @@ impl Registry {
         }
         for event in &events {
             let mut all = Vec::new();
-            for action in event.file.plan().actions() {
+            for action in event.in_instance(of)?.plan().actions() {
                 all.push(if counts_in(action, former) {
                     action.with_histogram(new)?
                 } else {
                     action.clone()
                 })?;
             }
-            self.hold(event, all, None)?;
+            self.hold(of, event, all, None)?;
         }
         Ok(())
     }

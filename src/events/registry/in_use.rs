@@ -8,7 +8,7 @@ use crate::{
         error::{Error as Refusal, Kind},
         text::Plain,
     },
-    events::event::Event,
+    events::{event::Event, event_file::InstanceId},
 };
 use core::{fmt, ptr};
 
@@ -18,14 +18,21 @@ const MAX_NAMED: usize = 8;
 /// Returns the refusal to remove the events that `which` selects; `None` if none of them is
 /// enabled or has to do with a trigger. `set` is the registry's.
 pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Option<Refusal> {
-    let is_in_use = |event: &Event| which(event) && event.file.is_needed();
+    let is_in_use = |event: &Event| which(event) && event.is_needed();
     let first = set.iter().find(|probe| is_in_use(&probe.event))?;
-    let remedy = match first.event.file.is_enabled() {
-        true => "write 0 to events/enable first, or use >> to add",
-        false => "remove the triggers with !TRIGGER first, or use >> to add",
+    let remedy = match (is_enabled_at_top(&first.event), first.event.is_enabled()) {
+        (true, _) => "write 0 to events/enable first, or use >> to add",
+        (false, true) => "write 0 to events/enable of the instance first, or use >> to add",
+        (false, false) => "remove the triggers with !TRIGGER first, or use >> to add",
     };
     let names = InUse { set, is_in_use };
     Some(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!("{names}: {remedy}")))
+}
+
+/// Returns whether `event` is enabled in the top directory.
+fn is_enabled_at_top(event: &Event) -> bool {
+    let top = event.file(InstanceId::TOP);
+    top.is_some_and(|top| top.is_enabled())
 }
 
 /// Displays the names of the events that are in use.
@@ -49,9 +56,10 @@ impl<F: Fn(&Event) -> bool> fmt::Display for InUse<'_, F> {
             }
             let comma = if named == 0 { "" } else { ", " };
             let group = Plain(event.format.group.to_bytes());
-            let how = match event.file.is_enabled() {
-                true => "enabled",
-                false => "with a trigger",
+            let how = match (is_enabled_at_top(event), event.is_enabled()) {
+                (true, _) => "enabled",
+                (false, true) => "enabled in an instance",
+                (false, false) => "with a trigger",
             };
             write!(f, "{comma}{group}/{} ({how})", event.format.name())?;
             named = named.saturating_add(1);

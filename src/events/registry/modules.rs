@@ -94,7 +94,7 @@ impl Registry {
         spares.map_err(|_| Refusal::new(Kind::NoMemory, at))?;
         let placed = memory.write(probe.replaced(&found, (format, program), &self.sources())?);
         let placed: Arc<Probe> = placed.into();
-        if probe.event.file.is_needed() {
+        if probe.event.is_needed() {
             if let Err(error) = placed.set_armed(true) {
                 placed.remove(&mut self.spares.removal);
                 return Err(Refusal::registration(errno(error), at));

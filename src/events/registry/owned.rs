@@ -4,7 +4,7 @@
 
 use super::{Draft, Registry};
 use crate::{
-    events::{event::Event, owner::Owner},
+    events::{event::Event, event_file::InstanceId, owner::Owner},
     hit::action::Action,
     sys::Vec,
 };
@@ -37,21 +37,24 @@ impl Registry {
         if !self.events().any(|event| is_owned(event)) {
             return Ok(());
         }
-        for trigger in self.triggers_of(is_owned)?.iter() {
-            let is_it = |action: &Action| core::ptr::eq(action, &*trigger.action);
-            self.remove_trigger(&trigger.event, is_it, trigger.target.as_ref())?;
+        for of in self.instance_ids()? {
+            for trigger in self.triggers_of(of, is_owned)?.iter() {
+                let is_it = |action: &Action| core::ptr::eq(action, &*trigger.action);
+                self.remove_trigger(of, &trigger.event, is_it, trigger.target.as_ref())?;
+            }
+            self.set_enabled(of, is_owned, false)?;
         }
-        self.set_enabled(is_owned, false)?;
         let mut draft = Draft::new(self.next_write(), Some(owner.clone()));
         draft.delete_all(&mut self.set, is_owned);
         self.accept(draft)
     }
 
-    /// Returns the triggers that have to do with the events that `which` selects.
-    fn triggers_of(&self, which: impl Fn(&Event) -> bool) -> Result<Vec<Trigger>> {
+    /// Returns the triggers in the instance `of` that have to do with the events that `which`
+    /// selects.
+    fn triggers_of(&self, of: InstanceId, which: impl Fn(&Event) -> bool) -> Result<Vec<Trigger>> {
         let mut triggers = Vec::new();
-        for event in self.triggered() {
-            for action in event.file.plan().actions() {
+        for event in self.triggered(of) {
+            for action in event.in_instance(of)?.plan().actions() {
                 let is_target = |format: &_| {
                     self.events()
                         .find(|event| Arc::ptr_eq(&event.format, format))

@@ -3,20 +3,21 @@
 //! The stacks that are recorded behind the records of all events.
 
 use super::{triggers::same_plan, Registry};
-use crate::{events::event::Event, hit::plan::Stacks, kapi, sys::Vec};
+use crate::{events::event_file::InstanceId, hit::plan::Stacks, kapi, sys::Vec};
 use kernel::prelude::*;
 
 impl Registry {
-    /// Sets whether `stack` is recorded behind each record.
+    /// Sets whether `stack` is recorded behind each record in the instance `of`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn set_stack(&mut self, stack: Stacks, on: bool) -> Result {
-        let stacks = self.stacks.with(stack, on);
-        if stacks == self.stacks {
+    pub(crate) fn set_stack(&mut self, of: InstanceId, stack: Stacks, on: bool) -> Result {
+        let before = self.instances.get(of)?.stacks;
+        let stacks = before.with(stack, on);
+        if stacks == before {
             return Ok(());
         }
         if stacks.has(Stacks::KERNEL) {
@@ -24,22 +25,11 @@ impl Registry {
         }
         let mut plans = Vec::new();
         for event in self.events() {
-            plans.push((event.clone(), same_plan(event, stacks)?))?;
+            let file = event.in_instance(of)?;
+            plans.push((event.clone(), same_plan(&file, stacks)?))?;
         }
-        self.set_plans(plans)?;
-        self.stacks = stacks;
-        Ok(())
-    }
-
-    /// Makes the plan of `event`, which is new, one that records the stacks.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(super) fn add_stacks(&self, event: &Event) -> Result {
-        if self.stacks.are_any() {
-            event.file.set_plan(same_plan(event, self.stacks)?);
-        }
+        self.set_plans(of, plans)?;
+        self.instances.get_mut(of)?.stacks = stacks;
         Ok(())
     }
 }

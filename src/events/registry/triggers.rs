@@ -14,11 +14,14 @@ use crate::{
         text::Plain,
         trigger::{EventName, Request, Trigger},
     },
-    events::{event::Event, similar::suggest_event},
+    events::{
+        event::Event,
+        event_file::{EventFile, InstanceId},
+        similar::suggest_event,
+    },
     hit::{
         action::{Action, Other, Target, What},
-        histograms::ReplacedLists,
-        plan::{Plan, ReplacedPlans, Stacks},
+        plan::{Plan, Stacks},
     },
     kapi::stack,
     source::{machine::errno, names::KernelFunctions},
@@ -26,17 +29,17 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// Makes the plan of `event` with the actions that it has and as its use as a target
+/// Makes the plan of `file` with the actions that it has and as its use as a target
 /// requires, with `stacks` behind each record.
-pub(super) fn same_plan(event: &Event, stacks: Stacks) -> Result<Arc<Plan>> {
-    let actions = event.file.actions(|_| true)?;
-    let filter = event.file.plan().filter().cloned();
-    event.file.plan_with(actions, filter, stacks)
+pub(super) fn same_plan(file: &EventFile, stacks: Stacks) -> Result<Arc<Plan>> {
+    let actions = file.actions(|_| true)?;
+    let filter = file.plan().filter().cloned();
+    file.plan_with(actions, filter, stacks)
 }
 
 impl Registry {
-    /// Sets or removes a trigger of `event`, which is defined. A trigger that is not set is
-    /// removed with success, as by the kernel.
+    /// Sets or removes a trigger of `event`, which is defined, in the instance `of`. A trigger
+    /// that is not set is removed with success, as by the kernel.
     ///
     /// # Errors
     ///
@@ -45,13 +48,14 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn change_triggers(
         &mut self,
+        of: InstanceId,
         event: &Arc<Event>,
         request: &Request<'_>,
     ) -> Result<(), Refusal> {
         let trigger = match (request.trigger(), request) {
             (Some(trigger), _) => trigger,
             (None, &Request::Histogram { text, removes }) => {
-                let result = self.change_histograms(event, text, removes);
+                let result = self.change_histograms(of, event, text, removes);
                 return result.map_err(|refusal| {
                     let group = Plain(event.format.group.to_bytes());
                     refusal.with_owner(format_args!("{group}:{}", event.format.name()))
@@ -59,11 +63,12 @@ impl Registry {
             }
             (None, _) => return Ok(()),
         };
-        let (what, target) = self.what(trigger)?;
+        let failed = |error| Refusal::registration(errno(error), 0);
+        let (what, target) = self.what(of, trigger)?;
         let Request::Set { count, filter, .. } = *request else {
             return self
-                .remove_trigger(event, |action| action.excludes(&what), target.as_ref())
-                .map_err(|error| Refusal::registration(errno(error), 0));
+                .remove_trigger(of, event, |action| action.excludes(&what), target.as_ref())
+                .map_err(failed);
         };
         let layout = &event.format.layout;
         let filter = filter.map(|text| {
@@ -73,22 +78,22 @@ impl Registry {
             })
         });
         let filter = filter.transpose()?;
-        if event
-            .file
-            .plan()
-            .actions()
-            .iter()
-            .any(|a| a.excludes(&what))
-        {
+        let plan = event.in_instance(of).map_err(failed)?.plan();
+        if plan.actions().iter().any(|a| a.excludes(&what)) {
             return Err(Refusal::new(Kind::TriggerExist, 0));
         }
         Action::new(what, filter, count)
-            .and_then(|action| self.add_trigger(event, action, target.as_ref()))
-            .map_err(|error| Refusal::registration(errno(error), 0))
+            .and_then(|action| self.add_trigger(of, event, action, target.as_ref()))
+            .map_err(failed)
     }
 
-    /// Returns what `trigger` does, and the event that it changes.
-    fn what(&self, trigger: Trigger<'_>) -> Result<(What, Option<Arc<Event>>), Refusal> {
+    /// Returns what `trigger` does in the instance `of`, and the event that it changes.
+    fn what(
+        &self,
+        of: InstanceId,
+        trigger: Trigger<'_>,
+    ) -> Result<(What, Option<Arc<Event>>), Refusal> {
+        let failed = |error| Refusal::registration(errno(error), 0);
         Ok(match trigger {
             Trigger::Trace { on } => (What::Trace { on }, None),
             Trigger::Stack => {
@@ -96,14 +101,15 @@ impl Registry {
                 (What::Other(Other::Stack), None)
             }
             Trigger::Snapshot => {
-                let snapshots = self.snapshots.clone();
+                let instance = self.instances.get(of).map_err(failed)?;
+                let snapshots = instance.snapshots.clone();
                 (What::Other(Other::Snapshot(snapshots)), None)
             }
             Trigger::Event { on, event } => {
                 let found = self.event_named(event)?;
                 let target = Target {
                     format: found.format.clone(),
-                    changes: found.file.switch().clone(),
+                    changes: found.in_instance(of).map_err(failed)?.switch().clone(),
                 };
                 (What::Event { on, target }, Some(found))
             }
@@ -111,7 +117,7 @@ impl Registry {
                 let found = self.event_named(event)?;
                 let target = Target {
                     format: found.format.clone(),
-                    changes: found.file.histograms().clone(),
+                    changes: found.in_instance(of).map_err(failed)?.histograms().clone(),
                 };
                 (What::Other(Other::Histograms { on, target }), Some(found))
             }
@@ -138,9 +144,11 @@ impl Registry {
         })
     }
 
-    /// Adds `action` to the triggers of `event`; `target` is the event that it changes.
+    /// Adds `action` to the triggers of `event` in the instance `of`; `target` is the event
+    /// that it changes.
     pub(super) fn add_trigger(
         &mut self,
+        of: InstanceId,
         event: &Arc<Event>,
         action: Arc<Action>,
         target: Option<&Arc<Event>>,
@@ -150,83 +158,82 @@ impl Registry {
         if !is_last {
             all.push(action.clone())?;
         }
-        for action in event.file.plan().actions() {
+        for action in event.in_instance(of)?.plan().actions() {
             all.push(action.clone())?;
         }
         if is_last {
             all.push(action)?;
         }
-        if let Some(target) = target {
-            target.file.count_target(true);
+        let changed = target.and_then(|target| target.file(of));
+        if let Some(target) = &changed {
+            target.count_target(true);
         }
-        let result = self.hold(event, all, target);
+        let result = self.hold(of, event, all, target);
         if result.is_err() {
-            if let Some(target) = target {
-                target.file.count_target(false);
+            if let Some(target) = &changed {
+                target.count_target(false);
             }
         }
         self.watch();
         result
     }
 
-    /// Puts plans in force for `event`, with `all` actions, and for `target`, and arms both.
+    /// Puts plans in force for `event`, with `all` actions, and for `target`, both in the
+    /// instance `of`, and arms both.
     pub(super) fn hold(
         &mut self,
+        of: InstanceId,
         event: &Arc<Event>,
         all: Vec<Arc<Action>>,
         target: Option<&Arc<Event>>,
     ) -> Result {
+        let stacks = self.instances.get(of)?.stacks;
         let mut plans = Vec::new();
-        let mut before = Vec::new();
-        before.push((event.clone(), event.file.plan()))?;
-        let filter = event.file.plan().filter().cloned();
-        plans.push((
-            event.clone(),
-            event.file.plan_with(all, filter, self.stacks)?,
-        ))?;
+        let file = event.in_instance(of)?;
+        let filter = file.plan().filter().cloned();
+        plans.push((event.clone(), file.plan_with(all, filter, stacks)?))?;
         let target = target.filter(|target| !Arc::ptr_eq(target, event));
         if let Some(target) = target {
-            before.push((target.clone(), target.file.plan()))?;
-            plans.push((target.clone(), same_plan(target, self.stacks)?))?;
+            let plan = same_plan(&*target.in_instance(of)?, stacks)?;
+            plans.push((target.clone(), plan))?;
         }
-        self.set_plans(plans)?;
+        let changes = self.changes(of, plans)?;
+        let undone = Self::undone(of, &changes)?;
+        self.put_in_force(of, changes)?;
         let is_held = |other: &Event| {
             other.id() == event.id() || target.is_some_and(|target| other.id() == target.id())
         };
         // What was armed before stays as it is.
         let result = self.set_armed(is_held, true);
         if result.is_err() {
-            // What needs memory can wait for the hits of each probe instead.
-            let replaced = ReplacedPlans::with_room(0)?;
-            let lists = ReplacedLists::with_room(0)?;
-            self.replace_plans(before, replaced, lists);
+            self.undo(of, undone);
         }
         result
     }
 
-    /// Removes the trigger of `event` that satisfies `is_it`, if there is one; `target` is the
-    /// event that it changes.
+    /// Removes the trigger of `event` in the instance `of` that satisfies `is_it`, if there is
+    /// one; `target` is the event that it changes.
     pub(super) fn remove_trigger(
         &mut self,
+        of: InstanceId,
         event: &Arc<Event>,
         is_it: impl Fn(&Action) -> bool,
         target: Option<&Arc<Event>>,
     ) -> Result {
-        let kept = event.file.actions(|action| !is_it(action))?;
-        if kept.len() == event.file.plan().actions().len() {
+        let file = event.in_instance(of)?;
+        let kept = file.actions(|action| !is_it(action))?;
+        if kept.len() == file.plan().actions().len() {
             return Ok(());
         }
-        let is_needed = event.file.is_enabled() || event.file.is_targeted() || !kept.is_empty();
-        let filter = event.file.plan().filter().cloned();
+        let filter = file.plan().filter().cloned();
+        let plan = file.plan_with(kept, filter, self.instances.get(of)?.stacks)?;
+        let is_needed = file.is_needed_with(&plan) || event.is_needed_besides(of);
         let mut plans = Vec::new();
-        plans.push((
-            event.clone(),
-            event.file.plan_with(kept, filter, self.stacks)?,
-        ))?;
+        plans.push((event.clone(), plan))?;
         if !is_needed {
             self.set_armed(|other| other.id() == event.id(), false)?;
         }
-        let result = self.set_plans(plans);
+        let result = self.set_plans(of, plans);
         if result.is_err() {
             if !is_needed {
                 // As it was.
@@ -236,24 +243,23 @@ impl Registry {
         }
         // From now on no hit of `event` changes the target.
         if let Some(target) = target {
-            target.file.count_target(false);
-            self.release(target);
+            let file = target.in_instance(of)?;
+            file.count_target(false);
+            // Where that fails it keeps its plan, with which it records nothing.
+            let _ = self.release(of, target, &file);
         }
         Ok(())
     }
 
-    /// Disarms `event`, of which a trigger less is a user, if it is not needed any more.
-    /// Where that fails it keeps its plan, with which it records nothing.
-    fn release(&mut self, event: &Arc<Event>) {
-        let is_it = |other: &Event| other.id() == event.id();
-        if !event.file.is_needed() && self.set_armed(is_it, false).is_err() {
-            return;
+    /// Disarms `event`, which is `file` in the instance `of` and of which a trigger less is a
+    /// user, if it is not needed any more.
+    fn release(&mut self, of: InstanceId, event: &Arc<Event>, file: &EventFile) -> Result {
+        if !event.is_needed() {
+            self.set_armed(|other| other.id() == event.id(), false)?;
         }
         let mut plans = Vec::new();
-        let plan = same_plan(event, self.stacks);
-        let room = plan.and_then(|plan| Ok(plans.push((event.clone(), plan))?));
-        if room.is_ok() {
-            let _ = self.set_plans(plans);
-        }
+        let plan = same_plan(file, self.instances.get(of)?.stacks)?;
+        plans.push((event.clone(), plan))?;
+        self.set_plans(of, plans)
     }
 }

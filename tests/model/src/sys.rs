@@ -76,6 +76,11 @@ pub fn fence_release() {
     }
 }
 
+/// Orders earlier accesses before later ones.
+pub fn fence_full() {
+    atomic::fence(Ordering::SeqCst);
+}
+
 macro_rules! atomic_type {
     ($name:ident, $value:ty) => {
         /// An integer whose every possible value is explored.

@@ -7,6 +7,10 @@
  *
  * fptracefs DIRECTORY mapped CPU: the same of one CPU, from its mapped ring.
  *
+ * fptracefs DIRECTORY instances GROUP EVENT FILTER COMMAND: make two instances, enable the
+ * event in both, with the filter in the second, run the command by the shell, print the
+ * events of both as above, each behind a line with its name, and remove the instances.
+ *
  * DIRECTORY is the tracing directory, or - for the one where tracefs belongs.  The
  * libraries are Debian's, as they are: nothing of the layout is known here.
  */
@@ -75,6 +79,44 @@ static void print_mapped(int cpu)
 	tracefs_cpu_close(ring);
 }
 
+static struct tracefs_instance *make(const char *name, char **args)
+{
+	struct tracefs_instance *instance = tracefs_instance_create(name);
+
+	if (!instance || !tracefs_instance_is_new(instance))
+		die(name);
+	if (tracefs_event_enable(instance, args[0], args[1]))
+		die(args[1]);
+	return instance;
+}
+
+static void print_and_remove(struct tracefs_instance *instance)
+{
+	puts(tracefs_instance_get_name(instance));
+	if (tracefs_iterate_raw_events(tep, instance, NULL, 0, print, NULL) < 0)
+		die("tracefs_iterate_raw_events");
+	if (tracefs_instance_destroy(instance))
+		die("tracefs_instance_destroy");
+	tracefs_instance_free(instance);
+}
+
+/* The arguments are the group, the event, the filter and the command. */
+static void print_instances(char **args)
+{
+	struct tracefs_instance *one = make("one", args), *two = make("two", args);
+	char file[256];
+
+	snprintf(file, sizeof(file), "events/%s/%s/filter", args[0], args[1]);
+	if (tracefs_instance_file_write(two, file, args[2]) < 0)
+		die(file);
+	if (system(args[3]))
+		die(args[3]);
+	if (tracefs_event_disable(one, args[0], args[1]) || tracefs_event_disable(two, args[0], args[1]))
+		die("tracefs_event_disable");
+	print_and_remove(one);
+	print_and_remove(two);
+}
+
 int main(int count, char **args)
 {
 	const char *directory = NULL;
@@ -89,6 +131,8 @@ int main(int count, char **args)
 		die("the formats");
 	if (!strcmp(args[2], "mapped") && count == 4)
 		print_mapped(atoi(args[3]));
+	else if (!strcmp(args[2], "instances") && count == 7)
+		print_instances(args + 3);
 	else if (tracefs_iterate_raw_events(tep, NULL, NULL, 0, print, NULL) < 0)
 		die("tracefs_iterate_raw_events");
 	printf("events %ld\n", events);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A directory in which users make and remove directories.
+
+use super::{super::bindings as extra, dir::Dir};
+use core::pin::Pin;
+use kernel::{prelude::*, sync::Arc};
+
+/// What makes and removes the directories in a [`UserDir`].
+pub trait Subdirs: Send + Sync + 'static {
+    /// Makes the directory `name`, for `mkdir(2)`.
+    ///
+    /// # Errors
+    ///
+    /// The error that `mkdir(2)` returns.
+    ///
+    /// Context: process, may sleep, without locks; several calls at a time.
+    fn make(&self, name: &CStr) -> Result;
+
+    /// Removes the directory `name`, for `rmdir(2)`.
+    ///
+    /// # Errors
+    ///
+    /// The error that `rmdir(2)` returns.
+    ///
+    /// Context: as for [`Subdirs::make`].
+    fn remove(&self, name: &CStr) -> Result;
+}
+
+/// A directory in which users make and remove directories by `mkdir(2)` and `rmdir(2)`. There
+/// is at most one, and it must not be dropped before the module is being unloaded.
+pub struct UserDir<S: Subdirs> {
+    content: Pin<KBox<Content<S>>>,
+}
+
+/// # Invariants
+///
+/// From the end of [`UserDir::new`] until the drop of the `UserDir`, the kernel's directory
+/// refers to `user`, and calls its functions for this content only.
+#[pin_data]
+#[repr(C)]
+struct Content<S: Subdirs> {
+    user: extra::ferroprobe_user_dir,
+    /// Dropped before the directory.
+    subdirs: S,
+    dir: Arc<Dir>,
+}
+
+impl<S: Subdirs> UserDir<S> {
+    /// Lets users make and remove directories in `dir`, which is empty. The caller is the
+    /// function that loads the module, and does nothing behind this that fails.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub fn new(dir: Arc<Dir>, subdirs: S) -> Result<Self> {
+        let content = pin_init!(Content {
+            user: extra::ferroprobe_user_dir {
+                make: Some(Content::<S>::make),
+                remove: Some(Content::<S>::remove),
+            },
+            subdirs,
+            dir,
+        });
+        let content = KBox::pin_init(content, GFP_KERNEL)?;
+        let user = (&raw const *content).cast_mut().cast();
+        // SAFETY: The directory exists as long as `content.dir`. `user` is the first field of
+        // the content, is pinned, and the drop takes it back.
+        unsafe { extra::ferroprobe_user_dir_begin(content.dir.dentry, user) };
+        // INVARIANT: As above.
+        Ok(Self { content })
+    }
+}
+
+impl<S: Subdirs> Drop for UserDir<S> {
+    fn drop(&mut self) {
+        // SAFETY: The directory exists as long as `content.dir`.
+        unsafe { extra::ferroprobe_user_dir_end(self.content.dir.dentry) };
+    }
+}
+
+impl<S: Subdirs> Content<S> {
+    /// # Safety
+    ///
+    /// Called by the kernel's directory only, with the content's first field and a name.
+    unsafe extern "C" fn make(
+        user: *mut extra::ferroprobe_user_dir,
+        name: *const kernel::ffi::c_char,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Passed on.
+        unsafe { Self::call(user, name, S::make) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Content::make`].
+    unsafe extern "C" fn remove(
+        user: *mut extra::ferroprobe_user_dir,
+        name: *const kernel::ffi::c_char,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: Passed on.
+        unsafe { Self::call(user, name, S::remove) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Content::make`].
+    unsafe fn call(
+        user: *mut extra::ferroprobe_user_dir,
+        name: *const kernel::ffi::c_char,
+        work: fn(&S, &CStr) -> Result,
+    ) -> kernel::ffi::c_int {
+        // SAFETY: By the type invariant the content exists during the call, and `user` is its
+        // first field. The name is a NUL-terminated string that stays during the call.
+        let (content, name) = unsafe { (&*user.cast::<Self>(), CStr::from_char_ptr(name)) };
+        work(&content.subdirs, name).map_or_else(|error| error.to_errno(), |()| 0)
+    }
+}
