@@ -13,6 +13,14 @@ pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     arch::store(to, from);
 }
 
+/// Stores `from` at the offset `at` of `to`, as [`store`]. Returns false if it does not fit.
+///
+/// Context: any.
+#[inline(always)]
+pub fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool {
+    arch::store_at(to, at, from)
+}
+
 /// Copies `from` to `to`: `*to = *from` in as few instructions as the processor needs.
 /// The compiler may need more.
 ///

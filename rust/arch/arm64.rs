@@ -343,6 +343,41 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     }
 }
 
+/// Stores `from` at the offset `at` of `to`, as [`store`], without computing the address. Returns
+/// false if it does not fit.
+#[inline(always)]
+pub(super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool {
+    let base = to.as_mut_ptr();
+    let place = to.get_mut(at..at.wrapping_add(N));
+    let Some(place) = place.and_then(|place| place.first_chunk_mut::<N>()) else {
+        return false;
+    };
+    let word = || u64::from_le_bytes(from.first_chunk().copied().unwrap_or([0; 8]));
+    let half = || u32::from_le_bytes(from.first_chunk().copied().unwrap_or([0; 4]));
+    // SAFETY: Each instruction writes the bytes of `place`, which is memory of Rust, and thus
+    // normal memory.
+    unsafe {
+        match N {
+            8 => asm!(
+                "str {value}, [{base}, {at}]",
+                base = in(reg) base,
+                at = in(reg) at,
+                value = in(reg) word(),
+                options(nostack, preserves_flags),
+            ),
+            4 => asm!(
+                "str {value:w}, [{base}, {at}]",
+                base = in(reg) base,
+                at = in(reg) at,
+                value = in(reg) half(),
+                options(nostack, preserves_flags),
+            ),
+            _ => store(place, from),
+        }
+    }
+    true
+}
+
 /// Returns whether a read at `address` touches only memory that only the kernel can map,
 /// so that [`read_nofault`] alone handles its faults.
 ///
@@ -538,7 +573,13 @@ pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
     }
     rarely();
     let behind = regs.behind.get(index.wrapping_sub(BEHIND));
-    behind.copied().unwrap_or(0)
+    let mut word = behind.copied().unwrap_or(0);
+    // The compiler would use one load for both cases, and compute its address in the common one.
+    // SAFETY: There is no instruction.
+    unsafe {
+        asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
+    }
+    word
 }
 
 /// Returns the stack pointer.

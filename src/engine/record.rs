@@ -132,12 +132,7 @@ pub fn words(value: u64) -> [u32; 2] {
 /// Context: any.
 #[inline(always)]
 pub(super) fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> bool {
-    let to = out.get_mut(at..at.wrapping_add(N));
-    match to.and_then(|to| to.try_into().ok()) {
-        Some(to) => sys::store(to, bytes),
-        None => return false,
-    }
-    true
+    sys::store_at(out, at, bytes)
 }
 
 /// Writes the return address of a return probe's record; returns false if `out` is shorter.
