@@ -393,7 +393,6 @@ impl Registry {
         &self.points
     }
 
-
     /// Returns a new number for a write, or for a set of events.
     fn next_write(&mut self) -> u64 {
         self.writes = self.writes.wrapping_add(1);

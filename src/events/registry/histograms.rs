@@ -135,7 +135,9 @@ impl Registry {
         with_others: bool,
     ) -> Result<Vec<Counted>, AllocError> {
         let mut counted = Vec::new();
-        let others = self.triggered(of).filter(|other| !Arc::ptr_eq(other, event));
+        let others = self
+            .triggered(of)
+            .filter(|other| !Arc::ptr_eq(other, event));
         let others = others.filter(|_| with_others);
         for event in Iterator::chain(core::iter::once(event), others) {
             let plan = event.file(of).map(|file| file.plan());
