@@ -168,6 +168,8 @@ impl<T: Tell> Handler for Told<T> {
     // All is done in the first step.
     fn serve(&self, _arguments: Arguments<'_>, _here: &OnCpu) {}
 
+    fn count_missed(&self, _here: &OnCpu) {}
+
     fn settle(&self, unsettled: Infallible) {
         match unsettled {}
     }

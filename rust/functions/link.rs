@@ -3,19 +3,13 @@
 //! The handlers of one function, a list.
 
 use super::handler::Handler;
-use crate::kapi::{
-    local::Counter,
-    percpu::{CounterOfCpus, PerCpu},
-    serving::Serving,
-};
+use crate::kapi::{percpu::CounterOfCpus, serving::Serving};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 use kernel::sync::Arc;
 
 /// A handler with what its hits need.
 pub(super) struct Server<H: Handler> {
     pub(super) handler: H,
-    /// Its hits that came while another was served on the same CPU in the same context.
-    pub(super) missed: PerCpu<[Counter; 1]>,
     pub(super) serving: Arc<Serving>,
 }
 

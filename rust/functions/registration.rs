@@ -9,7 +9,7 @@ use super::{
     table::Table,
     Functions, State,
 };
-use crate::kapi::{batch::Registered, percpu::PerCpu, rcu};
+use crate::kapi::{batch::Registered, rcu};
 use core::{
     marker::PhantomPinned,
     pin::Pin,
@@ -60,11 +60,10 @@ impl<H: Handler> Registration<H> {
     ///
     /// Context: process, may sleep.
     pub fn new(functions: Arc<Functions<H>>, counts: bool, handler: H) -> Result<Pin<KBox<Self>>> {
-        let missed = PerCpu::new(|_| Ok(Default::default()))?;
         let serving = functions.serving.clone();
         KBox::pin_init(
             pin_init!(Self {
-                server: Server { handler, missed, serving },
+                server: Server { handler, serving },
                 functions,
                 groups <- new_mutex!(KVec::new()),
                 counts,
@@ -272,13 +271,6 @@ impl<H: Handler> Registration<H> {
                 }
             }
         }
-    }
-
-    /// Returns the hits that came while another was served on the same CPU in the same
-    /// context.
-    pub fn missed(&self) -> u64 {
-        let each = self.server.missed.iter().map(|(_, [missed])| missed.get());
-        each.fold(0, u64::wrapping_add)
     }
 
     /// Returns what serves the hits.

@@ -185,7 +185,7 @@ fn serve_guarded<H: Handler>(link: &Link<H>, regs: &EntryRegs, here: &OnCpu) {
     let turn = server.serving.begin(here);
     match turn {
         Some(_) => server.handler.serve(Entry { regs, place }, here),
-        None => server.missed.increment(0, here),
+        None => server.handler.count_missed(here),
     }
 }
 

@@ -88,6 +88,11 @@ pub trait Handler: Send + Sync {
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn settle(&self, unsettled: Self::Unsettled<'_>);
 
+    /// Counts a hit for which [`serve`](Self::serve) is not called.
+    ///
+    /// Context: as for [`serve_fast`](Self::serve_fast).
+    fn count_missed(&self, here: &OnCpu);
+
     /// Called after a step that returns [`Next::Finish`].
     ///
     /// Context: as for [`serve`](Self::serve).

@@ -3,9 +3,7 @@
 //! A probe of a tracepoint.
 
 use super::{handler::Handler, link::Link, remove_first, State, Tracepoint, Tracepoints};
-use crate::kapi::{
-    batch::Registered, bindings as extra, calls, context::OnCpu, local::Counter, percpu::PerCpu,
-};
+use crate::kapi::{batch::Registered, bindings as extra, calls, context::OnCpu};
 use core::{
     marker::PhantomPinned,
     pin::Pin,
@@ -24,7 +22,6 @@ use kernel::{alloc::KVVec, error::to_result, ffi::c_void, prelude::*, sync::Arc}
 pub struct Registration<H: Handler> {
     link: Link,
     pub(super) handler: H,
-    missed: PerCpu<[Counter; 1]>,
     points: Arc<Tracepoints>,
     #[pin]
     _pinned: PhantomPinned,
@@ -48,7 +45,6 @@ impl<H: Handler> Registration<H> {
         point: &Tracepoint,
         handler: H,
     ) -> Result<Pin<KBox<Self>>> {
-        let missed = PerCpu::new(|_| Ok(Default::default()))?;
         let link = Link {
             point: point.point,
             module: point.module.as_ref().map(|(number, _)| *number),
@@ -62,7 +58,6 @@ impl<H: Handler> Registration<H> {
             pin_init!(Self {
                 link,
                 handler,
-                missed,
                 points,
                 _pinned: PhantomPinned,
             }),
@@ -126,13 +121,6 @@ impl<H: Handler> Registration<H> {
         self.link.gone.load(Ordering::Relaxed)
     }
 
-    /// Returns the hits that came while another was served on the same CPU in the same
-    /// context.
-    pub fn missed(&self) -> u64 {
-        let each = self.missed.iter().map(|(_, [missed])| missed.get());
-        each.fold(0, u64::wrapping_add)
-    }
-
     /// Returns what serves the hits.
     pub fn handler(&self) -> &H {
         &self.handler
@@ -143,7 +131,7 @@ impl<H: Handler> Registration<H> {
     pub(super) fn unless_serving(&self, here: &OnCpu, work: impl FnOnce()) {
         match self.points.serving.begin(here) {
             Some(_turn) => work(),
-            None => self.missed.increment(0, here),
+            None => self.handler.count_missed(here),
         }
     }
 }

@@ -207,6 +207,11 @@ impl Event {
         }
     }
 
+    /// Returns whether it has no probe in the registry yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.probes.load(Ordering::Relaxed) == 0
+    }
+
     /// Notes that the write with the number `write` adds a probe.
     pub(super) fn add_probe(&self, write: u64) {
         self.plan_probes(write, self.probes_after(write).saturating_add(1));

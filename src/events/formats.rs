@@ -67,11 +67,7 @@ impl Formats {
 
     /// Adds the format of a new event, for which there is room.
     pub(super) fn add(&self, format: Arc<Format>) {
-        let mut table = self.table.lock();
-        // Another probe of the event may have added it.
-        if !table.live.iter().any(|known| Arc::ptr_eq(known, &format)) {
-            let _ = table.live.push(format);
-        }
+        let _ = self.table.lock().live.push(format);
     }
 
     /// Retires the format of a removed event, whose last record may have the time

@@ -95,7 +95,7 @@ impl Probe {
         found: Option<&Found>,
         (format, program): (Arc<Format>, Program),
         sources: &Sources<'_>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Arc<Self>, Refusal> {
         let placed = match found {
             Some(found) => Some(Placed::new(
                 &event,
@@ -106,7 +106,7 @@ impl Probe {
             )?),
             None => None,
         };
-        Ok(Self {
+        let probe = Self {
             event,
             definition,
             format,
@@ -114,7 +114,8 @@ impl Probe {
             armed: AtomicBool::new(false),
             limited: AtomicBool::new(false),
             before: Counts::default(),
-        })
+        };
+        Arc::new(probe, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
     }
 
     /// Makes the probe of a system call's event. `register` makes a registration of what

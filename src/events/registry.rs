@@ -19,6 +19,7 @@ mod in_instances;
 mod in_use;
 mod instances;
 mod modules;
+mod open_sites;
 mod owned;
 mod set;
 mod spares;
@@ -432,21 +433,31 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn apply(&mut self, text: &[u8], owner: Option<&Arc<Owner>>) -> Result<(), Failure> {
         let mut draft = Draft::new(self.next_write(), owner.cloned());
-        for line in lex::lines(text) {
-            if context::is_being_killed() {
-                return Err(Failure::Interrupted);
-            }
-            let command =
-                Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
-            if !command.is_empty() {
-                self.line(&mut draft, &command)
-                    .map_err(|refusal| Failure::refused(refusal, command.text()))?;
-            }
-        }
+        let drafted = self.lines(&mut draft, text);
+        // A line before the one that failed may be refused for this.
+        ask_for_sites(&draft, text)?;
+        drafted?;
         self.accept(draft).map_err(|error| {
             let refusal = Refusal::registration(errno(error), 0);
             Failure::refused(refusal, text.trim_ascii())
         })
+    }
+
+    /// Applies the lines of `text` to `draft`.
+    fn lines(&mut self, draft: &mut Draft, text: &[u8]) -> Result<(), Failure> {
+        for line in lex::lines(text) {
+            if context::is_being_killed() {
+                return Err(Failure::Interrupted);
+            }
+            draft.open.begin_line(line.number);
+            let command =
+                Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
+            if !command.is_empty() {
+                self.line(draft, &command)
+                    .map_err(|refusal| Failure::refused(refusal, command.text()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Applies one line to `draft`.
@@ -480,7 +491,8 @@ impl Registry {
         self.change_files(&draft, !removed.is_empty())?;
         report_waiting(draft.added());
         let arms = draft.added().iter().any(|probe| probe.is_armed());
-        self.add_formats(draft.added());
+        let new = self.next_write();
+        self.add_formats(draft.added(), new);
         draft.apply(&mut self.set);
         self.retire_formats(&removed, write);
         if arms {
@@ -548,4 +560,23 @@ impl Failure {
     pub(crate) fn is_for_numbers(&self) -> bool {
         matches!(self, Self::Refused { refusal, .. } if refusal.kind == Kind::NoNumber)
     }
+}
+
+/// Asks ftrace for the functions that `draft` names, of the write `text`.
+///
+/// # Errors
+///
+/// The [`Failure`] of the first line with a function whose entry ftrace does not report.
+fn ask_for_sites(draft: &Draft, text: &[u8]) -> Result<(), Failure> {
+    let (number, refusal) = match draft.open.ask() {
+        Ok(None) => return Ok(()),
+        Ok(Some(refused)) => refused,
+        Err(error) => return Err(Failure::refused(error.into(), text.trim_ascii())),
+    };
+    let line = lex::lines(text).find(|line| line.number == number);
+    let line = line.map_or(&b""[..], |line| line.text);
+    Err(match Command::new(line) {
+        Ok(command) => Failure::refused(refusal, command.text()),
+        Err(_) => Failure::refused(refusal, line),
+    })
 }

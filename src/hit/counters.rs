@@ -2,7 +2,10 @@
 
 //! How the hits of a probe end: each in exactly one counter.
 
-use crate::kapi::{context::OnCpu, local::Counter, percpu::PerCpu};
+use crate::{
+    kapi::{context::OnCpu, local::Counter, percpu::PerCpu},
+    sys::Vec,
+};
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::prelude::*;
 
@@ -19,6 +22,8 @@ pub(crate) enum End {
     LostFull,
     /// Larger than a sub-buffer.
     LostLarge,
+    /// Nothing served it, as this CPU served another one in the same context.
+    Missed,
 }
 
 impl End {
@@ -38,20 +43,20 @@ impl End {
             Self::LostFull => 3,
             Self::LostLarge => 2,
             Self::Off => 1,
-            Self::Filtered => 0,
+            Self::Filtered | Self::Missed => 0,
         }
     }
 }
 
 /// Variants of [`End`].
-const ENDS: usize = 5;
+const ENDS: usize = 6;
 
 /// How the hits of a probe ended, on each CPU.
 pub(crate) struct Counters {
     /// For each [`End`].
     ends: PerCpu<[Counter; ENDS]>,
-    /// How many hits there were when they were last looked at.
-    seen: PerCpu<AtomicU64>,
+    /// How many hits of each CPU there were when they were last looked at.
+    seen: Vec<AtomicU64>,
 }
 
 impl Counters {
@@ -61,10 +66,12 @@ impl Counters {
     ///
     /// `ENOMEM`.
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self {
-            ends: PerCpu::new(|_| Ok(Default::default()))?,
-            seen: PerCpu::new(|_| Ok(AtomicU64::new(0)))?,
-        })
+        let ends = PerCpu::new(|_| Ok(Default::default()))?;
+        let mut seen = Vec::with_capacity(ends.iter().count())?;
+        for _ in ends.iter() {
+            seen.push(AtomicU64::new(0))?;
+        }
+        Ok(Self { ends, seen })
     }
 
     /// Counts a hit that ended so on this CPU.
@@ -86,7 +93,7 @@ impl Counters {
     /// hit is told to one caller, also where several call at the same time.
     pub(crate) fn most_since(&self) -> u64 {
         let mut most = 0;
-        for ((_, ends), (_, seen)) in self.ends.iter().zip(self.seen.iter()) {
+        for ((_, ends), seen) in self.ends.iter().zip(self.seen.iter()) {
             let hits = Totals::of(ends).hits();
             let before = seen.swap(hits, Ordering::Relaxed);
             most = hits.wrapping_sub(before).max(most);
@@ -108,17 +115,21 @@ pub(crate) struct Totals {
     pub(crate) lost_full: u64,
     /// Larger than a sub-buffer.
     pub(crate) lost_large: u64,
+    /// Not served, as the CPU served another one in the same context.
+    pub(crate) missed: u64,
 }
 
 impl Totals {
     fn of(ends: &[Counter; ENDS]) -> Self {
-        let [recorded, filtered, off, lost_full, lost_large] = ends.each_ref().map(Counter::get);
+        let [recorded, filtered, off, lost_full, lost_large, missed] =
+            ends.each_ref().map(Counter::get);
         Self {
             recorded,
             filtered,
             off,
             lost_full,
             lost_large,
+            missed,
         }
     }
 
@@ -130,10 +141,11 @@ impl Totals {
             off: self.off.wrapping_add(other.off),
             lost_full: self.lost_full.wrapping_add(other.lost_full),
             lost_large: self.lost_large.wrapping_add(other.lost_large),
+            missed: self.missed.wrapping_add(other.missed),
         }
     }
 
-    /// All hits on which the handler was called.
+    /// All hits that were served.
     pub(crate) fn hits(self) -> u64 {
         self.recorded
             .wrapping_add(self.filtered)

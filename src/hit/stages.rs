@@ -9,6 +9,7 @@ use crate::{
     engine::{exec, fetch::Form},
     hit::{
         context::{Hit, Only, Registers},
+        counters::End,
         recorder::{Passed, Recorder},
         tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
     },
@@ -258,6 +259,10 @@ impl functions::Handler for Recorder {
         unsettled.settle();
     }
 
+    fn count_missed(&self, here: &OnCpu) {
+        self.counters.count(End::Missed, here);
+    }
+
     fn finish(&self, here: &OnCpu) {
         self.wake(here);
     }
@@ -307,6 +312,10 @@ impl tracepoint::Handler for Recorder {
 
     fn settle(&self, unsettled: Unsettled<'_>) {
         unsettled.settle();
+    }
+
+    fn count_missed(&self, here: &OnCpu) {
+        self.counters.count(End::Missed, here);
     }
 
     fn finish(&self, here: &OnCpu) {

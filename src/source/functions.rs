@@ -264,6 +264,28 @@ fn note(
     }
 }
 
+/// Where ftrace may report the entry of a function.
+pub(super) enum Entry {
+    /// Only here, if at all.
+    Here(Site),
+    /// At one of several places, if at all.
+    Unclear,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// Returns where ftrace may report the entry of `function`, by its first bytes.
+///
+/// Context: process, may sleep.
+pub(super) fn entry_of(function: u64) -> Entry {
+    let mut sites = candidates(function);
+    match (sites.next(), sites.next()) {
+        (None, _) => Entry::Nowhere,
+        (Some(site), None) => Entry::Here(site),
+        (Some(_), Some(_)) => Entry::Unclear,
+    }
+}
+
 /// Returns where ftrace reports the entry of `function`, if it does.
 ///
 /// # Errors
@@ -273,6 +295,47 @@ fn note(
 /// Context: process, may sleep.
 pub(super) fn site_of(function: u64) -> Result<Option<Site>, AllocError> {
     Ok(sites_of(&[function])?.first().copied())
+}
+
+/// Returns the index of the first of `sites` at which ftrace reports nothing. That takes one
+/// question if there is none: for any number of sites ftrace is asked as for one, which takes
+/// some ten thousand instructions.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+///
+/// Context: process, may sleep.
+pub(crate) fn first_unknown(sites: &[Site]) -> Result<Option<usize>, AllocError> {
+    if sites.is_empty() || functions::are_sites(sites)? {
+        return Ok(None);
+    }
+    // The first `known` are sites; among `rest`, which follow, one is not.
+    let (mut known, mut rest) = (0usize, sites);
+    while rest.len() > 1 {
+        let (first, second) = rest.split_at_checked(rest.len() / 2).unwrap_or_default();
+        if functions::are_sites(first)? {
+            known = known.saturating_add(first.len());
+            rest = second;
+        } else {
+            rest = first;
+        }
+    }
+    Ok(Some(known))
+}
+
+/// Returns where ftrace may report the entry of `function`, by its first bytes: the likeliest
+/// place first.
+fn candidates(function: u64) -> impl Iterator<Item = Site> {
+    let mut bytes = [0; entry::LOOKED_AT];
+    let offsets = match nofault::read_kernel(function, &mut bytes) {
+        true => entry::candidates(&bytes),
+        false => Default::default(),
+    };
+    offsets.into_iter().flatten().map(move |offset| Site {
+        function,
+        site: function.wrapping_add(u64::from(offset)),
+    })
 }
 
 /// Returns where ftrace reports the entries of `functions`, in ascending order, without those
@@ -286,13 +349,8 @@ fn sites_of(functions: &[u64]) -> Result<Vec<Site>, AllocError> {
             continue;
         }
         last = Some(function);
-        let mut bytes = [0; entry::LOOKED_AT];
-        if !nofault::read_kernel(function, &mut bytes) {
-            continue;
-        }
-        for offset in entry::candidates(&bytes).into_iter().flatten() {
-            let site = function.wrapping_add(u64::from(offset));
-            sites.push(Site { function, site })?;
+        for site in candidates(function) {
+            sites.push(site)?;
         }
     }
     let mut known: Vec<Site> = Vec::with_capacity(sites.len())?;

@@ -20,14 +20,13 @@ use crate::{
         tracepoint::{Tracepoint, Tracepoints},
     },
     source::{
-        self,
-        functions::Group,
+        functions::{self, Entry, Group},
         live::{is_text, Live, Original},
         machine::errno,
         names::Names,
         namesakes,
         points::{self, Point},
-        tables,
+        tables, types,
     },
     sys::{AllocError, Vec},
 };
@@ -45,6 +44,8 @@ pub(crate) struct Found {
     pub(crate) original: Option<Original>,
     /// Where ftrace reports the function's entry, if that is probed.
     site: Option<Site>,
+    /// ftrace was not asked whether it does.
+    is_open: bool,
     what: What,
 }
 
@@ -54,8 +55,8 @@ enum What {
     Text(Option<KBox<Live>>),
     /// A tracepoint.
     Tracepoint(Point),
-    /// The entry of a function, as ftrace reports it.
-    Entry(KBox<Symbol>),
+    /// The entry of a function, as ftrace reports it, with its symbol if that matters.
+    Entry(Option<KBox<Symbol>>),
     /// The functions that a list of patterns selects.
     Functions(Vec<Group>),
 }
@@ -84,7 +85,7 @@ pub(crate) fn find<'a>(
     }
     let at = definition.place_at;
     if definition.kind.is_function() {
-        source::functions::check_support(at)?;
+        functions::check_support(at)?;
     }
     let (name, which, offset) = match &definition.place {
         Place::Address(address) => {
@@ -96,7 +97,7 @@ pub(crate) fn find<'a>(
             offset,
         } => (name, *which, *offset),
         Place::Functions(patterns) => {
-            let groups = source::functions::find(patterns, names, at)?;
+            let groups = functions::find(patterns, names, at)?;
             return Ok(Some(Found::functions_of(groups)));
         }
     };
@@ -122,7 +123,8 @@ pub(crate) fn find<'a>(
         };
     };
     if definition.kind == (ProbeKind::Function { returns: false }) {
-        return Found::entry(address, at, names).map(Some);
+        let is_own = known.is_some();
+        return Found::entry(definition, address, is_own, names).map(Some);
     }
     let place = address.wrapping_add(u64::from(offset));
     Found::new(definition, Some(address), place, names, probes).map(Some)
@@ -212,6 +214,7 @@ impl Found {
             at_entry: false,
             original: None,
             site: None,
+            is_open: false,
             what: What::Text(live),
         };
         let (Some(offset), Some(live)) = (found.offset(), found.live()) else {
@@ -237,26 +240,42 @@ impl Found {
         }
     }
 
-    /// Returns the entry of the function at `address`. Its instructions are not judged: ftrace
-    /// knows where it reports them.
-    fn entry(address: u64, at: usize, names: &mut Names) -> Result<Self, Refusal> {
+    /// Returns the entry of the function at `address`, one of the kernel's own if `is_own`. Its
+    /// instructions are not judged: ftrace knows where it reports them. If there is only one
+    /// place, ftrace is not asked, see [`Found::open_site`].
+    fn entry(
+        definition: &Definition,
+        address: u64,
+        is_own: bool,
+        names: &mut Names,
+    ) -> Result<Self, Refusal> {
+        let at = definition.place_at;
         if !is_text(address, names)? {
             if let Some(refusal) = not_text(address, at) {
                 return Err(refusal);
             }
         }
-        let refusal = || Refusal::new(Kind::BadProbeAddr, at);
-        let symbol = KBox::new(Symbol::at(address).ok_or_else(refusal)?, GFP_KERNEL)
-            .map_err(|_| Refusal::new(Kind::NoMemory, at))?;
-        let site = source::functions::site_of(address)?.ok_or_else(|| {
-            let name = Plain(symbol.name());
-            refusal().with_detail(format_args!("ftrace does not report {name}: use p"))
-        })?;
+        let mut symbol = None;
+        // Else it tells nothing that is needed.
+        if !is_own || types::are_needed(definition) {
+            let found = Symbol::at(address).ok_or(Refusal::new(Kind::BadProbeAddr, at))?;
+            let found = KBox::new(found, GFP_KERNEL);
+            symbol = Some(found.map_err(|_| Refusal::new(Kind::NoMemory, at))?);
+        }
+        let (site, is_open) = match functions::entry_of(address) {
+            Entry::Here(site) => (Some(site), true),
+            Entry::Unclear => (functions::site_of(address)?, false),
+            Entry::Nowhere => (None, false),
+        };
+        if site.is_none() {
+            return Err(unreported(address, at));
+        }
         Ok(Self {
             address,
             at_entry: true,
             original: None,
-            site: Some(site),
+            site,
+            is_open,
             what: What::Entry(symbol),
         })
     }
@@ -268,6 +287,7 @@ impl Found {
             at_entry: true,
             original: None,
             site: None,
+            is_open: false,
             what: What::Tracepoint(point),
         }
     }
@@ -279,12 +299,13 @@ impl Found {
             at_entry: true,
             original: None,
             site: None,
+            is_open: false,
             what: What::Functions(groups),
         }
     }
 
     /// Returns the name of the function at whose entry the location is, or of the one that
-    /// has the type of a tracepoint's probes.
+    /// has the type of a tracepoint's probes. It may be unknown where no type is needed.
     pub(crate) fn function(&self) -> Option<&[u8]> {
         match &self.what {
             What::Text(live) => {
@@ -292,7 +313,7 @@ impl Found {
                 self.at_entry.then(|| live.symbol.name())
             }
             What::Tracepoint(point) => Some(&point.function),
-            What::Entry(symbol) => Some(symbol.name()),
+            What::Entry(symbol) => symbol.as_ref().map(|symbol| symbol.name()),
             What::Functions(_) => None,
         }
     }
@@ -302,7 +323,7 @@ impl Found {
         match &self.what {
             What::Text(live) => live.as_ref()?.symbol.module(),
             What::Tracepoint(point) => point.tracepoint.module(),
-            What::Entry(symbol) => symbol.module(),
+            What::Entry(symbol) => symbol.as_ref()?.module(),
             What::Functions(_) => None,
         }
     }
@@ -318,6 +339,12 @@ impl Found {
     /// Returns where ftrace reports the function's entry, if that is probed.
     pub(crate) fn site(&self) -> Option<Site> {
         self.site
+    }
+
+    /// Returns the same if ftrace is yet to be asked whether it does: of all definitions of a
+    /// write at once. If it does not, the refusal is [`unreported`].
+    pub(crate) fn open_site(&self) -> Option<Site> {
+        self.site.filter(|_| self.is_open)
     }
 
     fn live(&self) -> Option<&Live> {
@@ -424,6 +451,20 @@ impl fmt::Display for Unforeseen {
                 self.errno.0
             ),
         }
+    }
+}
+
+/// Returns the refusal, with the caret at column `at`, of the function at `address`, whose
+/// entry ftrace does not report.
+#[cold]
+pub(crate) fn unreported(address: u64, at: usize) -> Refusal {
+    let refusal = Refusal::new(Kind::BadProbeAddr, at);
+    match Symbol::at(address) {
+        Some(symbol) => {
+            let name = Plain(symbol.name());
+            refusal.with_detail(format_args!("ftrace does not report {name}: use p"))
+        }
+        None => refusal,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     engine::{
         fetch::Symbols,
         filter::Functions,
-        kallsyms::{self, Seen, Tables, Texts},
+        kallsyms::{self, Index, Tables},
         nearest::Nearest,
         placement::{Ways, NO_RETURN},
     },
@@ -25,9 +25,7 @@ const MAX_TOLD: usize = 16;
 pub(crate) struct Names {
     /// The kernel's symbol table, once it was looked up; `Some(None)` if it cannot be
     /// used.
-    tables: Option<Option<(Tables, Seen)>>,
-    /// The texts of which the table's names are made, once they were read.
-    texts: Option<Texts>,
+    tables: Option<Option<(Tables, Index)>>,
     /// The range of the kernel's text, once it was looked up.
     text: Option<Range<u64>>,
     /// The functions that do not return, once they were looked up.
@@ -36,13 +34,6 @@ pub(crate) struct Names {
     remembered: Vec<(&'static CStr, Option<u64>)>,
     /// What the kernel's tables say about control, once they were read.
     pub(super) ways: Option<Ways>,
-}
-
-/// What a walk over all names needs.
-struct Scan<'a> {
-    tables: &'a Tables,
-    texts: &'a Texts,
-    seen: &'a mut Seen,
 }
 
 /// The addresses of one name.
@@ -58,7 +49,6 @@ impl Names {
     pub(crate) const fn new() -> Self {
         Self {
             tables: None,
-            texts: None,
             text: None,
             no_return: Vec::new(),
             remembered: Vec::new(),
@@ -106,13 +96,10 @@ impl Names {
         name: &[u8],
         each: impl FnMut(u64),
     ) -> Result<bool, AllocError> {
-        if self.tables.is_none() {
-            self.tables = Some(usable_tables()?);
-        }
-        let Some(Some((tables, seen))) = &mut self.tables else {
+        let Some(table) = self.usable()? else {
             return Ok(false);
         };
-        let read = kallsyms::each_address(tables, &mut KernelMemory, seen, name, each);
+        let read = kallsyms::each_address(table, &mut KernelMemory, name, each);
         Ok(read.is_some())
     }
 }
@@ -135,38 +122,23 @@ impl Names {
         let Some(text) = self.text()? else {
             return Ok(false);
         };
-        let Some(Scan {
-            tables,
-            texts,
-            seen,
-        }) = self.scan()?
-        else {
+        let Some((tables, index)) = self.usable()? else {
             return Ok(false);
         };
         let found = prefixes.try_for_each(|prefix| {
-            let range = (prefix, &text);
-            kallsyms::each_function((tables, texts), &mut KernelMemory, seen, range, &mut each)
+            let table = (tables, &mut *index);
+            kallsyms::each_function(table, &mut KernelMemory, (prefix, &text), &mut each)
         });
         Ok(found.is_some())
     }
 
-    /// Returns what a walk over all names needs; `None` if the kernel's table cannot be used.
-    fn scan(&mut self) -> Result<Option<Scan<'_>>, AllocError> {
+    /// Returns the kernel's symbol table; `None` if it cannot be used.
+    fn usable(&mut self) -> Result<Option<(&Tables, &mut Index)>, AllocError> {
         if self.tables.is_none() {
             self.tables = Some(usable_tables()?);
         }
-        let Some(Some((tables, seen))) = &mut self.tables else {
-            return Ok(None);
-        };
-        if self.texts.is_none() {
-            self.texts = Texts::read(tables, &mut KernelMemory)?;
-        }
-        let texts = self.texts.as_ref();
-        Ok(texts.map(|texts| Scan {
-            tables,
-            texts,
-            seen,
-        }))
+        let usable = self.tables.as_mut().and_then(Option::as_mut);
+        Ok(usable.map(|(tables, index)| (&*tables, index)))
     }
 
     /// Considers the functions of `module`, or of the kernel and all modules, for `nearest`, as
@@ -183,14 +155,11 @@ impl Names {
         module: Option<&[u8]>,
         nearest: &mut Nearest<'_>,
     ) -> Result<(), AllocError> {
-        if let (None, Some(text), Some(Scan { tables, texts, .. })) =
-            (module, self.text()?, self.scan()?)
-        {
-            let look = nearest.look();
+        if let (None, Some(text), Some(table)) = (module, self.text()?, self.usable()?) {
+            let look = (nearest.look(), &text);
             let consider = |name: &[u8]| nearest.consider_symbol(name);
             // If the table cannot be read to its end, what was read is considered.
-            let _ =
-                kallsyms::each_like((tables, texts), &mut KernelMemory, (look, &text), consider);
+            let _ = kallsyms::each_like(table, &mut KernelMemory, look, consider);
         }
         if let Some(list) = self.modules()? {
             // Without symbols of modules none is considered.
@@ -279,17 +248,19 @@ impl Names {
 /// # Errors
 ///
 /// [`AllocError`] when there is no memory.
-fn usable_tables() -> Result<Option<(Tables, Seen)>, AllocError> {
+fn usable_tables() -> Result<Option<(Tables, Index)>, AllocError> {
     let Some(tables) = known_tables() else {
         return Ok(None);
     };
-    let mut seen = Seen::new()?;
+    let Some(mut index) = Index::read(&tables, &mut KernelMemory)? else {
+        return Ok(None);
+    };
     let mut is_sound = false;
-    let name = b"kallsyms_names";
-    let read = kallsyms::each_address(&tables, &mut KernelMemory, &mut seen, name, |address| {
+    let (table, name) = ((&tables, &mut index), b"kallsyms_names");
+    let read = kallsyms::each_address(table, &mut KernelMemory, name, |address| {
         is_sound |= address == tables.names;
     });
-    Ok(read.filter(|()| is_sound).map(|()| (tables, seen)))
+    Ok(read.filter(|()| is_sound).map(|()| (tables, index)))
 }
 
 /// Returns the addresses of the kernel's symbol table, as the kernel reports them.
@@ -297,7 +268,6 @@ fn known_tables() -> Option<Tables> {
     Some(Tables {
         count: symbol::lookup(c"kallsyms_num_syms")?,
         names: symbol::lookup(c"kallsyms_names")?,
-        markers: symbol::lookup(c"kallsyms_markers")?,
         token_table: symbol::lookup(c"kallsyms_token_table")?,
         token_index: symbol::lookup(c"kallsyms_token_index")?,
         offsets: symbol::lookup(c"kallsyms_offsets")?,

@@ -48,9 +48,9 @@ pub(crate) trait Source: Send + Sync {
         false
     }
 
-    /// Returns the hits on which the kernel could not call the recorder.
+    /// Returns the hits on which the recorder was not called to serve them.
     fn missed(&self) -> u64 {
-        0
+        self.recorder().totals().missed
     }
 
     /// Returns it as a handler of functions' entries, if it is one.
@@ -135,10 +135,6 @@ impl Source for tracepoint::Registration<Recorder> {
     fn is_gone(&self) -> bool {
         Self::is_gone(self)
     }
-
-    fn missed(&self) -> u64 {
-        Self::missed(self)
-    }
 }
 
 impl Source for functions::Registration<Recorder> {
@@ -148,10 +144,6 @@ impl Source for functions::Registration<Recorder> {
 
     fn set_armed(&self, armed: bool) -> Result {
         self.set_enabled(armed)
-    }
-
-    fn missed(&self) -> u64 {
-        Self::missed(self)
     }
 
     fn functions(&self) -> Option<&functions::Registration<Recorder>> {

@@ -52,7 +52,8 @@ pub fn compile(
     for arg in &definition.args {
         compiler.argument(arg)?;
     }
-    compiler.finish(definition)
+    compiler.finish(definition)?;
+    Ok((compiler.program, compiler.layout))
 }
 
 pub(super) struct Compiler<'a, 'b> {
@@ -158,7 +159,7 @@ impl Compiler<'_, '_> {
 
     /// Assigns the offsets of the fault bits and of the texts of known length, and counts
     /// the texts behind each argument.
-    fn finish(mut self, definition: &Definition) -> Result<(Program, Layout), Error> {
+    fn finish(&mut self, definition: &Definition) -> Result<(), Error> {
         let at = definition
             .args
             .last()
@@ -195,7 +196,7 @@ impl Compiler<'_, '_> {
         self.sort()?;
         self.program.fixed = end;
         self.layout.faults = self.program.faults;
-        Ok((self.program, self.layout))
+        Ok(())
     }
 
     /// Lists the compact operations by shape.

@@ -73,6 +73,12 @@ impl SystemCalls {
         }
     }
 
+    /// Returns whether one of the events has the names of `definition`.
+    pub(super) fn have(&self, definition: &Definition) -> bool {
+        let groups = [ProbeKind::Enter, ProbeKind::Call].map(ProbeKind::default_group);
+        groups.contains(&&*definition.group) && self.probes.has(definition)
+    }
+
     /// Removes all events.
     pub(super) fn shut_down(&mut self) {
         while let Some(probe) = self.probes.pop() {
@@ -151,7 +157,9 @@ impl Registry {
         let files = &mut self.instances.top.files;
         let made = files.make(&events)?;
         files.accept(&probes, None, made);
-        self.add_formats(&probes);
+        for probe in probes.iter() {
+            self.add_format(&probe.event);
+        }
         self.calls = SystemCalls {
             probes,
             removal,

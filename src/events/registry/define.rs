@@ -41,11 +41,11 @@ impl Registry {
     /// else for a new event.
     pub(super) fn create(
         &mut self,
-        draft: &Draft,
+        draft: &mut Draft,
         command: &Command,
         mut definition: Definition,
     ) -> Result<Arc<Probe>, Refusal> {
-        if is_taken(&definition) || self.calls.probes.has(&definition) {
+        if is_taken(&definition) || self.calls.have(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
         let originals = Iterator::chain(self.set.originals(), draft.added().originals());
@@ -53,6 +53,9 @@ impl Registry {
         let found = found.map_err(|refusal| {
             namesakes::describe(refusal, &definition, &mut self.names, &mut self.types)
         })?;
+        if let Some(site) = found.as_ref().and_then(Found::open_site) {
+            draft.open.add(site, definition.place_at)?;
+        }
         self.expand(&mut definition, found.as_ref())?;
         let (program, layout) = self.compile(&definition, found.as_ref())?;
         if let Some(other) = draft.other_of(&self.set, &definition) {
@@ -75,14 +78,8 @@ impl Registry {
         };
         let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
         let definition = Arc::new(definition, GFP_KERNEL).map_err(no_memory)?;
-        let probe = Probe::new(
-            event,
-            definition,
-            found.as_ref(),
-            (format, program),
-            &self.sources(),
-        )?;
-        Arc::new(probe, GFP_KERNEL).map_err(no_memory)
+        let (found, sources) = (found.as_ref(), self.sources());
+        Probe::new(event, definition, found, (format, program), &sources)
     }
 
     /// Adds to `draft` a probe of each symbol that `definition`, the one of `command`, means.

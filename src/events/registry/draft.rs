@@ -2,7 +2,7 @@
 
 //! What a write changes in the set of probes.
 
-use super::set::Set;
+use super::{open_sites::OpenSites, set::Set};
 use crate::{
     engine::{
         ast::{Definition, Deletion},
@@ -30,6 +30,7 @@ pub(super) struct Draft {
     added: Set,
     /// Whether it deletes probes of the set.
     deletes: bool,
+    pub(super) open: OpenSites,
     /// Has room for all probes that were added.
     removal: Removal,
 }
@@ -43,6 +44,7 @@ impl Draft {
             owner,
             added: Set::new(),
             deletes: false,
+            open: OpenSites::new(),
             removal: Removal::new(),
         }
     }

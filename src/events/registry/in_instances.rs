@@ -40,8 +40,8 @@ impl Registry {
         for (event, file) in self.events().zip(files) {
             event.set_file(of, Some(file));
         }
-        for probe in self.all_probes() {
-            instance.formats.add(probe.event.format.clone());
+        for event in self.events() {
+            instance.formats.add(event.format.clone());
         }
         self.instances.set(of, Some(instance));
         Ok(of)
@@ -163,12 +163,21 @@ impl Registry {
         Ok(())
     }
 
-    /// Adds the formats of `probes`, which are new, for which there is room.
-    pub(super) fn add_formats(&self, probes: &Set) {
-        for (_, instance) in self.instances.iter() {
-            for probe in probes.iter() {
-                instance.formats.add(probe.event.format.clone());
+    /// Adds the formats of the new events of `probes`, for which there is room. `new` is the
+    /// number of the set of these.
+    pub(super) fn add_formats(&self, probes: &Set, new: u64) {
+        for event in probes.iter().map(|probe| &probe.event) {
+            if event.is_new() && !event.is_in(new) {
+                event.put_in(new);
+                self.add_format(event);
             }
+        }
+    }
+
+    /// Adds the format of a new event, for which there is room.
+    pub(super) fn add_format(&self, event: &Event) {
+        for (_, instance) in self.instances.iter() {
+            instance.formats.add(event.format.clone());
         }
     }
 

@@ -78,6 +78,11 @@ impl Registry {
             Err(refusal) => return Err(refusal),
         };
         let at = definition.place_at;
+        if let Some(site) = found.open_site() {
+            if source::functions::first_unknown(&[site])?.is_some() {
+                return Err(location::unreported(site.function, at));
+            }
+        }
         // Addresses and types may differ from the last time.
         let (program, layout) = self.compile(definition, Some(&found))?;
         if let Some(index) = layout.difference(&probe.event.format.layout) {

@@ -179,15 +179,16 @@ pub(super) const NO_WRITE: u64 = u64::MAX;
 /// digest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Digest {
-    group: u32,
+    // The first to be compared: many events have the same group.
     event: u32,
+    group: u32,
 }
 
 impl Digest {
     fn of(definition: &Definition) -> Self {
         Self {
-            group: digest(&definition.group),
             event: digest(&definition.event),
+            group: digest(&definition.group),
         }
     }
 }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The memory in which the table is, and names in it.
+
+/// Memory that can be read at an address.
+pub trait Memory {
+    /// Fills `out` from `address`; returns false if it cannot be read.
+    fn read(&mut self, address: u64, out: &mut [u8]) -> bool;
+}
+
+/// The addresses of the arrays.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables {
+    /// `kallsyms_num_syms`, of 4 bytes.
+    pub count: u64,
+    /// `kallsyms_names`.
+    pub names: u64,
+    /// `kallsyms_token_table`.
+    pub token_table: u64,
+    /// `kallsyms_token_index`, of 2 bytes each.
+    pub token_index: u64,
+    /// `kallsyms_offsets`, of 4 bytes each.
+    pub offsets: u64,
+    /// `kallsyms_seqs_of_names`.
+    pub sequence: u64,
+}
+
+/// Bytes that are read at once. A divisor of the page size, so that a read does not touch a
+/// page beyond the table.
+const BLOCK: usize = 128;
+
+/// The block of memory that was read last.
+pub(super) struct Block {
+    at: Option<u64>,
+    bytes: [u8; BLOCK],
+}
+
+impl Block {
+    pub(super) const EMPTY: Self = Self {
+        at: None,
+        bytes: [0; BLOCK],
+    };
+
+    fn byte<M: Memory>(&mut self, memory: &mut M, address: u64) -> Option<u8> {
+        self.rest(memory, address)?.first().copied()
+    }
+
+    /// Returns the bytes from `address` to the end of its block.
+    pub(super) fn rest<M: Memory>(&mut self, memory: &mut M, address: u64) -> Option<&[u8]> {
+        const MASK: u64 = BLOCK as u64 - 1;
+        let at = address & !MASK;
+        if self.at != Some(at) {
+            self.at = None;
+            if !memory.read(at, &mut self.bytes) {
+                return None;
+            }
+            self.at = Some(at);
+        }
+        // CAST: Less than the size of a block.
+        self.bytes.get((address & MASK) as usize..)
+    }
+
+    /// Returns the length of the name at `at`, in tokens, and the address of the first one.
+    pub(super) fn length<M: Memory>(&mut self, memory: &mut M, at: u64) -> Option<(u64, u64)> {
+        let low = self.byte(memory, at)?;
+        let next = at.checked_add(1)?;
+        if low & 0x80 == 0 {
+            return Some((next, u64::from(low)));
+        }
+        let high = self.byte(memory, next)?;
+        let length = u64::from(low & 0x7f) | u64::from(high) << 7;
+        Some((next.checked_add(1)?, length))
+    }
+
+    /// Returns the address behind `count` names from `at` on.
+    pub(super) fn skip<M: Memory>(
+        &mut self,
+        memory: &mut M,
+        mut at: u64,
+        mut count: u32,
+    ) -> Option<u64> {
+        while count > 0 {
+            // As far as the block goes and lengths are of one byte.
+            let block = self.rest(memory, at)?;
+            let mut passed = 0usize;
+            while let Some(&length) = block.get(passed) {
+                if length & 0x80 != 0 || count == 0 {
+                    break;
+                }
+                passed = passed.wrapping_add(usize::from(length).wrapping_add(1));
+                count = count.wrapping_sub(1);
+            }
+            at = at.checked_add(u64::try_from(passed).ok()?)?;
+            if passed == 0 {
+                let (tokens, length) = self.length(memory, at)?;
+                at = tokens.checked_add(length)?;
+                count = count.wrapping_sub(1);
+            }
+        }
+        Some(at)
+    }
+}
+
+/// Reads an array at `address`.
+pub(super) fn array<const N: usize>(memory: &mut impl Memory, address: u64) -> Option<[u8; N]> {
+    let mut array = [0; N];
+    memory.read(address, &mut array).then_some(array)
+}
