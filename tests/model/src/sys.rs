@@ -238,6 +238,16 @@ pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     *to = from;
 }
 
+/// Stores `from` at the offset `at` of `to`. Returns false if it does not fit.
+pub fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool {
+    let place = to.get_mut(at..at.wrapping_add(N));
+    match place.and_then(|place| place.first_chunk_mut()) {
+        Some(place) => *place = from,
+        None => return false,
+    }
+    true
+}
+
 /// Copies `from` to `to`.
 #[inline(always)]
 pub fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
