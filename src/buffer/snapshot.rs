@@ -115,13 +115,6 @@ impl Buffer {
         !requested.load(Ordering::Relaxed) && !requested.swap(true, Ordering::Relaxed)
     }
 
-    /// Returns whether a hit has requested a snapshot that is not taken yet.
-    ///
-    /// Context: any.
-    pub(crate) fn is_snapshot_requested(&self) -> bool {
-        self.snapshot_requested.load(Ordering::Relaxed)
-    }
-
     /// Takes the snapshot that a hit has requested, if one has. Without memory, or while a
     /// ring is mapped, none is taken.
     ///

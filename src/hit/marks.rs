@@ -76,8 +76,8 @@ impl MarkRecorder {
                 }
                 Ok(false)
             });
-            // Here nothing has to wait for a worker.
-            if acts? && buffer.is_snapshot_requested() {
+            // Here nothing has to wait for a worker, but for one that is taking the snapshot.
+            if acts? {
                 buffer.take_requested_snapshot();
             }
         }
