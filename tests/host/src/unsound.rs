@@ -9,14 +9,14 @@
 //! # use ferroprobe_engine::{engine::ring::{Local, Note}, sys::Pages};
 //! fn record(ring: Local<'_, Pages>, note: Note) {
 //!     let mut sum = 0;
-//!     let _ = ring.record(12, note, || 1, |payload| sum = payload.len());
+//!     let _ = ring.record(12, note, || 1, || None, |payload| sum = payload.len());
 //! }
 //! ```
 //! ```compile_fail,E0521
 //! # use ferroprobe_engine::{engine::ring::{Local, Note}, sys::Pages};
 //! fn record(ring: Local<'_, Pages>, note: Note) {
 //!     let mut kept: &mut [u8] = &mut [];
-//!     let _ = ring.record(12, note, || 1, |payload| kept = payload);
+//!     let _ = ring.record(12, note, || 1, || None, |payload| kept = payload);
 //! }
 //! ```
 //!
