@@ -2,7 +2,7 @@
 /*
  * A directory in debugfs in which tasks make and remove directories, by mkdir(2) and rmdir(2).
  * debugfs has no such directories.  What the VFS does in a directory is up to the operations
- * of its inode, and those of one's own directory may be replaced.
+ * of its inode, and a module may replace these for its own directory.
  *
  * The VFS calls these operations with the inode of the directory locked.  While they run, and
  * the inode is unlocked, they hold a reference to the module.  So once the module is being

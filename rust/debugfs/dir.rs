@@ -37,8 +37,7 @@ impl Dir {
         Self::create(name, parent, openings)
     }
 
-    /// As [`Dir::new`], for a directory whose files, and those of the directories in it,
-    /// `openings` counts as long as they are open.
+    /// As [`Dir::new`], for a directory below which `openings` counts the open files.
     ///
     /// # Errors
     ///
