@@ -5,6 +5,7 @@
 # after lib.sh; $logs is the folder of their logs.
 
 passed=0 failed=0 skipped=0
+failures=()
 
 # tally NAME PASSED FAILED SKIPPED: print one line, and add to the sums.
 tally() {
@@ -16,8 +17,9 @@ tally() {
 	skipped=$((skipped + $4))
 }
 
-# total: print the last line, and return the exit status.
+# total: print the names of what failed and the last line, and return the exit status.
 total() {
+	[ ${#failures[@]} -eq 0 ] || printf 'failed: %s\n' "${failures[@]}"
 	[ "$skipped" -eq 0 ] || echo "$skipped skipped"
 	echo "$passed passed, $failed failed"
 	[ "$failed" -eq 0 ]
@@ -27,7 +29,7 @@ count() { grep -cE "$1" "$2" || :; }
 
 # suite NAME LOG STATUS: count KTAP lines, and show the failures.
 suite() {
-	local good bad skips
+	local good bad skips line
 	skips=$(count '^ok .*# SKIP' "$2")
 	good=$(($(count '^ok' "$2") - skips))
 	bad=$(count '^not ok' "$2")
@@ -36,6 +38,10 @@ suite() {
 		tail -n 20 "$2" | sed 's/^/# /'
 		bad=1
 	fi
+	while read -r line; do
+		failures+=("$1: $line")
+	done < <(sed -nE 's/^not ok ([0-9]+ )?(- )?//p' "$2")
+	[ "$bad" -eq 0 ] || grep -q '^not ok' "$2" || failures+=("$1: status $3")
 	grep -E '^ok .*# SKIP' "$2" || :
 	tally "$1" "$good" "$bad" "$skips"
 }
