@@ -26,27 +26,75 @@ impl Similar {
     }
 }
 
+/// Length and letters of a name, and of what is before its first dot, by which most names are
+/// told apart.
+#[derive(Clone, Copy, Default)]
+pub struct Outline {
+    letters: u64,
+    letters_before_dot: u64,
+    len: u16,
+    before_dot: Option<u16>,
+}
+
+impl Outline {
+    /// Returns the outline of `name`.
+    pub fn of(name: &[u8]) -> Self {
+        let len = |text: &[u8]| u16::try_from(text.len()).unwrap_or(u16::MAX);
+        let dot = name.iter().position(|&byte| byte == b'.');
+        let base = dot.and_then(|dot| name.get(..dot));
+        Self {
+            letters: letters(name),
+            letters_before_dot: base.map_or(0, letters),
+            len: len(name),
+            before_dot: base.map(len),
+        }
+    }
+
+    /// Makes it the outline of the name and `rest` behind it.
+    #[inline]
+    pub fn append(&mut self, rest: &Self) {
+        if let (None, Some(more)) = (self.before_dot, rest.before_dot) {
+            self.before_dot = Some(self.len.saturating_add(more));
+            self.letters_before_dot = self.letters | rest.letters_before_dot;
+        }
+        self.len = self.len.saturating_add(rest.len);
+        self.letters |= rest.letters;
+    }
+}
+
 /// What the names look like that can be similar to a given one.
 #[derive(Clone, Copy)]
 pub struct Look {
-    len: usize,
+    len: u16,
     letters: u64,
-    most: usize,
+    most: u16,
 }
 
 impl Look {
-    /// Returns whether a symbol of `len` bytes, with these [`letters`], can be similar, or be a
-    /// clone of what is. This cheap test is decisive for most names.
-    pub fn may_be(&self, len: usize, letters: u64) -> bool {
-        let may_be_clone = letters & !self.letters & DOT != 0;
-        may_be_clone || self.is_near(len, letters)
+    /// Returns whether a symbol of this outline can be similar, or be a clone of what is. This
+    /// cheap test is decisive for most names.
+    #[inline]
+    pub fn may_be(&self, outline: &Outline) -> bool {
+        let is_clone = |len| self.is_near(len, outline.letters_before_dot);
+        self.is_near(outline.len, outline.letters)
+            || (self.letters & DOT == 0 && outline.before_dot.is_some_and(is_clone))
     }
 
-    fn is_near(&self, len: usize, letters: u64) -> bool {
+    fn is_near(&self, len: u16, letters: u64) -> bool {
         // An edit brings at most one kind of letter and takes one away.
-        let differing = usize::try_from((self.letters ^ letters).count_ones());
         self.len.abs_diff(len) <= self.most
-            && differing.is_ok_and(|differing| differing <= self.most.saturating_mul(2))
+            && self.is_within(letters & !self.letters)
+            && self.is_within(self.letters & !letters)
+    }
+
+    /// Returns whether there are at most as many bits in `set` as edits are allowed.
+    fn is_within(&self, mut set: u64) -> bool {
+        // Many processors that the kernel is compiled for cannot count bits.
+        for _ in 0..self.most {
+            // Without its lowest bit.
+            set &= set.wrapping_sub(1);
+        }
+        set == 0
     }
 }
 
@@ -76,9 +124,9 @@ impl<'a> Nearest<'a> {
         Self {
             name,
             look: Look {
-                len: name.len(),
+                len: Outline::of(name).len,
                 letters: letters(name),
-                most,
+                most: u16::try_from(most).unwrap_or(u16::MAX),
             },
             names: [None; MAX_NAMES],
         }
@@ -117,8 +165,9 @@ impl<'a> Nearest<'a> {
 
     /// Returns the distance of the name from `other`, if that is similar.
     fn distance(&self, other: &[u8]) -> Option<usize> {
-        let may_be = self.look.is_near(other.len(), letters(other));
-        let distance = || distance(self.name, other, self.look.most);
+        let outline = Outline::of(other);
+        let may_be = self.look.is_near(outline.len, outline.letters);
+        let distance = || distance(self.name, other, usize::from(self.look.most));
         may_be.then(distance).flatten()
     }
 
@@ -177,7 +226,7 @@ const fn bit(letter: u8) -> u64 {
 }
 
 /// Returns a bit for each letter of `name`; some letters share one.
-pub fn letters(name: &[u8]) -> u64 {
+fn letters(name: &[u8]) -> u64 {
     name.iter().fold(0, |all, &letter| all | bit(letter))
 }
 

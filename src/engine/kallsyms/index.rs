@@ -3,7 +3,7 @@
 //! What is read of the table once, for all searches.
 
 use super::block::{array, Block, Memory, Tables};
-use crate::engine::nearest;
+use crate::engine::nearest::Outline;
 use crate::sys::{AllocError, Vec};
 
 /// The number of tokens.
@@ -19,14 +19,14 @@ const SEEN: usize = 512;
 const STEP: u32 = 16;
 
 /// What is read of the table once: the texts of the tokens, and where some of the names are. It
-/// takes some 60 KiB.
+/// takes some 70 KiB.
 pub struct Index {
     /// The texts of the tokens.
     texts: Vec<u8>,
     /// Where the text of each token begins and ends in these.
     tokens: Vec<(u16, u16)>,
-    /// Length and letters of each token: of all of it, and without the first letter.
-    looks: Vec<[(usize, u64); 2]>,
+    /// The outline of each token: of all of it, and without the first letter.
+    outlines: Vec<[Outline; 2]>,
     /// The offset in the names of each symbol whose number is a multiple of [`STEP`]. The
     /// kernel's own table of these has each 256th.
     marks: Vec<u32>,
@@ -54,15 +54,15 @@ impl Index {
         let mut index = Self {
             texts,
             tokens,
-            looks: Vec::with_capacity(TOKENS)?,
+            outlines: Vec::with_capacity(TOKENS)?,
             marks,
             seen,
         };
         for token in 0..=u8::MAX {
             let text = index.text(token);
-            let look = |text: &[u8]| (text.len(), nearest::letters(text));
-            let looks = [look(text), look(text.get(1..).unwrap_or_default())];
-            index.looks.push(looks)?;
+            let rest = text.get(1..).unwrap_or_default();
+            let outlines = [Outline::of(text), Outline::of(rest)];
+            index.outlines.push(outlines)?;
         }
         Ok(Some(index))
     }
@@ -74,9 +74,10 @@ impl Index {
         self.texts.get(range).unwrap_or_default()
     }
 
-    /// Returns the length and the letters of a token: of all of it, and without the first letter.
-    pub(super) fn looks(&self, token: u8) -> Option<&[(usize, u64); 2]> {
-        self.looks.get(usize::from(token))
+    /// Returns the outlines of a token: of all of it, and without the first letter.
+    #[inline]
+    pub(super) fn outlines(&self, token: u8) -> Option<&[Outline; 2]> {
+        self.outlines.get(usize::from(token))
     }
 
     /// Returns the offset in the names of the last marked symbol up to `symbol`, and the

@@ -3,7 +3,7 @@
 //! The functions whose names begin alike.
 
 use super::{Index, Memory, Table, Tables};
-use crate::engine::nearest::Look;
+use crate::engine::nearest::{Look, Outline};
 use core::ops::Range;
 
 /// The longest name; the kernel's `KSYM_NAME_LEN`.
@@ -25,9 +25,14 @@ impl Name {
 
     /// Returns the name, if it is a function's: in the text, global, local or weak.
     fn of_function(&self) -> Option<&[u8]> {
-        let (letter, name) = self.bytes.get(..self.len)?.split_first()?;
-        matches!(letter, b't' | b'T' | b'w' | b'W').then_some(name)
+        let (&letter, name) = self.bytes.get(..self.len)?.split_first()?;
+        is_function(letter).then_some(name)
     }
+}
+
+/// Returns whether a symbol of this type is a function.
+fn is_function(letter: u8) -> bool {
+    matches!(letter, b't' | b'T' | b'w' | b'W')
 }
 
 /// Calls `each` with the name and the address of every function in `text` whose name begins
@@ -94,12 +99,11 @@ pub fn each_like<M: Memory>(
     };
     let mut at = tables.names;
     for symbol in 0..table.count {
-        let (len, letters, next) = table.look(at)?;
-        if look.may_be(len, letters) {
+        let (outline, next) = table.outline(at)?;
+        if outline.is_some_and(|outline| look.may_be(&outline)) {
             table.expand(at, &mut name)?;
-            let function = name.of_function();
-            if function.is_some() && text.contains(&table.address(symbol)?) {
-                each(function.unwrap_or_default());
+            if text.contains(&table.address(symbol)?) {
+                each(name.of_function().unwrap_or_default());
             }
         }
         at = next;
@@ -108,30 +112,40 @@ pub fn each_like<M: Memory>(
 }
 
 impl<M: Memory> Table<'_, M> {
-    /// Returns length and letters of the name at `at`, and the address behind it.
-    fn look(&mut self, at: u64) -> Option<(usize, u64, u64)> {
-        let (mut at, mut length) = self.names.length(self.memory, at)?;
-        let (mut len, mut letters) = (0usize, 0);
-        // The first letter is the symbol's type and no part of its name.
-        let mut first = true;
-        while length > 0 {
+    /// Returns the outline of the name at `at`, if it is a function's, and the address behind it.
+    fn outline(&mut self, at: u64) -> Option<(Option<Outline>, u64)> {
+        let (mut at, length) = self.names.length(self.memory, at)?;
+        let end = at.checked_add(length)?;
+        let mut outline = None;
+        while at < end {
             // As far as the block goes.
             let block = self.names.rest(self.memory, at)?;
-            let here = usize::try_from(length)
+            let here = usize::try_from(end.checked_sub(at)?)
                 .unwrap_or(usize::MAX)
                 .min(block.len());
-            for &token in block.get(..here)? {
-                let [whole, rest] = self.index.looks(token)?;
-                let (more, others) = if first { rest } else { whole };
-                first = false;
-                len = len.saturating_add(*more);
-                letters |= others;
+            let mut tokens = block.get(..here)?.iter();
+            let mut sum = match outline {
+                Some(sum) => sum,
+                // The first letter is the symbol's type and no part of its name.
+                None => {
+                    let &token = tokens.next()?;
+                    let letter = *self.index.text(token).first()?;
+                    if !is_function(letter) {
+                        return Some((None, end));
+                    }
+                    let [_, rest] = self.index.outlines(token)?;
+                    *rest
+                }
+            };
+            for &token in tokens {
+                let [whole, _] = self.index.outlines(token)?;
+                sum.append(whole);
             }
+            outline = Some(sum);
             // CAST: Lossless.
             at = at.checked_add(here as u64)?;
-            length = length.checked_sub(here as u64)?;
         }
-        Some((len, letters, at))
+        Some((outline, end))
     }
 
     /// Expands the name at `at`, and returns the address behind it.
