@@ -101,10 +101,10 @@ pub(crate) fn find<'a>(
             return Ok(Some(Found::functions_of(groups)));
         }
     };
-    let module = definition.place.symbol().and_then(|(module, _)| module);
+    let (module, symbol) = definition.place.symbol().unwrap_or((None, name));
     let no_memory = || Refusal::new(Kind::NoMemory, at);
     let known = match which {
-        Which::Only => only(module, name, names, at)?,
+        Which::Only => only((module, symbol), name, names, at)?,
         Which::Number(number) => namesakes::address(definition, number, names)?,
         Which::All => return Err(Refusal::new(Kind::NonUniqSymbol, at)),
     };
@@ -130,14 +130,14 @@ pub(crate) fn find<'a>(
     Found::new(definition, Some(address), place, names, probes).map(Some)
 }
 
-/// Returns the address of the symbol `name`, with its `module` if it has one; `None` if there
-/// is none.
+/// Returns the address of `symbol` in `module`, or of the kernel's, which is written as `name`;
+/// `None` if there is none.
 ///
 /// # Errors
 ///
-/// `NON_UNIQ_SYMBOL` if the kernel has several.
+/// `NON_UNIQ_SYMBOL` if the kernel, or the module, has several.
 fn only(
-    module: Option<&[u8]>,
+    (module, symbol): (Option<&[u8]>, &[u8]),
     name: &[u8],
     names: &mut Names,
     at: usize,
@@ -151,7 +151,13 @@ fn only(
         return Err(Refusal::new(Kind::NonUniqSymbol, at));
     }
     let known = own.and_then(|all| all.first.first().copied());
-    Ok(known.or_else(|| symbol::lookup_bytes(name)))
+    let known = known.or_else(|| symbol::lookup_bytes(name));
+    if let (Some(module), Some(_)) = (module, known) {
+        if namesakes::are_several(module, symbol, names)? {
+            return Err(Refusal::new(Kind::NonUniqSymbol, at));
+        }
+    }
+    Ok(known)
 }
 
 /// Adds to the refusal of the function `name`, which does not exist, the functions of similar

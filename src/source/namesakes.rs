@@ -81,6 +81,28 @@ pub(super) fn address(
     }
 }
 
+/// Returns whether `module` has several functions called `symbol`.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+///
+/// Context: process, may sleep.
+pub(super) fn are_several(
+    module: &[u8],
+    symbol: &[u8],
+    names: &mut Names,
+) -> Result<bool, AllocError> {
+    let Some(list) = names.modules()? else {
+        return Ok(false);
+    };
+    let mut count = 0usize;
+    each_in_modules(list, Some(module), symbol, |_| {
+        count = count.saturating_add(1)
+    });
+    Ok(count > 1)
+}
+
 /// Returns a location for each of the symbols that `definition`, of [`Which::All`], means:
 /// those of the text.
 ///
@@ -275,16 +297,26 @@ fn in_modules(
     let Some(list) = names.modules()? else {
         return Ok(addresses);
     };
+    each_in_modules(list, only, symbol, |address| {
+        if addresses.len() < MAX {
+            // There is room, so that this does not sleep.
+            let _ = addresses.push(address);
+        }
+    });
+    addresses.sort_unstable();
+    Ok(addresses)
+}
+
+/// Calls `each` with the address of each function called `symbol` in the module `only`, or in
+/// all modules. It may not sleep.
+fn each_in_modules(list: u64, only: Option<&[u8]>, symbol: &[u8], mut each: impl FnMut(u64)) {
     // Without symbols of modules there are none.
     let _ = module::each_function(list, |function| {
         let is_meant = only.is_none_or(|only| *only == *function.module.to_bytes())
             && *function.name.to_bytes() == *symbol
             && !function.is_init;
-        if is_meant && addresses.len() < MAX {
-            // There is room, so that this does not sleep.
-            let _ = addresses.push(function.address);
+        if is_meant {
+            each(function.address);
         }
     });
-    addresses.sort_unstable();
-    Ok(addresses)
 }
