@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The other one of the two functions of one name. */
 
+#include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
 
