@@ -30,6 +30,9 @@ use kernel::{
 /// The longest time that a reader sleeps without checking again, in milliseconds.
 const LONGEST: u32 = 100;
 
+/// The same for a reader that waits for more than the next event.
+const LONGEST_FOR_MANY: u32 = 10;
+
 /// A queue of sleeping readers that a writer in any context can wake.
 ///
 /// # Invariants
@@ -184,7 +187,7 @@ impl Waker {
     ///
     /// Context: process, may sleep.
     pub fn wait_for_many<R>(&self, attempt: impl FnMut() -> Result<Option<R>>) -> Result<R> {
-        self.sleep(false, 10, attempt)
+        self.sleep(false, LONGEST_FOR_MANY, attempt)
     }
 
     fn sleep<R>(
@@ -234,10 +237,20 @@ impl Waker {
     /// Registers this queue with `poll`. The queue is woken within a tenth of a second.
     pub fn register<'open>(&'open self, file: &OpenFile, table: &PollTable<'open>) {
         self.wanted.store(true, Ordering::Relaxed);
+        self.register_until(LONGEST, file, table);
+    }
+
+    /// Like [`Waker::register`], but the queue is woken as [`Waker::wait_for_many`] says, not
+    /// by the next event. If others poll for that, it may take as long as for them.
+    pub fn register_for_many<'open>(&'open self, file: &OpenFile, table: &PollTable<'open>) {
+        self.register_until(LONGEST_FOR_MANY, file, table);
+    }
+
+    fn register_until<'open>(&'open self, millis: u32, file: &OpenFile, table: &PollTable<'open>) {
         // SAFETY: File and table are valid during the call of `poll`. The queue exists as
         // long as the file is open, which is longer than the file is polled.
         unsafe { bindings::poll_wait(file.as_ptr(), self.queue.get(), table.table) };
-        self.later.start(LONGEST, false);
+        self.later.start(millis, false);
         fence(Ordering::SeqCst);
     }
 }

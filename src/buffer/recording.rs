@@ -434,4 +434,18 @@ impl Buffer {
     pub(crate) fn register<'open>(&'open self, file: &OpenFile, table: &PollTable<'open>) {
         self.waker.register(file, table);
     }
+
+    /// Registers it for a reader that polls for as much as [`Buffer::percent`] says: if each
+    /// event woke that, most of them would for nothing.
+    pub(crate) fn register_until_full<'open>(
+        &'open self,
+        file: &OpenFile,
+        table: &PollTable<'open>,
+    ) {
+        if self.percent() == 0 {
+            self.waker.register(file, table);
+        } else {
+            self.waker.register_for_many(file, table);
+        }
+    }
 }

@@ -276,7 +276,7 @@ impl File for RawPipe {
 
     fn poll<'open>(open: &'open Open, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let buffer = &open.one.instance.buffer;
-        buffer.register(file, table);
+        buffer.register_until_full(file, table);
         // Without a watermark, and once nothing more comes, what is there.
         let last = !buffer.is_on() && buffer.is_readable(Some(open.one.cpu));
         if last || open.part.is_left() || buffer.is_full_on(open.one.cpu) {
