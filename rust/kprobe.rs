@@ -110,7 +110,7 @@ impl<H: Handler<Kprobe>> Registration<H> {
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new(place: Place<'_>, handler: H) -> Result<Pin<KBox<Self>>> {
+    pub fn new(place: Place<'_>, handler: impl Init<H>) -> Result<Pin<KBox<Self>>> {
         let name = place.name()?;
         let mut probe = pin_init::zeroed();
         fill(&mut probe, place, name.as_deref());

@@ -127,7 +127,7 @@ impl<H: EntryHandler> Registration<H> {
         place: Place<'_>,
         max_active: i32,
         words: usize,
-        handler: H,
+        handler: impl Init<H>,
     ) -> Result<Pin<KBox<Self>>> {
         if words > MAX_WORDS {
             return Err(E2BIG);

@@ -225,12 +225,15 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
     /// The errors of the kernel, for the location; `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub(super) fn register(prepared: Prepared<M>, handler: H) -> Result<Pin<KBox<Self>>> {
+    pub(super) fn register(
+        prepared: Prepared<M>,
+        handler: impl Init<H>,
+    ) -> Result<Pin<KBox<Self>>> {
         let Prepared { probe, data, name } = prepared;
         let this = KBox::pin_init(
             pin_init!(Self {
                 probe: Opaque::new(probe),
-                handler,
+                handler <- handler,
                 data,
                 registered: AtomicBool::new(false),
                 name,

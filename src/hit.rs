@@ -10,6 +10,7 @@ pub(crate) mod counters;
 pub(crate) mod histograms;
 pub(crate) mod marks;
 pub(crate) mod plan;
+pub(crate) mod prepared;
 pub(crate) mod recorder;
 mod several;
 pub(crate) mod snapshots;

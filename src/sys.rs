@@ -205,6 +205,14 @@ impl<T> Deref for Arc<T> {
 #[derive(Debug)]
 pub struct Box<T>(KBox<T>);
 
+impl<T: PartialEq> PartialEq for Box<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Box<T> {}
+
 impl<T> Box<T> {
     /// Moves `value` to the heap.
     ///

@@ -59,11 +59,15 @@ impl<H: Handler> Registration<H> {
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new(functions: Arc<Functions<H>>, counts: bool, handler: H) -> Result<Pin<KBox<Self>>> {
+    pub fn new(
+        functions: Arc<Functions<H>>,
+        counts: bool,
+        handler: impl Init<H>,
+    ) -> Result<Pin<KBox<Self>>> {
         let serving = functions.serving.clone();
         KBox::pin_init(
             pin_init!(Self {
-                server: Server { handler, serving },
+                server <- init!(Server { handler <- handler, serving }),
                 functions,
                 groups <- new_mutex!(KVec::new()),
                 counts,

@@ -43,21 +43,20 @@ impl<H: Handler> Registration<H> {
     pub fn new(
         points: Arc<Tracepoints>,
         point: &Tracepoint,
-        handler: H,
+        handler: impl Init<H>,
     ) -> Result<Pin<KBox<Self>>> {
-        let link = Link {
-            point: point.point,
-            module: point.module.as_ref().map(|(number, _)| *number),
-            probe: Self::probe(handler.uses()),
-            data: AtomicPtr::new(ptr::null_mut()),
-            armed: AtomicBool::new(false),
-            gone: AtomicBool::new(false),
-            used: AtomicBool::new(false),
-        };
         let this = KBox::pin_init(
             pin_init!(Self {
-                link,
-                handler,
+                handler <- handler,
+                link: Link {
+                    point: point.point,
+                    module: point.module.as_ref().map(|(number, _)| *number),
+                    probe: Self::probe(handler.uses()),
+                    data: AtomicPtr::new(ptr::null_mut()),
+                    armed: AtomicBool::new(false),
+                    gone: AtomicBool::new(false),
+                    used: AtomicBool::new(false),
+                },
                 points,
                 _pinned: PhantomPinned,
             }),

@@ -346,14 +346,14 @@ impl<H: Handler> Registration<H> {
     pub fn new(
         calls: Arc<Calls<H>>,
         (number, sides): (u32, &'static [When]),
-        handler: H,
+        handler: impl Init<H>,
     ) -> Result<Pin<KBox<Self>>> {
         if number >= count() {
             return Err(EINVAL);
         }
         KBox::pin_init(
             pin_init!(Self {
-                handler,
+                handler <- handler,
                 calls,
                 number,
                 sides,

@@ -72,6 +72,9 @@ impl<'a> Iterator for Lines<'a> {
 /// Returns the part of `line` before the first `#` that is neither inside an immediate string
 /// nor part of a location.
 fn strip_comment(line: &[u8]) -> &[u8] {
+    if !line.contains(&b'#') {
+        return line;
+    }
     let mut at = 0;
     while let Some(&byte) = line.get(at) {
         if byte == b'#' && !is_of_symbol(line, at) {
@@ -118,6 +121,14 @@ fn quoted(line: &[u8], at: usize) -> Option<usize> {
     let after = body.get(close.checked_add(1)?);
     let ends = after.is_none_or(|&b| is_space(b) || b == b':' || b == b')');
     ends.then(|| close.saturating_add(OPEN).saturating_add(1))
+}
+
+/// Returns the number of bytes from `at` on in which neither a word ends nor an immediate string
+/// starts; 1 if one may do so at once.
+fn plain(line: &[u8], at: usize) -> usize {
+    let rest = line.get(at..).unwrap_or_default();
+    let ends = |&byte: &u8| is_space(byte) || byte == b'\\';
+    rest.iter().position(ends).unwrap_or(rest.len()).max(1)
 }
 
 /// Returns whether `byte` is white space, as `isspace()` in the C locale.
@@ -220,6 +231,9 @@ impl<'a> Span<'a> {
     }
 }
 
+/// For how many words there is room from the start.
+const USUAL_WORDS: usize = 4;
+
 /// A line split into words.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command {
@@ -234,18 +248,17 @@ impl Command {
     ///
     /// [`Kind::LineTooLong`] and [`Kind::BadByte`]; [`Kind::NoMemory`].
     pub fn new(line: &[u8]) -> Result<Self, Error> {
-        let mut command = Self {
-            text: Vec::new(),
-            ends: Vec::new(),
-        };
         if line.len() > MAX_LINE {
             return Err(Error::new(Kind::LineTooLong, 0));
         }
-        command.text.reserve(line.len())?;
+        let mut command = Self {
+            text: Vec::with_capacity(line.len())?,
+            ends: Vec::with_capacity(USUAL_WORDS)?,
+        };
         let mut at = 0;
         let mut inside = false;
         while let Some(&byte) = line.get(at) {
-            let length = quoted(line, at).unwrap_or(1);
+            let length = quoted(line, at).unwrap_or_else(|| plain(line, at));
             if is_space(byte) {
                 if inside {
                     command.ends.push(command.text.len())?;

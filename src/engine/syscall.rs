@@ -14,7 +14,7 @@ use super::arch::Arch;
 use super::fetch::{General, Load, Origin, Program, Store};
 use super::record::{Class, Field, Layout, Name, PROBE_SIZE};
 use super::types::Type;
-use crate::sys::{AllocError, Vec};
+use crate::sys::{AllocError, Box, Vec};
 
 /// Most arguments of a system call.
 pub const MAX_ARGUMENTS: usize = 6;
@@ -162,7 +162,7 @@ impl Call {
         // CAST: At most `MAX_ARGUMENTS`.
         copies.arguments = signature.types.len() as u8;
         program.fixed = end;
-        layout.call = Some(signature);
+        layout.call = Some(Box::new(signature)?);
         Ok((program, layout, copies))
     }
 
@@ -189,7 +189,7 @@ impl Call {
         })?;
         let mut signature = self.signature(arch)?;
         signature.types.push(Vec::from_slice(b"long")?)?;
-        layout.call = Some(signature);
+        layout.call = Some(Box::new(signature)?);
         Ok((program, layout))
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         format::Format,
     },
     hit::{marks::MarkRecorder, plan::Plan},
-    sys::Vec,
+    sys::{Box, Vec},
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -33,11 +33,12 @@ impl Marks {
         let (program, layout) = marker::fields()?;
         let format = Format::of_builtin(&PRINT, layout)?;
         let plan = Plan::recording(None)?;
+        let program = Box::new(program)?;
         let recorder = MarkRecorder::new(&format, program, buffer.clone(), plan.clone())?;
         let mut files = Vec::new();
         files.push(Some(EventFile::new(plan)?))?;
         let event = Event::new(format, (files, buffer.clone()), None).map_err(|_| ENOMEM)?;
-        Ok(Arc::new(Self { event, recorder }, GFP_KERNEL)?)
+        Arc::init(init!(Self { event, recorder <- recorder }), GFP_KERNEL)
     }
 
     /// Makes it that of the instance `of`, which is new, instead of that of the top directory.

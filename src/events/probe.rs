@@ -17,6 +17,7 @@ use crate::{
     hit::{
         counters::Totals,
         plan::{Plan, ReplacedPlans},
+        prepared::Prepared,
         recorder::Recorder,
     },
     kapi::{functions, lockdown, percpu, rcu::Replaced},
@@ -26,7 +27,7 @@ use crate::{
         machine::errno,
         registered::{Registered, Removal, Source, Sources},
     },
-    sys::Vec,
+    sys::{Box, Vec},
 };
 use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::{prelude::*, sync::Arc};
@@ -93,7 +94,7 @@ impl Probe {
         event: Arc<Event>,
         definition: Arc<Definition>,
         found: Option<&Found>,
-        (format, program): (Arc<Format>, Program),
+        (format, program): (Arc<Format>, Box<Program>),
         sources: &Sources<'_>,
     ) -> Result<Arc<Self>, Refusal> {
         let placed = match found {
@@ -106,7 +107,7 @@ impl Probe {
             )?),
             None => None,
         };
-        let probe = Self {
+        let probe = init!(Self {
             event,
             definition,
             format,
@@ -114,8 +115,8 @@ impl Probe {
             armed: AtomicBool::new(false),
             limited: AtomicBool::new(false),
             before: Counts::default(),
-        };
-        Arc::new(probe, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
+        });
+        Arc::init(probe, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
     }
 
     /// Makes the probe of a system call's event. `register` makes a registration of what
@@ -128,13 +129,13 @@ impl Probe {
     /// Context: process, may sleep.
     pub(crate) fn of_call(
         (event, definition): (Arc<Event>, Arc<Definition>),
-        (format, program): (Arc<Format>, Program),
+        (format, program): (Arc<Format>, Box<Program>),
         number: u32,
-        register: impl FnOnce(Recorder) -> Result<Registered>,
+        register: impl FnOnce(Prepared) -> Result<Registered>,
     ) -> Result<Self> {
         // The number takes the place of the address in a record.
         let place = u64::from(number);
-        let recorder = Recorder::new(&format, program, event.in_force(), place)?;
+        let recorder = Prepared::new(&format, program, event.in_force(), place)?;
         let placed = Placed {
             registered: register(recorder)?,
             address: 0,
@@ -177,7 +178,7 @@ impl Probe {
     pub(crate) fn replaced(
         &self,
         found: &Found,
-        (format, program): (Arc<Format>, Program),
+        (format, program): (Arc<Format>, Box<Program>),
         sources: &Sources<'_>,
     ) -> Result<Self, Refusal> {
         let recorded = (&format, program);
@@ -382,14 +383,14 @@ impl Placed {
         event: &Event,
         definition: &Definition,
         found: &Found,
-        (format, program): (&Arc<Format>, Program),
+        (format, program): (&Arc<Format>, Box<Program>),
         sources: &Sources<'_>,
     ) -> Result<Self, Refusal> {
         let no_memory = || Refusal::new(Kind::NoMemory, definition.place_at);
         lockdown::kprobes()
             .map_err(|error| Refusal::registration(errno(error), definition.place_at))?;
         let module = found.module().map(Vec::from_slice).transpose()?;
-        let recorder = Recorder::new(format, program, event.in_force(), found.address)
+        let recorder = Prepared::new(format, program, event.in_force(), found.address)
             .map_err(|_| no_memory())?;
         let registered = Registered::new(definition.kind, found, sources, recorder)
             .map_err(|error| found.explain(error, definition.place_at))?;

@@ -14,6 +14,7 @@ use crate::{
     },
     hit::{
         context::{Hit, Interrupted, Registers, UserMemory},
+        prepared::Prepared,
         recorder::{Passed, Recorder},
         tier::Tier,
     },
@@ -26,6 +27,7 @@ use crate::{
     },
 };
 use core::convert::Infallible;
+use kernel::prelude::*;
 
 /// Serves the system calls of one number, when they begin or when they return.
 pub(crate) struct CallRecorder {
@@ -34,9 +36,9 @@ pub(crate) struct CallRecorder {
 }
 
 impl CallRecorder {
-    /// Makes a recorder that copies user memory first.
-    pub(crate) fn new(recorder: Recorder, copies: Copies) -> Self {
-        Self { recorder, copies }
+    /// Returns what makes a recorder that copies user memory first.
+    pub(crate) fn new(recorder: Prepared, copies: Copies) -> impl Init<Self> {
+        init!(Self { recorder <- recorder.init(), copies })
     }
 }
 

@@ -16,9 +16,11 @@ use crate::{
     hit::{
         context::{Hit, Interrupted, UserMemory},
         plan::{Acting, Plan, Rest, Share},
+        prepared::Prepared,
         recorder::{Passed, Recorder},
     },
     kapi::context::{self, Entry, OnCpu},
+    sys::Box,
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -30,24 +32,25 @@ pub(crate) struct MarkRecorder {
 }
 
 impl MarkRecorder {
-    /// Makes a recorder for the event of `format`, whose fields `program` fetches of a text.
+    /// Returns what makes a recorder for the event of `format`, whose fields `program` fetches
+    /// of a text.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub(crate) fn new(
         format: &Format,
-        program: Program,
+        program: Box<Program>,
         buffer: Arc<Buffer>,
         plan: Arc<Plan>,
-    ) -> Result<Self> {
+    ) -> Result<impl Init<Self>> {
         // As the kernel's records, they name no place.
         let share = Share {
             buffer: buffer.clone(),
             plan,
         };
-        let recorder = Recorder::new(format, program, share, 0)?;
-        Ok(Self { recorder, buffer })
+        let recorder = Prepared::new(format, program, share, 0)?.init();
+        Ok(init!(Self { recorder <- recorder, buffer }))
     }
 
     /// Returns what has the plan.

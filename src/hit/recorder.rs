@@ -14,14 +14,13 @@ use crate::{
         fetch::{Form, Program, Size},
         filter,
         format::flag,
-        record::{self, Header, Role, PROBE_WORDS},
+        record::{self, Header, PROBE_WORDS},
         ring::{Fill, Note, Payload, Short},
     },
-    events::format::Format,
     hit::{
         context::{Hit, Interrupted, Registers, Running, UserMemory},
         counters::{Counters, End, Totals},
-        plan::{Plan, ReplacedPlans, Rest, Share},
+        plan::{Plan, ReplacedPlans, Rest},
         stages::Stage,
         tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
     },
@@ -38,83 +37,38 @@ use crate::{
     },
 };
 use core::{convert::Infallible, iter};
-use kernel::{prelude::*, sync::Arc};
+use kernel::sync::Arc;
 
 /// Serves the hits of one probe.
 pub(crate) struct Recorder {
     pub(super) tier: Tier,
     /// What is fetched by [`Tier::REGISTER`].
-    register: u8,
+    pub(super) register: u8,
     /// The size of its records, for all tiers but [`Tier::SLOW`].
     pub(super) short: Short<PROBE_WORDS>,
     /// [`Header::first_half`] of a record, without flags.
-    plain: u32,
+    pub(super) plain: u32,
     /// The place that records name: the function's entry where the kernel
     /// probes behind a landing pad. In [`record::words`].
-    place: [u32; 2],
+    pub(super) place: [u32; 2],
     pub(super) counters: Counters,
     /// The buffer in which it records, unless the plan is one of several instances.
     pub(super) buffer: RcuCell<Buffer>,
     /// The number of the event, in each record.
-    event: u16,
-    is_return: bool,
+    pub(super) event: u16,
+    pub(super) is_return: bool,
     /// Whether the time is all that is saved at the function's entry.
     pub(super) captures_time: bool,
     /// The function that is probed, or that calls the handler, as far as its stacks need it.
-    function: Function,
+    pub(super) function: Function,
     /// Fetches the arguments.
     pub(super) program: Program,
     pub(super) plan: RcuCell<Plan>,
 }
 
 impl Recorder {
-    /// The server of a probe at `place`, with all counters 0.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn new(
-        format: &Format,
-        program: Program,
-        Share { buffer, plan }: Share,
-        place: u64,
-    ) -> Result<Self> {
-        let counters = Counters::new()?;
-        let plain = Header {
-            event: format.id,
-            flags: 0,
-            preempt_count: 0,
-            pid: 0,
-        };
-        let this = Self {
-            tier: Tier::slow(),
-            register: match program.form() {
-                Form::Register(register) | Form::RegisterAndDuration(register) => register,
-                Form::Bare | Form::Duration | Form::Any => 0,
-            },
-            short: Self::short(&program).unwrap_or(Short::SMALLEST),
-            plain: plain.first_half(),
-            place: record::words(place),
-            counters,
-            buffer: RcuCell::new(buffer),
-            event: format.id,
-            function: Function::default(),
-            is_return: format.layout.class.field(Role::ReturnAddress).is_some(),
-            captures_time: program.captures_time(),
-            program,
-            plan: RcuCell::new(plan),
-        };
-        this.choose_tier();
-        Ok(this)
-    }
-
-    /// Sets the function that is probed, or that calls the handler.
-    pub(crate) fn set_function(&mut self, function: Function) {
-        self.function = function;
-    }
-
     /// The size of its records, where all have the same and are short.
-    fn short(program: &Program) -> Option<Short<PROBE_WORDS>> {
+    pub(super) fn short(program: &Program) -> Option<Short<PROBE_WORDS>> {
         match program.size() {
             Size::Fixed(length) => Short::of(length),
             Size::UpTo(_) => None,
@@ -130,8 +84,13 @@ impl Recorder {
     ///
     /// Context: process.
     pub(crate) fn choose_tier(&self) {
-        let program = &self.program;
-        let (bare, register) = if self.is_return {
+        let tier = Self::tier_for(&self.program, self.is_return, &self.plan.load());
+        self.tier.set(tier);
+    }
+
+    /// Returns the tier for `program` and `plan`.
+    pub(super) fn tier_for(program: &Program, is_return: bool, plan: &Plan) -> u8 {
+        let (bare, register) = if is_return {
             (
                 Self::has_size::<RETURN_BARE>(program),
                 Self::has_size::<RETURN_WITH_REGISTER>(program),
@@ -142,8 +101,7 @@ impl Recorder {
                 Self::has_size::<WITH_REGISTER>(program),
             )
         };
-        let plan = self.plan.load();
-        let tier = match &plan.rest {
+        match &plan.rest {
             Rest::Act(acting) if acting.is_quick() => Tier::QUICK,
             Rest::Act(_) if plan.is_gated() => Tier::GATED,
             Rest::Act(_) | Rest::Several(_) => Tier::ACTING,
@@ -160,8 +118,7 @@ impl Recorder {
                 _ if program.has_only_text() => Tier::TEXT,
                 _ => Tier::SLOW,
             },
-        };
-        self.tier.set(tier);
+        }
     }
 
     /// Replaces the plan by `plan`, for all hits from when `replaced`, which gets the
@@ -188,11 +145,6 @@ impl Recorder {
     /// Context: process, may sleep.
     pub(crate) fn set_buffer(&self, buffer: Arc<Buffer>, replaced: &mut Replaced<Buffer>) {
         self.buffer.replace_among(buffer, replaced);
-    }
-
-    /// Returns the number of words that a return probe saves at the function's entry.
-    pub(crate) fn entry_words(&self) -> usize {
-        self.program.entry_words()
     }
 
     /// Returns what fetches the arguments.

@@ -9,9 +9,9 @@ use core::sync::atomic::{AtomicU8, Ordering};
 pub(super) struct Tier(AtomicU8);
 
 impl Tier {
-    /// Returns the tier that serves any hit without actions.
-    pub(super) fn slow() -> Self {
-        Self(AtomicU8::new(Self::SLOW))
+    /// Returns `tier`, one of the numbers below.
+    pub(super) fn new(tier: u8) -> Self {
+        Self(AtomicU8::new(tier))
     }
 
     /// Makes it `tier`, one of the numbers below.

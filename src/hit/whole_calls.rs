@@ -14,6 +14,7 @@ use crate::{
     },
     hit::{
         calls::{copy, CallArguments, Memory, Words},
+        prepared::Prepared,
         recorder::{Passed, Recorder},
     },
     kapi::{
@@ -78,19 +79,20 @@ pub(crate) struct WholeCallRecorder {
 }
 
 impl WholeCallRecorder {
-    /// Makes a recorder; `copies` says which of the call's arguments point to user memory.
+    /// Returns what makes a recorder; `copies` says which of the call's arguments point to user
+    /// memory.
     pub(crate) fn new(
-        recorder: Recorder,
+        recorder: Prepared,
         (copies, returns): (Copies, bool),
         in_progress: Arc<InProgress>,
-    ) -> Self {
-        Self {
-            recorder,
+    ) -> impl Init<Self> {
+        init!(Self {
+            recorder <- recorder.init(),
             copies,
             returns,
             in_progress,
             key: AtomicU64::new(0),
-        }
+        })
     }
 
     /// Notes a call that begins.

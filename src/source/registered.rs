@@ -7,7 +7,9 @@
 
 use crate::{
     engine::ast::ProbeKind,
-    hit::{calls::CallRecorder, recorder::Recorder, whole_calls::WholeCallRecorder},
+    hit::{
+        calls::CallRecorder, prepared::Prepared, recorder::Recorder, whole_calls::WholeCallRecorder,
+    },
     kapi::{
         batch::Batch,
         functions::{self, Functions},
@@ -174,8 +176,8 @@ pub(crate) enum Registered {
 }
 
 impl Registered {
-    /// Registers the mechanism of `kind`, disarmed, at the location `found`; `recorder`
-    /// serves its hits.
+    /// Registers the mechanism of `kind`, disarmed, at the location `found`; `recorder` is
+    /// made to serve its hits.
     ///
     /// # Errors
     ///
@@ -186,7 +188,7 @@ impl Registered {
         kind: ProbeKind,
         found: &Found,
         sources: &Sources<'_>,
-        mut recorder: Recorder,
+        mut recorder: Prepared,
     ) -> Result<Self> {
         recorder.set_function(match (kind, found.tracepoint()) {
             (ProbeKind::Probe, _) => Function::of_probe(found.address),
@@ -194,12 +196,12 @@ impl Registered {
             _ => Function::default(),
         });
         let at = kprobe::Place::Address(found.address);
-        let kretprobe = |recorder: Recorder, maxactive| {
+        let kretprobe = |recorder: Prepared, maxactive| {
             let words = recorder.entry_words();
-            kretprobe::Registration::new(at, maxactive, words, recorder).map(Self::Return)
+            kretprobe::Registration::new(at, maxactive, words, recorder.init()).map(Self::Return)
         };
         match kind {
-            ProbeKind::Probe => kprobe::Registration::new(at, recorder).map(Self::Entry),
+            ProbeKind::Probe => kprobe::Registration::new(at, recorder.init()).map(Self::Entry),
             ProbeKind::Return { maxactive } => {
                 let maxactive = i32::try_from(maxactive).unwrap_or(i32::MAX);
                 kretprobe(recorder, maxactive)
@@ -210,7 +212,7 @@ impl Registered {
                 let functions = sources.functions.clone();
                 // The hits of one function are counted by its recorder.
                 let counts = groups.is_some();
-                let functions = functions::Registration::new(functions, counts, recorder)?;
+                let functions = functions::Registration::new(functions, counts, recorder.init())?;
                 for group in groups.unwrap_or_default() {
                     functions.add(group.owner(), &group.sites)?;
                 }
@@ -221,7 +223,7 @@ impl Registered {
             }
             ProbeKind::Tracepoint => {
                 let point = found.tracepoint().ok_or(EINVAL)?;
-                tracepoint::Registration::new(sources.points.clone(), point, recorder)
+                tracepoint::Registration::new(sources.points.clone(), point, recorder.init())
                     .map(Self::Tracepoint)
             }
             // See `of_call` and `of_whole_call`.
@@ -239,7 +241,7 @@ impl Registered {
     pub(crate) fn of_call(
         table: &Arc<Calls<CallRecorder>>,
         (number, sides): (u32, &'static [When]),
-        recorder: CallRecorder,
+        recorder: impl Init<CallRecorder>,
     ) -> Result<Self> {
         syscall::Registration::new(table.clone(), (number, sides), recorder).map(Self::Call)
     }
@@ -254,7 +256,7 @@ impl Registered {
     pub(crate) fn of_whole_call(
         table: &Arc<Calls<WholeCallRecorder>>,
         (number, sides): (u32, &'static [When]),
-        recorder: WholeCallRecorder,
+        recorder: impl Init<WholeCallRecorder>,
     ) -> Result<Self> {
         syscall::Registration::new(table.clone(), (number, sides), recorder).map(Self::WholeCall)
     }

@@ -11,6 +11,7 @@ use crate::engine::btf::Function;
 use crate::engine::error::{Error, Kind};
 use crate::engine::record::{self, Class, Faults, Field, Layout, Name, COMM_LEN};
 use crate::engine::types::Type;
+use crate::sys::Box;
 
 /// Room for a task's name.
 const COMM_SPACE: u16 = 16;
@@ -31,7 +32,7 @@ pub(super) const MAX_LINKS: usize = 16;
 pub fn compile(
     definition: &Definition,
     target: &mut Target<'_>,
-) -> Result<(Program, Layout), Error> {
+) -> Result<(Box<Program>, Layout), Error> {
     let kind = definition.kind;
     let layout = Layout::of(match kind {
         ProbeKind::Return { .. } | ProbeKind::Function { returns: true } => Class::RETURN,
@@ -45,7 +46,7 @@ pub fn compile(
         fault_bits: 0,
         kind,
         function: None,
-        program: Program::empty(),
+        program: Box::new(Program::empty())?,
         layout,
         target,
     };
@@ -62,7 +63,8 @@ pub(super) struct Compiler<'a, 'b> {
     pub(super) kind: ProbeKind,
     /// The function in BTF, once it has been looked up.
     pub(super) function: Option<Option<Function<'b>>>,
-    pub(super) program: Program,
+    /// In a box: it is large, and passed on to where hits find it.
+    pub(super) program: Box<Program>,
     layout: Layout,
     pub(super) target: &'a mut Target<'b>,
 }
@@ -128,7 +130,7 @@ impl Compiler<'_, '_> {
 
     /// Appends a chain.
     fn chain(&mut self, chain: Chain) -> Result<Op, Error> {
-        let program = &mut self.program;
+        let program = &mut *self.program;
         let too_big = |_| Error::new(Kind::TooManyOps, 0);
         let index = u16::try_from(program.chains.len()).map_err(too_big)?;
         program.others = true;
@@ -138,7 +140,7 @@ impl Compiler<'_, '_> {
 
     /// Appends an argument that has no compact form.
     fn general(&mut self, shape: &Shape, dst: u16, fault: Option<u8>) -> Result<Op, Error> {
-        let program = &mut self.program;
+        let program = &mut *self.program;
         let too_big = |_| Error::new(Kind::TooManyOps, 0);
         let first = u16::try_from(program.links.len()).map_err(too_big)?;
         program.links.extend_from_slice(&shape.links)?;
@@ -201,7 +203,7 @@ impl Compiler<'_, '_> {
 
     /// Lists the compact operations by shape.
     fn sort(&mut self) -> Result<(), Error> {
-        let program = &mut self.program;
+        let program = &mut *self.program;
         for op in &program.ops {
             match *op {
                 Op::Load(load) if load.width == 8 => program.words.push(load)?,

@@ -5,6 +5,7 @@
 use crate::engine::record::{self, Faults};
 use crate::engine::types::Bits;
 use crate::sys::{AllocError, Vec};
+use core::mem;
 
 /// Bytes that a program writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,6 +291,29 @@ impl Program {
             fixed: 0,
             dynamic: false,
             others: false,
+        }
+    }
+
+    /// Returns the program, and leaves an empty one. Field by field, it is made where it is to
+    /// stay: [`mem::replace`](core::mem::replace) copies it several times.
+    #[inline]
+    pub fn take(&mut self) -> Self {
+        Self {
+            ops: mem::take(&mut self.ops),
+            words: mem::take(&mut self.words),
+            narrow: mem::take(&mut self.narrow),
+            reads: mem::take(&mut self.reads),
+            comms: mem::take(&mut self.comms),
+            chains: mem::take(&mut self.chains),
+            general: mem::take(&mut self.general),
+            only_text: self.only_text.take(),
+            links: mem::take(&mut self.links),
+            texts: mem::take(&mut self.texts),
+            entry: mem::take(&mut self.entry),
+            faults: self.faults.take(),
+            fixed: mem::take(&mut self.fixed),
+            dynamic: mem::take(&mut self.dynamic),
+            others: mem::take(&mut self.others),
         }
     }
 

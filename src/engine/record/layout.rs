@@ -10,7 +10,7 @@ use core::num::NonZeroU8;
 use super::name::Name;
 use super::COMMON_SIZE;
 use crate::engine::types::Type;
-use crate::sys::Vec;
+use crate::sys::{Box, Vec};
 
 /// A field at the same offset in all records of a class.
 #[derive(Debug, PartialEq, Eq)]
@@ -447,7 +447,8 @@ pub struct Layout {
     /// The fault bits, if any argument may be unreadable.
     pub faults: Option<Faults>,
     /// The system call, if it is the event of one.
-    pub call: Option<Signature>,
+    // Few events have one: in a box, because layouts are passed on by value.
+    pub call: Option<Box<Signature>>,
 }
 
 /// What the texts about a system call's event say besides its fields.

@@ -8,7 +8,7 @@ use crate::engine::arch::Arch;
 use crate::engine::fetch::{General, Load, Origin, Program, Store};
 use crate::engine::record::{Class, Field, Layout, Name, ShownMemory, Signature};
 use crate::engine::types::{Shown, Type, Width};
-use crate::sys::{AllocError, Vec};
+use crate::sys::{AllocError, Box, Vec};
 
 /// The values of a whole call: its arguments, and behind them its result and its duration in
 /// nanoseconds, which is 0 if it is not known. To a program they are registers with these
@@ -124,7 +124,7 @@ impl Call {
             })?;
         }
         program.fixed = text;
-        layout.call = Some(signature);
+        layout.call = Some(Box::new(signature)?);
         Ok((program, layout, copies))
     }
 

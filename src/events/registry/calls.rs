@@ -15,7 +15,7 @@ use crate::{
     hit::{
         calls::CallRecorder,
         plan::Plan,
-        recorder::Recorder,
+        prepared::Prepared,
         whole_calls::{InProgress, WholeCallRecorder},
     },
     kapi::{
@@ -30,7 +30,7 @@ use crate::{
         registered::{Registered, Removal},
         syscalls,
     },
-    sys::Vec,
+    sys::{Box, Vec},
 };
 use core::mem;
 use kernel::{prelude::*, sync::Arc};
@@ -174,7 +174,7 @@ impl Registry {
         probes: &mut Set,
         plan: &Arc<Plan>,
         (call, number, kind, program, layout): (&Call, u32, ProbeKind, Program, Layout),
-        register: impl FnOnce(Recorder) -> Result<Registered>,
+        register: impl FnOnce(Prepared) -> Result<Registered>,
     ) -> Result {
         let no_memory = |_: Refusal| ENOMEM;
         let prefix: &[u8] = match kind {
@@ -204,7 +204,7 @@ impl Registry {
         let event = Event::new(format.clone(), (files, buffer), None).map_err(no_memory)?;
         let probe = Probe::of_call(
             (event, Arc::new(definition, GFP_KERNEL)?),
-            (format, program),
+            (format, Box::new(program)?),
             number,
             register,
         )?;

@@ -25,7 +25,7 @@ use crate::{
         names::KernelFunctions,
         namesakes, types,
     },
-    sys::AllocError,
+    sys::{AllocError, Box},
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -77,7 +77,7 @@ impl Registry {
             None => self.new_event(draft, &definition, layout)?,
         };
         let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
-        let definition = Arc::new(definition, GFP_KERNEL).map_err(no_memory)?;
+        let definition = Arc::init(definition, GFP_KERNEL).map_err(no_memory)?;
         let (found, sources) = (found.as_ref(), self.sources());
         Probe::new(event, definition, found, (format, program), &sources)
     }
@@ -157,7 +157,7 @@ impl Registry {
         &mut self,
         definition: &Definition,
         found: Option<&Found>,
-    ) -> Result<(Program, Layout), Refusal> {
+    ) -> Result<(Box<Program>, Layout), Refusal> {
         if let Some((groups, arg)) = found
             .and_then(Found::groups)
             .zip(types::of_function(definition))
@@ -178,7 +178,7 @@ impl Registry {
         definition: &Definition,
         at_entry: bool,
         function: InModule<'_>,
-    ) -> Result<(Program, Layout), Refusal> {
+    ) -> Result<(Box<Program>, Layout), Refusal> {
         let needs_types = types::are_needed(definition);
         self.with_target(needs_types, at_entry, function, |target| {
             fetch::compile(definition, target)
@@ -192,7 +192,7 @@ impl Registry {
         definition: &Definition,
         groups: &[Group],
         at: usize,
-    ) -> Result<(Program, Layout), Refusal> {
+    ) -> Result<(Box<Program>, Layout), Refusal> {
         let count = groups.iter().map(|group| group.sites.len());
         let count = count.fold(0, usize::saturating_add);
         if count > MAX_BY_NAME {
@@ -219,7 +219,7 @@ impl Registry {
         &mut self,
         definition: &Definition,
         address: u64,
-    ) -> Result<(Program, Layout), Refusal> {
+    ) -> Result<(Box<Program>, Layout), Refusal> {
         let symbol = Symbol::at(address);
         let name = symbol.as_ref().map(Symbol::name);
         let module = symbol.as_ref().and_then(Symbol::module);
@@ -241,7 +241,7 @@ impl Registry {
         };
         for site in &group.sites {
             let (program, layout) = self.compile_at(definition, site.function)?;
-            if Some(&program) != probe.program() || layout != probe.format().layout {
+            if Some(&*program) != probe.program() || layout != probe.format().layout {
                 return Err(differs(site.function, arg.at));
             }
         }

@@ -35,6 +35,8 @@ pub(crate) struct InInstance {
     pub(crate) marks: Arc<Marks>,
     /// The files of the events.
     pub(super) files: Files,
+    /// The plan of the events that record all hits.
+    recording: Arc<Plan>,
     /// The tasks whose hits count; `None` for all tasks.
     pub(super) tasks: Option<Arc<Tasks>>,
     /// The stacks that are recorded behind each record.
@@ -54,6 +56,7 @@ impl InInstance {
             buffer,
             formats,
             files: Files::new(),
+            recording: Plan::recording(None)?,
             tasks: None,
             stacks: Stacks::default(),
         })
@@ -65,7 +68,11 @@ impl InInstance {
     ///
     /// `ENOMEM`.
     pub(super) fn new_file(&self, filter: Option<Arc<Filter>>) -> Result<Arc<EventFile>> {
-        let plan = Plan::recording(filter.clone())?.of_tasks(self.tasks.as_ref())?;
+        let plan = match filter.clone() {
+            None => self.recording.clone(),
+            filter => Plan::recording(filter)?,
+        };
+        let plan = plan.of_tasks(self.tasks.as_ref())?;
         let file = EventFile::new(plan)?;
         if self.stacks.are_any() {
             file.set_plan(file.plan_with(Vec::new(), filter, self.stacks)?);

@@ -12,7 +12,11 @@ use core::mem;
 use kernel::sync::Arc;
 
 /// The probes of the registry, in the order of their definition.
-pub(super) struct Set(Vec<Slot>);
+pub(super) struct Set {
+    slots: Vec<Slot>,
+    /// What the names of the probes are, for those that are not there.
+    names: NameBits,
+}
 
 /// A probe of the set, with what a write must know of each: it is kept here, so that a
 /// write looks at the probes that it concerns, and at no other.
@@ -43,37 +47,40 @@ impl Slot {
 impl Set {
     /// Makes an empty set.
     pub(super) const fn new() -> Self {
-        Self(Vec::new())
+        Self {
+            slots: Vec::new(),
+            names: NameBits::new(),
+        }
     }
 
     /// Returns the number of probes.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.slots.len()
     }
 
     /// Returns the probes.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Probe>> + Clone {
-        self.0.iter().map(|slot| &slot.probe)
+        self.slots.iter().map(|slot| &slot.probe)
     }
 
     /// Returns what stood at the locations of the probes, as far as that is known.
     pub(super) fn originals(&self) -> impl Iterator<Item = &Original> {
-        self.0.iter().filter_map(|slot| slot.original.as_ref())
+        self.slots.iter().filter_map(|slot| slot.original.as_ref())
     }
 
     /// Returns the kinds of the probes that lie in modules.
     pub(super) fn in_modules(&self) -> impl Iterator<Item = ProbeKind> + Clone + '_ {
-        self.0.iter().filter_map(|slot| slot.in_module)
+        self.slots.iter().filter_map(|slot| slot.in_module)
     }
 
     /// Returns the probe at `index`.
     pub(super) fn get(&self, index: usize) -> Option<&Arc<Probe>> {
-        self.0.get(index).map(|slot| &slot.probe)
+        self.slots.get(index).map(|slot| &slot.probe)
     }
 
     /// Replaces the probe at `index` by `probe`, of the same event, and returns it.
     pub(super) fn replace(&mut self, index: usize, probe: Arc<Probe>) -> Option<Arc<Probe>> {
-        let slot = self.0.get_mut(index)?;
+        let slot = self.slots.get_mut(index)?;
         Some(mem::replace(slot, Slot::new(probe)).probe)
     }
 
@@ -85,8 +92,12 @@ impl Set {
         write: u64,
     ) -> impl Iterator<Item = &'a Arc<Probe>> {
         let wanted = Digest::of(definition);
-        let slots = self.0.iter();
-        let similar = slots.filter(move |slot| slot.names == wanted && slot.deleted != write);
+        let slots = match self.names.may_have(wanted) {
+            true => &*self.slots,
+            false => &[],
+        };
+        let similar = slots.iter();
+        let similar = similar.filter(move |slot| slot.names == wanted && slot.deleted != write);
         let probes = similar.map(|slot| &slot.probe);
         probes.filter(|probe| {
             let other = probe.definition();
@@ -101,7 +112,7 @@ impl Set {
 
     /// Returns the probes that the write with the number `write` has deleted.
     pub(super) fn deleted(&self, write: u64) -> impl Iterator<Item = &Arc<Probe>> {
-        let slots = self.0.iter().filter(move |slot| slot.deleted == write);
+        let slots = self.slots.iter().filter(move |slot| slot.deleted == write);
         slots.map(|slot| &slot.probe)
     }
 
@@ -113,7 +124,7 @@ impl Set {
         write: u64,
     ) -> impl Iterator<Item = (usize, &'a Arc<Probe>)> + Clone {
         let wanted = Wanted::by(deletion);
-        let slots = self.0.iter().enumerate();
+        let slots = self.slots.iter().enumerate();
         let similar =
             slots.filter(move |(_, slot)| wanted.may_be(slot.names) && slot.deleted != write);
         let probes = similar.map(|(index, slot)| (index, &slot.probe));
@@ -122,7 +133,7 @@ impl Set {
 
     /// Notes that the write with the number `write` deletes the probe at `index`.
     pub(super) fn delete(&mut self, index: usize, write: u64) {
-        if let Some(slot) = self.0.get_mut(index) {
+        if let Some(slot) = self.slots.get_mut(index) {
             slot.deleted = write;
         }
     }
@@ -133,37 +144,52 @@ impl Set {
     ///
     /// [`AllocError`] when there is no memory.
     pub(super) fn reserve(&mut self, additional: usize) -> Result<(), AllocError> {
-        self.0.reserve(additional)
+        if additional > 0 {
+            self.names.make_room()?;
+        }
+        self.slots.reserve(additional)
     }
 
     /// Adds a probe, for which there is room.
     pub(super) fn push(&mut self, probe: Arc<Probe>) {
-        let _ = self.0.push(Slot::new(probe));
+        let slot = Slot::new(probe);
+        self.names.add(slot.names);
+        let _ = self.slots.push(slot);
     }
 
     /// Takes the probe at `index` out of the set.
     pub(super) fn take(&mut self, index: usize) -> Option<Arc<Probe>> {
-        self.0.take(index).map(|slot| slot.probe)
+        let taken = self.slots.take(index).map(|slot| slot.probe);
+        if self.slots.is_empty() {
+            self.names = NameBits::new();
+        }
+        taken
     }
 
     /// Moves all probes to the end of `set`, which has room, and calls `moved` with each.
     pub(super) fn move_to(&mut self, set: &mut Self, moved: impl Fn(&Probe)) {
-        for slot in mem::take(&mut self.0) {
+        for slot in mem::take(&mut self.slots) {
             moved(&slot.probe);
-            let _ = set.0.push(slot);
+            set.names.add(slot.names);
+            let _ = set.slots.push(slot);
         }
+        self.names = NameBits::new();
     }
 
     /// Takes the last probe out of the set.
     pub(super) fn pop(&mut self) -> Option<Arc<Probe>> {
-        self.0.pop().map(|slot| slot.probe)
+        self.slots.pop().map(|slot| slot.probe)
     }
 
     /// Takes the probes out of the set that the write with the number `write` has
     /// deleted, and passes them to `taken`, the latest first.
     pub(super) fn take_deleted(&mut self, write: u64, mut taken: impl FnMut(Arc<Probe>)) {
-        for index in (0..self.0.len()).rev() {
-            if self.0.get(index).is_some_and(|slot| slot.deleted == write) {
+        for index in (0..self.slots.len()).rev() {
+            if self
+                .slots
+                .get(index)
+                .is_some_and(|slot| slot.deleted == write)
+            {
                 if let Some(probe) = self.take(index) {
                     taken(probe);
                 }
@@ -190,6 +216,50 @@ impl Digest {
             event: digest(&definition.event),
             group: digest(&definition.group),
         }
+    }
+}
+
+/// A set of digests, of which it may have more than were added: a bit for each, or for several.
+///
+/// Most definitions have new names. By this, they are found to be new without a look at each
+/// probe.
+struct NameBits(Vec<u64>);
+
+impl NameBits {
+    /// Twice as many bits are wrong half as often. With a thousand names, one in eight is.
+    const BITS: u32 = 8192;
+
+    const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Makes room for any number of digests.
+    fn make_room(&mut self) -> Result<(), AllocError> {
+        while self.0.len() < (Self::BITS / u64::BITS) as usize {
+            self.0.push(0)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the word of a digest, and its bit there.
+    fn place(names: Digest) -> (usize, u64) {
+        let bit = (names.event ^ names.group.rotate_left(16)) % Self::BITS;
+        // CAST: Lossless.
+        ((bit / u64::BITS) as usize, 1 << (bit % u64::BITS))
+    }
+
+    /// Adds a digest, for which there is room.
+    fn add(&mut self, names: Digest) {
+        let (word, bit) = Self::place(names);
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= bit;
+        }
+    }
+
+    /// Returns whether a digest may have been added.
+    fn may_have(&self, names: Digest) -> bool {
+        let (word, bit) = Self::place(names);
+        self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 }
 

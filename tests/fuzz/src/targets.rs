@@ -20,7 +20,7 @@ use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::engine::trigger;
-use ferroprobe_engine::sys::{OnCpu, PerCpu};
+use ferroprobe_engine::sys::{self, OnCpu, PerCpu};
 
 /// A target.
 pub struct Fuzz {
@@ -204,7 +204,7 @@ impl Functions for Names {
 /// A compiled definition.
 #[derive(Debug, PartialEq, Eq)]
 struct Compiled {
-    program: Program,
+    program: sys::Box<Program>,
     layout: Layout,
 }
 

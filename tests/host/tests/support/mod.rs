@@ -276,7 +276,7 @@ fn compile_by(
 /// A compiled definition.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Compiled {
-    program: Program,
+    program: sys::Box<Program>,
     layout: Layout,
 }
 
