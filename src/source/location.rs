@@ -143,14 +143,16 @@ fn only(
     at: usize,
 ) -> Result<Option<u64>, Refusal> {
     // The kernel's own tables do not have the names of modules' functions.
-    let own = match module {
-        None => names.addresses(name)?,
-        Some(_) => None,
-    };
-    if own.as_ref().is_some_and(|all| all.count > 1) {
+    let (mut known, mut is_only) = (None, true);
+    if module.is_none() {
+        names.each_address(name, |address| {
+            is_only = known.is_none();
+            known = known.or(Some(address));
+        })?;
+    }
+    if !is_only {
         return Err(Refusal::new(Kind::NonUniqSymbol, at));
     }
-    let known = own.and_then(|all| all.first.first().copied());
     let known = known.or_else(|| symbol::lookup_bytes(name));
     if let (Some(module), Some(_)) = (module, known) {
         if namesakes::are_several(module, symbol, names)? {

@@ -12,14 +12,14 @@ const TOKENS: usize = 256;
 /// Most bytes of a token's text that are read; all others are shorter.
 const MAX_TOKEN: usize = 128;
 
-/// Number of names that are remembered: those of the first nine comparisons of a search.
-const SEEN: usize = 512;
+/// Number of names that are remembered: those of the first ten comparisons of a search.
+const SEEN: usize = 1024;
 
 /// How many symbols have one mark.
-const STEP: u32 = 16;
+const STEP: u32 = 8;
 
 /// What is read of the table once: the texts of the tokens, and where some of the names are. It
-/// takes some 70 KiB.
+/// takes some 120 KiB.
 pub struct Index {
     /// The texts of the tokens.
     texts: Vec<u8>,
