@@ -284,25 +284,29 @@ impl Registry {
         enabled: bool,
     ) -> Result {
         let (changes, undone) = self.switched(of, &which, enabled)?;
-        let rest = if enabled {
-            self.put_in_force(of, changes)?;
+        let room = self.room_for(&changes)?;
+        let at_last = if enabled {
+            self.make_changes(of, changes, room);
             if let Err(error) = self.set_armed(&which, true) {
                 self.undo(of, undone);
                 return Err(error);
             }
-            Vec::new()
+            None
         } else {
             // Triggers work also while the event is disabled.
             let is_held = |event: &Event| event.file(of).is_some_and(|file| file.is_held());
             let is_unneeded =
                 |event: &Event| which(event) && !is_held(event) && !event.is_needed_besides(of);
             self.set_armed(is_unneeded, false)?;
-            changes
+            Some((changes, room))
         };
+        // From here on nothing needs memory.
         for event in self.events().filter(|event| which(event)) {
             event.in_instance(of)?.switch().set(enabled);
         }
-        self.put_in_force(of, rest)?;
+        if let Some((changes, room)) = at_last {
+            self.make_changes(of, changes, room);
+        }
         for probe in self.all_probes().filter(|probe| which(&probe.event)) {
             if probe.event.in_instance(of)?.is_held() {
                 probe.choose_tier();

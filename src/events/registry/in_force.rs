@@ -81,7 +81,7 @@ fn between(from: &Share, to: &Share) -> Result<Option<Arc<Plan>>> {
 }
 
 /// Room for what changes replace.
-struct Room {
+pub(super) struct Room {
     plans: ReplacedPlans,
     buffers: Replaced<Buffer>,
     plans_again: ReplacedPlans,
@@ -253,15 +253,27 @@ impl Registry {
     ///
     /// `ENOMEM`; then nothing has changed.
     pub(super) fn put_in_force(&mut self, of: InstanceId, changes: Vec<Change>) -> Result {
+        let room = self.room_for(&changes)?;
+        self.make_changes(of, changes, room);
+        Ok(())
+    }
+
+    /// Makes room for what `changes` replace.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn room_for(&mut self, changes: &[Change]) -> Result<Room> {
+        if changes.is_empty() {
+            return Room::new(0, 0);
+        }
         let set = self.next_write();
-        for change in &changes {
+        for change in changes {
             change.event.put_in(set);
         }
         let probes = self.all_probes().filter(|probe| probe.event.is_in(set));
         // One more for marks.
-        let room = Room::new(probes.count().saturating_add(1), changes.len())?;
-        self.make_changes(of, changes, room);
-        Ok(())
+        Room::new(probes.count().saturating_add(1), changes.len())
     }
 
     /// As [`Registry::put_in_force`], to undo a change. What needs memory can wait for the hits
@@ -272,8 +284,9 @@ impl Registry {
         }
     }
 
-    /// Makes `changes`. Once the lists of `room` are dropped, no probe uses what they have.
-    fn make_changes(&mut self, of: InstanceId, changes: Vec<Change>, mut room: Room) {
+    /// Makes `changes`, with the `room` for them. Once the lists of `room` are dropped, no probe
+    /// uses what they have.
+    pub(super) fn make_changes(&mut self, of: InstanceId, changes: Vec<Change>, mut room: Room) {
         let set = self.next_write();
         let any_later = changes.iter().any(|change| change.meanwhile.is_some());
         for change in &changes {
