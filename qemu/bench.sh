@@ -34,8 +34,8 @@ measure() {
 	local name=$1
 	shift
 	mkdir -p "$out/$name"
-	printf "export COUNT='%s' ROUNDS='%s' PROBES='%s'\nexec sh /bench\n" \
-		"${COUNT:-}" "${ROUNDS:-}" "${PROBES:-}" >"$out/$name/job"
+	printf "export COUNT='%s' ROUNDS='%s' PROBES='%s' CASES='%s'\nexec sh /bench\n" \
+		"${COUNT:-}" "${ROUNDS:-}" "${PROBES:-}" "${CASES:-}" >"$out/$name/job"
 	"$top/qemu/in-toolbox" "$top/qemu/boot" -m "$module" -o "$out/$name" -j "$out/$name/job" \
 		-f "bench=$top/tests/bench/$name" -f "bin/fptool=$out/fptool" "$@" "$kernel" \
 		>"$out/$name.log" || {

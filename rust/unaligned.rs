@@ -29,3 +29,15 @@ pub fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool
 pub fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     arch::copy(to, from);
 }
+
+/// Copies `from`, at least `N` bytes, to as many of `to`, `N` at a time; the last two pieces
+/// may overlap. Does nothing if one of them is shorter.
+///
+/// Not a call of `memcpy()`: on x86 that is a string instruction, which takes longer to begin
+/// than a short record to copy.
+///
+/// Context: any.
+#[inline(always)]
+pub fn copy_blocks<const N: usize>(to: &mut [u8], from: &[u8]) {
+    arch::copy_blocks::<N>(to, from);
+}

@@ -17,8 +17,12 @@ use crate::{
         counters::End,
         plan::{Acting, Rest},
         recorder::{Passed, Recorder},
+        tier::Recording,
     },
-    kapi::context::{self, Entry, OnCpu},
+    kapi::{
+        context::{self, Entry, OnCpu},
+        registration::Next,
+    },
 };
 
 impl Recorder {
@@ -86,9 +90,12 @@ impl Recorder {
                 self.act_with_stacks((acting, buffer), hit, entry, here)
             }
             Rest::Act(acting) => self.act((acting, buffer), hit, entry, here),
-            Rest::Several(shares) => self.serve_several(shares, hit, entry, here),
+            Rest::Several(several) => self.serve_several(several, hit, entry, here),
             Rest::OfTasks(tasks, plan) => {
                 if tasks.have(context::current().pid()) {
+                    if matches!(plan.rest, Rest::Record) && self.serve_task(hit, entry, here) {
+                        return true;
+                    }
                     return self.ends(&plan.rest, hit, entry, here);
                 }
                 End::Filtered
@@ -97,6 +104,37 @@ impl Recorder {
         self.counters.count(end, here);
         buffer.wake();
         true
+    }
+
+    /// Whether only the hits of other tasks count.
+    #[inline(always)]
+    pub(super) fn rejects_task(&self, here: &OnCpu) -> bool {
+        let rejected = match &self.plan.get(here).rest {
+            Rest::OfTasks(tasks, _) => !tasks.have(context::current().pid()),
+            _ => false,
+        };
+        if rejected {
+            self.counters.count(End::Filtered, here);
+        }
+        rejected
+    }
+
+    /// Serves a hit of a task whose hits count, which the plan otherwise records, where nothing
+    /// about it is unusual. Returns false otherwise; then nothing has happened.
+    #[inline(never)]
+    pub(super) fn serve_task<A: Passed>(&self, hit: &Hit<A>, entry: Entry, here: &OnCpu) -> bool {
+        if Self::short(&self.program).is_none() {
+            return false;
+        }
+        match self.record_short::<false>(hit, || entry, here) {
+            Next::Done => true,
+            Next::Finish => {
+                self.wake(here);
+                true
+            }
+            Next::Stage(_) => false,
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
     }
 
     /// Runs a trigger that accepts the hit, of the instance with the buffer.
@@ -151,7 +189,8 @@ impl Recorder {
     ) -> End {
         let known = self.known(hit, entry, here);
         let of = (acting, buffer);
-        let (end, last, _) = self.act_and_record::<A, false>(of, (hit, &known), entry, here);
+        let (end, last, _) =
+            self.act_and_record::<A, { Recording::ACT }>(of, (hit, &known), entry, here);
         if let Some(action) = last {
             action.act_blindly(buffer, here);
         }
@@ -159,9 +198,10 @@ impl Recorder {
     }
 
     /// Does what [`act`](Self::act) does up to the record. Returns how the hit ends, the trigger
-    /// that acts afterwards, and, where `STACKS` is true, the one that then records the stack.
+    /// that acts afterwards, and, unless `CALLER` is [`Recording::ACT`], the one that then records
+    /// the stack.
     #[inline(always)]
-    pub(super) fn act_and_record<'a, A: Passed, const STACKS: bool>(
+    pub(super) fn act_and_record<'a, A: Passed, const CALLER: u8>(
         &self,
         (acting, buffer): (&'a Acting, &Buffer),
         (hit, known): (&Hit<A>, &filter::Hit),
@@ -181,7 +221,7 @@ impl Recorder {
                 is_accepted = true;
                 if action.is_last() {
                     last = Some(&**action);
-                } else if STACKS && action.is_stack() {
+                } else if CALLER != Recording::ACT && action.is_stack() {
                     stack = Some(&**action);
                 } else {
                     self.run(action, (hit, buffer), entry, here);
@@ -196,7 +236,7 @@ impl Recorder {
                 End::Filtered
             }
         } else if acting.filter.as_deref().is_none_or(accepts) {
-            self.record_slow::<A, true>(buffer, hit, known.header, here)
+            self.record_slow::<A, CALLER>(buffer, hit, known.header, here)
         } else {
             End::Filtered
         };

@@ -210,8 +210,8 @@ impl Recorder {
         fetch: impl FnOnce(&mut [u8]),
     ) -> Next<Infallible> {
         let tier = self.tier.get();
-        if tier >= Tier::ACTING {
-            if tier == Tier::ACTING {
+        if tier >= Tier::SEVERAL {
+            if tier <= Tier::ACTING {
                 return Next::Stage(0);
             }
             match self.is_rejected(hit, here) {

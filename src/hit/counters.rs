@@ -9,43 +9,21 @@ use crate::{
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::prelude::*;
 
-/// How a hit can end.
-#[derive(Clone, Copy)]
+/// How a hit can end. Of the ends of a hit in several instances the first one counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     /// In the buffer.
     Recorded,
-    /// The filter rejected it.
-    Filtered,
-    /// Recording was off.
-    Off,
     /// No room in the buffer, or too deeply nested.
     LostFull,
     /// Larger than a sub-buffer.
     LostLarge,
+    /// Recording was off.
+    Off,
+    /// The filter rejected it.
+    Filtered,
     /// Nothing served it, as this CPU served another one in the same context.
     Missed,
-}
-
-impl End {
-    /// Returns how a hit ends that ends so in one instance and so in another.
-    pub(super) fn or(self, other: Self) -> Self {
-        if self.rank() < other.rank() {
-            other
-        } else {
-            self
-        }
-    }
-
-    /// Where several ends meet, the one with the highest rank counts.
-    fn rank(self) -> u8 {
-        match self {
-            Self::Recorded => 4,
-            Self::LostFull => 3,
-            Self::LostLarge => 2,
-            Self::Off => 1,
-            Self::Filtered | Self::Missed => 0,
-        }
-    }
 }
 
 /// Variants of [`End`].
@@ -121,7 +99,7 @@ pub(crate) struct Totals {
 
 impl Totals {
     fn of(ends: &[Counter; ENDS]) -> Self {
-        let [recorded, filtered, off, lost_full, lost_large, missed] =
+        let [recorded, lost_full, lost_large, off, filtered, missed] =
             ends.each_ref().map(Counter::get);
         Self {
             recorded,

@@ -33,8 +33,8 @@ pub(super) enum Rest {
     Filter(Arc<Filter>),
     /// Do what the plan says if the hit is one of these tasks.
     OfTasks(Arc<Tasks>, Arc<Plan>),
-    /// Do what the plan of each instance says. None of these is of several.
-    Several(Vec<Share>),
+    /// Do what the plan of each instance says.
+    Several(Several),
     /// Act, and record it if the event is enabled.
     // The last: the compiler tells it from the others by a value of its `is_plain`, in fewer
     // instructions if these have consecutive numbers.
@@ -48,6 +48,25 @@ pub(crate) struct Share {
     pub(crate) buffer: Arc<Buffer>,
     /// The plan of the event there.
     pub(crate) plan: Arc<Plan>,
+}
+
+impl Rest {
+    /// Returns what acts, if that records stacks.
+    #[inline(always)]
+    pub(super) fn of_stacks(&self) -> Option<&Acting> {
+        match self {
+            Self::Act(acting) if acting.stacks.are_any() => Some(acting),
+            _ => None,
+        }
+    }
+}
+
+/// What an event does with its hits in several instances.
+pub(super) struct Several {
+    /// What it does in each. None of their plans is of several.
+    pub(super) shares: Vec<Share>,
+    /// Whether all of them record all hits, and do nothing else.
+    pub(super) all_record: bool,
 }
 
 /// The plan of an event that has triggers, or that triggers enable or disable.
@@ -212,9 +231,14 @@ impl Plan {
     ///
     /// `ENOMEM`.
     pub(crate) fn of_several(shares: Vec<Share>) -> Result<Arc<Self>> {
+        let records = |share: &Share| matches!(share.plan.rest, Rest::Record);
+        let several = Several {
+            all_record: shares.iter().all(records),
+            shares,
+        };
         let plan = Self {
             gate: Gate::UNKNOWN,
-            rest: Rest::Several(shares),
+            rest: Rest::Several(several),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }

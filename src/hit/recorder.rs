@@ -22,7 +22,10 @@ use crate::{
         counters::{Counters, End, Totals},
         plan::{Plan, ReplacedPlans, Rest},
         stages::Stage,
-        tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
+        tier::{
+            Recording, Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO,
+            WITH_REGISTER,
+        },
     },
     kapi::{
         clock,
@@ -104,6 +107,9 @@ impl Recorder {
         match &plan.rest {
             Rest::Act(acting) if acting.is_quick() => Tier::QUICK,
             Rest::Act(_) if plan.is_gated() => Tier::GATED,
+            Rest::Several(several) if several.all_record && Self::short(program).is_some() => {
+                Tier::SEVERAL
+            }
             Rest::Act(_) | Rest::Several(_) => Tier::ACTING,
             Rest::Filter(_) => Tier::FILTERED,
             Rest::OfTasks(..) => Tier::OF_TASKS,
@@ -249,19 +255,6 @@ impl Recorder {
         rejected
     }
 
-    /// Whether only the hits of other tasks count.
-    #[inline(always)]
-    pub(super) fn rejects_task(&self, here: &OnCpu) -> bool {
-        let rejected = match &self.plan.get(here).rest {
-            Rest::OfTasks(tasks, _) => !tasks.have(context::current().pid()),
-            _ => false,
-        };
-        if rejected {
-            self.counters.count(End::Filtered, here);
-        }
-        rejected
-    }
-
     /// Serves a hit, where nothing about it is unusual but a filter that compares a
     /// register, and arguments of any kind; of a program that is quiet if `QUIET`.
     #[inline(always)]
@@ -285,6 +278,18 @@ impl Recorder {
                 return Next::Stage(Stage::SERVE);
             }
         }
+        self.record_short::<QUIET>(&hit, entry, here)
+    }
+
+    /// Records a hit whose record has a known size, which is short, where nothing about it is
+    /// unusual; of a program that is quiet if `QUIET`.
+    #[inline(always)]
+    pub(super) fn record_short<const QUIET: bool>(
+        &self,
+        hit: &Hit<impl Passed>,
+        entry: impl Fn() -> Entry,
+        here: &OnCpu,
+    ) -> Next<Infallible> {
         let size = &self.short;
         self.record_settled(&hit.0, entry, (size, here), |out| {
             if let Some(to) = hit.0.returns_to() {
@@ -292,9 +297,9 @@ impl Recorder {
             }
             let program = &self.program;
             if QUIET {
-                return exec::run_quiet(program, &hit, out);
+                return exec::run_quiet(program, hit, out);
             }
-            exec::run_compact(program, &hit, out);
+            exec::run_compact(program, hit, out);
             if !program.is_compact() {
                 hit.0.run_general(self, out);
             }
@@ -514,12 +519,17 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn serve_slow<A: Passed>(&self, hit: &Hit<A>, entry: Entry, here: &OnCpu) {
         let rest = &self.plan.get(here).rest;
-        if !matches!(rest, Rest::Record) && self.ends(rest, hit, entry, here) {
-            return;
+        if !matches!(rest, Rest::Record) {
+            if let (true, Some(acting)) = (A::UNWINDS_HANDLER, rest.of_stacks()) {
+                return self.serve_with_stacks(acting, hit.0, entry, here);
+            }
+            if self.ends(rest, hit, entry, here) {
+                return;
+            }
         }
         let header = self.header(hit, entry);
         let buffer = self.buffer.get(here);
-        let end = self.record_slow::<A, false>(buffer, hit, header, here);
+        let end = self.record_slow::<A, { Recording::SERVE }>(buffer, hit, header, here);
         self.counters.count(end, here);
         buffer.wake();
     }
@@ -533,10 +543,10 @@ impl Recorder {
         }
     }
 
-    /// Records a hit in `buffer`; returns how it ends. `ACTING` tells the callers apart, so
-    /// that the compiler inlines the closures into each.
+    /// Records a hit in `buffer`; returns how it ends. `CALLER`, a number of
+    /// [`Recording`], tells the callers apart, so that the compiler inlines the closures into each.
     #[inline(always)]
-    pub(super) fn record_slow<A: Passed, const ACTING: bool>(
+    pub(super) fn record_slow<A: Passed, const CALLER: u8>(
         &self,
         buffer: &Buffer,
         hit: &Hit<A>,
@@ -607,6 +617,10 @@ impl Recorder {
 /// The arguments of a hit, and the calls that pass them on: in registers, if the source
 /// has them there.
 pub(super) trait Passed: Arguments + Interrupted + UserMemory + Copy {
+    /// Whether the unwinder comes from the handler to the hit, and the fewer functions are in
+    /// between, the sooner.
+    const UNWINDS_HANDLER: bool = false;
+
     /// Returns the address to which the function returns, of a return probe.
     #[inline(always)]
     fn returns_to(&self) -> Option<u64> {
@@ -667,7 +681,9 @@ impl Passed for functions::Entry<'_> {
     }
 }
 
-impl Passed for tracepoint::Arguments<'_> {}
+impl Passed for tracepoint::Arguments<'_> {
+    const UNWINDS_HANDLER: bool = true;
+}
 
 /// Writes the record of a hit, whose header tells of nothing unusual.
 struct Record<'a, I, F> {

@@ -12,16 +12,19 @@ use crate::{
     engine::{
         exec,
         fetch::Size,
+        format::flag,
         record::{self, Header, PROBE_WORDS},
         ring::{Fill, Note, Payload, Short},
     },
     hit::{
-        context::{Hit, Running},
+        context::{Hit, Interrupted, Running},
         counters::End,
-        plan::{Rest, Share},
+        plan::{Rest, Several, Share},
         recorder::{Passed, Recorder},
+        tier::Tier,
     },
     kapi::context::{self, Entry, OnCpu},
+    sys,
 };
 
 /// Most bytes of a record that is made on the stack: as many as [`Short`] can have.
@@ -31,42 +34,98 @@ const LONGEST: usize = 112;
 #[derive(Clone, Copy)]
 struct Made<'a> {
     bytes: &'a [u8],
-    /// Its size, if it can be recorded in few instructions.
+    /// Its size, if that is to be tried in few instructions.
     size: Option<Short<PROBE_WORDS>>,
 }
 
 impl Fill<PROBE_WORDS> for Made<'_> {
     #[inline(always)]
     fn fill(self, mut payload: Payload<'_, PROBE_WORDS>) {
-        put(self.bytes, payload.bytes());
-    }
-}
-
-/// Copies as much of `bytes` as there is room, and zeroes behind them.
-#[inline(always)]
-fn put(bytes: &[u8], out: &mut [u8]) {
-    for (index, to) in out.chunks_exact_mut(4).enumerate() {
-        let at = index.wrapping_mul(4);
-        let word = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
-        if let (Some(to), Some(word)) = (to.first_chunk_mut(), word) {
-            *to = *word;
-        }
+        // The smallest record is a block.
+        sys::copy_blocks::<{ PROBE_WORDS * 4 }>(payload.bytes(), self.bytes);
     }
 }
 
 impl Recorder {
+    /// Serves a hit that all instances record, where nothing about it is unusual. Returns how it
+    /// ends; `None` otherwise, then nothing has happened.
+    #[inline(always)]
+    pub(super) fn serve_several_fast<A: Passed>(
+        &self,
+        hit: &Hit<A>,
+        entry: impl Fn() -> Entry,
+        here: &OnCpu,
+    ) -> Option<End> {
+        let Rest::Several(several) = &self.plan.get(here).rest else {
+            return None;
+        };
+        let is_usual = several.all_record && self.tier.get() == Tier::SEVERAL;
+        if !is_usual || !context::is_plain(entry) {
+            return None;
+        }
+        let mut room = [0; LONGEST];
+        // No shape is longer.
+        let out = room.get_mut(..self.short.bytes()).unwrap_or_default();
+        record::start_probe(out, self.plain_header(&hit.0), self.place(&hit.0));
+        if let Some(to) = hit.0.returns_to() {
+            record::put_return_address(out, to);
+        }
+        exec::run_compact(&self.program, hit, out);
+        if !self.program.is_compact() {
+            hit.0.run_general(self, out);
+        }
+        // Of its own, so that the compiler knows that it does not change.
+        let size = self.short;
+        let made = Made {
+            bytes: out,
+            size: None,
+        };
+        // Changes where a hit is not recorded, so that other hits need no register for it.
+        let (mut not_recorded, mut reason) = (0, End::Off);
+        for Share { buffer, .. } in several.shares.iter() {
+            if !record_fast(buffer, &size, made, here) {
+                let end = record_slow(buffer, made.bytes, here);
+                reason = reason.min(end);
+                not_recorded = usize::from(end != End::Recorded).wrapping_add(not_recorded);
+            }
+            buffer.wake();
+        }
+        Some(match not_recorded < several.shares.len() {
+            true => End::Recorded,
+            false => reason,
+        })
+    }
+
+    /// Returns the header of a hit whose context is [plain](context::is_plain).
+    #[inline(always)]
+    fn plain_header(&self, code: &impl Interrupted) -> Header {
+        Header {
+            event: self.event,
+            flags: if code.irqs_disabled() {
+                flag::IRQS_OFF
+            } else {
+                0
+            },
+            preempt_count: 0,
+            pid: context::current().pid(),
+        }
+    }
+
     /// Serves a hit in each of the instances as the plan there says. Returns how it ends where
     /// it ends best.
     #[inline(never)]
     pub(super) fn serve_several<A: Passed>(
         &self,
-        shares: &[Share],
+        Several { shares, .. }: &Several,
         hit: &Hit<A>,
         entry: Entry,
         here: &OnCpu,
     ) -> End {
         if shares.is_empty() {
             return End::Off;
+        }
+        if let Some(end) = self.serve_several_fast(hit, || entry, here) {
+            return end;
         }
         let known = self.known(hit, entry, here);
         let pid = context::current().pid();
@@ -80,7 +139,7 @@ impl Recorder {
                 true => self.act_with_stacks(of, hit, entry, here),
                 false => self.act(of, hit, entry, here),
             };
-            end = end.or(ends);
+            end = end.min(ends);
             share.buffer.wake();
         }
         let records = |share: &Share| match rest_for(share, pid) {
@@ -99,13 +158,13 @@ impl Recorder {
                 if index == 0 || records(share) {
                     let size = made.size.filter(|_| is_plain);
                     let made = Made { size, ..made };
-                    end = end.or(record(&share.buffer, made, here));
+                    end = end.min(record(&share.buffer, made, here));
                     share.buffer.wake();
                 }
             }
             end
         });
-        end.or(recorded)
+        end.min(recorded)
     }
 
     /// Makes the record of a hit with that header, and calls `work` with it.
@@ -166,21 +225,26 @@ fn rest_for(share: &Share, pid: i32) -> Option<&Rest> {
 /// Records what was `made` in `buffer`; returns how that ends.
 #[inline(always)]
 fn record(buffer: &Buffer, made: Made<'_>, here: &OnCpu) -> End {
-    if let Some(size) = &made.size {
-        let task = &Running(context::current());
-        let recorded = buffer.record_fast(size, task, (Pace::Fast, here), made);
-        let (is_done, unsettled) = match recorded {
-            Ok(unsettled) => (true, unsettled),
-            Err(unsettled) => (false, unsettled),
-        };
-        if let Some(unsettled) = unsettled {
-            unsettled.settle();
-        }
-        if is_done {
-            return End::Recorded;
-        }
+    match &made.size {
+        Some(size) if record_fast(buffer, size, made, here) => End::Recorded,
+        _ => record_slow(buffer, made.bytes, here),
     }
-    record_slow(buffer, made.bytes, here)
+}
+
+/// As `record`, in few instructions, if the ring has room where the task is named. Returns
+/// whether that was so.
+#[inline(always)]
+fn record_fast(buffer: &Buffer, size: &Short<PROBE_WORDS>, made: Made<'_>, here: &OnCpu) -> bool {
+    let task = &Running(context::current());
+    let recorded = buffer.record_fast(size, task, (Pace::Fast, here), made);
+    let (is_done, unsettled) = match recorded {
+        Ok(unsettled) => (true, unsettled),
+        Err(unsettled) => (false, unsettled),
+    };
+    if let Some(unsettled) = unsettled {
+        unsettled.settle();
+    }
+    is_done
 }
 
 #[inline(never)]

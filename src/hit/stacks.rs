@@ -13,6 +13,7 @@ use crate::{
         counters::End,
         plan::{Acting, Stacks},
         recorder::{Passed, Recorder},
+        tier::Recording,
     },
     kapi::{
         context::{self, Entry, OnCpu},
@@ -26,6 +27,39 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn act_with_stacks<A: Passed>(
         &self,
+        of: (&Acting, &Buffer),
+        hit: &Hit<A>,
+        entry: Entry,
+        here: &OnCpu,
+    ) -> End {
+        self.act_with_stacks_here::<A, { Recording::STACKS }>(of, hit, entry, here)
+    }
+
+    /// As [`serve_slow`](Self::serve_slow), where stacks are recorded. It takes the arguments of
+    /// the hit by value, so that the compiler makes a jump of the call.
+    #[inline(never)]
+    pub(super) fn serve_with_stacks<A: Passed>(
+        &self,
+        acting: &Acting,
+        hit: A,
+        entry: Entry,
+        here: &OnCpu,
+    ) {
+        let buffer = self.buffer.get(here);
+        let of = (acting, buffer);
+        let end = self.act_with_stacks_here::<A, { Recording::STACKS_OF_HANDLER }>(
+            of,
+            &Hit(hit),
+            entry,
+            here,
+        );
+        self.counters.count(end, here);
+        buffer.wake();
+    }
+
+    #[inline(always)]
+    fn act_with_stacks_here<A: Passed, const CALLER: u8>(
+        &self,
         (acting, buffer): (&Acting, &Buffer),
         hit: &Hit<A>,
         entry: Entry,
@@ -33,7 +67,7 @@ impl Recorder {
     ) -> End {
         let known = self.known(hit, entry, here);
         let of = (acting, buffer);
-        let (end, last, trigger) = self.act_and_record::<A, true>(of, (hit, &known), entry, here);
+        let (end, last, trigger) = self.act_and_record::<A, CALLER>(of, (hit, &known), entry, here);
         let is_recorded = matches!(end, End::Recorded);
         let trigger = trigger.filter(|action| action.is_left());
         let is_wanted = is_recorded && acting.stacks.has(Stacks::KERNEL);
@@ -62,7 +96,8 @@ impl Recorder {
     ) {
         let known = self.known(hit, entry, here);
         let of = (acting, buffer);
-        let (_, last, trigger) = self.act_and_record::<A, true>(of, (hit, &known), entry, here);
+        let (_, last, trigger) =
+            self.act_and_record::<A, { Recording::BEHIND }>(of, (hit, &known), entry, here);
         let trigger = trigger.filter(|action| action.is_left());
         if trigger.is_some() {
             let origin = hit.0.origin(self, entry);

@@ -41,10 +41,12 @@ impl Stage {
     pub(super) const REGISTER_AND_DURATION: u8 = 4;
     /// Looks whether the hits of the task count.
     pub(super) const TASK: u8 = 5;
+    /// Serves the tier `SEVERAL`.
+    pub(super) const SEVERAL: u8 = 6;
     /// Evaluates a filter that compares a register.
-    pub(super) const FILTER: u8 = 6;
+    pub(super) const FILTER: u8 = 7;
     /// Serves any hit.
-    pub(super) const SERVE: u8 = 7;
+    pub(super) const SERVE: u8 = 8;
 }
 
 impl Recorder {
@@ -58,6 +60,7 @@ impl Recorder {
             Tier::REGISTER_AND_DURATION => Stage::REGISTER_AND_DURATION,
             Tier::FILTERED | Tier::GATED => Stage::FILTER,
             Tier::OF_TASKS => Stage::TASK,
+            Tier::SEVERAL => Stage::SEVERAL,
             _ => Stage::SERVE,
         }
     }
@@ -98,6 +101,18 @@ impl Recorder {
             }
             Stage::TASK if self.rejects_task(here) => Next::Done,
             Stage::TASK => Next::Stage(Stage::SERVE),
+            Stage::SEVERAL => {
+                let hit = &Hit(Registers {
+                    regs,
+                    return_address: to(),
+                    entry: source.data(),
+                });
+                let Some(end) = self.serve_several_fast(hit, entry, here) else {
+                    return Next::Stage(Stage::SERVE);
+                };
+                self.counters.count(end, here);
+                Next::Done
+            }
             Stage::FILTER if self.rejects_fast(&Hit(Registers::at_entry(regs)), here) => Next::Done,
             Stage::FILTER => Next::Stage(Stage::SERVE),
             _ => {

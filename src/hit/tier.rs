@@ -39,16 +39,34 @@ impl Tier {
     pub(super) const TEXT: u8 = 5;
     /// There is no filter, and records have different sizes, or are long.
     pub(super) const SLOW: u8 = 6;
+    /// Several instances record all hits, and records have one size, which is short.
+    pub(super) const SEVERAL: u8 = 7;
     /// There are actions. This tier is right for any plan.
-    pub(super) const ACTING: u8 = 7;
+    pub(super) const ACTING: u8 = 8;
     /// There is one action, which has no filter, and the event is disabled.
-    pub(super) const QUICK: u8 = 8;
+    pub(super) const QUICK: u8 = 9;
     /// There is a filter. This tier and the next ask the gate of the plan first.
-    pub(super) const FILTERED: u8 = 9;
+    pub(super) const FILTERED: u8 = 10;
     /// There is one action, which has a filter, and the event is disabled.
-    pub(super) const GATED: u8 = 10;
+    pub(super) const GATED: u8 = 11;
     /// Only the hits of some tasks count.
-    pub(super) const OF_TASKS: u8 = 11;
+    pub(super) const OF_TASKS: u8 = 12;
+}
+
+/// The callers of `Recorder::record_slow`, which are methods of the recorder, too.
+pub(super) struct Recording;
+
+impl Recording {
+    /// `serve_slow`.
+    pub(super) const SERVE: u8 = 0;
+    /// `act`.
+    pub(super) const ACT: u8 = 1;
+    /// `act_with_stacks`.
+    pub(super) const STACKS: u8 = 2;
+    /// `serve_with_stacks`.
+    pub(super) const STACKS_OF_HANDLER: u8 = 3;
+    /// `act_behind`.
+    pub(super) const BEHIND: u8 = 4;
 }
 
 /// Words of a probe's record with nothing fetched, and with one register and the bits

@@ -139,6 +139,13 @@ impl<const LEAST: usize> Short<LEAST> {
         self.head == Short::<WORDS>::SMALLEST.head
     }
 
+    /// Returns the bytes of the payload.
+    #[inline(always)]
+    pub fn bytes(self) -> usize {
+        // CAST: u32 to usize widens.
+        (self.head as usize).wrapping_mul(WORD)
+    }
+
     /// Returns the words of header and payload.
     #[inline(always)]
     pub(super) fn words(self) -> usize {
