@@ -161,7 +161,8 @@ impl Set {
     pub(super) fn take(&mut self, index: usize) -> Option<Arc<Probe>> {
         let taken = self.slots.take(index).map(|slot| slot.probe);
         if self.slots.is_empty() {
-            self.names = NameBits::new();
+            // It keeps the room, which may be reserved for others.
+            self.names.clear();
         }
         taken
     }
@@ -239,6 +240,11 @@ impl NameBits {
             self.0.push(0)?;
         }
         Ok(())
+    }
+
+    /// Removes all digests, and keeps the room.
+    fn clear(&mut self) {
+        self.0.iter_mut().for_each(|word| *word = 0);
     }
 
     /// Returns the word of a digest, and its bit there.
