@@ -20,17 +20,21 @@
  *   open FILE          open to read, close
  *   insmod FILE [TEXT] load a module with these parameters
  *   rmmod NAME         unload it: this must succeed
+ *   mkdir DIRECTORY    make it
+ *   rmdir DIRECTORY    remove it
  */
 
 #include "sys.h"
 
 #if defined(__x86_64__)
-enum { NR_pread = 17, NR_finit_module = 313, NR_delete_module = 176 };
+enum { NR_pread = 17, NR_finit_module = 313, NR_delete_module = 176,
+       NR_mkdirat = 258, NR_unlinkat = 263 };
 #elif defined(__aarch64__)
-enum { NR_pread = 67, NR_finit_module = 273, NR_delete_module = 106 };
+enum { NR_pread = 67, NR_finit_module = 273, NR_delete_module = 106,
+       NR_mkdirat = 34, NR_unlinkat = 35 };
 #endif
 
-enum { ENOMEM = 12, ROOM = 1 << 20, MOST = 20000 };
+enum { ENOMEM = 12, ROOM = 1 << 20, MOST = 20000, AT_REMOVEDIR = 0x200 };
 
 struct text {
 	u64 size;
@@ -188,6 +192,10 @@ static s64 run(char **args, u64 fault)
 		status = insmod(args[1], file, args[2]);
 	else if (same(what, "rmmod"))
 		status = sys(NR_delete_module, (s64)args[1], O_NONBLOCK, 0, 0, 0);
+	else if (same(what, "mkdir"))
+		status = sys(NR_mkdirat, AT_FDCWD, (s64)args[1], 0755, 0, 0);
+	else if (same(what, "rmdir"))
+		status = sys(NR_unlinkat, AT_FDCWD, (s64)args[1], AT_REMOVEDIR, 0, 0);
 	else
 		die("no such operation: see the head of fpfail.c", 0);
 	set_later(0);
