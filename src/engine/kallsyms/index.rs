@@ -12,7 +12,7 @@ const TOKENS: usize = 256;
 /// Most bytes of a token's text that are read; all others are shorter.
 const MAX_TOKEN: usize = 128;
 
-/// Number of names that are remembered: those of the first ten comparisons of a search.
+/// Most names that are remembered: as many as the first ten comparisons of a search can meet.
 const SEEN: usize = 1024;
 
 /// How many symbols have one mark.
