@@ -23,7 +23,7 @@ mod scan;
 
 pub use block::{Memory, Tables};
 pub use index::Index;
-pub use scan::{each_function, each_like};
+pub use scan::{each_function, each_like, Sought};
 
 use block::{array, Block};
 
@@ -197,7 +197,7 @@ mod tests {
     };
 
     /// Returns the table of `symbols`, as `scripts/kallsyms.c` writes it: one token for
-    /// each letter, and one for the most common start.
+    /// each letter, and one for the most common start. What begins with `=` is data.
     fn table(symbols: &[(u64, &str)]) -> Arrays {
         const SHORT: u8 = 1;
         let mut symbols = symbols.to_vec();
@@ -214,9 +214,10 @@ mod tests {
         }
         let (mut names, mut offsets) = (vec![], vec![]);
         for (number, (address, name)) in symbols.iter().enumerate() {
-            let tokens = match name.strip_prefix("name_") {
-                Some(rest) => [&[SHORT], rest.as_bytes()].concat(),
-                None => [b"T", name.as_bytes()].concat(),
+            let tokens = match (name.strip_prefix("name_"), name.strip_prefix('=')) {
+                (Some(rest), _) => [&[SHORT], rest.as_bytes()].concat(),
+                (None, Some(data)) => [b"D", data.as_bytes()].concat(),
+                (None, None) => [b"T", name.as_bytes()].concat(),
             };
             match tokens.len() {
                 short @ 0..128 => names.push(short as u8),
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_functions_are_found() {
+    fn similar_symbols_are_found() {
         use crate::engine::nearest::Nearest;
 
         let long = "long_".repeat(30);
@@ -348,21 +349,33 @@ mod tests {
             (0x1300, "vfs_reae.cold"),
             (0x9100, "vfs_rea"),
             (0x1400, &long),
+            (0x9200, "=jiffies"),
+            (0x9300, "=vfs_rear"),
+            (0x1600, "=jiffier"),
+            (0x9400, "init_task"),
         ];
         let others: std::vec::Vec<_> = (0..1000).map(|n| format!("other{n}")).collect();
         symbols.extend((0x2000..).zip(others.iter().map(String::as_str)));
         let mut memory = table(&symbols);
         let mut index = index(&mut memory);
-        for (typo, found) in [
-            ("vfs_raed", "vfs_read, vfs_readv.isra.0"),
-            ("nam_shw", "name_show"),
-            ("vfs_reaecold", "vfs_reae.cold"),
-            (&long[1..], &long),
-            ("nothing", ""),
+        let text = 0x1000..0x9000;
+        let (functions, data) = (Sought::Functions(&text), Sought::Data(&text));
+        for (sought, typo, found) in [
+            (functions, "vfs_raed", "vfs_read, vfs_readv.isra.0"),
+            (functions, "nam_shw", "name_show"),
+            (functions, "vfs_reaecold", "vfs_reae.cold"),
+            (functions, "vfs_readv.isr.0", "vfs_readv.isra.0"),
+            (functions, &long[1..], &long),
+            (functions, "jifies", ""),
+            (functions, "nothing", ""),
+            (functions, "init_tsak", ""),
+            (data, "jifies", "jiffies"),
+            (data, "vfs_raed", "vfs_rea, vfs_rear"),
+            (data, "init_tsak", "init_task"),
         ] {
             let mut nearest = Nearest::to_wrong(typo.as_bytes());
-            let look = (nearest.look(), &(0x1000..0x9000));
-            each_like((&TABLES, &mut index), &mut memory, look, |name| {
+            let wanted = (nearest.look(), sought);
+            each_like((&TABLES, &mut index), &mut memory, wanted, |name| {
                 nearest.consider_symbol(name)
             })
             .unwrap();

@@ -26,61 +26,66 @@ impl Similar {
     }
 }
 
-/// Length and letters of a name, and of what is before its first dot, by which most names are
-/// told apart.
-#[derive(Clone, Copy, Default)]
+/// Length and letters of a name, by which most names are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     letters: u64,
-    letters_before_dot: u64,
-    len: u16,
-    before_dot: Option<u16>,
+    len: u32,
+    /// The number of dots.
+    dots: u32,
 }
 
 impl Outline {
     /// Returns the outline of `name`.
     pub fn of(name: &[u8]) -> Self {
-        let len = |text: &[u8]| u16::try_from(text.len()).unwrap_or(u16::MAX);
-        let dot = name.iter().position(|&byte| byte == b'.');
-        let base = dot.and_then(|dot| name.get(..dot));
+        let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
         Self {
             letters: letters(name),
-            letters_before_dot: base.map_or(0, letters),
-            len: len(name),
-            before_dot: base.map(len),
+            len: number(name.len()),
+            dots: number(name.iter().filter(|&&byte| byte == b'.').count()),
         }
     }
 
-    /// Makes it the outline of the name and `rest` behind it.
+    /// Makes it the outline of the name and `rest` behind it. Numbers wrap, which is quicker,
+    /// and no name is that long.
     #[inline]
     pub fn append(&mut self, rest: &Self) {
-        if let (None, Some(more)) = (self.before_dot, rest.before_dot) {
-            self.before_dot = Some(self.len.saturating_add(more));
-            self.letters_before_dot = self.letters | rest.letters_before_dot;
-        }
-        self.len = self.len.saturating_add(rest.len);
         self.letters |= rest.letters;
+        self.len = self.len.wrapping_add(rest.len);
+        self.dots = self.dots.wrapping_add(rest.dots);
     }
 }
 
 /// What the names look like that can be similar to a given one.
 #[derive(Clone, Copy)]
 pub struct Look {
-    len: u16,
+    len: u32,
     letters: u64,
-    most: u16,
+    most: u32,
 }
 
 impl Look {
+    /// Returns whether no symbol can be similar, nor be a clone of what is, whose name begins
+    /// with what `start` is the outline of.
+    #[inline]
+    pub fn rules_out(&self, start: &Outline) -> bool {
+        start.dots == 0 && !self.is_within(start.letters & !self.letters)
+    }
+
     /// Returns whether a symbol of this outline can be similar, or be a clone of what is. This
     /// cheap test is decisive for most names.
     #[inline]
     pub fn may_be(&self, outline: &Outline) -> bool {
-        let is_clone = |len| self.is_near(len, outline.letters_before_dot);
-        self.is_near(outline.len, outline.letters)
-            || (self.letters & DOT == 0 && outline.before_dot.is_some_and(is_clone))
+        if outline.dots == 0 || self.letters & DOT != 0 {
+            return self.is_near(outline.len, outline.letters);
+        }
+        // What is before the dot may be similar, and is a part of all of it.
+        self.len <= outline.len.saturating_add(self.most)
+            && self.is_within(self.letters & !outline.letters)
     }
 
-    fn is_near(&self, len: u16, letters: u64) -> bool {
+    #[inline]
+    fn is_near(&self, len: u32, letters: u64) -> bool {
         // An edit brings at most one kind of letter and takes one away.
         self.len.abs_diff(len) <= self.most
             && self.is_within(letters & !self.letters)
@@ -88,13 +93,17 @@ impl Look {
     }
 
     /// Returns whether there are at most as many bits in `set` as edits are allowed.
-    fn is_within(&self, mut set: u64) -> bool {
+    #[inline]
+    fn is_within(&self, set: u64) -> bool {
+        const { assert!(MOST == 2) };
         // Many processors that the kernel is compiled for cannot count bits.
-        for _ in 0..self.most {
-            // Without its lowest bit.
-            set &= set.wrapping_sub(1);
-        }
-        set == 0
+        let without_lowest = |set: u64| set & set.wrapping_sub(1);
+        let rest = match self.most {
+            0 => set,
+            1 => without_lowest(set),
+            _ => without_lowest(without_lowest(set)),
+        };
+        rest == 0
     }
 }
 
@@ -124,9 +133,9 @@ impl<'a> Nearest<'a> {
         Self {
             name,
             look: Look {
-                len: Outline::of(name).len,
+                len: u32::try_from(name.len()).unwrap_or(u32::MAX),
                 letters: letters(name),
-                most: u16::try_from(most).unwrap_or(u16::MAX),
+                most: u32::try_from(most).unwrap_or(u32::MAX),
             },
             names: [None; MAX_NAMES],
         }
@@ -139,52 +148,65 @@ impl<'a> Nearest<'a> {
 
     /// Considers `other`.
     pub fn consider(&mut self, other: &[u8]) {
+        self.consider_whole(None, other);
+    }
+
+    fn consider_whole(&mut self, module: Option<&[u8]>, other: &[u8]) {
         if let Some(edits) = self.distance(other).filter(|edits| *edits > 0) {
-            self.add(other, edits);
+            self.add(module, other, edits);
         }
     }
 
     /// Considers the symbol `other`. If the given name has no suffix, a clone that the compiler
     /// made, such as `NAME.isra.0`, is as similar as `NAME`.
     pub fn consider_symbol(&mut self, other: &[u8]) {
+        self.consider_symbol_of(None, other);
+    }
+
+    /// Considers the symbol `other` of `module`, as `MODULE:SYMBOL`.
+    pub fn consider_symbol_of(&mut self, module: Option<&[u8]>, other: &[u8]) {
         let dot = other.iter().position(|&byte| byte == b'.');
         let Some((base, suffix)) = dot
             .filter(|_| !self.name.contains(&b'.'))
             .and_then(|dot| other.split_at_checked(dot))
         else {
-            return self.consider(other);
+            return self.consider_whole(module, other);
         };
         match self.distance(base) {
-            Some(0) => self.add(other, 0),
+            Some(0) => self.add(module, other, 0),
             // The cold part of a function is seldom what is meant.
-            Some(edits) if !suffix.starts_with(b".cold") => self.add(other, edits),
+            Some(edits) if !suffix.starts_with(b".cold") => self.add(module, other, edits),
             // Its dot may be what is missing.
-            _ => self.consider(other),
+            _ => self.consider_whole(module, other),
         }
     }
 
     /// Returns the distance of the name from `other`, if that is similar.
     fn distance(&self, other: &[u8]) -> Option<usize> {
-        let outline = Outline::of(other);
-        let may_be = self.look.is_near(outline.len, outline.letters);
-        let distance = || distance(self.name, other, usize::from(self.look.most));
-        may_be.then(distance).flatten()
+        // CAST: At most MOST.
+        let most = self.look.most as usize;
+        let may_be = self.name.len().abs_diff(other.len()) <= most
+            && self.look.is_near(self.look.len, letters(other));
+        may_be.then(|| distance(self.name, other, most)).flatten()
     }
 
-    fn add(&mut self, other: &[u8], edits: usize) {
+    fn add(&mut self, module: Option<&[u8]>, other: &[u8], edits: usize) {
         let mut bytes = [0; MAX_LEN];
-        let Some(to) = bytes.get_mut(..other.len()) else {
-            return;
-        };
-        to.copy_from_slice(other);
-        if self.names().any(|name| name == other) {
+        let mut len = 0usize;
+        let colon: &[u8] = if module.is_some() { b":" } else { b"" };
+        for part in [module.unwrap_or_default(), colon, other] {
+            let end = len.saturating_add(part.len());
+            let Some(to) = bytes.get_mut(len..end) else {
+                return;
+            };
+            to.copy_from_slice(part);
+            len = end;
+        }
+        let new = Similar { edits, len, bytes };
+        if self.names().any(|name| name == new.name()) {
             return;
         }
-        let mut new = Some(Similar {
-            edits,
-            len: other.len(),
-            bytes,
-        });
+        let mut new = Some(new);
         // Those that are less similar move one behind, and the last one is dropped.
         let mut is_placed = false;
         for slot in &mut self.names {
@@ -346,6 +368,57 @@ mod tests {
         assert_eq!(
             nearest.to_string(),
             "vfs_read.cold, vfs_reab, vfs_reed.isra.0"
+        );
+    }
+
+    /// Returns a name of at most eight characters, of few kinds, and advances `state`.
+    fn drawn(state: &mut u32) -> std::vec::Vec<u8> {
+        let mut next = || {
+            *state = state.wrapping_mul(1_103_515_245).wrapping_add(12345);
+            (*state >> 16) as usize
+        };
+        let len = next() % 9;
+        (0..len).map(|_| b"abcdef._"[next() % 8]).collect()
+    }
+
+    #[test]
+    fn what_is_similar_looks_similar() {
+        let mut state = 19;
+        let mut similar = 0;
+        for _ in 0..100_000 {
+            let (name, other) = (drawn(&mut state), drawn(&mut state));
+            let mut nearest = Nearest::to_wrong(&name);
+            nearest.consider_symbol(&other);
+            let mut outline = Outline::of(&other[..other.len() / 2]);
+            outline.append(&Outline::of(&other[other.len() / 2..]));
+            assert_eq!(outline, Outline::of(&other));
+            if !nearest.is_none() {
+                similar += 1;
+                let look = nearest.look();
+                assert!(look.may_be(&outline), "{name:?} {other:?}");
+                let start = Outline::of(&other[..other.len() / 2]);
+                assert!(!look.rules_out(&start), "{name:?} {other:?}");
+            }
+        }
+        assert!(similar > 100, "{similar}");
+        let look = Nearest::to_wrong(b"vfs_read").look();
+        for other in ["vfs_reconfigure", "tcp_send", "tcp_ack.isra.0", "a.cold"] {
+            assert!(!look.may_be(&Outline::of(other.as_bytes())), "{other}");
+        }
+        assert!(look.rules_out(&Outline::of(b"tcp_")));
+        assert!(!look.rules_out(&Outline::of(b"vfs_")));
+    }
+
+    #[test]
+    fn the_module_of_a_symbol_is_named() {
+        let mut nearest = Nearest::to_wrong(b"ext4_raed");
+        nearest.consider_symbol(b"ext4_reap");
+        for symbol in ["ext4_read", "ext4_read.isra.0", "ext4_write"] {
+            nearest.consider_symbol_of(Some(b"ext4"), symbol.as_bytes());
+        }
+        assert_eq!(
+            nearest.to_string(),
+            "ext4:ext4_read, ext4:ext4_read.isra.0, ext4_reap"
         );
     }
 

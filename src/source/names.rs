@@ -6,7 +6,7 @@ use crate::{
     engine::{
         fetch::Symbols,
         filter::Functions,
-        kallsyms::{self, Index, Tables},
+        kallsyms::{self, Index, Sought, Tables},
         nearest::Nearest,
         placement::{Ways, NO_RETURN},
     },
@@ -156,16 +156,17 @@ impl Names {
         nearest: &mut Nearest<'_>,
     ) -> Result<(), AllocError> {
         if let (None, Some(text), Some(table)) = (module, self.text()?, self.usable()?) {
-            let look = (nearest.look(), &text);
+            let wanted = (nearest.look(), Sought::Functions(&text));
             let consider = |name: &[u8]| nearest.consider_symbol(name);
             // If the table cannot be read to its end, what was read is considered.
-            let _ = kallsyms::each_like(table, &mut KernelMemory, look, consider);
+            let _ = kallsyms::each_like(table, &mut KernelMemory, wanted, consider);
         }
         if let Some(list) = self.modules()? {
             // Without symbols of modules none is considered.
             let _ = module::each_function(list, |function| {
-                if module.is_none_or(|module| *module == *function.module.to_bytes()) {
-                    nearest.consider_symbol(function.name.to_bytes());
+                let of = function.module.to_bytes();
+                if module.is_none_or(|module| *module == *of) {
+                    nearest.consider_symbol_of(Some(of), function.name.to_bytes());
                 }
             });
         }
@@ -286,6 +287,16 @@ impl kallsyms::Memory for KernelMemory {
 impl Symbols for Names {
     fn address(&mut self, name: &[u8]) -> Option<u64> {
         symbol::lookup_bytes(name)
+    }
+
+    /// Without symbols of modules; without memory none is considered.
+    fn each_similar_data(&mut self, nearest: &mut Nearest<'_>) {
+        if let (Ok(Some(text)), Ok(Some(table))) = (self.text(), self.usable()) {
+            let wanted = (nearest.look(), Sought::Data(&text));
+            let consider = |name: &[u8]| nearest.consider_symbol(name);
+            // If the table cannot be read to its end, what was read is considered.
+            let _ = kallsyms::each_like(table, &mut KernelMemory, wanted, consider);
+        }
     }
 }
 

@@ -164,13 +164,7 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::Immediate(value) => Origin::Immediate(*value),
             ast::Origin::Symbol { name, offset } => match self.target.symbols.address(name) {
                 Some(address) => Origin::Immediate(address.wrapping_add_signed(*offset)),
-                None => {
-                    let error = Error::new(Kind::NoDataSymbol, at);
-                    return Err(error.with_detail(format_args!(
-                        "there is no symbol {}, see /proc/kallsyms",
-                        Plain(name)
-                    )));
-                }
+                None => return Err(self.no_data_symbol(name, at)),
             },
             ast::Origin::Name(name) => {
                 let origin;
@@ -253,6 +247,22 @@ impl<'b> Compiler<'_, 'b> {
             }
         };
         u16::try_from(slot).map_err(|_| Error::new(Kind::BadArgNum, at))
+    }
+
+    /// Returns the refusal of the data symbol `name`, which does not exist.
+    #[cold]
+    fn no_data_symbol(&mut self, name: &[u8], at: usize) -> Error {
+        let mut nearest = Nearest::to_wrong(name);
+        self.target.symbols.each_similar_data(&mut nearest);
+        let (error, name) = (Error::new(Kind::NoDataSymbol, at), Plain(name));
+        match nearest.is_none() {
+            true => error.with_detail(format_args!(
+                "there is no symbol {name}, see /proc/kallsyms"
+            )),
+            false => error.with_detail(format_args!(
+                "there is no symbol {name}, did you mean {nearest}?"
+            )),
+        }
     }
 
     /// Resolves a bare name: a parameter, or the syntax of 2009.

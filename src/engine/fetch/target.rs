@@ -5,6 +5,7 @@
 use crate::engine::arch::Arch;
 use crate::engine::ast::ProbeKind;
 use crate::engine::btf::{Btf, Function, Parameter};
+use crate::engine::nearest::Nearest;
 
 /// Most arguments of a tracepoint, as of a function that BPF traces.
 pub const MAX_TRACEPOINT_ARGUMENTS: u8 = 12;
@@ -13,6 +14,10 @@ pub const MAX_TRACEPOINT_ARGUMENTS: u8 = 12;
 pub trait Symbols {
     /// Returns the address of the symbol called `name`, or `None`.
     fn address(&mut self, name: &[u8]) -> Option<u64>;
+
+    /// Considers the data symbols for `nearest`. For a name that does not exist: it may take
+    /// milliseconds.
+    fn each_similar_data(&mut self, nearest: &mut Nearest<'_>);
 }
 
 /// Offsets of the members that lead to a path's last component.

@@ -25,20 +25,23 @@ pub struct Tables {
     pub sequence: u64,
 }
 
-/// Bytes that are read at once. A divisor of the page size, so that a read does not touch a
-/// page beyond the table.
-const BLOCK: usize = 128;
+/// Bytes that are read at once where single names are looked at.
+const FEW: usize = 128;
 
-/// The block of memory that was read last.
-pub(super) struct Block {
+/// Bytes that are read at once where all names are looked at.
+pub(super) const MANY: usize = 1024;
+
+/// The block of memory that was read last, of `SIZE` bytes: a divisor of the page size, so that
+/// a read does not touch a page beyond the table.
+pub(super) struct Block<const SIZE: usize = FEW> {
     at: Option<u64>,
-    bytes: [u8; BLOCK],
+    bytes: [u8; SIZE],
 }
 
-impl Block {
+impl<const SIZE: usize> Block<SIZE> {
     pub(super) const EMPTY: Self = Self {
         at: None,
-        bytes: [0; BLOCK],
+        bytes: [0; SIZE],
     };
 
     fn byte<M: Memory>(&mut self, memory: &mut M, address: u64) -> Option<u8> {
@@ -47,8 +50,9 @@ impl Block {
 
     /// Returns the bytes from `address` to the end of its block.
     pub(super) fn rest<M: Memory>(&mut self, memory: &mut M, address: u64) -> Option<&[u8]> {
-        const MASK: u64 = BLOCK as u64 - 1;
-        let at = address & !MASK;
+        const { assert!(SIZE.is_power_of_two()) };
+        let within = const { SIZE as u64 - 1 };
+        let at = address & !within;
         if self.at != Some(at) {
             self.at = None;
             if !memory.read(at, &mut self.bytes) {
@@ -57,7 +61,7 @@ impl Block {
             self.at = Some(at);
         }
         // CAST: Less than the size of a block.
-        self.bytes.get((address & MASK) as usize..)
+        self.bytes.get((address & within) as usize..)
     }
 
     /// Returns the length of the name at `at`, in tokens, and the address of the first one.

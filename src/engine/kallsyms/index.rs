@@ -2,12 +2,12 @@
 
 //! What is read of the table once, for all searches.
 
-use super::block::{array, Block, Memory, Tables};
+use super::block::{array, Block, Memory, Tables, MANY};
 use crate::engine::nearest::Outline;
 use crate::sys::{AllocError, Vec};
 
 /// The number of tokens.
-const TOKENS: usize = 256;
+pub(super) const TOKENS: usize = 256;
 
 /// Most bytes of a token's text that are read; all others are shorter.
 const MAX_TOKEN: usize = 128;
@@ -25,8 +25,11 @@ pub struct Index {
     texts: Vec<u8>,
     /// Where the text of each token begins and ends in these.
     tokens: Vec<(u16, u16)>,
-    /// The outline of each token: of all of it, and without the first letter.
-    outlines: Vec<[Outline; 2]>,
+    /// The outline of each token.
+    outlines: Vec<Outline>,
+    /// The outline of each token without its first letter, which is a symbol's type where the
+    /// token is the first of its name.
+    firsts: Vec<Outline>,
     /// The offset in the names of each symbol whose number is a multiple of [`STEP`]. The
     /// kernel's own table of these has each 256th.
     marks: Vec<u32>,
@@ -55,14 +58,16 @@ impl Index {
             texts,
             tokens,
             outlines: Vec::with_capacity(TOKENS)?,
+            firsts: Vec::with_capacity(TOKENS)?,
             marks,
             seen,
         };
         for token in 0..=u8::MAX {
             let text = index.text(token);
-            let rest = text.get(1..).unwrap_or_default();
-            let outlines = [Outline::of(text), Outline::of(rest)];
-            index.outlines.push(outlines)?;
+            let whole = Outline::of(text);
+            let rest = Outline::of(text.get(1..).unwrap_or_default());
+            index.outlines.push(whole)?;
+            index.firsts.push(rest)?;
         }
         Ok(Some(index))
     }
@@ -74,10 +79,10 @@ impl Index {
         self.texts.get(range).unwrap_or_default()
     }
 
-    /// Returns the outlines of a token: of all of it, and without the first letter.
+    /// Returns the outlines of the tokens, and of the tokens without their first letters.
     #[inline]
-    pub(super) fn outlines(&self, token: u8) -> Option<&[Outline; 2]> {
-        self.outlines.get(usize::from(token))
+    pub(super) fn outlines(&self) -> Option<(&[Outline; TOKENS], &[Outline; TOKENS])> {
+        Some((self.outlines.first_chunk()?, self.firsts.first_chunk()?))
     }
 
     /// Returns the offset in the names of the last marked symbol up to `symbol`, and the
@@ -147,7 +152,7 @@ fn read_marks<M: Memory>(tables: &Tables, memory: &mut M) -> Result<Option<Vec<u
     let Some(count) = count.filter(|count| *count < 1 << 24) else {
         return Ok(None);
     };
-    let mut names = Block::EMPTY;
+    let mut names = Block::<MANY>::EMPTY;
     let mut at = tables.names;
     let mut marks = Vec::new();
     for number in (0..count).step_by(STEP as usize) {

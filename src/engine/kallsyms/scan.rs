@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions whose names begin alike.
+//! The functions whose names begin alike, and the symbols whose names look alike.
 
-use super::{Index, Memory, Table, Tables};
+use super::block::{Block, MANY};
+use super::{index::TOKENS, Index, Memory, Table, Tables};
 use crate::engine::nearest::{Look, Outline};
 use core::ops::Range;
 
@@ -84,70 +85,136 @@ pub fn each_function<M: Memory>(
     Some(())
 }
 
-/// Calls `each` with the name of every function in `text` that may be similar to what `look` is
-/// of; returns `None` if the table cannot be read.
+/// The symbols among which similar ones are sought.
+#[derive(Clone, Copy)]
+pub enum Sought<'a> {
+    /// Functions in this range, the text.
+    Functions(&'a Range<u64>),
+    /// All symbols that are not in this range. Their types do not tell, as `jiffies` and
+    /// `init_task` have that of functions in some kernels.
+    Data(&'a Range<u64>),
+}
+
+impl Sought<'_> {
+    fn has_type(self, letter: u8) -> bool {
+        matches!(self, Self::Data(_)) || is_function(letter)
+    }
+
+    fn has_address(self, address: u64) -> bool {
+        match self {
+            Self::Functions(text) => text.contains(&address),
+            Self::Data(text) => !text.contains(&address),
+        }
+    }
+}
+
+/// Calls `each` with the name of every symbol of those `sought` that may be similar to what
+/// `look` is of; returns `None` if the table cannot be read.
+///
+/// A table of 200,000 symbols takes some milliseconds.
 pub fn each_like<M: Memory>(
     (tables, index): (&Tables, &mut Index),
     memory: &mut M,
-    (look, text): (Look, &Range<u64>),
+    (look, sought): (Look, Sought<'_>),
     mut each: impl FnMut(&[u8]),
 ) -> Option<()> {
+    let mut types = [false; TOKENS];
+    for (token, is_sought) in (0..=u8::MAX).zip(&mut types) {
+        let letter = index.text(token).first();
+        *is_sought = letter.is_some_and(|letter| sought.has_type(*letter));
+    }
     let mut table = Table::new(tables, index, memory)?;
+    let mut names = Block::<MANY>::EMPTY;
     let mut name = Name {
         bytes: [0; MAX_NAME + 1],
         len: 0,
     };
-    let mut at = tables.names;
-    for symbol in 0..table.count {
-        let (outline, next) = table.outline(at)?;
-        if outline.is_some_and(|outline| look.may_be(&outline)) {
-            table.expand(at, &mut name)?;
-            if text.contains(&table.address(symbol)?) {
-                each(name.of_function().unwrap_or_default());
-            }
+    let (mut at, mut symbol) = (tables.names, 0);
+    while symbol < table.count {
+        let block = names.rest(table.memory, at)?;
+        let (wholes, firsts) = table.index.outlines()?;
+        let tokens = Tokens {
+            types: &types,
+            wholes,
+            firsts,
+        };
+        let (count, len) = tokens.unlike(&look, block, table.count.checked_sub(symbol)?);
+        symbol = symbol.checked_add(count)?;
+        // CAST: Lossless.
+        at = at.checked_add(len as u64)?;
+        if symbol == table.count {
+            break;
         }
-        at = next;
+        at = table.expand(at, &mut name)?;
+        let (&letter, name) = name.bytes.get(..name.len)?.split_first()?;
+        if sought.has_type(letter) && sought.has_address(table.address(symbol)?) {
+            each(name);
+        }
+        symbol = symbol.checked_add(1)?;
     }
     Some(())
 }
 
-impl<M: Memory> Table<'_, M> {
-    /// Returns the outline of the name at `at`, if it is a function's, and the address behind it.
-    fn outline(&mut self, at: u64) -> Option<(Option<Outline>, u64)> {
-        let (mut at, length) = self.names.length(self.memory, at)?;
-        let end = at.checked_add(length)?;
-        let mut outline = None;
-        while at < end {
-            // As far as the block goes.
-            let block = self.names.rest(self.memory, at)?;
-            let here = usize::try_from(end.checked_sub(at)?)
-                .unwrap_or(usize::MAX)
-                .min(block.len());
-            let mut tokens = block.get(..here)?.iter();
-            let mut sum = match outline {
-                Some(sum) => sum,
-                // The first letter is the symbol's type and no part of its name.
-                None => {
-                    let &token = tokens.next()?;
-                    let letter = *self.index.text(token).first()?;
-                    if !is_function(letter) {
-                        return Some((None, end));
-                    }
-                    let [_, rest] = self.index.outlines(token)?;
-                    *rest
-                }
-            };
-            for &token in tokens {
-                let [whole, _] = self.index.outlines(token)?;
-                sum.append(whole);
+/// How many tokens of a name, behind the first one, are looked at before the others: about
+/// ten letters.
+const START: usize = 5;
+
+/// What is known of each token while names are looked through.
+struct Tokens<'a> {
+    /// Whether a symbol is sought whose name begins with the token.
+    types: &'a [bool; TOKENS],
+    wholes: &'a [Outline; TOKENS],
+    /// Without the first letter.
+    firsts: &'a [Outline; TOKENS],
+}
+
+impl Tokens<'_> {
+    /// Returns the number of names at the start of `block`, at most `count`, that cannot be
+    /// similar to what `look` is of, and their length. The name behind them may be, or has to be
+    /// looked at because it is long or ends in another block.
+    #[inline]
+    fn unlike(&self, look: &Look, block: &[u8], count: u32) -> (u32, usize) {
+        let mut rest = block;
+        for passed in 0..count {
+            let name = rest.split_first().and_then(|(&length, behind)| {
+                let is_short = length & 0x80 == 0;
+                is_short.then(|| behind.split_at_checked(usize::from(length)))?
+            });
+            match name {
+                Some((tokens, behind)) if !self.may_be(look, tokens) => rest = behind,
+                _ => return (passed, block.len().saturating_sub(rest.len())),
             }
-            outline = Some(sum);
-            // CAST: Lossless.
-            at = at.checked_add(here as u64)?;
         }
-        Some((outline, end))
+        (count, block.len().saturating_sub(rest.len()))
     }
 
+    #[inline]
+    fn may_be(&self, look: &Look, tokens: &[u8]) -> bool {
+        let Some((&first, tokens)) = tokens.split_first() else {
+            return false;
+        };
+        let first = usize::from(first);
+        let (Some(true), Some(outline)) = (self.types.get(first), self.firsts.get(first)) else {
+            return false;
+        };
+        // The first letters of most names are decisive.
+        let (start, rest) = tokens.split_at_checked(START).unwrap_or((tokens, &[]));
+        let outline = self.append(*outline, start);
+        !look.rules_out(&outline) && look.may_be(&self.append(outline, rest))
+    }
+
+    #[inline]
+    fn append(&self, mut outline: Outline, tokens: &[u8]) -> Outline {
+        for &token in tokens {
+            if let Some(whole) = self.wholes.get(usize::from(token)) {
+                outline.append(whole);
+            }
+        }
+        outline
+    }
+}
+
+impl<M: Memory> Table<'_, M> {
     /// Expands the name at `at`, and returns the address behind it.
     fn expand(&mut self, at: u64, name: &mut Name) -> Option<u64> {
         let (mut at, mut length) = self.names.length(self.memory, at)?;

@@ -15,6 +15,7 @@ use ferroprobe_engine::engine::hist::{
     self, Heading, Histogram, Moment, Names as HistNames, ProbeHit, Table, STACK_DEPTH,
 };
 use ferroprobe_engine::engine::lex::{self, Command};
+use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
@@ -188,6 +189,10 @@ struct Names;
 impl Symbols for Names {
     fn address(&mut self, name: &[u8]) -> Option<u64> {
         (name.len() % 7 != 0).then_some(0x4000)
+    }
+
+    fn each_similar_data(&mut self, nearest: &mut Nearest<'_>) {
+        nearest.consider_symbol(b"jiffies");
     }
 }
 

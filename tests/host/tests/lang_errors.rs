@@ -225,6 +225,26 @@ fn argument_zero_is_explained() {
     assert_eq!(error.detail(), b"arguments count from $arg1");
 }
 
+#[test]
+fn a_misspelt_data_symbol_is_explained() {
+    for (fetcharg, detail) in [
+        (
+            "@jifies",
+            "there is no symbol jifies, did you mean jiffies?",
+        ),
+        (
+            "+0(@jiffies_65+8)",
+            "there is no symbol jiffies_65, did you mean jiffies_64?",
+        ),
+        ("@nothing", "there is no symbol nothing, see /proc/kallsyms"),
+    ] {
+        let line = format!("p vfs_read {fetcharg}");
+        let error = compile(&line, &mut Kernel::default()).expect_err(&line);
+        assert_eq!(error.kind, Kind::NoDataSymbol);
+        assert_eq!(String::from_utf8_lossy(error.detail()), detail);
+    }
+}
+
 /// Compiles `command`, failing each allocation in turn.
 fn survive(command: &str, blob: Option<Vec<u8>>, least: usize) {
     let mut kernel = Kernel {

@@ -16,6 +16,7 @@ use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
 use ferroprobe_engine::engine::lex::Command;
+use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
@@ -111,6 +112,12 @@ impl Symbols for Kernel {
             b"pcpu" => Some(0x40),
             b"x" | b"sym" | b"symbol" => Some(0x2000),
             _ => None,
+        }
+    }
+
+    fn each_similar_data(&mut self, nearest: &mut Nearest<'_>) {
+        for name in ["jiffies", "jiffies_64", "linux_proc_banner", "cpu_number"] {
+            nearest.consider_symbol(name.as_bytes());
         }
     }
 }
