@@ -118,7 +118,7 @@ pub(crate) fn find<'a>(
             (true, true) => Err(Refusal::new(Kind::BadRetprobe, at)),
             (false, _) => {
                 let refusal = Refusal::new(Kind::BadProbeAddr, at);
-                Err(no_symbol(refusal, module, name, names))
+                Err(no_symbol(refusal, module, symbol, names))
             }
         };
     };
@@ -135,7 +135,8 @@ pub(crate) fn find<'a>(
 ///
 /// # Errors
 ///
-/// `NON_UNIQ_SYMBOL` if the kernel, or the module, has several.
+/// `NON_UNIQ_SYMBOL` if the kernel, or the module, has several; or all modules, of a name that
+/// the kernel itself does not have.
 fn only(
     (module, symbol): (Option<&[u8]>, &[u8]),
     name: &[u8],
@@ -143,27 +144,23 @@ fn only(
     at: usize,
 ) -> Result<Option<u64>, Refusal> {
     // The kernel's own tables do not have the names of modules' functions.
-    let (mut known, mut is_only) = (None, true);
+    let (mut own, mut is_only, mut is_read) = (None, true, true);
     if module.is_none() {
-        names.each_address(name, |address| {
-            is_only = known.is_none();
-            known = known.or(Some(address));
+        is_read = names.each_address(name, |address| {
+            is_only = own.is_none();
+            own = own.or(Some(address));
         })?;
     }
-    if !is_only {
+    let known = own.or_else(|| symbol::lookup_bytes(name));
+    let is_modules = own.is_none() && known.is_some() && is_read;
+    if !is_only || (is_modules && namesakes::are_several(module, symbol, names)?) {
         return Err(Refusal::new(Kind::NonUniqSymbol, at));
-    }
-    let known = known.or_else(|| symbol::lookup_bytes(name));
-    if let (Some(module), Some(_)) = (module, known) {
-        if namesakes::are_several(module, symbol, names)? {
-            return Err(Refusal::new(Kind::NonUniqSymbol, at));
-        }
     }
     Ok(known)
 }
 
 /// Adds to the refusal of the function `name`, which does not exist, the functions of similar
-/// names: in the kernel and its modules, or in `module`.
+/// names: in the kernel and its modules, or in `module`, which is loaded.
 #[cold]
 pub(crate) fn no_symbol(
     refusal: Refusal,
@@ -176,12 +173,20 @@ pub(crate) fn no_symbol(
         return refusal;
     }
     let name = Plain(name);
-    match nearest.is_none() {
-        true => refusal.with_detail(format_args!(
-            "there is no symbol {name}: see /proc/kallsyms, or probe a caller if it is inlined"
+    match (module.map(Plain), nearest.is_none()) {
+        (None, true) => refusal.with_detail(format_args!(
+            "there is no symbol {name}: see /proc/kallsyms, probe a caller if it is inlined, \
+             write MODULE:{name} if its module is not loaded"
         )),
-        false => refusal.with_detail(format_args!(
+        (None, false) => refusal.with_detail(format_args!(
             "there is no symbol {name}, did you mean {nearest}?"
+        )),
+        (Some(module), true) => refusal.with_detail(format_args!(
+            "module {module} has no function {name}: see /proc/kallsyms, or probe a caller if it \
+             is inlined"
+        )),
+        (Some(module), false) => refusal.with_detail(format_args!(
+            "module {module} has no function {name}, did you mean {nearest}?"
         )),
     }
 }

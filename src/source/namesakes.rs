@@ -81,7 +81,7 @@ pub(super) fn address(
     }
 }
 
-/// Returns whether `module` has several functions called `symbol`.
+/// Returns whether `module`, or all modules together, have several functions called `symbol`.
 ///
 /// # Errors
 ///
@@ -89,7 +89,7 @@ pub(super) fn address(
 ///
 /// Context: process, may sleep.
 pub(super) fn are_several(
-    module: &[u8],
+    module: Option<&[u8]>,
     symbol: &[u8],
     names: &mut Names,
 ) -> Result<bool, AllocError> {
@@ -97,9 +97,7 @@ pub(super) fn are_several(
         return Ok(false);
     };
     let mut count = 0usize;
-    each_in_modules(list, Some(module), symbol, |_| {
-        count = count.saturating_add(1)
-    });
+    each_in_modules(list, module, symbol, |_| count = count.saturating_add(1));
     Ok(count > 1)
 }
 
@@ -162,14 +160,22 @@ pub(crate) fn describe(
     names: &mut Names,
     types: &mut types::Cache,
 ) -> Refusal {
-    let Some((module, symbol)) = definition.place.symbol() else {
+    let (Some((module, symbol)), Place::Symbol { name, .. }) =
+        (definition.place.symbol(), &definition.place)
+    else {
         return refusal;
     };
     if refusal.kind != Kind::NonUniqSymbol {
         return refusal;
     }
+    let Ok(all) = all(module, symbol, names) else {
+        return refusal;
+    };
+    let Some(second) = all.get(1) else {
+        return refusal;
+    };
     let mut text = Vec::new();
-    let written = list(module, symbol, names, &mut text).and_then(|()| {
+    let written = list(&all, &mut text).and_then(|()| {
         let parameters = types.with(module, |btf| {
             let function = btf.and_then(|btf| btf.function(symbol));
             function.map(|function| Parameters::of(&function, 0))
@@ -182,21 +188,17 @@ pub(crate) fn describe(
     match written {
         Err(AllocError) => refusal,
         Ok(()) => refusal.with_detail(format_args!(
-            "{}: write {name}#2, or {name}#* for all",
+            "{}: write {}{}, or {}#* for all",
             Plain(&text),
-            name = Plain(symbol)
+            Plain(&second.name),
+            second.which,
+            Plain(name)
         )),
     }
 }
 
 /// Appends the symbols of one name, each as it is written, with its address.
-fn list(
-    module: Option<&[u8]>,
-    symbol: &[u8],
-    names: &mut Names,
-    text: &mut Vec<u8>,
-) -> Result<(), AllocError> {
-    let all = all(module, symbol, names)?;
+fn list(all: &[Namesake], text: &mut Vec<u8>) -> Result<(), AllocError> {
     for (n, namesake) in all.iter().take(MAX_SHOWN).enumerate() {
         let Namesake {
             address,
