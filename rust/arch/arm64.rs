@@ -430,19 +430,6 @@ pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -
     true
 }
 
-/// Copies `from` to `to` in pieces of `N` bytes.
-#[inline(always)]
-pub(super) fn copy_blocks<const N: usize>(to: &mut [u8], from: &[u8]) {
-    for (to, from) in to.chunks_exact_mut(N).zip(from.chunks_exact(N)) {
-        if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk()) {
-            copy(to, from);
-        }
-    }
-    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk()) {
-        copy(to, from);
-    }
-}
-
 /// Copies `from` to `to`, eight or sixteen bytes at a time if there are as many, for the
 /// same reason as [`store`].
 #[inline(always)]

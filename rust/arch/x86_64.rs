@@ -387,17 +387,6 @@ pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -
     true
 }
 
-/// Copies `from` to `to` in pieces of `N` bytes.
-#[inline(always)]
-pub(super) fn copy_blocks<const N: usize>(to: &mut [u8], from: &[u8]) {
-    for (to, from) in to.chunks_exact_mut(N).zip(from.chunks_exact(N)) {
-        to.copy_from_slice(from);
-    }
-    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk()) {
-        *to = *from;
-    }
-}
-
 /// Copies `from` to `to`. 32 bytes are copied by explicit instructions, because the
 /// compiler turns a loop into a call of `memcpy()`.
 #[inline(always)]

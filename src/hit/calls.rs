@@ -210,7 +210,7 @@ impl Recorder {
         fetch: impl FnOnce(&mut [u8]),
     ) -> Next<Infallible> {
         let tier = self.tier.get();
-        if tier >= Tier::SEVERAL {
+        if tier >= Tier::SEVERAL_BARE {
             if tier <= Tier::ACTING {
                 return Next::Stage(0);
             }

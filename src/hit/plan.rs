@@ -61,12 +61,22 @@ impl Rest {
     }
 }
 
-/// What an event does with its hits in several instances.
+/// What an event does with its hits in several instances. None of their plans is of several.
 pub(super) struct Several {
-    /// What it does in each. None of their plans is of several.
-    pub(super) shares: Vec<Share>,
-    /// Whether all of them record all hits, and do nothing else.
-    pub(super) all_record: bool,
+    /// The instances, if all of them record all hits, and do nothing else.
+    pub(super) recording: Vec<Share>,
+    /// The instances otherwise.
+    pub(super) different: Vec<Share>,
+}
+
+impl Several {
+    /// Returns what it does in each instance.
+    pub(super) fn shares(&self) -> &[Share] {
+        match self.recording.is_empty() {
+            true => &self.different,
+            false => &self.recording,
+        }
+    }
 }
 
 /// The plan of an event that has triggers, or that triggers enable or disable.
@@ -232,9 +242,13 @@ impl Plan {
     /// `ENOMEM`.
     pub(crate) fn of_several(shares: Vec<Share>) -> Result<Arc<Self>> {
         let records = |share: &Share| matches!(share.plan.rest, Rest::Record);
+        let (recording, different) = match shares.iter().all(records) {
+            true => (shares, Vec::new()),
+            false => (Vec::new(), shares),
+        };
         let several = Several {
-            all_record: shares.iter().all(records),
-            shares,
+            recording,
+            different,
         };
         let plan = Self {
             gate: Gate::UNKNOWN,

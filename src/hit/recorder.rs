@@ -107,9 +107,12 @@ impl Recorder {
         match &plan.rest {
             Rest::Act(acting) if acting.is_quick() => Tier::QUICK,
             Rest::Act(_) if plan.is_gated() => Tier::GATED,
-            Rest::Several(several) if several.all_record && Self::short(program).is_some() => {
-                Tier::SEVERAL
-            }
+            Rest::Several(several) if !several.recording.is_empty() => match program.form() {
+                Form::Bare if bare => Tier::SEVERAL_BARE,
+                Form::Register(_) if register => Tier::SEVERAL_REGISTER,
+                _ if Self::short(program).is_some() => Tier::SEVERAL,
+                _ => Tier::ACTING,
+            },
             Rest::Act(_) | Rest::Several(_) => Tier::ACTING,
             Rest::Filter(_) => Tier::FILTERED,
             Rest::OfTasks(..) => Tier::OF_TASKS,
@@ -194,14 +197,25 @@ impl Recorder {
         }
         let size = &Short::<WORDS>::SMALLEST;
         self.record(code, entry, (size, Pace::Fastest, here), |out| {
-            let value = code.register(self.register);
-            match (return_address(), REGISTER) {
-                (None, false) => true,
-                (None, true) => record::put_first(out, value),
-                (Some(to), false) => record::put_return_address(out, to),
-                (Some(to), true) => record::put_return_address_and_first(out, to, value),
-            };
+            self.put_fast::<REGISTER>(code, return_address(), out);
         })
+    }
+
+    /// Writes what the tiers without a program have behind header and place.
+    #[inline(always)]
+    pub(super) fn put_fast<const REGISTER: bool>(
+        &self,
+        code: &impl Interrupted,
+        return_address: Option<u64>,
+        out: &mut [u8],
+    ) {
+        let value = code.register(self.register);
+        match (return_address, REGISTER) {
+            (None, false) => true,
+            (None, true) => record::put_first(out, value),
+            (Some(to), false) => record::put_return_address(out, to),
+            (Some(to), true) => record::put_return_address_and_first(out, to, value),
+        };
     }
 
     /// As [`Self::serve_fast`], of a return probe that records the duration of the call that
@@ -292,18 +306,25 @@ impl Recorder {
     ) -> Next<Infallible> {
         let size = &self.short;
         self.record_settled(&hit.0, entry, (size, here), |out| {
-            if let Some(to) = hit.0.returns_to() {
-                record::put_return_address(out, to);
-            }
-            let program = &self.program;
-            if QUIET {
-                return exec::run_quiet(program, hit, out);
-            }
-            exec::run_compact(program, hit, out);
-            if !program.is_compact() {
-                hit.0.run_general(self, out);
-            }
+            self.put_short::<QUIET>(hit, out);
         })
+    }
+
+    /// Writes what a record of known size has behind header and place; of a program that is
+    /// quiet if `QUIET`.
+    #[inline(always)]
+    pub(super) fn put_short<const QUIET: bool>(&self, hit: &Hit<impl Passed>, out: &mut [u8]) {
+        if let Some(to) = hit.0.returns_to() {
+            record::put_return_address(out, to);
+        }
+        let program = &self.program;
+        if QUIET {
+            return exec::run_quiet(program, hit, out);
+        }
+        exec::run_compact(program, hit, out);
+        if !program.is_compact() {
+            hit.0.run_general(self, out);
+        }
     }
 
     /// Whether a filter that compares a register rejects a hit, which is then counted;
@@ -432,6 +453,25 @@ impl Recorder {
             // Loaded anew: a register that is kept for it would have to be saved.
             None if self.buffer.get(here).is_awaited() => Next::Finish,
             None => Next::Done,
+        }
+    }
+
+    /// Writes header and place of a hit whose context is [plain](context::is_plain).
+    #[inline(always)]
+    pub(super) fn put_start<const LEAST: usize>(
+        &self,
+        code: &impl Interrupted,
+        pid: impl FnOnce() -> i32,
+        payload: &mut Payload<'_, LEAST>,
+    ) {
+        let flags = if code.irqs_disabled() {
+            u32::from(flag::IRQS_OFF) << 16
+        } else {
+            0
+        };
+        // All sizes are at least that.
+        if let Some(out) = payload.start().first_chunk_mut() {
+            record::start_fast(out, self.plain | flags, pid, code.place(&self.place));
         }
     }
 
@@ -698,12 +738,6 @@ struct Record<'a, I, F> {
 impl<I: Interrupted, F: FnOnce(&mut [u8]), const LEAST: usize> Fill<LEAST> for Record<'_, I, F> {
     #[inline(always)]
     fn fill(self, mut payload: Payload<'_, LEAST>) {
-        let flags = if self.code.irqs_disabled() {
-            u32::from(flag::IRQS_OFF) << 16
-        } else {
-            0
-        };
-        let start = self.recorder.plain | flags;
         let pid = || {
             if matches!(self.pace, Pace::Fast) {
                 self.task.0.pid()
@@ -711,10 +745,7 @@ impl<I: Interrupted, F: FnOnce(&mut [u8]), const LEAST: usize> Fill<LEAST> for R
                 context::current().pid()
             }
         };
-        // All sizes are at least that.
-        if let Some(out) = payload.start().first_chunk_mut() {
-            record::start_fast(out, start, pid, self.code.place(&self.recorder.place));
-        }
+        self.recorder.put_start(self.code, pid, &mut payload);
         (self.fetch)(payload.bytes());
     }
 }

@@ -3,16 +3,16 @@
 //! A hit of an event that several instances use: what it costs beyond the first instance.
 //!
 //! The arguments are fetched once, behind the header, and the record is copied into the buffer
-//! of each instance that records the hit.
+//! of each instance that records the hit: from the buffer of the first one, where nothing about
+//! the hit is unusual, else from the stack.
 //!
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
 use crate::{
-    buffer::{Buffer, Lost, Pace},
+    buffer::{Buffer, Lost, Pace, Unsettled},
     engine::{
         exec,
         fetch::Size,
-        format::flag,
         record::{self, Header, PROBE_WORDS},
         ring::{Fill, Note, Payload, Short},
     },
@@ -21,9 +21,13 @@ use crate::{
         counters::End,
         plan::{Rest, Several, Share},
         recorder::{Passed, Recorder},
+        stages::Stage,
         tier::Tier,
     },
-    kapi::context::{self, Entry, OnCpu},
+    kapi::{
+        context::{self, Entry, OnCpu},
+        registration::Next,
+    },
     sys,
 };
 
@@ -31,84 +35,205 @@ use crate::{
 const LONGEST: usize = 112;
 
 /// A record, for the buffer of each instance.
-#[derive(Clone, Copy)]
 struct Made<'a> {
     bytes: &'a [u8],
     /// Its size, if that is to be tried in few instructions.
     size: Option<Short<PROBE_WORDS>>,
 }
 
-impl Fill<PROBE_WORDS> for Made<'_> {
+/// The bytes of a record, of which another gets a copy.
+struct Copied<'a>(&'a [u8]);
+
+impl<const LEAST: usize> Fill<LEAST> for Copied<'_> {
     #[inline(always)]
-    fn fill(self, mut payload: Payload<'_, PROBE_WORDS>) {
-        // The smallest record is a block.
-        sys::copy_blocks::<{ PROBE_WORDS * 4 }>(payload.bytes(), self.bytes);
+    fn fill(self, mut payload: Payload<'_, LEAST>) {
+        let to = payload.bytes();
+        // They have the same size, of at least 16 and at most `LONGEST` bytes.
+        let Some(from) = self.0.get(..to.len()) else {
+            return;
+        };
+        match to.len() {
+            ..=32 => sys::copy_ends::<16>(to, from),
+            33..=64 => sys::copy_ends::<32>(to, from),
+            _ => {
+                if let (Some(to), Some(from)) =
+                    (to.first_chunk_mut::<64>(), from.first_chunk::<64>())
+                {
+                    sys::copy_ends::<32>(to, from);
+                }
+                if let (Some(to), Some(from)) = (to.last_chunk_mut::<64>(), from.last_chunk::<64>())
+                {
+                    sys::copy_ends::<32>(to, from);
+                }
+            }
+        }
+    }
+}
+
+/// Fetches what a record has behind header and place.
+///
+/// A trait and not a closure, because the compiler does not inline every closure.
+trait Fetch {
+    /// Writes it to `out`, the whole record.
+    fn fetch(self, out: &mut [u8]);
+}
+
+/// Nothing, or a register.
+struct Fast<'a, I, const REGISTER: bool> {
+    recorder: &'a Recorder,
+    code: &'a I,
+    return_address: Option<u64>,
+}
+
+impl<I: Interrupted, const REGISTER: bool> Fetch for Fast<'_, I, REGISTER> {
+    #[inline(always)]
+    fn fetch(self, out: &mut [u8]) {
+        self.recorder
+            .put_fast::<REGISTER>(self.code, self.return_address, out);
+    }
+}
+
+/// What the program of the recorder fetches.
+struct ByProgram<'a, A> {
+    recorder: &'a Recorder,
+    hit: &'a Hit<A>,
+}
+
+impl<A: Passed> Fetch for ByProgram<'_, A> {
+    #[inline(always)]
+    fn fetch(self, out: &mut [u8]) {
+        self.recorder.put_short::<false>(self.hit, out);
+    }
+}
+
+/// Writes the record of a hit, and copies of it to the buffers of other instances.
+struct InAll<'a, I, F, const LEAST: usize> {
+    recorder: &'a Recorder,
+    code: &'a I,
+    task: &'a Running,
+    fetch: F,
+    others: &'a [Share],
+    size: &'a Short<LEAST>,
+    here: &'a OnCpu,
+}
+
+impl<I: Interrupted, F: Fetch, const LEAST: usize> Fill<LEAST> for InAll<'_, I, F, LEAST> {
+    #[inline(always)]
+    fn fill(self, mut payload: Payload<'_, LEAST>) {
+        let pid = || self.task.0.pid();
+        self.recorder.put_start(self.code, pid, &mut payload);
+        let bytes = payload.bytes();
+        self.fetch.fetch(bytes);
+        for Share { buffer, .. } in self.others {
+            record(buffer, Some(self.size), bytes, self.here);
+            buffer.wake();
+        }
     }
 }
 
 impl Recorder {
-    /// Serves a hit that all instances record, where nothing about it is unusual. Returns how it
-    /// ends; `None` otherwise, then nothing has happened.
+    /// Serves a hit that all instances record, as [`Self::serve_fast`] does if there is one.
     #[inline(always)]
-    pub(super) fn serve_several_fast<A: Passed>(
-        &self,
-        hit: &Hit<A>,
+    pub(super) fn serve_several_fast<'a, const REGISTER: bool, const WORDS: usize>(
+        &'a self,
+        code: &impl Interrupted,
+        return_address: impl Fn() -> Option<u64>,
         entry: impl Fn() -> Entry,
-        here: &OnCpu,
-    ) -> Option<End> {
-        let Rest::Several(several) = &self.plan.get(here).rest else {
-            return None;
+        here: &'a OnCpu,
+    ) -> Next<Unsettled<'a>> {
+        let own = if REGISTER {
+            Tier::SEVERAL_REGISTER
+        } else {
+            Tier::SEVERAL_BARE
         };
-        let is_usual = several.all_record && self.tier.get() == Tier::SEVERAL;
-        if !is_usual || !context::is_plain(entry) {
-            return None;
+        if self.tier.get() != own {
+            return Next::Stage(Stage::SERVE);
         }
-        let mut room = [0; LONGEST];
-        // No shape is longer.
-        let out = room.get_mut(..self.short.bytes()).unwrap_or_default();
-        record::start_probe(out, self.plain_header(&hit.0), self.place(&hit.0));
-        if let Some(to) = hit.0.returns_to() {
-            record::put_return_address(out, to);
-        }
-        exec::run_compact(&self.program, hit, out);
-        if !self.program.is_compact() {
-            hit.0.run_general(self, out);
-        }
-        // Of its own, so that the compiler knows that it does not change.
-        let size = self.short;
-        let made = Made {
-            bytes: out,
-            size: None,
+        let size = &Short::<WORDS>::SMALLEST;
+        let fetch = Fast::<_, REGISTER> {
+            recorder: self,
+            code,
+            return_address: return_address(),
         };
-        // Changes where a hit is not recorded, so that other hits need no register for it.
-        let (mut not_recorded, mut reason) = (0, End::Off);
-        for Share { buffer, .. } in several.shares.iter() {
-            if !record_fast(buffer, &size, made, here) {
-                let end = record_slow(buffer, made.bytes, here);
-                reason = reason.min(end);
-                not_recorded = usize::from(end != End::Recorded).wrapping_add(not_recorded);
-            }
-            buffer.wake();
-        }
-        Some(match not_recorded < several.shares.len() {
-            true => End::Recorded,
-            false => reason,
-        })
+        self.counted(self.record_in_all(code, entry, (size, here), fetch), here)
     }
 
-    /// Returns the header of a hit whose context is [plain](context::is_plain).
+    /// Serves a hit that all instances record, as [`Self::serve_short`] does if there is one.
     #[inline(always)]
-    fn plain_header(&self, code: &impl Interrupted) -> Header {
-        Header {
-            event: self.event,
-            flags: if code.irqs_disabled() {
-                flag::IRQS_OFF
-            } else {
-                0
-            },
-            preempt_count: 0,
-            pid: context::current().pid(),
+    pub(super) fn serve_several_short<'a>(
+        &'a self,
+        hit: &Hit<impl Passed>,
+        entry: impl Fn() -> Entry,
+        here: &'a OnCpu,
+    ) -> Next<Unsettled<'a>> {
+        if self.tier.get() != Tier::SEVERAL {
+            return Next::Stage(Stage::SERVE);
         }
+        self.counted(self.record_short_in_all(hit, entry, here), here)
+    }
+
+    /// Counts a hit if it is recorded; leaves it to another stage otherwise.
+    #[inline(always)]
+    fn counted<'a>(&'a self, is_recorded: bool, here: &'a OnCpu) -> Next<Unsettled<'a>> {
+        if !is_recorded {
+            return Next::Stage(Stage::SERVE);
+        }
+        self.counters.count(End::Recorded, here);
+        Next::Done
+    }
+
+    /// As [`Self::record_in_all`], of a recorder whose records have one size, which is short.
+    #[inline(always)]
+    fn record_short_in_all(
+        &self,
+        hit: &Hit<impl Passed>,
+        entry: impl Fn() -> Entry,
+        here: &OnCpu,
+    ) -> bool {
+        let fetch = ByProgram {
+            recorder: self,
+            hit,
+        };
+        self.record_in_all(&hit.0, entry, (&self.short, here), fetch)
+    }
+
+    /// Records a hit that all instances record, where nothing about it is unusual. Returns
+    /// whether it is recorded, in the first instance at least; otherwise nothing has happened.
+    ///
+    /// The others get copies of the record while it is being made in the buffer of the first:
+    /// once it is readable there, it may be overwritten.
+    #[inline(always)]
+    fn record_in_all<const LEAST: usize>(
+        &self,
+        code: &impl Interrupted,
+        entry: impl Fn() -> Entry,
+        (size, here): (&Short<LEAST>, &OnCpu),
+        fetch: impl Fetch,
+    ) -> bool {
+        let Rest::Several(several) = &self.plan.get(here).rest else {
+            return false;
+        };
+        let Some((Share { buffer, .. }, others)) = several.recording.split_first() else {
+            return false;
+        };
+        if !context::is_plain(entry) {
+            return false;
+        }
+        let task = &Running(context::current());
+        let fill = InAll {
+            recorder: self,
+            code,
+            task,
+            fetch,
+            others,
+            size,
+            here,
+        };
+        if !settled(buffer.record_fast(size, task, (Pace::Fast, here), fill)) {
+            return false;
+        }
+        buffer.wake();
+        true
     }
 
     /// Serves a hit in each of the instances as the plan there says. Returns how it ends where
@@ -116,16 +241,20 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn serve_several<A: Passed>(
         &self,
-        Several { shares, .. }: &Several,
+        several: &Several,
         hit: &Hit<A>,
         entry: Entry,
         here: &OnCpu,
     ) -> End {
+        let shares = several.shares();
         if shares.is_empty() {
             return End::Off;
         }
-        if let Some(end) = self.serve_several_fast(hit, || entry, here) {
-            return end;
+        // Kprobes have stages that have tried it.
+        let is_short = matches!(entry, Entry::Tracepoint)
+            && matches!(self.tier.get(), Tier::SEVERAL_BARE..=Tier::SEVERAL);
+        if is_short && self.record_short_in_all(hit, || entry, here) {
+            return End::Recorded;
         }
         let known = self.known(hit, entry, here);
         let pid = context::current().pid();
@@ -156,9 +285,8 @@ impl Recorder {
             let mut end = End::Filtered;
             for (index, share) in rest.iter().enumerate() {
                 if index == 0 || records(share) {
-                    let size = made.size.filter(|_| is_plain);
-                    let made = Made { size, ..made };
-                    end = end.min(record(&share.buffer, made, here));
+                    let size = made.size.as_ref().filter(|_| is_plain);
+                    end = end.min(record(&share.buffer, size, made.bytes, here));
                     share.buffer.wake();
                 }
             }
@@ -222,21 +350,35 @@ fn rest_for(share: &Share, pid: i32) -> Option<&Rest> {
     }
 }
 
-/// Records what was `made` in `buffer`; returns how that ends.
+/// Records `bytes` in `buffer`, in few instructions if `size` tells theirs and the ring has room
+/// where the task is named. Returns how that ends.
 #[inline(always)]
-fn record(buffer: &Buffer, made: Made<'_>, here: &OnCpu) -> End {
-    match &made.size {
-        Some(size) if record_fast(buffer, size, made, here) => End::Recorded,
-        _ => record_slow(buffer, made.bytes, here),
+fn record<const LEAST: usize>(
+    buffer: &Buffer,
+    size: Option<&Short<LEAST>>,
+    bytes: &[u8],
+    here: &OnCpu,
+) -> End {
+    match size {
+        Some(size) if record_fast(buffer, size, bytes, here) => End::Recorded,
+        _ => record_slow(buffer, bytes, here),
     }
 }
 
-/// As `record`, in few instructions, if the ring has room where the task is named. Returns
-/// whether that was so.
 #[inline(always)]
-fn record_fast(buffer: &Buffer, size: &Short<PROBE_WORDS>, made: Made<'_>, here: &OnCpu) -> bool {
+fn record_fast<const LEAST: usize>(
+    buffer: &Buffer,
+    size: &Short<LEAST>,
+    bytes: &[u8],
+    here: &OnCpu,
+) -> bool {
     let task = &Running(context::current());
-    let recorded = buffer.record_fast(size, task, (Pace::Fast, here), made);
+    settled(buffer.record_fast(size, task, (Pace::Fast, here), Copied(bytes)))
+}
+
+/// Settles what a record leaves unsettled; returns whether it was recorded.
+#[inline(always)]
+fn settled(recorded: Result<Option<Unsettled<'_>>, Option<Unsettled<'_>>>) -> bool {
     let (is_done, unsettled) = match recorded {
         Ok(unsettled) => (true, unsettled),
         Err(unsettled) => (false, unsettled),

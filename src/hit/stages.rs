@@ -41,12 +41,16 @@ impl Stage {
     pub(super) const REGISTER_AND_DURATION: u8 = 4;
     /// Looks whether the hits of the task count.
     pub(super) const TASK: u8 = 5;
+    /// Serves the tier `SEVERAL_BARE`.
+    pub(super) const SEVERAL_BARE: u8 = 6;
+    /// Serves the tier `SEVERAL_REGISTER`.
+    pub(super) const SEVERAL_REGISTER: u8 = 7;
     /// Serves the tier `SEVERAL`.
-    pub(super) const SEVERAL: u8 = 6;
+    pub(super) const SEVERAL: u8 = 8;
     /// Evaluates a filter that compares a register.
-    pub(super) const FILTER: u8 = 7;
+    pub(super) const FILTER: u8 = 9;
     /// Serves any hit.
-    pub(super) const SERVE: u8 = 8;
+    pub(super) const SERVE: u8 = 10;
 }
 
 impl Recorder {
@@ -60,6 +64,8 @@ impl Recorder {
             Tier::REGISTER_AND_DURATION => Stage::REGISTER_AND_DURATION,
             Tier::FILTERED | Tier::GATED => Stage::FILTER,
             Tier::OF_TASKS => Stage::TASK,
+            Tier::SEVERAL_BARE => Stage::SEVERAL_BARE,
+            Tier::SEVERAL_REGISTER => Stage::SEVERAL_REGISTER,
             Tier::SEVERAL => Stage::SEVERAL,
             _ => Stage::SERVE,
         }
@@ -101,17 +107,19 @@ impl Recorder {
             }
             Stage::TASK if self.rejects_task(here) => Next::Done,
             Stage::TASK => Next::Stage(Stage::SERVE),
+            Stage::SEVERAL_BARE => {
+                self.serve_several_fast::<false, BARE_WORDS>(regs, to, entry, here)
+            }
+            Stage::SEVERAL_REGISTER => {
+                self.serve_several_fast::<true, REGISTER_WORDS>(regs, to, entry, here)
+            }
             Stage::SEVERAL => {
                 let hit = &Hit(Registers {
                     regs,
                     return_address: to(),
                     entry: source.data(),
                 });
-                let Some(end) = self.serve_several_fast(hit, entry, here) else {
-                    return Next::Stage(Stage::SERVE);
-                };
-                self.counters.count(end, here);
-                Next::Done
+                self.serve_several_short(hit, entry, here)
             }
             Stage::FILTER if self.rejects_fast(&Hit(Registers::at_entry(regs)), here) => Next::Done,
             Stage::FILTER => Next::Stage(Stage::SERVE),
