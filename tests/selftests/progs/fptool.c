@@ -29,7 +29,8 @@
  *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
  *                         calls setpriority(1000, its process, n) and exits
  *   nonblock FILE         one read without waiting: prints bytes or -errno
- *   poll FILE MS          wait for FILE to be readable: prints 1 or 0
+ *   poll FILE MS          wait for FILE to be readable: prints 1 or 0, or -1 if POLLERR is
+ *                         reported; the FILE - is standard input
  *   poll FILE MS news     the same, once all that there is has been read
  *   poll FILE MS urgent   the same for what is urgent, without reading
  *   bytes FILE            copy to standard output, read byte by byte
@@ -417,15 +418,19 @@ static int poll(char **args, const char *how)
 	struct {
 		int file;
 		short events, revents;
-	} poll = { open(args[0], O_NONBLOCK), same(how, "urgent") ? POLLPRI : POLLIN, 0 };
+	} poll = { 0, same(how, "urgent") ? POLLPRI : POLLIN, 0 };
 	u64 ms = number(args[1]);
 	struct {
 		s64 seconds, nanoseconds;
 	} limit = { ms / 1000, ms % 1000 * 1000000 };
+	s64 ready;
 
+	if (!same(args[0], "-"))
+		poll.file = open(args[0], O_NONBLOCK);
 	while (same(how, "news") && sys(NR_read, poll.file, (s64)buffer, sizeof(buffer), 0, 0) > 0)
 		;
-	print_number(sys(NR_ppoll, (s64)&poll, 1, (s64)&limit, 0, 0));
+	ready = sys(NR_ppoll, (s64)&poll, 1, (s64)&limit, 0, 0);
+	print_number(poll.revents & POLLERR ? -1 : ready);
 	print("\n");
 	return 0;
 }
