@@ -15,7 +15,6 @@ use crate::{
     processes::Processes,
     tracer::{self, Tracer},
 };
-use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// A buffer with its options, and what most files are of: ftrace's `struct trace_array`.
@@ -44,8 +43,6 @@ pub(crate) struct Instance {
     /// time.
     #[pin]
     pub(crate) counted: Waker,
-    /// The size of each CPU's buffer once it is used, in KiB; 0 once it has that size.
-    expands_to: AtomicUsize,
 }
 
 impl Instance {
@@ -57,11 +54,11 @@ impl Instance {
     pub(crate) fn top(tracer: Arc<Tracer>) -> Result<Arc<Self>> {
         let (buffer, formats) = (tracer.buffer.clone(), tracer.formats.clone());
         let marks = tracer.registry.lock().top_marks();
-        Self::with(tracer, InstanceId::TOP, (buffer, formats, marks), 0)
+        Self::with(tracer, InstanceId::TOP, (buffer, formats, marks))
     }
 
-    /// Makes an instance in which all events are disabled, with the smallest buffer. Once it is
-    /// used, its buffer has `kilobytes` for each CPU. See [`Instance::remove`].
+    /// Makes an instance in which all events are disabled, with a buffer of `kilobytes` for each
+    /// CPU. See [`Instance::remove`].
     ///
     /// # Errors
     ///
@@ -69,12 +66,12 @@ impl Instance {
     ///
     /// Context: process, may sleep.
     pub(crate) fn new(tracer: &Arc<Tracer>, kilobytes: usize) -> Result<Arc<Self>> {
-        let buffer = Buffer::new(0, clock::usual())?;
+        let buffer = Buffer::new(kilobytes, clock::usual())?;
         let formats = Formats::new()?;
         let known = InInstance::new(buffer.clone(), formats.clone())?;
         let marks = known.marks.clone();
         let id = tracer.registry.lock().add_instance(known)?;
-        let made = Self::with(tracer.clone(), id, (buffer, formats, marks), kilobytes);
+        let made = Self::with(tracer.clone(), id, (buffer, formats, marks));
         if made.is_err() {
             // Nothing uses it, so nothing has to be changed for which memory is needed.
             let removed = tracer.registry.lock().remove_instance(id);
@@ -87,7 +84,6 @@ impl Instance {
         tracer: Arc<Tracer>,
         id: InstanceId,
         (buffer, formats, marks): (Arc<Buffer>, Arc<Formats>, Arc<Marks>),
-        kilobytes: usize,
     ) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
@@ -99,7 +95,6 @@ impl Instance {
                 followed <- Followed::new(*id),
                 processes <- Processes::new(),
                 counted <- Waker::new(),
-                expands_to: AtomicUsize::new(kilobytes),
                 tracer,
             }),
             GFP_KERNEL,
@@ -119,45 +114,6 @@ impl Instance {
         let removed = self.tracer.registry.lock().remove_instance(self.id)?;
         // With the lock released.
         drop(removed);
-        Ok(())
-    }
-
-    /// Gives the buffer its full size, if it still has the smallest one: something is going to
-    /// be recorded.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Buffer::resize`].
-    ///
-    /// Context: process, may sleep, without the registry lock.
-    pub(crate) fn expand(&self) -> Result {
-        let kilobytes = self.expands_to.swap(0, Ordering::Relaxed);
-        if kilobytes == 0 {
-            return Ok(());
-        }
-        let expanded = self.buffer.resize(kilobytes, None);
-        if expanded.is_err() {
-            self.expands_to.store(kilobytes, Ordering::Relaxed);
-        }
-        expanded
-    }
-
-    /// Returns the size that each CPU's buffer gets once it is used, in KiB; `None` once it has
-    /// its size.
-    pub(crate) fn expands_to(&self) -> Option<usize> {
-        Some(self.expands_to.load(Ordering::Relaxed)).filter(|&kilobytes| kilobytes != 0)
-    }
-
-    /// Sets the size of the buffer of `cpu`, or of all, to `kilobytes`, also once it is used.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Buffer::resize`].
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn resize(&self, kilobytes: usize, cpu: Option<u32>) -> Result {
-        self.buffer.resize(kilobytes, cpu)?;
-        self.expands_to.store(0, Ordering::Relaxed);
         Ok(())
     }
 

@@ -29,14 +29,6 @@ fn kilobytes(text: &[u8], expects: &str) -> Result<usize, Refusal> {
     kilobytes.ok_or_else(|| setting::out_of_range(expects))
 }
 
-/// Writes the size of a buffer of `instance`, and the one that it gets once it is used.
-fn write_size(out: &mut dyn fmt::Write, kilobytes: usize, instance: &Instance) -> fmt::Result {
-    match instance.expands_to() {
-        Some(later) => writeln!(out, "{kilobytes} (expanded: {later})"),
-        None => writeln!(out, "{kilobytes}"),
-    }
-}
-
 /// The file.
 pub(crate) struct BufferSize;
 
@@ -45,7 +37,7 @@ impl Show for BufferSize {
 
     fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         match instance.buffer.kilobytes() {
-            Some(kilobytes) => write_size(out, kilobytes, instance),
+            Some(kilobytes) => writeln!(out, "{kilobytes}"),
             None => writeln!(out, "X"),
         }
     }
@@ -54,7 +46,7 @@ impl Show for BufferSize {
 impl Store for BufferSize {
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let kilobytes = kilobytes(text, KILOBYTES)?;
-        let result = instance.resize(kilobytes, None);
+        let result = instance.buffer.resize(kilobytes, None);
         result.map_err(while_mapped)
     }
 }
@@ -67,14 +59,14 @@ impl Show for CpuBufferSize {
 
     fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
         let kilobytes = one.instance.buffer.kilobytes_of(one.cpu);
-        write_size(out, kilobytes, &one.instance)
+        writeln!(out, "{kilobytes}")
     }
 }
 
 impl Store for CpuBufferSize {
     fn store(one: &Arc<OneCpu>, text: &[u8]) -> Result<(), Rejected> {
         let kilobytes = kilobytes(text, KILOBYTES)?;
-        let result = one.instance.resize(kilobytes, Some(one.cpu));
+        let result = one.instance.buffer.resize(kilobytes, Some(one.cpu));
         result.map_err(while_mapped)
     }
 }

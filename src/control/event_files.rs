@@ -145,7 +145,7 @@ impl Switched for EnableEvent {
     }
 
     fn set(member: &Arc<Member>, on: bool) -> Result<(), Rejected> {
-        let mut registry = to_switch(&member.instance, on)?;
+        let mut registry = member.instance.tracer.registry.lock();
         let event = member.event();
         if !registry.has(&event) {
             return Err(ENODEV.into());
@@ -168,7 +168,7 @@ impl Switched for EnableGroup {
     }
 
     fn set(members: &Arc<Members>, on: bool) -> Result<(), Rejected> {
-        let mut registry = to_switch(&members.instance, on)?;
+        let mut registry = members.instance.tracer.registry.lock();
         Ok(registry.set_enabled(members.instance.id, |event| members.has(event), on)?)
     }
 }
@@ -184,21 +184,9 @@ impl Switched for EnableAll {
     }
 
     fn set(instance: &Arc<Instance>, on: bool) -> Result<(), Rejected> {
-        let mut registry = to_switch(instance, on)?;
+        let mut registry = instance.tracer.registry.lock();
         Ok(registry.set_enabled(instance.id, |_| true, on)?)
     }
-}
-
-/// Returns the registry, in which events of `instance` are about to be enabled or disabled.
-///
-/// # Errors
-///
-/// As for [`Instance::expand`].
-pub(super) fn to_switch(instance: &Instance, on: bool) -> Result<MutexGuard<'_, Registry>> {
-    if on {
-        instance.expand()?;
-    }
-    Ok(instance.tracer.registry.lock())
 }
 
 /// One character for whether `events` are enabled in `instance`.

@@ -44,8 +44,8 @@ struct One {
 }
 
 impl Instances {
-    /// Makes the directory `instances` in `root`. An instance that is made there has
-    /// `kilobytes` for each CPU once it is used. The module's loading does nothing behind this
+    /// Makes the directory `instances` in `root`. An instance that is made there has a buffer of
+    /// `kilobytes` for each CPU. The module's loading does nothing behind this
     /// that fails.
     ///
     /// # Errors

@@ -3,7 +3,6 @@
 //! `set_event` and `available_events`: events by their names.
 
 use super::{
-    event_files::to_switch,
     rejected::Rejected,
     text::{Show, Store},
 };
@@ -60,7 +59,7 @@ fn write_names(
 
 impl Store for SetEvent {
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let mut registry = to_switch(instance, true)?;
+        let mut registry = instance.tracer.registry.lock();
         let mut rest = Span {
             bytes: text.trim_ascii(),
             at: 0,

@@ -41,7 +41,6 @@ fn mark<const RAW: bool>(instance: &Instance, text: &[u8]) -> Result<(), Rejecte
     if !instance.options.has(Flag::Markers) {
         return Err(Refusal::new(Kind::FileMarkersOff, 0).into());
     }
-    instance.expand()?;
     let result = if RAW {
         instance.buffer.mark_raw(text)
     } else {

@@ -45,7 +45,6 @@ impl Store for TriggerFile {
 
     fn store(member: &Arc<Member>, text: &[u8]) -> Result<(), Rejected> {
         let request = trigger::parse(text)?;
-        member.instance.expand()?;
         if let Request::Set {
             trigger: Trigger::Snapshot,
             ..
