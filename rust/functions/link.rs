@@ -14,16 +14,20 @@ pub(super) struct Server<H: Handler> {
 }
 
 /// An element of the list of a site's handlers.
+///
+/// The order of its fields leaves the place aligned to words only, as it is in a record: where
+/// the processor must not store it unaligned, the compiler would load it whole and split it.
+#[repr(C)]
 pub(super) struct Link<H: Handler> {
     pub(super) site: u64,
+    /// How a hit of the site is served if this is the first link of its list: by what the
+    /// handler fetches, or by all handlers.
+    pub(super) way: AtomicU32,
     /// The address of the function, its lower half first.
     pub(super) place: [u32; 2],
     /// The handler, which is in the same registration as the link.
     pub(super) server: AtomicPtr<Server<H>>,
     pub(super) next: AtomicPtr<Link<H>>,
-    /// How a hit of the site is served if this is the first link of its list: by what the
-    /// handler fetches, or by all handlers.
-    pub(super) way: AtomicU32,
     /// Counts the hits of the site, in memory that is freed after the link.
     pub(super) hits: Option<CounterOfCpus>,
 }

@@ -152,7 +152,10 @@ pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     if let Some(Faults { offset, size }) = program.faults {
         match size.get() {
             1 => put(out, offset, [0; 1]),
-            size => fill(out, offset, u16::from(size)),
+            size => {
+                cold();
+                fill(out, offset, u16::from(size))
+            }
         }
     }
     for load in &program.words {
