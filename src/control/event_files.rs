@@ -20,16 +20,13 @@ use crate::{
     engine::format,
     events::{
         event::Event,
-        registry::{Directory, EventFiles, Group, Registry},
+        registry::{Directory, EventFiles, Group},
     },
     instance::Instance,
     kapi::debugfs::{Dir, Entry, Fill, LateDir},
 };
 use core::fmt;
-use kernel::{
-    prelude::*,
-    sync::{Arc, MutexGuard},
-};
+use kernel::{prelude::*, sync::Arc};
 
 /// The directory `events`, for the registry.
 struct EventsDirectory {
