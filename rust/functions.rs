@@ -17,7 +17,7 @@ mod table;
 
 pub use entry::Entry;
 pub use group::{Owner, Site};
-pub use handler::{Fetches, Handler};
+pub use handler::{First, Handler};
 pub use registration::Registration;
 
 use super::{bindings as extra, calls, rcu::RcuCell, serving::Serving};

@@ -10,7 +10,7 @@ mod probes;
 mod registration;
 pub mod syscall;
 
-pub use handler::{Arguments, Handler, Use, MAX_ARGUMENTS};
+pub use handler::{Arguments, Handler, Use, FILTER, LAST, MAX_ARGUMENTS, SHARED};
 pub use registration::Registration;
 
 use super::{bindings as extra, calls, serving::Serving};

@@ -4,13 +4,9 @@
 
 use super::{
     handler::Handler,
-    link::{Link, Server, SEVERAL},
+    link::{Link, Server},
 };
 use crate::kapi::{local::Counter, percpu::PerCpu};
-use core::{
-    ptr,
-    sync::atomic::{AtomicPtr, AtomicU32},
-};
 use kernel::{alloc::KVVec, prelude::*, str::CString};
 
 /// A function to be probed.
@@ -53,7 +49,11 @@ pub(super) struct Group<H: Handler> {
 
 impl<H: Handler> Group<H> {
     /// Makes links of `server` to all `sites`, whose hits are counted one by one if `counts`.
-    pub(super) fn new(
+    ///
+    /// # Safety
+    ///
+    /// The group must be a part of the registration that has the `server`.
+    pub(super) unsafe fn new(
         owner: Owner<'_>,
         sites: &[Site],
         counts: bool,
@@ -69,15 +69,9 @@ impl<H: Handler> Group<H> {
         let mut links = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
         for (index, site) in sites.iter().enumerate() {
             let block: Option<&PerCpu<_>> = hits.get(index / BLOCK);
-            let link = Link {
-                site: site.site,
-                // CAST: Halves.
-                place: [site.function as u32, (site.function >> 32) as u32],
-                server: AtomicPtr::new(ptr::from_ref(server).cast_mut()),
-                next: AtomicPtr::new(ptr::null_mut()),
-                way: AtomicU32::new(SEVERAL),
-                hits: block.and_then(|block| block.counter(index % BLOCK)),
-            };
+            let hits = block.and_then(|block| block.counter(index % BLOCK));
+            // SAFETY: The caller keeps the link in the registration, as a part of the group.
+            let link = unsafe { Link::new(site, server, hits) };
             links.push(link, GFP_KERNEL)?;
         }
         let module = owner.module.map(CString::try_from).transpose()?;

@@ -17,12 +17,12 @@ pub trait Handler: Send + Sync {
     where
         Self: 'a;
 
-    /// Returns what is fetched, as far as that selects the first step. It is always the same.
-    fn fetches(&self) -> Fetches;
+    /// Returns the step that is called first; see
+    /// [`Registration::follow`](super::Registration::follow).
+    fn first(&self) -> First;
 
-    /// The first step, if one register is fetched or nothing; in other cases it leads to the
-    /// last step. Must not call a function of
-    /// the kernel.
+    /// A step that fetches one register or nothing; in other cases it leads to the last step.
+    /// Must not call a function of the kernel.
     ///
     /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
     /// allocate or fault.
@@ -38,6 +38,9 @@ pub trait Handler: Send + Sync {
     ///
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn serve_usual(&self, entry: Entry<'_>, here: &OnCpu) -> Next<Infallible>;
+
+    /// As [`serve_usual`](Self::serve_usual), of a handler that serves several users.
+    fn serve_shared(&self, entry: Entry<'_>, here: &OnCpu) -> Next<Infallible>;
 
     /// The last step, which serves any hit. It is not called on a CPU in a context in which
     /// it runs already: such a hit counts as missed.
@@ -61,13 +64,15 @@ pub trait Handler: Send + Sync {
     fn finish(&self, here: &OnCpu);
 }
 
-/// What a handler fetches.
+/// The step that is called first: each of them serves any hit, or leads to one that does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Fetches {
-    /// Nothing.
+pub enum First {
+    /// [`Handler::serve_fast`], which fetches nothing.
     Nothing,
-    /// One register.
+    /// [`Handler::serve_fast`], which fetches one register.
     Register,
-    /// Something else.
-    Other,
+    /// [`Handler::serve_usual`].
+    Usual,
+    /// [`Handler::serve_shared`].
+    Shared,
 }

@@ -4,8 +4,8 @@
 
 use super::{
     group::{Group, Owner, Site},
-    handler::{Fetches, Handler},
-    link::{Link, Server, COUNTED, NOTHING, OTHER, REGISTER, SEVERAL},
+    handler::{First, Handler},
+    link::{Link, Server, COUNTED, NOTHING, OTHER, REGISTER, SEVERAL, SHARED},
     table::Table,
     Functions, State,
 };
@@ -87,7 +87,8 @@ impl<H: Handler> Registration<H> {
     ///
     /// Context: process, may sleep.
     pub fn add(&self, owner: Owner<'_>, sites: &[Site]) -> Result {
-        let group = Group::new(owner, sites, self.counts, &self.server)?;
+        // SAFETY: It is kept in `groups`.
+        let group = unsafe { Group::new(owner, sites, self.counts, &self.server) }?;
         let mut groups = self.groups.lock();
         groups.reserve(1, GFP_KERNEL)?;
         if self.armed.load(Ordering::Relaxed) {
@@ -183,6 +184,19 @@ impl<H: Handler> Registration<H> {
         result
     }
 
+    /// Makes hits be served by the step that [`Handler::first`] returns now.
+    ///
+    /// Context: process, may sleep.
+    pub fn follow(&self) {
+        let groups = self.groups.lock();
+        let _state = self.functions.state.lock();
+        // Otherwise it is done when the handler is armed.
+        if self.armed.load(Ordering::Relaxed) {
+            let links = groups.iter().flat_map(|group| &group.links);
+            links.for_each(|link| choose_way(link));
+        }
+    }
+
     fn arm(&self, groups: &[Group<H>], state: &mut State) -> Result {
         let counts = groups.iter().map(|group| group.links.len());
         self.make_room(counts.fold(0, usize::saturating_add), state)?;
@@ -225,7 +239,7 @@ impl<H: Handler> Registration<H> {
             };
             let next = first.load(Ordering::Relaxed);
             link.next.store(next, Ordering::Relaxed);
-            choose_way(link, &self.server);
+            choose_way(link);
             first.store(ptr::from_ref(link).cast_mut(), Ordering::Release);
             if next.is_null() {
                 state.begins(link.site);
@@ -270,8 +284,7 @@ impl<H: Handler> Registration<H> {
             match unsafe { first.load(Ordering::Relaxed).as_ref() } {
                 None => state.ends(link.site),
                 Some(first) => {
-                    // SAFETY: As above: a link is part of its registration.
-                    choose_way(first, unsafe { &*first.server.load(Ordering::Relaxed) });
+                    choose_way(first);
                 }
             }
         }
@@ -290,14 +303,15 @@ impl<H: Handler> Registration<H> {
     }
 }
 
-/// Sets the way of a link of `server` for when it is the first of its list.
-fn choose_way<H: Handler>(link: &Link<H>, server: &Server<H>) {
+/// Sets the way of a link for when it is the first of its list.
+fn choose_way<H: Handler>(link: &Link<H>) {
     let counted = if link.hits.is_some() { COUNTED } else { 0 };
-    let way = match server.handler.fetches() {
+    let way = match link.server().handler.first() {
         _ if !link.next.load(Ordering::Relaxed).is_null() => SEVERAL,
-        Fetches::Nothing => NOTHING | counted,
-        Fetches::Register => REGISTER | counted,
-        Fetches::Other => OTHER | counted,
+        First::Nothing => NOTHING | counted,
+        First::Register => REGISTER | counted,
+        First::Usual => OTHER | counted,
+        First::Shared => SHARED,
     };
     link.way.store(way, Ordering::Relaxed);
 }

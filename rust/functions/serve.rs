@@ -5,7 +5,7 @@
 use super::{
     entry::{Entry, EntryRegs},
     handler::Handler,
-    link::{Link, Server, COUNTED, NOTHING, OTHER, REGISTER, SEVERAL},
+    link::{Link, Server, COUNTED, NOTHING, OTHER, REGISTER, SEVERAL, SHARED},
     Functions,
 };
 use crate::kapi::{
@@ -13,7 +13,7 @@ use crate::kapi::{
     context::{OnCpu, Unpreempted},
     registration::Next,
 };
-use core::sync::atomic::Ordering;
+use core::{convert::Infallible, sync::atomic::Ordering};
 use kernel::ffi::{c_ulong, c_void};
 
 impl<H: Handler> Functions<H> {
@@ -70,6 +70,7 @@ impl<H: Handler> Functions<H> {
             REGISTER => serve_one::<true, H>(link, regs, on_cpu),
             OTHER => serve(link, regs, on_cpu, true),
             SEVERAL => serve_several(link, regs, on_cpu),
+            SHARED => serve_shared(link, regs, on_cpu),
             way => serve_counted(link, way, regs, on_cpu),
         }
     }
@@ -102,8 +103,7 @@ fn serve_here<const REGISTER: bool, H: Handler>(
     regs: &EntryRegs,
     on_cpu: Unpreempted,
 ) {
-    // SAFETY: As in `entered`: a link is part of its registration.
-    let server = unsafe { &*link.server.load(Ordering::Relaxed) };
+    let server = link.server();
     let place = &link.place;
     let next = {
         let here = on_cpu.here();
@@ -136,6 +136,20 @@ fn serve_here<const REGISTER: bool, H: Handler>(
     }
 }
 
+/// Counts a hit of the site, and serves it by the only handler for several users.
+#[inline(never)]
+fn serve_shared<H: Handler>(link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
+    count(link, &on_cpu.here());
+    let server = link.server();
+    let place = &link.place;
+    let next = {
+        let here = on_cpu.here();
+        server.handler.serve_shared(Entry { regs, place }, &here)
+    };
+    proceed(next, (server, link), regs, &on_cpu.here());
+    on_cpu.end();
+}
+
 /// Serves a hit of all handlers of a site.
 #[inline(never)]
 fn serve_several<H: Handler>(first: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
@@ -157,21 +171,31 @@ fn serve_several<H: Handler>(first: &Link<H>, regs: &EntryRegs, on_cpu: Unpreemp
 /// around it would have to save registers of its own.
 #[inline(never)]
 fn serve<H: Handler>(link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted, is_last: bool) {
-    // SAFETY: As in `entered`: a link is part of its registration.
-    let server = unsafe { &*link.server.load(Ordering::Relaxed) };
+    let server = link.server();
     let place = &link.place;
     let next = {
         let here = on_cpu.here();
         server.handler.serve_usual(Entry { regs, place }, &here)
     };
-    match next {
-        Next::Done => {}
-        Next::Stage(_) => serve_guarded(link, regs, &on_cpu.here()),
-        Next::Finish => wake(server, &on_cpu.here()),
-        Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
-    }
+    proceed(next, (server, link), regs, &on_cpu.here());
     if is_last {
         on_cpu.end();
+    }
+}
+
+/// Does what comes after a step by the handler of `link`.
+#[inline(always)]
+fn proceed<H: Handler>(
+    next: Next<Infallible>,
+    (server, link): (&Server<H>, &Link<H>),
+    regs: &EntryRegs,
+    here: &OnCpu,
+) {
+    match next {
+        Next::Done => {}
+        Next::Stage(_) => serve_guarded(link, regs, here),
+        Next::Finish => wake(server, here),
+        Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
     }
 }
 
@@ -179,8 +203,7 @@ fn serve<H: Handler>(link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted, is_l
 /// that, in the same context, is missed.
 #[inline(never)]
 fn serve_guarded<H: Handler>(link: &Link<H>, regs: &EntryRegs, here: &OnCpu) {
-    // SAFETY: As in `entered`: a link is part of its registration.
-    let server = unsafe { &*link.server.load(Ordering::Relaxed) };
+    let server = link.server();
     let place = &link.place;
     let turn = server.serving.begin(here);
     match turn {

@@ -55,8 +55,9 @@ pub trait Handler: Send + Sync {
     /// Returns which arguments it uses.
     fn uses(&self) -> Use;
 
-    /// The first step, if one argument is used or none. Must not reach a tracepoint, and
-    /// serves no hit in an interrupt or with preemption disabled.
+    /// The first step, if one argument is used or none. It leads to [`SHARED`], [`FILTER`] or
+    /// [`LAST`]. Must not reach a tracepoint, and serves no hit in an interrupt or with preemption
+    /// disabled.
     ///
     /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
     /// allocate or fault.
@@ -66,11 +67,26 @@ pub trait Handler: Send + Sync {
         here: &'a OnCpu,
     ) -> Next<Self::Unsettled<'a>>;
 
-    /// The second step behind [`serve_fast`](Self::serve_fast), with its restrictions:
-    /// returns whether the hit is to be ignored.
+    /// Returns whether the step [`FILTER`] comes before the last one.
+    ///
+    /// Context: as for [`serve_fast`](Self::serve_fast).
+    fn is_filtered(&self) -> bool {
+        true
+    }
+
+    /// The step [`FILTER`], with the restrictions of [`serve_fast`](Self::serve_fast): returns
+    /// whether the hit is to be ignored.
     ///
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn rejects(&self, arguments: Arguments<'_>, here: &OnCpu) -> bool;
+
+    /// The step [`SHARED`], with the same restrictions, but it may reach tracepoints: it must
+    /// recognise the hits of these as unusual.
+    ///
+    /// Context: as for [`serve_fast`](Self::serve_fast).
+    fn serve_shared(&self, _argument: Option<u64>, _here: &OnCpu) -> Next<Infallible> {
+        Next::Stage(LAST)
+    }
 
     /// The first step, if several arguments are used, with the same restrictions.
     ///
@@ -98,3 +114,10 @@ pub trait Handler: Send + Sync {
     /// Context: as for [`serve`](Self::serve).
     fn finish(&self, here: &OnCpu);
 }
+
+/// The steps to which the first one leads, numbers of [`Next::Stage`]: serving any hit,
+pub const LAST: u8 = 0;
+/// asking a filter before that,
+pub const FILTER: u8 = 1;
+/// and serving a hit for several users, before that.
+pub const SHARED: u8 = 2;

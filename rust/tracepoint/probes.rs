@@ -6,7 +6,7 @@
 //! whose arguments are not used need not keep them, which saves most of the registers.
 
 use super::{
-    handler::{Arguments, Handler, Use, IN_REGISTERS, MAX_ARGUMENTS},
+    handler::{Arguments, Handler, Use, FILTER, IN_REGISTERS, MAX_ARGUMENTS, SHARED},
     registration::Registration,
 };
 use crate::kapi::{context::Unpreempted, registration::Next};
@@ -27,7 +27,9 @@ enum Step {
     Done,
     /// Nothing.
     Ended,
-    Slow,
+    Shared,
+    Filter,
+    Last,
     Finish,
 }
 
@@ -58,7 +60,9 @@ impl<H: Handler> Registration<H> {
         match this.first_step::<0>(None, &on_cpu) {
             Step::Done => on_cpu.end(),
             Step::Ended => {}
-            Step::Slow => this.none_slow(on_cpu),
+            Step::Shared => this.shared::<0>(None, on_cpu),
+            Step::Filter => this.none_next::<true>(on_cpu),
+            Step::Last => this.none_next::<false>(on_cpu),
             Step::Finish => this.finish(on_cpu),
         }
     }
@@ -70,7 +74,9 @@ impl<H: Handler> Registration<H> {
         let next = self.handler.serve_fast(argument, &here);
         match next {
             Next::Done => Step::Done,
-            Next::Stage(_) => Step::Slow,
+            Next::Stage(SHARED) => Step::Shared,
+            Next::Stage(FILTER) => Step::Filter,
+            Next::Stage(_) => Step::Last,
             Next::Finish => Step::Finish,
             // Nothing is needed behind these calls, so that nothing has to be saved for them.
             Next::SettleThenStage(unsettled, _) => {
@@ -108,8 +114,8 @@ impl<H: Handler> Registration<H> {
     }
 
     #[inline(never)]
-    fn none_slow(&self, on_cpu: Unpreempted) {
-        self.serve_slow(Arguments(&[]), on_cpu);
+    fn none_next<const FILTERED: bool>(&self, on_cpu: Unpreempted) {
+        self.next::<FILTERED>(Arguments(&[]), on_cpu);
     }
 
     /// The probe if argument `N` is the only one used.
@@ -129,14 +135,16 @@ impl<H: Handler> Registration<H> {
         match this.first_step::<N>(Some(argument), &on_cpu) {
             Step::Done => on_cpu.end(),
             Step::Ended => {}
-            Step::Slow => this.one_slow::<N>(argument, on_cpu),
+            Step::Shared => this.shared::<N>(Some(argument), on_cpu),
+            Step::Filter => this.one_next::<N, true>(argument, on_cpu),
+            Step::Last => this.one_next::<N, false>(argument, on_cpu),
             Step::Finish => this.finish(on_cpu),
         }
     }
 
     #[inline(never)]
-    fn one_slow<const N: usize>(&self, argument: u64, on_cpu: Unpreempted) {
-        self.serve_slow(Arguments(&only::<N>(argument)), on_cpu);
+    fn one_next<const N: usize, const FILTERED: bool>(&self, argument: u64, on_cpu: Unpreempted) {
+        self.next::<FILTERED>(Arguments(&only::<N>(argument)), on_cpu);
     }
 
     /// The probe if only arguments are used that the kernel passes in registers.
@@ -201,12 +209,30 @@ impl<H: Handler> Registration<H> {
         let arguments: [u64; MAX_ARGUMENTS] = [a, b, c, d, e, f, g, h, i, j, k, l];
         // SAFETY: As in `none`.
         let this = unsafe { &*data.cast::<Self>() };
-        this.serve_slow(Arguments(&arguments), Unpreempted::begin());
+        let (arguments, on_cpu) = (Arguments(&arguments), Unpreempted::begin());
+        if this.handler.is_filtered() {
+            this.next::<true>(arguments, on_cpu);
+        } else {
+            this.next::<false>(arguments, on_cpu);
+        }
     }
 
+    /// Serves a hit for several users, with argument `N` if one is used.
+    #[inline(never)]
+    fn shared<const N: usize>(&self, argument: Option<u64>, on_cpu: Unpreempted) {
+        let next = self.handler.serve_shared(argument, &on_cpu.here());
+        match next {
+            Next::Done => on_cpu.end(),
+            Next::Finish => self.finish(on_cpu),
+            Next::Stage(_) => self.last(Arguments(&only::<N>(argument.unwrap_or(0))), on_cpu),
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
+    }
+
+    /// The steps behind the first one, with a filter or without.
     #[inline(always)]
-    fn serve_slow(&self, arguments: Arguments<'_>, on_cpu: Unpreempted) {
-        if self.handler.rejects(arguments, &on_cpu.here()) {
+    fn next<const FILTERED: bool>(&self, arguments: Arguments<'_>, on_cpu: Unpreempted) {
+        if FILTERED && self.handler.rejects(arguments, &on_cpu.here()) {
             on_cpu.end();
         } else {
             self.last(arguments, on_cpu);

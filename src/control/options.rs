@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
+        error::{Errno, Error as Refusal, Kind},
         suggest::suggest,
     },
     instance::Instance,
@@ -61,13 +61,25 @@ impl Store for TraceOptions {
 
 /// Switches an option.
 fn set(instance: &Instance, flag: Flag, on: bool) -> Result<(), Rejected> {
-    instance.set_option(flag, on).map_err(|_| {
+    instance.set_option(flag, on).map_err(|error| {
         let name = flag.name().to_str().unwrap_or("?");
-        let state = if on { "off" } else { "on" };
         let refusal = Refusal::new(Kind::FileFixedOption, 0);
-        refusal
-            .with_detail(format_args!("{name} is always {state}, leave it"))
-            .into()
+        if error == EINVAL {
+            let state = if on { "off" } else { "on" };
+            return refusal
+                .with_detail(format_args!("{name} is always {state}, leave it"))
+                .into();
+        }
+        // Tasks are followed by tracepoints.
+        if error == ENODEV || error == ENOENT {
+            return refusal
+                .with_errno(Errno::EOPNOTSUPP)
+                .with_detail(format_args!(
+                    "this kernel has no tracepoints of tasks (CONFIG_TRACEPOINTS), leave {name} off"
+                ))
+                .into();
+        }
+        error.into()
     })
 }
 

@@ -79,6 +79,20 @@ impl<'a> SeqBuf<'a> {
         }
     }
 
+    /// Adds `bytes` between quotes.
+    #[inline(always)]
+    pub(super) fn quoted(&mut self, bytes: &[u8]) {
+        let end = self.len.wrapping_add(bytes.len()).wrapping_add(2);
+        match self.room.get_mut(self.len..end) {
+            Some([first, to @ .., last]) => {
+                (*first, *last) = (b'"', b'"');
+                copy(to, bytes);
+                self.len = end;
+            }
+            _ => self.overflowed = true,
+        }
+    }
+
     /// Adds one byte.
     #[inline(always)]
     pub fn byte(&mut self, byte: u8) {

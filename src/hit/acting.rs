@@ -19,10 +19,7 @@ use crate::{
         recorder::{Passed, Recorder},
         tier::Recording,
     },
-    kapi::{
-        context::{self, Entry, OnCpu},
-        registration::Next,
-    },
+    kapi::context::{self, Entry, OnCpu},
 };
 
 impl Recorder {
@@ -126,15 +123,8 @@ impl Recorder {
         if Self::short(&self.program).is_none() {
             return false;
         }
-        match self.record_short::<false>(hit, || entry, here) {
-            Next::Done => true,
-            Next::Finish => {
-                self.wake(here);
-                true
-            }
-            Next::Stage(_) => false,
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
-        }
+        let next = self.record_short::<false>(hit, || entry, here);
+        self.is_served(next, here)
     }
 
     /// Runs a trigger that accepts the hit, of the instance with the buffer.

@@ -122,7 +122,12 @@ impl CallRecorder {
         let (recorder, here) = (&self.recorder, &on_cpu.here());
         let words = Registers::at_entry(regs);
         match copies {
-            None => words.serve_slow(recorder, Entry::Tracepoint, here),
+            None => {
+                let next = recorder.serve_several_any(&Hit(words), here);
+                if !recorder.is_served(next, here) {
+                    words.serve_slow(recorder, Entry::Tracepoint, here);
+                }
+            }
             Some(copies) => {
                 CallArguments { words, copies }.serve_slow(recorder, Entry::Tracepoint, here);
             }
@@ -210,8 +215,8 @@ impl Recorder {
         fetch: impl FnOnce(&mut [u8]),
     ) -> Next<Infallible> {
         let tier = self.tier.get();
-        if tier >= Tier::SEVERAL_BARE {
-            if tier <= Tier::ACTING {
+        if tier >= Tier::ACTING {
+            if tier < Tier::FILTERED {
                 return Next::Stage(0);
             }
             match self.is_rejected(hit, here) {

@@ -189,10 +189,10 @@ impl Recorder {
         let tier = self.tier.get();
         if tier != (if REGISTER { Tier::REGISTER } else { Tier::BARE }) {
             cold();
-            return Next::Stage(if tier >= Tier::FILTERED {
-                Stage::FILTER
-            } else {
-                Stage::SERVE
+            return Next::Stage(match tier {
+                Tier::FILTERED.. => Stage::FILTER,
+                Tier::SEVERAL_BARE.. => Stage::SEVERAL,
+                _ => Stage::SERVE,
             });
         }
         let size = &Short::<WORDS>::SMALLEST;
@@ -352,17 +352,21 @@ impl Recorder {
 
     /// Wakes the readers that wait for events.
     pub(super) fn wake(&self, here: &OnCpu) {
-        self.buffer.get(here).wake();
+        match &self.plan.get(here).rest {
+            Rest::Several(several) => several
+                .recording
+                .iter()
+                .for_each(|share| share.buffer.wake()),
+            _ => self.buffer.get(here).wake(),
+        }
     }
 
     /// Serves any hit, the cheapest way that fits.
     #[inline(always)]
     pub(super) fn serve(&self, arguments: impl Passed, entry: impl Fn() -> Entry, here: &OnCpu) {
-        match self.serve_short::<false>(Hit(arguments), &entry, here) {
-            Next::Done => {}
-            Next::Finish => self.wake(here),
-            Next::Stage(_) => arguments.serve_slow(self, entry(), here),
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        let next = self.serve_short::<false>(Hit(arguments), &entry, here);
+        if !self.is_served(next, here) {
+            arguments.serve_slow(self, entry(), here);
         }
     }
 
@@ -395,7 +399,13 @@ impl Recorder {
             exec::run_chains(program, hit, out);
             exec::put_texts(program, texts(), out);
         });
-        match settled(next) {
+        self.is_served(settled(next), here)
+    }
+
+    /// Returns whether `next` is not another stage; wakes the readers if they wait.
+    #[inline(always)]
+    pub(super) fn is_served(&self, next: Next<Infallible>, here: &OnCpu) -> bool {
+        match next {
             Next::Done => true,
             Next::Finish => {
                 self.wake(here);
@@ -661,6 +671,9 @@ pub(super) trait Passed: Arguments + Interrupted + UserMemory + Copy {
     /// between, the sooner.
     const UNWINDS_HANDLER: bool = false;
 
+    /// Whether a stage before the last one has tried to serve the hits of several instances.
+    const HAS_STAGE_OF_SEVERAL: bool = false;
+
     /// Returns the address to which the function returns, of a return probe.
     #[inline(always)]
     fn returns_to(&self) -> Option<u64> {
@@ -690,6 +703,8 @@ pub(super) trait Passed: Arguments + Interrupted + UserMemory + Copy {
 }
 
 impl Passed for Registers<'_> {
+    const HAS_STAGE_OF_SEVERAL: bool = true;
+
     #[inline(always)]
     fn returns_to(&self) -> Option<u64> {
         self.return_address
@@ -716,6 +731,8 @@ impl Passed for Registers<'_> {
 }
 
 impl Passed for functions::Entry<'_> {
+    const HAS_STAGE_OF_SEVERAL: bool = true;
+
     fn origin(&self, _recorder: &Recorder, _entry: Entry) -> Origin<'_> {
         Origin::Function(*self)
     }

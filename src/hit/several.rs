@@ -22,7 +22,7 @@ use crate::{
         plan::{Rest, Several, Share},
         recorder::{Passed, Recorder},
         stages::Stage,
-        tier::Tier,
+        tier::{Tier, BARE, WITH_REGISTER},
     },
     kapi::{
         context::{self, Entry, OnCpu},
@@ -134,62 +134,32 @@ impl<I: Interrupted, F: Fetch, const LEAST: usize> Fill<LEAST> for InAll<'_, I, 
 impl Recorder {
     /// Serves a hit that all instances record, as [`Self::serve_fast`] does if there is one.
     #[inline(always)]
-    pub(super) fn serve_several_fast<'a, const REGISTER: bool, const WORDS: usize>(
-        &'a self,
+    pub(super) fn serve_several_fast<U, const REGISTER: bool, const WORDS: usize>(
+        &self,
         code: &impl Interrupted,
         return_address: impl Fn() -> Option<u64>,
         entry: impl Fn() -> Entry,
-        here: &'a OnCpu,
-    ) -> Next<Unsettled<'a>> {
-        let own = if REGISTER {
-            Tier::SEVERAL_REGISTER
-        } else {
-            Tier::SEVERAL_BARE
-        };
-        if self.tier.get() != own {
-            return Next::Stage(Stage::SERVE);
-        }
+        here: &OnCpu,
+    ) -> Next<U> {
+        // What is fetched never changes; the plan tells whether there are several instances.
         let size = &Short::<WORDS>::SMALLEST;
         let fetch = Fast::<_, REGISTER> {
             recorder: self,
             code,
             return_address: return_address(),
         };
-        self.counted(self.record_in_all(code, entry, (size, here), fetch), here)
+        self.record_in_all(code, entry, (size, here), fetch)
     }
 
     /// Serves a hit that all instances record, as [`Self::serve_short`] does if there is one.
+    /// The records must have one size, which is short.
     #[inline(always)]
-    pub(super) fn serve_several_short<'a>(
-        &'a self,
-        hit: &Hit<impl Passed>,
-        entry: impl Fn() -> Entry,
-        here: &'a OnCpu,
-    ) -> Next<Unsettled<'a>> {
-        if self.tier.get() != Tier::SEVERAL {
-            return Next::Stage(Stage::SERVE);
-        }
-        self.counted(self.record_short_in_all(hit, entry, here), here)
-    }
-
-    /// Counts a hit if it is recorded; leaves it to another stage otherwise.
-    #[inline(always)]
-    fn counted<'a>(&'a self, is_recorded: bool, here: &'a OnCpu) -> Next<Unsettled<'a>> {
-        if !is_recorded {
-            return Next::Stage(Stage::SERVE);
-        }
-        self.counters.count(End::Recorded, here);
-        Next::Done
-    }
-
-    /// As [`Self::record_in_all`], of a recorder whose records have one size, which is short.
-    #[inline(always)]
-    fn record_short_in_all(
+    pub(super) fn serve_several_short<U>(
         &self,
         hit: &Hit<impl Passed>,
         entry: impl Fn() -> Entry,
         here: &OnCpu,
-    ) -> bool {
+    ) -> Next<U> {
         let fetch = ByProgram {
             recorder: self,
             hit,
@@ -197,27 +167,43 @@ impl Recorder {
         self.record_in_all(&hit.0, entry, (&self.short, here), fetch)
     }
 
-    /// Records a hit that all instances record, where nothing about it is unusual. Returns
-    /// whether it is recorded, in the first instance at least; otherwise nothing has happened.
+    /// As [`Self::serve_several_short`], whatever is fetched: of a mechanism that has no stages
+    /// for each, and no return address.
+    #[inline(always)]
+    pub(super) fn serve_several_any<U>(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> Next<U> {
+        let (code, to, entry) = (&hit.0, || None, || Entry::Tracepoint);
+        match self.tier.get() {
+            Tier::SEVERAL_BARE => self.serve_several_fast::<_, false, BARE>(code, to, entry, here),
+            Tier::SEVERAL_REGISTER => {
+                self.serve_several_fast::<_, true, WITH_REGISTER>(code, to, entry, here)
+            }
+            Tier::SEVERAL => self.serve_several_short(hit, entry, here),
+            _ => Next::Stage(Stage::SERVE),
+        }
+    }
+
+    /// Records a hit that all instances record, where nothing about it is unusual, in the first
+    /// instance at least; otherwise leaves it to another stage, and nothing has happened.
     ///
     /// The others get copies of the record while it is being made in the buffer of the first:
-    /// once it is readable there, it may be overwritten.
+    /// once it is readable there, it may be overwritten. So a hit in the middle of it, also of
+    /// what wakes their readers, finds that buffer in use.
     #[inline(always)]
-    fn record_in_all<const LEAST: usize>(
+    fn record_in_all<U, const LEAST: usize>(
         &self,
         code: &impl Interrupted,
         entry: impl Fn() -> Entry,
         (size, here): (&Short<LEAST>, &OnCpu),
         fetch: impl Fetch,
-    ) -> bool {
+    ) -> Next<U> {
         let Rest::Several(several) = &self.plan.get(here).rest else {
-            return false;
+            return Next::Stage(Stage::SERVE);
         };
         let Some((Share { buffer, .. }, others)) = several.recording.split_first() else {
-            return false;
+            return Next::Stage(Stage::SERVE);
         };
         if !context::is_plain(entry) {
-            return false;
+            return Next::Stage(Stage::SERVE);
         }
         let task = &Running(context::current());
         let fill = InAll {
@@ -230,10 +216,14 @@ impl Recorder {
             here,
         };
         if !settled(buffer.record_fast(size, task, (Pace::Fast, here), fill)) {
-            return false;
+            return Next::Stage(Stage::SERVE);
         }
-        buffer.wake();
-        true
+        self.counters.count(End::Recorded, here);
+        if buffer.is_awaited() {
+            Next::Finish
+        } else {
+            Next::Done
+        }
     }
 
     /// Serves a hit in each of the instances as the plan there says. Returns how it ends where
@@ -250,11 +240,13 @@ impl Recorder {
         if shares.is_empty() {
             return End::Off;
         }
-        // Kprobes have stages that have tried it.
-        let is_short = matches!(entry, Entry::Tracepoint)
-            && matches!(self.tier.get(), Tier::SEVERAL_BARE..=Tier::SEVERAL);
-        if is_short && self.record_short_in_all(hit, || entry, here) {
-            return End::Recorded;
+        // Only then are the records short.
+        let is_short = matches!(self.tier.get(), Tier::SEVERAL_BARE..=Tier::SEVERAL);
+        if !A::HAS_STAGE_OF_SEVERAL && is_short {
+            let next = self.serve_several_short(hit, || entry, here);
+            if self.is_served(next, here) {
+                return End::Recorded;
+            }
         }
         let known = self.known(hit, entry, here);
         let pid = context::current().pid();

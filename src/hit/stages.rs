@@ -16,7 +16,7 @@ use crate::{
     kapi::{
         clock,
         context::{Entry, OnCpu},
-        functions::{self, Fetches},
+        functions::{self, First},
         kprobe::{self, Kprobe},
         kretprobe::{self, Kretprobe},
         registration::{Handler, Next},
@@ -108,10 +108,10 @@ impl Recorder {
             Stage::TASK if self.rejects_task(here) => Next::Done,
             Stage::TASK => Next::Stage(Stage::SERVE),
             Stage::SEVERAL_BARE => {
-                self.serve_several_fast::<false, BARE_WORDS>(regs, to, entry, here)
+                self.serve_several_fast::<_, false, BARE_WORDS>(regs, to, entry, here)
             }
             Stage::SEVERAL_REGISTER => {
-                self.serve_several_fast::<true, REGISTER_WORDS>(regs, to, entry, here)
+                self.serve_several_fast::<_, true, REGISTER_WORDS>(regs, to, entry, here)
             }
             Stage::SEVERAL => {
                 let hit = &Hit(Registers {
@@ -247,11 +247,12 @@ impl kretprobe::EntryHandler for Recorder {
 impl functions::Handler for Recorder {
     type Unsettled<'a> = Unsettled<'a>;
 
-    fn fetches(&self) -> Fetches {
-        match self.program.form() {
-            Form::Bare => Fetches::Nothing,
-            Form::Register(_) => Fetches::Register,
-            Form::Duration | Form::RegisterAndDuration(_) | Form::Any => Fetches::Other,
+    fn first(&self) -> First {
+        match (self.tier.get(), self.program.form()) {
+            (Tier::SEVERAL_BARE..=Tier::SEVERAL, _) => First::Shared,
+            (_, Form::Bare) => First::Nothing,
+            (_, Form::Register(_)) => First::Register,
+            (_, Form::Duration | Form::RegisterAndDuration(_) | Form::Any) => First::Usual,
         }
     }
 
@@ -272,6 +273,12 @@ impl functions::Handler for Recorder {
     #[inline(always)]
     fn serve_usual(&self, entry: functions::Entry<'_>, here: &OnCpu) -> Next<Infallible> {
         self.serve_short::<false>(Hit(entry), || Entry::Tracepoint, here)
+    }
+
+    // As above.
+    #[inline(always)]
+    fn serve_shared(&self, entry: functions::Entry<'_>, here: &OnCpu) -> Next<Infallible> {
+        self.serve_several_any(&Hit(entry), here)
     }
 
     fn serve(&self, entry: functions::Entry<'_>, here: &OnCpu) {
@@ -305,15 +312,35 @@ impl tracepoint::Handler for Recorder {
     #[inline(always)]
     fn serve_fast<'a>(&'a self, argument: Option<u64>, here: &'a OnCpu) -> Next<Unsettled<'a>> {
         let (code, to, entry) = (&Only(argument), || None, || Entry::Tracepoint);
-        match argument {
+        let next = match argument {
             None => self.serve_fast::<false, BARE>(code, to, entry, here),
             Some(_) => self.serve_fast::<true, WITH_REGISTER>(code, to, entry, here),
+        };
+        match next {
+            Next::Stage(Stage::SEVERAL) => Next::Stage(tracepoint::SHARED),
+            Next::Stage(Stage::FILTER) => Next::Stage(tracepoint::FILTER),
+            Next::Stage(_) => Next::Stage(tracepoint::LAST),
+            next => next,
         }
     }
 
     #[inline(always)]
+    fn is_filtered(&self) -> bool {
+        self.tier.get() >= Tier::FILTERED
+    }
+
+    #[inline(always)]
     fn rejects(&self, arguments: tracepoint::Arguments<'_>, here: &OnCpu) -> bool {
-        self.tier.get() >= Tier::FILTERED && self.rejects_fast(&Hit(arguments), here)
+        self.rejects_fast(&Hit(arguments), here)
+    }
+
+    #[inline(always)]
+    fn serve_shared(&self, argument: Option<u64>, here: &OnCpu) -> Next<Infallible> {
+        let (code, to, entry) = (&Only(argument), || None, || Entry::Tracepoint);
+        match argument {
+            None => self.serve_several_fast::<_, false, BARE>(code, to, entry, here),
+            Some(_) => self.serve_several_fast::<_, true, WITH_REGISTER>(code, to, entry, here),
+        }
     }
 
     #[inline(always)]

@@ -35,20 +35,20 @@ impl Tier {
     pub(super) const REGISTER_AND_DURATION: u8 = 3;
     /// There is no filter, and records have one size, which is short.
     pub(super) const SHORT: u8 = 4;
-    /// There is no filter, and records have different sizes, because of one string.
-    pub(super) const TEXT: u8 = 5;
     /// There is no filter, and records have different sizes, or are long.
-    pub(super) const SLOW: u8 = 6;
-    /// Several instances record all hits, and nothing is fetched.
-    pub(super) const SEVERAL_BARE: u8 = 7;
-    /// Several instances record all hits, and one register is fetched.
-    pub(super) const SEVERAL_REGISTER: u8 = 8;
-    /// Several instances record all hits, and records have one size, which is short.
-    pub(super) const SEVERAL: u8 = 9;
+    pub(super) const SLOW: u8 = 5;
+    /// There is no filter, and records have different sizes, because of one string.
+    pub(super) const TEXT: u8 = 6;
     /// There are actions. This tier is right for any plan.
-    pub(super) const ACTING: u8 = 10;
+    pub(super) const ACTING: u8 = 7;
     /// There is one action, which has no filter, and the event is disabled.
-    pub(super) const QUICK: u8 = 11;
+    pub(super) const QUICK: u8 = 8;
+    /// Several instances record all hits, and nothing is fetched.
+    pub(super) const SEVERAL_BARE: u8 = 9;
+    /// Several instances record all hits, and one register is fetched.
+    pub(super) const SEVERAL_REGISTER: u8 = 10;
+    /// Several instances record all hits, and records have one size, which is short.
+    pub(super) const SEVERAL: u8 = 11;
     /// There is a filter. This tier and the next ask the gate of the plan first.
     pub(super) const FILTERED: u8 = 12;
     /// There is one action, which has a filter, and the event is disabled.

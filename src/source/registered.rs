@@ -148,6 +148,10 @@ impl Source for functions::Registration<Recorder> {
         self.set_enabled(armed)
     }
 
+    fn follow(&self) {
+        Self::follow(self);
+    }
+
     fn functions(&self) -> Option<&functions::Registration<Recorder>> {
         Some(self)
     }

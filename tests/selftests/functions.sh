@@ -32,6 +32,10 @@ skip() {
 	exit "$skip_status"
 }
 
+# has_functions: whether the kernel has what f events need.  has_tracepoints: the same of t.
+has_functions() { grep -q ' register_ftrace_function$' /proc/kallsyms; }
+has_tracepoints() { grep -q ' __probestub_sched_switch$' /proc/kallsyms; }
+
 # expect_failure COMMAND...: fail the test if the command succeeds.
 expect_failure() {
 	if "$@"; then

@@ -15,13 +15,13 @@ const BYTES: core::ops::RangeInclusive<char> = '\u{ef80}'..='\u{efff}';
 /// Adds `bytes` as a string.
 #[inline(never)]
 pub(super) fn put(buf: &mut SeqBuf<'_>, bytes: &[u8]) {
-    buf.byte(b'"');
     if is_plain(bytes) {
-        buf.bytes(bytes);
+        buf.quoted(bytes);
     } else {
+        buf.byte(b'"');
         put_escaped(buf, bytes);
+        buf.byte(b'"');
     }
-    buf.byte(b'"');
 }
 
 /// Adds what `write` adds as a string.
@@ -55,31 +55,39 @@ fn escape_since(buf: &mut SeqBuf<'_>, start: usize) {
 /// quote and the backslash.
 #[inline]
 fn is_plain(bytes: &[u8]) -> bool {
-    let mut words = bytes.chunks_exact(8);
-    let has_plain_words = words.all(|word| match word.first_chunk() {
-        Some(word) => is_plain_word(u64::from_le_bytes(*word)),
-        None => true,
-    });
-    let rest = bytes.chunks_exact(8).remainder();
-    has_plain_words
-        && match bytes.last_chunk() {
-            _ if rest.is_empty() => true,
-            // Some bytes once more.
-            Some(word) => is_plain_word(u64::from_le_bytes(*word)),
-            None => rest
-                .iter()
-                .all(|byte| !matches!(byte, 0..=0x1f | b'"' | b'\\' | 0x7f..=0xff)),
-        }
+    /// What fills the word of fewer than four bytes.
+    const SPACE: u8 = b' ';
+
+    // Bytes are looked at more than once where they do not fill a word.
+    match *bytes {
+        [] => true,
+        [a] => is_plain_word([a, SPACE, SPACE, SPACE, SPACE, SPACE, SPACE, SPACE]),
+        [a, b] => is_plain_word([a, b, SPACE, SPACE, SPACE, SPACE, SPACE, SPACE]),
+        [a, b, c] => is_plain_word([a, b, c, SPACE, SPACE, SPACE, SPACE, SPACE]),
+        [a, b, c, d, ..] => match bytes.last_chunk() {
+            Some(last) => bytes.chunks_exact(8).all(is_plain_chunk) && is_plain_word(*last),
+            None => match *bytes {
+                [.., e, f, g, h] => is_plain_word([a, b, c, d, e, f, g, h]),
+                _ => false,
+            },
+        },
+    }
 }
 
-/// As [`is_plain`], for eight bytes at once. A borrow or a carry into a byte comes from
-/// another one that is not plain.
 #[inline(always)]
-fn is_plain_word(word: u64) -> bool {
+fn is_plain_chunk(chunk: &[u8]) -> bool {
+    chunk.first_chunk().is_none_or(|word| is_plain_word(*word))
+}
+
+/// As [`is_plain`]. A borrow or a carry into a byte comes from another one that is not plain.
+#[inline(always)]
+fn is_plain_word(bytes: [u8; 8]) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = EACH << 7;
 
-    let below = |word: u64, limit: u8| word.wrapping_sub(EACH.wrapping_mul(limit.into())) & !word;
+    let word = u64::from_le_bytes(bytes);
+    // The high bit of each byte below the limit, and of some that are not ASCII.
+    let below = |word: u64, limit: u8| word.wrapping_sub(EACH.wrapping_mul(limit.into()));
     let is = |byte: u8| below(word ^ EACH.wrapping_mul(byte.into()), 1);
     let found = word | word.wrapping_add(EACH) | below(word, b' ') | is(b'"') | is(b'\\');
     found & HIGH == 0
