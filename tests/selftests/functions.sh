@@ -328,9 +328,10 @@ reset_state() {
 	if [ -e set_event_pid ]; then
 		echo >set_event_pid || return 1
 		echo >set_event_notrace_pid || return 1
-		[ ! -e options/event-fork ] || echo 0 >options/event-fork || return 1
 	fi
-	[ ! -e options/record-tgid ] || echo 0 >options/record-tgid || return 1
+	for option in event-fork record-tgid stacktrace; do
+		[ ! -e "options/$option" ] || echo 0 >"options/$option" || return 1
+	done
 	# A test may hit as often as its machine can.
 	[ ! -e hit_limit ] || echo 0 >hit_limit || return 1
 	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1

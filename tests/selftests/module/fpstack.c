@@ -110,7 +110,8 @@ module_param_cb(irq, &irq_ops, NULL, 0200);
 
 static int __init fpstack_init(void)
 {
-	init_irq_work(&work, fpstack_interrupted);
+	/* Also where others are run by a thread. */
+	work = IRQ_WORK_INIT_HARD(fpstack_interrupted);
 	return 0;
 }
 module_init(fpstack_init);
