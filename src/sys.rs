@@ -222,11 +222,6 @@ impl<T> Box<T> {
     pub fn new(value: T) -> Result<Self, AllocError> {
         Ok(Self(KBox::new(value, GFP_KERNEL)?))
     }
-
-    /// Moves the value out and frees the memory.
-    pub fn into_inner(self) -> T {
-        KBox::into_inner(self.0)
-    }
 }
 
 impl<T> Deref for Box<T> {

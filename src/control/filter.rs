@@ -16,7 +16,6 @@ use crate::{
         text::{Appender, Plain},
     },
     events::event::Event,
-    source::names::KernelFunctions,
     sys::Vec,
 };
 use core::fmt;
@@ -60,7 +59,7 @@ impl Store for FilterFile {
             return Ok(registry.set_filters(of, one(event, None)?)?);
         }
         let layout = &event.format.layout;
-        match Filter::compile(text, layout, &mut KernelFunctions) {
+        match registry.compile_filter(text, layout) {
             Ok(filter) => Ok(registry.set_filters(of, one(event, Some(filter))?)?),
             Err(refusal) => {
                 let mut shown = Vec::new();

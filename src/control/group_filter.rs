@@ -58,7 +58,7 @@ impl Store for GroupFilter {
         }
         for event in of_group {
             let layout = &event.format.layout;
-            if let Ok(filter) = Filter::compile(text, layout, &mut KernelFunctions) {
+            if let Ok(filter) = Filter::compile(text, layout, &mut KernelFunctions(None)) {
                 filters.push((event.clone(), Some(filter)))?;
             }
         }

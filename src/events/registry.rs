@@ -34,6 +34,7 @@ use crate::{
         filter::Filter,
         lex::{self, Command},
         parse,
+        record::Layout,
     },
     events::{event::Event, event_file::InstanceId, format::Pool, owner::Owner, probe::Probe},
     hit::{recorder::Recorder, tasks::Tasks},
@@ -43,7 +44,7 @@ use crate::{
         live::Live,
         location,
         machine::{errno, MACHINE},
-        names::Names,
+        names::{KernelFunctions, Names},
         points,
         registered::Sources,
         types,
@@ -217,6 +218,21 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn live(&mut self, address: u64) -> Result<Option<Live>, AllocError> {
         Live::at(address, &mut self.names, self.set.originals())
+    }
+
+    /// Compiles the filter `text` for an event with `layout`.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the filter.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn compile_filter(
+        &mut self,
+        text: &[u8],
+        layout: &Layout,
+    ) -> Result<Filter, Refusal> {
+        Filter::compile(text, layout, &mut KernelFunctions(Some(&mut self.names)))
     }
 
     /// Adds similar names to the refusal of the function `name`, which does not exist.

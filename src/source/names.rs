@@ -300,10 +300,10 @@ impl Symbols for Names {
     }
 }
 
-/// The kernel's functions.
-pub(crate) struct KernelFunctions;
+/// The kernel's functions, and the names of all, if similar ones are to be found.
+pub(crate) struct KernelFunctions<'a>(pub(crate) Option<&'a mut Names>);
 
-impl Functions for KernelFunctions {
+impl Functions for KernelFunctions<'_> {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
         self.around(symbol::lookup_bytes(name)?)
     }
@@ -312,5 +312,12 @@ impl Functions for KernelFunctions {
         let symbol = Symbol::at(address)?;
         let start = address.wrapping_sub(symbol.offset);
         Some((start, start.wrapping_add(symbol.size)))
+    }
+
+    /// Without memory none is considered.
+    fn each_similar(&mut self, nearest: &mut Nearest<'_>) {
+        if let Some(names) = &mut self.0 {
+            let _ = names.each_similar(None, nearest);
+        }
     }
 }

@@ -8,7 +8,9 @@ use crate::engine::errno;
 use crate::engine::error::{Error, Kind};
 use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
+use crate::engine::nearest::Nearest;
 use crate::engine::record::{Field, Layout, Role};
+use crate::engine::text::Plain;
 use crate::engine::types::Shown;
 use crate::sys::Vec;
 
@@ -19,6 +21,9 @@ pub trait Functions {
 
     /// As [`Functions::named`], for the function that contains `address`.
     fn around(&mut self, address: u64) -> Option<(u64, u64)>;
+
+    /// Considers functions whose names may be similar to what `nearest` looks for.
+    fn each_similar(&mut self, _nearest: &mut Nearest<'_>) {}
 }
 
 /// Largest number of CPUs that a kernel supports.
@@ -279,7 +284,9 @@ impl Terms<'_> {
         } else {
             self.functions.named(name.bytes)
         };
-        let (start, end) = range.ok_or(name.error(Kind::FiltNoFunction))?;
+        let Some((start, end)) = range else {
+            return Err(self.no_function(name));
+        };
         Ok((
             Test::Range {
                 start,
@@ -287,6 +294,21 @@ impl Terms<'_> {
                 outside,
             },
             rest,
+        ))
+    }
+
+    /// Returns the refusal of the function `name`, which does not exist.
+    #[cold]
+    fn no_function(&mut self, name: Span<'_>) -> Error {
+        let error = name.error(Kind::FiltNoFunction);
+        let mut nearest = Nearest::to_wrong(name.bytes);
+        self.functions.each_similar(&mut nearest);
+        if nearest.is_none() {
+            return error;
+        }
+        let name = Plain(name.bytes);
+        error.with_detail(format_args!(
+            "there is no function {name}, did you mean {nearest}?"
         ))
     }
 

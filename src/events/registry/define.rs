@@ -129,7 +129,8 @@ impl Registry {
             let Some(filter) = filter else {
                 return Ok(None);
             };
-            let fitting = Filter::compile(filter.text(), &format.layout, &mut KernelFunctions);
+            let functions = &mut KernelFunctions(None);
+            let fitting = Filter::compile(filter.text(), &format.layout, functions);
             let fitting = fitting.map_err(|refusal| match refusal.kind {
                 Kind::NoMemory => refusal,
                 kind => Refusal::new(Kind::FilterLost, 0).with_detail(format_args!(

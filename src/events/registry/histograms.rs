@@ -65,7 +65,8 @@ impl Registry {
             stack::prepare();
         }
         let filter = request.filter.map(|text| {
-            Filter::compile(text.bytes, layout, &mut KernelFunctions).map_err(|mut refusal| {
+            let functions = &mut KernelFunctions(Some(&mut self.names));
+            Filter::compile(text.bytes, layout, functions).map_err(|mut refusal| {
                 refusal.at = refusal.at.saturating_add(text.at);
                 refusal
             })

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use ferroprobe_engine::engine::error::{Error, Kind, Subject};
 use ferroprobe_engine::engine::filter::{self, Filter, Functions, Hit};
+use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::record::Header;
 use support::{compile, Kernel};
 
@@ -32,6 +33,11 @@ impl Functions for Symbols {
         (0x8000..0x9000)
             .contains(&address)
             .then_some((0x8000, 0x9000))
+    }
+
+    fn each_similar(&mut self, nearest: &mut Nearest<'_>) {
+        nearest.consider(b"vfs_read");
+        nearest.consider(b"other");
     }
 }
 
@@ -230,4 +236,21 @@ mod random {
             prop_assert_eq!(evaluate(&text, &mut kernel()), value, "{}", text);
         }
     }
+}
+
+#[test]
+fn a_function_that_does_not_exist_has_similar_ones() {
+    let (_, program) = compile(EVENT, &mut kernel()).expect("the event");
+    let refused = |text: &str| {
+        let result = Filter::compile(text.as_bytes(), program.layout(), &mut Symbols);
+        let error = result.err().expect("no such function");
+        let detail = String::from_utf8(error.detail().to_vec()).expect("text");
+        (error.kind.name(), error.at, detail)
+    };
+    let mistyped = "there is no function vfs_raed, did you mean vfs_read?";
+    assert_eq!(
+        refused("num > 1 && place.function == vfs_raed"),
+        ("FILT_NO_FUNCTION", 29, mistyped.to_string())
+    );
+    assert!(!refused("place.function == zzzzzzzzzzzz").2.contains("mean"));
 }

@@ -202,11 +202,6 @@ impl<T> Box<T> {
         allocation()?;
         Ok(Self(std::boxed::Box::new(value)))
     }
-
-    /// Moves the value out and frees the memory.
-    pub fn into_inner(self) -> T {
-        *self.0
-    }
 }
 
 impl<T> Deref for Box<T> {
