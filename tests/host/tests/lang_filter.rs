@@ -243,7 +243,7 @@ fn a_function_that_does_not_exist_has_similar_ones() {
     let (_, program) = compile(EVENT, &mut kernel()).expect("the event");
     let refused = |text: &str| {
         let result = Filter::compile(text.as_bytes(), program.layout(), &mut Symbols);
-        let error = result.err().expect("no such function");
+        let error = result.expect_err("no such function");
         let detail = String::from_utf8(error.detail().to_vec()).expect("text");
         (error.kind.name(), error.at, detail)
     };
