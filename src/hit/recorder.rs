@@ -189,9 +189,14 @@ impl Recorder {
         let tier = self.tier.get();
         if tier != (if REGISTER { Tier::REGISTER } else { Tier::BARE }) {
             cold();
+            let several = if REGISTER {
+                Tier::SEVERAL_REGISTER
+            } else {
+                Tier::SEVERAL_BARE
+            };
             return Next::Stage(match tier {
                 Tier::FILTERED.. => Stage::FILTER,
-                Tier::SEVERAL_BARE.. => Stage::SEVERAL,
+                tier if tier == several => Stage::SEVERAL,
                 _ => Stage::SERVE,
             });
         }

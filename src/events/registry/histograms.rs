@@ -14,7 +14,7 @@ use crate::{
     events::{event::Event, event_file::InstanceId},
     hit::action::{Action, What},
     kapi::{percpu::PerCpu, stack},
-    source::{machine::errno, names::KernelFunctions, syscalls},
+    source::{machine::errno, syscalls},
     sys::{AllocError, Vec},
 };
 use kernel::{prelude::*, sync::Arc};
@@ -65,11 +65,11 @@ impl Registry {
             stack::prepare();
         }
         let filter = request.filter.map(|text| {
-            let functions = &mut KernelFunctions(Some(&mut self.names));
-            Filter::compile(text.bytes, layout, functions).map_err(|mut refusal| {
-                refusal.at = refusal.at.saturating_add(text.at);
-                refusal
-            })
+            self.compile_filter(text.bytes, layout)
+                .map_err(|mut refusal| {
+                    refusal.at = refusal.at.saturating_add(text.at);
+                    refusal
+                })
         });
         let filter = filter.transpose()?;
         let plan = event.in_instance(of).map_err(failed)?.plan();

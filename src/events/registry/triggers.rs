@@ -10,7 +10,6 @@ use super::Registry;
 use crate::{
     engine::{
         error::{Error as Refusal, Kind},
-        filter::Filter,
         text::Plain,
         trigger::{EventName, Request, Trigger},
     },
@@ -24,7 +23,7 @@ use crate::{
         plan::{Plan, Stacks},
     },
     kapi::stack,
-    source::{machine::errno, names::KernelFunctions},
+    source::machine::errno,
     sys::Vec,
 };
 use kernel::{prelude::*, sync::Arc};
@@ -72,11 +71,11 @@ impl Registry {
         };
         let layout = &event.format.layout;
         let filter = filter.map(|text| {
-            let functions = &mut KernelFunctions(Some(&mut self.names));
-            Filter::compile(text.bytes, layout, functions).map_err(|mut refusal| {
-                refusal.at = refusal.at.saturating_add(text.at);
-                refusal
-            })
+            self.compile_filter(text.bytes, layout)
+                .map_err(|mut refusal| {
+                    refusal.at = refusal.at.saturating_add(text.at);
+                    refusal
+                })
         });
         let filter = filter.transpose()?;
         let plan = event.in_instance(of).map_err(failed)?.plan();
