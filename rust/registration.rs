@@ -148,11 +148,11 @@ pub trait Handler<M: Mechanism>: Send + Sync {
 }
 
 /// The number of stages that a [`Handler`] can have.
-pub const STAGES: u8 = 11;
+pub const STAGES: u8 = 12;
 
 /// The number of stages that only the kernel calls, the first ones: no other leads to
 /// them.
-pub const FIRST_STAGES: u8 = 9;
+pub const FIRST_STAGES: u8 = 10;
 
 /// What comes after a stage. Its numbers should be constants: the compiler then makes a
 /// jump of each.
@@ -267,7 +267,8 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
             7 => Self::stage::<7>,
             8 => Self::stage::<8>,
             9 => Self::stage::<9>,
-            _ => Self::stage::<10>,
+            10 => Self::stage::<10>,
+            _ => Self::stage::<11>,
         };
         let callback = self.probe.get().wrapping_byte_add(M::CALLBACK);
         // SAFETY: By the contract of `Mechanism` this is an aligned word, which is valid as
@@ -362,11 +363,11 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
                 match this.handler.run::<STAGE>(Regs::from_raw(regs), call, here) {
                     Next::Done if STAGE < FIRST_STAGES => 0,
                     Next::Done => zero(),
-                    Next::Stage(9) => Self::stage::<9>(argument, regs),
-                    Next::Stage(_) => Self::stage::<10>(argument, regs),
+                    Next::Stage(10) => Self::stage::<10>(argument, regs),
+                    Next::Stage(_) => Self::stage::<11>(argument, regs),
                     Next::Finish => Self::finish(argument),
-                    Next::SettleThenStage(u, 9) => Self::settle::<9>(argument, regs, u),
-                    Next::SettleThenStage(u, _) => Self::settle::<10>(argument, regs, u),
+                    Next::SettleThenStage(u, 10) => Self::settle::<10>(argument, regs, u),
+                    Next::SettleThenStage(u, _) => Self::settle::<11>(argument, regs, u),
                     Next::SettleThenFinish(u) => Self::settle_and_finish(argument, u),
                 }
             })

@@ -400,18 +400,16 @@ pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
         asm!(
             "mov {a}, [{from}]",
             "mov {b}, [{from} + 8]",
-            "mov {c}, [{from} + 16]",
-            "mov {d}, [{from} + 24]",
             "mov [{to}], {a}",
             "mov [{to} + 8], {b}",
-            "mov [{to} + 16], {c}",
-            "mov [{to} + 24], {d}",
+            "mov {a}, [{from} + 16]",
+            "mov {b}, [{from} + 24]",
+            "mov [{to} + 16], {a}",
+            "mov [{to} + 24], {b}",
             from = in(reg) from.as_ptr(),
             to = in(reg) to.as_mut_ptr(),
             a = out(reg) _,
             b = out(reg) _,
-            c = out(reg) _,
-            d = out(reg) _,
             options(nostack, preserves_flags),
         );
     }

@@ -39,8 +39,9 @@ pub trait Handler: Send + Sync {
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn serve_usual(&self, entry: Entry<'_>, here: &OnCpu) -> Next<Infallible>;
 
-    /// As [`serve_usual`](Self::serve_usual), of a handler that serves several users.
-    fn serve_shared(&self, entry: Entry<'_>, here: &OnCpu) -> Next<Infallible>;
+    /// As [`serve_usual`](Self::serve_usual), of a handler that serves several users, with the
+    /// number of [`First::Shared`].
+    fn serve_shared<const NUMBER: u8>(&self, entry: Entry<'_>, here: &OnCpu) -> Next<Infallible>;
 
     /// The last step, which serves any hit. It is not called on a CPU in a context in which
     /// it runs already: such a hit counts as missed.
@@ -73,6 +74,6 @@ pub enum First {
     Register,
     /// [`Handler::serve_usual`].
     Usual,
-    /// [`Handler::serve_shared`].
-    Shared,
+    /// [`Handler::serve_shared`] with this number, at most 2.
+    Shared(u8),
 }

@@ -72,5 +72,5 @@ pub(super) const OTHER: u32 = 2;
 pub(super) const SEVERAL: u32 = 3;
 /// One of the first three, where hits of the site are counted.
 pub(super) const COUNTED: u32 = 4;
-/// Whether they are counted or not.
+/// The first one of those for several users. Whether hits are counted is looked at in each.
 pub(super) const SHARED: u32 = 8;

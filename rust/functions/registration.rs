@@ -311,7 +311,7 @@ fn choose_way<H: Handler>(link: &Link<H>) {
         First::Nothing => NOTHING | counted,
         First::Register => REGISTER | counted,
         First::Usual => OTHER | counted,
-        First::Shared => SHARED,
+        First::Shared(number) => SHARED | u32::from(number),
     };
     link.way.store(way, Ordering::Relaxed);
 }

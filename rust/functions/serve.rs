@@ -70,7 +70,9 @@ impl<H: Handler> Functions<H> {
             REGISTER => serve_one::<true, H>(link, regs, on_cpu),
             OTHER => serve(link, regs, on_cpu, true),
             SEVERAL => serve_several(link, regs, on_cpu),
-            SHARED => serve_shared(link, regs, on_cpu),
+            SHARED => serve_shared::<0, H>(link, regs, on_cpu),
+            SHARED_1 => serve_shared::<1, H>(link, regs, on_cpu),
+            way if way > SHARED => serve_shared::<2, H>(link, regs, on_cpu),
             way => serve_counted(link, way, regs, on_cpu),
         }
     }
@@ -138,13 +140,14 @@ fn serve_here<const REGISTER: bool, H: Handler>(
 
 /// Counts a hit of the site, and serves it by the only handler for several users.
 #[inline(never)]
-fn serve_shared<H: Handler>(link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
+fn serve_shared<const NUMBER: u8, H: Handler>(link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
     count(link, &on_cpu.here());
     let server = link.server();
     let place = &link.place;
     let next = {
         let here = on_cpu.here();
-        server.handler.serve_shared(Entry { regs, place }, &here)
+        let entry = Entry { regs, place };
+        server.handler.serve_shared::<NUMBER>(entry, &here)
     };
     proceed(next, (server, link), regs, &on_cpu.here());
     on_cpu.end();
@@ -261,6 +264,9 @@ fn count<H: Handler>(link: &Link<H>, here: &OnCpu) {
         unsafe { hits.increment(here) };
     }
 }
+
+/// [`SHARED`], with the number 1.
+const SHARED_1: u32 = SHARED | 1;
 
 /// What comes after the first step of a hit.
 enum Step {

@@ -67,11 +67,12 @@ pub trait Handler: Send + Sync {
         here: &'a OnCpu,
     ) -> Next<Self::Unsettled<'a>>;
 
-    /// Returns whether the step [`FILTER`] comes before the last one.
+    /// Returns the step to begin with, if an argument is used that the kernel does not pass in a
+    /// register.
     ///
     /// Context: as for [`serve_fast`](Self::serve_fast).
-    fn is_filtered(&self) -> bool {
-        true
+    fn begins_with(&self) -> u8 {
+        FILTER
     }
 
     /// The step [`FILTER`], with the restrictions of [`serve_fast`](Self::serve_fast): returns
@@ -80,15 +81,23 @@ pub trait Handler: Send + Sync {
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn rejects(&self, arguments: Arguments<'_>, here: &OnCpu) -> bool;
 
-    /// The step [`SHARED`], with the same restrictions, but it may reach tracepoints: it must
-    /// recognise the hits of these as unusual.
+    /// The step [`SHARED`], if one argument is used or none, with the same restrictions, but it
+    /// may reach tracepoints: it must recognise the hits of these as unusual.
     ///
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn serve_shared(&self, _argument: Option<u64>, _here: &OnCpu) -> Next<Infallible> {
         Next::Stage(LAST)
     }
 
-    /// The first step, if several arguments are used, with the same restrictions.
+    /// The step [`SHARED`] for any arguments, as [`serve_shared`](Self::serve_shared).
+    ///
+    /// Context: as for [`serve_fast`](Self::serve_fast).
+    fn serve_shared_any(&self, _arguments: Arguments<'_>, _here: &OnCpu) -> Next<Infallible> {
+        Next::Stage(LAST)
+    }
+
+    /// The first step, if several arguments are used, with the restrictions of
+    /// [`serve_fast`](Self::serve_fast). It leads to [`SHARED`] or [`LAST`].
     ///
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn serve_quietly(&self, arguments: Arguments<'_>, here: &OnCpu) -> Next<Infallible>;

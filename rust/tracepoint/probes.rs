@@ -180,6 +180,7 @@ impl<H: Handler> Registration<H> {
         match this.handler.serve_quietly(arguments, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
             Next::Finish => this.finish(on_cpu),
+            Next::Stage(SHARED) => this.shared_any(arguments, on_cpu),
             Next::Stage(_) => this.last(arguments, on_cpu),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
@@ -210,10 +211,10 @@ impl<H: Handler> Registration<H> {
         // SAFETY: As in `none`.
         let this = unsafe { &*data.cast::<Self>() };
         let (arguments, on_cpu) = (Arguments(&arguments), Unpreempted::begin());
-        if this.handler.is_filtered() {
-            this.next::<true>(arguments, on_cpu);
-        } else {
-            this.next::<false>(arguments, on_cpu);
+        match this.handler.begins_with() {
+            FILTER => this.next::<true>(arguments, on_cpu),
+            SHARED => this.shared_any(arguments, on_cpu),
+            _ => this.next::<false>(arguments, on_cpu),
         }
     }
 
@@ -225,6 +226,18 @@ impl<H: Handler> Registration<H> {
             Next::Done => on_cpu.end(),
             Next::Finish => self.finish(on_cpu),
             Next::Stage(_) => self.last(Arguments(&only::<N>(argument.unwrap_or(0))), on_cpu),
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
+    }
+
+    /// Serves a hit for several users, with any arguments.
+    #[inline(never)]
+    fn shared_any(&self, arguments: Arguments<'_>, on_cpu: Unpreempted) {
+        let next = self.handler.serve_shared_any(arguments, &on_cpu.here());
+        match next {
+            Next::Done => on_cpu.end(),
+            Next::Finish => self.finish(on_cpu),
+            Next::Stage(_) => self.last(arguments, on_cpu),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
     }

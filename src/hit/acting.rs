@@ -87,6 +87,11 @@ impl Recorder {
                 self.act_with_stacks((acting, buffer), hit, entry, here)
             }
             Rest::Act(acting) => self.act((acting, buffer), hit, entry, here),
+            Rest::Several(_)
+                if !A::HAS_STAGE_OF_TEXT && self.serve_several_text(hit, entry, here) =>
+            {
+                return true;
+            }
             Rest::Several(several) => self.serve_several(several, hit, entry, here),
             Rest::OfTasks(tasks, plan) => {
                 if tasks.have(context::current().pid()) {

@@ -16,6 +16,7 @@ use crate::{
         context::{Hit, Interrupted, Registers, UserMemory},
         prepared::Prepared,
         recorder::{Passed, Recorder},
+        stages::Stage,
         tier::Tier,
     },
     kapi::{
@@ -54,6 +55,10 @@ impl syscall::Handler for CallRecorder {
         match self.serve_quietly(regs, when, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
             Next::Finish => self.finish(on_cpu),
+            Next::Stage(Stage::SEVERAL) if when == When::Enter => {
+                self.serve_several::<false>(regs, on_cpu);
+            }
+            Next::Stage(Stage::SEVERAL) => self.serve_several::<true>(regs, on_cpu),
             Next::Stage(_) => self.serve_slowly::<1>(regs, None, on_cpu),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
@@ -78,6 +83,26 @@ impl CallRecorder {
         }
     }
 
+    /// As [`Self::serve_quietly`], of a call that all instances record; it returns if `RETURNS`.
+    #[inline(never)]
+    fn serve_several<const RETURNS: bool>(&self, regs: &Regs, on_cpu: Unpreempted) {
+        let size = &self.recorder.short;
+        let (entry, here) = (|| Entry::Tracepoint, &on_cpu.here());
+        let fetch = |out: &mut [u8]| match RETURNS {
+            false => exec::put_words(regs.call_arguments(), out),
+            true => exec::put_words([regs.return_value()], out),
+        };
+        let next: Next<Infallible> =
+            self.recorder
+                .record_in_all(&Caller, entry, (size, here), fetch);
+        match next {
+            Next::Done => on_cpu.end(),
+            Next::Finish => self.finish(on_cpu),
+            Next::Stage(_) => self.serve_slowly::<1>(regs, None, on_cpu),
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
+    }
+
     #[inline(never)]
     fn copy_and_serve<const COUNT: usize>(&self, regs: &Regs, limit: usize) {
         let mut copies = Memory::<COUNT>::empty();
@@ -92,21 +117,43 @@ impl CallRecorder {
             words: Registers::at_entry(regs),
             copies: &copies,
         };
-        let end = usize::from(self.copies.arguments)
-            .wrapping_mul(8)
-            .wrapping_add(PROBE_SIZE);
         let next = self
             .recorder
-            .serve_copies(arguments, &on_cpu.here(), |out| {
-                exec::put_words(
-                    regs.call_arguments(),
-                    out.get_mut(..end).unwrap_or_default(),
-                );
-            });
+            .serve_copies(arguments, &on_cpu.here(), |out| self.put_words(regs, out));
         match next {
             Next::Done => on_cpu.end(),
             Next::Finish => self.finish(on_cpu),
+            Next::Stage(Stage::SEVERAL) => self.serve_several_copies(regs, &copies, on_cpu),
             Next::Stage(_) => self.serve_slowly(regs, Some(&copies), on_cpu),
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
+    }
+
+    /// Writes the arguments of a call that has copies.
+    #[inline(always)]
+    fn put_words(&self, regs: &Regs, out: &mut [u8]) {
+        let end = usize::from(self.copies.arguments)
+            .wrapping_mul(8)
+            .wrapping_add(PROBE_SIZE);
+        let out = out.get_mut(..end).unwrap_or_default();
+        exec::put_words(regs.call_arguments(), out);
+    }
+
+    /// Serves a call with copies that all instances record.
+    #[inline(never)]
+    fn serve_several_copies<const COUNT: usize>(
+        &self,
+        regs: &Regs,
+        copies: &Memory<COUNT>,
+        on_cpu: Unpreempted,
+    ) {
+        let next = self
+            .recorder
+            .serve_copies_in_all(copies, &on_cpu.here(), |out| self.put_words(regs, out));
+        match next {
+            Next::Done => on_cpu.end(),
+            Next::Finish => self.finish(on_cpu),
+            Next::Stage(_) => self.serve_slowly(regs, Some(copies), on_cpu),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
     }
@@ -122,12 +169,7 @@ impl CallRecorder {
         let (recorder, here) = (&self.recorder, &on_cpu.here());
         let words = Registers::at_entry(regs);
         match copies {
-            None => {
-                let next = recorder.serve_several_any(&Hit(words), here);
-                if !recorder.is_served(next, here) {
-                    words.serve_slow(recorder, Entry::Tracepoint, here);
-                }
-            }
+            None => words.serve_slow(recorder, Entry::Tracepoint, here),
             Some(copies) => {
                 CallArguments { words, copies }.serve_slow(recorder, Entry::Tracepoint, here);
             }
@@ -217,12 +259,15 @@ impl Recorder {
         let tier = self.tier.get();
         if tier >= Tier::ACTING {
             if tier < Tier::FILTERED {
-                return Next::Stage(0);
+                return Next::Stage(match tier {
+                    Tier::SEVERAL_BARE..=Tier::SEVERAL_SLOW => Stage::SEVERAL,
+                    _ => Stage::SERVE,
+                });
             }
             match self.is_rejected(hit, here) {
                 Some(false) if tier == Tier::FILTERED => {}
                 Some(true) => return Next::Done,
-                _ => return Next::Stage(0),
+                _ => return Next::Stage(Stage::SERVE),
             }
         }
         self.record_settled(&Caller, || Entry::Tracepoint, (size, here), fetch)
@@ -239,9 +284,28 @@ impl Recorder {
     ) -> Next<Infallible> {
         let (program, copies) = (&self.program, arguments.copies);
         let Some(size) = &Short::of(exec::length_with(program, texts(copies))) else {
-            return Next::Stage(0);
+            return Next::Stage(Stage::SERVE);
         };
         self.serve_call(&Hit(arguments), size, here, |out| {
+            fetch(out);
+            exec::put_texts(program, texts(copies), out);
+        })
+    }
+
+    /// As [`Self::serve_copies`], of a call that all instances record.
+    #[inline(always)]
+    pub(super) fn serve_copies_in_all<const COUNT: usize>(
+        &self,
+        copies: &Memory<COUNT>,
+        here: &OnCpu,
+        fetch: impl FnOnce(&mut [u8]),
+    ) -> Next<Infallible> {
+        let program = &self.program;
+        let Some(size) = &Short::of(exec::length_with(program, texts(copies))) else {
+            return Next::Stage(Stage::SERVE);
+        };
+        let entry = || Entry::Tracepoint;
+        self.record_in_all::<_, PROBE_WORDS>(&Caller, entry, (size, here), |out: &mut [u8]| {
             fetch(out);
             exec::put_texts(program, texts(copies), out);
         })

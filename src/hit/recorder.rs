@@ -111,7 +111,8 @@ impl Recorder {
                 Form::Bare if bare => Tier::SEVERAL_BARE,
                 Form::Register(_) if register => Tier::SEVERAL_REGISTER,
                 _ if Self::short(program).is_some() => Tier::SEVERAL,
-                _ => Tier::ACTING,
+                _ if program.has_only_text() => Tier::SEVERAL_TEXT,
+                _ => Tier::SEVERAL_SLOW,
             },
             Rest::Act(_) | Rest::Several(_) => Tier::ACTING,
             Rest::Filter(_) => Tier::FILTERED,
@@ -286,7 +287,10 @@ impl Recorder {
         let tier = self.tier.get();
         if tier > Tier::SHORT {
             if tier != Tier::FILTERED {
-                return Next::Stage(Stage::SERVE);
+                return Next::Stage(match tier {
+                    Tier::SEVERAL_BARE..=Tier::SEVERAL => Stage::SEVERAL,
+                    _ => Stage::SERVE,
+                });
             }
             match self.is_rejected(&hit, here) {
                 Some(false) => {}
@@ -377,9 +381,14 @@ impl Recorder {
 
     /// Serves a hit of a program with one string, where nothing about it is unusual and the
     /// string is short; returns false otherwise. It is read before room is reserved, as its
-    /// length is not known.
+    /// length is not known. All instances record the hit if `SEVERAL`, else there is one.
     #[inline(always)]
-    fn serve_short_text(&self, hit: &Hit<impl Passed>, entry: Entry, here: &OnCpu) -> bool {
+    pub(super) fn serve_short_text<const SEVERAL: bool>(
+        &self,
+        hit: &Hit<impl Passed>,
+        entry: Entry,
+        here: &OnCpu,
+    ) -> bool {
         let program = &self.program;
         // What is unusual is found first, as far as possible: strings are not read twice.
         if !context::is_plain(|| entry) {
@@ -396,15 +405,19 @@ impl Recorder {
         let Some(size) = &Short::<PROBE_WORDS>::of(exec::length_with(program, texts())) else {
             return false;
         };
-        let next = self.record_plain(&hit.0, (size, Pace::Fast, here), |out| {
+        let fetch = |out: &mut [u8]| {
             if let Some(to) = hit.0.returns_to() {
                 record::put_return_address(out, to);
             }
             exec::run_compact(program, hit, out);
             exec::run_chains(program, hit, out);
             exec::put_texts(program, texts(), out);
-        });
-        self.is_served(settled(next), here)
+        };
+        let next = match SEVERAL {
+            false => settled(self.record_plain(&hit.0, (size, Pace::Fast, here), fetch)),
+            true => self.record_plain_in_all(&hit.0, (size, here), fetch),
+        };
+        self.is_served(next, here)
     }
 
     /// Returns whether `next` is not another stage; wakes the readers if they wait.
@@ -560,7 +573,7 @@ impl Recorder {
             return_address,
             entry: data,
         });
-        if !self.serve_short_text(&hit, entry, here) {
+        if !self.serve_short_text::<false>(&hit, entry, here) {
             self.serve_probe_slowly(&hit, entry, here);
         }
     }
@@ -676,8 +689,8 @@ pub(super) trait Passed: Arguments + Interrupted + UserMemory + Copy {
     /// between, the sooner.
     const UNWINDS_HANDLER: bool = false;
 
-    /// Whether a stage before the last one has tried to serve the hits of several instances.
-    const HAS_STAGE_OF_SEVERAL: bool = false;
+    /// Whether a stage before the last one has tried to serve [`Tier::SEVERAL_TEXT`].
+    const HAS_STAGE_OF_TEXT: bool = false;
 
     /// Returns the address to which the function returns, of a return probe.
     #[inline(always)]
@@ -701,14 +714,14 @@ pub(super) trait Passed: Arguments + Interrupted + UserMemory + Copy {
     fn serve_slow(self, recorder: &Recorder, entry: Entry, here: &OnCpu) {
         let hit = &Hit(self);
         let has_text = recorder.tier.get() == Tier::TEXT;
-        if !has_text || !recorder.serve_short_text(hit, entry, here) {
+        if !has_text || !recorder.serve_short_text::<false>(hit, entry, here) {
             recorder.serve_slow(hit, entry, here);
         }
     }
 }
 
 impl Passed for Registers<'_> {
-    const HAS_STAGE_OF_SEVERAL: bool = true;
+    const HAS_STAGE_OF_TEXT: bool = true;
 
     #[inline(always)]
     fn returns_to(&self) -> Option<u64> {
@@ -736,8 +749,6 @@ impl Passed for Registers<'_> {
 }
 
 impl Passed for functions::Entry<'_> {
-    const HAS_STAGE_OF_SEVERAL: bool = true;
-
     fn origin(&self, _recorder: &Recorder, _entry: Entry) -> Origin<'_> {
         Origin::Function(*self)
     }

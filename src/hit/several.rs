@@ -22,7 +22,7 @@ use crate::{
         plan::{Rest, Several, Share},
         recorder::{Passed, Recorder},
         stages::Stage,
-        tier::{Tier, BARE, WITH_REGISTER},
+        tier::Tier,
     },
     kapi::{
         context::{self, Entry, OnCpu},
@@ -53,19 +53,19 @@ impl<const LEAST: usize> Fill<LEAST> for Copied<'_> {
             return;
         };
         match to.len() {
-            ..=32 => sys::copy_ends::<16>(to, from),
-            33..=64 => sys::copy_ends::<32>(to, from),
-            _ => {
-                if let (Some(to), Some(from)) =
-                    (to.first_chunk_mut::<64>(), from.first_chunk::<64>())
-                {
-                    sys::copy_ends::<32>(to, from);
-                }
-                if let (Some(to), Some(from)) = (to.last_chunk_mut::<64>(), from.last_chunk::<64>())
-                {
-                    sys::copy_ends::<32>(to, from);
-                }
+            ..=32 => return sys::copy_ends::<16>(to, from),
+            33..=64 => return sys::copy_ends::<32>(to, from),
+            _ => {}
+        }
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<64>(), from.first_chunk::<64>()) {
+            sys::copy_ends::<32>(to, from);
+        }
+        if to.len() > 96 {
+            if let (Some(to), Some(from)) = (to.last_chunk_mut::<64>(), from.last_chunk::<64>()) {
+                sys::copy_ends::<32>(to, from);
             }
+        } else if let (Some(to), Some(from)) = (to.last_chunk_mut(), from.last_chunk::<32>()) {
+            sys::copy(to, from);
         }
     }
 }
@@ -76,6 +76,13 @@ impl<const LEAST: usize> Fill<LEAST> for Copied<'_> {
 trait Fetch {
     /// Writes it to `out`, the whole record.
     fn fetch(self, out: &mut [u8]);
+}
+
+impl<F: FnOnce(&mut [u8])> Fetch for F {
+    #[inline(always)]
+    fn fetch(self, out: &mut [u8]) {
+        self(out);
+    }
 }
 
 /// Nothing, or a register.
@@ -167,21 +174,6 @@ impl Recorder {
         self.record_in_all(&hit.0, entry, (&self.short, here), fetch)
     }
 
-    /// As [`Self::serve_several_short`], whatever is fetched: of a mechanism that has no stages
-    /// for each, and no return address.
-    #[inline(always)]
-    pub(super) fn serve_several_any<U>(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> Next<U> {
-        let (code, to, entry) = (&hit.0, || None, || Entry::Tracepoint);
-        match self.tier.get() {
-            Tier::SEVERAL_BARE => self.serve_several_fast::<_, false, BARE>(code, to, entry, here),
-            Tier::SEVERAL_REGISTER => {
-                self.serve_several_fast::<_, true, WITH_REGISTER>(code, to, entry, here)
-            }
-            Tier::SEVERAL => self.serve_several_short(hit, entry, here),
-            _ => Next::Stage(Stage::SERVE),
-        }
-    }
-
     /// Records a hit that all instances record, where nothing about it is unusual, in the first
     /// instance at least; otherwise leaves it to another stage, and nothing has happened.
     ///
@@ -189,10 +181,24 @@ impl Recorder {
     /// once it is readable there, it may be overwritten. So a hit in the middle of it, also of
     /// what wakes their readers, finds that buffer in use.
     #[inline(always)]
-    fn record_in_all<U, const LEAST: usize>(
+    pub(super) fn record_in_all<U, const LEAST: usize>(
         &self,
         code: &impl Interrupted,
         entry: impl Fn() -> Entry,
+        (size, here): (&Short<LEAST>, &OnCpu),
+        fetch: impl Fetch,
+    ) -> Next<U> {
+        if !context::is_plain(entry) {
+            return Next::Stage(Stage::SERVE);
+        }
+        self.record_plain_in_all(code, (size, here), fetch)
+    }
+
+    /// As [`Self::record_in_all`], where the context is known to be [plain](context::is_plain).
+    #[inline(always)]
+    pub(super) fn record_plain_in_all<U, const LEAST: usize>(
+        &self,
+        code: &impl Interrupted,
         (size, here): (&Short<LEAST>, &OnCpu),
         fetch: impl Fetch,
     ) -> Next<U> {
@@ -202,9 +208,6 @@ impl Recorder {
         let Some((Share { buffer, .. }, others)) = several.recording.split_first() else {
             return Next::Stage(Stage::SERVE);
         };
-        if !context::is_plain(entry) {
-            return Next::Stage(Stage::SERVE);
-        }
         let task = &Running(context::current());
         let fill = InAll {
             recorder: self,
@@ -226,6 +229,18 @@ impl Recorder {
         }
     }
 
+    /// Serves a hit that all instances record, of a program with one string, where nothing about
+    /// it is unusual and the string is short; returns false otherwise.
+    #[inline(never)]
+    pub(super) fn serve_several_text(
+        &self,
+        hit: &Hit<impl Passed>,
+        entry: Entry,
+        here: &OnCpu,
+    ) -> bool {
+        self.tier.get() == Tier::SEVERAL_TEXT && self.serve_short_text::<true>(hit, entry, here)
+    }
+
     /// Serves a hit in each of the instances as the plan there says. Returns how it ends where
     /// it ends best.
     #[inline(never)]
@@ -239,14 +254,6 @@ impl Recorder {
         let shares = several.shares();
         if shares.is_empty() {
             return End::Off;
-        }
-        // Only then are the records short.
-        let is_short = matches!(self.tier.get(), Tier::SEVERAL_BARE..=Tier::SEVERAL);
-        if !A::HAS_STAGE_OF_SEVERAL && is_short {
-            let next = self.serve_several_short(hit, || entry, here);
-            if self.is_served(next, here) {
-                return End::Recorded;
-            }
         }
         let known = self.known(hit, entry, here);
         let pid = context::current().pid();
@@ -307,10 +314,8 @@ impl Recorder {
             let mut room = [0; LONGEST];
             if let Some(out) = room.get_mut(..length) {
                 make(out);
-                // Rounded up to words.
-                let length = length.saturating_add(3) & !3;
                 return work(Made {
-                    bytes: room.get(..length).unwrap_or(&room),
+                    bytes: room.get(..in_words(length)).unwrap_or(&room),
                     size: Some(self.short),
                 });
             }
@@ -324,12 +329,23 @@ impl Recorder {
                     }
                     Size::UpTo(_) => make(out),
                 };
-                let bytes = out.get(..length)?;
-                Some(work(Made { bytes, size: None }))
+                let end = in_words(length);
+                // The last word is zero where the record does not reach.
+                out.get_mut(length..end)?.fill(0);
+                Some(work(Made {
+                    bytes: out.get(..end)?,
+                    size: Short::of(length),
+                }))
             })
         });
         lent.flatten().unwrap_or(End::LostFull)
     }
+}
+
+/// Returns `length` rounded up to words.
+#[inline(always)]
+fn in_words(length: usize) -> usize {
+    length.saturating_add(3) & !3
 }
 
 /// Returns what the plan of `share` says for the hits of the task with this `pid`; `None` if

@@ -47,10 +47,12 @@ impl Stage {
     pub(super) const SEVERAL_REGISTER: u8 = 7;
     /// Serves the tier `SEVERAL`.
     pub(super) const SEVERAL: u8 = 8;
+    /// Serves the tier `SEVERAL_TEXT`.
+    pub(super) const SEVERAL_TEXT: u8 = 9;
     /// Evaluates a filter that compares a register.
-    pub(super) const FILTER: u8 = 9;
+    pub(super) const FILTER: u8 = 10;
     /// Serves any hit.
-    pub(super) const SERVE: u8 = 10;
+    pub(super) const SERVE: u8 = 11;
 }
 
 impl Recorder {
@@ -67,6 +69,7 @@ impl Recorder {
             Tier::SEVERAL_BARE => Stage::SEVERAL_BARE,
             Tier::SEVERAL_REGISTER => Stage::SEVERAL_REGISTER,
             Tier::SEVERAL => Stage::SEVERAL,
+            Tier::SEVERAL_TEXT => Stage::SEVERAL_TEXT,
             _ => Stage::SERVE,
         }
     }
@@ -120,6 +123,17 @@ impl Recorder {
                     entry: source.data(),
                 });
                 self.serve_several_short(hit, entry, here)
+            }
+            Stage::SEVERAL_TEXT => {
+                let hit = &Hit(Registers {
+                    regs,
+                    return_address: to(),
+                    entry: source.data(),
+                });
+                match self.serve_short_text::<true>(hit, entry(), here) {
+                    true => Next::Done,
+                    false => Next::Stage(Stage::SERVE),
+                }
             }
             Stage::FILTER if self.rejects_fast(&Hit(Registers::at_entry(regs)), here) => Next::Done,
             Stage::FILTER => Next::Stage(Stage::SERVE),
@@ -249,7 +263,9 @@ impl functions::Handler for Recorder {
 
     fn first(&self) -> First {
         match (self.tier.get(), self.program.form()) {
-            (Tier::SEVERAL_BARE..=Tier::SEVERAL, _) => First::Shared,
+            (tier @ Tier::SEVERAL_BARE..=Tier::SEVERAL, _) => {
+                First::Shared(tier.wrapping_sub(Tier::SEVERAL_BARE))
+            }
             (_, Form::Bare) => First::Nothing,
             (_, Form::Register(_)) => First::Register,
             (_, Form::Duration | Form::RegisterAndDuration(_) | Form::Any) => First::Usual,
@@ -277,8 +293,18 @@ impl functions::Handler for Recorder {
 
     // As above.
     #[inline(always)]
-    fn serve_shared(&self, entry: functions::Entry<'_>, here: &OnCpu) -> Next<Infallible> {
-        self.serve_several_any(&Hit(entry), here)
+    fn serve_shared<const NUMBER: u8>(
+        &self,
+        entry: functions::Entry<'_>,
+        here: &OnCpu,
+    ) -> Next<Infallible> {
+        const REGISTER: u8 = Tier::SEVERAL_REGISTER - Tier::SEVERAL_BARE;
+        let (to, way) = (|| None, || Entry::Tracepoint);
+        match NUMBER {
+            0 => self.serve_several_fast::<_, false, BARE>(&entry, to, way, here),
+            REGISTER => self.serve_several_fast::<_, true, WITH_REGISTER>(&entry, to, way, here),
+            _ => self.serve_several_short(&Hit(entry), way, here),
+        }
     }
 
     fn serve(&self, entry: functions::Entry<'_>, here: &OnCpu) {
@@ -295,6 +321,18 @@ impl functions::Handler for Recorder {
 
     fn finish(&self, here: &OnCpu) {
         self.wake(here);
+    }
+}
+
+impl Recorder {
+    /// Serves a hit of a tracepoint, of several arguments, that all instances record.
+    #[inline(never)]
+    fn serve_several_apart(
+        &self,
+        arguments: tracepoint::Arguments<'_>,
+        here: &OnCpu,
+    ) -> Next<Infallible> {
+        self.serve_several_short(&Hit(arguments), || Entry::Tracepoint, here)
     }
 }
 
@@ -325,8 +363,12 @@ impl tracepoint::Handler for Recorder {
     }
 
     #[inline(always)]
-    fn is_filtered(&self) -> bool {
-        self.tier.get() >= Tier::FILTERED
+    fn begins_with(&self) -> u8 {
+        match self.tier.get() {
+            Tier::FILTERED.. => tracepoint::FILTER,
+            Tier::SEVERAL_BARE..=Tier::SEVERAL => tracepoint::SHARED,
+            _ => tracepoint::LAST,
+        }
     }
 
     #[inline(always)]
@@ -350,14 +392,35 @@ impl tracepoint::Handler for Recorder {
         here: &OnCpu,
     ) -> Next<Infallible> {
         if !self.program.is_quiet() {
-            return Next::Stage(Stage::SERVE);
+            return Next::Stage(tracepoint::LAST);
         }
-        self.serve_short::<true>(Hit(arguments), || Entry::Tracepoint, here)
+        let next = self.serve_short::<true>(Hit(arguments), || Entry::Tracepoint, here);
+        match next {
+            Next::Stage(Stage::SEVERAL) => Next::Stage(tracepoint::SHARED),
+            Next::Stage(_) => Next::Stage(tracepoint::LAST),
+            next => next,
+        }
+    }
+
+    #[inline(always)]
+    fn serve_shared_any(
+        &self,
+        arguments: tracepoint::Arguments<'_>,
+        here: &OnCpu,
+    ) -> Next<Infallible> {
+        self.serve_several_short(&Hit(arguments), || Entry::Tracepoint, here)
     }
 
     #[inline(always)]
     fn serve(&self, arguments: tracepoint::Arguments<'_>, here: &OnCpu) {
-        Self::serve(self, arguments, || Entry::Tracepoint, here);
+        let hit = Hit(arguments);
+        let mut next = self.serve_short::<false>(hit, || Entry::Tracepoint, here);
+        if let Next::Stage(Stage::SEVERAL) = next {
+            next = self.serve_several_apart(arguments, here);
+        }
+        if !self.is_served(next, here) {
+            Passed::serve_slow(arguments, self, Entry::Tracepoint, here);
+        }
     }
 
     fn settle(&self, unsettled: Unsettled<'_>) {

@@ -49,12 +49,16 @@ impl Tier {
     pub(super) const SEVERAL_REGISTER: u8 = 10;
     /// Several instances record all hits, and records have one size, which is short.
     pub(super) const SEVERAL: u8 = 11;
+    /// Several instances record all hits, and records have different sizes, because of one string.
+    pub(super) const SEVERAL_TEXT: u8 = 12;
+    /// Several instances record all hits, and records have different sizes, or are long.
+    pub(super) const SEVERAL_SLOW: u8 = 13;
     /// There is a filter. This tier and the next ask the gate of the plan first.
-    pub(super) const FILTERED: u8 = 12;
+    pub(super) const FILTERED: u8 = 14;
     /// There is one action, which has a filter, and the event is disabled.
-    pub(super) const GATED: u8 = 13;
+    pub(super) const GATED: u8 = 15;
     /// Only the hits of some tasks count.
-    pub(super) const OF_TASKS: u8 = 14;
+    pub(super) const OF_TASKS: u8 = 16;
 }
 
 /// The callers of `Recorder::record_slow`, which are methods of the recorder, too.

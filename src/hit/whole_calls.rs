@@ -16,10 +16,11 @@ use crate::{
         calls::{copy, CallArguments, Memory, Words},
         prepared::Prepared,
         recorder::{Passed, Recorder},
+        stages::Stage,
     },
     kapi::{
         clock::Clock,
-        context::{Entry, Unpreempted},
+        context::{Entry, OnCpu, Unpreempted},
         per_task::PerTask,
         registration::Next,
         regs::Regs,
@@ -66,6 +67,9 @@ impl InProgress {
         self.calls.refused()
     }
 }
+
+/// The words of a call, and its memory.
+type Whole<'a> = CallArguments<'a, &'a Values, MAX_COPIES>;
 
 /// Records the system calls of one number.
 pub(crate) struct WholeCallRecorder {
@@ -167,12 +171,25 @@ impl WholeCallRecorder {
         match next {
             Next::Done => {}
             Next::Finish => recorder.wake(&on_cpu.here()),
+            Next::Stage(Stage::SEVERAL) => self.record_in_several(arguments, end, &on_cpu.here()),
             Next::Stage(_) => {
                 arguments.serve_slow(recorder, Entry::Tracepoint, &on_cpu.here());
             }
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
         on_cpu.end();
+    }
+
+    /// Records a call that all instances record; its words are before the offset `end`.
+    #[inline(never)]
+    fn record_in_several(&self, arguments: Whole<'_>, end: usize, here: &OnCpu) {
+        let recorder = &self.recorder;
+        let next = recorder.serve_copies_in_all(arguments.copies, here, |out| {
+            exec::put_words(*arguments.words, out.get_mut(..end).unwrap_or_default());
+        });
+        if !recorder.is_served(next, here) {
+            arguments.serve_slow(recorder, Entry::Tracepoint, here);
+        }
     }
 }
 
