@@ -39,6 +39,8 @@ pub enum Use {
     One(usize),
     /// Some of the first ones, as many as this.
     Some(usize),
+    /// The same, and [`Handler::serve_quietly`] comes first.
+    Quietly(usize),
 }
 
 /// What serves the hits of a tracepoint, in steps.
@@ -67,8 +69,8 @@ pub trait Handler: Send + Sync {
         here: &'a OnCpu,
     ) -> Next<Self::Unsettled<'a>>;
 
-    /// Returns the step to begin with, if an argument is used that the kernel does not pass in a
-    /// register.
+    /// Returns the step to begin with, unless [`serve_fast`](Self::serve_fast) or
+    /// [`serve_quietly`](Self::serve_quietly) is the first one.
     ///
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn begins_with(&self) -> u8 {
@@ -96,8 +98,8 @@ pub trait Handler: Send + Sync {
         Next::Stage(LAST)
     }
 
-    /// The first step, if several arguments are used, with the restrictions of
-    /// [`serve_fast`](Self::serve_fast). It leads to [`SHARED`] or [`LAST`].
+    /// The first step with [`Use::Quietly`], if the kernel passes the arguments in registers. It has
+    /// the restrictions of [`serve_fast`](Self::serve_fast), and leads to [`SHARED`] or [`LAST`].
     ///
     /// Context: as for [`serve_fast`](Self::serve_fast).
     fn serve_quietly(&self, arguments: Arguments<'_>, here: &OnCpu) -> Next<Infallible>;

@@ -41,9 +41,10 @@ impl<H: Handler> Registration<H> {
             Use::One(0) => Self::one::<0> as *mut c_void,
             Use::One(1) => Self::one::<1> as *mut c_void,
             Use::One(2) => Self::one::<2> as *mut c_void,
-            Use::One(index) if index < IN_REGISTERS => Self::few as *mut c_void,
-            Use::Some(count) if count <= IN_REGISTERS => Self::few as *mut c_void,
-            Use::One(_) | Use::Some(_) => Self::many as *mut c_void,
+            Use::One(index) if index < IN_REGISTERS => Self::few::<true> as *mut c_void,
+            Use::Quietly(count) if count <= IN_REGISTERS => Self::few::<true> as *mut c_void,
+            Use::Some(count) if count <= IN_REGISTERS => Self::few::<false> as *mut c_void,
+            Use::One(_) | Use::Quietly(_) | Use::Some(_) => Self::many as *mut c_void,
         }
     }
 
@@ -147,12 +148,13 @@ impl<H: Handler> Registration<H> {
         self.next::<FILTERED>(Arguments(&only::<N>(argument)), on_cpu);
     }
 
-    /// The probe if only arguments are used that the kernel passes in registers.
+    /// The probe if only arguments are used that the kernel passes in registers; `QUIETLY` as
+    /// [`Use::Quietly`].
     ///
     /// # Safety
     ///
     /// As for `none`.
-    unsafe extern "C" fn few(
+    unsafe extern "C" fn few<const QUIETLY: bool>(
         data: *mut c_void,
         a: u64,
         b: u64,
@@ -177,7 +179,11 @@ impl<H: Handler> Registration<H> {
         // SAFETY: As in `none`.
         let this = unsafe { &*data.cast::<Self>() };
         let on_cpu = Unpreempted::begin();
-        match this.handler.serve_quietly(arguments, &on_cpu.here()) {
+        let next = match QUIETLY {
+            true => this.handler.serve_quietly(arguments, &on_cpu.here()),
+            false => Next::Stage(this.handler.begins_with()),
+        };
+        match next {
             Next::Done => on_cpu.end(),
             Next::Finish => this.finish(on_cpu),
             Next::Stage(SHARED) => this.shared_any(arguments, on_cpu),

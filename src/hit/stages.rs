@@ -324,18 +324,6 @@ impl functions::Handler for Recorder {
     }
 }
 
-impl Recorder {
-    /// Serves a hit of a tracepoint, of several arguments, that all instances record.
-    #[inline(never)]
-    fn serve_several_apart(
-        &self,
-        arguments: tracepoint::Arguments<'_>,
-        here: &OnCpu,
-    ) -> Next<Infallible> {
-        self.serve_several_short(&Hit(arguments), || Entry::Tracepoint, here)
-    }
-}
-
 impl tracepoint::Handler for Recorder {
     type Unsettled<'a> = Unsettled<'a>;
 
@@ -343,7 +331,12 @@ impl tracepoint::Handler for Recorder {
         match (self.program.form(), self.program.register_limit()) {
             (Form::Bare, _) => Use::Nothing,
             (Form::Register(index), _) => Use::One(usize::from(index)),
-            (Form::Duration | Form::RegisterAndDuration(_) | Form::Any, limit) => Use::Some(limit),
+            (Form::Duration | Form::RegisterAndDuration(_) | Form::Any, limit) => {
+                match self.program.is_quiet() {
+                    true => Use::Quietly(limit),
+                    false => Use::Some(limit),
+                }
+            }
         }
     }
 
@@ -391,9 +384,6 @@ impl tracepoint::Handler for Recorder {
         arguments: tracepoint::Arguments<'_>,
         here: &OnCpu,
     ) -> Next<Infallible> {
-        if !self.program.is_quiet() {
-            return Next::Stage(tracepoint::LAST);
-        }
         let next = self.serve_short::<true>(Hit(arguments), || Entry::Tracepoint, here);
         match next {
             Next::Stage(Stage::SEVERAL) => Next::Stage(tracepoint::SHARED),
@@ -413,14 +403,7 @@ impl tracepoint::Handler for Recorder {
 
     #[inline(always)]
     fn serve(&self, arguments: tracepoint::Arguments<'_>, here: &OnCpu) {
-        let hit = Hit(arguments);
-        let mut next = self.serve_short::<false>(hit, || Entry::Tracepoint, here);
-        if let Next::Stage(Stage::SEVERAL) = next {
-            next = self.serve_several_apart(arguments, here);
-        }
-        if !self.is_served(next, here) {
-            Passed::serve_slow(arguments, self, Entry::Tracepoint, here);
-        }
+        Self::serve(self, arguments, || Entry::Tracepoint, here);
     }
 
     fn settle(&self, unsettled: Unsettled<'_>) {
