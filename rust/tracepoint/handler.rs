@@ -91,10 +91,15 @@ pub trait Handler: Send + Sync {
         Next::Stage(LAST)
     }
 
-    /// The step [`SHARED`] for any arguments, as [`serve_shared`](Self::serve_shared).
+    /// The step [`SHARED`] for any arguments, as [`serve_shared`](Self::serve_shared);
+    /// `QUIETLY` with [`Use::Quietly`] only.
     ///
     /// Context: as for [`serve_fast`](Self::serve_fast).
-    fn serve_shared_any(&self, _arguments: Arguments<'_>, _here: &OnCpu) -> Next<Infallible> {
+    fn serve_shared_any<const QUIETLY: bool>(
+        &self,
+        _arguments: Arguments<'_>,
+        _here: &OnCpu,
+    ) -> Next<Infallible> {
         Next::Stage(LAST)
     }
 

@@ -186,7 +186,7 @@ impl<H: Handler> Registration<H> {
         match next {
             Next::Done => on_cpu.end(),
             Next::Finish => this.finish(on_cpu),
-            Next::Stage(SHARED) => this.shared_any(arguments, on_cpu),
+            Next::Stage(SHARED) => this.shared_any::<QUIETLY>(arguments, on_cpu),
             Next::Stage(_) => this.last(arguments, on_cpu),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
@@ -219,7 +219,7 @@ impl<H: Handler> Registration<H> {
         let (arguments, on_cpu) = (Arguments(&arguments), Unpreempted::begin());
         match this.handler.begins_with() {
             FILTER => this.next::<true>(arguments, on_cpu),
-            SHARED => this.shared_any(arguments, on_cpu),
+            SHARED => this.shared_any::<false>(arguments, on_cpu),
             _ => this.next::<false>(arguments, on_cpu),
         }
     }
@@ -238,8 +238,9 @@ impl<H: Handler> Registration<H> {
 
     /// Serves a hit for several users, with any arguments.
     #[inline(never)]
-    fn shared_any(&self, arguments: Arguments<'_>, on_cpu: Unpreempted) {
-        let next = self.handler.serve_shared_any(arguments, &on_cpu.here());
+    fn shared_any<const QUIETLY: bool>(&self, arguments: Arguments<'_>, on_cpu: Unpreempted) {
+        let here = &on_cpu.here();
+        let next = self.handler.serve_shared_any::<QUIETLY>(arguments, here);
         match next {
             Next::Done => on_cpu.end(),
             Next::Finish => self.finish(on_cpu),

@@ -100,16 +100,16 @@ impl<I: Interrupted, const REGISTER: bool> Fetch for Fast<'_, I, REGISTER> {
     }
 }
 
-/// What the program of the recorder fetches.
-struct ByProgram<'a, A> {
+/// What the program of the recorder fetches; it is quiet if `QUIET`.
+struct ByProgram<'a, A, const QUIET: bool> {
     recorder: &'a Recorder,
     hit: &'a Hit<A>,
 }
 
-impl<A: Passed> Fetch for ByProgram<'_, A> {
+impl<A: Passed, const QUIET: bool> Fetch for ByProgram<'_, A, QUIET> {
     #[inline(always)]
     fn fetch(self, out: &mut [u8]) {
-        self.recorder.put_short::<false>(self.hit, out);
+        self.recorder.put_short::<QUIET>(self.hit, out);
     }
 }
 
@@ -159,15 +159,15 @@ impl Recorder {
     }
 
     /// Serves a hit that all instances record, as [`Self::serve_short`] does if there is one.
-    /// The records must have one size, which is short.
+    /// The records must have one size, which is short, and the program must be quiet if `QUIET`.
     #[inline(always)]
-    pub(super) fn serve_several_short<U>(
+    pub(super) fn serve_several_short<U, const QUIET: bool>(
         &self,
         hit: &Hit<impl Passed>,
         entry: impl Fn() -> Entry,
         here: &OnCpu,
     ) -> Next<U> {
-        let fetch = ByProgram {
+        let fetch = ByProgram::<_, QUIET> {
             recorder: self,
             hit,
         };

@@ -122,7 +122,7 @@ impl Recorder {
                     return_address: to(),
                     entry: source.data(),
                 });
-                self.serve_several_short(hit, entry, here)
+                self.serve_several_short::<_, false>(hit, entry, here)
             }
             Stage::SEVERAL_TEXT => {
                 let hit = &Hit(Registers {
@@ -303,7 +303,7 @@ impl functions::Handler for Recorder {
         match NUMBER {
             0 => self.serve_several_fast::<_, false, BARE>(&entry, to, way, here),
             REGISTER => self.serve_several_fast::<_, true, WITH_REGISTER>(&entry, to, way, here),
-            _ => self.serve_several_short(&Hit(entry), way, here),
+            _ => self.serve_several_short::<_, false>(&Hit(entry), way, here),
         }
     }
 
@@ -393,12 +393,12 @@ impl tracepoint::Handler for Recorder {
     }
 
     #[inline(always)]
-    fn serve_shared_any(
+    fn serve_shared_any<const QUIETLY: bool>(
         &self,
         arguments: tracepoint::Arguments<'_>,
         here: &OnCpu,
     ) -> Next<Infallible> {
-        self.serve_several_short(&Hit(arguments), || Entry::Tracepoint, here)
+        self.serve_several_short::<_, QUIETLY>(&Hit(arguments), || Entry::Tracepoint, here)
     }
 
     #[inline(always)]
