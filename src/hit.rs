@@ -17,5 +17,6 @@ pub(crate) mod snapshots;
 mod stacks;
 mod stages;
 pub(crate) mod tasks;
+mod texts;
 mod tier;
 pub(crate) mod whole_calls;

@@ -140,7 +140,11 @@ fn serve_here<const REGISTER: bool, H: Handler>(
 
 /// Counts a hit of the site, and serves it by the only handler for several users.
 #[inline(never)]
-fn serve_shared<const NUMBER: u8, H: Handler>(link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
+fn serve_shared<const NUMBER: u8, H: Handler>(
+    link: &Link<H>,
+    regs: &EntryRegs,
+    on_cpu: Unpreempted,
+) {
     count(link, &on_cpu.here());
     let server = link.server();
     let place = &link.place;

@@ -31,7 +31,6 @@ use crate::{
         clock,
         context::{self, Entry, OnCpu},
         functions,
-        nofault::ShortText,
         rcu::{RcuCell, Replaced},
         registration::Next,
         regs::Regs,
@@ -39,7 +38,7 @@ use crate::{
         tracepoint,
     },
 };
-use core::{convert::Infallible, iter};
+use core::convert::Infallible;
 use kernel::sync::Arc;
 
 /// Serves the hits of one probe.
@@ -379,47 +378,6 @@ impl Recorder {
         }
     }
 
-    /// Serves a hit of a program with one string, where nothing about it is unusual and the
-    /// string is short; returns false otherwise. It is read before room is reserved, as its
-    /// length is not known. All instances record the hit if `SEVERAL`, else there is one.
-    #[inline(always)]
-    pub(super) fn serve_short_text<const SEVERAL: bool>(
-        &self,
-        hit: &Hit<impl Passed>,
-        entry: Entry,
-        here: &OnCpu,
-    ) -> bool {
-        let program = &self.program;
-        // What is unusual is found first, as far as possible: strings are not read twice.
-        if !context::is_plain(|| entry) {
-            return false;
-        }
-        let Some((address, user)) = exec::find_text(program, hit) else {
-            return false;
-        };
-        let mut room = ShortText::empty();
-        let Some(text) = room.read(address, user) else {
-            return false;
-        };
-        let texts = || iter::once(text);
-        let Some(size) = &Short::<PROBE_WORDS>::of(exec::length_with(program, texts())) else {
-            return false;
-        };
-        let fetch = |out: &mut [u8]| {
-            if let Some(to) = hit.0.returns_to() {
-                record::put_return_address(out, to);
-            }
-            exec::run_compact(program, hit, out);
-            exec::run_chains(program, hit, out);
-            exec::put_texts(program, texts(), out);
-        };
-        let next = match SEVERAL {
-            false => settled(self.record_plain(&hit.0, (size, Pace::Fast, here), fetch)),
-            true => self.record_plain_in_all(&hit.0, (size, here), fetch),
-        };
-        self.is_served(next, here)
-    }
-
     /// Returns whether `next` is not another stage; wakes the readers if they wait.
     #[inline(always)]
     pub(super) fn is_served(&self, next: Next<Infallible>, here: &OnCpu) -> bool {
@@ -452,7 +410,7 @@ impl Recorder {
 
     /// As [`Self::record`], where the context is known to be [plain](context::is_plain).
     #[inline(always)]
-    fn record_plain<'a, const LEAST: usize>(
+    pub(super) fn record_plain<'a, const LEAST: usize>(
         &'a self,
         code: &impl Interrupted,
         (size, pace, here): (&Short<LEAST>, Pace, &'a OnCpu),
@@ -786,7 +744,7 @@ impl<I: Interrupted, F: FnOnce(&mut [u8]), const LEAST: usize> Fill<LEAST> for R
 /// Settles what a hit leaves unsettled: at once, so that nothing is kept over the calls that
 /// follow.
 #[inline(always)]
-fn settled(recorded: Next<Unsettled<'_>>) -> Next<Infallible> {
+pub(super) fn settled(recorded: Next<Unsettled<'_>>) -> Next<Infallible> {
     match recorded {
         Next::SettleThenStage(unsettled, next) => {
             unsettled.settle();

@@ -73,7 +73,7 @@ impl<const LEAST: usize> Fill<LEAST> for Copied<'_> {
 /// Fetches what a record has behind header and place.
 ///
 /// A trait and not a closure, because the compiler does not inline every closure.
-trait Fetch {
+pub(super) trait Fetch {
     /// Writes it to `out`, the whole record.
     fn fetch(self, out: &mut [u8]);
 }
