@@ -47,6 +47,7 @@ enum {
 	NR_wait4 = 61, NR_setpriority = 141, NR_memfd_create = 319, NR_prctl = 157, NR_openat = 257,
 	NR_sched_setaffinity = 203, NR_ppoll = 271, NR_getpid = 39,
 	NR_getppid = 110, NR_sched_setscheduler = 144, NR_clock_gettime = 228,
+	NR_chroot = 161, NR_mount = 165,
 	NR_mmap = 9, NR_mprotect = 10, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
 	NR_readv = 19, NR_preadv = 295, NR_sendfile = 40,
 };
@@ -73,6 +74,7 @@ enum {
 	NR_ppoll = 73, NR_exit = 93, NR_sched_setaffinity = 122,
 	NR_setpriority = 140, NR_memfd_create = 279, NR_prctl = 167, NR_getpid = 172, NR_clone = 220,
 	NR_wait4 = 260, NR_getppid = 173, NR_sched_setscheduler = 119, NR_clock_gettime = 113,
+	NR_chroot = 51, NR_mount = 40,
 	NR_ioctl = 29, NR_pipe2 = 59, NR_splice = 76, NR_munmap = 215, NR_mmap = 222,
 	NR_mprotect = 226, NR_readv = 65, NR_preadv = 69, NR_sendfile = 71,
 };
