@@ -75,7 +75,7 @@ test-debug: ## the selftests on kernels with KASAN, lockdep and the like, and on
 test-upstream: ## the kernel's own tests of kprobe events, against the module
 	@qemu/test-upstream
 
-test-package: ## install the package in a fresh Debian root, and boot what it compiled
+test-package: ## install the package in a fresh Debian root of ARCH=, and boot what it compiled
 	@qemu/test-package
 
 bench: ## measure beside others; rows in build/bench.tsv
