@@ -504,7 +504,7 @@ static void wait_woken(const char *name, s64 to)
 
 /*
  * Who waits may be woken a while after that began, hit or not.  So the hit follows at once,
- * and each try begins when nobody has waited for a while, in any other file either.  A hit a
+ * and each try begins when no task has waited for a while, in any other file either.  A hit a
  * while after the one before, or the first of a task on its CPU, is recorded in a slower way,
  * and so another one comes first.
  */
