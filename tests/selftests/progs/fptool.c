@@ -503,10 +503,10 @@ static void wait_woken(const char *name, s64 to)
 }
 
 /*
- * Who waits may be woken a while after that began, hit or not.  So the hit follows at once,
- * and each try begins when no task has waited for a while, in any other file either.  A hit a
- * while after the one before, or the first of a task on its CPU, is recorded in a slower way,
- * and so another one comes first.
+ * A task that waits may be woken a while after that began, hit or not.  So the hit follows at
+ * once, and each try begins when no task has waited for a while, for this file or another.
+ * The first hit of a task on its CPU, or after a while, is recorded in a slower way.  So there
+ * is one before.
  */
 static int wakes(const char *name, const char *trigger)
 {
