@@ -36,7 +36,7 @@
  *   wakes FILE [TRIGGER]  wait for FILE by poll, and soon make a hit: by a write of "1" to
  *                         TRIGGER, or by setpriority, chroot and mount, which fail.  Prints
  *                         the milliseconds from the hit to the return of poll, the fewest of
- *                         several tries
+ *                         several tries; fails if poll returned before the hit
  *   bytes FILE            copy to standard output, read byte by byte
  *   read FILE SIZE        copy to standard output, read SIZE bytes at a time
  *   take FILE SIZE        the same of what is there, without waiting for more
@@ -525,6 +525,8 @@ static int wakes(const char *name, const char *trigger)
 		began = now();
 		make_hit(trigger);
 		sys(NR_read, ends[0], (s64)&time, sizeof(time), 0, 0);
+		if (time < began)
+			die("poll did not wait for the hit", time - began);
 		if ((time - began) / 1000000 < fewest)
 			fewest = (time - began) / 1000000;
 		wait_for_all();
