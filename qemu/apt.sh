@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# Finds and fetches kernel packages from the backports of the toolbox's release, for
-# both architectures.  It uses an apt whose configuration, lists and archives are in
+# Finds and fetches kernel packages of the release $suite, from the backports if it is the
+# toolbox's, for both architectures.  It uses an apt whose configuration, lists and archives are in
 # the cache; the host's and the toolbox's stay as they are.  To be sourced after
 # lib.sh.
 
 apt_dir=$cache/apt
+[ "$suite" = "$toolbox_suite" ] || apt_dir+=-$suite
 
 # Lists older than this many minutes are fetched again: old point releases disappear.
 lists_age=1440
@@ -38,13 +39,10 @@ configure_apt() {
 	[ -n "$mirror" ] || return 1
 	mkdir -p "$apt_dir/lists/partial" "$apt_dir/archives/partial" "$apt_dir/empty"
 	: >"$apt_dir/status"
-	cat >"$apt_dir/sources.list" <<-END
-		deb $mirror $suite main
-		deb $mirror $suite-backports main
-	END
+	printf "deb $mirror %s main\n" "$suite" "$(kernels_of "$suite")" | uniq >"$apt_dir/sources.list"
 	# shellcheck source-path=SCRIPTDIR
 	. "$top/qemu/mirror.sh"
-	apt_proxy >"$apt_dir/apt.conf"
+	apt_acquire >"$apt_dir/apt.conf"
 	cat >>"$apt_dir/apt.conf" <<-END
 		APT::Architecture "$host_arch";
 		APT::Architectures { "amd64"; "arm64"; };
@@ -98,6 +96,14 @@ resolve() {
 		done
 	done
 	return 1
+}
+
+# stock ARCH: print "RELEASE VERSION" of the cloud kernel that the release installs.
+stock() {
+	local release
+	release=$(private_apt apt-cache depends "linux-image-cloud-$1" |
+		sed -n 's/^ *Depends: linux-image-\([0-9].*\)/\1/p')
+	echo "$release $(versions "linux-headers-$release" | head -n 1)"
 }
 
 # fetch DIR PACKAGE=VERSION...: download packages to a folder.

@@ -11,6 +11,9 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/ferroprobe
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd -P)
 
+# Nothing of a fresh checkout is here, and every script writes to it.
+mkdir -p "$top/build"
+
 # The kernel series that this project is tested on, "newest_first".
 . "$top/dkms/kernel.sh"
 
@@ -19,6 +22,15 @@ debug_kernels="debug rt"
 
 # The Debian release whose compilers have built those kernels.
 suite=trixie
+toolbox_suite=$suite
+
+# kernels_of SUITE: print the suite that has the kernels of a Debian release.
+kernels_of() {
+	case $1 in
+	trixie) echo "$1-backports" ;;
+	*) echo "$1" ;;
+	esac
+}
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -15,11 +15,11 @@ host_mirrors() {
 			$3 ~ /^https?:/ && !seen[$3]++ { print $3 }'
 }
 
-# carries URI: succeeds if the repository has the release and its backports.
+# carries URI: succeeds if the repository has the release and its kernels.
 carries() {
 	local release=$cache/Release.$$ status=1
 	if timeout 30 /usr/lib/apt/apt-helper download-file \
-		"${1%/}/dists/$suite-backports/Release" "$release" >/dev/null 2>&1 &&
+		"${1%/}/dists/$(kernels_of "$suite")/Release" "$release" >/dev/null 2>&1 &&
 		grep -q '^Origin: Debian' "$release"; then
 		status=0
 	fi
@@ -37,8 +37,9 @@ find_mirror() {
 	done
 }
 
-# apt_proxy: print the lines of apt configuration that name the host's proxy.
-apt_proxy() {
+# apt_acquire: print the lines of the host's apt configuration that say how its mirror is
+# reached: the proxy, and whether the mirror may lag.
+apt_acquire() {
 	command -v apt-config >/dev/null || return 0
-	apt-config dump 2>/dev/null | grep -E '^Acquire::https?::Proxy' || true
+	apt-config dump 2>/dev/null | grep -E '^Acquire::(https?::Proxy|Check-Valid-Until)' || true
 }
