@@ -31,10 +31,14 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
 	test test-package test-debug stress test-upstream bench proof tools lint clean
 
+# Fails if the kernel cannot print the name of a function.
+CHECK_SYMBOLS ?= qemu/symbols
+
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
 	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(arch)
 	@mkdir -p $(MO)
 	+$(kbuild) modules
+	@CROSS_COMPILE=$(CROSS_COMPILE) $(CHECK_SYMBOLS) $(MO)/ferroprobe.ko
 
 modules_install: modules ## install it where modprobe finds it
 	+$(kbuild) modules_install
@@ -103,6 +107,7 @@ help: ## this list
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest;'
 	@echo '                    or a kernel compiled for tests: debug, rt (x86_64)'
+	@echo '  SUITE=            test-package: the Debian release, default: trixie; or sid'
 	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'
 	@echo '  T=                patterns of selftest names'
 	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'

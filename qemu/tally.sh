@@ -46,7 +46,25 @@ suite() {
 	tally "$1" "$good" "$bad" "$skips"
 }
 
-# module_suite KERNEL-FOLDER: check that the module compiles for the kernel, and
+# Most bytes of the module's functions, .kprobes.text, for each architecture: a little more than
+# they have.  What a hit does when something about it is unusual has one copy; copies for each
+# source once made a fifth of the whole.  Raise them for code that does more.
+most_text_amd64=1350000
+most_text_arm64=1070000
+
+# small_text MODULE RELEASE: check the size of the module's functions.
+small_text() {
+	local size most=most_text_${2##*-}
+	size=$("$top/qemu/in-toolbox" llvm-size -A "$1" | awk '$1 == ".kprobes.text" { print $2 }')
+	if [ "${size:-0}" -gt 0 ] && [ "$size" -le "${!most}" ]; then
+		echo "ok - functions of at most ${!most} bytes for $2"
+	else
+		echo "not ok - functions of at most ${!most} bytes for $2"
+		echo "# they have ${size:-no size}: see most_text_${2##*-} in qemu/tally.sh"
+	fi
+}
+
+# module_suite KERNEL-FOLDER: check that the module compiles for the kernel, is small, and
 # links no code for a panic, which would be a BUG() in the kernel.
 module_suite() {
 	local release module
@@ -65,6 +83,7 @@ module_suite() {
 				echo "not ok - no panic can be reached on $release"
 				grep panicking "$logs/undefined" | sed 's/^ */# /' || :
 			fi
+			grep -qx CONFIG_KASAN=y "$1/build/.config" || small_text "$module" "$release"
 		else
 			echo "not ok - compiles for $release"
 		fi

@@ -10,6 +10,7 @@
 //! explicit fences around it, as the kernel's has on arm64.
 
 use core::sync::atomic::{self, fence, Ordering};
+use kernel::prelude::*;
 
 /// Prevents reordering by the compiler, as seen by an interrupt on this CPU.
 #[inline(always)]
@@ -97,6 +98,9 @@ macro_rules! atomic_type {
 
 atomic_type!(AtomicU32, AtomicU32, u32);
 atomic_type!(AtomicU64, AtomicU64, u64);
+
+// SAFETY: An atomic number has the layout of the number.
+unsafe impl Zeroable for AtomicU64 {}
 
 /// Returns the bytes of `words`.
 ///

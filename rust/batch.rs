@@ -8,7 +8,7 @@ use core::pin::Pin;
 use kernel::{alloc::KVVec, prelude::*};
 
 /// A registration that can be unregistered together with others.
-pub trait Registered: Send + Sized {
+pub trait Batched: Send + Sized {
     /// The kernel's structure.
     type Probe;
 
@@ -24,16 +24,16 @@ pub trait Registered: Send + Sized {
 /// all of them.
 ///
 /// Context of the drop: process, may sleep.
-pub struct Batch<R: Registered> {
+pub struct Batch<R: Batched> {
     registrations: KVVec<Pin<KBox<R>>>,
     /// Room for the list that is passed to the kernel.
     pointers: KVVec<*mut R::Probe>,
 }
 
 // SAFETY: The pointers are to registrations that the batch owns, and these may be sent.
-unsafe impl<R: Registered> Send for Batch<R> {}
+unsafe impl<R: Batched> Send for Batch<R> {}
 
-impl<R: Registered> Batch<R> {
+impl<R: Batched> Batch<R> {
     /// Creates an empty batch.
     pub const fn new() -> Self {
         Self {
@@ -84,13 +84,13 @@ impl<R: Registered> Batch<R> {
     }
 }
 
-impl<R: Registered> Default for Batch<R> {
+impl<R: Batched> Default for Batch<R> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<R: Registered> Drop for Batch<R> {
+impl<R: Batched> Drop for Batch<R> {
     fn drop(&mut self) {
         self.end();
     }

@@ -21,11 +21,6 @@
 )]
 
 use kernel::bindings::*;
-use pin_init::{MaybeZeroable, Zeroable};
+use pin_init::MaybeZeroable;
 
 include!(env!("FERROPROBE_BINDINGS"));
-
-// Of these structures, only the x86 ones have bit fields.
-// SAFETY: The type is a new name for its storage.
-#[cfg(target_arch = "x86_64")]
-unsafe impl<Storage: Zeroable> Zeroable for __BindgenBitfieldUnit<Storage> {}

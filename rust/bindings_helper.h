@@ -13,12 +13,7 @@
 #include <linux/preempt.h>
 #include <linux/splice.h>
 #include <linux/thread_info.h>
-#ifdef CONFIG_X86_64
-#include <asm/extable_fixup_types.h>
-#include <asm/vsyscall.h>
-#else
-#include <asm/asm-extable.h>
-#endif
+#include "arch/bindings.h"
 #include "helpers.h"
 
 /* Macros that bindgen cannot evaluate; 0 if this kernel lacks the macro. */
@@ -37,26 +32,6 @@ static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
 /* In Linux 7.2, kernel::bindings has the value of VM_MAYEXEC for this. */
 static const u64 FERROPROBE_VM_MAYSHARE = VM_MAYSHARE;
 static const u32 FERROPROBE_SPLICE_NONBLOCK = SPLICE_F_NONBLOCK;
-/* The bits of a task that is in a 32-bit system call. */
-#if defined(CONFIG_IA32_EMULATION)
-static const u32 FERROPROBE_COMPAT_CALL = TS_COMPAT;
-#elif defined(CONFIG_ARM64) && defined(CONFIG_COMPAT)
-static const u32 FERROPROBE_COMPAT_CALL = 1U << TIF_32BIT;
-#else
-static const u32 FERROPROBE_COMPAT_CALL = 0;
-#endif
-/* The bit in the number of a 32-bit call in 64-bit mode. */
-#ifdef CONFIG_X86_X32_ABI
-static const u32 FERROPROBE_X32_CALL = __X32_SYSCALL_BIT;
-#else
-static const u32 FERROPROBE_X32_CALL = 0;
-#endif
-#ifdef CONFIG_X86_64
-static const u64 FERROPROBE_VSYSCALL_TO_TOP = -VSYSCALL_ADDR;
-static const u32 FERROPROBE_EX_TYPE = EX_TYPE_DEFAULT;
-#else
-static const u32 FERROPROBE_EX_TYPE = EX_TYPE_KACCESS_ERR_ZERO;
-#endif
 #ifdef CONFIG_FUNCTION_TRACER
 static const u32 FERROPROBE_OPS_PRIVATE = offsetof(struct ftrace_ops, private);
 #else

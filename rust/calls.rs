@@ -8,7 +8,7 @@
 use super::bindings as extra;
 use kernel::{
     bindings,
-    ffi::{c_int, c_uint, c_ulong},
+    ffi::{c_int, c_long, c_uint, c_ulong},
 };
 
 /// Defines safe wrappers for the listed functions.
@@ -26,14 +26,19 @@ macro_rules! ask_nothing {
 ask_nothing! {
     fn extra::ferroprobe_cpu_online(cpu: c_uint) -> bool;
     fn extra::ferroprobe_cpu_possible(cpu: c_uint) -> bool;
+    fn extra::ferroprobe_cpu_present(cpu: c_uint) -> bool;
+    fn extra::ferroprobe_count_files(by: c_long);
+    fn extra::ferroprobe_memory_suffices(size: usize) -> bool;
     fn extra::ferroprobe_per_cpu_offset(cpu: c_uint) -> c_ulong;
     fn extra::ferroprobe_fatal_signal_pending() -> bool;
     fn extra::ferroprobe_cond_resched();
     fn extra::ferroprobe_preempt_disable();
     fn extra::ferroprobe_tracepoints_supported() -> c_int;
-    fn extra::ferroprobe_tracepoints_synchronize();
+    fn extra::ferroprobe_tracepoints_synchronize(faultable: bool);
+    fn extra::ferroprobe_faultable_settle() -> bool;
     fn extra::ferroprobe_functions_supported() -> c_int;
-    fn extra::ferroprobe_functions_unregister();
+    fn extra::ferroprobe_functions_unregister() -> c_int;
+    fn extra::ferroprobe_functions_end();
     fn extra::ferroprobe_functions_forget();
     fn extra::ferroprobe_late_dirs_end();
     fn extra::ferroprobe_syscalls() -> c_uint;

@@ -247,16 +247,16 @@ impl Hands {
     ///
     /// Context: any.
     #[inline(always)]
-    pub fn read_on<'a>(&'a self, _here: &'a OnCpu) -> Reader<'a> {
-        Reader(self)
+    pub fn read_on<'a>(&'a self, _here: &'a OnCpu) -> ClockReader<'a> {
+        ClockReader(self)
     }
 }
 
 /// [`Hands`] that are read on one CPU.
 #[derive(Clone, Copy)]
-pub struct Reader<'a>(&'a Hands);
+pub struct ClockReader<'a>(&'a Hands);
 
-impl Reader<'_> {
+impl ClockReader<'_> {
     /// Returns the time if it comes from the processor's counter, in few instructions.
     ///
     /// Context: any, NMI included.
@@ -278,7 +278,7 @@ impl Reader<'_> {
     }
 
     /// Returns the time by the counter and by the scheduler's clock; `None` if
-    /// [`Reader::now`] does not read the processor's counter.
+    /// [`ClockReader::now`] does not read the processor's counter.
     ///
     /// Context: any, NMI included.
     pub fn compare_counter(self) -> Option<Comparison> {

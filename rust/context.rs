@@ -228,6 +228,14 @@ impl Current {
         word(self.0.addr())
     }
 
+    /// Returns the address of the task's `struct mm_struct`; 0 if it has none.
+    #[inline(always)]
+    pub fn address_space(self) -> u64 {
+        // SAFETY: The current task exists while the caller runs, and only it changes the
+        // aligned word.
+        word(unsafe { (&raw const (*self.0).mm).read() }.addr())
+    }
+
     /// Returns the softirq bits that the preemption counter lacks: with `PREEMPT_RT` the
     /// task holds them.
     #[cfg(CONFIG_PREEMPT_RT)]
@@ -258,7 +266,7 @@ impl Current {
 
 /// How the CPU reached a probe's handler from the probed code.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
+pub enum EntryWay {
     /// By a trap, or by a jump in its place.
     Trap,
     /// By ftrace's call at the function's entry.
@@ -286,7 +294,7 @@ pub struct Level {
 ///
 /// Context: handlers of probes.
 #[inline(always)]
-pub fn level(entry: Entry) -> Level {
+pub fn level(entry: EntryWay) -> Level {
     let (count, preempt_need_resched) = arch::preempt_count();
     let task = current();
     let flags = task.thread_flags();
@@ -344,7 +352,7 @@ impl Interrupts {
 ///
 /// Context: handlers of probes.
 #[inline(always)]
-pub fn is_plain(entry: impl Fn() -> Entry) -> bool {
+pub fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
     let task = current();
     arch::is_plain(entry) && task.softirq_count() == 0 && task.thread_flags() & RESCHED == 0

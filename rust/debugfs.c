@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Directories in debugfs whose files are made when somebody first enters them: by opening
- * the directory, or on the way to what is below.  debugfs has only automount points for
- * that, whose function may as well make files and mount nothing.
+ * the directory, or on the way to what is below.  Whoever does asks the directory for the
+ * permission, with nothing locked; and how that is answered is up to the operations of its
+ * inode, which a module may replace for its own directories.
  */
 
 #include <linux/atomic.h>
@@ -18,74 +19,119 @@
 
 /* Held while files are made, and while a directory changes who makes them. */
 static DEFINE_MUTEX(entry_lock);
-/* The number of tasks in enter(), and how often one came. */
+/* The task that makes files with the lock held.  It may make such directories, too. */
+static struct task_struct *filling;
+/* The number of tasks in enter() and wait_until_made(), and how often one came. */
 static atomic_t entering = ATOMIC_INIT(0);
 static atomic_t entered = ATOMIC_INIT(0);
-/* Whether there ever was a directory that calls enter(). */
-static bool used;
 
-static bool is_late(const struct dentry *dentry)
+/* The operations of debugfs; of a directory that is to be filled, and of one that is. */
+static const struct inode_operations *ordinary;
+static struct inode_operations late, filled;
+
+/* Returns whether the lock was taken: whether it must be released. */
+static bool lock_entries(void)
 {
-	return READ_ONCE(dentry->d_flags) & DCACHE_NEED_AUTOMOUNT;
+	if (READ_ONCE(filling) == current)
+		return false;
+	mutex_lock(&entry_lock);
+	return true;
 }
 
-/* From now on @dentry is an ordinary directory. */
-static void settle(struct dentry *dentry)
+static void unlock_entries(bool locked)
 {
-	spin_lock(&dentry->d_lock);
-	WRITE_ONCE(dentry->d_flags, dentry->d_flags & ~DCACHE_NEED_AUTOMOUNT);
-	spin_unlock(&dentry->d_lock);
+	if (locked)
+		mutex_unlock(&entry_lock);
 }
 
-/* Does not sleep before it is counted, nor when it is no more. */
-static struct vfsmount *enter(struct dentry *dentry, void *unused)
+/*
+ * Neither sleeps before it is counted, nor when it is no more.  With MAY_WRITE the inode may be
+ * locked, and whoever writes has entered before.
+ */
+static int enter(struct mnt_idmap *idmap, struct inode *inode, int mask)
 {
-	struct ferroprobe_late_dir *late;
-	int failed = 0;
+	struct ferroprobe_late_dir *dir;
+	int failed;
 
+	if (mask & MAY_NOT_BLOCK)
+		return -ECHILD;
+	atomic_inc(&entering);
+	atomic_inc(&entered);
+	failed = generic_permission(idmap, inode, mask);
+	if (!failed && !(mask & MAY_WRITE)) {
+		mutex_lock(&entry_lock);
+		if (inode->i_op == &late) {
+			dir = inode->i_private;
+			WRITE_ONCE(filling, current);
+			failed = dir ? dir->fill(dir) : -ENOENT;
+			WRITE_ONCE(filling, NULL);
+			if (!failed)
+				WRITE_ONCE(inode->i_op, &filled);
+		}
+		mutex_unlock(&entry_lock);
+	}
+	atomic_dec_return_release(&entering);
+	return failed;
+}
+
+/* Who comes while a directory is made waits until it has its operations. */
+static struct vfsmount *wait_until_made(struct dentry *dentry, void *unused)
+{
 	atomic_inc(&entering);
 	atomic_inc(&entered);
 	mutex_lock(&entry_lock);
-	late = d_inode(dentry)->i_private;
-	if (!late)
-		failed = -ENOENT;
-	else if (is_late(dentry))
-		failed = late->fill(late);
-	if (!failed)
-		settle(dentry);
 	mutex_unlock(&entry_lock);
 	atomic_dec_return_release(&entering);
-	return ERR_PTR(failed);
+	return NULL;
 }
 
+/*
+ * The kernel calls no operation for the permission once it has seen that there is none.  So the
+ * directory begins as an automount point, which cannot be entered before it has one, and
+ * there is one until the directory is removed.
+ */
 struct dentry *ferroprobe_create_late_dir(const char *name, struct dentry *parent)
 {
 	struct dentry *dentry;
 	struct inode *inode, *like = d_inode(parent);
+	bool locked = lock_entries();
 
-	mutex_lock(&entry_lock);
-	used = true;
-	dentry = debugfs_create_automount(name, parent, enter, NULL);
+	if (!ordinary) {
+		ordinary = like->i_op;
+		late = *ordinary;
+		late.permission = enter;
+		filled = *ordinary;
+		filled.permission = generic_permission;
+	}
+	dentry = debugfs_create_automount(name, parent, wait_until_made, NULL);
 	if (!IS_ERR(dentry)) {
 		/* So far it is always empty, and nothing about it can be changed. */
 		inode = d_inode(dentry);
 		set_nlink(inode, 2);
 		inode->i_mode = like->i_mode;
-		inode->i_opflags |= like->i_opflags & IOP_XATTR;
 		inode->i_fop = like->i_fop;
-		WRITE_ONCE(inode->i_op, like->i_op);
+		smp_store_release(&inode->i_op, &late);
+		spin_lock(&inode->i_lock);
+		inode->i_opflags |= like->i_opflags & IOP_XATTR;
+		inode->i_opflags &= ~IOP_FASTPERM;
+		spin_unlock(&inode->i_lock);
+		inode->i_flags &= ~S_AUTOMOUNT;
+		spin_lock(&dentry->d_lock);
+		smp_store_release(&dentry->d_flags, dentry->d_flags & ~DCACHE_NEED_AUTOMOUNT);
+		spin_unlock(&dentry->d_lock);
 	}
-	mutex_unlock(&entry_lock);
+	unlock_entries(locked);
 	return dentry;
 }
 
-void ferroprobe_late_dir_set(struct dentry *dentry, struct ferroprobe_late_dir *late)
+void ferroprobe_late_dir_set(struct dentry *dentry, struct ferroprobe_late_dir *dir)
 {
-	mutex_lock(&entry_lock);
-	d_inode(dentry)->i_private = late;
-	if (!late)
-		settle(dentry);
-	mutex_unlock(&entry_lock);
+	struct inode *inode = d_inode(dentry);
+	bool locked = lock_entries();
+
+	inode->i_private = dir;
+	WRITE_ONCE(inode->i_op, dir ? &late : ordinary);
+	unlock_entries(locked);
 }
 
 void ferroprobe_late_dirs_end(void)
@@ -93,11 +139,12 @@ void ferroprobe_late_dirs_end(void)
 	int before;
 	bool busy;
 
-	if (!used)
+	if (!ordinary)
 		return;
 	/*
-	 * Who has seen that a directory calls enter() is counted before the next sleep, at
-	 * which the wait ends; and who was counted no more when it began has left by then.
+	 * Who has seen that a directory calls enter(), or has operations of ours, is counted
+	 * before the next sleep, at which the wait ends; and who was counted no more when it
+	 * began has left by then.
 	 */
 	before = atomic_read(&entered);
 	busy = atomic_read_acquire(&entering);

@@ -25,11 +25,11 @@ use kernel::{
     sync::{Arc, ArcBorrow},
     uaccess::{UserSliceReader, UserSliceWriter},
 };
-use operations::{Operations, Shared};
+use operations::{Operations, SharedFile};
 
 pub use super::file::OpenFile;
 pub use dir::Dir;
-pub use late::{Fill, LateDir, LateDirs};
+pub use late::{LateDir, LateDirs, LateFill};
 pub use openings::Openings;
 pub use pipe::Pipe;
 pub use user_dir::{Subdirs, UserDir};
@@ -200,19 +200,19 @@ pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 /// # Invariants
 ///
 /// `dentry` is a file in debugfs whose private pointer points to `_shared`.
-pub struct Entry<F: File> {
+pub struct DebugfsEntry<F: File> {
     dentry: *mut bindings::dentry,
-    _shared: KBox<Shared<F>>,
+    _shared: KBox<SharedFile<F>>,
     /// Keeps the directory.
     _dir: Arc<Dir>,
 }
 
 // SAFETY: A dentry may be used by any thread, and the data can be shared.
-unsafe impl<F: File> Send for Entry<F> {}
+unsafe impl<F: File> Send for DebugfsEntry<F> {}
 // SAFETY: debugfs locks what it changes.
-unsafe impl<F: File> Sync for Entry<F> {}
+unsafe impl<F: File> Sync for DebugfsEntry<F> {}
 
-impl<F: File> Entry<F> {
+impl<F: File> DebugfsEntry<F> {
     /// Creates the file `name` with the permissions `mode` in `dir`.
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl<F: File> Entry<F> {
     /// Context: process, may sleep.
     pub fn new(name: &CStr, mode: u16, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<Self> {
         let openings = dir.openings.clone();
-        let shared = KBox::new(Shared::<F> { data, openings }, GFP_KERNEL)?;
+        let shared = KBox::new(SharedFile::<F> { data, openings }, GFP_KERNEL)?;
         // SAFETY: The name is copied; `dir.dentry` is a directory; what is shared outlives the
         // file, see the drop; the operations match its type.
         let dentry = from_err_ptr(unsafe {
@@ -234,6 +234,7 @@ impl<F: File> Entry<F> {
                 Operations::<F>::TABLE,
             )
         })?;
+        calls::ferroprobe_count_files(1);
         // INVARIANT: Created above.
         Ok(Self {
             dentry,
@@ -243,10 +244,11 @@ impl<F: File> Entry<F> {
     }
 }
 
-impl<F: File> Drop for Entry<F> {
+impl<F: File> Drop for DebugfsEntry<F> {
     fn drop(&mut self) {
         // SAFETY: `dentry` is a file by the type invariant. The call waits until no call
         // of `open` runs; what is shared is released after that.
         unsafe { bindings::debugfs_remove(self.dentry) };
+        calls::ferroprobe_count_files(-1);
     }
 }

@@ -4,7 +4,9 @@
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 
+#include "arch/ftrace_regs.h"
 #include "helpers.h"
 
 #if defined(CONFIG_DYNAMIC_FTRACE) && defined(CONFIG_HAVE_DYNAMIC_FTRACE_WITH_ARGS)
@@ -18,16 +20,14 @@ static struct ftrace_ops ops = {
 	.flags = FTRACE_OPS_FL_PERMANENT,
 };
 
+/*
+ * ftrace, which gives up after a failure of its own, has not unregistered the ops, and may still
+ * call the callback.
+ */
+static bool stuck;
+
 /* For questions alone. */
 static struct ftrace_ops question;
-
-#ifdef CONFIG_ARM64
-/* The layout that rust/arch/arm64.rs has. */
-static_assert(offsetof(struct __arch_ftrace_regs, fp) == 80);
-static_assert(offsetof(struct __arch_ftrace_regs, pc) == 104);
-#else
-static_assert(offsetof(struct __arch_ftrace_regs, regs) == 0);
-#endif
 
 int ferroprobe_functions_supported(void)
 {
@@ -44,10 +44,25 @@ int ferroprobe_functions_register(void *callback, void *data)
 	return register_ftrace_function(&ops);
 }
 
-void ferroprobe_functions_unregister(void)
+int ferroprobe_functions_unregister(void)
 {
-	unregister_ftrace_function(&ops);
-	ferroprobe_functions_forget();
+	int result = unregister_ftrace_function(&ops);
+
+	if (!result)
+		ferroprobe_functions_forget();
+	else if (!stuck)
+		__module_get(THIS_MODULE);
+	stuck = result;
+	return result;
+}
+
+void ferroprobe_functions_end(void)
+{
+	if (!stuck)
+		return;
+	pr_crit("ferroprobe: ftrace has failed and still calls the module, which has to stay\n");
+	for (;;)
+		schedule_timeout_idle(MAX_SCHEDULE_TIMEOUT);
 }
 
 void ferroprobe_functions_forget(void)
@@ -80,7 +95,12 @@ int ferroprobe_functions_register(void *callback, void *data)
 	return -ENOSYS;
 }
 
-void ferroprobe_functions_unregister(void)
+int ferroprobe_functions_unregister(void)
+{
+	return 0;
+}
+
+void ferroprobe_functions_end(void)
 {
 }
 

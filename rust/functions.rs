@@ -9,18 +9,17 @@
 
 mod entry;
 mod group;
-mod handler;
 mod link;
 mod registration;
 mod serve;
 mod table;
 
-pub use entry::Entry;
-pub use group::{Owner, Site};
-pub use handler::{First, Handler};
-pub use registration::Registration;
+pub use entry::{Entry, Function};
+pub use group::SitesOwner;
+pub use link::Site;
+pub use registration::FunctionRegistration;
 
-use super::{bindings as extra, calls, rcu::RcuCell, serving::Serving};
+use super::{bindings as extra, calls, handler::Handler, rcu::RcuCell, serving::Serving};
 use core::marker::PhantomPinned;
 use kernel::{
     alloc::{AllocError, KVVec},
@@ -30,11 +29,11 @@ use kernel::{
     prelude::*,
     sync::{Arc, Mutex},
 };
-use table::Table;
+use table::SiteTable;
 
 /// Why no function can be probed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Unsupported {
+pub enum NoFunctions {
     /// The kernel has no ftrace.
     None,
     /// The kernel checks the type of each function that it calls by a pointer (CFI).
@@ -46,11 +45,28 @@ pub enum Unsupported {
 /// # Errors
 ///
 /// The reason why not.
-pub fn support() -> Result<(), Unsupported> {
+pub fn support() -> Result<(), NoFunctions> {
     match calls::ferroprobe_functions_supported() {
         0 => Ok(()),
-        error if error == ENOENT.to_errno() => Err(Unsupported::None),
-        _ => Err(Unsupported::Cfi),
+        error if error == ENOENT.to_errno() => Err(NoFunctions::None),
+        _ => Err(NoFunctions::Cfi),
+    }
+}
+
+/// What is left of the functions that were probed while the module was loaded.
+pub struct FunctionRemains(());
+
+impl FunctionRemains {
+    /// Makes the value that a module drops at the very last.
+    pub fn begin() -> Self {
+        Self(())
+    }
+}
+
+impl Drop for FunctionRemains {
+    /// Does not return if ftrace has failed itself, and may still call the module.
+    fn drop(&mut self) {
+        calls::ferroprobe_functions_end();
     }
 }
 
@@ -80,20 +96,21 @@ pub fn are_sites(sites: &[Site]) -> Result<bool, AllocError> {
 ///
 /// # Invariants
 ///
-/// If the callback is registered, it has a pointer to this, which is pinned.
+/// If the callback is registered, it has a pointer to this, which is pinned, and a reference to it.
 #[pin_data]
-pub struct Functions<H: Handler> {
-    table: RcuCell<Table<H>>,
+pub struct Functions<H: Handler<Function>> {
+    table: RcuCell<SiteTable<H>>,
     serving: Arc<Serving>,
     #[pin]
-    state: Mutex<State>,
+    state: Mutex<FilterState<H>>,
     #[pin]
     _pinned: PhantomPinned,
 }
 
 /// What is known of ftrace's filter.
-struct State {
-    registered: bool,
+struct FilterState<H: Handler<Function>> {
+    /// The reference of the callback, if it is registered.
+    registered: Option<Arc<Functions<H>>>,
     /// Sites that are in the filter, or in `add`, and not in `remove`.
     sites: usize,
     /// Sites to add to the filter.
@@ -106,21 +123,21 @@ struct State {
     unsettled: bool,
 }
 
-impl<H: Handler> Functions<H> {
+impl<H: Handler<Function>> Functions<H> {
     /// Makes an empty table.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub fn new() -> Result<Arc<Self>> {
-        let table = Arc::new(Table::with_room(table::LEAST)?, GFP_KERNEL)?;
+        let table = Arc::new(SiteTable::with_room(table::LEAST)?, GFP_KERNEL)?;
         let serving = Arc::new(Serving::new()?, GFP_KERNEL)?;
         Arc::pin_init(
             pin_init!(Self {
                 table: RcuCell::new(table),
                 serving,
-                state <- new_mutex!(State {
-                    registered: false,
+                state <- new_mutex!(FilterState {
+                    registered: None,
                     sites: 0,
                     add: KVVec::new(),
                     remove: KVVec::new(),
@@ -148,10 +165,10 @@ impl<H: Handler> Functions<H> {
     /// this again.
     ///
     /// Context: process, may sleep.
-    pub fn apply(&self) -> Result {
-        let mut state = self.state.lock();
+    pub fn apply(this: &Arc<Self>) -> Result {
+        let mut state = this.state.lock();
         state.held = state.held.saturating_sub(1);
-        self.commit(&mut state)
+        Self::commit(this, &mut state)
     }
 
     /// Ends [`Functions::hold`], and makes the changes, unless `so_far` is an error or they
@@ -162,47 +179,46 @@ impl<H: Handler> Functions<H> {
     /// The error so far, and the errors of [`Functions::apply`].
     ///
     /// Context: process, may sleep.
-    pub fn apply_after(&self, so_far: Result, undo: impl Fn()) -> Result {
+    pub fn apply_after(this: &Arc<Self>, so_far: Result, undo: impl Fn()) -> Result {
         let result = match so_far {
-            Ok(()) => self.apply(),
+            Ok(()) => Self::apply(this),
             Err(error) => {
                 undo();
                 // What was armed before can be armed again.
-                let _ = self.apply();
+                let _ = Self::apply(this);
                 return Err(error);
             }
         };
         if result.is_err() {
-            self.hold();
+            this.hold();
             undo();
             // As above.
-            let _ = self.apply();
+            let _ = Self::apply(this);
         }
         result
     }
 
     /// Makes the changes, unless they are kept back.
-    fn commit(&self, state: &mut State) -> Result {
+    fn commit(this: &Arc<Self>, state: &mut FilterState<H>) -> Result {
         if state.held > 0 {
             return Ok(());
         }
         let mut result = Ok(());
         if !state.add.is_empty() {
-            result = self.add(state);
+            result = Self::add(this, state);
         }
         if !state.remove.is_empty() {
-            self.remove(state);
+            Self::remove(state);
         }
         result
     }
 
-    fn add(&self, state: &mut State) -> Result {
+    fn add(this: &Arc<Self>, state: &mut FilterState<H>) -> Result {
         filter(&mut state.add, false)?;
-        if !state.registered {
-            let data: *const Self = self;
-            // SAFETY: The callback has the type that ftrace expects. What is armed is
-            // disarmed, and the callback unregistered, before this value is freed: each
-            // registration has a reference to it.
+        if state.registered.is_none() {
+            let data: *const Self = &raw const **this;
+            // SAFETY: The callback has the type that ftrace expects. The value exists until it
+            // is unregistered: a reference to it is kept until then.
             let registered = to_result(unsafe {
                 extra::ferroprobe_functions_register(
                     Self::entered as *mut c_void,
@@ -213,18 +229,19 @@ impl<H: Handler> Functions<H> {
                 calls::ferroprobe_functions_forget();
                 return Err(error);
             }
-            state.registered = true;
+            // INVARIANT: The reference is the callback's.
+            state.registered = Some(this.clone());
         }
         state.add.clear();
         Ok(())
     }
 
-    fn remove(&self, state: &mut State) {
+    fn remove(state: &mut FilterState<H>) {
         if state.sites == 0 {
-            if state.registered {
-                // Without a filter, ftrace reports every function.
-                calls::ferroprobe_functions_unregister();
-                state.registered = false;
+            // Without a filter, ftrace reports every function. If it fails itself, it may go on
+            // to call: it finds no handler.
+            if state.registered.is_some() && calls::ferroprobe_functions_unregister() == 0 {
+                state.registered = None;
             }
         } else if filter(&mut state.remove, true).is_err() {
             // One may be gone with its module, or memory is short: then it is reported and
@@ -245,7 +262,7 @@ fn filter(sites: &mut [c_ulong], remove: bool) -> Result {
     to_result(unsafe { extra::ferroprobe_functions_filter(sites.as_mut_ptr(), count, remove) })
 }
 
-impl State {
+impl<H: Handler<Function>> FilterState<H> {
     /// Notes that `site`, for which there is room, has a handler.
     fn begins(&mut self, site: u64) {
         self.sites = self.sites.saturating_add(1);

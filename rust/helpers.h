@@ -21,6 +21,7 @@ struct work_struct;
 /* @cpu may be any number.  The offset is 0 if no CPU can have that number. */
 bool ferroprobe_cpu_possible(unsigned int cpu);
 bool ferroprobe_cpu_online(unsigned int cpu);
+bool ferroprobe_cpu_present(unsigned int cpu);
 /* The instance of @cpu of a per-CPU allocation; NULL if the CPU is not possible. */
 void *ferroprobe_per_cpu_instance(void *base, unsigned int cpu);
 unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
@@ -30,11 +31,23 @@ void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 void ferroprobe_init_delayed_work(struct delayed_work *work,
 				  void (*func)(struct work_struct *));
 /*
- * Returns zeroed pages, or NULL if memory is insufficient.  A request that is too large
- * neither invokes the OOM killer nor logs a warning.
+ * Counts files and directories in debugfs, @by more of them: the kernel takes their memory for
+ * available, as it takes that of other file systems that it can forget.
+ */
+void ferroprobe_count_files(long by);
+/*
+ * Returns whether so many bytes can be allocated, in one piece or many, without invoking the OOM
+ * killer.
+ */
+bool ferroprobe_memory_suffices(size_t size);
+/*
+ * Return zeroed memory, the first whole pages of vmalloc, or NULL if memory is insufficient.  A
+ * request that is too large neither invokes the OOM killer nor logs a warning.
  */
 void *ferroprobe_alloc_pages(size_t size);
-void ferroprobe_free_pages(void *pages);
+void *ferroprobe_alloc_zeroed(size_t size);
+/* Frees the memory of either. */
+void ferroprobe_free(void *memory);
 int ferroprobe_kprobes_locked_down(void);
 /*
  * Writes the path of @file in its file system to @buffer, without a NUL.  Returns its length,
@@ -76,12 +89,21 @@ s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room);
 s64 ferroprobe_read_user_string(char *to, u64 from, size_t room);
 
 /*
- * Copies a user string shorter than @room, with bytes behind it, and returns its length.
- * @odd tells whether it has other than printable characters of ASCII.  Returns -EFAULT if
- * the string is longer or cannot be read, or is perhaps too near to where nothing can.  May
- * sleep.
+ * Copies a user string shorter than @room, with bytes behind its NUL, and returns its length with
+ * the NUL, and FERROPROBE_ODD_TEXT if it has other than printable characters of ASCII.  Returns
+ * -EFAULT if the string is longer or cannot be read, or is perhaps too near to where nothing can.
+ * Context: process.  It does not sleep, and brings in no memory.
  */
-s64 ferroprobe_copy_user_text(char *to, u64 from, size_t room, bool *odd);
+#define FERROPROBE_ODD_TEXT (1UL << 32)
+s64 ferroprobe_copy_user_text(char *to, u64 from, size_t room);
+/* As above, without a look at the characters. */
+s64 ferroprobe_copy_user_string(char *to, u64 from, size_t room);
+/*
+ * Copies @room bytes of user memory or, if @is_text, a string until its NUL.  Returns the number
+ * of bytes that were copied, or -EFAULT if some cannot be read.  Context: as above; but where
+ * nothing is mapped yet it looks into the page cache.
+ */
+s64 ferroprobe_copy_user(char *to, u64 from, size_t room, bool is_text);
 
 /*
  * Copies @size bytes to the user address @to.  Returns whether all were copied; does not
@@ -116,8 +138,8 @@ struct ferroprobe_late_dir {
  */
 struct dentry *ferroprobe_create_late_dir(const char *name, struct dentry *parent);
 /*
- * Tells that @late makes the files of @dentry; with NULL, that it does no more, and is not
- * used any longer.
+ * Tells that @late makes the files of @dentry, or makes them once more, when somebody enters
+ * it next; with NULL, that it does no more, and is not used any longer.
  */
 void ferroprobe_late_dir_set(struct dentry *dentry, struct ferroprobe_late_dir *late);
 /*
@@ -187,7 +209,18 @@ void ferroprobe_each_tracepoint(struct module *module,
 int ferroprobe_tracepoint_register(struct tracepoint *point, void *probe, void *data);
 /* @probe may still run until ferroprobe_tracepoints_synchronize() returns. */
 void ferroprobe_tracepoint_unregister(struct tracepoint *point, void *probe, void *data);
-void ferroprobe_tracepoints_synchronize(void);
+/*
+ * Waits for the probes of all tracepoints, or of those that are not faultable.  Probes of
+ * faultable ones, the system calls', may sleep.  Ours do not, but others do, and so a user can
+ * make the wait for these as long as he likes.
+ */
+void ferroprobe_tracepoints_synchronize(bool faultable);
+bool ferroprobe_tracepoint_is_faultable(const struct tracepoint *point);
+/*
+ * Waits for the probes of faultable tracepoints, half a second at most.  Returns whether they
+ * have all ended.
+ */
+bool ferroprobe_faultable_settle(void);
 /* Notifies of the modules with tracepoints that are loaded, coming and going. */
 int ferroprobe_watch_tracepoints(struct notifier_block *block);
 void ferroprobe_unwatch_tracepoints(struct notifier_block *block);
@@ -200,8 +233,13 @@ int ferroprobe_functions_supported(void);
  * filter, which must not be empty.
  */
 int ferroprobe_functions_register(void *callback, void *data);
-/* Waits until the callback does not run, and empties the filter. */
-void ferroprobe_functions_unregister(void);
+/*
+ * Waits until the callback does not run, and empties the filter.  Returns 0, or an errno if ftrace
+ * itself has failed: the callback may then run for good, and the module cannot be unloaded.
+ */
+int ferroprobe_functions_unregister(void);
+/* The last that an unloaded module calls: does not return while ftrace may call it. */
+void ferroprobe_functions_end(void);
 /* Empties the filter of ops that are not registered. */
 void ferroprobe_functions_forget(void);
 /* Adds sites to the filter, or removes them: all or none. */

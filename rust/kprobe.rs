@@ -6,49 +6,66 @@
 
 use super::{
     arch, bindings as extra,
-    context::Entry,
+    context::EntryWay,
+    handler::{Handler, Hits},
     nofault,
-    registration::{self, Handler, Hit, Mechanism, Prepared},
+    probe_place::fill,
+    registration::{self, KernelHit, KernelProbe, PreparedProbe},
+    regs::Regs,
     symbol, word,
 };
 use core::{
     mem,
     pin::Pin,
-    ptr,
     sync::atomic::{AtomicU64, Ordering},
 };
-use kernel::{bindings, ffi::c_int, prelude::*, str::CString, sync::rcu};
+use kernel::{bindings, ffi::c_int, prelude::*, sync::rcu};
 
-/// Kprobes as a [`Mechanism`].
+/// Kprobes as a [`KernelProbe`].
 pub enum Kprobe {}
+
+pub use super::probe_place::ProbePlace;
 
 /// A registered kprobe.
 pub type Registration<H> = registration::Registration<Kprobe, H>;
 
 /// A hit, from which the handler can learn how the CPU entered it.
 #[derive(Clone, Copy)]
-pub struct Way<'a>(Hit<'a, Kprobe>);
+pub struct Way<'a>(KernelHit<'a, Kprobe>);
 
 impl Way<'_> {
     /// Returns whether the handler was entered by a trap or by a call.
     #[inline(always)]
-    pub fn entry(self) -> Entry {
-        // SAFETY: By the invariant of `Hit` this is the probe of a registration whose handler
+    pub fn entry(self) -> EntryWay {
+        // SAFETY: By the invariant of `KernelHit` this is the probe of a registration whose handler
         // was called; its flags are constant while handlers can be called.
         let flags = unsafe { (*self.0.as_ptr()).flags };
         if flags & extra::KPROBE_FLAG_FTRACE != 0 {
-            Entry::Call
+            EntryWay::Call
         } else {
-            Entry::Trap
+            EntryWay::Trap
         }
     }
+}
+
+/// What a handler gets of a hit.
+#[derive(Clone, Copy)]
+pub struct Probed<'a> {
+    /// The registers.
+    pub regs: &'a Regs,
+    /// How the CPU entered the handler.
+    pub way: Way<'a>,
+}
+
+impl Hits for Kprobe {
+    type Hit<'a> = Probed<'a>;
 }
 
 impl registration::sealed::Sealed for Kprobe {}
 
 // SAFETY: These are the kernel's functions for kprobes. The structure is itself the kprobe
 // that is registered, and the kernel calls `pre_handler` with the kprobe that was hit.
-unsafe impl Mechanism for Kprobe {
+unsafe impl KernelProbe for Kprobe {
     type Probe = extra::kprobe;
     type Argument = extra::kprobe;
     type Data = ();
@@ -61,41 +78,18 @@ unsafe impl Mechanism for Kprobe {
     const KPROBE: usize = 0;
 
     #[inline(always)]
-    fn probe(hit: Hit<'_, Self>) -> Option<*mut extra::kprobe> {
+    fn probe(hit: KernelHit<'_, Self>) -> Option<*mut extra::kprobe> {
         Some(hit.as_ptr())
     }
 
     #[inline(always)]
-    fn call(hit: Hit<'_, Self>, (): ()) -> Way<'_> {
+    fn call(hit: KernelHit<'_, Self>, (): ()) -> Way<'_> {
         Way(hit)
     }
-}
 
-/// The location of a probe.
-#[derive(Clone, Copy)]
-pub enum Place<'a> {
-    /// `offset` bytes behind the symbol `name`, or `module:name`.
-    Symbol {
-        /// The name.
-        name: &'a CStr,
-        /// The offset from the symbol, in bytes.
-        offset: u32,
-    },
-    /// An address.
-    Address(u64),
-}
-
-impl Place<'_> {
-    /// Returns a copy of the symbol's name, which must live as long as the probe.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(super) fn name(self) -> Result<Option<CString>> {
-        Ok(match self {
-            Place::Symbol { name, .. } => Some(CString::try_from(name)?),
-            Place::Address(_) => None,
-        })
+    #[inline(always)]
+    fn hit<'a>(regs: &'a Regs, way: Way<'a>) -> Probed<'a> {
+        Probed { regs, way }
     }
 }
 
@@ -110,13 +104,13 @@ impl<H: Handler<Kprobe>> Registration<H> {
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new(place: Place<'_>, handler: impl Init<H>) -> Result<Pin<KBox<Self>>> {
+    pub fn new(place: ProbePlace<'_>, handler: impl Init<H>) -> Result<Pin<KBox<Self>>> {
         let name = place.name()?;
         let mut probe = pin_init::zeroed();
         fill(&mut probe, place, name.as_deref());
         // INVARIANT: Zeroed except for the location.
         let data = ();
-        Self::register(Prepared { probe, data, name }, handler)
+        Self::register(PreparedProbe { probe, data, name }, handler)
     }
 }
 
@@ -236,17 +230,4 @@ fn is_in_list(head: u64, address: u64) -> Option<bool> {
         node = field(node, 0)?;
     }
     None
-}
-
-/// Sets the location of `probe` and the flag that keeps it disarmed; `name` is the copy of
-/// the symbol's name that lives as long as the probe.
-pub(super) fn fill(probe: &mut extra::kprobe, place: Place<'_>, name: Option<&CStr>) {
-    match place {
-        Place::Symbol { offset, .. } => {
-            probe.symbol_name = name.map_or(ptr::null(), |name| name.as_char_ptr());
-            probe.offset = offset;
-        }
-        Place::Address(address) => probe.addr = address as *mut extra::kprobe_opcode_t,
-    }
-    probe.flags = extra::KPROBE_FLAG_DISABLED;
 }

@@ -7,10 +7,10 @@
 use super::{
     bindings as extra,
     context::OnCpu,
-    kprobe::{fill, Place},
-    registration::{self, Handler, Hit, Mechanism, Prepared},
+    handler::{Handler, Hits},
+    probe_place::{fill, ProbePlace},
+    registration::{self, KernelHit, KernelProbe, PreparedProbe},
     regs::Regs,
-    word,
 };
 use core::{mem, pin::Pin, slice};
 use kernel::{bindings, ffi::c_int, prelude::*};
@@ -18,7 +18,7 @@ use kernel::{bindings, ffi::c_int, prelude::*};
 /// Most words of data that one call of a function keeps.
 pub const MAX_WORDS: usize = extra::FERROPROBE_MAX_DATA_SIZE as usize / mem::size_of::<u64>();
 
-/// Kretprobes as a [`Mechanism`]: a hit is a return.
+/// Kretprobes as a [`KernelProbe`]: a hit is a return.
 pub enum Kretprobe {}
 
 /// A registered kretprobe.
@@ -39,18 +39,22 @@ pub trait EntryHandler: Handler<Kretprobe> {
 ///
 /// `instance` has `words` words of data, which are initialised.
 #[derive(Clone, Copy)]
-pub struct Call<'a> {
-    instance: Hit<'a, Kretprobe>,
+pub struct FollowedCall<'a> {
+    instance: KernelHit<'a, Kretprobe>,
     words: usize,
 }
 
-impl<'a> Call<'a> {
-    /// Returns the address to which it has returned.
+impl<'a> FollowedCall<'a> {
+    /// Returns the address to which it returns; `regs` are those that the handler gets.
+    ///
+    /// What the instance has may be the kernel's trampoline: where several return probes follow the
+    /// call, it has the address that was found at the entry by its own, and only the one that was
+    /// first there has found the caller's. The kernel puts that into the registers.
     ///
     /// Context: any.
     #[inline(always)]
-    pub fn return_address(self) -> u64 {
-        return_address(self.instance)
+    pub fn return_address(self, regs: &Regs) -> u64 {
+        regs.instruction_pointer()
     }
 
     /// Returns what was stored at its entry.
@@ -64,16 +68,29 @@ impl<'a> Call<'a> {
     }
 }
 
+/// What a handler gets of a return.
+#[derive(Clone, Copy)]
+pub struct Returned<'a> {
+    /// The registers.
+    pub regs: &'a Regs,
+    /// The call that returns.
+    pub call: FollowedCall<'a>,
+}
+
+impl Hits for Kretprobe {
+    type Hit<'a> = Returned<'a>;
+}
+
 impl registration::sealed::Sealed for Kretprobe {}
 
 // SAFETY: These are the kernel's functions for kretprobes. The kprobe of a kretprobe is in
 // `kp`, and the kernel calls `handler` with an instance of the kretprobe.
-unsafe impl Mechanism for Kretprobe {
+unsafe impl KernelProbe for Kretprobe {
     type Probe = extra::kretprobe;
     type Argument = extra::kretprobe_instance;
     /// Words of data that each instance has.
     type Data = usize;
-    type Call<'a> = Call<'a>;
+    type Call<'a> = FollowedCall<'a>;
 
     const REGISTER: unsafe extern "C" fn(*mut extra::kretprobe) -> c_int =
         extra::register_kretprobe;
@@ -83,18 +100,23 @@ unsafe impl Mechanism for Kretprobe {
     const KPROBE: usize = mem::offset_of!(extra::kretprobe, kp);
 
     #[inline(always)]
-    fn probe(hit: Hit<'_, Self>) -> Option<*mut extra::kretprobe> {
+    fn probe(hit: KernelHit<'_, Self>) -> Option<*mut extra::kretprobe> {
         let probe = owner(hit);
         (!probe.is_null()).then_some(probe)
     }
 
     #[inline(always)]
-    fn call(hit: Hit<'_, Self>, words: usize) -> Call<'_> {
+    fn call(hit: KernelHit<'_, Self>, words: usize) -> FollowedCall<'_> {
         // INVARIANT: `words` is the registration's, and the kernel has zeroed the words.
-        Call {
+        FollowedCall {
             instance: hit,
             words,
         }
+    }
+
+    #[inline(always)]
+    fn hit<'a>(regs: &'a Regs, call: FollowedCall<'a>) -> Returned<'a> {
+        Returned { regs, call }
     }
 
     /// Returns the calls whose return was not followed, because no instance was free.
@@ -124,7 +146,7 @@ impl<H: EntryHandler> Registration<H> {
     ///
     /// Context: process, may sleep.
     pub fn new(
-        place: Place<'_>,
+        place: ProbePlace<'_>,
         max_active: i32,
         words: usize,
         handler: impl Init<H>,
@@ -142,7 +164,7 @@ impl<H: EntryHandler> Registration<H> {
         probe.data_size = words.wrapping_mul(mem::size_of::<u64>());
         // INVARIANT: Zeroed except for the location and these; it has room for the words.
         let data = words;
-        Self::register(Prepared { probe, data, name }, handler)
+        Self::register(PreparedProbe { probe, data, name }, handler)
     }
 
     /// # Safety
@@ -153,7 +175,7 @@ impl<H: EntryHandler> Registration<H> {
         regs: *mut bindings::pt_regs,
     ) -> c_int {
         // SAFETY: Called by the kernel, with valid registers. No other call has this
-        // instance; by the invariant of `Call` its data has that size. It is aligned as the
+        // instance; by the invariant of `FollowedCall` its data has that size. It is aligned as the
         // list node before it, and was zeroed when it was allocated.
         let served = unsafe {
             Self::called(instance, |this, call, here| {
@@ -170,33 +192,17 @@ impl<H: EntryHandler> Registration<H> {
 /// Returns the kretprobe of an instance; null if it was unregistered meanwhile.
 #[cfg(CONFIG_KRETPROBE_ON_RETHOOK)]
 #[inline(always)]
-fn owner(instance: Hit<'_, Kretprobe>) -> *mut extra::kretprobe {
-    // SAFETY: The instance is valid by the invariant of `Hit`, so it has a rethook, whose
+fn owner(instance: KernelHit<'_, Kretprobe>) -> *mut extra::kretprobe {
+    // SAFETY: The instance is valid by the invariant of `KernelHit`, so it has a rethook, whose
     // data is the kretprobe.
     unsafe { (*(*instance.as_ptr()).node.rethook).data.cast() }
-}
-
-/// Returns the address to which the probed function returns.
-#[cfg(CONFIG_KRETPROBE_ON_RETHOOK)]
-#[inline(always)]
-fn return_address(instance: Hit<'_, Kretprobe>) -> u64 {
-    // SAFETY: The instance is valid by the invariant of `Hit`, and only this handler has it.
-    word(unsafe { (*instance.as_ptr()).node.ret_addr })
 }
 
 /// Returns the kretprobe of an instance; null if it was unregistered meanwhile.
 #[cfg(not(CONFIG_KRETPROBE_ON_RETHOOK))]
 #[inline(always)]
-fn owner(instance: Hit<'_, Kretprobe>) -> *mut extra::kretprobe {
-    // SAFETY: The instance is valid by the invariant of `Hit`, so it has a holder, whose
+fn owner(instance: KernelHit<'_, Kretprobe>) -> *mut extra::kretprobe {
+    // SAFETY: The instance is valid by the invariant of `KernelHit`, so it has a holder, whose
     // pointer is protected by RCU.
     unsafe { (&raw const (*(*instance.as_ptr()).rph).rp).read_volatile() }
-}
-
-/// Returns the address to which the probed function returns.
-#[cfg(not(CONFIG_KRETPROBE_ON_RETHOOK))]
-#[inline(always)]
-fn return_address(instance: Hit<'_, Kretprobe>) -> u64 {
-    // SAFETY: The instance is valid by the invariant of `Hit`, and only this handler has it.
-    word(unsafe { (*instance.as_ptr()).ret_addr }.addr())
 }

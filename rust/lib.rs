@@ -3,10 +3,8 @@
 //! Safe abstractions that the `kernel` crate lacks.
 //!
 //! Each file wraps one kernel interface. The files depend on the kernel only, not on
-//! ferroprobe, and could move to `rust/kernel` unchanged.
+//! ferroprobe, and could move to `rust/kernel`.
 
-#[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "arch/arm64.rs")]
 mod arch;
 pub mod atomic;
 pub mod batch;
@@ -18,18 +16,21 @@ pub mod context;
 pub mod debugfs;
 pub mod file;
 pub mod functions;
-pub mod kick;
+pub mod handler;
+pub mod irq_deferred;
 pub mod kprobe;
 pub mod kretprobe;
 pub mod local;
 pub mod lockdown;
 pub mod mapping;
+pub mod memory;
 pub mod module;
 pub mod nofault;
 pub mod pages;
 pub mod paths;
 pub mod per_task;
 pub mod percpu;
+mod probe_place;
 pub mod rcu;
 pub mod registration;
 pub mod regs;

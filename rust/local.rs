@@ -9,12 +9,16 @@
 
 use super::arch;
 use core::cell::UnsafeCell;
+use kernel::prelude::*;
 
 /// A word that only one CPU changes.
 ///
 /// If several CPUs change it, its value is unspecified.
 #[repr(transparent)]
 pub struct Word(UnsafeCell<u64>);
+
+// SAFETY: A cell of a number has the layout of the number.
+unsafe impl Zeroable for Word {}
 
 // SAFETY: The word is aligned, and all accesses to it are free of tearing.
 unsafe impl Sync for Word {}

@@ -39,7 +39,7 @@ pub fn is_loaded(name: &[u8]) -> Result<bool> {
 }
 
 /// A function of a loaded module.
-pub struct Function<'a> {
+pub struct ModuleFunction<'a> {
     /// The module.
     pub module: &'a CStr,
     /// The name of the function.
@@ -58,8 +58,8 @@ pub struct Function<'a> {
 /// `ENOENT` if it is not, or if the kernel has no symbols of modules.
 ///
 /// Context: process; `each` must not sleep.
-pub fn each_function(modules: u64, mut each: impl FnMut(Function<'_>)) -> Result {
-    let mut each: &mut dyn FnMut(Function<'_>) = &mut each;
+pub fn each_function(modules: u64, mut each: impl FnMut(ModuleFunction<'_>)) -> Result {
+    let mut each: &mut dyn FnMut(ModuleFunction<'_>) = &mut each;
     // SAFETY: `visit` is called during the call only, with a pointer to `each`.
     to_result(unsafe {
         extra::ferroprobe_each_module_function(
@@ -76,9 +76,9 @@ pub fn each_function(modules: u64, mut each: impl FnMut(Function<'_>)) -> Result
 unsafe extern "C" fn visit(data: *mut c_void, function: *const extra::ferroprobe_module_function) {
     // SAFETY: By the function's contract; the module and its strings exist during the call.
     unsafe {
-        let each = &mut *data.cast::<&mut dyn FnMut(Function<'_>)>();
+        let each = &mut *data.cast::<&mut dyn FnMut(ModuleFunction<'_>)>();
         let function = &*function;
-        each(Function {
+        each(ModuleFunction {
             module: CStr::from_char_ptr(function.module.cast()),
             name: CStr::from_char_ptr(function.name.cast()),
             address: function.address as u64,
@@ -88,7 +88,7 @@ unsafe extern "C" fn visit(data: *mut c_void, function: *const extra::ferroprobe
 }
 
 /// The callbacks for modules that are loaded and unloaded.
-pub trait Handler: Send + Sync {
+pub trait OnModules: Send + Sync {
     /// Called when the module `name` is in memory, before any of its code has run.
     ///
     /// Context: process, may sleep.
@@ -113,7 +113,7 @@ pub trait Handler: Send + Sync {
 ///
 /// `block` is registered with the kernel, or its registration failed.
 #[pin_data(PinnedDrop)]
-pub struct Registration<T: Handler> {
+pub struct ModuleNotifier<T: OnModules> {
     #[pin]
     block: Opaque<bindings::notifier_block>,
     handler: T,
@@ -122,11 +122,11 @@ pub struct Registration<T: Handler> {
 }
 
 // SAFETY: The kernel locks what it changes in the block, and `T` may be shared.
-unsafe impl<T: Handler> Sync for Registration<T> {}
+unsafe impl<T: OnModules> Sync for ModuleNotifier<T> {}
 // SAFETY: A block can be unregistered by any thread, and `T` may be sent.
-unsafe impl<T: Handler> Send for Registration<T> {}
+unsafe impl<T: OnModules> Send for ModuleNotifier<T> {}
 
-impl<T: Handler> Registration<T> {
+impl<T: OnModules> ModuleNotifier<T> {
     /// Registers `handler`, to be called after the kernel has updated its own symbols,
     /// probes and types for a module.
     ///
@@ -188,7 +188,7 @@ impl<T: Handler> Registration<T> {
 }
 
 #[pinned_drop]
-impl<T: Handler> PinnedDrop for Registration<T> {
+impl<T: OnModules> PinnedDrop for ModuleNotifier<T> {
     fn drop(self: Pin<&mut Self>) {
         // SAFETY: By the type invariant the block is registered, or unknown to the
         // kernel, which then returns an error. The call waits until no notification runs.

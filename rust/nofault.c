@@ -9,28 +9,9 @@
 #include <linux/preempt.h>
 #include <linux/uaccess.h>
 #include <asm/word-at-a-time.h>
-#ifdef CONFIG_X86_64
-#include <asm/processor.h>
-#include <asm/vsyscall.h>
-#endif
 
+#include "arch/access.h"
 #include "helpers.h"
-
-/*
- * Returns whether a read at this address either succeeds or raises a fault that the
- * kernel handles, as copy_from_kernel_nofault_allowed() does.
- */
-static __always_inline bool allowed(unsigned long address)
-{
-#ifdef CONFIG_X86_64
-	/* Kernel addresses are in the upper half. */
-	if ((long)address >= 0 || (address & PAGE_MASK) == VSYSCALL_ADDR)
-		return false;
-	return __is_canonical_address(address, boot_cpu_data.x86_virt_bits);
-#else
-	return address >= TASK_SIZE_MAX;
-#endif
-}
 
 bool ferroprobe_read_kernel(void *to, u64 from, size_t size)
 {

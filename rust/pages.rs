@@ -114,6 +114,6 @@ impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: By the type invariant the memory was allocated in `new`; it has no more
         // users.
-        unsafe { extra::ferroprobe_free_pages(self.memory.as_ptr().cast()) };
+        unsafe { extra::ferroprobe_free(self.memory.as_ptr().cast()) };
     }
 }

@@ -5,21 +5,27 @@
 use super::context;
 use core::{
     cell::UnsafeCell,
-    sync::atomic::{AtomicU64, Ordering},
+    ops::{Deref, DerefMut},
+    ptr,
+    sync::atomic::{AtomicPtr, AtomicU64, Ordering},
 };
-use kernel::{alloc::KVVec, prelude::*, sync::SetOnce};
+use kernel::{alloc::KVVec, prelude::*};
 
-/// The values of up to `COUNT` tasks, at most one for each.
+/// The values of at least `COUNT` tasks at a time.
+///
+/// # Invariants
+///
+/// `slots` is null, or the pointer of a `KBox`, which is freed by the drop only.
 pub struct PerTask<T, const COUNT: usize> {
-    slots: SetOnce<Slots<T>>,
+    slots: AtomicPtr<Slots<T>>,
     /// Values that were not stored because there was no room.
     refused: AtomicU64,
 }
 
 /// # Invariants
 ///
-/// There are as many owners as values. A value is accessed only by who has changed its owner
-/// to a word with [`BUSY`], until the word is replaced by another.
+/// There are as many owners as values, a power of two. A value is accessed only by who has
+/// changed its owner to a word with [`BUSY`], until the word is replaced by another.
 struct Slots<T> {
     /// The address of the task whose value it is, or [`FREE`].
     // Apart from the values, so that a search stays within a few cache lines.
@@ -30,6 +36,10 @@ struct Slots<T> {
 // SAFETY: By the type invariant no value is accessed by two threads at a time, and `T` may be
 // sent to another one.
 unsafe impl<T: Send> Sync for Slots<T> {}
+// SAFETY: The slots belong to the table; `T` may be sent to another thread.
+unsafe impl<T: Send, const COUNT: usize> Send for PerTask<T, COUNT> {}
+// SAFETY: The slots are `Sync`, and are neither replaced nor freed before the drop.
+unsafe impl<T: Send, const COUNT: usize> Sync for PerTask<T, COUNT> {}
 
 /// The owner of a value that belongs to no task.
 const FREE: u64 = 0;
@@ -37,15 +47,19 @@ const FREE: u64 = 0;
 /// A bit of the owner while the value is accessed; addresses of tasks are aligned.
 const BUSY: u64 = 1;
 
-/// Slots that a task may use, from the one that its address selects.
-const WINDOW: usize = 8;
+/// Slots in which the value of a task may be, from the one that its address selects. With half of
+/// all slots in use, one value in 2^32 finds none that is free.
+const PROBES: u64 = 32;
 
 impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
+    /// The number of slots.
+    const SLOTS: usize = COUNT * 2;
+
     /// Makes an empty table, in which nothing can be stored yet.
     pub const fn new() -> Self {
-        const { assert!(COUNT.is_power_of_two() && COUNT >= WINDOW) };
+        const { assert!(Self::SLOTS.is_power_of_two() && COUNT as u64 >= PROBES) };
         Self {
-            slots: SetOnce::new(),
+            slots: AtomicPtr::new(ptr::null_mut()),
             refused: AtomicU64::new(0),
         }
     }
@@ -58,45 +72,94 @@ impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
     ///
     /// Context: process, may sleep.
     pub fn make_room(&self, init: impl Fn() -> T) -> Result {
-        if self.slots.as_ref().is_some() {
+        if self.slots().is_some() {
             return Ok(());
         }
         let mut slots = Slots {
-            owners: KVVec::with_capacity(COUNT, GFP_KERNEL)?,
-            values: KVVec::with_capacity(COUNT, GFP_KERNEL)?,
+            owners: KVVec::with_capacity(Self::SLOTS, GFP_KERNEL)?,
+            values: KVVec::with_capacity(Self::SLOTS, GFP_KERNEL)?,
         };
-        for _ in 0..COUNT {
+        for _ in 0..Self::SLOTS {
             slots.owners.push(AtomicU64::new(FREE), GFP_KERNEL)?;
             slots.values.push(UnsafeCell::new(init()), GFP_KERNEL)?;
         }
-        // Another task may have been faster.
-        self.slots.populate(slots);
+        let slots = KBox::into_raw(KBox::new(slots, GFP_KERNEL)?);
+        let (none, release) = (ptr::null_mut(), Ordering::Release);
+        let stored = self
+            .slots
+            .compare_exchange(none, slots, release, Ordering::Relaxed);
+        if stored.is_err() {
+            // Another task was faster.
+            // SAFETY: It comes from `into_raw` above, and nothing else has it.
+            drop(unsafe { KBox::from_raw(slots) });
+        }
         Ok(())
     }
 
-    /// Lets `fill` change a value, which then is the current task's. Returns false, and
-    /// counts that, if there is no room.
-    ///
-    /// Context: any that `fill` runs in.
-    pub fn put(&self, fill: impl FnOnce(&mut T)) -> bool {
-        let put = self.slots.as_ref().is_some_and(|slots| slots.put(fill));
-        if !put {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-        }
-        put
+    #[inline(always)]
+    fn slots(&self) -> Option<&Slots<T>> {
+        // As in rcu_dereference(), the address dependency orders accesses to the slots.
+        // SAFETY: By the type invariant.
+        unsafe { self.slots.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Passes the current task's value to `take`; the task then has none. Returns `None` if
-    /// it had none.
+    /// Returns a value, which then is the current task's. Returns `None`, and counts that, if
+    /// there is no room.
     ///
-    /// Context: any that `take` runs in.
-    pub fn take<R>(&self, take: impl FnOnce(&mut T) -> R) -> Option<R> {
-        self.slots.as_ref()?.take(take)
+    /// Context: any.
+    #[inline(always)]
+    pub fn put(&self) -> Option<Kept<'_, T>> {
+        let task = context::current().address();
+        let slot = self.slots().and_then(|slots| slots.claim::<true>(task));
+        match slot {
+            // INVARIANT: Claimed above.
+            Some((owner, value)) => Some(TaskValue { owner, value }),
+            None => self.refuse(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self) -> Option<Kept<'_, T>> {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    /// Returns the current task's value; the task has none after the drop. Returns `None` if it
+    /// has none.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn take(&self) -> Option<Taken<'_, T>> {
+        self.claimed()
+    }
+
+    /// Returns the current task's value, which it keeps. Returns `None` if it has none.
+    ///
+    /// Context: any.
+    pub fn look(&self) -> Option<Kept<'_, T>> {
+        self.claimed()
+    }
+
+    #[inline(always)]
+    fn claimed<const KEEP: bool>(&self) -> Option<TaskValue<'_, T, KEEP>> {
+        let task = context::current().address();
+        let (owner, value) = self.slots()?.claim::<false>(task)?;
+        // INVARIANT: Claimed above.
+        Some(TaskValue { owner, value })
+    }
+
+    /// Frees what is left of the current task, which is about to end.
+    ///
+    /// Context: any.
+    pub fn forget(&self) {
+        // A value that was stored before may be behind one that was not taken.
+        while self.take().is_some() {}
     }
 
     /// Takes all values that are not being changed from their tasks.
     pub fn clear(&self) {
-        for owner in self.slots.as_ref().iter().flat_map(|slots| &slots.owners) {
+        for owner in self.slots().iter().flat_map(|slots| &slots.owners) {
             let task = owner.load(Ordering::Relaxed);
             if task & BUSY == 0 {
                 // If that fails the value has found another use.
@@ -117,65 +180,106 @@ impl<T: Send, const COUNT: usize> Default for PerTask<T, COUNT> {
     }
 }
 
-impl<T: Send> Slots<T> {
-    /// Returns the owners and values that `task` may use.
-    fn window(&self, task: u64) -> impl Iterator<Item = (&AtomicU64, &UnsafeCell<T>)> {
-        // The constant spreads the bits of a number over its upper half.
-        let hash = (task >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let mask = self.owners.len().wrapping_sub(1);
-        (0..WINDOW).filter_map(move |n| {
-            // CAST: Lossless.
-            let index = (hash as usize).wrapping_add(n) & mask;
-            Some((self.owners.get(index)?, self.values.get(index)?))
-        })
-    }
-
-    /// Returns the owner and the value for `task` to use, and what the owner was: its own, if
-    /// it did not take it, or the first that is free.
-    fn room(&self, task: u64) -> Option<(&AtomicU64, &UnsafeCell<T>, u64)> {
-        let mut room = None;
-        for (owner, value) in self.window(task) {
-            match owner.load(Ordering::Relaxed) {
-                FREE if room.is_none() => room = Some((owner, value, FREE)),
-                found if found == task => return Some((owner, value, task)),
-                _ => {}
-            }
+impl<T, const COUNT: usize> Drop for PerTask<T, COUNT> {
+    fn drop(&mut self) {
+        let slots = *self.slots.get_mut();
+        if !slots.is_null() {
+            // SAFETY: By the type invariant; no value can be in use.
+            drop(unsafe { KBox::from_raw(slots) });
         }
-        room
-    }
-
-    fn put(&self, fill: impl FnOnce(&mut T)) -> bool {
-        let task = context::current().address();
-        // Another task may be faster, but not often.
-        for _ in 0..WINDOW {
-            let Some((owner, value, expected)) = self.room(task) else {
-                return false;
-            };
-            if claim(owner, expected, task) {
-                // SAFETY: By the type invariant the value is not accessed otherwise, from the
-                // claim above to the store below.
-                fill(unsafe { &mut *value.get() });
-                owner.store(task, Ordering::Release);
-                return true;
-            }
-        }
-        false
-    }
-
-    fn take<R>(&self, take: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let task = context::current().address();
-        let mut window = self.window(task);
-        let (owner, value) = window.find(|(owner, _)| claim(owner, task, task))?;
-        // SAFETY: As in `put`.
-        let result = take(unsafe { &mut *value.get() });
-        owner.store(FREE, Ordering::Release);
-        Some(result)
     }
 }
 
-/// Makes `task` the busy owner if the owner is `expected`, and returns whether it was.
-fn claim(owner: &AtomicU64, expected: u64, task: u64) -> bool {
-    owner.load(Ordering::Relaxed) == expected
+/// Exclusive access to a task's value. The drop leaves the value to the task if `KEEP`, and frees
+/// its slot otherwise.
+///
+/// # Invariants
+///
+/// The owner was claimed for this.
+pub struct TaskValue<'a, T, const KEEP: bool> {
+    owner: &'a AtomicU64,
+    value: &'a UnsafeCell<T>,
+}
+
+/// A value that the task keeps after the drop.
+pub type Kept<'a, T> = TaskValue<'a, T, true>;
+
+/// A value whose slot the drop frees.
+pub type Taken<'a, T> = TaskValue<'a, T, false>;
+
+impl<T, const KEEP: bool> Deref for TaskValue<'_, T, KEEP> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: By the type invariant, and that of `Slots`.
+        unsafe { &*self.value.get() }
+    }
+}
+
+impl<T, const KEEP: bool> DerefMut for TaskValue<'_, T, KEEP> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: As in `deref`; `&mut self` excludes other references.
+        unsafe { &mut *self.value.get() }
+    }
+}
+
+impl<T, const KEEP: bool> Drop for TaskValue<'_, T, KEEP> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let left = match KEEP {
+            true => self.owner.load(Ordering::Relaxed) & !BUSY,
+            false => FREE,
+        };
+        self.owner.store(left, Ordering::Release);
+    }
+}
+
+impl<T: Send> Slots<T> {
+    /// Returns the owner and the value in slot `n` of those that `task` may use.
+    #[inline(always)]
+    fn slot(&self, task: u64, n: u64) -> Option<(&AtomicU64, &UnsafeCell<T>)> {
+        // The constant spreads the bits of a number over its upper half. An odd step leads to
+        // each slot.
+        let hash = (task >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (start, step) = (hash >> 32, hash >> 48 | 1);
+        let mask = self.owners.len().wrapping_sub(1);
+        // CAST: Lossless.
+        let index = start.wrapping_add(n.wrapping_mul(step)) as usize & mask;
+        let owner = self.owners.get(index)?;
+        // SAFETY: By the type invariant there are as many values as owners.
+        Some((owner, unsafe { self.values.get_unchecked(index) }))
+    }
+
+    /// Claims for `task` the first slot whose owner is `task`, or also one that is free if
+    /// `OR_FREE`.
+    #[inline(always)]
+    fn claim<const OR_FREE: bool>(&self, task: u64) -> Option<(&AtomicU64, &UnsafeCell<T>)> {
+        if let Some(slot) = self.slot(task, 0) {
+            if claim::<OR_FREE>(slot.0, task) {
+                return Some(slot);
+            }
+        }
+        self.claim_other::<OR_FREE>(task)
+    }
+
+    /// As [`Self::claim`], where it is not the first slot.
+    #[cold]
+    #[inline(never)]
+    fn claim_other<const OR_FREE: bool>(&self, task: u64) -> Option<(&AtomicU64, &UnsafeCell<T>)> {
+        let mut slots = (1..PROBES).filter_map(|n| self.slot(task, n));
+        slots.find(|slot| claim::<OR_FREE>(slot.0, task))
+    }
+}
+
+/// Makes `task` the busy owner if it is the owner, or if there is none and `OR_FREE`, and returns
+/// whether it was.
+#[inline(always)]
+fn claim<const OR_FREE: bool>(owner: &AtomicU64, task: u64) -> bool {
+    let expected = owner.load(Ordering::Relaxed);
+    // Another task may be faster; then the next slot is as good.
+    (expected == task || (OR_FREE && expected == FREE))
         && owner
             .compare_exchange(expected, task | BUSY, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()

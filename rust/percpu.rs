@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
-use super::{arch, bindings as extra, calls, context::OnCpu, local::Counter};
+use super::{arch, bindings as extra, calls, context::OnCpu, local::Counter, memory};
 use core::{mem, ptr};
 use kernel::{bindings, prelude::*};
 
@@ -22,6 +22,11 @@ pub fn cpu_limit() -> u32 {
 /// Returns whether `cpu` is online.
 pub fn is_online(cpu: u32) -> bool {
     calls::ferroprobe_cpu_online(cpu)
+}
+
+/// Returns whether `cpu` is present: whether it can be online now. Others may come later.
+pub fn is_present(cpu: u32) -> bool {
+    calls::ferroprobe_cpu_present(cpu)
 }
 
 /// Returns the number of online CPUs, at least 1.
@@ -57,6 +62,14 @@ impl<T: Send + Sync> PerCpu<T> {
     ///
     /// Context: process, may sleep.
     pub fn new(mut init: impl FnMut(u32) -> Result<T>) -> Result<Self> {
+        /// Bytes that are allocated without a look at how much memory there is.
+        const FEW: usize = 64 << 10;
+
+        // CAST: u32 to usize widens.
+        let bytes = mem::size_of::<T>().saturating_mul(cpu_limit() as usize);
+        if bytes > FEW && !memory::suffices(bytes) {
+            return Err(ENOMEM);
+        }
         // SAFETY: Size and alignment belong to a type.
         let base = unsafe {
             bindings::pcpu_alloc_noprof(

@@ -5,7 +5,12 @@
 //! C header: [`include/linux/kprobes.h`](srctree/include/linux/kprobes.h)
 
 use super::{
-    batch::Registered, bindings as extra, context::OnCpu, rcu::synchronize_hotplug, regs::Regs,
+    batch::Batched,
+    bindings as extra,
+    context::OnCpu,
+    handler::{Handler, Hits, Next, CHECK, FIRST_STAGES, LAST},
+    rcu::synchronize_hotplug,
+    regs::Regs,
     word,
 };
 use core::{
@@ -26,9 +31,9 @@ use kernel::{
 
 /// A function that the kernel calls on a hit.
 pub type Callback<M> =
-    unsafe extern "C" fn(*mut <M as Mechanism>::Argument, *mut bindings::pt_regs) -> c_int;
+    unsafe extern "C" fn(*mut <M as KernelProbe>::Argument, *mut bindings::pt_regs) -> c_int;
 
-/// Only this folder implements [`Mechanism`].
+/// Only this folder implements [`KernelProbe`].
 pub(super) mod sealed {
     /// Implemented by mechanisms only.
     pub trait Sealed {}
@@ -40,14 +45,14 @@ pub(super) mod sealed {
 ///
 /// Each constant must be as documented. [`probe`](Self::probe) must return the structure
 /// for which the kernel has called.
-pub unsafe trait Mechanism: sealed::Sealed + Sized + 'static {
+pub unsafe trait KernelProbe: sealed::Sealed + Hits + Sized {
     /// The kernel's structure of a probe.
     type Probe;
     /// What the kernel passes to a [`Callback`], besides the registers.
     type Argument;
     /// What a registration keeps for all its calls.
     type Data: Copy + Send + Sync;
-    /// What a handler gets of a call.
+    /// What a handler gets of a call, besides the registers.
     type Call<'a>;
 
     /// The kernel's function that registers a valid structure. The kernel uses it until it
@@ -67,12 +72,15 @@ pub unsafe trait Mechanism: sealed::Sealed + Sized + 'static {
     /// meanwhile.
     ///
     /// Context: any.
-    fn probe(hit: Hit<'_, Self>) -> Option<*mut Self::Probe>;
+    fn probe(hit: KernelHit<'_, Self>) -> Option<*mut Self::Probe>;
 
     /// Returns what a handler gets of `hit`; `data` is the registration's.
     ///
     /// Context: any.
-    fn call(hit: Hit<'_, Self>, data: Self::Data) -> Self::Call<'_>;
+    fn call(hit: KernelHit<'_, Self>, data: Self::Data) -> Self::Call<'_>;
+
+    /// Returns both.
+    fn hit<'a>(regs: &'a Regs, call: Self::Call<'a>) -> <Self as Hits>::Hit<'a>;
 
     /// Returns the hits that the mechanism itself could not follow, besides those that
     /// the `struct kprobe` counts.
@@ -90,84 +98,24 @@ pub unsafe trait Mechanism: sealed::Sealed + Sized + 'static {
 /// # Invariants
 ///
 /// The kernel has passed it to a callback of a [`Registration`] that has not returned.
-pub struct Hit<'a, M: Mechanism>(&'a Opaque<M::Argument>);
+pub struct KernelHit<'a, M: KernelProbe>(&'a Opaque<M::Argument>);
 
 // Not derived, as the derived one would require that the argument is `Clone`.
-impl<M: Mechanism> Clone for Hit<'_, M> {
+impl<M: KernelProbe> Clone for KernelHit<'_, M> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M: Mechanism> Copy for Hit<'_, M> {}
+impl<M: KernelProbe> Copy for KernelHit<'_, M> {}
 
-impl<M: Mechanism> Hit<'_, M> {
+impl<M: KernelProbe> KernelHit<'_, M> {
     /// Returns a pointer to the kernel's structure.
     #[inline(always)]
     pub(super) fn as_ptr(self) -> *mut M::Argument {
         self.0.get()
     }
-}
-
-/// What serves the hits of a probe, in stages.
-///
-/// A stage is a function of its own, and the last thing that the stage before it calls. So
-/// a first stage that serves most hits calls nothing, and has no registers to save for
-/// what it leaves to others.
-pub trait Handler<M: Mechanism>: Send + Sync {
-    /// What a stage passes on to be settled before the next stage.
-    type Unsettled<'a>
-    where
-        Self: 'a;
-
-    /// Returns the stage that the kernel is to call, less than [`STAGES`]; see
-    /// [`Registration::follow`].
-    fn first(&self) -> u8;
-
-    /// Runs the stage with the number `STAGE`.
-    ///
-    /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
-    /// allocate or fault.
-    fn run<'a, const STAGE: u8>(
-        &'a self,
-        regs: &Regs,
-        call: M::Call<'_>,
-        here: &'a OnCpu,
-    ) -> Next<Self::Unsettled<'a>>;
-
-    /// Settles what a stage has passed on.
-    ///
-    /// Context: as for [`run`](Self::run).
-    fn settle(&self, unsettled: Self::Unsettled<'_>);
-
-    /// Called after a stage that returns [`Next::Finish`].
-    ///
-    /// Context: as for [`run`](Self::run).
-    fn finish(&self, here: &OnCpu);
-}
-
-/// The number of stages that a [`Handler`] can have.
-pub const STAGES: u8 = 12;
-
-/// The number of stages that only the kernel calls, the first ones: no other leads to
-/// them.
-pub const FIRST_STAGES: u8 = 10;
-
-/// What comes after a stage. Its numbers should be constants: the compiler then makes a
-/// jump of each.
-pub enum Next<U> {
-    /// Nothing.
-    Done,
-    /// The stage with this number, at least [`FIRST_STAGES`] and less than [`STAGES`];
-    /// the last one for any other.
-    Stage(u8),
-    /// [`Handler::finish`]. It gets no registers, so that no stage keeps them for it.
-    Finish,
-    /// [`Handler::settle`], then the stage with this number.
-    SettleThenStage(U, u8),
-    /// [`Handler::settle`], then [`Handler::finish`].
-    SettleThenFinish(U),
 }
 
 /// A probe that can be registered.
@@ -177,14 +125,14 @@ pub enum Next<U> {
 /// `probe` is zeroed, except for a location and for the fields of the mechanism, which are
 /// consistent with `data`. If it has a name, that is `name`; if it has functions, they
 /// belong to the [`Registration`] that is made of it.
-pub(super) struct Prepared<M: Mechanism> {
+pub(super) struct PreparedProbe<M: KernelProbe> {
     pub(super) probe: M::Probe,
     pub(super) data: M::Data,
     pub(super) name: Option<CString>,
 }
 
 /// The kernel's state of a probe.
-struct Known {
+struct KernelState {
     address: u64,
     flags: u32,
     /// Hits on which it could not call the handler.
@@ -195,11 +143,11 @@ struct Known {
 ///
 /// # Invariants
 ///
-/// `probe` and `data` come from a [`Prepared`]. `probe` is registered with the kernel if
+/// `probe` and `data` come from a [`PreparedProbe`]. `probe` is registered with the kernel if
 /// `registered` is true, which it is from the end of `register` to the drop; `handler` is
 /// valid until then.
 #[pin_data(PinnedDrop)]
-pub struct Registration<M: Mechanism, H: Handler<M>> {
+pub struct Registration<M: KernelProbe, H: Handler<M>> {
     #[pin]
     probe: Opaque<M::Probe>,
     handler: H,
@@ -212,11 +160,11 @@ pub struct Registration<M: Mechanism, H: Handler<M>> {
 }
 
 // SAFETY: The kernel locks what it changes in the probe; `H` and the data are `Sync`.
-unsafe impl<M: Mechanism, H: Handler<M>> Sync for Registration<M, H> {}
+unsafe impl<M: KernelProbe, H: Handler<M>> Sync for Registration<M, H> {}
 // SAFETY: Any thread can unregister a probe; `H` and the data are `Send`.
-unsafe impl<M: Mechanism, H: Handler<M>> Send for Registration<M, H> {}
+unsafe impl<M: KernelProbe, H: Handler<M>> Send for Registration<M, H> {}
 
-impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
+impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
     /// Registers a probe, disabled: it counts and calls nothing until
     /// [`set_enabled`](Self::set_enabled).
     ///
@@ -226,10 +174,10 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
     ///
     /// Context: process, may sleep.
     pub(super) fn register(
-        prepared: Prepared<M>,
+        prepared: PreparedProbe<M>,
         handler: impl Init<H>,
     ) -> Result<Pin<KBox<Self>>> {
-        let Prepared { probe, data, name } = prepared;
+        let PreparedProbe { probe, data, name } = prepared;
         let this = KBox::pin_init(
             pin_init!(Self {
                 probe: Opaque::new(probe),
@@ -242,7 +190,7 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
             GFP_KERNEL,
         )?;
         this.follow();
-        // SAFETY: The probe is valid by the invariants of `Prepared`. It is pinned, and
+        // SAFETY: The probe is valid by the invariants of `PreparedProbe`. It is pinned, and
         // unregistered before it is freed; on failure nothing refers to it.
         to_result(unsafe { (M::REGISTER)(this.probe.get()) })?;
         // INVARIANT: Registered above.
@@ -267,11 +215,11 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
             7 => Self::stage::<7>,
             8 => Self::stage::<8>,
             9 => Self::stage::<9>,
-            10 => Self::stage::<10>,
-            _ => Self::stage::<11>,
+            CHECK => Self::stage::<CHECK>,
+            _ => Self::stage::<LAST>,
         };
         let callback = self.probe.get().wrapping_byte_add(M::CALLBACK);
-        // SAFETY: By the contract of `Mechanism` this is an aligned word, which is valid as
+        // SAFETY: By the contract of `KernelProbe` this is an aligned word, which is valid as
         // long as `self`, and which nothing else changes; the kernel reads it once for each
         // hit.
         let word = unsafe { AtomicPtr::from_ptr(callback.cast::<*mut c_void>()) };
@@ -293,7 +241,7 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
             extra::disable_kprobe
         };
         // SAFETY: The probe is registered by the type invariant, and with it the kprobe in
-        // it by the contract of `Mechanism`.
+        // it by the contract of `KernelProbe`.
         to_result(unsafe { set(self.kprobe()) })
     }
 
@@ -323,10 +271,10 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
         self.probe.get().wrapping_byte_add(M::KPROBE).cast()
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> KernelState {
         let kprobe = self.kprobe();
         // SAFETY: The probe is valid by the type invariant, and the kprobe in it by the
-        // contract of `Mechanism`. The address is constant, the others are aligned words that
+        // contract of `KernelProbe`. The address is constant, the others are aligned words that
         // the kernel changes.
         let (address, flags, missed, more) = unsafe {
             (
@@ -336,7 +284,7 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
                 M::missed(self.probe.get()),
             )
         };
-        Known {
+        KernelState {
             address: word(address.addr()),
             flags,
             missed: word(missed).wrapping_add(more),
@@ -360,14 +308,15 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
         // SAFETY: Called by the kernel, with valid registers; so are the stages that follow.
         let result = unsafe {
             Self::called(argument, |this, call, here| {
-                match this.handler.run::<STAGE>(Regs::from_raw(regs), call, here) {
+                let hit = M::hit(Regs::from_raw(regs), call);
+                match this.handler.run::<STAGE>(hit, here) {
                     Next::Done if STAGE < FIRST_STAGES => 0,
                     Next::Done => zero(),
-                    Next::Stage(10) => Self::stage::<10>(argument, regs),
-                    Next::Stage(_) => Self::stage::<11>(argument, regs),
+                    Next::Stage(CHECK) => Self::stage::<CHECK>(argument, regs),
+                    Next::Stage(_) => Self::stage::<LAST>(argument, regs),
                     Next::Finish => Self::finish(argument),
-                    Next::SettleThenStage(u, 10) => Self::settle::<10>(argument, regs, u),
-                    Next::SettleThenStage(u, _) => Self::settle::<11>(argument, regs, u),
+                    Next::SettleThenStage(u, CHECK) => Self::settle::<CHECK>(argument, regs, u),
+                    Next::SettleThenStage(u, _) => Self::settle::<LAST>(argument, regs, u),
                     Next::SettleThenFinish(u) => Self::settle_and_finish(argument, u),
                 }
             })
@@ -434,7 +383,7 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
         serve: impl for<'a> FnOnce(&'a Self, M::Call<'_>, &'a OnCpu) -> R,
     ) -> Option<R> {
         // SAFETY: What the kernel passes is valid during the call.
-        let hit = Hit(unsafe { &*Opaque::cast_from(argument) });
+        let hit = KernelHit(unsafe { &*Opaque::cast_from(argument) });
         let probe = M::probe(hit)?;
         // SAFETY: The kernel calls for the probe that `register` has registered, which is a
         // field of a `Self` that is not freed while a handler runs.
@@ -445,7 +394,7 @@ impl<M: Mechanism, H: Handler<M>> Registration<M, H> {
     }
 }
 
-impl<M: Mechanism, H: Handler<M>> Registered for Registration<M, H> {
+impl<M: KernelProbe, H: Handler<M>> Batched for Registration<M, H> {
     type Probe = M::Probe;
 
     fn end_all(all: &mut [Pin<KBox<Self>>], pointers: &mut KVVec<*mut M::Probe>) {
@@ -473,7 +422,7 @@ impl<M: Mechanism, H: Handler<M>> Registered for Registration<M, H> {
 }
 
 #[pinned_drop]
-impl<M: Mechanism, H: Handler<M>> PinnedDrop for Registration<M, H> {
+impl<M: KernelProbe, H: Handler<M>> PinnedDrop for Registration<M, H> {
     fn drop(self: Pin<&mut Self>) {
         if self.registered.load(Ordering::Relaxed) {
             // SAFETY: The probe is registered by the type invariant. The function waits until

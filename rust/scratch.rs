@@ -13,23 +13,23 @@ pub const SIZE: usize = 4096;
 const LEVELS: usize = 4;
 
 /// Working memory of each CPU, with one piece for each context that can nest on it.
-pub struct Scratch(PerCpu<Pieces>);
+pub struct Scratch(PerCpu<ScratchPieces>);
 
 /// # Invariants
 ///
 /// - `memory` points to `LEVELS` pieces of [`SIZE`] bytes, which `_owner` frees.
 /// - The pieces below `depth` are in use, each by one caller of [`Scratch::with`]; later
 ///   callers interrupted earlier ones.
-struct Pieces {
+struct ScratchPieces {
     depth: Counter,
     memory: *mut u8,
     _owner: KVVec<u8>,
 }
 
 // SAFETY: The pieces are used by one CPU, and the invariant keeps them apart.
-unsafe impl Sync for Pieces {}
+unsafe impl Sync for ScratchPieces {}
 // SAFETY: The pieces are bound to no thread.
-unsafe impl Send for Pieces {}
+unsafe impl Send for ScratchPieces {}
 
 impl Scratch {
     /// Allocates the memory.
@@ -43,7 +43,7 @@ impl Scratch {
         Ok(Self(PerCpu::new(|_| {
             let mut owner = KVVec::from_elem(0, LEVELS * SIZE, GFP_KERNEL)?;
             // INVARIANT: The allocation has that size and does not move.
-            Ok(Pieces {
+            Ok(ScratchPieces {
                 depth: Counter::new(),
                 memory: owner.as_mut_ptr(),
                 _owner: owner,

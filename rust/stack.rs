@@ -6,7 +6,7 @@
 
 use super::{
     arch, bindings as extra, calls,
-    context::Entry,
+    context::EntryWay,
     functions,
     regs::Regs,
     symbol::{self, Symbol},
@@ -18,12 +18,12 @@ pub const FRAME_SIZE: usize = 8;
 
 /// A function of the kernel or of a module.
 #[derive(Clone, Copy, Default)]
-pub struct Function {
+pub struct StackFunction {
     address: u64,
     size: u64,
 }
 
-impl Function {
+impl StackFunction {
     /// Returns the function that contains `address`; an empty one if there is none.
     ///
     /// Context: process.
@@ -49,15 +49,15 @@ impl Function {
 
 /// From where a stack is followed. The first frame is the probed code itself.
 #[derive(Clone, Copy)]
-pub enum Origin<'a> {
+pub enum StackOrigin<'a> {
     /// The registers of a kprobe, which was entered that way, and its function.
-    Probe(&'a Regs, Entry, Function),
+    Probe(&'a Regs, EntryWay, StackFunction),
     /// The registers of a kretprobe: the first frame is the caller of the function.
     Return(&'a Regs),
     /// The entry of a function.
     Function(functions::Entry<'a>),
     /// What has called this module, or what has called this function that calls it.
-    Caller(Function),
+    Caller(StackFunction),
 }
 
 /// Writes the addresses of the frames to `out`, the innermost first, and returns how many
@@ -66,7 +66,7 @@ pub enum Origin<'a> {
 /// Context: any, with preemption disabled, on the stack of the handler that was given
 /// `origin`.
 #[inline(always)]
-pub fn save(origin: Origin<'_>, out: &mut [u8]) -> usize {
+pub fn save(origin: StackOrigin<'_>, out: &mut [u8]) -> usize {
     let to = out.as_mut_ptr().cast();
     // At most a page.
     let room = u32::try_from(out.len() / FRAME_SIZE).unwrap_or(0);
@@ -74,7 +74,7 @@ pub fn save(origin: Origin<'_>, out: &mut [u8]) -> usize {
     // valid, and belong to the code that this handler has interrupted.
     let count = unsafe {
         match origin {
-            Origin::Probe(regs, entry, function) => extra::ferroprobe_stack_of_probe(
+            StackOrigin::Probe(regs, entry, function) => extra::ferroprobe_stack_of_probe(
                 to,
                 room,
                 ptr::from_ref(regs).cast(),
@@ -82,13 +82,13 @@ pub fn save(origin: Origin<'_>, out: &mut [u8]) -> usize {
                 function.address,
                 function.size,
             ),
-            Origin::Return(regs) => {
+            StackOrigin::Return(regs) => {
                 extra::ferroprobe_stack_of_return(to, room, ptr::from_ref(regs).cast())
             }
-            Origin::Function(entry) => {
+            StackOrigin::Function(entry) => {
                 extra::ferroprobe_stack_of_entry(to, room, entry.as_ptr(), entry.address())
             }
-            Origin::Caller(function) => {
+            StackOrigin::Caller(function) => {
                 extra::ferroprobe_stack_here(to, room, function.address, function.size)
             }
         }

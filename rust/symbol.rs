@@ -4,7 +4,11 @@
 //!
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
-use super::{bindings as extra, calls, kprobe, word};
+use super::{
+    bindings as extra, calls,
+    probe_place::{fill, ProbePlace},
+    word,
+};
 use kernel::{bindings, error::to_result, prelude::*};
 
 /// The room for `name+0xoffset/0xsize [module]` with the longest name.
@@ -89,18 +93,20 @@ impl Symbol {
     }
 }
 
-/// Writes `name+0xoffset/0xsize [module]` and a NUL for the target of `pointer` to `out`,
-/// or as much of it as fits; see [`Symbol::of_pointer`]. Returns the number of bytes.
+/// Writes `name+0xoffset/0xsize [module]` and a NUL for the target of `pointer` to `out`, but
+/// for the first `skip` bytes, or as much of it as fits; see [`Symbol::of_pointer`]. Returns the
+/// number of bytes.
 ///
 /// Context: any that may take a reference to a module.
-pub fn write_name(pointer: u64, out: &mut [u8]) -> Option<usize> {
+pub fn write_name(pointer: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
     let mut text = [0; SYMBOL_LEN];
     let mut length = describe(calls::ferroprobe_strip_code(pointer), &mut text)?;
     if text.starts_with(b"0x") {
         // Not a symbol: describes the pointer with its authentication code.
         length = describe(pointer, &mut text)?;
     }
-    let length = length.checked_add(1)?.min(out.len());
+    let text = text.get(..length.checked_add(1)?)?.get(skip..)?;
+    let length = text.len().min(out.len());
     out.get_mut(..length)?.copy_from_slice(text.get(..length)?);
     Some(length)
 }
@@ -118,7 +124,7 @@ pub fn write_name(pointer: u64, out: &mut [u8]) -> Option<usize> {
 /// Context: process, may sleep.
 pub fn lookup(name: &CStr) -> Option<u64> {
     // The result of the registration is irrelevant.
-    let (probe, _) = registered(kprobe::Place::Symbol { name, offset: 1 });
+    let (probe, _) = registered(ProbePlace::Symbol { name, offset: 1 });
     word(probe.addr.addr()).checked_sub(1)
 }
 
@@ -144,7 +150,7 @@ pub fn lookup_bytes(name: &[u8]) -> Option<u64> {
 ///
 /// Context: process, may sleep.
 pub fn original_opcode(address: u64) -> Result<Option<Opcode>> {
-    let (probe, result) = registered(kprobe::Place::Address(address));
+    let (probe, result) = registered(ProbePlace::Address(address));
     match result {
         Err(error) if error == ENOMEM => Err(error),
         Err(_) => Ok(None),
@@ -154,13 +160,13 @@ pub fn original_opcode(address: u64) -> Result<Option<Opcode>> {
 
 /// Registers a disabled probe at `place`, and unregisters it at once if that succeeds.
 /// Returns the probe as the kernel filled it in, and the result of the registration.
-fn registered(place: kprobe::Place<'_>) -> (extra::kprobe, Result) {
+fn registered(place: ProbePlace<'_>) -> (extra::kprobe, Result) {
     let name = match place {
-        kprobe::Place::Symbol { name, .. } => Some(name),
-        kprobe::Place::Address(_) => None,
+        ProbePlace::Symbol { name, .. } => Some(name),
+        ProbePlace::Address(_) => None,
     };
     let mut probe = pin_init::zeroed();
-    kprobe::fill(&mut probe, place, name);
+    fill(&mut probe, place, name);
     // SAFETY: The probe outlives its registration, which ends here.
     let result = unsafe {
         let result = to_result(extra::register_kprobe(&mut probe));

@@ -4,8 +4,8 @@
 
 use super::{
     context::{self, current, OnCpu},
-    registration::Next,
-    tracepoint::{self, Arguments, Handler, Registration, Tracepoints, Use},
+    handler::{Handler, Next, CHECK, WORD},
+    tracepoint::{self, Any, Listener, Only, PointArguments, PointRegistration, Tracepoints, Use},
 };
 use core::{convert::Infallible, pin::Pin};
 use kernel::{prelude::*, sync::Arc};
@@ -33,13 +33,21 @@ pub trait Runs: Send + Sync + 'static {
     fn runs(&self, pid: u32, tgid: u32);
 }
 
-/// Tells a [`Follower`] of all tasks; no more when dropped.
-pub struct Watch<F: Follower> {
-    _forks: Registered<Forks<F>>,
-    _ends: Registered<Ends<F>>,
+/// Who is told of tasks that exit.
+pub trait Exits: Send + Sync + 'static {
+    /// Called in a task that exits: it makes no system call any more.
+    ///
+    /// Context: process, with preemption disabled.
+    fn exits(&self);
 }
 
-impl<F: Follower> Watch<F> {
+/// Tells a [`Follower`] of all tasks; no more when dropped.
+pub struct TaskWatch<F: Follower> {
+    _forks: TaskProbe<Forks<F>>,
+    _ends: TaskProbe<Ends<F>>,
+}
+
+impl<F: Follower> TaskWatch<F> {
     /// Starts to tell `follower` of tasks.
     ///
     /// # Errors
@@ -59,7 +67,7 @@ impl<F: Follower> Watch<F> {
 
 /// Tells a [`Runs`] of the tasks that run; no more when dropped.
 pub struct SwitchWatch<R: Runs> {
-    _switches: Registered<Switches<R>>,
+    _switches: TaskProbe<Switches<R>>,
 }
 
 impl<R: Runs> SwitchWatch<R> {
@@ -67,7 +75,7 @@ impl<R: Runs> SwitchWatch<R> {
     ///
     /// # Errors
     ///
-    /// As for [`Watch::new`].
+    /// As for [`TaskWatch::new`].
     ///
     /// Context: process, may sleep; the same for the drop.
     pub fn new(points: &Arc<Tracepoints>, told: Arc<R>) -> Result<Self> {
@@ -77,14 +85,50 @@ impl<R: Runs> SwitchWatch<R> {
     }
 }
 
-type Registered<T> = Pin<KBox<Registration<Told<T>>>>;
+/// Tells an [`Exits`] of tasks that exit, while it is enabled.
+pub struct ExitWatch<E: Exits> {
+    exits: TaskProbe<Exiting<E>>,
+}
 
-fn register<T: Tell>(points: &Arc<Tracepoints>, tell: T) -> Result<Registered<T>> {
-    tracepoint::support().map_err(|_| ENODEV)?;
-    let point = points.find(T::POINT)?.ok_or(ENOENT)?;
-    let registration = Registration::new(points.clone(), &point, Told(tell))?;
+impl<E: Exits> ExitWatch<E> {
+    /// Makes a watch that tells `told` of no task yet.
+    ///
+    /// # Errors
+    ///
+    /// As for [`TaskWatch::new`].
+    ///
+    /// Context: process, may sleep; the same for the drop.
+    pub fn new(points: &Arc<Tracepoints>, told: Arc<E>) -> Result<Self> {
+        Ok(Self {
+            exits: prepare(points, Exiting(told))?,
+        })
+    }
+
+    /// Begins or ends to tell of tasks.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, when it is to begin.
+    ///
+    /// Context: process, may sleep.
+    pub fn set_enabled(&self, enabled: bool) -> Result {
+        self.exits.set_enabled(enabled)
+    }
+}
+
+type TaskProbe<T> = Pin<KBox<PointRegistration<Told<T>>>>;
+
+fn register<T: Tell>(points: &Arc<Tracepoints>, tell: T) -> Result<TaskProbe<T>> {
+    let registration = prepare(points, tell)?;
     registration.set_enabled(true)?;
     Ok(registration)
+}
+
+/// Makes a registration that is not enabled yet.
+fn prepare<T: Tell>(points: &Arc<Tracepoints>, tell: T) -> Result<TaskProbe<T>> {
+    tracepoint::support().map_err(|_| ENODEV)?;
+    let point = points.find(T::POINT)?.ok_or(ENOENT)?;
+    PointRegistration::new(points.clone(), &point, Told(tell))
 }
 
 /// What a tracepoint tells of a task.
@@ -137,42 +181,81 @@ impl<R: Runs> Tell for Switches<R> {
     }
 }
 
+struct Exiting<E>(Arc<E>);
+
+impl<E: Exits> Tell for Exiting<E> {
+    const POINT: &'static [u8] = b"sched_process_exit";
+    const TASK: usize = 0;
+
+    // It is the current task.
+    fn tell(&self, _pid: u32, _tgid: u32) {
+        self.0.exits();
+    }
+}
+
 /// Handles the hits of a tracepoint.
 struct Told<T>(T);
 
-impl<T: Tell> Handler for Told<T> {
+impl<T: Tell> Listener for Told<T> {
+    fn uses(&self) -> Use {
+        Use::One(T::TASK)
+    }
+
+    fn begins_with(&self) -> u8 {
+        CHECK
+    }
+}
+
+impl<T: Tell> Handler<Only> for Told<T> {
     type Unsettled<'a>
         = Infallible
     where
         T: 'a;
 
-    fn uses(&self) -> Use {
-        Use::One(T::TASK)
+    fn first(&self) -> u8 {
+        WORD
     }
 
-    fn serve_fast<'a>(&'a self, task: Option<u64>, _here: &'a OnCpu) -> Next<Infallible> {
-        if let Some((pid, tgid)) = task.and_then(context::ids_of) {
+    fn run<const STAGE: u8>(&self, task: u64, _here: &OnCpu) -> Next<Infallible> {
+        if let (WORD, Some((pid, tgid))) = (STAGE, context::ids_of(task)) {
             self.0.tell(pid, tgid);
         }
         Next::Done
     }
-
-    fn rejects(&self, _arguments: Arguments<'_>, _here: &OnCpu) -> bool {
-        true
-    }
-
-    fn serve_quietly(&self, _arguments: Arguments<'_>, _here: &OnCpu) -> Next<Infallible> {
-        Next::Done
-    }
-
-    // All is done in the first step.
-    fn serve(&self, _arguments: Arguments<'_>, _here: &OnCpu) {}
-
-    fn count_missed(&self, _here: &OnCpu) {}
 
     fn settle(&self, unsettled: Infallible) {
         match unsettled {}
     }
 
     fn finish(&self, _here: &OnCpu) {}
+
+    fn count_missed(&self, _here: &OnCpu) {}
+}
+
+// All is done in the first stage.
+impl<T: Tell> Handler<Any> for Told<T> {
+    type Unsettled<'a>
+        = Infallible
+    where
+        T: 'a;
+
+    fn first(&self) -> u8 {
+        CHECK
+    }
+
+    fn run<const STAGE: u8>(
+        &self,
+        _arguments: PointArguments<'_>,
+        _here: &OnCpu,
+    ) -> Next<Infallible> {
+        Next::Done
+    }
+
+    fn settle(&self, unsettled: Infallible) {
+        match unsettled {}
+    }
+
+    fn finish(&self, _here: &OnCpu) {}
+
+    fn count_missed(&self, _here: &OnCpu) {}
 }

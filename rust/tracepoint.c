@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Wrappers for the kernel's tracepoints, also in kernels without any. */
 
+#include <linux/delay.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/rcupdate_trace.h>
+#include <linux/sched/signal.h>
+#include <linux/srcu.h>
 #include <linux/tracepoint.h>
 
 #include "helpers.h"
@@ -59,9 +64,37 @@ void ferroprobe_tracepoint_unregister(struct tracepoint *point, void *probe, voi
 	tracepoint_probe_unregister(point, probe, data);
 }
 
-void ferroprobe_tracepoints_synchronize(void)
+bool ferroprobe_tracepoint_is_faultable(const struct tracepoint *point)
 {
-	tracepoint_synchronize_unregister();
+	return tracepoint_is_faultable((struct tracepoint *)point);
+}
+
+void ferroprobe_tracepoints_synchronize(bool faultable)
+{
+	if (faultable)
+		tracepoint_synchronize_unregister();
+	else
+		synchronize_srcu(&tracepoint_srcu);
+}
+
+bool ferroprobe_faultable_settle(void)
+{
+	unsigned long state = start_poll_synchronize_srcu(&rcu_tasks_trace_srcu_struct);
+	/*
+	 * If no probe sleeps, the grace period takes up to 450 ms under emulation, with two
+	 * processes that spin on each CPU.  With this limit a write ends within a second.  The
+	 * loop does not count sleeps, as each takes up to two ticks longer than requested.
+	 */
+	unsigned long end = jiffies + HZ / 2;
+
+	while (time_before(jiffies, end)) {
+		if (poll_state_synchronize_srcu(&rcu_tasks_trace_srcu_struct, state))
+			return true;
+		if (fatal_signal_pending(current))
+			break;
+		msleep(10);
+	}
+	return poll_state_synchronize_srcu(&rcu_tasks_trace_srcu_struct, state);
 }
 
 int ferroprobe_watch_tracepoints(struct notifier_block *block)
@@ -101,8 +134,18 @@ void ferroprobe_tracepoint_unregister(struct tracepoint *point, void *probe, voi
 {
 }
 
-void ferroprobe_tracepoints_synchronize(void)
+bool ferroprobe_tracepoint_is_faultable(const struct tracepoint *point)
 {
+	return false;
+}
+
+void ferroprobe_tracepoints_synchronize(bool faultable)
+{
+}
+
+bool ferroprobe_faultable_settle(void)
+{
+	return true;
 }
 
 int ferroprobe_watch_tracepoints(struct notifier_block *block)

@@ -10,10 +10,10 @@ mod probes;
 mod registration;
 pub mod syscall;
 
-pub use handler::{Arguments, Handler, Use, FILTER, LAST, MAX_ARGUMENTS, SHARED};
-pub use registration::Registration;
+pub use handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS};
+pub use registration::PointRegistration;
 
-use super::{bindings as extra, calls, serving::Serving};
+use super::{bindings as extra, calls, rcu::synchronize_hotplug, serving::Serving};
 use core::{iter, marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
 use kernel::{
     alloc::KVVec,
@@ -26,7 +26,7 @@ use kernel::{
     sync::{Arc, Mutex},
     types::Opaque,
 };
-use link::Link;
+use link::PointLink;
 
 /// Why no tracepoint can be probed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,29 @@ pub fn support() -> Result<(), Unsupported> {
         error if error == ENOENT.to_errno() => Err(Unsupported::None),
         _ => Err(Unsupported::Cfi),
     }
+}
+
+/// Waits until no probe runs that was removed before: of any tracepoint if `faultable`, else of
+/// those whose probes cannot sleep. With `faultable` it also waits for the probes of other
+/// tracers, which may sleep as long as a user likes: the caller must hold no lock.
+///
+/// Context: process, may sleep.
+fn synchronize(faultable: bool) {
+    calls::ferroprobe_tracepoints_synchronize(faultable);
+    // A CPU that RCU does not watch is not ordered by the grace periods of SRCU either.
+    synchronize_hotplug();
+}
+
+/// Waits, half a second at most, until no probe of a faultable tracepoint runs that was removed
+/// before. Returns whether none does.
+///
+/// Context: process, may sleep.
+pub fn settle() -> bool {
+    let are_settled = calls::ferroprobe_faultable_settle();
+    if are_settled {
+        synchronize_hotplug();
+    }
+    are_settled
 }
 
 /// A module with tracepoints.
@@ -98,7 +121,7 @@ pub struct Tracepoints {
     #[pin]
     block: Opaque<bindings::notifier_block>,
     #[pin]
-    state: Mutex<State>,
+    state: Mutex<PointsState>,
     /// For each context of each CPU, whether it serves a hit.
     serving: Serving,
     #[pin]
@@ -109,9 +132,9 @@ pub struct Tracepoints {
 ///
 /// The modules are loaded, and their notification of going has not ended. The links are of
 /// armed registrations in these modules, which have not been dropped.
-struct State {
+struct PointsState {
     modules: KVVec<Module>,
-    armed: KVVec<*const Link>,
+    armed: KVVec<*const PointLink>,
     /// The number of modules that came.
     number: u64,
 }
@@ -149,7 +172,7 @@ impl Tracepoints {
         let this = Arc::pin_init(
             pin_init!(Self {
                 block: Opaque::new(block),
-                state <- new_mutex!(State {
+                state <- new_mutex!(PointsState {
                     modules: KVVec::new(),
                     armed: KVVec::new(),
                     number: 0,
@@ -293,12 +316,12 @@ impl Tracepoints {
     /// Disarms what is armed in `module`.
     fn going(&self, module: *mut bindings::module) {
         let mut state = self.state.lock();
-        let State { modules, armed, .. } = &mut *state;
+        let PointsState { modules, armed, .. } = &mut *state;
         let Some(gone) = modules.iter().position(|known| known.module == module) else {
             return;
         };
         let number = modules.get(gone).map(|module| module.number);
-        let take_back = |link: &*const Link| {
+        let take_back = |link: &*const PointLink| {
             // SAFETY: By the invariant of the state the link is of a registration that has
             // not been dropped.
             let link = unsafe { &**link };

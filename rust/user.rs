@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Copies of user memory, from pages that may have to be brought in.
+//! Copies of user memory that is there: none is brought in, as that would let a user decide how
+//! long it takes.
 //!
 //! C header: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h)
 
 use super::bindings as extra;
 use core::{mem::MaybeUninit, slice};
-use kernel::{
-    bindings,
-    ffi::c_void,
-    uaccess::{UserPtr, UserSlice},
-};
 
 /// Up to `COUNT` copies of user memory, of at most `SIZE` bytes each, and what was added to
 /// them.
@@ -19,22 +15,22 @@ use kernel::{
 ///
 /// The first bytes of each copy, as many as its length, are initialised; a length is at most
 /// `SIZE`.
-pub struct Copies<const COUNT: usize, const SIZE: usize> {
+pub struct UserCopies<const COUNT: usize, const SIZE: usize> {
     // Apart from the bytes, so that no byte of a copy is written before it is made.
-    states: [State; COUNT],
+    states: [CopyState; COUNT],
     count: usize,
     bytes: [[MaybeUninit<u8>; SIZE]; COUNT],
 }
 
 /// What is known of a copy.
-struct State {
+struct CopyState {
     address: u64,
     length: usize,
     is_read: bool,
 }
 
 /// What was copied of a string.
-pub enum Text {
+pub enum UserText {
     /// Nothing: it could not be read.
     Fault,
     /// All of it, with its NUL, and it has only printable characters of ASCII.
@@ -47,17 +43,17 @@ pub enum Text {
 
 /// One of these copies.
 pub struct Copy<'a, const SIZE: usize> {
-    state: &'a mut State,
+    state: &'a mut CopyState,
     bytes: &'a mut [MaybeUninit<u8>; SIZE],
 }
 
-impl<const COUNT: usize, const SIZE: usize> Copies<COUNT, SIZE> {
+impl<const COUNT: usize, const SIZE: usize> UserCopies<COUNT, SIZE> {
     /// Makes room for copies.
     #[inline(always)]
     pub const fn empty() -> Self {
         Self {
             states: [const {
-                State {
+                CopyState {
                     address: 0,
                     length: 0,
                     is_read: false,
@@ -69,36 +65,82 @@ impl<const COUNT: usize, const SIZE: usize> Copies<COUNT, SIZE> {
     }
 
     /// Forgets all copies.
-    pub fn clear(&mut self) {
-        // INVARIANT: A length of 0 needs no bytes.
-        for state in &mut self.states {
-            state.length = 0;
-        }
+    #[inline(always)]
+    pub fn forget(&mut self) {
         self.count = 0;
     }
 
-    /// Calls `copy` with room for what is at each of `addresses`. It returns whether it could
-    /// be read.
+    /// Returns room, instead of all copies so far, for what is at each of `addresses`. Each must be
+    /// [finished](Copy::finish).
     #[inline(always)]
-    pub fn fill(
+    pub fn begin(
         &mut self,
         addresses: impl ExactSizeIterator<Item = u64>,
-        mut copy: impl FnMut(&mut Copy<'_, SIZE>, u64) -> bool,
-    ) {
+    ) -> impl Iterator<Item = (u64, Copy<'_, SIZE>)> {
         self.count = addresses.len();
-        for ((state, bytes), address) in self.states.iter_mut().zip(&mut self.bytes).zip(addresses)
-        {
+        let all = self.states.iter_mut().zip(&mut self.bytes).zip(addresses);
+        all.map(|((state, bytes), address)| {
+            // INVARIANT: A length of 0 needs no bytes.
             state.address = address;
-            let mut room = Copy { state, bytes };
-            let is_read = copy(&mut room, address);
-            room.state.is_read = is_read;
+            state.length = 0;
+            (address, Copy { state, bytes })
+        })
+    }
+
+    /// Returns room for what could not be read, and its addresses.
+    pub fn missing(&mut self) -> impl Iterator<Item = (u64, Copy<'_, SIZE>)> {
+        let all = self.states.iter_mut().zip(&mut self.bytes).take(self.count);
+        let missing = all.filter(|(state, _)| !state.is_read);
+        missing.map(|(state, bytes)| (state.address, Copy { state, bytes }))
+    }
+
+    /// Returns the copies.
+    #[inline(always)]
+    pub fn view(&self) -> CopiesView<'_, SIZE> {
+        let states = self.states.get(..self.count).unwrap_or_default();
+        // INVARIANT: By the type invariant.
+        CopiesView {
+            states,
+            bytes: &self.bytes,
         }
+    }
+}
+
+/// Copies, however many there may be.
+///
+/// # Invariants
+///
+/// As for [`UserCopies`].
+#[derive(Clone, Copy)]
+pub struct CopiesView<'a, const SIZE: usize> {
+    states: &'a [CopyState],
+    bytes: &'a [[MaybeUninit<u8>; SIZE]],
+}
+
+impl<'a, const SIZE: usize> CopiesView<'a, SIZE> {
+    /// No copies.
+    pub const NOTHING: Self = Self {
+        states: &[],
+        bytes: &[],
+    };
+
+    /// Returns whether there is none.
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// Returns how many bytes there are of all together.
+    #[inline(always)]
+    pub fn length(self) -> usize {
+        let lengths = self.states.iter().map(|state| state.length);
+        lengths.fold(0, usize::wrapping_add)
     }
 
     /// Returns the addresses, and what was copied from there unless it could not be read.
     #[inline(always)]
-    pub fn iter(&self) -> impl Iterator<Item = (u64, Option<&[u8]>)> {
-        let all = self.states.iter().zip(&self.bytes).take(self.count);
+    pub fn iter(self) -> impl Iterator<Item = (u64, Option<&'a [u8]>)> {
+        let all = self.states.iter().zip(self.bytes);
         all.map(|(state, bytes)| {
             // SAFETY: By the type invariant these bytes are initialised.
             let copy = unsafe { slice::from_raw_parts(bytes.as_ptr().cast(), state.length) };
@@ -108,68 +150,73 @@ impl<const COUNT: usize, const SIZE: usize> Copies<COUNT, SIZE> {
 }
 
 impl<const SIZE: usize> Copy<'_, SIZE> {
-    /// Copies the string at `address`, at most `limit` bytes of it besides its NUL.
-    ///
-    /// Context: process, may sleep and fault.
+    /// Says whether it could be read; if not it must be empty.
     #[inline(always)]
-    pub fn string(&mut self, address: u64, limit: usize) -> Text {
+    pub fn finish(self, is_read: bool) {
+        self.state.is_read = is_read;
+    }
+
+    /// Copies the string at `address`, at most `limit` bytes of it besides its NUL. If it is wanted
+    /// `EXACT`, [`UserText::Ascii`] says nothing about its characters.
+    ///
+    /// Context: process; does not sleep.
+    #[inline(always)]
+    pub fn string<const EXACT: bool>(&mut self, address: u64, limit: usize) -> UserText {
+        // CAST: Lossless.
+        const ODD: usize = extra::FERROPROBE_ODD_TEXT as usize;
         let room = limit.wrapping_add(1).min(SIZE);
-        let mut is_odd = false;
-        // SAFETY: The function writes at most `room` bytes, and survives any address.
-        let length = unsafe {
-            let to = self.bytes.as_mut_ptr().cast();
-            extra::ferroprobe_copy_user_text(to, address, room, &raw mut is_odd)
+        let to = self.bytes.as_mut_ptr().cast();
+        // SAFETY: The functions write at most `room` bytes, and survive any address.
+        let copied = unsafe {
+            match EXACT {
+                true => extra::ferroprobe_copy_user_string(to, address, room),
+                false => extra::ferroprobe_copy_user_text(to, address, room),
+            }
         };
-        let Ok(length) = usize::try_from(length) else {
+        let Ok(copied) = usize::try_from(copied) else {
             return self.any_string(address, room);
         };
-        // INVARIANT: The function has written that many characters and a NUL, as there was
-        // room for.
-        self.state.length = length.wrapping_add(1).min(SIZE);
-        if is_odd {
-            Text::Whole
-        } else {
-            Text::Ascii
+        let is_odd = !EXACT && copied & ODD != 0;
+        // INVARIANT: The function has written that many bytes, as there was room for.
+        self.state.length = (copied & !ODD).min(SIZE);
+        match is_odd {
+            true => UserText::Whole,
+            false => UserText::Ascii,
         }
     }
 
     /// As [`Copy::string`], for any string: at most `room` bytes with its NUL.
     #[cold]
     #[inline(never)]
-    fn any_string(&mut self, address: u64, room: usize) -> Text {
-        let (to, from) = (self.bytes.as_mut_ptr(), address as *const c_void);
-        // SAFETY: The caller passes at most `SIZE`; the function writes no more than that,
-        // and survives any address.
-        let result = unsafe {
-            // CAST: At most `SIZE`.
-            bindings::strncpy_from_user(to.cast(), from.cast(), room as isize)
-        };
-        // INVARIANT: The function has written the characters that it counts, and a NUL if
-        // there was room for it.
-        let (length, text) = match usize::try_from(result) {
-            Err(_) => (0, Text::Fault),
-            Ok(length) if length < room => (length.wrapping_add(1), Text::Whole),
-            Ok(_) => (room.saturating_sub(1), Text::Start),
-        };
-        self.state.length = length;
-        text
+    fn any_string(&mut self, address: u64, room: usize) -> UserText {
+        if !self.read(address, room, true) {
+            return UserText::Fault;
+        }
+        if self.get_mut().last() == Some(&0) {
+            return UserText::Whole;
+        }
+        self.state.length = self.state.length.saturating_sub(1);
+        UserText::Start
     }
 
     /// Copies `count` bytes at `address`, or `SIZE` if that is less. Returns whether they
     /// could be read.
     ///
-    /// Context: process, may sleep and fault.
+    /// Context: process; does not sleep.
     #[inline(always)]
     pub fn bytes(&mut self, address: u64, count: usize) -> bool {
-        // CAST: Lossless.
-        let from = UserPtr::from_addr(address as usize);
-        let mut from = UserSlice::new(from, count).reader();
-        let to = self.bytes.get_mut(..count.min(SIZE)).unwrap_or_default();
-        let length = to.len();
-        let is_read = from.read_raw(to).is_ok();
-        // INVARIANT: All bytes were written if the read has succeeded.
-        self.state.length = if is_read { length } else { 0 };
-        is_read
+        self.read(address, count, false)
+    }
+
+    /// Copies `count` bytes, at most `SIZE`, or a string until its NUL.
+    fn read(&mut self, address: u64, count: usize, is_text: bool) -> bool {
+        let to = self.bytes.as_mut_ptr().cast();
+        // SAFETY: The function writes at most `SIZE` bytes, and survives any address.
+        let result = unsafe { extra::ferroprobe_copy_user(to, address, count.min(SIZE), is_text) };
+        let length = usize::try_from(result);
+        // INVARIANT: The function has written the bytes that it counts.
+        self.state.length = length.unwrap_or(0).min(SIZE);
+        length.is_ok()
     }
 
     /// Returns what was copied, to be changed.

@@ -15,7 +15,7 @@
 //! [`include/linux/wait.h`](srctree/include/linux/wait.h),
 //! [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 
-use super::{bindings as extra, context, file::OpenFile, percpu, work::Timed};
+use super::{bindings as extra, context, file::OpenFile, percpu, work::DelayedWork};
 use core::{
     marker::PhantomData,
     mem::MaybeUninit,
@@ -44,7 +44,7 @@ pub struct Waker {
     irq_work: Opaque<bindings::irq_work>,
     /// Wakes the readers if no event has.
     #[pin]
-    later: Timed,
+    later: DelayedWork,
     #[pin]
     queue: Opaque<bindings::wait_queue_head_t>,
     /// A reader sleeps, or is about to.
@@ -67,7 +67,7 @@ impl Waker {
             }),
             // SAFETY: `run` requires no more; what it uses exists until the last field
             // has been dropped.
-            later <- unsafe { Timed::new(Self::run) },
+            later <- unsafe { DelayedWork::new(Self::run) },
             queue <- Opaque::ffi_init(|queue| {
                 // SAFETY: `queue` is the memory of the structure.
                 unsafe { extra::ferroprobe_init_waitqueue_head(queue) }
@@ -158,7 +158,7 @@ impl Waker {
     unsafe extern "C" fn run(work: *mut bindings::work_struct) {
         // SAFETY: The work is queued by `interrupt` and `register` only, and the drop of
         // `later` waits for it.
-        let this = unsafe { &*container_of!(Timed::of(work), Self, later) };
+        let this = unsafe { &*container_of!(DelayedWork::of(work), Self, later) };
         this.wake_now();
     }
 

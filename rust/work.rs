@@ -12,7 +12,7 @@ use kernel::{
 };
 
 /// The function of the work.
-pub trait Handler: Send + Sync + 'static {
+pub trait RunDelayed: Send + Sync + 'static {
     /// Runs the work. Returns the delay until the next run in milliseconds, or `None` for
     /// no further run.
     ///
@@ -26,23 +26,23 @@ pub trait Handler: Send + Sync + 'static {
 ///
 /// `work` is initialised.
 #[pin_data(PinnedDrop)]
-pub(super) struct Timed {
+pub(super) struct DelayedWork {
     #[pin]
     work: Opaque<bindings::delayed_work>,
 }
 
 // SAFETY: The kernel locks what it changes in the work.
-unsafe impl Sync for Timed {}
+unsafe impl Sync for DelayedWork {}
 // SAFETY: Work can be cancelled by any thread.
-unsafe impl Send for Timed {}
+unsafe impl Send for DelayedWork {}
 
-impl Timed {
+impl DelayedWork {
     /// Creates work that calls `run`, and that is not queued yet.
     ///
     /// # Safety
     ///
-    /// From the first [`Timed::start`] until the drop, it must be sound to call `run` in
-    /// a context that may sleep, with the work from which [`Timed::of`] finds this value.
+    /// From the first [`DelayedWork::start`] until the drop, it must be sound to call `run` in
+    /// a context that may sleep, with the work from which [`DelayedWork::of`] finds this value.
     pub(super) unsafe fn new(
         run: unsafe extern "C" fn(*mut bindings::work_struct),
     ) -> impl PinInit<Self> {
@@ -90,7 +90,7 @@ impl Timed {
 }
 
 #[pinned_drop]
-impl PinnedDrop for Timed {
+impl PinnedDrop for DelayedWork {
     fn drop(self: Pin<&mut Self>) {
         // SAFETY: The work is initialised by the type invariant. The call waits for the
         // function, and prevents it from starting again.
@@ -101,16 +101,16 @@ impl PinnedDrop for Timed {
 /// Work that the kernel runs until it is dropped. The drop waits until the work does not
 /// run; the caller must not hold a lock that the work takes.
 #[pin_data]
-pub struct Delayed<T: Handler> {
+pub struct Delayed<T: RunDelayed> {
     /// Dropped first, because it uses the handler.
     #[pin]
-    timed: Timed,
+    timed: DelayedWork,
     handler: T,
     #[pin]
     _pinned: PhantomPinned,
 }
 
-impl<T: Handler> Delayed<T> {
+impl<T: RunDelayed> Delayed<T> {
     /// Creates work that is not queued yet.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl<T: Handler> Delayed<T> {
         Arc::pin_init(
             pin_init!(Self {
                 // SAFETY: `run` requires no more, and `timed` is dropped first.
-                timed <- unsafe { Timed::new(Self::run) },
+                timed <- unsafe { DelayedWork::new(Self::run) },
                 handler,
                 _pinned: PhantomPinned,
             }),
@@ -141,7 +141,7 @@ impl<T: Handler> Delayed<T> {
     unsafe extern "C" fn run(work: *mut bindings::work_struct) {
         // SAFETY: The work is queued by `start` only, and the drop of `timed` waits for
         // it.
-        let this = unsafe { &*container_of!(Timed::of(work), Self, timed) };
+        let this = unsafe { &*container_of!(DelayedWork::of(work), Self, timed) };
         if let Some(millis) = this.handler.run() {
             this.start(millis);
         }

@@ -3,6 +3,7 @@
 //! The buffer: one ring per CPU, its readers, and their wake-ups.
 
 mod aligning;
+mod local_clock;
 mod mapping;
 mod mmap;
 mod reading;
@@ -12,6 +13,7 @@ mod rings;
 mod snapshot;
 mod time;
 
+pub(crate) use local_clock::LocalClock;
 pub(crate) use reading::Iterators;
 pub(crate) use recording::{Buffer, Lost, Side, Unsettled};
 pub(crate) use resizing::MAX_SUB_BUFFER;

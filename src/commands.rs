@@ -6,19 +6,36 @@
 //! tools read `saved_cmdlines` afterwards, so every binary read saves the names here.
 
 use crate::{engine::record::COMM_LEN, sys::Vec};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
 
-/// Number of names that are saved. A name's slot is its pid modulo this number, so tasks
-/// with neighbouring pids, such as those that were started together, do not displace each
-/// other.
-pub(crate) const SIZE: usize = 8192;
+/// Number of names that are saved, unless users want another.
+const DEFAULT: usize = 8192;
+
+/// Most names that users can want: the kernel's `PID_MAX_DEFAULT`, as in tracefs.
+pub(crate) const MOST: usize = 32768;
+
+/// Number of names that are to be saved.
+static WANTED: AtomicUsize = AtomicUsize::new(DEFAULT);
+
+/// Returns the number of names that are to be saved.
+pub(crate) fn size() -> usize {
+    WANTED.load(Ordering::Relaxed)
+}
+
+/// Sets the number of names that are saved. Each table takes it over with its next name.
+pub(crate) fn set_size(size: usize) {
+    WANTED.store(size, Ordering::Relaxed);
+}
 
 /// Pid and name of a task.
 type Command = (u32, [u8; COMM_LEN]);
 
 /// The saved names.
 pub(crate) struct Commands {
-    /// Indexed by slot; empty until the first name.
+    /// Indexed by slot, which is the pid modulo the length, so tasks with neighbouring pids, such
+    /// as those that were started together, do not displace each other. Empty until the first
+    /// name.
     known: Vec<Option<Command>>,
 }
 
@@ -30,22 +47,29 @@ impl Commands {
 
     /// Saves the name of the task with the pid `number`, unless there is no memory.
     pub(crate) fn see(&mut self, number: u32, name: [u8; COMM_LEN]) {
-        if number == 0 || (self.known.is_empty() && self.make().is_err()) {
+        if number == 0 {
             return;
         }
-        // CAST: u32 to usize widens.
-        if let Some(place) = self.known.get_mut(number as usize % SIZE) {
-            *place = Some((number, name));
+        let size = size();
+        if self.known.len() != size {
+            // Without memory it stays as it is.
+            if let Ok(known) = self.of_size(size) {
+                self.known = known;
+            }
         }
+        save(&mut self.known, (number, name));
     }
 
-    fn make(&mut self) -> Result {
-        let mut known = Vec::with_capacity(SIZE)?;
-        for _ in 0..SIZE {
+    /// Makes a table of `size` slots, with the names of this one.
+    fn of_size(&self, size: usize) -> Result<Vec<Option<Command>>> {
+        let mut known = Vec::with_capacity(size)?;
+        for _ in 0..size {
             known.push(None)?;
         }
-        self.known = known;
-        Ok(())
+        for command in self.known.iter().flatten() {
+            save(&mut known, *command);
+        }
+        Ok(known)
     }
 
     /// Calls `each` with the pid and the name, without NULs, of each saved task.
@@ -60,5 +84,14 @@ impl Commands {
             each(*number, name)?;
         }
         Ok(())
+    }
+}
+
+/// Puts `command` into its slot.
+fn save(known: &mut [Option<Command>], command: Command) {
+    // CAST: u32 to usize widens.
+    let slot = (command.0 as usize).checked_rem(known.len());
+    if let Some(place) = slot.and_then(|slot| known.get_mut(slot)) {
+        *place = Some(command);
     }
 }

@@ -20,7 +20,7 @@ mod instances;
 mod kprobe_events;
 mod listing;
 mod member;
-mod mode;
+mod named;
 mod options;
 mod per_cpu;
 mod placement;
@@ -51,39 +51,39 @@ mod trigger;
 use crate::{
     buffer::Side,
     engine::{
-        print::{Json, Text},
+        print::{Json, PrintedText},
         record::{KERNEL_STACK, PRINT, RAW_DATA, USER_STACK},
     },
     events::event_file::InstanceId,
     instance::Instance,
-    kapi::debugfs::{Dir, Entry, File},
+    kapi::debugfs::{DebugfsEntry, Dir, File},
     sys::Vec,
     tracer::Tracer,
 };
-pub(crate) use instances::Instances;
+use core::fmt;
+pub(crate) use instances::InstancesDirectory;
 use kernel::{prelude::*, sync::Arc};
-use member::Member;
-use mode::{READ, READ_WRITE, WRITE};
+use member::EventMember;
+use named::{file, Described, READ, READ_WRITE, WRITE};
 use scope::Scope;
-use switch::{Switch, Switched};
-use text::{SettingFile, Show, Store, TextFile};
+use switch::{SwitchFile, Switched};
+use text::{SettingFile, Show, TakesText, TextFile};
 
 /// A file outside `events/GROUP`, `options` and `per_cpu`.
-struct Row {
+struct FileRow {
     /// Whether each instance has it, and not only the top directory.
     is_in_each: bool,
-    directory: Directory,
-    name: &'static CStr,
-    mode: u16,
+    directory: Folder,
+    file: Described,
     make: Make,
 }
 
 /// Makes the file of a row in its directory.
-type Make = fn(&Row, &Arc<Dir>, &Arc<Instance>) -> Result<KBox<dyn Made>>;
+type Make = fn(&FileRow, &Arc<Dir>, &Arc<Instance>) -> Result<KBox<dyn MadeFile>>;
 
 /// In which directory a file is.
 #[derive(Clone, Copy)]
-enum Directory {
+enum Folder {
     /// The directory of the instance.
     Root,
     /// `events`.
@@ -98,88 +98,179 @@ enum Directory {
     UserStack,
 }
 
-/// A file; removed when dropped.
-trait Made: Send + Sync {}
+impl Folder {
+    /// Returns the path before the names of its files.
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Root => "",
+            Self::Events => "events/",
+            Self::Print => "events/ftrace/print/",
+            Self::RawData => "events/ftrace/raw_data/",
+            Self::KernelStack => "events/ftrace/kernel_stack/",
+            Self::UserStack => "events/ftrace/user_stack/",
+        }
+    }
+}
 
-impl<F: File> Made for Entry<F> {}
+/// A file; removed when dropped.
+trait MadeFile: Send + Sync {}
+
+impl<F: File> MadeFile for DebugfsEntry<F> {}
 
 /// The files, in the order in which they are made.
 #[rustfmt::skip]
-const FILES: &[Row] = &[
-    root(c"kprobe_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
-    root(c"dynamic_events", READ_WRITE, setting::<kprobe_events::KprobeEvents>),
-    root(c"private_events", READ_WRITE, one::<private_events::PrivateEvents>),
-    each(c"trace", READ_WRITE, live::<trace::Trace>),
-    each(c"trace_pipe", READ, live::<trace_pipe::TracePipe<Text>>),
-    each(c"trace_json", READ, live::<trace_pipe::TracePipe<Json>>),
-    each(c"snapshot", READ_WRITE, aside::<snapshot::Snapshot>),
-    each(c"trace_marker", WRITE, one::<trace_marker::TraceMarker<false>>),
-    each(c"trace_marker_raw", WRITE, one::<trace_marker::TraceMarker<true>>),
-    each(c"set_event", READ_WRITE, setting::<set_event::SetEvent>),
-    each(c"set_event_pid", READ_WRITE, setting::<set_event_pid::SetEventPid<false>>),
-    each(c"set_event_notrace_pid", READ_WRITE, setting::<set_event_pid::SetEventPid<true>>),
-    root(c"available_events", READ, shown::<set_event::AvailableEvents>),
-    root(c"available_tracepoints", READ, shown::<available_tracepoints::AvailableTracepoints>),
-    root(c"available_filter_functions", READ, shown::<available_filter_functions::AvailableFunctions>),
-    root(c"enabled_functions", READ, shown::<enabled_functions::EnabledFunctions>),
-    each(c"current_tracer", READ_WRITE, setting::<tracers::Tracers>),
-    each(c"available_tracers", READ, shown::<tracers::Tracers>),
-    each(c"tracing_on", READ_WRITE, switched::<tracing_on::TracingOn>),
-    root(c"kprobe_profile", READ, shown::<profile::Profile>),
-    root(c"kprobe_stats", READ, shown::<stats::Stats>),
-    root(c"syscall_stats", READ, shown::<stats::SyscallStats>),
-    each(c"error_log", READ_WRITE, setting::<error_log::ErrorLogFile>),
-    root(c"README", READ, shown::<readme::Readme>),
-    each(c"buffer_size_kb", READ_WRITE, setting::<buffer_size::BufferSize>),
-    each(c"buffer_subbuf_size_kb", READ_WRITE, setting::<buffer_size::SubBufferSize>),
-    each(c"buffer_percent", READ_WRITE, setting::<buffer_percent::BufferPercent>),
-    root(c"hit_limit", READ_WRITE, setting::<hit_limit::HitLimitFile>),
-    root(c"syscall_user_buf_size", READ_WRITE, setting::<syscall_user_buf_size::SyscallUserBufSize>),
-    each(c"tracing_cpumask", READ_WRITE, setting::<tracing_cpumask::TracingCpumask>),
-    root(c"placement", READ_WRITE, setting::<placement::PlacementFile>),
-    each(c"buffer_total_size_kb", READ, shown::<headers::BufferTotalSize>),
-    each(c"trace_clock", READ_WRITE, setting::<trace_clock::TraceClock>),
-    root(c"clock_source", READ, shown::<clock_source::ClockSource>),
-    root(c"printk_formats", READ, shown::<headers::PrintkFormats>),
-    root(c"saved_cmdlines", READ, shown::<saved_cmdlines::SavedCmdlines>),
-    root(c"saved_cmdlines_size", READ, shown::<saved_cmdlines::SavedCmdlinesSize>),
-    each(c"saved_tgids", READ, shown::<saved_cmdlines::SavedTgids>),
-    each(c"trace_options", READ_WRITE, setting::<options::TraceOptions>),
-    row(Directory::Events, c"enable", READ_WRITE, switched::<event_files::EnableAll>),
-    row(Directory::Events, c"header_page", READ, shown::<headers::HeaderPage>),
-    row(Directory::Events, c"header_event", READ, shown::<headers::HeaderEvent>),
-    row(Directory::Print, c"format", READ, shown::<headers::BuiltinFormat<{ PRINT.id }>>),
-    row(Directory::Print, c"trigger", READ_WRITE, of_marks::<SettingFile<trigger::TriggerFile>>),
-    row(Directory::Print, c"hist", READ, of_marks::<hist::Polled<hist::HistFile>>),
-    row(Directory::Print, c"hist_graph", READ, of_marks::<hist::Polled<hist::GraphFile>>),
-    row(Directory::RawData, c"format", READ, shown::<headers::BuiltinFormat<{ RAW_DATA.id }>>),
-    row(Directory::KernelStack, c"format", READ, shown::<headers::BuiltinFormat<{ KERNEL_STACK.id }>>),
-    row(Directory::UserStack, c"format", READ, shown::<headers::BuiltinFormat<{ USER_STACK.id }>>),
+const FILES: &[FileRow] = &[
+    root(file(c"kprobe_events", READ_WRITE, "Create/append/remove/show the kernel dynamic events"),
+        setting::<kprobe_events::KprobeEvents>),
+    root(file(c"dynamic_events", READ_WRITE, "Create/append/remove/show the generic dynamic events"),
+        setting::<kprobe_events::KprobeEvents>),
+    root(file(c"private_events", READ_WRITE, "definitions that go when the file is closed"),
+        one::<private_events::PrivateEvents>),
+    each(file(c"trace", READ_WRITE, "the buffer as text; writing clears it"),
+        live::<trace::Trace>),
+    each(file(c"trace_pipe", READ, "the same, consumed as it is read; waits for events"),
+        live::<trace_pipe::TracePipe<PrintedText>>),
+    each(file(c"trace_json", READ, "the same as JSON, one object a line"),
+        live::<trace_pipe::TracePipe<Json>>),
+    each(file(c"snapshot", READ_WRITE, "what was set aside: 1 sets the buffer aside, 0 frees that"),
+        aside::<snapshot::SnapshotFile>),
+    each(file(c"trace_marker", WRITE, "text that is written here goes to the buffer"),
+        one::<trace_marker::TraceMarker<false>>),
+    each(file(c"trace_marker_raw", WRITE, "so do bytes; the first four are a number for them"),
+        one::<trace_marker::TraceMarker<true>>),
+    each(file(c"set_event", READ_WRITE, "the enabled events; write names to enable, !names to disable"),
+        setting::<set_event::SetEvent>),
+    each(file(c"set_event_pid", READ_WRITE, "the tasks whose hits count, all if there is none"),
+        setting::<set_event_pid::SetEventPid<false>>),
+    each(file(c"set_event_notrace_pid", READ_WRITE, "the tasks whose hits do not count"),
+        setting::<set_event_pid::SetEventPid<true>>),
+    root(file(c"available_events", READ, "all events"),
+        shown::<set_event::AvailableEvents>),
+    root(file(c"available_tracepoints", READ, "the tracepoints, with their arguments"),
+        shown::<available_tracepoints::AvailableTracepoints>),
+    root(file(c"available_filter_functions", READ, "the functions that f events can probe"),
+        shown::<available_filter_functions::AvailableFunctions>),
+    root(file(c"enabled_functions", READ, "the functions of the enabled f events"),
+        shown::<enabled_functions::EnabledFunctions>),
+    each(file(c"current_tracer", READ_WRITE, "nop"),
+        setting::<tracers::Tracers>),
+    each(file(c"available_tracers", READ, "nop"),
+        shown::<tracers::Tracers>),
+    each(file(c"tracing_on", READ_WRITE, "1 or 0: record events or not"),
+        switched::<tracing_on::TracingOn>),
+    root(file(c"kprobe_profile", READ, "event, hits, misses of each probe"),
+        shown::<profile::Profile>),
+    root(file(c"kprobe_stats", READ, "place, hits and how they ended, for each probe"),
+        shown::<stats::StatsText>),
+    root(file(c"syscall_stats", READ, "the same of the system calls' events, and 32-bit calls"),
+        shown::<stats::SyscallStats>),
+    each(file(c"error_log", READ_WRITE, "why the last writes to any file failed"),
+        setting::<error_log::ErrorLogFile>),
+    root(file(c"README", READ, "this text"),
+        shown::<Readme>),
+    each(file(c"buffer_size_kb", READ_WRITE, "KiB of each CPU's buffer; another size keeps the events\nthat fit into it"),
+        setting::<buffer_size::BufferSize>),
+    each(file(c"buffer_subbuf_size_kb", READ_WRITE, "KiB of a sub-buffer; another size clears the buffer"),
+        setting::<buffer_size::SubBufferSize>),
+    each(file(c"buffer_percent", READ_WRITE, "how full a buffer wakes who waits for trace_pipe_raw"),
+        setting::<buffer_percent::BufferPercent>),
+    root(file(c"hit_limit", READ_WRITE, "hits a second on a CPU above which an event is disabled"),
+        setting::<hit_limit::HitLimitFile>),
+    root(file(c"syscall_user_buf_size", READ_WRITE, "bytes of user memory that these record of an argument"),
+        setting::<syscall_user_buf_size::SyscallUserBufSize>),
+    each(file(c"tracing_cpumask", READ_WRITE, "the CPUs that record, in hexadecimal"),
+        setting::<tracing_cpumask::TracingCpumask>),
+    root(file(c"placement", READ_WRITE, "write a symbol or address, read what can be probed there"),
+        setting::<placement::PlacementFile>),
+    each(file(c"buffer_total_size_kb", READ, "KiB of all"),
+        shown::<headers::BufferTotalSize>),
+    each(file(c"trace_clock", READ_WRITE, "the clocks, [the one in use]; another one clears the buffer"),
+        setting::<trace_clock::TraceClock>),
+    root(file(c"clock_source", READ, "what the clock local is taken from: counter or kernel"),
+        shown::<clock_source::ClockSource>),
+    root(file(c"printk_formats", READ, "nothing"),
+        shown::<headers::PrintkFormats>),
+    root(file(c"saved_cmdlines", READ, "number and name of tasks, of saved_cmdlines_size at most"),
+        shown::<saved_cmdlines::SavedCmdlines>),
+    root(file(c"saved_cmdlines_size", READ_WRITE, "how many names are kept of records that were read in binary"),
+        setting::<saved_cmdlines::SavedCmdlinesSize>),
+    each(file(c"saved_tgids", READ, "thread and process, of those that ran with record-tgid"),
+        shown::<saved_cmdlines::SavedTgids>),
+    each(file(c"trace_options", READ_WRITE, "the options, options/NAME one of them: 1 or 0"),
+        setting::<options::TraceOptions>),
+    row(Folder::Events, file(c"enable", READ_WRITE, "arm or disarm all events"),
+        switched::<event_files::EnableAll>),
+    row(Folder::Events, file(c"header_page", READ, "the layout of a sub-buffer"),
+        shown::<headers::HeaderPage>),
+    row(Folder::Events, file(c"header_event", READ, "the layout of an event in it"),
+        shown::<headers::HeaderEvent>),
+    row(Folder::Print, file(c"format", READ, "the fields of the event of trace_marker"),
+        shown::<headers::BuiltinFormat<{ PRINT.id }>>),
+    row(Folder::Print, file(c"trigger", READ_WRITE, "what else is done on a write to trace_marker"),
+        of_marks::<SettingFile<trigger::TriggerFile>>),
+    row(Folder::Print, file(c"hist", READ, "what its histograms have counted"),
+        of_marks::<hist::HistFile<false>>),
+    row(Folder::Print, file(c"hist_graph", READ, "the same as bars"),
+        of_marks::<hist::HistFile<true>>),
+    row(Folder::RawData, file(c"format", READ, "the fields of the event of trace_marker_raw"),
+        shown::<headers::BuiltinFormat<{ RAW_DATA.id }>>),
+    row(Folder::KernelStack, file(c"format", READ, "the fields of the stacks of the kernel"),
+        shown::<headers::BuiltinFormat<{ KERNEL_STACK.id }>>),
+    row(Folder::UserStack, file(c"format", READ, "the fields of the stacks of users"),
+        shown::<headers::BuiltinFormat<{ USER_STACK.id }>>),
 ];
 
-const fn row(directory: Directory, name: &'static CStr, mode: u16, make: Make) -> Row {
-    Row {
+const fn row(directory: Folder, file: Described, make: Make) -> FileRow {
+    FileRow {
         is_in_each: true,
         directory,
-        name,
-        mode,
+        file,
         make,
     }
 }
 
-const fn each(name: &'static CStr, mode: u16, make: Make) -> Row {
-    row(Directory::Root, name, mode, make)
+const fn each(file: Described, make: Make) -> FileRow {
+    row(Folder::Root, file, make)
 }
 
-const fn root(name: &'static CStr, mode: u16, make: Make) -> Row {
-    Row {
+const fn root(file: Described, make: Make) -> FileRow {
+    FileRow {
         is_in_each: false,
-        ..each(name, mode, make)
+        ..each(file, make)
+    }
+}
+
+/// The other files and directories, with the path before their names.
+const OTHERS: &[(&str, &[&Described])] = &[
+    ("events/GROUP/", event_files::OF_GROUP),
+    ("events/GROUP/EVENT/", event_files::OF_EVENT),
+    ("", &[&options::DIRECTORY, &per_cpu::DIRECTORY]),
+    ("per_cpu/cpuN/", per_cpu::FILES),
+    ("", &[&instances::DIRECTORY]),
+];
+
+/// `README`.
+struct Readme;
+
+impl Show for Readme {
+    type Data = Tracer;
+
+    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        out.write_str(readme::BEGINNING)?;
+        for row in FILES {
+            readme::line(out, row.directory.path(), &row.file)?;
+        }
+        for (path, files) in OTHERS {
+            for file in *files {
+                readme::line(out, path, file)?;
+            }
+        }
+        readme::end(out)
     }
 }
 
 /// What a file outside `events/GROUP`, `options` and `per_cpu` is of.
-trait Subject: Send + Sync {
+trait FileSubject: Send + Sync {
     /// Returns the subject of the files of `instance`.
     ///
     /// # Errors
@@ -188,101 +279,101 @@ trait Subject: Send + Sync {
     fn of(instance: &Arc<Instance>) -> Result<Arc<Self>>;
 }
 
-impl Subject for Instance {
+impl FileSubject for Instance {
     fn of(instance: &Arc<Instance>) -> Result<Arc<Self>> {
         Ok(instance.clone())
     }
 }
 
-impl Subject for Tracer {
+impl FileSubject for Tracer {
     fn of(instance: &Arc<Instance>) -> Result<Arc<Self>> {
         Ok(instance.tracer.clone())
     }
 }
 
 /// Makes a file of any kind.
-fn one<F: File<Data: Subject>>(
-    row: &Row,
+fn one<F: File<Data: FileSubject>>(
+    row: &FileRow,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn Made>> {
-    made::<F>(row, dir, Subject::of(instance)?)
+) -> Result<KBox<dyn MadeFile>> {
+    made::<F>(row, dir, FileSubject::of(instance)?)
 }
 
 /// Makes a file of the event of marks.
-fn of_marks<F: File<Data = Member>>(
-    row: &Row,
+fn of_marks<F: File<Data = EventMember>>(
+    row: &FileRow,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn Made>> {
+) -> Result<KBox<dyn MadeFile>> {
     let event = &instance.marks.event;
-    made::<F>(row, dir, Member::new(instance, event)?)
+    made::<F>(row, dir, EventMember::new(instance, event)?)
 }
 
 /// Makes a file that shows a text.
-fn shown<S: Show<Data: Subject>>(
-    row: &Row,
+fn shown<S: Show<Data: FileSubject>>(
+    row: &FileRow,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn Made>> {
+) -> Result<KBox<dyn MadeFile>> {
     one::<TextFile<S>>(row, dir, instance)
 }
 
 /// Makes a file that shows a text and takes another.
-fn setting<S: Store<Data: Subject>>(
-    row: &Row,
+fn setting<S: TakesText<Data: FileSubject>>(
+    row: &FileRow,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn Made>> {
+) -> Result<KBox<dyn MadeFile>> {
     one::<SettingFile<S>>(row, dir, instance)
 }
 
 /// Makes a file that shows and takes 0 or 1.
-fn switched<S: Switched<Data: Subject>>(
-    row: &Row,
+fn switched<S: Switched<Data: FileSubject>>(
+    row: &FileRow,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn Made>> {
-    one::<Switch<S>>(row, dir, instance)
+) -> Result<KBox<dyn MadeFile>> {
+    one::<SwitchFile<S>>(row, dir, instance)
 }
 
 /// Makes a file of the events that are recorded.
 fn live<F: File<Data = Scope>>(
-    row: &Row,
+    row: &FileRow,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn Made>> {
+) -> Result<KBox<dyn MadeFile>> {
     made::<F>(row, dir, Scope::new(instance, Side::Live, None)?)
 }
 
 /// Makes a file of the events of the snapshot.
 fn aside<F: File<Data = Scope>>(
-    row: &Row,
+    row: &FileRow,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn Made>> {
+) -> Result<KBox<dyn MadeFile>> {
     made::<F>(row, dir, Scope::new(instance, Side::Snapshot, None)?)
 }
 
-fn made<F: File>(row: &Row, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<KBox<dyn Made>> {
-    let entry = Entry::<F>::new(row.name, row.mode, dir, data)?;
+fn made<F: File>(row: &FileRow, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<KBox<dyn MadeFile>> {
+    let entry = row.file.make::<F>(dir, data)?;
     let entry = KBox::new(entry, GFP_KERNEL)?;
     Ok(entry)
 }
 
 /// The files of an instance outside `events/GROUP`; they are removed when dropped.
-pub(crate) struct Files {
-    _files: Vec<KBox<dyn Made>>,
-    _options: Vec<Entry<Switch<options::OneOption>>>,
+pub(crate) struct InstanceFiles {
+    _files: Vec<KBox<dyn MadeFile>>,
+    _options: Vec<DebugfsEntry<SwitchFile<options::OneOption>>>,
     _cpus: Vec<per_cpu::CpuFiles>,
 }
 
-impl Files {
+impl InstanceFiles {
     /// Makes the files of `instance` in `root`, and gives the registry the directory `events`.
     ///
     /// # Errors
     ///
-    /// As for [`Dir::new`] and [`Entry::new`].
+    /// As for [`Dir::new`] and [`DebugfsEntry::new`].
     ///
     /// Context: process, may sleep.
     pub(crate) fn new(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Self> {
@@ -296,12 +387,12 @@ impl Files {
         let mut files = Vec::new();
         for row in FILES.iter().filter(|row| is_top || row.is_in_each) {
             let dir = match row.directory {
-                Directory::Root => root,
-                Directory::Events => &events,
-                Directory::Print => &print,
-                Directory::RawData => &raw_data,
-                Directory::KernelStack => &kernel_stack,
-                Directory::UserStack => &user_stack,
+                Folder::Root => root,
+                Folder::Events => &events,
+                Folder::Print => &print,
+                Folder::RawData => &raw_data,
+                Folder::KernelStack => &kernel_stack,
+                Folder::UserStack => &user_stack,
             };
             files.push((row.make)(row, dir, instance)?)?;
         }
@@ -311,8 +402,8 @@ impl Files {
             _cpus: per_cpu::make(instance, root)?,
         };
         let events = event_files::directory(instance, events)?;
-        let mut registry = instance.tracer.registry.lock();
-        registry.set_directory(instance.id, events)?;
+        let tracer = &instance.tracer;
+        tracer.change(|registry, removed| registry.set_directory(instance.id, events, removed))?;
         Ok(files)
     }
 }

@@ -2,15 +2,12 @@
 
 //! The defined events and their probes.
 
-mod drop_where;
 pub(crate) mod event;
 pub(crate) mod event_file;
-pub(crate) mod format;
-pub(crate) mod formats;
 pub(crate) mod marks;
 pub(crate) mod owner;
 pub(crate) mod probe;
 pub(crate) mod rate;
 pub(crate) mod registry;
-mod retired;
 pub(crate) mod similar;
+mod transaction;

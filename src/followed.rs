@@ -7,7 +7,7 @@ use crate::{
     engine::pids::PidSet,
     events::{event_file::InstanceId, registry::Registry},
     hit::tasks::Tasks,
-    kapi::tasks::{Follower, Watch},
+    kapi::tasks::{Follower, TaskWatch},
 };
 use kernel::{
     new_mutex,
@@ -28,17 +28,17 @@ pub(crate) enum List {
 #[pin_data]
 pub(crate) struct Followed {
     #[pin]
-    state: Mutex<State>,
+    state: Mutex<PidState>,
 }
 
-struct State {
+struct PidState {
     /// The instance.
     of: InstanceId,
     tasks: Tasks,
     /// Whether the children of tasks are on the lists of their parents: `event-fork`.
     with_children: bool,
     /// Changes the lists when tasks begin and end.
-    watch: Option<Watch<Tasks>>,
+    watch: Option<TaskWatch<Tasks>>,
 }
 
 impl Follower for Tasks {
@@ -74,7 +74,7 @@ impl Followed {
     /// Follows all tasks, for the instance `of`.
     pub(crate) fn new(of: InstanceId) -> impl PinInit<Self> {
         pin_init!(Self {
-            state <- new_mutex!(State {
+            state <- new_mutex!(PidState {
                 of,
                 tasks: Tasks::ALL,
                 with_children: false,
@@ -138,19 +138,19 @@ impl Followed {
     ///
     /// # Errors
     ///
-    /// As for [`Watch::new`].
+    /// As for [`TaskWatch::new`].
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_with_children(&self, registry: &Mutex<Registry>, on: bool) -> Result {
         let mut state = self.state.lock();
-        let watch = State::watch(on, registry, &state.tasks)?;
+        let watch = PidState::watch(on, registry, &state.tasks)?;
         state.watch = watch;
         state.with_children = on;
         Ok(())
     }
 }
 
-impl State {
+impl PidState {
     /// Makes the hits of `tasks` count.
     fn change(&mut self, registry: &Mutex<Registry>, tasks: Tasks) -> Result {
         let watch = Self::watch(self.with_children, registry, &tasks)?;
@@ -167,12 +167,16 @@ impl State {
     }
 
     /// Starts to follow the children of `tasks`, if that is wanted and there are lists.
-    fn watch(on: bool, registry: &Mutex<Registry>, tasks: &Tasks) -> Result<Option<Watch<Tasks>>> {
+    fn watch(
+        on: bool,
+        registry: &Mutex<Registry>,
+        tasks: &Tasks,
+    ) -> Result<Option<TaskWatch<Tasks>>> {
         if !on || tasks.are_all() {
             return Ok(None);
         }
         let points = registry.lock().points().clone();
         let tasks = Arc::new(tasks.clone(), GFP_KERNEL)?;
-        Watch::new(&points, tasks).map(Some)
+        TaskWatch::new(&points, tasks).map(Some)
     }
 }

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What happens when a probe is hit.
+//! How hits are served: steps for those about which nothing is unusual, each for a shape of
+//! records, and one for all others.
 
 mod acting;
 pub(crate) mod action;
 pub(crate) mod calls;
-mod context;
 pub(crate) mod counters;
 pub(crate) mod histograms;
 pub(crate) mod marks;
 pub(crate) mod plan;
 pub(crate) mod prepared;
 pub(crate) mod recorder;
+mod sample;
 mod several;
+mod shape;
+mod slow;
 pub(crate) mod snapshots;
+mod source;
 mod stacks;
+mod stage;
 mod stages;
+mod step;
 pub(crate) mod tasks;
-mod texts;
 mod tier;
 pub(crate) mod whole_calls;

@@ -4,8 +4,9 @@
 
 use crate::{
     buffer::{Buffer, Side},
-    events::{event_file::InstanceId, formats::Formats, marks::Marks, registry::InInstance},
+    events::{event_file::InstanceId, marks::Marks, registry::InInstance},
     followed::Followed,
+    formats::Formats,
     hit::plan::Stacks,
     kapi::{
         clock::{self, Clock},
@@ -66,11 +67,15 @@ impl Instance {
     ///
     /// Context: process, may sleep.
     pub(crate) fn new(tracer: &Arc<Tracer>, kilobytes: usize) -> Result<Arc<Self>> {
-        let buffer = Buffer::new(kilobytes, clock::usual())?;
+        let local_clock = &tracer.local_clock;
+        // Meanwhile the usual clock is not another one.
+        let making = local_clock.making();
+        let buffer = Buffer::new(kilobytes, clock::usual(), (local_clock, &making))?;
         let formats = Formats::new()?;
         let known = InInstance::new(buffer.clone(), formats.clone())?;
         let marks = known.marks.clone();
         let id = tracer.registry.lock().add_instance(known)?;
+        drop(making);
         let made = Self::with(tracer.clone(), id, (buffer, formats, marks));
         if made.is_err() {
             // Nothing uses it, so nothing has to be changed for which memory is needed.

@@ -8,11 +8,13 @@
 mod buffer;
 mod commands;
 mod control;
+mod drop_where;
 #[path = "engine/lib.rs"]
 pub mod engine;
 mod errors;
 mod events;
 mod followed;
+mod formats;
 mod hit;
 mod instance;
 #[path = "../rust/lib.rs"]
@@ -58,12 +60,13 @@ module! {
 /// reference to the tracer, everything else, and at last what waits for tasks that
 /// still enter a directory. The probes go before all of them, see the drop.
 struct Ferroprobe {
-    _instances: control::Instances,
+    _instances: control::InstancesDirectory,
     _modules: watch::modules::Watch,
-    _files: control::Files,
+    _files: control::InstanceFiles,
     tracer: Arc<tracer::Tracer>,
     _sleep: kapi::clock::SleepWatch,
     _late: kapi::debugfs::LateDirs,
+    _functions: kapi::functions::FunctionRemains,
 }
 
 impl kernel::Module for Ferroprobe {
@@ -76,20 +79,20 @@ impl kernel::Module for Ferroprobe {
         let late = kapi::debugfs::LateDirs::begin();
         let sleep = kapi::clock::SleepWatch::begin();
         let tracer = tracer::Tracer::new(kilobytes, limit)?;
-        let watch = KBox::new(watch::limit::Watch::new(&tracer)?, GFP_KERNEL)?;
+        let watch = KBox::new(watch::limit::LimitWatch::new(&tracer)?, GFP_KERNEL)?;
         // Before the files, with which probes can be defined: none is to miss that a
         // module comes or goes, and once somebody may have opened a file nothing fails.
         let modules = watch::modules::watch(&tracer)?;
         let root = control::directory()?;
         let top = instance::Instance::top(tracer.clone())?;
-        let files = control::Files::new(&top, &root)?;
+        let files = control::InstanceFiles::new(&top, &root)?;
         let with_calls = module_parameters::syscall_events.value();
         let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
         let instances = add_system_calls(&tracer, with_calls)
-            .and_then(|()| control::Instances::new(&tracer, &root, kilobytes));
+            .and_then(|()| control::InstancesDirectory::new(&tracer, &root, kilobytes));
         let instances = instances.inspect_err(|_| {
             // As in the drop: the registry holds files that hold it.
-            drop(tracer.registry.lock().shut_down());
+            tracer.shut_down();
         })?;
         // Nothing may fail behind this: the registry now holds files that hold it, until
         // the module's drop.
@@ -107,13 +110,14 @@ impl kernel::Module for Ferroprobe {
             tracer,
             _sleep: sleep,
             _late: late,
+            _functions: kapi::functions::FunctionRemains::begin(),
         })
     }
 }
 
 /// Makes the events of system calls, if they are `wanted`.
 fn add_system_calls(tracer: &tracer::Tracer, wanted: bool) -> Result {
-    if wanted && !tracer.registry.lock().add_system_calls()? {
+    if wanted && !tracer.change(|registry, _| registry.add_system_calls())? {
         pr_info!(
             "no events of system calls: this kernel does not describe them (CONFIG_FTRACE_SYSCALLS), or checks the types of probes (CONFIG_CFI)\n"
         );
@@ -123,7 +127,6 @@ fn add_system_calls(tracer: &tracer::Tracer, wanted: bool) -> Result {
 
 impl Drop for Ferroprobe {
     fn drop(&mut self) {
-        let watch = self.tracer.registry.lock().shut_down();
-        drop(watch);
+        self.tracer.shut_down();
     }
 }

@@ -6,13 +6,13 @@ use crate::{
     engine::{
         context::{Context, Time},
         memo::Memo,
-        print::{Event, Renderer, SymbolNames},
+        print::{Renderer, ShownEvent, SymbolNames},
         record::{Builtin, Header},
         ring::{EventRef, Note},
         seq_buf::SeqBuf,
         text::{Appender, Plain},
     },
-    events::format::Format,
+    formats::Format,
     instance::Instance,
     kapi::{clock::Clock, symbol::Symbol},
     options::Flag,
@@ -24,14 +24,14 @@ use kernel::sync::Arc;
 /// Prints events by a renderer, and caches formats and symbols between events.
 pub(crate) struct Printer<R> {
     renderer: R,
-    formats: Memo<Known, 16>,
+    formats: Memo<CachedFormat, 16>,
     /// The number of formats that were looked up.
     looked_up: u64,
     names: KernelNames,
 }
 
 /// A cached format.
-struct Known {
+struct CachedFormat {
     format: Arc<Format>,
     /// The last time of a record with this format.
     until: u64,
@@ -79,7 +79,7 @@ impl<R: Renderer> Printer<R> {
         }
         let mut unremembered = None;
         let shown = match Builtin::with_id(header.event) {
-            Some(builtin) => Event {
+            Some(builtin) => ShownEvent {
                 // Nothing of it is cached.
                 key: 0,
                 group: Builtin::GROUP.as_bytes(),
@@ -89,18 +89,19 @@ impl<R: Renderer> Printer<R> {
             None => {
                 let slot = self.formats.slot(u64::from(header.event));
                 let slot = slot.unwrap_or(&mut unremembered);
-                let is_it =
-                    |known: &Known| known.format.id == header.event && event.ts <= known.until;
+                let is_it = |known: &CachedFormat| {
+                    known.format.id == header.event && event.ts <= known.until
+                };
                 if !slot.as_ref().is_some_and(is_it) {
                     self.looked_up = self.looked_up.wrapping_add(1);
                     let key = self.looked_up;
                     let found = instance.formats.find(header.event, event.ts);
-                    *slot = found.map(|(format, until)| Known { format, until, key });
+                    *slot = found.map(|(format, until)| CachedFormat { format, until, key });
                 }
                 let Some(known) = slot else {
                     return self.renderer.unknown(buf, header);
                 };
-                Event {
+                ShownEvent {
                     key: known.key,
                     group: known.format.group.to_bytes(),
                     name: known.format.name.to_bytes(),

@@ -3,7 +3,6 @@
 //! What fires: symbols, locations in the text, what is known of both, and the kernel's
 //! mechanisms.
 
-mod entry;
 pub(crate) mod functions;
 pub(crate) mod live;
 pub(crate) mod location;

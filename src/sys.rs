@@ -4,12 +4,13 @@
 //!
 //! The host's implementation is `tests/host/src/sys.rs`; both have the same names.
 
+use crate::kapi::memory;
 pub use crate::kapi::{
     atomic::{
         barrier, fence_acquire, fence_full, fence_release, words_as_bytes, words_as_bytes_mut,
         AtomicU32, AtomicU64,
     },
-    context::{cond_resched, OnCpu},
+    context::{cond_resched, is_being_killed, OnCpu},
     local::{Word as LocalWord, Word as PublishedWord},
     pages::{Pages, View},
     percpu::PerCpu,
@@ -19,6 +20,7 @@ use core::{
     fmt,
     ops::{Deref, DerefMut},
 };
+pub use kernel::prelude::Zeroable;
 use kernel::prelude::*;
 
 /// An allocation failed.
@@ -37,10 +39,60 @@ impl From<AllocError> for Error {
     }
 }
 
-/// A growable array whose growth can fail.
+/// Bytes that are allocated without a look at how much memory there is.
+const FEW: usize = 16 << 10;
+
+/// An array of numbers that begins as zeroes.
+pub struct Zeroed<T: Zeroable>(memory::ZeroedMemory<T>);
+
+impl<T: Zeroable> Zeroed<T> {
+    /// Allocates `count` zeroes.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory; the OOM killer is not invoked.
+    pub fn new(count: usize) -> Result<Self, AllocError> {
+        Ok(Self(
+            memory::ZeroedMemory::new(count).map_err(|_| AllocError)?,
+        ))
+    }
+}
+
+impl<T: Zeroable> Deref for Zeroed<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+/// A growable array whose growth can fail. The growth of a large one does not invoke the OOM
+/// killer.
 pub struct Vec<T>(KVVec<T>);
 
 impl<T> Vec<T> {
+    /// Finds out whether there is memory for `capacity` elements.
+    fn look(capacity: usize) -> Result<(), AllocError> {
+        let bytes = capacity.saturating_mul(size_of::<T>());
+        if bytes > FEW && !memory::suffices(bytes) {
+            return Err(AllocError);
+        }
+        Ok(())
+    }
+
+    /// As [`Vec::look`], before `additional` more elements are added.
+    #[inline]
+    fn look_for(&self, additional: usize) -> Result<(), AllocError> {
+        let (length, capacity) = (self.0.len(), self.0.capacity());
+        if additional <= capacity.saturating_sub(length) {
+            return Ok(());
+        }
+        // As much as the kernel's vector grows by.
+        let grown = capacity.saturating_mul(2);
+        Self::look(grown.max(length.saturating_add(additional)))
+    }
+
     /// Makes an empty array; does not allocate.
     pub const fn new() -> Self {
         Self(KVVec::new())
@@ -52,6 +104,7 @@ impl<T> Vec<T> {
     ///
     /// [`AllocError`] when there is no memory.
     pub fn with_capacity(capacity: usize) -> Result<Self, AllocError> {
+        Self::look(capacity)?;
         Ok(Self(KVVec::with_capacity(capacity, GFP_KERNEL)?))
     }
 
@@ -61,6 +114,7 @@ impl<T> Vec<T> {
     ///
     /// [`AllocError`] when there is no memory.
     pub fn reserve(&mut self, additional: usize) -> Result<(), AllocError> {
+        self.look_for(additional)?;
         Ok(self.0.reserve(additional, GFP_KERNEL)?)
     }
 
@@ -70,6 +124,7 @@ impl<T> Vec<T> {
     ///
     /// [`AllocError`] when there is no memory.
     pub fn push(&mut self, value: T) -> Result<(), AllocError> {
+        self.look_for(1)?;
         Ok(self.0.push(value, GFP_KERNEL)?)
     }
 
@@ -102,6 +157,7 @@ impl<T: Clone> Vec<T> {
     ///
     /// [`AllocError`] when there is no memory.
     pub fn extend_from_slice(&mut self, other: &[T]) -> Result<(), AllocError> {
+        self.look_for(other.len())?;
         Ok(self.0.extend_from_slice(other, GFP_KERNEL)?)
     }
 

@@ -6,29 +6,32 @@
 //!
 //! 1. the lock of a file, for the text of one opening; the lock of the instances, while one
 //!    is made or removed
-//! 2. the readers' lock of the buffer, the locks of the followed tasks and of
+//! 2. the lock of the clock `local`, while rings are made or aligned
+//! 3. the readers' lock of the buffer, the locks of the followed tasks and of
 //!    the processes
-//! 3. the registry lock
-//! 4. the locks of the formats, of the error log, of the address that `placement` shows,
+//! 4. the lock of the definitions, while files of events are made or removed
+//! 5. the registry lock
+//! 6. the locks of the formats, of the error log, of the address that `placement` shows,
 //!    of the event that a file belongs to; behind them that of the pool of event ids
-//! 5. the lock of the buffer's mappings; a task that maps holds the lock of its
+//! 7. the lock of the buffer's mappings; a task that maps holds the lock of its
 //!    address space before it, and none of the others
 //!
 //! The work that checks the rates of probes takes the registry lock, so its owner stops
-//! it without holding that lock. Creating and removing files takes locks of debugfs with
-//! the registry lock held, so no file's `open` takes the registry lock, except those of
-//! `kprobe_events` and `set_event`, which are not removed under it.
+//! it without holding that lock. Removing a file waits until no call of its `open` runs,
+//! which may take the registry lock, so files of events are removed without it: see
+//! [`Tracer::change`]. The lock of the definitions is held meanwhile, and no `open` takes
+//! that, except the one of `kprobe_events`, which is removed without any of these locks.
 
 use crate::{
-    buffer::{now_by, Buffer},
+    buffer::{now_by, Buffer, LocalClock},
     engine::error::Error as Refusal,
     errors::ErrorLog,
     events::{
-        formats::Formats,
         owner::Owner,
         rate::HitLimit,
-        registry::{Failure, InInstance, Registry},
+        registry::{Failure, InInstance, Registry, Removed},
     },
+    formats::Formats,
     kapi::clock::{self, Clock},
 };
 use kernel::{
@@ -40,10 +43,15 @@ use kernel::{
 /// The state that all instances share.
 #[pin_data]
 pub(crate) struct Tracer {
+    /// The clock of all buffers.
+    pub(crate) local_clock: Arc<LocalClock>,
     /// The buffer of the instance of the top directory.
     pub(crate) buffer: Arc<Buffer>,
     /// The formats of the events that may be in it.
     pub(crate) formats: Arc<Formats>,
+    /// Held while files of events are made or removed.
+    #[pin]
+    definitions: Mutex<()>,
     /// The defined events.
     #[pin]
     pub(crate) registry: Mutex<Registry>,
@@ -64,21 +72,61 @@ impl Tracer {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(buffer_kilobytes: usize, hit_limit: u64) -> Result<Arc<Self>> {
-        let buffer = Buffer::new(buffer_kilobytes, clock::calibrate())?;
+        let usual = clock::calibrate();
+        let local_clock = LocalClock::new()?;
+        // Nothing aligns it yet.
+        let buffer = Buffer::new(
+            buffer_kilobytes,
+            usual,
+            (&local_clock, &local_clock.making()),
+        )?;
         let formats = Formats::new()?;
         let top = InInstance::new(buffer.clone(), formats.clone())?;
         let registry = Registry::new(top)?;
         Arc::pin_init(
             pin_init!(Self {
+                local_clock,
                 buffer,
                 formats,
                 hit_limit: HitLimit::new(hit_limit),
+                definitions <- new_mutex!(()),
                 registry <- new_mutex!(registry),
                 errors <- new_mutex!(ErrorLog::new()),
                 mapped <- new_mutex!(None),
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Calls `change` with the registry and with what takes the files that it removes. They
+    /// are removed when the registry lock is released, before anybody can define an event
+    /// of the same name.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Registry, &mut Removed) -> R) -> R {
+        let mut removed = Removed::new();
+        let definitions = self.definitions.lock();
+        let result = change(&mut self.registry.lock(), &mut removed);
+        drop(removed);
+        drop(definitions);
+        result
+    }
+
+    /// Removes all events, enabled or not, and their files. No event can be defined
+    /// afterwards.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn shut_down(&self) {
+        let remains = self.registry.lock().shut_down();
+        // It may wait for users, without the lock.
+        drop(remains);
+        loop {
+            // The lock is released before the files are removed.
+            let files = self.registry.lock().take_files();
+            if files.is_none() {
+                return;
+            }
+        }
     }
 
     /// Applies a write to `private_events` by `owner`, or to `kprobe_events` or
@@ -90,10 +138,11 @@ impl Tracer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn define(&self, text: &[u8], owner: Option<&Arc<Owner>>) -> Result<(), Failure> {
-        let mut result = self.registry.lock().apply(text, owner);
+        let apply = || self.change(|registry, removed| registry.apply(text, owner, removed));
+        let mut result = apply();
         // Some ids may belong to removed events without records.
         if matches!(&result, Err(failure) if failure.is_for_numbers()) && self.forget_formats() {
-            result = self.registry.lock().apply(text, owner);
+            result = apply();
         }
         self.forget_many_formats();
         result
@@ -107,7 +156,7 @@ impl Tracer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn clear_definitions(&self) -> Result<(), Refusal> {
-        self.registry.lock().clear()?;
+        self.change(|registry, removed| registry.clear(removed))?;
         self.forget_many_formats();
         Ok(())
     }
@@ -116,7 +165,7 @@ impl Tracer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn remove_private(&self, owner: &Arc<Owner>) {
-        self.registry.lock().remove_owned(owner);
+        self.change(|registry, removed| registry.remove_owned(owner, removed));
         self.forget_many_formats();
     }
 

@@ -2,25 +2,37 @@
 
 //! The arm64 implementation of what differs between architectures.
 
-use super::{bindings as extra, context::Entry};
+use super::super::{bindings as extra, context::EntryWay};
 use core::arch::asm;
 use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::bindings;
 
 /// Number of arguments that a function receives in registers.
-pub(super) const REGISTER_ARGUMENTS: usize = 8;
+pub(in super::super) const REGISTER_ARGUMENTS: usize = 8;
+
+/// The number of a tracepoint's arguments that the kernel passes in registers, behind the pointer
+/// that is the probe's own.
+pub(in super::super) const TRACEPOINT_ARGUMENTS: usize = 7;
+
+/// Calls a macro with a name for each of them.
+macro_rules! with_tracepoint_arguments {
+    ($call:ident) => {
+        $call! { a b c d e f g }
+    };
+}
+pub(in super::super) use with_tracepoint_arguments;
 
 /// Bit of `PSTATE` that masks IRQs.
 const PSR_I_BIT: u64 = 1 << 7;
 
 /// Returns whether `instruction` is a breakpoint.
-pub(super) const fn is_trap(instruction: [u8; 4]) -> bool {
+pub(in super::super) const fn is_trap(instruction: [u8; 4]) -> bool {
     u32::from_le_bytes(instruction) & 0xffe0_001f == 0xd420_0000
 }
 
 /// Returns the task that runs on this CPU.
 #[inline(always)]
-pub(super) fn current() -> *const bindings::task_struct {
+pub(in super::super) fn current() -> *const bindings::task_struct {
     let task: *const bindings::task_struct;
     // SAFETY: Reads the register in which the kernel keeps the current task; accesses no
     // memory.
@@ -36,24 +48,24 @@ pub(super) fn current() -> *const bindings::task_struct {
 
 /// Returns the number of this CPU.
 #[inline(always)]
-pub(super) fn cpu() -> u32 {
+pub(in super::super) fn cpu() -> u32 {
     // SAFETY: The current task exists while code runs on its behalf, and only this CPU
     // writes the number.
     unsafe { (&raw const (*current()).thread_info.cpu).read_volatile() }
 }
 
 /// The data that a CPU needs to find its instance of per-CPU memory: the offset.
-pub(super) type PerCpuBase = usize;
+pub(in super::super) type PerCpuBase = usize;
 
 /// Returns the base of this CPU.
 #[inline(always)]
-pub(super) fn per_cpu_base() -> PerCpuBase {
+pub(in super::super) fn per_cpu_base() -> PerCpuBase {
     per_cpu_offset()
 }
 
 /// Returns the per-CPU offset of the CPU that `base` belongs to, which is this CPU.
 #[inline(always)]
-pub(super) fn offset_from(base: PerCpuBase) -> usize {
+pub(in super::super) fn offset_from(base: PerCpuBase) -> usize {
     base
 }
 
@@ -62,7 +74,7 @@ pub(super) fn offset_from(base: PerCpuBase) -> usize {
 /// Reads the kernel's table instead of TPIDR_EL1: with VHE the kernel keeps the offset in
 /// TPIDR_EL2, and only code that the kernel patches at boot can select the register.
 #[inline(always)]
-pub(super) fn per_cpu_offset() -> usize {
+pub(in super::super) fn per_cpu_offset() -> usize {
     let table = (&raw const bindings::__per_cpu_offset).cast::<usize>();
     // SAFETY: The kernel's table has an entry for the number of every CPU that runs, and
     // is constant after boot.
@@ -75,22 +87,22 @@ pub(super) fn per_cpu_offset() -> usize {
 /// A trap disables preemption. The trampoline of a return is also entered by a trap, and
 /// then disables preemption once more to exclude other probes.
 #[inline(always)]
-pub(super) fn added_by(entry: Entry, _count: u32) -> u32 {
+pub(in super::super) fn added_by(entry: EntryWay, _count: u32) -> u32 {
     match entry {
-        Entry::Trap | Entry::Call | Entry::Tracepoint => extra::FERROPROBE_PREEMPT_OFFSET,
-        Entry::Return => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
+        EntryWay::Trap | EntryWay::Call | EntryWay::Tracepoint => extra::FERROPROBE_PREEMPT_OFFSET,
+        EntryWay::Return => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
     }
 }
 
 /// Returns whether [`preempt_count`] holds only what the path from the probed code added.
 #[inline(always)]
-pub(super) fn is_plain(entry: impl Fn() -> Entry) -> bool {
+pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     raw_preempt_count() == u64::from(added_by(entry(), 0)) | NO_RESCHED
 }
 
 /// Returns the preemption counter of this CPU, and whether rescheduling is needed.
 #[inline(always)]
-pub(super) fn preempt_count() -> (u32, bool) {
+pub(in super::super) fn preempt_count() -> (u32, bool) {
     let raw = raw_preempt_count();
     // CAST: The counter is the lower half.
     (raw as u32, raw & NO_RESCHED == 0)
@@ -130,7 +142,7 @@ unsafe fn add_to_preempt_count(delta: u32) {
 
 /// Increments the preemption counter of this CPU, if the kernel has one.
 #[inline(always)]
-pub(super) fn increment_preempt_count() {
+pub(in super::super) fn increment_preempt_count() {
     // SAFETY: Preemption becomes or stays disabled.
     unsafe { add_to_preempt_count(1) };
 }
@@ -142,7 +154,7 @@ pub(super) fn increment_preempt_count() {
 ///
 /// The caller must have incremented the counter, and no longer rely on that.
 #[inline(always)]
-pub(super) unsafe fn decrement_preempt_count() -> bool {
+pub(in super::super) unsafe fn decrement_preempt_count() -> bool {
     // SAFETY: By the requirement of this function.
     unsafe { add_to_preempt_count(u32::MAX) };
     cfg!(CONFIG_PREEMPT_COUNT) && raw_preempt_count() == 0
@@ -150,7 +162,7 @@ pub(super) unsafe fn decrement_preempt_count() -> bool {
 
 /// Returns whether interrupts are disabled on this CPU.
 #[inline(always)]
-pub(super) fn irqs_disabled_here() -> bool {
+pub(in super::super) fn irqs_disabled_here() -> bool {
     let mask: u64;
     // SAFETY: Reads a register of the processor's state.
     unsafe {
@@ -169,42 +181,42 @@ fn user_regs(regs: &bindings::pt_regs) -> &bindings::user_pt_regs {
 
 /// Returns whether the interrupted code had interrupts disabled.
 #[inline(always)]
-pub(super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
+pub(in super::super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
     user_regs(regs).pstate & PSR_I_BIT != 0
 }
 
 /// Returns the instruction pointer.
 #[inline(always)]
-pub(super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
+pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     user_regs(regs).pc
 }
 
 /// Returns the address of a kprobe, where its registers name the instruction `ip`: the same.
-pub(super) fn probed_address(ip: u64, _entry: Entry) -> u64 {
+pub(in super::super) fn probed_address(ip: u64, _entry: EntryWay) -> u64 {
     ip
 }
 
 /// Returns the stack pointer of the interrupted code.
 #[inline(always)]
-pub(super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
+pub(in super::super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
     user_regs(regs).sp
 }
 
 /// Returns the register that holds a function's return value.
 #[inline(always)]
-pub(super) fn return_value(regs: &bindings::pt_regs) -> u64 {
+pub(in super::super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     argument_register(regs, 0)
 }
 
 /// Returns the number of the system call that runs, negative if there is none.
 #[inline(always)]
-pub(super) fn call_number(regs: &bindings::pt_regs) -> i32 {
+pub(in super::super) fn call_number(regs: &bindings::pt_regs) -> i32 {
     regs.syscallno
 }
 
 /// Returns the arguments of the system call that runs.
 #[inline(always)]
-pub(super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
+pub(in super::super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     // The kernel passes the result in the register of the first argument.
     let mut arguments = [regs.orig_x0; 6];
     for (n, argument) in arguments.iter_mut().enumerate().skip(1) {
@@ -215,7 +227,7 @@ pub(super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
 
 /// Returns whether the current task is in a 32-bit system call.
 #[inline(always)]
-pub(super) fn is_in_compat_call() -> bool {
+pub(in super::super) fn is_in_compat_call() -> bool {
     // SAFETY: The current task exists while it runs.
     let flags = unsafe { (&raw const (*current()).thread_info.flags).read_volatile() };
     // CAST: The bit is among the low ones.
@@ -224,7 +236,7 @@ pub(super) fn is_in_compat_call() -> bool {
 
 /// Returns argument register `n`; 0 if `n` is [`REGISTER_ARGUMENTS`] or more.
 #[inline(always)]
-pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
+pub(in super::super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
     if n < REGISTER_ARGUMENTS {
         user_regs(regs).regs.get(n).copied().unwrap_or(0)
     } else {
@@ -234,30 +246,30 @@ pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
 
 /// Index of the first stack argument at a function's entry, in words from the stack
 /// pointer.
-pub(super) const STACK_ARGUMENT_INDEX: u64 = 0;
+pub(in super::super) const STACK_ARGUMENT_INDEX: u64 = 0;
 
 /// Returns the return address at a function's entry if a register holds it.
 #[inline(always)]
-pub(super) fn return_address_register(regs: &bindings::pt_regs) -> Option<u64> {
+pub(in super::super) fn return_address_register(regs: &bindings::pt_regs) -> Option<u64> {
     user_regs(regs).regs.get(30).copied()
 }
 
 /// The name of the counter among the trace clocks.
-pub(super) const COUNTER_NAME: &str = "cntvct";
+pub(in super::super) const COUNTER_NAME: &str = "cntvct";
 
 /// The shifts that convert the counter to nanoseconds: to the left before the
 /// multiplication by nanoseconds per count, to the right after it.
 ///
 /// The right shift selects the upper half of the product. The counter counts at least
 /// once in 64 ns and at most once in 1 ns; shifted by 6 bits it wraps after 9 years.
-pub(super) const SCALE: (u32, u32) = (6, 64);
+pub(in super::super) const SCALE: (u32, u32) = (6, 64);
 
 /// Returns the processor's counter: the virtual timer's.
 ///
 /// Not ordered with the surrounding instructions: a barrier would cost more than the rest
 /// of a hit.
 #[inline(always)]
-pub(super) fn counter() -> u64 {
+pub(in super::super) fn counter() -> u64 {
     let count: u64;
     // SAFETY: Reads a register that every kernel may read.
     unsafe {
@@ -279,7 +291,7 @@ pub(super) fn counter() -> u64 {
 ///
 /// `word` must be valid for reads and writes, and aligned.
 #[inline(always)]
-pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) -> bool {
+pub(in super::super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) -> bool {
     // SAFETY: The caller guarantees that `word` can be accessed. An interrupt between the
     // exclusives clears the monitor, so the store fails and the loop compares again; it
     // ends unless interrupts come without end. Leaving with the monitor set is allowed.
@@ -308,7 +320,7 @@ pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) 
 /// The compiler targets strict alignment and would store byte by byte, but the kernel
 /// enables unaligned accesses to normal memory.
 #[inline(always)]
-pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
+pub(in super::super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     let at = to.as_mut_ptr();
     let word = |n: usize| {
         let bytes = from.get(n..).and_then(|from| from.first_chunk());
@@ -346,7 +358,7 @@ pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
 /// Stores `from` at the offset `at` of `to`, as [`store`], without computing the address. Returns
 /// false if it does not fit.
 #[inline(always)]
-pub(super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool {
+pub(in super::super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool {
     let base = to.as_mut_ptr();
     let place = to.get_mut(at..at.wrapping_add(N));
     let Some(place) = place.and_then(|place| place.first_chunk_mut::<N>()) else {
@@ -383,7 +395,7 @@ pub(super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) 
 ///
 /// Bit 55 selects one of the two translation tables; the bits above it may be a tag.
 #[inline(always)]
-pub(super) fn is_kernel_only(address: u64) -> bool {
+pub(in super::super) fn is_kernel_only(address: u64) -> bool {
     address & 1 << 55 != 0
 }
 
@@ -394,7 +406,7 @@ pub(super) fn is_kernel_only(address: u64) -> bool {
 ///
 /// [`is_kernel_only`] must be true for `from`.
 #[inline(always)]
-pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -> bool {
+pub(in super::super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -> bool {
     macro_rules! copy {
         ($load:literal, $store:literal) => {
             // SAFETY: Writes the bytes of `to` only. If the memory is not mapped, the
@@ -433,7 +445,7 @@ pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -
 /// Copies `from` to `to`, eight or sixteen bytes at a time if there are as many, for the
 /// same reason as [`store`].
 #[inline(always)]
-pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
+pub(in super::super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     let (to_bytes, from_bytes) = (to.as_mut_ptr(), from.as_ptr());
     // SAFETY: Each instruction sequence reads as many bytes as `from` has and writes as
     // many as `to` has; both are memory of Rust, and thus normal memory.
@@ -490,7 +502,7 @@ pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
 ///
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
-pub(super) unsafe fn local_increment(counter: *mut u64) {
+pub(in super::super) unsafe fn local_increment(counter: *mut u64) {
     // SAFETY: The caller guarantees that `counter` can be accessed. An interrupt between
     // the exclusives makes the store fail, and the addition is redone.
     unsafe {
@@ -515,7 +527,7 @@ pub(super) unsafe fn local_increment(counter: *mut u64) {
 ///
 /// `counter` must be per-CPU memory, and aligned; `base` must be the base of this CPU.
 #[inline(always)]
-pub(super) unsafe fn this_cpu_increment(counter: *mut u64, base: PerCpuBase) {
+pub(in super::super) unsafe fn this_cpu_increment(counter: *mut u64, base: PerCpuBase) {
     // SAFETY: The caller guarantees that `counter` is per-CPU memory; the offset leads to
     // this CPU's instance of it.
     unsafe { local_increment(counter.wrapping_byte_add(base)) }
@@ -529,7 +541,7 @@ pub(super) unsafe fn this_cpu_increment(counter: *mut u64, base: PerCpuBase) {
 ///
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
-pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
+pub(in super::super) unsafe fn local_add(counter: *mut u64, value: u64) {
     // SAFETY: The caller guarantees that `counter` can be accessed. An interrupt between
     // the exclusives makes the store fail, and the addition is redone.
     unsafe {
@@ -550,7 +562,7 @@ pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
 
 /// What ftrace saves at a function's entry: `struct __arch_ftrace_regs`.
 #[repr(C)]
-pub(super) struct EntryRegs {
+pub(in super::super) struct EntryRegs {
     regs: [u64; 9],
     _unused: u64,
     /// The frame pointer, the link register, the stack pointer and the program counter.
@@ -559,7 +571,7 @@ pub(super) struct EntryRegs {
 
 /// Returns the register with this index in `struct pt_regs`, 0 if ftrace does not save it.
 #[inline(always)]
-pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
+pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
     /// The index of the frame pointer.
     const BEHIND: usize = 29;
 
@@ -584,7 +596,7 @@ pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
 
 /// Returns the stack pointer.
 #[inline(always)]
-pub(super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
+pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
     let [_, _, sp, _] = regs.behind;
     sp
 }

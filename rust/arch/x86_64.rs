@@ -2,19 +2,32 @@
 
 //! The x86-64 implementation of what differs between architectures.
 
-use super::{bindings as extra, context::Entry, word};
+use super::super::{bindings as extra, context::EntryWay, word};
 use core::{arch::asm, mem, ptr};
 use kernel::bindings;
+use pin_init::Zeroable;
 
 /// Number of arguments that a function receives in registers.
-pub(super) const REGISTER_ARGUMENTS: usize = 6;
+pub(in super::super) const REGISTER_ARGUMENTS: usize = 6;
+
+/// The number of a tracepoint's arguments that the kernel passes in registers, behind the pointer
+/// that is the probe's own.
+pub(in super::super) const TRACEPOINT_ARGUMENTS: usize = 5;
+
+/// Calls a macro with a name for each of them.
+macro_rules! with_tracepoint_arguments {
+    ($call:ident) => {
+        $call! { a b c d e }
+    };
+}
+pub(in super::super) use with_tracepoint_arguments;
 
 /// Bit of `EFLAGS` that is set while interrupts are enabled.
 const X86_EFLAGS_IF: u64 = 1 << 9;
 
 /// Returns whether the instruction that begins with `byte` is a breakpoint. An armed
 /// probe may also be a call to ftrace or a jump.
-pub(super) const fn is_trap([byte, ..]: [u8; 4]) -> bool {
+pub(in super::super) const fn is_trap([byte, ..]: [u8; 4]) -> bool {
     byte == 0xcc
 }
 
@@ -40,36 +53,36 @@ macro_rules! this_cpu {
 ///
 /// Read anew on each call: keeping it in a register costs more if registers are scarce.
 #[inline(always)]
-pub(super) fn current() -> *const bindings::task_struct {
+pub(in super::super) fn current() -> *const bindings::task_struct {
     this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::current_task)
 }
 
 /// Returns the number of this CPU.
 #[inline(always)]
-pub(super) fn cpu() -> u32 {
+pub(in super::super) fn cpu() -> u32 {
     this_cpu!("mov {value:e}, gs:[rip + {variable}]", bindings::cpu_number)
 }
 
 /// The data that a CPU needs to find its instance of per-CPU memory: none, a segment
 /// register holds the base.
 #[derive(Clone, Copy)]
-pub(super) struct PerCpuBase;
+pub(in super::super) struct PerCpuBase;
 
 /// Returns the base of this CPU.
 #[inline(always)]
-pub(super) fn per_cpu_base() -> PerCpuBase {
+pub(in super::super) fn per_cpu_base() -> PerCpuBase {
     PerCpuBase
 }
 
 /// Returns the per-CPU offset of the CPU that the base belongs to, which is this CPU.
 #[inline(always)]
-pub(super) fn offset_from(_: PerCpuBase) -> usize {
+pub(in super::super) fn offset_from(_: PerCpuBase) -> usize {
     per_cpu_offset()
 }
 
 /// Returns the offset of this CPU's instance of per-CPU memory.
 #[inline(always)]
-pub(super) fn per_cpu_offset() -> usize {
+pub(in super::super) fn per_cpu_offset() -> usize {
     this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::this_cpu_off)
 }
 
@@ -79,8 +92,8 @@ pub(super) fn per_cpu_offset() -> usize {
 /// A trap is entered in the same way as an NMI. Everything else, the jump of an optimised
 /// probe included, only disables preemption.
 #[inline(always)]
-pub(super) fn added_by(entry: Entry, count: u32) -> u32 {
-    if entry == Entry::Trap && count & extra::FERROPROBE_NMI_MASK != 0 {
+pub(in super::super) fn added_by(entry: EntryWay, count: u32) -> u32 {
+    if entry == EntryWay::Trap && count & extra::FERROPROBE_NMI_MASK != 0 {
         extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET)
     } else {
         extra::FERROPROBE_PREEMPT_OFFSET
@@ -89,17 +102,18 @@ pub(super) fn added_by(entry: Entry, count: u32) -> u32 {
 
 /// Returns whether [`preempt_count`] holds only what the path from the probed code added.
 #[inline(always)]
-pub(super) fn is_plain(entry: impl Fn() -> Entry) -> bool {
+pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     let now = raw_preempt_count();
     let plain = |count: u32| RawCount::from(count) | PREEMPT_NEED_RESCHED;
     let trap = extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET);
     // The most frequent case first.
-    now == plain(extra::FERROPROBE_PREEMPT_OFFSET) || (now == plain(trap) && entry() == Entry::Trap)
+    now == plain(extra::FERROPROBE_PREEMPT_OFFSET)
+        || (now == plain(trap) && entry() == EntryWay::Trap)
 }
 
 /// Returns the preemption counter of this CPU, and whether rescheduling is needed.
 #[inline(always)]
-pub(super) fn preempt_count() -> (u32, bool) {
+pub(in super::super) fn preempt_count() -> (u32, bool) {
     let raw = raw_preempt_count();
     // CAST: The counter is in the lower half.
     (
@@ -110,7 +124,7 @@ pub(super) fn preempt_count() -> (u32, bool) {
 
 /// Increments the preemption counter of this CPU, if the kernel has one.
 #[inline(always)]
-pub(super) fn increment_preempt_count() {
+pub(in super::super) fn increment_preempt_count() {
     #[cfg(CONFIG_PREEMPT_COUNT)]
     // SAFETY: Increments the counter in one instruction; a counter that is too high makes
     // nothing unsafe.
@@ -130,7 +144,7 @@ pub(super) fn increment_preempt_count() {
 ///
 /// The caller must have incremented the counter, and no longer rely on that.
 #[inline(always)]
-pub(super) unsafe fn decrement_preempt_count() -> bool {
+pub(in super::super) unsafe fn decrement_preempt_count() -> bool {
     macro_rules! decrement {
         ($instruction:literal) => {
             // SAFETY: By the requirement of this function.
@@ -154,7 +168,7 @@ pub(super) unsafe fn decrement_preempt_count() -> bool {
 
 /// Returns whether interrupts are disabled on this CPU.
 #[inline(always)]
-pub(super) fn irqs_disabled_here() -> bool {
+pub(in super::super) fn irqs_disabled_here() -> bool {
     let flags: u64;
     // SAFETY: Reads the flags by way of the stack.
     unsafe { asm!("pushfq", "pop {flags}", flags = out(reg) flags, options(preserves_flags)) };
@@ -193,47 +207,47 @@ fn raw_preempt_count() -> RawCount {
 
 /// Returns whether the interrupted code had interrupts disabled.
 #[inline(always)]
-pub(super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
+pub(in super::super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
     word(regs.flags) & X86_EFLAGS_IF == 0
 }
 
 /// Returns the instruction pointer.
 #[inline(always)]
-pub(super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
+pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     word(regs.ip)
 }
 
 /// Returns the address of a kprobe that was entered as `entry` tells, where its registers name
 /// the instruction `ip`: the one behind the breakpoint, or as if there were one.
-pub(super) fn probed_address(ip: u64, entry: Entry) -> u64 {
+pub(in super::super) fn probed_address(ip: u64, entry: EntryWay) -> u64 {
     match entry {
-        Entry::Trap | Entry::Call => ip.wrapping_sub(1),
-        Entry::Return | Entry::Tracepoint => ip,
+        EntryWay::Trap | EntryWay::Call => ip.wrapping_sub(1),
+        EntryWay::Return | EntryWay::Tracepoint => ip,
     }
 }
 
 /// Returns the stack pointer of the interrupted code.
 #[inline(always)]
-pub(super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
+pub(in super::super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
     word(regs.sp)
 }
 
 /// Returns the register that holds a function's return value.
 #[inline(always)]
-pub(super) fn return_value(regs: &bindings::pt_regs) -> u64 {
+pub(in super::super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     word(regs.ax)
 }
 
 /// Returns the number of the system call that runs, negative if there is none.
 #[inline(always)]
-pub(super) fn call_number(regs: &bindings::pt_regs) -> i32 {
+pub(in super::super) fn call_number(regs: &bindings::pt_regs) -> i32 {
     // CAST: The number is the low half, as the kernel takes it.
     regs.orig_ax as i32
 }
 
 /// Returns the arguments of the system call that runs.
 #[inline(always)]
-pub(super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
+pub(in super::super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     [
         word(regs.di),
         word(regs.si),
@@ -246,7 +260,7 @@ pub(super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
 
 /// Returns whether the current task is in a 32-bit system call.
 #[inline(always)]
-pub(super) fn is_in_compat_call() -> bool {
+pub(in super::super) fn is_in_compat_call() -> bool {
     // SAFETY: The current task exists while it runs.
     let status = unsafe { (&raw const (*current()).thread_info.status).read_volatile() };
     // CAST: The bit is among the low ones.
@@ -255,7 +269,7 @@ pub(super) fn is_in_compat_call() -> bool {
 
 /// Returns argument register `n`; 0 if `n` is [`REGISTER_ARGUMENTS`] or more.
 #[inline(always)]
-pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
+pub(in super::super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
     word(match n {
         0 => regs.di,
         1 => regs.si,
@@ -269,11 +283,11 @@ pub(super) fn argument_register(regs: &bindings::pt_regs, n: usize) -> u64 {
 
 /// Index of the first stack argument at a function's entry, in words from the stack
 /// pointer: the return address lies below it.
-pub(super) const STACK_ARGUMENT_INDEX: u64 = 1;
+pub(in super::super) const STACK_ARGUMENT_INDEX: u64 = 1;
 
 /// Returns the return address at a function's entry if a register holds it.
 #[inline(always)]
-pub(super) fn return_address_register(_regs: &bindings::pt_regs) -> Option<u64> {
+pub(in super::super) fn return_address_register(_regs: &bindings::pt_regs) -> Option<u64> {
     None
 }
 
@@ -286,7 +300,7 @@ pub(super) fn return_address_register(_regs: &bindings::pt_regs) -> Option<u64> 
 ///
 /// `word` must be valid for reads and writes, and aligned.
 #[inline(always)]
-pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) -> bool {
+pub(in super::super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) -> bool {
     // SAFETY: The caller guarantees that `word` can be accessed.
     unsafe {
         asm!(
@@ -304,13 +318,13 @@ pub(super) unsafe fn local_compare_exchange(word: *mut u64, old: u64, new: u64) 
 
 /// Stores `from` at `to`.
 #[inline(always)]
-pub(super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
+pub(in super::super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     *to = from;
 }
 
 /// Stores `from` at the offset `at` of `to`. Returns false if it does not fit.
 #[inline(always)]
-pub(super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool {
+pub(in super::super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool {
     let place = to.get_mut(at..at.wrapping_add(N));
     match place.and_then(|place| place.first_chunk_mut()) {
         Some(place) => *place = from,
@@ -324,7 +338,7 @@ pub(super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) 
 ///
 /// The `vsyscall` page lies in the kernel's half, but faults like a page of user space.
 #[inline(always)]
-pub(super) fn is_kernel_only(address: u64) -> bool {
+pub(in super::super) fn is_kernel_only(address: u64) -> bool {
     // Covers an access that begins before the page and ends in it.
     const BEFORE: u64 = 7;
     let into_vsyscall = address.wrapping_add(extra::FERROPROBE_VSYSCALL_TO_TOP + BEFORE);
@@ -338,7 +352,7 @@ pub(super) fn is_kernel_only(address: u64) -> bool {
 ///
 /// [`is_kernel_only`] must be true for `from`.
 #[inline(always)]
-pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -> bool {
+pub(in super::super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -> bool {
     // Unlike the kernel's reads of user memory, this read may meet an address that is not
     // canonical. The exception table entry therefore has a type that does not warn about
     // one.
@@ -390,7 +404,7 @@ pub(super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut [u8; N]) -
 /// Copies `from` to `to`. 32 bytes are copied by explicit instructions, because the
 /// compiler turns a loop into a call of `memcpy()`.
 #[inline(always)]
-pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
+pub(in super::super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     if N != 32 {
         *to = *from;
         return;
@@ -416,18 +430,18 @@ pub(super) fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
 }
 
 /// The name of the counter among the trace clocks.
-pub(super) const COUNTER_NAME: &str = "x86-tsc";
+pub(in super::super) const COUNTER_NAME: &str = "x86-tsc";
 
 /// The shifts that convert the counter to nanoseconds: to the left before the
 /// multiplication by nanoseconds per count, to the right after it.
-pub(super) const SCALE: (u32, u32) = (0, 32);
+pub(in super::super) const SCALE: (u32, u32) = (0, 32);
 
 /// Returns the processor's counter: the time stamp counter.
 ///
 /// Not ordered with the surrounding instructions, as in the scheduler's clock; a barrier
 /// would cost more than the rest of a hit.
 #[inline(always)]
-pub(super) fn counter() -> u64 {
+pub(in super::super) fn counter() -> u64 {
     let (low, high): (u64, u64);
     // SAFETY: The instruction exists on every 64-bit processor, and accesses no memory.
     unsafe {
@@ -449,7 +463,7 @@ pub(super) fn counter() -> u64 {
 ///
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
-pub(super) unsafe fn local_increment(counter: *mut u64) {
+pub(in super::super) unsafe fn local_increment(counter: *mut u64) {
     // SAFETY: The caller guarantees that `counter` can be accessed.
     unsafe {
         asm!(
@@ -467,7 +481,7 @@ pub(super) unsafe fn local_increment(counter: *mut u64) {
 ///
 /// `counter` must be per-CPU memory, and aligned.
 #[inline(always)]
-pub(super) unsafe fn this_cpu_increment(counter: *mut u64, _: PerCpuBase) {
+pub(in super::super) unsafe fn this_cpu_increment(counter: *mut u64, _: PerCpuBase) {
     // SAFETY: The caller guarantees that `counter` is per-CPU memory; the kernel's
     // segment base leads to this CPU's instance of it.
     unsafe {
@@ -487,7 +501,7 @@ pub(super) unsafe fn this_cpu_increment(counter: *mut u64, _: PerCpuBase) {
 ///
 /// `counter` must be valid for reads and writes, and aligned.
 #[inline(always)]
-pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
+pub(in super::super) unsafe fn local_add(counter: *mut u64, value: u64) {
     // SAFETY: The caller guarantees that `counter` can be accessed.
     unsafe {
         asm!(
@@ -500,12 +514,12 @@ pub(super) unsafe fn local_add(counter: *mut u64, value: u64) {
 }
 
 /// What ftrace saves at a function's entry: `struct pt_regs`, of which most is not set.
-pub(super) type EntryRegs = bindings::pt_regs;
+pub(in super::super) type EntryRegs = bindings::pt_regs;
 
 /// Returns the register with this index in `struct pt_regs`; 0 if there is none, and any
 /// number if ftrace does not save it.
 #[inline(always)]
-pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
+pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
     /// Their number.
     const COUNT: usize = mem::size_of::<EntryRegs>() / mem::size_of::<u64>();
 
@@ -519,6 +533,10 @@ pub(super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
 
 /// Returns the stack pointer, which points to the return address.
 #[inline(always)]
-pub(super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
+pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
     word(regs.sp)
 }
+
+// Only on x86 the generated structures have bit fields.
+// SAFETY: The type is a new name for its storage.
+unsafe impl<Storage: Zeroable> Zeroable for extra::__BindgenBitfieldUnit<Storage> {}

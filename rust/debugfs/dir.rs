@@ -2,7 +2,7 @@
 
 //! Directories in debugfs.
 
-use super::openings::Openings;
+use super::{super::calls, openings::Openings};
 use core::ptr;
 use kernel::{bindings, error::from_err_ptr, prelude::*, sync::Arc};
 
@@ -69,6 +69,7 @@ impl Dir {
         parent: Option<Arc<Dir>>,
         openings: Option<Arc<Openings>>,
     ) -> Result<Arc<Self>> {
+        calls::ferroprobe_count_files(1);
         let dir = Self {
             dentry,
             openings,
@@ -83,5 +84,6 @@ impl Drop for Dir {
         // SAFETY: `dentry` is a directory by the type invariant; its entries hold
         // references to it, so it is empty.
         unsafe { bindings::debugfs_remove(self.dentry) };
+        calls::ferroprobe_count_files(-1);
     }
 }

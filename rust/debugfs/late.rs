@@ -9,7 +9,7 @@ use super::{
     super::{bindings as extra, calls},
     dir::Dir,
 };
-use core::pin::Pin;
+use core::{pin::Pin, ptr};
 use kernel::{
     error::from_err_ptr,
     new_mutex,
@@ -18,11 +18,11 @@ use kernel::{
 };
 
 /// What makes the files of a [`LateDir`].
-pub trait Fill: Send + Sync + 'static {
+pub trait LateFill: Send + Sync + 'static {
     /// The files; they are removed when this is dropped.
     type Files: Send + Unpin;
 
-    /// Makes the files in `dir`.
+    /// Makes the files in `dir`, which may be directories of this kind.
     ///
     /// # Errors
     ///
@@ -32,15 +32,25 @@ pub trait Fill: Send + Sync + 'static {
     /// Context: process, may sleep; on behalf of any task, which may hold the locks of none of
     /// this module's files.
     fn fill(&self, dir: &Arc<Dir>) -> Result<Self::Files>;
+
+    /// Changes `files`, which it has made in `dir`, to those that it would make now. Called after
+    /// [`LateDir::again`], when the directory is entered next.
+    ///
+    /// # Errors
+    ///
+    /// As for [`LateFill::fill`].
+    ///
+    /// Context: as for [`LateFill::fill`].
+    fn change(&self, files: &mut Self::Files, dir: &Arc<Dir>) -> Result;
 }
 
 /// A directory whose files are made when somebody first enters it; removed with them when
 /// dropped. Until the module is unloaded, a [`LateDirs`] must exist.
 ///
-/// Context of the drop: process, may sleep. As the drop waits for a [`Fill`] in progress,
+/// Context of the drop: process, may sleep. As the drop waits for a [`LateFill`] in progress,
 /// this must not wait for what the caller of the drop holds.
-pub struct LateDir<F: Fill> {
-    content: Pin<KBox<Content<F>>>,
+pub struct LateDir<F: LateFill> {
+    content: Pin<KBox<LateContent<F>>>,
 }
 
 /// # Invariants
@@ -49,7 +59,7 @@ pub struct LateDir<F: Fill> {
 /// drop of the `LateDir`, and calls its function for this content only.
 #[pin_data]
 #[repr(C)]
-struct Content<F: Fill> {
+struct LateContent<F: LateFill> {
     late: extra::ferroprobe_late_dir,
     fill: F,
     /// Dropped before the directory.
@@ -58,7 +68,7 @@ struct Content<F: Fill> {
     dir: Arc<Dir>,
 }
 
-impl<F: Fill> LateDir<F> {
+impl<F: LateFill> LateDir<F> {
     /// Creates the directory `name` in `parent`.
     ///
     /// # Errors
@@ -73,38 +83,56 @@ impl<F: Fill> LateDir<F> {
         // INVARIANT: Created above.
         let openings = parent.openings.clone();
         let dir = Dir::made(from_err_ptr(dentry)?, Some(parent.clone()), openings)?;
-        let content = pin_init!(Content {
+        let content = pin_init!(LateContent {
             late: extra::ferroprobe_late_dir {
-                fill: Some(Content::<F>::fill_late),
+                fill: Some(LateContent::<F>::fill_late),
             },
             fill,
             files <- new_mutex!(None),
             dir,
         });
         let content = KBox::pin_init(content, GFP_KERNEL)?;
-        let late = (&raw const *content).cast_mut().cast();
+        let made = Self { content };
+        made.set(true);
+        Ok(made)
+    }
+
+    /// Tells the kernel's directory that the content has files to make, or has no more.
+    fn set(&self, has_files: bool) {
+        let late = match has_files {
+            true => (&raw const *self.content).cast_mut().cast(),
+            false => ptr::null_mut(),
+        };
         // SAFETY: The directory exists as long as `content.dir`. `late` is the first field of
         // the content, is pinned, and the drop takes it back.
-        unsafe { extra::ferroprobe_late_dir_set(dentry, late) };
-        Ok(Self { content })
+        unsafe { extra::ferroprobe_late_dir_set(self.content.dir.dentry, late) };
+    }
+
+    /// Returns the directory.
+    pub fn dir(&self) -> &Arc<Dir> {
+        &self.content.dir
     }
 
     /// Returns what makes the files.
     pub fn fill(&self) -> &F {
         &self.content.fill
     }
-}
 
-impl<F: Fill> Drop for LateDir<F> {
-    fn drop(&mut self) {
-        // SAFETY: The directory exists as long as `content.dir`.
-        unsafe {
-            extra::ferroprobe_late_dir_set(self.content.dir.dentry, core::ptr::null_mut());
-        }
+    /// Has [`LateFill::change`] called before the directory is entered again, if it ever was.
+    ///
+    /// Context: process, may sleep.
+    pub fn again(&self) {
+        self.set(true);
     }
 }
 
-impl<F: Fill> Content<F> {
+impl<F: LateFill> Drop for LateDir<F> {
+    fn drop(&mut self) {
+        self.set(false);
+    }
+}
+
+impl<F: LateFill> LateContent<F> {
     /// # Safety
     ///
     /// Called by the kernel's directory only, with the content's first field.
@@ -113,16 +141,13 @@ impl<F: Fill> Content<F> {
         // first field.
         let content = unsafe { &*late.cast::<Self>() };
         let mut files = content.files.lock();
-        if files.is_some() {
-            return 0;
-        }
-        match content.fill.fill(&content.dir) {
-            Ok(made) => {
+        let done = match &mut *files {
+            Some(files) => content.fill.change(files, &content.dir),
+            None => content.fill.fill(&content.dir).map(|made| {
                 *files = Some(made);
-                0
-            }
-            Err(error) => error.to_errno(),
-        }
+            }),
+        };
+        done.map_or_else(Error::to_errno, |()| 0)
     }
 }
 

@@ -28,20 +28,20 @@ extern "C" {
 }
 
 /// What all openings of a file share.
-pub(super) struct Shared<F: File> {
+pub(super) struct SharedFile<F: File> {
     pub(super) data: Arc<F::Data>,
     pub(super) openings: Option<Arc<Openings>>,
 }
 
 /// A file that is open.
-struct Opened<F: File> {
+struct OpenState<F: File> {
     open: Pin<KBox<F::Open>>,
     /// Dropped after the former.
     _opening: Option<Opening>,
 }
 
-impl<F: File> Opened<F> {
-    fn new(shared: &Shared<F>, file: &OpenFile) -> Result<KBox<Self>> {
+impl<F: File> OpenState<F> {
+    fn new(shared: &SharedFile<F>, file: &OpenFile) -> Result<KBox<Self>> {
         let opening = shared.openings.as_ref().map(Opening::begin).transpose()?;
         let room = KBox::new_uninit(GFP_KERNEL)?;
         let open = F::open(shared.data.as_arc_borrow(), file)?;
@@ -91,8 +91,8 @@ impl<F: File> Operations<F> {
     ) -> kernel::ffi::c_int {
         // SAFETY: The private pointer is that of what the `Entry` holds until no call of
         // `open` runs.
-        let shared = unsafe { &*(*inode).i_private.cast::<Shared<F>>() };
-        match Opened::new(shared, &OpenFile(file)) {
+        let shared = unsafe { &*(*inode).i_private.cast::<SharedFile<F>>() };
+        match OpenState::new(shared, &OpenFile(file)) {
             Ok(opened) => {
                 // SAFETY: The file is being opened by the caller.
                 unsafe { (*file).private_data = opened.into_foreign().cast() };
@@ -109,7 +109,7 @@ impl<F: File> Operations<F> {
     /// `file` must be open through this table.
     unsafe fn opened<'a>(file: *mut bindings::file) -> &'a F::Open {
         // SAFETY: The pointer was set by `open`, and is valid until `release`.
-        let opened = unsafe { KBox::<Opened<F>>::borrow((*file).private_data.cast()) };
+        let opened = unsafe { KBox::<OpenState<F>>::borrow((*file).private_data.cast()) };
         opened.open.as_ref().get_ref()
     }
 
@@ -121,7 +121,7 @@ impl<F: File> Operations<F> {
         file: *mut bindings::file,
     ) -> kernel::ffi::c_int {
         // SAFETY: The pointer was set by `open`; this is the last operation of the file.
-        drop(unsafe { KBox::<Opened<F>>::from_foreign((*file).private_data.cast()) });
+        drop(unsafe { KBox::<OpenState<F>>::from_foreign((*file).private_data.cast()) });
         0
     }
 

@@ -2,18 +2,25 @@
 
 //! The arguments of a function at its entry.
 
-use crate::kapi::{arch, regs};
+use crate::kapi::{arch, handler::Hits, regs};
 use core::ptr;
 use kernel::ffi::c_void;
 
+/// Functions that begin, as hits.
+pub enum Function {}
+
+impl Hits for Function {
+    type Hit<'a> = Entry<'a>;
+}
+
 /// The registers that hold a function's arguments, as ftrace saves them.
 #[repr(transparent)]
-pub(super) struct EntryRegs(arch::EntryRegs);
+pub(super) struct FunctionRegs(arch::EntryRegs);
 
 /// A function that begins.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
-    pub(super) regs: &'a EntryRegs,
+    pub(super) regs: &'a FunctionRegs,
     pub(super) place: &'a [u32; 2],
 }
 

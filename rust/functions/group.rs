@@ -3,31 +3,22 @@
 //! Functions of one registration that come and go together.
 
 use super::{
-    handler::Handler,
-    link::{Link, Server},
+    entry::Function,
+    link::{Link, Server, Site},
 };
-use crate::kapi::{local::Counter, percpu::PerCpu};
+use crate::kapi::{handler::Handler, local::Counter, percpu::PerCpu};
 use kernel::{alloc::KVVec, prelude::*, str::CString};
-
-/// A function to be probed.
-#[derive(Clone, Copy)]
-pub struct Site {
-    /// The address of the function.
-    pub function: u64,
-    /// The address that ftrace patches for it.
-    pub site: u64,
-}
 
 /// Whose functions they are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Owner<'a> {
+pub struct SitesOwner<'a> {
     /// The module; `None` for the kernel.
     pub module: Option<&'a CStr>,
     /// Whether they are in the module's init code.
     pub is_init: bool,
 }
 
-impl Owner<'_> {
+impl SitesOwner<'_> {
     /// The kernel.
     pub const KERNEL: Self = Self {
         module: None,
@@ -39,7 +30,7 @@ impl Owner<'_> {
 const BLOCK: usize = 512;
 
 /// Functions that come and go together.
-pub(super) struct Group<H: Handler> {
+pub(super) struct Group<H: Handler<Function>> {
     module: Option<CString>,
     is_init: bool,
     pub(super) links: KVVec<Link<H>>,
@@ -47,14 +38,14 @@ pub(super) struct Group<H: Handler> {
     hits: KVec<PerCpu<[Counter; BLOCK]>>,
 }
 
-impl<H: Handler> Group<H> {
+impl<H: Handler<Function>> Group<H> {
     /// Makes links of `server` to all `sites`, whose hits are counted one by one if `counts`.
     ///
     /// # Safety
     ///
     /// The group must be a part of the registration that has the `server`.
     pub(super) unsafe fn new(
-        owner: Owner<'_>,
+        owner: SitesOwner<'_>,
         sites: &[Site],
         counts: bool,
         server: &Server<H>,
@@ -84,8 +75,8 @@ impl<H: Handler> Group<H> {
     }
 
     /// Returns whose functions they are.
-    pub(super) fn owner(&self) -> Owner<'_> {
-        Owner {
+    pub(super) fn owner(&self) -> SitesOwner<'_> {
+        SitesOwner {
             module: self.module.as_deref(),
             is_init: self.is_init,
         }

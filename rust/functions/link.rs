@@ -2,16 +2,25 @@
 
 //! The handlers of one function, a list.
 
-use super::{group::Site, handler::Handler};
-use crate::kapi::{percpu::CounterOfCpus, serving::Serving};
+use super::entry::Function;
+use crate::kapi::{handler::Handler, percpu::CounterOfCpus, serving::Serving};
 use core::{
     ptr,
     sync::atomic::{AtomicPtr, AtomicU32, Ordering},
 };
 use kernel::sync::Arc;
 
+/// A function to be probed.
+#[derive(Clone, Copy)]
+pub struct Site {
+    /// The address of the function.
+    pub function: u64,
+    /// The address that ftrace patches for it.
+    pub site: u64,
+}
+
 /// A handler with what its hits need.
-pub(super) struct Server<H: Handler> {
+pub(super) struct Server<H: Handler<Function>> {
     pub(super) handler: H,
     pub(super) serving: Arc<Serving>,
 }
@@ -25,9 +34,9 @@ pub(super) struct Server<H: Handler> {
 ///
 /// `server` is the handler of the registration that the link is a part of.
 #[repr(C)]
-pub(super) struct Link<H: Handler> {
+pub(super) struct Link<H: Handler<Function>> {
     pub(super) site: u64,
-    /// How a hit of the site is served if this is the first link of its list: by the step that
+    /// How a hit of the site is served if this is the first link of its list: by the stage that
     /// the handler names, or by all handlers.
     pub(super) way: AtomicU32,
     /// The address of the function, its lower half first.
@@ -38,7 +47,7 @@ pub(super) struct Link<H: Handler> {
     pub(super) hits: Option<CounterOfCpus>,
 }
 
-impl<H: Handler> Link<H> {
+impl<H: Handler<Function>> Link<H> {
     /// Makes a link of `server` to `site`, outside all lists.
     ///
     /// # Safety
@@ -65,12 +74,7 @@ impl<H: Handler> Link<H> {
     }
 }
 
-/// The ways in which hits are served, see [`Link::way`].
-pub(super) const NOTHING: u32 = 0;
-pub(super) const REGISTER: u32 = 1;
-pub(super) const OTHER: u32 = 2;
-pub(super) const SEVERAL: u32 = 3;
-/// One of the first three, where hits of the site are counted.
-pub(super) const COUNTED: u32 = 4;
-/// The first one of those for several users. Whether hits are counted is looked at in each.
-pub(super) const SHARED: u32 = 8;
+/// A [way](Link::way): by all handlers. Any other is the number of a stage.
+pub(super) const SEVERAL: u32 = 16;
+/// A bit of the way, where hits of the site are counted.
+pub(super) const COUNTED: u32 = 32;

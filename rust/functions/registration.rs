@@ -3,13 +3,17 @@
 //! A handler of function entries.
 
 use super::{
-    group::{Group, Owner, Site},
-    handler::{First, Handler},
-    link::{Link, Server, COUNTED, NOTHING, OTHER, REGISTER, SEVERAL, SHARED},
-    table::Table,
-    Functions, State,
+    entry::Function,
+    group::{Group, SitesOwner},
+    link::{Link, Server, Site, COUNTED, SEVERAL},
+    table::SiteTable,
+    FilterState, Functions,
 };
-use crate::kapi::{batch::Registered, rcu};
+use crate::kapi::{
+    batch::Batched,
+    handler::{Handler, NOTHING, SHARED, SHARED_ANY, USUAL, WORD},
+    rcu,
+};
 use core::{
     marker::PhantomPinned,
     pin::Pin,
@@ -30,7 +34,7 @@ use kernel::{
 ///
 /// If `armed` is true, the table has a pointer to each of the links.
 #[pin_data(PinnedDrop)]
-pub struct Registration<H: Handler> {
+pub struct FunctionRegistration<H: Handler<Function>> {
     server: Server<H>,
     /// Locked before the state of `functions`.
     #[pin]
@@ -46,11 +50,11 @@ pub struct Registration<H: Handler> {
 }
 
 // SAFETY: What changes is atomic or locked; `H` is `Sync`.
-unsafe impl<H: Handler> Sync for Registration<H> {}
+unsafe impl<H: Handler<Function>> Sync for FunctionRegistration<H> {}
 // SAFETY: Any thread can disarm a handler; `H` is `Send`.
-unsafe impl<H: Handler> Send for Registration<H> {}
+unsafe impl<H: Handler<Function>> Send for FunctionRegistration<H> {}
 
-impl<H: Handler> Registration<H> {
+impl<H: Handler<Function>> FunctionRegistration<H> {
     /// Makes a handler of no functions, disarmed, which counts the hits of each function if
     /// `counts`.
     ///
@@ -86,7 +90,7 @@ impl<H: Handler> Registration<H> {
     /// As for [`Functions::apply`]; then nothing was added.
     ///
     /// Context: process, may sleep.
-    pub fn add(&self, owner: Owner<'_>, sites: &[Site]) -> Result {
+    pub fn add(&self, owner: SitesOwner<'_>, sites: &[Site]) -> Result {
         // SAFETY: It is kept in `groups`.
         let group = unsafe { Group::new(owner, sites, self.counts, &self.server) }?;
         let mut groups = self.groups.lock();
@@ -96,9 +100,9 @@ impl<H: Handler> Registration<H> {
             let mut state = functions.state.lock();
             self.make_room(group.links.len(), &mut state)?;
             self.link(&group, &mut state);
-            if let Err(error) = functions.commit(&mut state) {
+            if let Err(error) = Functions::commit(functions, &mut state) {
                 self.unlink(&group, &mut state);
-                let _ = functions.commit(&mut state);
+                let _ = Functions::commit(functions, &mut state);
                 drop(state);
                 rcu::synchronize();
                 return Err(error);
@@ -112,7 +116,7 @@ impl<H: Handler> Registration<H> {
     /// Removes the functions of the owners that `which` selects, and waits for their hits.
     ///
     /// Context: process, may sleep.
-    pub fn remove(&self, which: impl Fn(Owner<'_>) -> bool) {
+    pub fn remove(&self, which: impl Fn(SitesOwner<'_>) -> bool) {
         let mut groups = self.groups.lock();
         let is_used = self.used.load(Ordering::Relaxed);
         let mut state = self.functions.state.lock();
@@ -124,7 +128,7 @@ impl<H: Handler> Registration<H> {
             }
         }
         // Only additions can fail.
-        let _ = self.functions.commit(&mut state);
+        let _ = Functions::commit(&self.functions, &mut state);
         drop(state);
         if found && is_used {
             rcu::synchronize();
@@ -173,13 +177,13 @@ impl<H: Handler> Registration<H> {
         if !enabled {
             self.disarm(&groups, &mut state);
             // Only additions can fail.
-            return functions.commit(&mut state).or(Ok(()));
+            return Functions::commit(functions, &mut state).or(Ok(()));
         }
         self.arm(&groups, &mut state)?;
-        let result = functions.commit(&mut state);
+        let result = Functions::commit(functions, &mut state);
         if result.is_err() {
             self.disarm(&groups, &mut state);
-            let _ = functions.commit(&mut state);
+            let _ = Functions::commit(functions, &mut state);
         }
         result
     }
@@ -197,7 +201,7 @@ impl<H: Handler> Registration<H> {
         }
     }
 
-    fn arm(&self, groups: &[Group<H>], state: &mut State) -> Result {
+    fn arm(&self, groups: &[Group<H>], state: &mut FilterState<H>) -> Result {
         let counts = groups.iter().map(|group| group.links.len());
         self.make_room(counts.fold(0, usize::saturating_add), state)?;
         if state.unsettled && self.used.load(Ordering::Relaxed) {
@@ -215,14 +219,14 @@ impl<H: Handler> Registration<H> {
     }
 
     /// Makes room for `count` links more.
-    fn make_room(&self, count: usize, state: &mut State) -> Result {
+    fn make_room(&self, count: usize, state: &mut FilterState<H>) -> Result {
         state.add.reserve(count, GFP_KERNEL)?;
         let all = state.sites.saturating_add(count);
         state.remove.reserve(all, GFP_KERNEL)?;
         let functions = &self.functions;
         let table = functions.table.load();
         if !table.has_room(count) {
-            let larger = Table::with_room(table.len().saturating_add(count))?;
+            let larger = SiteTable::with_room(table.len().saturating_add(count))?;
             table.copy_to(&larger);
             drop(functions.table.replace(Arc::new(larger, GFP_KERNEL)?));
         }
@@ -230,7 +234,7 @@ impl<H: Handler> Registration<H> {
     }
 
     /// Puts the links of `group` into the table, which has room.
-    fn link(&self, group: &Group<H>, state: &mut State) {
+    fn link(&self, group: &Group<H>, state: &mut FilterState<H>) {
         let table = self.functions.table.load();
         for link in &group.links {
             // There is room.
@@ -247,7 +251,7 @@ impl<H: Handler> Registration<H> {
         }
     }
 
-    fn disarm(&self, groups: &[Group<H>], state: &mut State) {
+    fn disarm(&self, groups: &[Group<H>], state: &mut FilterState<H>) {
         if !self.armed.swap(false, Ordering::Relaxed) {
             return;
         }
@@ -259,7 +263,7 @@ impl<H: Handler> Registration<H> {
     }
 
     /// Takes the links of `group` out of the table.
-    fn unlink(&self, group: &Group<H>, state: &mut State) {
+    fn unlink(&self, group: &Group<H>, state: &mut FilterState<H>) {
         let table = self.functions.table.load();
         for link in group.links.iter().rev() {
             let Some(first) = table.slot(link.site) else {
@@ -304,19 +308,19 @@ impl<H: Handler> Registration<H> {
 }
 
 /// Sets the way of a link for when it is the first of its list.
-fn choose_way<H: Handler>(link: &Link<H>) {
+fn choose_way<H: Handler<Function>>(link: &Link<H>) {
     let counted = if link.hits.is_some() { COUNTED } else { 0 };
     let way = match link.server().handler.first() {
         _ if !link.next.load(Ordering::Relaxed).is_null() => SEVERAL,
-        First::Nothing => NOTHING | counted,
-        First::Register => REGISTER | counted,
-        First::Usual => OTHER | counted,
-        First::Shared(number) => SHARED | u32::from(number),
+        first @ (NOTHING | WORD) => u32::from(first) | counted,
+        // Whether hits are counted is looked at in each.
+        first @ SHARED..=SHARED_ANY => u32::from(first),
+        _ => u32::from(USUAL) | counted,
     };
     link.way.store(way, Ordering::Relaxed);
 }
 
-impl<H: Handler> Registered for Registration<H> {
+impl<H: Handler<Function>> Batched for FunctionRegistration<H> {
     type Probe = c_void;
 
     fn end_all(all: &mut [Pin<KBox<Self>>], _pointers: &mut KVVec<*mut c_void>) {
@@ -328,7 +332,7 @@ impl<H: Handler> Registered for Registration<H> {
             used |= this.end();
         }
         // As above.
-        let _ = functions.apply();
+        let _ = Functions::apply(&functions);
         if used {
             rcu::synchronize();
         }
@@ -336,7 +340,7 @@ impl<H: Handler> Registered for Registration<H> {
 }
 
 #[pinned_drop]
-impl<H: Handler> PinnedDrop for Registration<H> {
+impl<H: Handler<Function>> PinnedDrop for FunctionRegistration<H> {
     fn drop(self: Pin<&mut Self>) {
         if self.end() {
             rcu::synchronize();

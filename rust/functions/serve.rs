@@ -3,20 +3,19 @@
 //! The callback of ftrace.
 
 use super::{
-    entry::{Entry, EntryRegs},
-    handler::Handler,
-    link::{Link, Server, COUNTED, NOTHING, OTHER, REGISTER, SEVERAL, SHARED},
+    entry::{Entry, Function, FunctionRegs},
+    link::{Link, Server, COUNTED, SEVERAL},
     Functions,
 };
 use crate::kapi::{
     bindings as extra,
     context::{OnCpu, Unpreempted},
-    registration::Next,
+    handler::{Handler, Next, NOTHING, REST, SHARED, SHARED_ANY, USUAL, WORD},
 };
 use core::{convert::Infallible, sync::atomic::Ordering};
 use kernel::ffi::{c_ulong, c_void};
 
-impl<H: Handler> Functions<H> {
+impl<H: Handler<Function>> Functions<H> {
     /// # Safety
     ///
     /// Called by ftrace only, whose ops have a pointer to a `Functions<H>`.
@@ -33,7 +32,7 @@ impl<H: Handler> Functions<H> {
         // change meanwhile.
         let (this, regs) = unsafe {
             let data = ops.byte_add(DATA).cast::<*const Self>().read();
-            (&*data, &*regs.cast::<EntryRegs>())
+            (&*data, &*regs.cast::<FunctionRegs>())
         };
         let on_cpu = Unpreempted::begin();
         // What is needed behind a call would have to be saved: so each call is the last.
@@ -46,13 +45,13 @@ impl<H: Handler> Functions<H> {
     /// Serves the hit of a site that is not in the slot in which it is looked for first.
     #[cold]
     #[inline(never)]
-    fn search(&self, site: u64, regs: &EntryRegs, on_cpu: Unpreempted) {
+    fn search(&self, site: u64, regs: &FunctionRegs, on_cpu: Unpreempted) {
         let first = self.table.get(&on_cpu.here()).search(site);
         Self::serve_from(first, regs, on_cpu);
     }
 
     #[inline(always)]
-    fn serve_from(first: *mut Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
+    fn serve_from(first: *mut Link<H>, regs: &FunctionRegs, on_cpu: Unpreempted) {
         // SAFETY: By the table's invariant the link exists until a grace period has passed,
         // which cannot be while preemption is disabled.
         let Some(link) = (unsafe { first.as_ref() }) else {
@@ -60,49 +59,63 @@ impl<H: Handler> Functions<H> {
         };
         // The cheapest hits have the fewest comparisons and jumps. Whatever is loaded below,
         // the hit is served.
-        if link.way.load(Ordering::Relaxed) == NOTHING {
-            return serve_here::<false, H>(link, regs, on_cpu);
+        if link.way.load(Ordering::Relaxed) == FIRST_NOTHING {
+            return serve_here::<NOTHING, H>(link, regs, on_cpu);
         }
-        if link.way.load(Ordering::Relaxed) == OTHER {
+        if link.way.load(Ordering::Relaxed) == FIRST_USUAL {
             return serve(link, regs, on_cpu, true);
         }
         match link.way.load(Ordering::Relaxed) {
-            REGISTER => serve_one::<true, H>(link, regs, on_cpu),
-            OTHER => serve(link, regs, on_cpu, true),
+            FIRST_WORD => serve_one::<WORD, H>(link, regs, on_cpu),
+            FIRST_USUAL => serve(link, regs, on_cpu, true),
             SEVERAL => serve_several(link, regs, on_cpu),
-            SHARED => serve_shared::<0, H>(link, regs, on_cpu),
-            SHARED_1 => serve_shared::<1, H>(link, regs, on_cpu),
-            way if way > SHARED => serve_shared::<2, H>(link, regs, on_cpu),
+            SHARED_NOTHING => serve_shared::<SHARED, H>(link, regs, on_cpu),
+            SHARED_WORD => serve_shared::<{ SHARED + WORD }, H>(link, regs, on_cpu),
+            SHARED_MORE => serve_shared::<SHARED_ANY, H>(link, regs, on_cpu),
             way => serve_counted(link, way, regs, on_cpu),
         }
     }
 }
 
+/// Stages as [ways](Link::way).
+// CAST: Lossless.
+const FIRST_NOTHING: u32 = NOTHING as u32;
+const FIRST_WORD: u32 = WORD as u32;
+const FIRST_USUAL: u32 = USUAL as u32;
+const SHARED_NOTHING: u32 = SHARED as u32;
+const SHARED_WORD: u32 = (SHARED + WORD) as u32;
+const SHARED_MORE: u32 = SHARED_ANY as u32;
+
 /// Counts a hit of the site, and serves it by the only handler.
 #[inline(never)]
-fn serve_counted<H: Handler>(link: &Link<H>, way: u32, regs: &EntryRegs, on_cpu: Unpreempted) {
+fn serve_counted<H: Handler<Function>>(
+    link: &Link<H>,
+    way: u32,
+    regs: &FunctionRegs,
+    on_cpu: Unpreempted,
+) {
     count(link, &on_cpu.here());
     match way & !COUNTED {
-        NOTHING => serve_one::<false, H>(link, regs, on_cpu),
-        REGISTER => serve_one::<true, H>(link, regs, on_cpu),
+        FIRST_NOTHING => serve_one::<NOTHING, H>(link, regs, on_cpu),
+        FIRST_WORD => serve_one::<WORD, H>(link, regs, on_cpu),
         _ => serve(link, regs, on_cpu, true),
     }
 }
 
 /// Serves a hit of the only handler.
 #[inline(never)]
-fn serve_one<const REGISTER: bool, H: Handler>(
+fn serve_one<const STAGE: u8, H: Handler<Function>>(
     link: &Link<H>,
-    regs: &EntryRegs,
+    regs: &FunctionRegs,
     on_cpu: Unpreempted,
 ) {
-    serve_here::<REGISTER, H>(link, regs, on_cpu);
+    serve_here::<STAGE, H>(link, regs, on_cpu);
 }
 
 #[inline(always)]
-fn serve_here<const REGISTER: bool, H: Handler>(
+fn serve_here<const STAGE: u8, H: Handler<Function>>(
     link: &Link<H>,
-    regs: &EntryRegs,
+    regs: &FunctionRegs,
     on_cpu: Unpreempted,
 ) {
     let server = link.server();
@@ -110,39 +123,39 @@ fn serve_here<const REGISTER: bool, H: Handler>(
     let next = {
         let here = on_cpu.here();
         let entry = Entry { regs, place };
-        let next = server.handler.serve_fast::<REGISTER>(entry, &here);
+        let next = server.handler.run::<STAGE>(entry, &here);
         match next {
-            Next::Done => Step::Done,
-            Next::Stage(_) => Step::Slow,
-            Next::Finish => Step::Finish,
+            Next::Done => AfterStage::Done,
+            Next::Stage(_) => AfterStage::Slow,
+            Next::Finish => AfterStage::Finish,
             // Nothing is needed behind these calls, so that nothing has to be saved.
             Next::SettleThenStage(unsettled, _) => {
-                // SAFETY: On `Step::Ended` this one is not used any more.
+                // SAFETY: On `AfterStage::Ended` this one is not used any more.
                 let on_cpu = unsafe { on_cpu.handed_over() };
                 settle_and_serve(server, unsettled, (link, regs), on_cpu);
-                Step::Ended
+                AfterStage::Ended
             }
             Next::SettleThenFinish(unsettled) => {
                 // SAFETY: As above.
                 let on_cpu = unsafe { on_cpu.handed_over() };
                 settle_and_finish(server, unsettled, on_cpu);
-                Step::Ended
+                AfterStage::Ended
             }
         }
     };
     match next {
-        Step::Done => on_cpu.end(),
-        Step::Ended => {}
-        Step::Slow => serve(link, regs, on_cpu, true),
-        Step::Finish => finish(server, on_cpu),
+        AfterStage::Done => on_cpu.end(),
+        AfterStage::Ended => {}
+        AfterStage::Slow => serve(link, regs, on_cpu, true),
+        AfterStage::Finish => finish(server, on_cpu),
     }
 }
 
 /// Counts a hit of the site, and serves it by the only handler for several users.
 #[inline(never)]
-fn serve_shared<const NUMBER: u8, H: Handler>(
+fn serve_shared<const STAGE: u8, H: Handler<Function>>(
     link: &Link<H>,
-    regs: &EntryRegs,
+    regs: &FunctionRegs,
     on_cpu: Unpreempted,
 ) {
     count(link, &on_cpu.here());
@@ -150,8 +163,8 @@ fn serve_shared<const NUMBER: u8, H: Handler>(
     let place = &link.place;
     let next = {
         let here = on_cpu.here();
-        let entry = Entry { regs, place };
-        server.handler.serve_shared::<NUMBER>(entry, &here)
+        let next = server.handler.run::<STAGE>(Entry { regs, place }, &here);
+        next.settled(|unsettled| server.handler.settle(unsettled))
     };
     proceed(next, (server, link), regs, &on_cpu.here());
     on_cpu.end();
@@ -159,7 +172,7 @@ fn serve_shared<const NUMBER: u8, H: Handler>(
 
 /// Serves a hit of all handlers of a site.
 #[inline(never)]
-fn serve_several<H: Handler>(first: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted) {
+fn serve_several<H: Handler<Function>>(first: &Link<H>, regs: &FunctionRegs, on_cpu: Unpreempted) {
     let mut link = Some(first);
     while let Some(this) = link {
         count(this, &on_cpu.here());
@@ -177,12 +190,18 @@ fn serve_several<H: Handler>(first: &Link<H>, regs: &EntryRegs, on_cpu: Unpreemp
 /// There is one copy of it, into which all of the step is inlined, and the end: a function
 /// around it would have to save registers of its own.
 #[inline(never)]
-fn serve<H: Handler>(link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted, is_last: bool) {
+fn serve<H: Handler<Function>>(
+    link: &Link<H>,
+    regs: &FunctionRegs,
+    on_cpu: Unpreempted,
+    is_last: bool,
+) {
     let server = link.server();
     let place = &link.place;
     let next = {
         let here = on_cpu.here();
-        server.handler.serve_usual(Entry { regs, place }, &here)
+        let next = server.handler.run::<USUAL>(Entry { regs, place }, &here);
+        next.settled(|unsettled| server.handler.settle(unsettled))
     };
     proceed(next, (server, link), regs, &on_cpu.here());
     if is_last {
@@ -190,41 +209,41 @@ fn serve<H: Handler>(link: &Link<H>, regs: &EntryRegs, on_cpu: Unpreempted, is_l
     }
 }
 
-/// Does what comes after a step by the handler of `link`.
+/// Does what comes after a stage of the handler of `link`.
 #[inline(always)]
-fn proceed<H: Handler>(
+fn proceed<H: Handler<Function>>(
     next: Next<Infallible>,
     (server, link): (&Server<H>, &Link<H>),
-    regs: &EntryRegs,
+    regs: &FunctionRegs,
     here: &OnCpu,
 ) {
     match next {
         Next::Done => {}
         Next::Stage(_) => serve_guarded(link, regs, here),
         Next::Finish => wake(server, here),
-        Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
     }
 }
 
 /// Serves a hit by the handler of `link`, whatever is unusual about it. A hit in the middle of
 /// that, in the same context, is missed.
 #[inline(never)]
-fn serve_guarded<H: Handler>(link: &Link<H>, regs: &EntryRegs, here: &OnCpu) {
+fn serve_guarded<H: Handler<Function>>(link: &Link<H>, regs: &FunctionRegs, here: &OnCpu) {
     let server = link.server();
     let place = &link.place;
-    let turn = server.serving.begin(here);
-    match turn {
-        Some(_) => server.handler.serve(Entry { regs, place }, here),
-        None => server.handler.count_missed(here),
-    }
+    let Some(_turn) = server.serving.begin(here) else {
+        return server.handler.count_missed(here);
+    };
+    // The last stage: nothing comes after it.
+    let next = server.handler.run::<REST>(Entry { regs, place }, here);
+    next.settled(|unsettled| server.handler.settle(unsettled));
 }
 
 #[cold]
 #[inline(never)]
-fn settle_and_serve<H: Handler>(
+fn settle_and_serve<H: Handler<Function>>(
     server: &Server<H>,
     unsettled: H::Unsettled<'_>,
-    (link, regs): (&Link<H>, &EntryRegs),
+    (link, regs): (&Link<H>, &FunctionRegs),
     on_cpu: Unpreempted,
 ) {
     server.handler.settle(unsettled);
@@ -234,7 +253,7 @@ fn settle_and_serve<H: Handler>(
 
 #[cold]
 #[inline(never)]
-fn settle_and_finish<H: Handler>(
+fn settle_and_finish<H: Handler<Function>>(
     server: &Server<H>,
     unsettled: H::Unsettled<'_>,
     on_cpu: Unpreempted,
@@ -245,7 +264,7 @@ fn settle_and_finish<H: Handler>(
 
 #[cold]
 #[inline(never)]
-fn finish<H: Handler>(server: &Server<H>, on_cpu: Unpreempted) {
+fn finish<H: Handler<Function>>(server: &Server<H>, on_cpu: Unpreempted) {
     wake(server, &on_cpu.here());
     on_cpu.end();
 }
@@ -253,7 +272,7 @@ fn finish<H: Handler>(server: &Server<H>, on_cpu: Unpreempted) {
 /// Finishes a hit, unless it is in the middle of another one: then that one does.
 #[cold]
 #[inline(never)]
-fn wake<H: Handler>(server: &Server<H>, here: &OnCpu) {
+fn wake<H: Handler<Function>>(server: &Server<H>, here: &OnCpu) {
     let turn = server.serving.begin(here);
     if turn.is_some() {
         server.handler.finish(here);
@@ -262,18 +281,15 @@ fn wake<H: Handler>(server: &Server<H>, here: &OnCpu) {
 
 /// Counts a hit of the site, if its hits are counted.
 #[inline(always)]
-fn count<H: Handler>(link: &Link<H>, here: &OnCpu) {
+fn count<H: Handler<Function>>(link: &Link<H>, here: &OnCpu) {
     if let Some(hits) = link.hits {
         // SAFETY: A link is freed before its counter.
         unsafe { hits.increment(here) };
     }
 }
 
-/// [`SHARED`], with the number 1.
-const SHARED_1: u32 = SHARED | 1;
-
 /// What comes after the first step of a hit.
-enum Step {
+enum AfterStage {
     /// Nothing, but preemption is still disabled.
     Done,
     /// Nothing.

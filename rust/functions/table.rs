@@ -2,7 +2,8 @@
 
 //! The handlers of functions, found by the address that ftrace patches.
 
-use super::{handler::Handler, link::Link};
+use super::{entry::Function, link::Link};
+use crate::kapi::handler::Handler;
 use core::{
     ptr,
     sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering},
@@ -19,25 +20,25 @@ pub(super) const LEAST: usize = 4096;
 ///
 /// The number of slots is a power of two, one more than `mask`. A link in a slot, and those behind it, are of
 /// registrations that are armed, or were a moment ago: they exist for a grace period.
-pub(super) struct Table<H: Handler> {
-    slots: KVVec<Slot<H>>,
+pub(super) struct SiteTable<H: Handler<Function>> {
+    slots: KVVec<TableSlot<H>>,
     /// One less than their number.
     mask: usize,
     used: AtomicUsize,
 }
 
 /// The handlers of one site; the site is 0 as long as the slot is free.
-struct Slot<H: Handler> {
+struct TableSlot<H: Handler<Function>> {
     site: AtomicU64,
     first: AtomicPtr<Link<H>>,
 }
 
 // SAFETY: What changes is atomic; links may be shared and sent.
-unsafe impl<H: Handler> Sync for Table<H> {}
+unsafe impl<H: Handler<Function>> Sync for SiteTable<H> {}
 // SAFETY: As above.
-unsafe impl<H: Handler> Send for Table<H> {}
+unsafe impl<H: Handler<Function>> Send for SiteTable<H> {}
 
-impl<H: Handler> Table<H> {
+impl<H: Handler<Function>> SiteTable<H> {
     /// Makes an empty table for `count` sites.
     ///
     /// # Errors
@@ -49,7 +50,7 @@ impl<H: Handler> Table<H> {
         let mut slots = KVVec::with_capacity(size, GFP_KERNEL)?;
         for _ in 0..size {
             slots.push(
-                Slot {
+                TableSlot {
                     site: AtomicU64::new(0),
                     first: AtomicPtr::new(ptr::null_mut()),
                 },

@@ -6,10 +6,16 @@
 //! whose arguments are not used need not keep them, which saves most of the registers.
 
 use super::{
-    handler::{Arguments, Handler, Use, FILTER, IN_REGISTERS, MAX_ARGUMENTS, SHARED},
-    registration::Registration,
+    handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS},
+    registration::PointRegistration,
 };
-use crate::kapi::{context::Unpreempted, registration::Next};
+use crate::kapi::{
+    arch,
+    context::Unpreempted,
+    handler::{
+        Handler, Next, CHECK, LAST, NOTHING, QUIETLY, SHARED, SHARED_ANY, SHARED_QUIETLY, WORD,
+    },
+};
 use kernel::ffi::c_void;
 
 /// Returns the first arguments, of which only argument `N` is used.
@@ -21,21 +27,48 @@ fn only<const N: usize>(argument: u64) -> [u64; 3] {
     arguments
 }
 
-/// What comes after the first step of a hit.
-enum Step {
+/// What comes after the first stage of a hit.
+enum AfterFirst {
     /// Nothing, but preemption is still disabled.
     Done,
     /// Nothing.
     Ended,
     Shared,
-    Filter,
+    Check,
     Last,
     Finish,
 }
 
-impl<H: Handler> Registration<H> {
+/// Defines the probe for arguments that the kernel passes in registers.
+macro_rules! few {
+    ($($name:ident)*) => {
+        /// The probe if only arguments are used that the kernel passes in registers; `QUIET` as
+        /// [`Use::Quietly`].
+        ///
+        /// # Safety
+        ///
+        /// As for `none`.
+        unsafe extern "C" fn few<const QUIET: bool>(data: *mut c_void, $($name: u64),*) {
+            let arguments: [u64; arch::TRACEPOINT_ARGUMENTS] = [$($name),*];
+            let arguments = PointArguments(&arguments);
+            // SAFETY: As in `none`.
+            let this = unsafe { &*data.cast::<Self>() };
+            let on_cpu = Unpreempted::begin();
+            match QUIET {
+                true => this.any::<QUIETLY>(arguments, on_cpu),
+                false => match this.handler.begins_with() {
+                    SHARED_ANY => this.shared_any::<SHARED_ANY>(arguments, on_cpu),
+                    _ => this.last(arguments, on_cpu),
+                },
+            }
+        }
+    };
+}
+
+impl<H: Listener> PointRegistration<H> {
     /// Returns the function that the kernel calls.
     pub(super) fn probe(uses: Use) -> *mut c_void {
+        const IN_REGISTERS: usize = arch::TRACEPOINT_ARGUMENTS;
         match uses {
             Use::Nothing => Self::none as *mut c_void,
             Use::One(0) => Self::one::<0> as *mut c_void,
@@ -58,65 +91,14 @@ impl<H: Handler> Registration<H> {
         // wait behind its removal.
         let this = unsafe { &*data.cast::<Self>() };
         let on_cpu = Unpreempted::begin();
-        match this.first_step::<0>(None, &on_cpu) {
-            Step::Done => on_cpu.end(),
-            Step::Ended => {}
-            Step::Shared => this.shared::<0>(None, on_cpu),
-            Step::Filter => this.none_next::<true>(on_cpu),
-            Step::Last => this.none_next::<false>(on_cpu),
-            Step::Finish => this.finish(on_cpu),
+        match this.first::<NOTHING, 0>(0, &on_cpu) {
+            AfterFirst::Done => on_cpu.end(),
+            AfterFirst::Ended => {}
+            AfterFirst::Shared => this.shared::<SHARED, 0>(0, on_cpu),
+            AfterFirst::Check => this.none_next::<CHECK>(on_cpu),
+            AfterFirst::Last => this.none_next::<LAST>(on_cpu),
+            AfterFirst::Finish => this.finish(on_cpu),
         }
-    }
-
-    /// Runs the first step with argument `N`, if one is used.
-    #[inline(always)]
-    fn first_step<const N: usize>(&self, argument: Option<u64>, on_cpu: &Unpreempted) -> Step {
-        let here = on_cpu.here();
-        let next = self.handler.serve_fast(argument, &here);
-        match next {
-            Next::Done => Step::Done,
-            Next::Stage(SHARED) => Step::Shared,
-            Next::Stage(FILTER) => Step::Filter,
-            Next::Stage(_) => Step::Last,
-            Next::Finish => Step::Finish,
-            // Nothing is needed behind these calls, so that nothing has to be saved for them.
-            Next::SettleThenStage(unsettled, _) => {
-                // SAFETY: On `Step::Ended` the callers do not use theirs any more.
-                let on_cpu = unsafe { on_cpu.handed_over() };
-                self.settle_and_serve::<N>(unsettled, argument, on_cpu);
-                Step::Ended
-            }
-            Next::SettleThenFinish(unsettled) => {
-                // SAFETY: As above.
-                let on_cpu = unsafe { on_cpu.handed_over() };
-                self.settle_and_finish(unsettled, on_cpu);
-                Step::Ended
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn settle_and_serve<const N: usize>(
-        &self,
-        unsettled: H::Unsettled<'_>,
-        argument: Option<u64>,
-        on_cpu: Unpreempted,
-    ) {
-        self.handler.settle(unsettled);
-        self.last(Arguments(&only::<N>(argument.unwrap_or(0))), on_cpu);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn settle_and_finish(&self, unsettled: H::Unsettled<'_>, on_cpu: Unpreempted) {
-        self.handler.settle(unsettled);
-        self.finish(on_cpu);
-    }
-
-    #[inline(never)]
-    fn none_next<const FILTERED: bool>(&self, on_cpu: Unpreempted) {
-        self.next::<FILTERED>(Arguments(&[]), on_cpu);
     }
 
     /// The probe if argument `N` is the only one used.
@@ -133,64 +115,17 @@ impl<H: Handler> Registration<H> {
         // SAFETY: As in `none`.
         let this = unsafe { &*data.cast::<Self>() };
         let on_cpu = Unpreempted::begin();
-        match this.first_step::<N>(Some(argument), &on_cpu) {
-            Step::Done => on_cpu.end(),
-            Step::Ended => {}
-            Step::Shared => this.shared::<N>(Some(argument), on_cpu),
-            Step::Filter => this.one_next::<N, true>(argument, on_cpu),
-            Step::Last => this.one_next::<N, false>(argument, on_cpu),
-            Step::Finish => this.finish(on_cpu),
+        match this.first::<WORD, N>(argument, &on_cpu) {
+            AfterFirst::Done => on_cpu.end(),
+            AfterFirst::Ended => {}
+            AfterFirst::Shared => this.shared::<{ SHARED + WORD }, N>(argument, on_cpu),
+            AfterFirst::Check => this.one_next::<N, CHECK>(argument, on_cpu),
+            AfterFirst::Last => this.one_next::<N, LAST>(argument, on_cpu),
+            AfterFirst::Finish => this.finish(on_cpu),
         }
     }
 
-    #[inline(never)]
-    fn one_next<const N: usize, const FILTERED: bool>(&self, argument: u64, on_cpu: Unpreempted) {
-        self.next::<FILTERED>(Arguments(&only::<N>(argument)), on_cpu);
-    }
-
-    /// The probe if only arguments are used that the kernel passes in registers; `QUIETLY` as
-    /// [`Use::Quietly`].
-    ///
-    /// # Safety
-    ///
-    /// As for `none`.
-    unsafe extern "C" fn few<const QUIETLY: bool>(
-        data: *mut c_void,
-        a: u64,
-        b: u64,
-        c: u64,
-        d: u64,
-        e: u64,
-        #[cfg(target_arch = "aarch64")] f: u64,
-        #[cfg(target_arch = "aarch64")] g: u64,
-    ) {
-        let arguments: [u64; IN_REGISTERS] = [
-            a,
-            b,
-            c,
-            d,
-            e,
-            #[cfg(target_arch = "aarch64")]
-            f,
-            #[cfg(target_arch = "aarch64")]
-            g,
-        ];
-        let arguments = Arguments(&arguments);
-        // SAFETY: As in `none`.
-        let this = unsafe { &*data.cast::<Self>() };
-        let on_cpu = Unpreempted::begin();
-        let next = match QUIETLY {
-            true => this.handler.serve_quietly(arguments, &on_cpu.here()),
-            false => Next::Stage(this.handler.begins_with()),
-        };
-        match next {
-            Next::Done => on_cpu.end(),
-            Next::Finish => this.finish(on_cpu),
-            Next::Stage(SHARED) => this.shared_any::<QUIETLY>(arguments, on_cpu),
-            Next::Stage(_) => this.last(arguments, on_cpu),
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
-        }
-    }
+    arch::with_tracepoint_arguments!(few);
 
     /// The probe for any arguments. Those that the tracepoint does not have are words of the
     /// kernel's stack.
@@ -216,53 +151,136 @@ impl<H: Handler> Registration<H> {
         let arguments: [u64; MAX_ARGUMENTS] = [a, b, c, d, e, f, g, h, i, j, k, l];
         // SAFETY: As in `none`.
         let this = unsafe { &*data.cast::<Self>() };
-        let (arguments, on_cpu) = (Arguments(&arguments), Unpreempted::begin());
+        let (arguments, on_cpu) = (PointArguments(&arguments), Unpreempted::begin());
         match this.handler.begins_with() {
-            FILTER => this.next::<true>(arguments, on_cpu),
-            SHARED => this.shared_any::<false>(arguments, on_cpu),
-            _ => this.next::<false>(arguments, on_cpu),
+            CHECK => this.next::<CHECK>(arguments, on_cpu),
+            SHARED_ANY => this.shared_any::<SHARED_ANY>(arguments, on_cpu),
+            _ => this.last(arguments, on_cpu),
         }
     }
 
-    /// Serves a hit for several users, with argument `N` if one is used.
+    /// Runs the first stage with a word, argument `N` if one is used.
+    #[inline(always)]
+    fn first<const STAGE: u8, const N: usize>(
+        &self,
+        word: u64,
+        on_cpu: &Unpreempted,
+    ) -> AfterFirst {
+        let here = on_cpu.here();
+        let next = Handler::<Only>::run::<STAGE>(&self.handler, word, &here);
+        match next {
+            Next::Done => AfterFirst::Done,
+            Next::Stage(CHECK) => AfterFirst::Check,
+            Next::Stage(stage) if stage == SHARED.wrapping_add(STAGE) => AfterFirst::Shared,
+            Next::Stage(_) => AfterFirst::Last,
+            Next::Finish => AfterFirst::Finish,
+            // Nothing is needed behind these calls, so that nothing has to be saved for them.
+            Next::SettleThenStage(unsettled, _) => {
+                // SAFETY: On `AfterFirst::Ended` the callers do not use theirs any more.
+                let on_cpu = unsafe { on_cpu.handed_over() };
+                self.settle_and_serve::<N>(unsettled, word, on_cpu);
+                AfterFirst::Ended
+            }
+            Next::SettleThenFinish(unsettled) => {
+                // SAFETY: As above.
+                let on_cpu = unsafe { on_cpu.handed_over() };
+                self.settle_and_finish(unsettled, on_cpu);
+                AfterFirst::Ended
+            }
+        }
+    }
+
+    #[cold]
     #[inline(never)]
-    fn shared<const N: usize>(&self, argument: Option<u64>, on_cpu: Unpreempted) {
-        let next = self.handler.serve_shared(argument, &on_cpu.here());
+    fn settle_and_serve<const N: usize>(
+        &self,
+        unsettled: <H as Handler<Only>>::Unsettled<'_>,
+        word: u64,
+        on_cpu: Unpreempted,
+    ) {
+        Handler::<Only>::settle(&self.handler, unsettled);
+        self.last(PointArguments(&only::<N>(word)), on_cpu);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_and_finish(
+        &self,
+        unsettled: <H as Handler<Only>>::Unsettled<'_>,
+        on_cpu: Unpreempted,
+    ) {
+        Handler::<Only>::settle(&self.handler, unsettled);
+        self.finish(on_cpu);
+    }
+
+    #[inline(never)]
+    fn none_next<const STAGE: u8>(&self, on_cpu: Unpreempted) {
+        self.next::<STAGE>(PointArguments(&[]), on_cpu);
+    }
+
+    #[inline(never)]
+    fn one_next<const N: usize, const STAGE: u8>(&self, word: u64, on_cpu: Unpreempted) {
+        self.next::<STAGE>(PointArguments(&only::<N>(word)), on_cpu);
+    }
+
+    /// Serves a hit for several users, with a word, argument `N` if one is used.
+    #[inline(never)]
+    fn shared<const STAGE: u8, const N: usize>(&self, word: u64, on_cpu: Unpreempted) {
+        let handler = &self.handler;
+        let next = {
+            let here = on_cpu.here();
+            let next = Handler::<Only>::run::<STAGE>(handler, word, &here);
+            next.settled(|unsettled| Handler::<Only>::settle(handler, unsettled))
+        };
         match next {
             Next::Done => on_cpu.end(),
             Next::Finish => self.finish(on_cpu),
-            Next::Stage(_) => self.last(Arguments(&only::<N>(argument.unwrap_or(0))), on_cpu),
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+            Next::Stage(_) => self.last(PointArguments(&only::<N>(word)), on_cpu),
         }
     }
 
     /// Serves a hit for several users, with any arguments.
     #[inline(never)]
-    fn shared_any<const QUIETLY: bool>(&self, arguments: Arguments<'_>, on_cpu: Unpreempted) {
-        let here = &on_cpu.here();
-        let next = self.handler.serve_shared_any::<QUIETLY>(arguments, here);
+    fn shared_any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
+        self.any::<STAGE>(arguments, on_cpu);
+    }
+
+    /// Runs a stage with any arguments, and those to which it leads.
+    #[inline(always)]
+    fn any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
+        let handler = &self.handler;
+        let next = {
+            let here = on_cpu.here();
+            let next = Handler::<Any>::run::<STAGE>(handler, arguments, &here);
+            next.settled(|unsettled| Handler::<Any>::settle(handler, unsettled))
+        };
         match next {
             Next::Done => on_cpu.end(),
             Next::Finish => self.finish(on_cpu),
+            Next::Stage(SHARED_ANY) if STAGE == QUIETLY => {
+                self.shared_any::<SHARED_QUIETLY>(arguments, on_cpu);
+            }
             Next::Stage(_) => self.last(arguments, on_cpu),
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
     }
 
-    /// The steps behind the first one, with a filter or without.
+    /// The stages behind the first one: all from `STAGE`, which is [`CHECK`] or [`LAST`].
     #[inline(always)]
-    fn next<const FILTERED: bool>(&self, arguments: Arguments<'_>, on_cpu: Unpreempted) {
-        if FILTERED && self.handler.rejects(arguments, &on_cpu.here()) {
-            on_cpu.end();
-        } else {
-            self.last(arguments, on_cpu);
+    fn next<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
+        match STAGE {
+            CHECK => self.any::<CHECK>(arguments, on_cpu),
+            _ => self.last(arguments, on_cpu),
         }
     }
 
     #[inline(never)]
-    fn last(&self, arguments: Arguments<'_>, on_cpu: Unpreempted) {
+    fn last(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
         let here = &*on_cpu.here();
-        self.unless_serving(here, || self.handler.serve(arguments, here));
+        self.unless_serving(here, || {
+            // Nothing comes after it.
+            let next = Handler::<Any>::run::<LAST>(&self.handler, arguments, here);
+            next.settled(|unsettled| Handler::<Any>::settle(&self.handler, unsettled));
+        });
         on_cpu.end();
     }
 
@@ -270,7 +288,7 @@ impl<H: Handler> Registration<H> {
     #[inline(never)]
     fn finish(&self, on_cpu: Unpreempted) {
         let here = &*on_cpu.here();
-        self.unless_serving(here, || self.handler.finish(here));
+        self.unless_serving(here, || Handler::<Any>::finish(&self.handler, here));
         on_cpu.end();
     }
 }

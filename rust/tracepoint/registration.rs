@@ -2,14 +2,13 @@
 
 //! A probe of a tracepoint.
 
-use super::{handler::Handler, link::Link, remove_first, State, Tracepoint, Tracepoints};
-use crate::kapi::{batch::Registered, bindings as extra, calls, context::OnCpu};
-use core::{
-    marker::PhantomPinned,
-    pin::Pin,
-    ptr,
-    sync::atomic::{AtomicBool, AtomicPtr, Ordering},
+use super::{
+    handler::{Any, Listener},
+    link::PointLink,
+    remove_first, synchronize, PointsState, Tracepoint, Tracepoints,
 };
+use crate::kapi::{batch::Batched, bindings as extra, context::OnCpu, handler::Handler};
+use core::{marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
 use kernel::{alloc::KVVec, error::to_result, ffi::c_void, prelude::*, sync::Arc};
 
 /// A probe of a tracepoint.
@@ -19,8 +18,8 @@ use kernel::{alloc::KVVec, error::to_result, ffi::c_void, prelude::*, sync::Arc}
 /// If `link.armed` is true, the kernel calls the probe in the link with a pointer to this
 /// registration.
 #[pin_data(PinnedDrop)]
-pub struct Registration<H: Handler> {
-    link: Link,
+pub struct PointRegistration<H: Listener> {
+    link: PointLink,
     pub(super) handler: H,
     points: Arc<Tracepoints>,
     #[pin]
@@ -28,11 +27,11 @@ pub struct Registration<H: Handler> {
 }
 
 // SAFETY: What changes in the link is atomic; `H` is `Sync`.
-unsafe impl<H: Handler> Sync for Registration<H> {}
+unsafe impl<H: Listener> Sync for PointRegistration<H> {}
 // SAFETY: Any thread can unregister a probe; `H` is `Send`.
-unsafe impl<H: Handler> Send for Registration<H> {}
+unsafe impl<H: Listener> Send for PointRegistration<H> {}
 
-impl<H: Handler> Registration<H> {
+impl<H: Listener> PointRegistration<H> {
     /// Makes a probe of `point`, one of `points`, disarmed. `handler` serves its hits.
     ///
     /// # Errors
@@ -48,15 +47,11 @@ impl<H: Handler> Registration<H> {
         let this = KBox::pin_init(
             pin_init!(Self {
                 handler <- handler,
-                link: Link {
-                    point: point.point,
-                    module: point.module.as_ref().map(|(number, _)| *number),
-                    probe: Self::probe(handler.uses()),
-                    data: AtomicPtr::new(ptr::null_mut()),
-                    armed: AtomicBool::new(false),
-                    gone: AtomicBool::new(false),
-                    used: AtomicBool::new(false),
-                },
+                link: PointLink::new(
+                    point.point,
+                    point.module.as_ref().map(|(number, _)| *number),
+                    Self::probe(handler.uses()),
+                ),
                 points,
                 _pinned: PhantomPinned,
             }),
@@ -107,7 +102,7 @@ impl<H: Handler> Registration<H> {
     }
 
     /// Disarms the probe, with the state locked.
-    fn disarm(&self, state: &mut State) {
+    fn disarm(&self, state: &mut PointsState) {
         self.link.unregister();
         if self.link.module.is_some() {
             let link = ptr::from_ref(&self.link);
@@ -120,6 +115,20 @@ impl<H: Handler> Registration<H> {
         self.link.gone.load(Ordering::Relaxed)
     }
 
+    /// Returns whether the wait for its hits, once it is disarmed, may be a wait for a user; see
+    /// [`settle`](super::settle).
+    pub fn is_unsettled(&self) -> bool {
+        let link = &self.link;
+        link.is_faultable
+            && link.used.load(Ordering::Relaxed)
+            && !link.armed.load(Ordering::Relaxed)
+    }
+
+    /// Tells that its hits were waited for since it was disarmed.
+    pub fn set_settled(&self) {
+        self.link.used.store(false, Ordering::Relaxed);
+    }
+
     /// Returns what serves the hits.
     pub fn handler(&self) -> &H {
         &self.handler
@@ -130,22 +139,25 @@ impl<H: Handler> Registration<H> {
     pub(super) fn unless_serving(&self, here: &OnCpu, work: impl FnOnce()) {
         match self.points.serving.begin(here) {
             Some(_turn) => work(),
-            None => self.handler.count_missed(here),
+            None => Handler::<Any>::count_missed(&self.handler, here),
         }
     }
 }
 
-impl<H: Handler> Registered for Registration<H> {
+impl<H: Listener> Batched for PointRegistration<H> {
     type Probe = c_void;
 
     fn end_all(all: &mut [Pin<KBox<Self>>], _pointers: &mut KVVec<*mut c_void>) {
-        let mut used = false;
+        let (mut used, mut faultable) = (false, false);
         for this in all.iter() {
             this.disarm(&mut this.points.state.lock());
-            used |= this.link.used.load(Ordering::Relaxed);
+            if this.link.used.load(Ordering::Relaxed) {
+                used = true;
+                faultable |= this.link.is_faultable;
+            }
         }
         if used {
-            calls::ferroprobe_tracepoints_synchronize();
+            synchronize(faultable);
         }
         for this in all {
             this.link.used.store(false, Ordering::Relaxed);
@@ -154,11 +166,11 @@ impl<H: Handler> Registered for Registration<H> {
 }
 
 #[pinned_drop]
-impl<H: Handler> PinnedDrop for Registration<H> {
+impl<H: Listener> PinnedDrop for PointRegistration<H> {
     fn drop(self: Pin<&mut Self>) {
         self.disarm(&mut self.points.state.lock());
         if self.link.used.load(Ordering::Relaxed) {
-            calls::ferroprobe_tracepoints_synchronize();
+            synchronize(self.link.is_faultable);
         }
     }
 }

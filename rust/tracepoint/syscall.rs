@@ -5,9 +5,9 @@
 //!
 //! C header: [`include/trace/syscall.h`](srctree/include/trace/syscall.h)
 
-use super::{link::Link, Tracepoints};
+use super::{link::PointLink, synchronize, Tracepoints};
 use crate::kapi::{
-    batch::Registered,
+    batch::Batched,
     bindings as extra, calls,
     context::{self, Unpreempted},
     local::Counter,
@@ -58,7 +58,10 @@ pub fn count() -> u32 {
 }
 
 /// What serves the system calls of one number.
-pub trait Handler: Send + Sync {
+pub trait CallHandler: Send + Sync {
+    /// What is known of calls in progress.
+    type Begun: Begun;
+
     /// Gets what serving calls needs, before the handler is armed.
     ///
     /// # Errors
@@ -70,16 +73,37 @@ pub trait Handler: Send + Sync {
         Ok(())
     }
 
-    /// Ends what [`Handler::prepare`] began. The handler is disarmed, and may still run.
+    /// Ends what [`CallHandler::prepare`] began. The handler is disarmed, and may still run.
     ///
     /// Context: process.
     fn retire(&self) {}
 
-    /// Serves a call; `limit` returns the most bytes of user memory that are wanted of an
-    /// argument.
+    /// Serves a call.
     ///
-    /// Context: process, may sleep and fault; must not wait for what removes handlers.
-    fn serve(&self, regs: &Regs, when: When, limit: impl Fn() -> usize);
+    /// Context: process, but it must not sleep: what removes handlers waits for them.
+    fn serve(&self, regs: &Regs, when: When, shared: &CallsShared);
+
+    /// Serves the return of a call, unless it did not see the task begin that call: returns false
+    /// then.
+    ///
+    /// Context: as for [`serve`](Self::serve).
+    fn serve_end(&self, _regs: &Regs, _shared: &CallsShared) -> bool {
+        false
+    }
+}
+
+/// Calls that have begun.
+pub trait Begun: Send + Sync {
+    /// Returns the number of the call that the current task has begun, if that is known.
+    ///
+    /// Context: process.
+    fn number(&self) -> Option<u32>;
+}
+
+impl Begun for () {
+    fn number(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// When a handler is called.
@@ -91,6 +115,55 @@ pub enum When {
     Exit,
 }
 
+/// What the handlers of a table share.
+pub struct CallsShared {
+    /// Most bytes of user memory that are wanted of an argument.
+    limit: AtomicU32,
+    counters: PerCpu<[Counter; COUNTERS]>,
+}
+
+/// Indices of [`CallsShared::counters`]: 32-bit calls that began, and that returned, which have no
+/// handlers;
+const SKIPPED: [usize; 2] = [0, 1];
+/// and arguments whose memory could not be read.
+const UNREAD: usize = 2;
+const COUNTERS: usize = 3;
+
+impl CallsShared {
+    fn new(limit: u32) -> Result<Self> {
+        Ok(Self {
+            limit: AtomicU32::new(limit),
+            counters: PerCpu::new(|_| Ok(Default::default()))?,
+        })
+    }
+
+    /// Returns the most bytes of user memory that are wanted of an argument.
+    #[inline(always)]
+    pub fn limit(&self) -> usize {
+        // CAST: Lossless.
+        self.limit.load(Ordering::Relaxed) as usize
+    }
+
+    /// Counts a call with an argument whose memory could not be read.
+    #[cold]
+    #[inline(never)]
+    pub fn count_unread(&self) {
+        self.count(UNREAD);
+    }
+
+    fn count(&self, index: usize) {
+        let on_cpu = Unpreempted::begin();
+        self.counters.increment(index, &on_cpu.here());
+        on_cpu.end();
+    }
+
+    fn sum(&self, index: usize) -> u64 {
+        let all = self.counters.iter();
+        let counts = all.filter_map(|(_, counters)| counters.get(index));
+        counts.fold(0, |sum, counter| sum.wrapping_add(counter.get()))
+    }
+}
+
 /// The handlers of all system calls.
 ///
 /// # Invariants
@@ -98,52 +171,63 @@ pub enum When {
 /// If the probe of a side is registered, it has a pointer to this, which is pinned. The
 /// handlers are of registrations that are armed.
 #[pin_data]
-pub struct Calls<H: Handler> {
-    enter: Side<H>,
-    exit: Side<H>,
+pub struct Calls<H: CallHandler> {
+    enter: CallSide<H>,
+    exit: CallSide<H>,
     #[pin]
     lock: Mutex<()>,
-    /// Most bytes of user memory that are wanted of an argument.
-    limit: AtomicU32,
-    /// 32-bit calls that began, and that returned: they have no handlers.
-    skipped: PerCpu<[Counter; 2]>,
+    shared: CallsShared,
+    begun: Arc<H::Begun>,
     #[pin]
     _pinned: PhantomPinned,
 }
 
 /// The handlers of calls that begin, or of calls that return.
-struct Side<H> {
-    link: Link,
+///
+/// # Invariants
+///
+/// The number of `handlers` is a power of two.
+struct CallSide<H> {
+    link: PointLink,
     /// The number of handlers.
     armed: AtomicU32,
     handlers: KVVec<AtomicPtr<H>>,
 }
 
 // SAFETY: The links change with the lock held only; handlers are `Sync`.
-unsafe impl<H: Handler> Sync for Calls<H> {}
+unsafe impl<H: CallHandler> Sync for Calls<H> {}
 // SAFETY: Any thread can unregister a probe; handlers are `Send`.
-unsafe impl<H: Handler> Send for Calls<H> {}
+unsafe impl<H: CallHandler> Send for Calls<H> {}
 
-impl<H: Handler> Side<H> {
+impl<H: CallHandler> CallSide<H> {
     fn new(points: &Tracepoints, name: &[u8], probe: *mut c_void) -> Result<Self> {
         let point = points.find(name)?.ok_or(ENOENT)?.point;
         let mut handlers = KVVec::new();
-        for _ in 0..count() {
+        for _ in 0..count().next_power_of_two() {
             handlers.push(AtomicPtr::new(ptr::null_mut()), GFP_KERNEL)?;
         }
         Ok(Self {
-            link: Link {
-                point,
-                module: None,
-                probe,
-                data: AtomicPtr::new(ptr::null_mut()),
-                armed: AtomicBool::new(false),
-                gone: AtomicBool::new(false),
-                used: AtomicBool::new(false),
-            },
+            link: PointLink::new(point, None, probe),
             armed: AtomicU32::new(0),
             handlers,
         })
+    }
+
+    /// Returns the handler of the calls with this number, which the user has chosen.
+    #[inline(always)]
+    fn handler(&self, number: usize) -> Option<&H> {
+        let handlers = &*self.handlers;
+        let mask = handlers.len().wrapping_sub(1);
+        // The second index is no other one. With it, a processor that speculates on the number
+        // does not read what is behind the table.
+        let handler = handlers
+            .get(number)
+            .and_then(|_| handlers.get(number & mask))?;
+        // As in rcu_dereference(), the address dependency orders accesses to the handler.
+        let handler = handler.load(Ordering::Relaxed);
+        // SAFETY: By the invariant of `Calls` this is the handler of a registration that was
+        // armed a moment ago. Its memory is freed only after a wait for all probes.
+        unsafe { handler.as_ref() }
     }
 
     /// Adds the handler of the calls with this number. The caller holds the lock of the
@@ -196,27 +280,27 @@ impl<H: Handler> Side<H> {
     }
 }
 
-impl<H: Handler> Calls<H> {
-    /// Makes a table without handlers. At most `limit` bytes of user memory are wanted of an
-    /// argument.
+impl<H: CallHandler> Calls<H> {
+    /// Makes a table without handlers, which note in `begun` what begins. At most `limit` bytes
+    /// of user memory are wanted of an argument.
     ///
     /// # Errors
     ///
     /// `ENOENT` if the kernel has no such tracepoints, or they cannot be probed; `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new(points: &Tracepoints, limit: u32) -> Result<Arc<Self>> {
+    pub fn new(points: &Tracepoints, limit: u32, begun: Arc<H::Begun>) -> Result<Arc<Self>> {
         super::support().map_err(|_| ENOENT)?;
-        let enter = Side::new(points, b"sys_enter", Self::entered as *mut c_void)?;
-        let exit = Side::new(points, b"sys_exit", Self::returns as *mut c_void)?;
-        let skipped = PerCpu::new(|_| Ok(Default::default()))?;
+        let enter = CallSide::new(points, b"sys_enter", Self::entered as *mut c_void)?;
+        let exit = CallSide::new(points, b"sys_exit", Self::returns as *mut c_void)?;
+        let shared = CallsShared::new(limit)?;
         let this = Arc::pin_init(
             pin_init!(Self {
                 enter,
                 exit,
                 lock <- new_mutex!(()),
-                limit: AtomicU32::new(limit),
-                skipped,
+                shared,
+                begun,
                 _pinned: PhantomPinned,
             }),
             GFP_KERNEL,
@@ -230,28 +314,27 @@ impl<H: Handler> Calls<H> {
 
     /// Returns the number of bytes of user memory that are wanted of an argument.
     pub fn limit(&self) -> u32 {
-        self.limit.load(Ordering::Relaxed)
+        self.shared.limit.load(Ordering::Relaxed)
     }
 
     /// Sets it.
     pub fn set_limit(&self, limit: u32) {
-        self.limit.store(limit, Ordering::Relaxed);
+        self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Returns the number of 32-bit calls while there were handlers; these are not served.
     pub fn skipped(&self) -> u64 {
-        let mut sums = [0; 2];
-        for (_, counters) in self.skipped.iter() {
-            for (sum, counter) in sums.iter_mut().zip(counters) {
-                *sum = u64::wrapping_add(*sum, counter.get());
-            }
-        }
-        let [begun, returned] = sums;
+        let [begun, returned] = SKIPPED.map(|index| self.shared.sum(index));
         begun.max(returned)
     }
 
+    /// Returns the number of calls with an argument whose memory could not be read.
+    pub fn unread(&self) -> u64 {
+        self.shared.sum(UNREAD)
+    }
+
     #[inline(always)]
-    fn side(&self, when: When) -> &Side<H> {
+    fn side(&self, when: When) -> &CallSide<H> {
         match when {
             When::Enter => &self.enter,
             When::Exit => &self.exit,
@@ -280,34 +363,38 @@ impl<H: Handler> Calls<H> {
     #[inline(always)]
     fn serve(&self, when: When, regs: &Regs) {
         if context::is_in_compat_call() {
-            return self.skip(when);
+            return self.serve_other(when, regs);
         }
         let number = regs.call_number();
-        let Some(handler) = self.side(when).handlers.get(number) else {
-            if is_x32(number) {
-                self.skip(when);
-            }
-            return;
-        };
-        // As in rcu_dereference(), the address dependency orders accesses to the handler.
-        let handler = handler.load(Ordering::Relaxed);
-        if handler.is_null() {
-            return;
+        match self.side(when).handler(number) {
+            Some(handler) => handler.serve(regs, when, &self.shared),
+            None if is_x32(number) => self.serve_other(when, regs),
+            None => {}
         }
-        // SAFETY: By the type invariant this is the handler of a registration that was armed
-        // a moment ago. Its memory is freed only after a wait for all probes.
-        let handler = unsafe { &*handler };
-        // CAST: Lossless.
-        handler.serve(regs, when, || self.limit() as usize);
     }
 
+    /// Serves or skips a call of a 32-bit program. An `execve` that makes the task one has begun
+    /// as another call.
     #[cold]
     #[inline(never)]
+    fn serve_other(&self, when: When, regs: &Regs) {
+        if when == When::Exit {
+            let number = self.begun.number();
+            // CAST: Lossless.
+            let handler = number.and_then(|number| self.exit.handler(number as usize));
+            if handler.is_some_and(|handler| handler.serve_end(regs, &self.shared)) {
+                return;
+            }
+        }
+        self.skip(when);
+    }
+
     fn skip(&self, when: When) {
-        let on_cpu = Unpreempted::begin();
-        let index = usize::from(when == When::Exit);
-        self.skipped.increment(index, &on_cpu.here());
-        on_cpu.end();
+        let [begun, returned] = SKIPPED;
+        self.shared.count(match when {
+            When::Enter => begun,
+            When::Exit => returned,
+        });
     }
 }
 
@@ -323,7 +410,7 @@ fn is_x32(number: usize) -> bool {
 ///
 /// If `armed` is true, the table has a pointer to the handler for each of the sides.
 #[pin_data(PinnedDrop)]
-pub struct Registration<H: Handler> {
+pub struct CallRegistration<H: CallHandler> {
     handler: H,
     calls: Arc<Calls<H>>,
     number: u32,
@@ -335,7 +422,7 @@ pub struct Registration<H: Handler> {
     _pinned: PhantomPinned,
 }
 
-impl<H: Handler> Registration<H> {
+impl<H: CallHandler> CallRegistration<H> {
     /// Makes a registration for the calls of `number`, disarmed. It is called at `sides`.
     ///
     /// # Errors
@@ -411,7 +498,7 @@ impl<H: Handler> Registration<H> {
     }
 }
 
-impl<H: Handler> Registered for Registration<H> {
+impl<H: CallHandler> Batched for CallRegistration<H> {
     type Probe = c_void;
 
     fn end_all(all: &mut [Pin<KBox<Self>>], _pointers: &mut KVVec<*mut c_void>) {
@@ -422,18 +509,18 @@ impl<H: Handler> Registered for Registration<H> {
             used |= this.used.swap(false, Ordering::Relaxed);
         }
         if used {
-            calls::ferroprobe_tracepoints_synchronize();
+            synchronize(true);
         }
     }
 }
 
 #[pinned_drop]
-impl<H: Handler> PinnedDrop for Registration<H> {
+impl<H: CallHandler> PinnedDrop for CallRegistration<H> {
     fn drop(self: Pin<&mut Self>) {
         // Disarming does not fail.
         let _ = self.set_enabled(false);
         if self.used.load(Ordering::Relaxed) {
-            calls::ferroprobe_tracepoints_synchronize();
+            synchronize(true);
         }
     }
 }

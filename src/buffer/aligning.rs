@@ -1,44 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Keeps the clock `local` correct while events are recorded with it.
+//!
+//! All rings have the same clock `local`, whichever buffer they are of. So there is one judge of
+//! the processor's counter, and all rings are aligned at the same time.
 
 use super::{
-    recording::{Buffer, State},
+    local_clock::{Known, LocalClock},
+    recording::Buffer,
+    rings::RingSet,
     time,
 };
 use crate::{
-    engine::clock::Verdict,
+    engine::clock::ClockVerdict,
     kapi::clock::{self, Hands},
+    sys::{AllocError, Vec},
 };
-use kernel::prelude::*;
+use kernel::{prelude::*, sync::Arc};
 
-impl Buffer {
-    /// Compares the processor's counter with the kernel's clock. If they disagree, aligns
-    /// the counter or stops using it. No event is lost, and no event gets a time before
-    /// that of its predecessor.
+impl LocalClock {
+    /// Compares the processor's counter with the kernel's clock. If they disagree, aligns the
+    /// counter or stops using it, in the buffers for which `buffers` calls its argument: all that
+    /// there are. No event is lost, and no event gets a time before that of its predecessor. If
+    /// that fails, which it does for want of memory, nothing happens.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn look_at_counter(&self) {
-        // The readers' lock keeps rings from being created meanwhile.
-        let mut reading = self.reading();
-        let State { judge, sleeps, .. } = &mut *reading.state;
+    pub(crate) fn look(&self, buffers: impl FnOnce(&mut EachBuffer<'_>) -> Result) {
+        let mut making = self.making();
+        let Known { judge, sleeps } = &mut *making.0;
         let slept = clock::sleeps();
         if *sleeps != slept {
             *sleeps = slept;
             judge.forget();
         }
-        let verdict = judge.look(clock::counter_hertz(), clock::compare().map(time::reading));
-        let hertz = match verdict {
-            Verdict::Keep => return,
-            Verdict::Align(hertz) => hertz,
-            Verdict::Leave => 0,
+        let hertz = clock::counter_hertz();
+        let compared = clock::compare().map(time::reading);
+        let mut verdict = judge.clone();
+        let hertz = match verdict.look(hertz, compared) {
+            ClockVerdict::Keep => {
+                *judge = verdict;
+                return;
+            }
+            ClockVerdict::Align(hertz) => hertz,
+            ClockVerdict::Leave => 0,
         };
+        // No other rings are made from here on.
+        let mut rings = Vec::new();
+        if buffers(&mut |buffer| Ok(add_rings(buffer, &mut rings)?)).is_err() {
+            return;
+        }
+        *judge = verdict;
         let used = clock::uses_counter();
-        let live = self.rings.load();
-        let aside = reading.state.snapshot.clone();
         clock::align(hertz, |change: &dyn Fn(&Hands)| {
-            let aside = aside.iter().flat_map(|rings| rings.iter());
-            for ring in Iterator::chain(live.iter(), aside) {
+            for ring in rings.iter().flat_map(|rings| rings.iter()) {
                 change(ring.clock());
             }
         });
@@ -51,4 +65,17 @@ impl Buffer {
             (false, false) => {}
         }
     }
+}
+
+/// What is called for each buffer.
+pub(crate) type EachBuffer<'a> = dyn FnMut(&Buffer) -> Result + 'a;
+
+/// Adds the rings of `buffer` to `all`, and those of its snapshot.
+fn add_rings(buffer: &Buffer, all: &mut Vec<Arc<RingSet>>) -> Result<(), AllocError> {
+    let reading = buffer.reading();
+    all.push(buffer.rings.load())?;
+    if let Some(aside) = &reading.state.snapshot {
+        all.push(aside.clone())?;
+    }
+    Ok(())
 }

@@ -15,7 +15,7 @@
 //!
 //! C header: [`include/uapi/linux/trace_mmap.h`](srctree/include/uapi/linux/trace_mmap.h)
 
-use super::rings::{Shared, Timed};
+use super::rings::{RingSet, Shared};
 use crate::{
     engine::ring::{Note, COMMIT_LENGTH},
     kapi::{mapping::Area, pages::PAGE_SIZE},
@@ -36,13 +36,13 @@ pub(super) struct Mapping {
     /// The memory in which a copy is made.
     copy: Vec<u8>,
     /// The sub-buffer that is handed out.
-    current: Current,
+    current: CurrentMapping,
     /// The number of mappings.
     pub(super) count: usize,
 }
 
 /// The sub-buffer that the mappings of a ring may read.
-struct Current {
+struct CurrentMapping {
     /// Its id: its index in the mapping, without the description.
     id: u32,
     /// Bytes of data in it.
@@ -91,7 +91,7 @@ impl Mapping {
             copies: Pages::new(COPIES as usize, bytes)?,
             copy,
             // An empty copy.
-            current: Current {
+            current: CurrentMapping {
                 id: 0,
                 bytes: 0,
                 lost: 0,
@@ -144,7 +144,7 @@ impl Mapping {
             return;
         };
         if let Some(handed) = reader.hand_out(&mut each) {
-            self.current = Current {
+            self.current = CurrentMapping {
                 id: handed.page.wrapping_add(COPIES),
                 bytes: handed.bytes,
                 lost: 0,
@@ -168,7 +168,7 @@ impl Mapping {
             word.store_relaxed(u32::from_ne_bytes(bytes));
         }
         let bytes = words.get(COMMIT_WORD).map_or(0, |word| word.load_relaxed());
-        self.current = Current {
+        self.current = CurrentMapping {
             id,
             bytes: bytes & COMMIT_LENGTH,
             lost,
@@ -240,7 +240,7 @@ impl Mappings {
         !self.0.is_empty()
     }
 
-    pub(super) fn map(&mut self, rings: &Timed, cpu: u32, area: &Area<'_>) -> Result {
+    pub(super) fn map(&mut self, rings: &RingSet, cpu: u32, area: &Area<'_>) -> Result {
         if let Some((_, mapping)) = self.of(cpu) {
             mapping.show(area)?;
             mapping.count = mapping.count.saturating_add(1);

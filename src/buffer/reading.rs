@@ -4,7 +4,7 @@
 
 use super::{
     recording::{Buffer, Side, State},
-    rings::{Shared, Timed},
+    rings::{RingSet, Shared},
 };
 use crate::{
     commands::Commands,
@@ -30,7 +30,7 @@ pub(super) struct Reading<'a> {
 
 impl Reading<'_> {
     /// Returns the rings of `side`; `None` if it is the snapshot and none was taken.
-    pub(super) fn rings(&self, side: Side) -> Option<Arc<Timed>> {
+    pub(super) fn rings(&self, side: Side) -> Option<Arc<RingSet>> {
         match side {
             Side::Live => Some(self.buffer.rings.load()),
             Side::Snapshot => self.state.snapshot.clone(),
@@ -38,14 +38,14 @@ impl Reading<'_> {
     }
 
     /// As [`Reading::rings`], without a reference of their own; with the saved names.
-    fn rings_and_names(&mut self, side: Side) -> Option<(&Timed, &mut Commands)> {
+    fn rings_and_names(&mut self, side: Side) -> Option<(&RingSet, &mut Commands)> {
         let State {
             commands,
             live,
             snapshot,
             ..
         } = &mut *self.state;
-        let rings: &Timed = match side {
+        let rings: &RingSet = match side {
             Side::Live => live,
             Side::Snapshot => snapshot.as_ref()?,
         };
@@ -358,7 +358,7 @@ impl Iterators {
 }
 
 /// As [`Buffer::iterators`], of `rings`. Called with the readers' lock held.
-fn iterators_of(rings: &Timed, cpu: Option<u32>) -> Result<(Iterators, Stats)> {
+fn iterators_of(rings: &RingSet, cpu: Option<u32>) -> Result<(Iterators, Stats)> {
     let mut iterators = Iterators {
         clock: rings.clock,
         merge: Merge::new(),

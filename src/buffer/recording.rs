@@ -3,18 +3,18 @@
 //! The buffer: recording, switching it on and off, waking its readers.
 
 use super::{
+    local_clock::{LocalClock, Making},
     mapping::Mappings,
-    rings::{self, Successor, Timed},
+    rings::{self, RingSet, Successor},
 };
 use crate::{
     commands::Commands,
     engine::{
-        clock::Judge,
         marker,
-        ring::{self, Note, Short, Task},
+        ring::{self, EventSize, Note, Task},
     },
     kapi::{
-        clock::{self, Clock},
+        clock::Clock,
         context::{self, OnCpu},
         debugfs::OpenFile,
         percpu::PerCpu,
@@ -51,7 +51,8 @@ pub(super) const SUB_BUFFER: usize = 4096;
 /// The buffer.
 #[pin_data]
 pub(crate) struct Buffer {
-    pub(super) rings: RcuCell<Timed>,
+    pub(super) local_clock: Arc<LocalClock>,
+    pub(super) rings: RcuCell<RingSet>,
     /// What replaces the rings, while closed ones are being replaced.
     pub(super) successor: RcuCell<Successor>,
     scratch: Scratch,
@@ -87,30 +88,32 @@ pub(super) struct State {
     /// Names of tasks whose records were read in binary.
     pub(super) commands: Commands,
     /// The rings of [`Buffer`], without a reference to take at each read.
-    pub(super) live: Arc<Timed>,
+    pub(super) live: Arc<RingSet>,
     /// The snapshot, if one was taken.
-    pub(super) snapshot: Option<Arc<Timed>>,
-    /// What is known about the processor's counter.
-    pub(super) judge: Judge,
-    /// The number of sleeps of the machine when the counter was last checked.
-    pub(super) sleeps: u64,
+    pub(super) snapshot: Option<Arc<RingSet>>,
 }
 
 impl Buffer {
-    /// Makes a buffer with `kilobytes` for each CPU, with the times of `clock`.
+    /// Makes a buffer with `kilobytes` for each CPU, with the times of `clock`. Before `making`
+    /// is dropped, the buffer must be among those that `local_clock` is told.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(kilobytes: usize, clock: Clock) -> Result<Arc<Self>> {
-        let live = Timed::new(clock, SUB_BUFFER, |cpu| {
-            rings::make(cpu, kilobytes, SUB_BUFFER, clock)
+    pub(crate) fn new(
+        kilobytes: usize,
+        clock: Clock,
+        (local_clock, making): (&Arc<LocalClock>, &Making<'_>),
+    ) -> Result<Arc<Self>> {
+        let live = RingSet::new(clock, SUB_BUFFER, |cpu| {
+            rings::make(cpu, (kilobytes, SUB_BUFFER), clock, making)
         })?;
         let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
         let scratch = Scratch::new()?;
         let none = Arc::new(Successor(None), GFP_KERNEL)?;
         Arc::pin_init(
             pin_init!(Self {
+                local_clock: local_clock.clone(),
                 rings: RcuCell::new(live.clone()),
                 successor: RcuCell::new(none),
                 scratch,
@@ -127,12 +130,6 @@ impl Buffer {
                     commands: Commands::new(),
                     live,
                     snapshot: None,
-                    judge: Judge::new(if clock::uses_counter() {
-                        clock::counter_hertz()
-                    } else {
-                        0
-                    }),
-                    sleeps: clock::sleeps(),
                 }),
                 mappings <- new_mutex!(Mappings::new()),
                 mapped: AtomicBool::new(false),
@@ -168,7 +165,7 @@ impl Buffer {
     pub(crate) fn now(&self, in_usecs: bool, here: &OnCpu) -> u64 {
         let rings = self.rings.get(here);
         let (_, clock) = rings.local(here);
-        let now = ring::Clock::now(&clock);
+        let now = ring::RingClock::now(&clock);
         if in_usecs && rings.clock.is_nanoseconds() {
             now / 1000
         } else {
@@ -188,14 +185,14 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn record_fast<'a, const LEAST: usize>(
         &'a self,
-        short: &Short<LEAST>,
+        size: &impl EventSize<LEAST>,
         task: &impl Task,
         (pace, here): (rings::Pace, &'a OnCpu),
         fill: impl ring::Fill<LEAST>,
     ) -> ring::RecordedFast<'a, Pages> {
         let (ring, clock) = self.rings.get(here).local(here);
         // One call for both paces, so that the compiler inlines `fill`.
-        ring.record_fast(short, task, rings::Paced(clock, pace), fill)
+        ring.record_fast(size, task, rings::Paced(clock, pace), fill)
     }
 
     /// Returns whether a reader waits for events.
@@ -334,7 +331,7 @@ impl Buffer {
     }
 
     /// As [`Buffer::enable`], after a switch has changed.
-    fn switch(&self, rings: &Timed) {
+    fn switch(&self, rings: &RingSet) {
         self.switches.fetch_add(1, Ordering::SeqCst);
         self.enable(rings);
     }
@@ -346,7 +343,7 @@ impl Buffer {
     /// no later change; the number of attempts is limited because a hit must end.
     ///
     /// Context: any.
-    pub(super) fn enable(&self, rings: &Timed) {
+    pub(super) fn enable(&self, rings: &RingSet) {
         const ATTEMPTS: usize = 100;
         for _ in 0..ATTEMPTS {
             let switches = self.switches.load(Ordering::SeqCst);

@@ -4,7 +4,7 @@
 
 use super::{
     recording::{Buffer, State, SUB_BUFFER},
-    rings::{self, Shared, Successor, Timed},
+    rings::{self, RingSet, Shared, Successor},
 };
 use crate::{
     engine::ring::Pieces,
@@ -59,6 +59,7 @@ impl Buffer {
         if kilobytes == 0 {
             return Err(EINVAL);
         }
+        let making = self.local_clock.making();
         let mut reading = self.reading();
         let old = self.rings.load();
         let slots = rings::slots(kilobytes, old.sub_buffer)?;
@@ -73,9 +74,9 @@ impl Buffer {
         {
             return Err(EBUSY);
         }
-        let new = Timed::new(old.clock, old.sub_buffer, |cpu| match old.of(cpu) {
+        let new = RingSet::new(old.clock, old.sub_buffer, |cpu| match old.of(cpu) {
             Some(ring) if stays(cpu, ring) => Ok(ring.clone()),
-            _ => rings::make(cpu, kilobytes, old.sub_buffer, old.clock),
+            _ => rings::make(cpu, (kilobytes, old.sub_buffer), old.clock, &making),
         })?;
         // Allocated before anything changes: nothing may fail after that.
         let mut room = Pieces::of(old.iter().map(|ring| &**ring))?;
@@ -113,6 +114,7 @@ impl Buffer {
         if !bytes.is_power_of_two() || !(SUB_BUFFER..=MAX_SUB_BUFFER).contains(&bytes) {
             return Err(EINVAL);
         }
+        let making = self.local_clock.making();
         let mut reading = self.reading();
         let old = self.rings.load();
         if old.sub_buffer == bytes {
@@ -122,8 +124,9 @@ impl Buffer {
         if mappings.any() {
             return Err(EBUSY);
         }
-        let new = Timed::new(old.clock, bytes, |cpu| {
-            rings::make(cpu, self.kilobytes_of(cpu), bytes, old.clock)
+        let new = RingSet::new(old.clock, bytes, |cpu| {
+            let size = (self.kilobytes_of(cpu), bytes);
+            rings::make(cpu, size, old.clock, &making)
         })?;
         let old = self.replace(&mut reading.state, new);
         drop(mappings);
@@ -145,14 +148,16 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
+        let making = self.local_clock.making();
         let mut reading = self.reading();
         let old = self.rings.load();
         let mappings = self.mappings.lock();
         if mappings.any() {
             return Err(EBUSY);
         }
-        let new = Timed::new(clock, old.sub_buffer, |cpu| {
-            rings::make(cpu, self.kilobytes_of(cpu), old.sub_buffer, clock)
+        let new = RingSet::new(clock, old.sub_buffer, |cpu| {
+            let size = (self.kilobytes_of(cpu), old.sub_buffer);
+            rings::make(cpu, size, clock, &making)
         })?;
         let old = self.replace(&mut reading.state, new);
         drop(mappings);
@@ -164,7 +169,7 @@ impl Buffer {
     /// still write. Called with the readers' lock and the lock of the mappings held. The
     /// caller releases the latter before it waits for the writers: a task that maps may
     /// wait for it with the lock of its address space held.
-    pub(super) fn replace(&self, state: &mut State, rings: Arc<Timed>) -> Used<Timed> {
+    pub(super) fn replace(&self, state: &mut State, rings: Arc<RingSet>) -> Used<RingSet> {
         state.live = rings.clone();
         self.enable(&rings);
         for ring in rings.iter() {

@@ -2,7 +2,7 @@
 
 //! The rings of all CPUs.
 
-use super::time;
+use super::{local_clock::Making, time};
 use crate::{
     engine::ring::{self, Always, Ring},
     kapi::{
@@ -33,7 +33,7 @@ pub(super) type Shared = ring::Shared<Pages, Hands>;
 
 /// The rings, replaced as a whole: all times in them are of one clock, and all
 /// sub-buffers have one size.
-pub(super) struct Timed {
+pub(super) struct RingSet {
     /// Each CPU's ring.
     here: ring::Rings<Pages, Hands>,
     pub(super) clock: Clock,
@@ -42,13 +42,13 @@ pub(super) struct Timed {
 }
 
 /// What replaces closed rings; `None` while none are closed.
-pub(super) struct Successor(pub(super) Option<Arc<Timed>>);
+pub(super) struct Successor(pub(super) Option<Arc<RingSet>>);
 
 /// A borrowed clock.
 #[derive(Clone, Copy)]
-pub(super) struct ByReference<'a>(clock::Reader<'a>);
+pub(super) struct ByReference<'a>(clock::ClockReader<'a>);
 
-impl ring::Clock for ByReference<'_> {
+impl ring::RingClock for ByReference<'_> {
     #[inline(always)]
     fn now(&self) -> u64 {
         self.0.now()
@@ -80,7 +80,7 @@ impl ring::FastClock for Paced<'_> {
     }
 }
 
-impl Timed {
+impl RingSet {
     /// Makes rings for all CPUs that can ever be online, by `each`, with the times of
     /// `clock`.
     ///
@@ -138,6 +138,11 @@ pub(super) fn kilobytes(ring: &Ring<Pages>) -> usize {
     (ring.capacity() as usize).saturating_mul(ring.page_bytes()) / 1024
 }
 
+/// Returns the size of `ring`, in KiB, and of its sub-buffers, in bytes, for [`make`].
+pub(super) fn size(ring: &Ring<Pages>) -> (usize, usize) {
+    (kilobytes(ring), ring.page_bytes())
+}
+
 /// Returns the number of sub-buffers of `sub_buffer` bytes in a ring of `kilobytes`.
 ///
 /// # Errors
@@ -163,19 +168,24 @@ fn spares(count: usize, sub_buffer: usize) -> usize {
 }
 
 /// Makes an empty ring of `kilobytes` for `cpu`, in sub-buffers of `sub_buffer` bytes,
-/// with the times of `clock`.
+/// with the times of `clock`. The buffer must have it before `making` is dropped.
 ///
 /// # Errors
 ///
 /// `ENOMEM`, `EINVAL` for a size that a ring cannot have.
-pub(super) fn make(cpu: u32, kilobytes: usize, sub_buffer: usize, clock: Clock) -> Result<Shared> {
+pub(super) fn make(
+    cpu: u32,
+    (kilobytes, sub_buffer): (usize, usize),
+    clock: Clock,
+    _making: &Making<'_>,
+) -> Result<Shared> {
     // One more, for the reader.
     let count = slots(kilobytes, sub_buffer)?.checked_add(1).ok_or(ENOMEM)?;
     let pages_count = u32::try_from(count).map_err(|_| ENOMEM)?;
     let pages = Pages::new(count.saturating_add(spares(count, sub_buffer)), sub_buffer)?;
     let ring = Ring::new(cpu, pages, pages_count, true).map_err(|error| match error {
-        ring::Error::NoMemory => ENOMEM,
-        ring::Error::BadSize => EINVAL,
+        ring::RingError::NoMemory => ENOMEM,
+        ring::RingError::BadSize => EINVAL,
     })?;
     Ok(Shared::new(ring, Hands::of(clock))?)
 }

@@ -8,9 +8,10 @@
 //! clock have changed.
 
 use super::{
+    local_clock::Making,
     reading::Reading,
     recording::Buffer,
-    rings::{self, Shared, Timed},
+    rings::{self, RingSet, Shared},
 };
 use core::sync::atomic::Ordering;
 use kernel::{prelude::*, sync::Arc};
@@ -25,11 +26,16 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn take_snapshot(&self, one: Option<u32>) -> Result {
-        self.set_aside(&mut self.reading(), one)
+        let making = self.local_clock.making();
+        self.set_aside((&mut self.reading(), &making), one)
     }
 
     /// As [`Buffer::take_snapshot`], by who has the readers' lock.
-    fn set_aside(&self, reading: &mut Reading<'_>, one: Option<u32>) -> Result {
+    fn set_aside(
+        &self,
+        (reading, making): (&mut Reading<'_>, &Making<'_>),
+        one: Option<u32>,
+    ) -> Result {
         let mappings = self.mappings.lock();
         if mappings.any() {
             return Err(EBUSY);
@@ -46,15 +52,10 @@ impl Buffer {
             };
             match spare(ring.cpu()).filter(same) {
                 Some(other) => Ok(other.clone()),
-                None => rings::make(
-                    ring.cpu(),
-                    rings::kilobytes(ring),
-                    ring.page_bytes(),
-                    live.clock,
-                ),
+                None => rings::make(ring.cpu(), rings::size(ring), live.clock, making),
             }
         };
-        let new = Timed::new(live.clock, live.sub_buffer, |cpu| {
+        let new = RingSet::new(live.clock, live.sub_buffer, |cpu| {
             let ring = live.of(cpu).ok_or(EINVAL)?;
             if chosen(cpu) {
                 like(ring)
@@ -62,14 +63,14 @@ impl Buffer {
                 Ok(ring.clone())
             }
         })?;
-        let kept = Timed::new(live.clock, live.sub_buffer, |cpu| {
+        let kept = RingSet::new(live.clock, live.sub_buffer, |cpu| {
             let ring = live.of(cpu).ok_or(EINVAL)?;
             if chosen(cpu) {
                 return Ok(ring.clone());
             }
             match spare(cpu) {
                 Some(other) if other.page_bytes() == live.sub_buffer => Ok(other.clone()),
-                _ => rings::make(cpu, rings::kilobytes(ring), live.sub_buffer, live.clock),
+                _ => rings::make(cpu, rings::size(ring), live.clock, making),
             }
         })?;
         for ring in new.iter().filter(|ring| chosen(ring.cpu())) {
@@ -93,14 +94,15 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn allocate_snapshot(&self) -> Result {
+        let making = self.local_clock.making();
         let mut reading = self.reading();
         if reading.state.snapshot.is_some() {
             return Ok(());
         }
         let live = self.rings.load();
-        let empty = Timed::new(live.clock, live.sub_buffer, |cpu| {
+        let empty = RingSet::new(live.clock, live.sub_buffer, |cpu| {
             let ring = live.of(cpu).ok_or(EINVAL)?;
-            rings::make(cpu, rings::kilobytes(ring), ring.page_bytes(), live.clock)
+            rings::make(cpu, rings::size(ring), live.clock, &making)
         })?;
         reading.state.snapshot = Some(empty);
         Ok(())
@@ -121,9 +123,10 @@ impl Buffer {
     /// Context: process, may sleep.
     pub(crate) fn take_requested_snapshot(&self) {
         // Under the lock, so that who finds none requested also finds the one that was.
+        let making = self.local_clock.making();
         let mut reading = self.reading();
         if self.snapshot_requested.swap(false, Ordering::Relaxed) {
-            if let Err(error) = self.set_aside(&mut reading, None) {
+            if let Err(error) = self.set_aside((&mut reading, &making), None) {
                 pr_warn!("no snapshot is taken for a trigger: {error:?}\n");
             }
         }
@@ -135,7 +138,7 @@ impl Buffer {
     pub(crate) fn free_snapshot(&self) {
         let mut reading = self.reading();
         self.snapshot_requested.store(false, Ordering::Relaxed);
-        let old: Option<Arc<Timed>> = reading.state.snapshot.take();
+        let old: Option<Arc<RingSet>> = reading.state.snapshot.take();
         drop(reading);
         drop(old);
     }

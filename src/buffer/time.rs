@@ -3,13 +3,13 @@
 //! The time by the clock of the events.
 
 use crate::{
-    engine::clock::Reading,
+    engine::clock::ClockReading,
     kapi::clock::{self, Clock, Comparison},
 };
 
 /// Converts `compared` to the engine's type.
-pub(crate) fn reading(compared: Comparison) -> Reading {
-    Reading {
+pub(crate) fn reading(compared: Comparison) -> ClockReading {
+    ClockReading {
         before: compared.before,
         counter: compared.counter,
         after: compared.after,

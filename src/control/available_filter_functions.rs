@@ -2,7 +2,7 @@
 
 //! `available_filter_functions`: the functions that `f` events can probe now.
 
-use super::{functions::Name, text::Show};
+use super::{functions::FunctionName, text::Show};
 use crate::{engine::text::Plain, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
@@ -18,7 +18,7 @@ impl Show for AvailableFunctions {
         match found {
             Ok(groups) => {
                 for site in groups.iter().flat_map(|group| group.sites.iter()) {
-                    writeln!(out, "{}", Name(site.function))?;
+                    writeln!(out, "{}", FunctionName(site.function))?;
                 }
                 Ok(())
             }

@@ -4,7 +4,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{engine::setting, instance::Instance};
 use core::fmt;
@@ -21,7 +21,7 @@ impl Show for BufferPercent {
     }
 }
 
-impl Store for BufferPercent {
+impl TakesText for BufferPercent {
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         const EXPECTS: &str = "a percentage of a ring, 0 to 100";
 

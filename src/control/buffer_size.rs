@@ -6,7 +6,7 @@
 use super::{
     rejected::{while_mapped, Rejected},
     scope::OneCpu,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     buffer::MAX_SUB_BUFFER,
@@ -43,7 +43,7 @@ impl Show for BufferSize {
     }
 }
 
-impl Store for BufferSize {
+impl TakesText for BufferSize {
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let kilobytes = kilobytes(text, KILOBYTES)?;
         let result = instance.buffer.resize(kilobytes, None);
@@ -63,7 +63,7 @@ impl Show for CpuBufferSize {
     }
 }
 
-impl Store for CpuBufferSize {
+impl TakesText for CpuBufferSize {
     fn store(one: &Arc<OneCpu>, text: &[u8]) -> Result<(), Rejected> {
         let kilobytes = kilobytes(text, KILOBYTES)?;
         let result = one.instance.buffer.resize(kilobytes, Some(one.cpu));
@@ -83,7 +83,7 @@ impl Show for SubBufferSize {
     }
 }
 
-impl Store for SubBufferSize {
+impl TakesText for SubBufferSize {
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         const EXPECTS: &str = "KiB of a sub-buffer, 4 to 512";
 

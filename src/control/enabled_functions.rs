@@ -2,8 +2,8 @@
 
 //! `enabled_functions`: the functions of the enabled `f` events.
 
-use super::{functions::Name, text::Show};
-use crate::{sys::Vec, tracer::Tracer};
+use super::{functions::FunctionName, text::Show};
+use crate::{engine::kind::Location, sys::Vec, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Show for EnabledFunctions {
         let registry = tracer.registry.lock();
         let mut functions = Vec::new();
         for probe in registry.probes() {
-            if !probe.definition().kind.is_function() || !probe.is_armed() {
+            if probe.definition().kind.location != Some(Location::Function) || !probe.is_armed() {
                 continue;
             }
             let mut result = Ok(());
@@ -39,7 +39,7 @@ impl Show for EnabledFunctions {
             while rest.next_if(|other| *other == address).is_some() {
                 events = events.saturating_add(1);
             }
-            writeln!(out, "{} ({events})", Name(*address))?;
+            writeln!(out, "{} ({events})", FunctionName(*address))?;
         }
         Ok(())
     }

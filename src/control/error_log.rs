@@ -4,7 +4,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::tracer::Tracer;
 use core::fmt;
@@ -21,7 +21,7 @@ impl Show for ErrorLogFile {
     }
 }
 
-impl Store for ErrorLogFile {
+impl TakesText for ErrorLogFile {
     fn store(_tracer: &Arc<Tracer>, _text: &[u8]) -> Result<(), Rejected> {
         // Opening it cleared it.
         Ok(())

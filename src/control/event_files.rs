@@ -8,11 +8,11 @@ use super::{
     filter::FilterFile,
     functions::FunctionsFile,
     group_filter::GroupFilter,
-    hist::{GraphFile, HistFile, Polled},
-    member::{Member, Members},
-    mode::{READ, READ_WRITE},
+    hist::HistFile,
+    member::{EventMember, Members},
+    named::{file, Described, READ, READ_WRITE},
     rejected::Rejected,
-    switch::{Switch, Switched},
+    switch::{SwitchFile, Switched},
     text::{SettingFile, Show, TextFile},
     trigger::TriggerFile,
 };
@@ -20,13 +20,60 @@ use crate::{
     engine::format,
     events::{
         event::Event,
-        registry::{Directory, EventFiles, Group},
+        registry::{Directory, EventFiles, EventGroup, Permanent},
     },
     instance::Instance,
-    kapi::debugfs::{Dir, Entry, Fill, LateDir},
+    kapi::{
+        debugfs::{DebugfsEntry, Dir, LateDir, LateFill},
+        memory,
+    },
+    sys::Vec,
 };
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
+
+const GROUP_ENABLE: Described = file(c"enable", READ_WRITE, "arm or disarm all events of a group");
+const GROUP_FILTER: Described = file(
+    c"filter",
+    READ_WRITE,
+    "a filter for those that have its fields",
+);
+
+/// The files of a group.
+pub(super) const OF_GROUP: &[&Described] = &[&GROUP_ENABLE, &GROUP_FILTER];
+
+const EVENT_ENABLE: Described = file(c"enable", READ_WRITE, "1 or 0: armed or not");
+const EVENT_FORMAT: Described = file(c"format", READ, "the fields of its records");
+const EVENT_ID: Described = file(c"id", READ, "the number that its records have");
+const EVENT_FILTER: Described = file(
+    c"filter",
+    READ_WRITE,
+    "which hits are recorded, such as: count > 4096",
+);
+const EVENT_TRIGGER: Described = file(
+    c"trigger",
+    READ_WRITE,
+    "what else is done on a hit, see below",
+);
+const EVENT_FUNCTIONS: Described = file(
+    c"functions",
+    READ,
+    "the functions of an f event, and their hits",
+);
+const EVENT_HIST: Described = file(c"hist", READ, "what its histograms have counted");
+const EVENT_HIST_GRAPH: Described = file(c"hist_graph", READ, "the same as bars");
+
+/// The files of an event.
+pub(super) const OF_EVENT: &[&Described] = &[
+    &EVENT_ENABLE,
+    &EVENT_FORMAT,
+    &EVENT_ID,
+    &EVENT_FILTER,
+    &EVENT_TRIGGER,
+    &EVENT_FUNCTIONS,
+    &EVENT_HIST,
+    &EVENT_HIST_GRAPH,
+];
 
 /// The directory `events`, for the registry.
 struct EventsDirectory {
@@ -46,11 +93,11 @@ pub(crate) fn directory(instance: &Arc<Instance>, events: Arc<Dir>) -> Result<Ar
 }
 
 impl Directory for EventsDirectory {
-    fn group(&self, name: &CStr) -> Result<Arc<dyn Group>> {
+    fn group(&self, name: &CStr) -> Result<Arc<dyn EventGroup>> {
         let directory = Dir::new(name, Some(self.events.clone()))?;
         let members = Members::new(&self.instance, name)?;
-        let enable = Entry::new(c"enable", READ_WRITE, &directory, members.clone())?;
-        let filter = Entry::new(c"filter", READ_WRITE, &directory, members)?;
+        let enable = GROUP_ENABLE.make(&directory, members.clone())?;
+        let filter = GROUP_FILTER.make(&directory, members)?;
         let group = GroupDirectory {
             instance: self.instance.clone(),
             directory,
@@ -60,60 +107,160 @@ impl Directory for EventsDirectory {
         let group = Arc::new(group, GFP_KERNEL)?;
         Ok(group)
     }
-}
 
-/// The directory of a group.
-struct GroupDirectory {
-    instance: Arc<Instance>,
-    directory: Arc<Dir>,
-    _enable: Entry<Switch<EnableGroup>>,
-    _filter: Entry<SettingFile<GroupFilter>>,
-}
-
-impl Group for GroupDirectory {
-    fn event(&self, event: &Arc<Event>) -> Result<KBox<dyn EventFiles>> {
-        let member = Member::new(&self.instance, event)?;
-        let directory = LateDir::new(&event.format.name, &self.directory, OfEvent(member))?;
-        let directory = KBox::new(EventDirectory(directory), GFP_KERNEL)?;
-        Ok(directory)
+    fn group_with(&self, name: &CStr, permanent: &Permanent) -> Result<Arc<dyn EventGroup>> {
+        let of = OfGroup {
+            members: Members::new(&self.instance, name)?,
+            permanent: permanent.clone(),
+        };
+        let group = Arc::new(LateGroup(LateDir::new(name, &self.events, of)?), GFP_KERNEL)?;
+        Ok(group)
     }
 }
 
-/// What makes the files of an event.
-struct OfEvent(Arc<Member>);
+/// The directory of a group with permanent events, such as system calls. There are hundreds of
+/// these, in each instance, of which few are used. So their directories are made when somebody
+/// first enters that of the group.
+struct LateGroup(LateDir<OfGroup>);
 
-impl Fill for OfEvent {
+impl EventGroup for LateGroup {
+    fn event(&self, event: &Arc<Event>) -> Result<KBox<dyn EventFiles>> {
+        let OfGroup { members, .. } = self.0.fill();
+        event_directory(&members.instance, self.0.dir(), event)
+    }
+}
+
+/// What makes what is in the directory of such a group.
+struct OfGroup {
+    members: Arc<Members>,
+    permanent: Permanent,
+}
+
+impl LateFill for OfGroup {
+    type Files = GroupEntries;
+
+    fn fill(&self, directory: &Arc<Dir>) -> Result<GroupEntries> {
+        /// About what a directory takes.
+        const BYTES: usize = 2048;
+
+        let events = || {
+            self.permanent
+                .iter()
+                .filter(|event| self.members.has(event))
+        };
+        let count = events().count();
+        if !memory::suffices(count.saturating_mul(BYTES)) {
+            return Err(ENOMEM);
+        }
+        let members = &self.members;
+        let mut made = Vec::with_capacity(count)?;
+        for event in events() {
+            let member = EventMember::new(&members.instance, event)?;
+            made.push(LateDir::new(
+                &event.format.name,
+                directory,
+                OfEvent(member),
+            )?)?;
+        }
+        Ok(GroupEntries {
+            _events: made,
+            _enable: GROUP_ENABLE.make(directory, members.clone())?,
+            _filter: GROUP_FILTER.make(directory, members.clone())?,
+        })
+    }
+
+    /// Permanent events are never replaced.
+    fn change(&self, _: &mut GroupEntries, _: &Arc<Dir>) -> Result {
+        Ok(())
+    }
+}
+
+/// What is in the directory of such a group.
+struct GroupEntries {
+    _events: Vec<LateDir<OfEvent>>,
+    _enable: DebugfsEntry<SwitchFile<EnableGroup>>,
+    _filter: DebugfsEntry<SettingFile<GroupFilter>>,
+}
+
+/// The directory of another group.
+struct GroupDirectory {
+    instance: Arc<Instance>,
+    directory: Arc<Dir>,
+    _enable: DebugfsEntry<SwitchFile<EnableGroup>>,
+    _filter: DebugfsEntry<SettingFile<GroupFilter>>,
+}
+
+impl EventGroup for GroupDirectory {
+    fn event(&self, event: &Arc<Event>) -> Result<KBox<dyn EventFiles>> {
+        event_directory(&self.instance, &self.directory, event)
+    }
+}
+
+/// Makes the directory of `event` in that of its group, `group`.
+fn event_directory(
+    instance: &Arc<Instance>,
+    group: &Arc<Dir>,
+    event: &Arc<Event>,
+) -> Result<KBox<dyn EventFiles>> {
+    let member = EventMember::new(instance, event)?;
+    let directory = LateDir::new(&event.format.name, group, OfEvent(member))?;
+    let directory = KBox::new(EventDirectory(directory), GFP_KERNEL)?;
+    Ok(directory)
+}
+
+/// What makes the files of an event.
+struct OfEvent(Arc<EventMember>);
+
+impl LateFill for OfEvent {
     type Files = EventEntries;
 
     fn fill(&self, directory: &Arc<Dir>) -> Result<EventEntries> {
         let Self(member) = self;
-        let has_functions = member.event().format.has_functions;
         Ok(EventEntries {
-            _enable: Entry::new(c"enable", READ_WRITE, directory, member.clone())?,
-            _format: Entry::new(c"format", READ, directory, member.clone())?,
-            _id: Entry::new(c"id", READ, directory, member.clone())?,
-            _filter: Entry::new(c"filter", READ_WRITE, directory, member.clone())?,
-            _trigger: Entry::new(c"trigger", READ_WRITE, directory, member.clone())?,
-            _functions: match has_functions {
-                true => Some(Entry::new(c"functions", READ, directory, member.clone())?),
-                false => None,
-            },
-            _hist: Entry::new(c"hist", READ, directory, member.clone())?,
-            _graph: Entry::new(c"hist_graph", READ, directory, member.clone())?,
+            _enable: EVENT_ENABLE.make(directory, member.clone())?,
+            _format: EVENT_FORMAT.make(directory, member.clone())?,
+            _id: EVENT_ID.make(directory, member.clone())?,
+            _filter: EVENT_FILTER.make(directory, member.clone())?,
+            _trigger: EVENT_TRIGGER.make(directory, member.clone())?,
+            functions: self.functions(directory)?,
+            _hist: EVENT_HIST.make(directory, member.clone())?,
+            _graph: EVENT_HIST_GRAPH.make(directory, member.clone())?,
         })
+    }
+
+    /// The event that the directory is now of may have functions where the former had none.
+    fn change(&self, files: &mut EventEntries, directory: &Arc<Dir>) -> Result {
+        if self.0.event().format.has_functions != files.functions.is_some() {
+            files.functions = self.functions(directory)?;
+        }
+        Ok(())
+    }
+}
+
+impl OfEvent {
+    /// Makes the file `functions`, if the event has functions.
+    fn functions(
+        &self,
+        directory: &Arc<Dir>,
+    ) -> Result<Option<DebugfsEntry<TextFile<FunctionsFile>>>> {
+        let Self(member) = self;
+        match member.event().format.has_functions {
+            true => EVENT_FUNCTIONS.make(directory, member.clone()).map(Some),
+            false => Ok(None),
+        }
     }
 }
 
 /// The files of an event.
 struct EventEntries {
-    _enable: Entry<Switch<EnableEvent>>,
-    _format: Entry<TextFile<FormatFile>>,
-    _id: Entry<TextFile<IdFile>>,
-    _filter: Entry<SettingFile<FilterFile>>,
-    _trigger: Entry<SettingFile<TriggerFile>>,
-    _functions: Option<Entry<TextFile<FunctionsFile>>>,
-    _hist: Entry<Polled<HistFile>>,
-    _graph: Entry<Polled<GraphFile>>,
+    _enable: DebugfsEntry<SwitchFile<EnableEvent>>,
+    _format: DebugfsEntry<TextFile<FormatFile>>,
+    _id: DebugfsEntry<TextFile<IdFile>>,
+    _filter: DebugfsEntry<SettingFile<FilterFile>>,
+    _trigger: DebugfsEntry<SettingFile<TriggerFile>>,
+    functions: Option<DebugfsEntry<TextFile<FunctionsFile>>>,
+    _hist: DebugfsEntry<HistFile<false>>,
+    _graph: DebugfsEntry<HistFile<true>>,
 }
 
 /// The directory of an event.
@@ -122,7 +269,11 @@ struct EventDirectory(LateDir<OfEvent>);
 impl EventFiles for EventDirectory {
     fn set_event(&self, event: &Arc<Event>) {
         let OfEvent(member) = self.0.fill();
+        let had_functions = member.event().format.has_functions;
         member.set_event(event.clone());
+        if event.format.has_functions != had_functions {
+            self.0.again();
+        }
     }
 }
 
@@ -130,18 +281,18 @@ impl EventFiles for EventDirectory {
 pub(crate) struct EnableEvent;
 
 impl Switched for EnableEvent {
-    type Data = Member;
+    type Data = EventMember;
 
-    fn state(member: &Arc<Member>) -> u8 {
+    fn state(member: &Arc<EventMember>) -> u8 {
         state(&member.instance, core::iter::once(&member.event()))
     }
 
-    fn is_marked(member: &Arc<Member>) -> bool {
+    fn is_marked(member: &Arc<EventMember>) -> bool {
         let file = member.event().file(member.instance.id);
         file.is_some_and(|file| file.is_held())
     }
 
-    fn set(member: &Arc<Member>, on: bool) -> Result<(), Rejected> {
+    fn set(member: &Arc<EventMember>, on: bool) -> Result<(), Rejected> {
         let mut registry = member.instance.tracer.registry.lock();
         let event = member.event();
         if !registry.has(&event) {
@@ -211,9 +362,9 @@ fn state<'a>(instance: &Instance, events: impl Iterator<Item = &'a Arc<Event>>) 
 pub(crate) struct FormatFile;
 
 impl Show for FormatFile {
-    type Data = Member;
+    type Data = EventMember;
 
-    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
         let event = member.event();
         let format = &event.format;
         format::write_format(out, format.name(), format.id, &format.layout)
@@ -224,9 +375,9 @@ impl Show for FormatFile {
 pub(crate) struct IdFile;
 
 impl Show for IdFile {
-    type Data = Member;
+    type Data = EventMember;
 
-    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{}", member.event().id())
     }
 }

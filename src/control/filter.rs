@@ -2,13 +2,13 @@
 
 //! `events/GROUP/EVENT/filter`: which hits of an event are recorded.
 //!
-//! A filter that is refused leaves the one before in force; the file then shows
+//! A filter that is refused leaves the current one; the file then shows
 //! what was refused and why, until the next one is accepted.
 
 use super::{
-    member::Member,
+    member::EventMember,
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::{
@@ -25,9 +25,9 @@ use kernel::{prelude::*, sync::Arc};
 pub(crate) struct FilterFile;
 
 impl Show for FilterFile {
-    type Data = Member;
+    type Data = EventMember;
 
-    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
         let Some(file) = member.event().file(member.instance.id) else {
             return Ok(());
         };
@@ -47,8 +47,8 @@ impl Show for FilterFile {
     }
 }
 
-impl Store for FilterFile {
-    fn store(member: &Arc<Member>, text: &[u8]) -> Result<(), Rejected> {
+impl TakesText for FilterFile {
+    fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
         let mut registry = member.instance.tracer.registry.lock();
         let event = member.event();
         if !registry.has(&event) {

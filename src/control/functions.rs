@@ -2,7 +2,7 @@
 
 //! `events/GROUP/EVENT/functions`: the functions of an `f` event, and how often each was hit.
 
-use super::{member::Member, text::Show};
+use super::{member::EventMember, text::Show};
 use crate::{engine::text::Plain, kapi::symbol::Symbol, sys::Vec};
 use core::fmt;
 use kernel::sync::Arc;
@@ -11,9 +11,9 @@ use kernel::sync::Arc;
 pub(crate) struct FunctionsFile;
 
 impl Show for FunctionsFile {
-    type Data = Member;
+    type Data = EventMember;
 
-    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = member.instance.tracer.registry.lock();
         let event = member.event();
         let mut functions = Vec::new();
@@ -42,16 +42,16 @@ impl Show for FunctionsFile {
             while let Some((_, more)) = all.next_if(|(other, _)| other == address) {
                 hits = hits.wrapping_add(*more);
             }
-            writeln!(out, "{} {hits}", Name(*address))?;
+            writeln!(out, "{} {hits}", FunctionName(*address))?;
         }
         Ok(())
     }
 }
 
 /// Writes the name of the function at an address, and its module in brackets.
-pub(super) struct Name(pub(super) u64);
+pub(super) struct FunctionName(pub(super) u64);
 
-impl fmt::Display for Name {
+impl fmt::Display for FunctionName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(symbol) = Symbol::at(self.0) else {
             return write!(f, "{:#x}", self.0);

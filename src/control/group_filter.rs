@@ -8,7 +8,7 @@
 use super::{
     member::Members,
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::{
@@ -42,7 +42,7 @@ impl Show for GroupFilter {
     }
 }
 
-impl Store for GroupFilter {
+impl TakesText for GroupFilter {
     fn store(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
         let mut registry = members.instance.tracer.registry.lock();
         let mut shown = Vec::new();

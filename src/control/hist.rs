@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `events/GROUP/EVENT/hist` and `hist_graph`: what the event's histograms have counted.
+//!
+//! The text is made as it is read, one entry after the other, from what had been counted at the
+//! first read.
 
-use super::{
-    member::Member,
-    rejected,
-    text::{Show, Text},
-};
+use super::{member::EventMember, rejected::Logged, text};
 use crate::{
     engine::{
         filter::Filter,
-        hist::{Heading, Modifier, Names},
+        hist::{Heading, Histogram, KeyNames, Modifier, Printing, Snapshot, Stop},
         print::SymbolNames,
         seq_buf::SeqBuf,
+        text::Appender,
     },
+    hit::action::Action,
     kapi::{
+        context,
         debugfs::{File, OpenFile, FAILED, READABLE, URGENT},
         wake::PollTable,
     },
@@ -22,31 +24,37 @@ use crate::{
     sys::Vec,
 };
 use core::{
-    fmt,
-    marker::PhantomData,
     pin::Pin,
     sync::atomic::{AtomicU64, Ordering},
 };
 use kernel::{
+    new_mutex,
     prelude::*,
-    sync::{Arc, ArcBorrow},
+    sync::{Arc, ArcBorrow, Mutex},
     uaccess::{UserSliceReader, UserSliceWriter},
 };
 
-/// A file that shows histograms, and that tells by `poll` when they have changed.
-pub(crate) struct Polled<S>(PhantomData<S>);
+/// Bytes of text that are made ahead of the reader.
+const AHEAD: usize = 16 * 1024;
+
+/// One of the two files: `hist_graph` if `AS_GRAPH`. It tells by `poll` when the histograms have
+/// changed.
+pub(crate) struct HistFile<const AS_GRAPH: bool>;
 
 /// One opening.
-pub(crate) struct Open<S: Show<Data = Member>> {
-    text: Pin<KBox<Text<S>>>,
-    /// The number of hits when the text was made; 0 before.
+#[pin_data]
+pub(crate) struct OpenHist {
+    member: Arc<EventMember>,
+    #[pin]
+    pass: Mutex<Option<HistPass>>,
+    /// The number of hits when the text was begun; 0 before.
     read: AtomicU64,
-    /// The number of hits when the text was made, or at the last `poll`, or when it was opened.
+    /// The number of hits when the text was begun, or at the last `poll`, or when it was opened.
     polled: AtomicU64,
 }
 
 /// Returns the number of hits in all histograms of the event.
-fn hits(member: &Member) -> u64 {
+fn hits(member: &EventMember) -> u64 {
     let file = member.event().file(member.instance.id);
     let plan = file.map(|file| file.current_plan());
     let actions = plan.iter().flat_map(|plan| plan.actions());
@@ -54,44 +62,48 @@ fn hits(member: &Member) -> u64 {
     histograms.fold(0, |sum, histogram| sum.wrapping_add(histogram.hits()))
 }
 
-impl<S: Show<Data = Member>> File for Polled<S> {
-    type Data = Member;
-    type Open = Open<S>;
+impl<const AS_GRAPH: bool> File for HistFile<AS_GRAPH> {
+    type Data = EventMember;
+    type Open = OpenHist;
 
-    fn open(member: ArcBorrow<'_, Member>, _file: &OpenFile) -> Result<Pin<KBox<Open<S>>>> {
-        let member: Arc<Member> = member.into();
+    fn open(member: ArcBorrow<'_, EventMember>, _file: &OpenFile) -> Result<Pin<KBox<OpenHist>>> {
+        let member: Arc<EventMember> = member.into();
         let polled = AtomicU64::new(hits(&member));
-        let open = Open {
-            text: Text::open(member)?,
-            read: AtomicU64::new(0),
-            polled,
-        };
-        Ok(KBox::pin(open, GFP_KERNEL)?)
+        KBox::pin_init(
+            pin_init!(OpenHist {
+                member,
+                pass <- new_mutex!(None),
+                read: AtomicU64::new(0),
+                polled,
+            }),
+            GFP_KERNEL,
+        )
     }
 
     fn read(
-        open: &Open<S>,
+        open: &OpenHist,
         _file: &OpenFile,
         to: &mut UserSliceWriter,
         offset: &mut i64,
     ) -> Result<usize> {
         if *offset == 0 {
+            open.member.check()?;
             // Hits that are counted while the text is made are news.
-            let hits = hits(&open.text.data);
+            let hits = hits(&open.member);
             open.read.store(hits, Ordering::Relaxed);
             open.polled.store(hits, Ordering::Relaxed);
         }
-        open.text.read(to, offset)
+        open.read_text(AS_GRAPH, to, offset)
     }
 
-    fn write(open: &Open<S>, file: &OpenFile, from: UserSliceReader) -> Result {
-        rejected::read_only(&*open.text.data, file, from)
+    fn write(open: &OpenHist, file: &OpenFile, from: UserSliceReader) -> Result {
+        text::read_only(&*open.member, file, from)
     }
 
     /// As in the kernel: it can be read once there are hits that were not read, and what is
     /// urgent are hits since the last call.
-    fn poll<'open>(open: &'open Open<S>, file: &OpenFile, table: &PollTable<'open>) -> u32 {
-        let member = &open.text.data;
+    fn poll<'open>(open: &'open OpenHist, file: &OpenFile, table: &PollTable<'open>) -> u32 {
+        let member = &open.member;
         let instance = &member.instance;
         if !instance.tracer.registry.lock().has(&member.event()) {
             return FAILED;
@@ -109,60 +121,120 @@ impl<S: Show<Data = Member>> File for Polled<S> {
     }
 }
 
-/// The file `hist`.
-pub(crate) struct HistFile;
-
-/// The file `hist_graph`.
-pub(crate) struct GraphFile;
-
-impl Show for HistFile {
-    type Data = Member;
-
-    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        show(member, out, false)
-    }
-}
-
-impl Show for GraphFile {
-    type Data = Member;
-
-    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
-        show(member, out, true)
-    }
-}
-
-fn show(member: &Arc<Member>, out: &mut dyn fmt::Write, as_graph: bool) -> fmt::Result {
-    let Some(file) = member.event().file(member.instance.id) else {
-        return Ok(());
-    };
-    let plan = file.current_plan();
-    let mut names = HistNames {
-        symbols: KernelNames::new(),
-        calls: Vec::new(),
-    };
-    let histograms = plan.actions().iter().filter_map(|action| {
-        let filter = action.filter().map(Filter::text);
-        Some((action.histogram()?, filter))
-    });
-    for (index, (histogram, filter)) in histograms.enumerate() {
-        let mut keys = histogram.spec().keys.iter();
-        if names.calls.is_empty() && keys.any(|key| key.modifier == Modifier::Syscall) {
-            let mut registry = member.instance.tracer.registry.lock();
-            names.calls = registry.call_names().map_err(|_| fmt::Error)?;
+impl OpenHist {
+    /// Reads at `offset` of the text, and moves it.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for an offset before the beginning, `ENOMEM`, `EFAULT`; `EINTR` if the task is
+    /// killed.
+    fn read_text(
+        &self,
+        as_graph: bool,
+        to: &mut UserSliceWriter,
+        offset: &mut i64,
+    ) -> Result<usize> {
+        let at = usize::try_from(*offset).map_err(|_| EINVAL)?;
+        let mut guard = self.pass.lock();
+        // A reader that goes back sees what has been counted by now.
+        if at == 0 || guard.as_ref().is_some_and(|pass| at < pass.offset) {
+            *guard = None;
         }
-        let snapshot = histogram.read().map_err(|_| fmt::Error)?;
-        let heading = Heading {
-            filter,
-            is_paused: histogram.is_paused(),
-            index,
+        let pass = match &mut *guard {
+            Some(pass) => pass,
+            empty => empty.insert(HistPass::new(&self.member)?),
         };
-        if as_graph {
-            snapshot.write_graph(out, heading, &mut names)?;
-        } else {
-            snapshot.write(out, heading, &mut names)?;
+        loop {
+            let skip = at.saturating_sub(pass.offset);
+            let rest = pass.text.get(skip..).unwrap_or_default();
+            if !rest.is_empty() {
+                let length = rest.len().min(to.len());
+                to.write_slice(rest.get(..length).unwrap_or_default())?;
+                // CAST: A length in memory.
+                *offset = offset.wrapping_add(length as i64);
+                return Ok(length);
+            }
+            pass.offset = pass.offset.saturating_add(pass.text.len());
+            pass.text.clear();
+            if !pass.fill(&self.member, as_graph)? {
+                return Ok(0);
+            }
         }
     }
-    Ok(())
+}
+
+/// The text of one pass over the histograms.
+struct HistPass {
+    /// The histograms of the event, with the triggers that count in them.
+    histograms: Vec<(Arc<Histogram>, Arc<Action>)>,
+    /// The index of the one whose text is made.
+    index: usize,
+    /// Its text, once that has begun.
+    printing: Option<Printing<Arc<Histogram>>>,
+    names: HistNames,
+    /// Text that is made and not yet read; it begins at `offset` of the file.
+    text: Vec<u8>,
+    offset: usize,
+}
+
+impl HistPass {
+    fn new(member: &EventMember) -> Result<Self> {
+        let mut histograms = Vec::new();
+        let file = member.event().file(member.instance.id);
+        let plan = file.map(|file| file.current_plan());
+        for action in plan.iter().flat_map(|plan| plan.actions()) {
+            if let Some(histogram) = action.histogram() {
+                histograms.push((histogram.clone(), action.clone()))?;
+            }
+        }
+        Ok(Self {
+            histograms,
+            index: 0,
+            printing: None,
+            names: HistNames {
+                symbols: KernelNames::new(),
+                calls: Vec::new(),
+            },
+            text: Vec::new(),
+            offset: 0,
+        })
+    }
+
+    /// Makes more text; returns false at the end.
+    fn fill(&mut self, member: &EventMember, as_graph: bool) -> Result<bool> {
+        while self.text.len() < AHEAD {
+            let Some((histogram, action)) = self.histograms.get(self.index) else {
+                break;
+            };
+            if context::is_being_killed() {
+                return Err(EINTR);
+            }
+            let printing = match &mut self.printing {
+                Some(printing) => printing,
+                empty => {
+                    self.names.prepare_for(histogram, member)?;
+                    let printing = Snapshot::of(histogram.clone())
+                        .and_then(|snapshot| Printing::new(snapshot, as_graph));
+                    empty.insert(printing.map_err(|stop| match stop {
+                        Stop::NoMemory => ENOMEM,
+                        Stop::Killed => EINTR,
+                    })?)
+                }
+            };
+            let heading = Heading {
+                filter: action.filter().map(Filter::text),
+                is_paused: histogram.is_paused(),
+                index: self.index,
+            };
+            let mut out = Appender(&mut self.text);
+            let written = printing.write_next(&mut out, heading, &mut self.names);
+            if !written.map_err(|_| ENOMEM)? {
+                self.printing = None;
+                self.index = self.index.saturating_add(1);
+            }
+        }
+        Ok(!self.text.is_empty())
+    }
 }
 
 /// The names that the kernel knows.
@@ -172,13 +244,29 @@ struct HistNames {
     calls: Vec<(u32, Vec<u8>)>,
 }
 
+impl HistNames {
+    /// Learns the names that `histogram` needs.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn prepare_for(&mut self, histogram: &Histogram, member: &EventMember) -> Result {
+        let mut keys = histogram.spec().keys.iter();
+        if self.calls.is_empty() && keys.any(|key| key.modifier == Modifier::Syscall) {
+            let mut registry = member.instance.tracer.registry.lock();
+            self.calls = registry.call_names()?;
+        }
+        Ok(())
+    }
+}
+
 impl SymbolNames for HistNames {
     fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>) {
         self.symbols.symbolize(address, with_offset, buf);
     }
 }
 
-impl Names for HistNames {
+impl KeyNames for HistNames {
     fn syscall(&mut self, number: u64, buf: &mut SeqBuf<'_>) -> bool {
         let search = |(each, _): &(u32, Vec<u8>)| u64::from(*each).cmp(&number);
         let found = self.calls.binary_search_by(search);

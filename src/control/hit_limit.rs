@@ -4,7 +4,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{engine::setting, tracer::Tracer};
 use core::fmt;
@@ -21,7 +21,7 @@ impl Show for HitLimitFile {
     }
 }
 
-impl Store for HitLimitFile {
+impl TakesText for HitLimitFile {
     fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
         const EXPECTS: &str = "hits of a probe in a second on a CPU, or 0 for no limit";
 

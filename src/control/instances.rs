@@ -2,10 +2,16 @@
 
 //! `instances`: in it, `mkdir NAME` makes an instance and `rmdir NAME` removes it.
 
-use super::Files;
+use super::{
+    named::{folder, Described},
+    InstanceFiles,
+};
 use crate::{
     instance::Instance,
-    kapi::debugfs::{Dir, Openings, Subdirs, UserDir},
+    kapi::{
+        debugfs::{Dir, Openings, Subdirs, UserDir},
+        memory, percpu,
+    },
     sys::Vec,
     tracer::Tracer,
 };
@@ -16,14 +22,21 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
+/// The directory.
+pub(super) const DIRECTORY: Described = folder(
+    c"instances",
+    "mkdir NAME: a directory with its own buffer, settings, and\n\
+     files of the events; rmdir NAME removes it",
+);
+
 /// The instances that users have made, with their directories. They are removed when it is
 /// dropped: once the module is being unloaded, which no open file lets happen.
-pub(crate) struct Instances {
-    _directory: UserDir<Made>,
+pub(crate) struct InstancesDirectory {
+    _directory: UserDir<InDirectory>,
 }
 
 /// What is in `instances`.
-struct Made {
+struct InDirectory {
     tracer: Arc<Tracer>,
     /// The directory `instances`.
     directory: Arc<Dir>,
@@ -40,10 +53,10 @@ struct One {
     /// How often its files are open.
     openings: Arc<Openings>,
     /// Dropped before the reference to the instance that the drop of `One` may be the last of.
-    files: Files,
+    files: InstanceFiles,
 }
 
-impl Instances {
+impl InstancesDirectory {
     /// Makes the directory `instances` in `root`. An instance that is made there has a buffer of
     /// `kilobytes` for each CPU. The module's loading does nothing behind this
     /// that fails.
@@ -54,8 +67,8 @@ impl Instances {
     ///
     /// Context: process, may sleep.
     pub(crate) fn new(tracer: &Arc<Tracer>, root: &Arc<Dir>, kilobytes: usize) -> Result<Self> {
-        let directory = Dir::new(c"instances", Some(root.clone()))?;
-        let made = Made {
+        let directory = Dir::new(DIRECTORY.name, Some(root.clone()))?;
+        let made = InDirectory {
             tracer: tracer.clone(),
             directory: directory.clone(),
             kilobytes,
@@ -67,11 +80,19 @@ impl Instances {
     }
 }
 
-impl Subdirs for Made {
+impl Subdirs for InDirectory {
     fn make(&self, name: &CStr) -> Result {
+        /// About what an instance takes without its rings, in bytes, and for each CPU.
+        const MEMORY: (usize, usize) = (1 << 20, 32 << 10);
+
         let mut made = self.made.lock();
         if made.iter().any(|one| *one.name == *name) {
             return Err(EEXIST);
+        }
+        // CAST: u32 to usize widens.
+        let of_cpus = MEMORY.1.saturating_mul(percpu::cpu_limit() as usize);
+        if !memory::suffices(MEMORY.0.saturating_add(of_cpus)) {
+            return Err(ENOMEM);
         }
         made.reserve(1)?;
         let name = CString::try_from(name)?;
@@ -80,7 +101,7 @@ impl Subdirs for Made {
         // Until everything is made, no file of it can be opened.
         openings.close()?;
         let instance = Instance::new(&self.tracer, self.kilobytes)?;
-        let files = Files::new(&instance, &directory).inspect_err(|_| {
+        let files = InstanceFiles::new(&instance, &directory).inspect_err(|_| {
             // Its events are disabled: nothing has to be changed for which memory is needed.
             let _ = instance.remove();
         })?;

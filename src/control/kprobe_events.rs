@@ -7,7 +7,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::tracer::Tracer;
 use core::fmt;
@@ -31,7 +31,10 @@ impl Show for KprobeEvents {
     }
 }
 
-impl Store for KprobeEvents {
+impl TakesText for KprobeEvents {
+    /// A NUL is refused in any line, as by tracefs.
+    const ENDS_AT_NUL: bool = false;
+
     fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
         Ok(tracer.define(text, None)?)
     }

@@ -5,16 +5,17 @@
 //! It is made as it is read, from a snapshot of each CPU's ring that is taken at
 //! the first read.
 
-use super::{scope::Scope, snapshot};
+use super::scope::Scope;
 use crate::{
     buffer::{Iterators, Side},
-    engine::{format, print::Text, ring::Stats, seq_buf::TextBuf},
+    engine::{format, print::PrintedText, ring::Stats, seq_buf::TextBuf},
     instance::Instance,
     kapi::{context, percpu},
     options::Flag,
     print::Printer,
     sys::Vec,
 };
+use core::fmt;
 use kernel::{new_mutex, prelude::*, sync::Mutex, uaccess::UserSliceWriter};
 
 /// Bytes of text that are made ahead of the reader.
@@ -24,14 +25,14 @@ const AHEAD: usize = 16 * 1024;
 #[pin_data]
 pub(super) struct Listing {
     #[pin]
-    pass: Mutex<Option<Pass>>,
+    pass: Mutex<Option<ListingPass>>,
 }
 
 /// The text of one pass over the buffer.
-struct Pass {
+struct ListingPass {
     /// What is to come; `None` where there is nothing to show.
     events: Option<Iterators>,
-    printer: Printer<Text>,
+    printer: Printer<PrintedText>,
     /// Text that is made and not yet read; it begins at `offset` of the file.
     text: TextBuf,
     offset: usize,
@@ -39,7 +40,7 @@ struct Pass {
     started: Option<Vec<u32>>,
 }
 
-impl Pass {
+impl ListingPass {
     fn new(scope: &Scope) -> Result<Self> {
         if scope.side == Side::Snapshot {
             // What a trigger has requested before is what the reader expects.
@@ -59,7 +60,7 @@ impl Pass {
     fn of_nothing(scope: &Scope, allocated: bool) -> Result<Self> {
         let mut text = TextBuf::new();
         text.add(|buf| {
-            let _ = snapshot::explain(buf, scope.cpu, allocated);
+            let _ = explain(buf, scope.cpu, allocated);
         })?;
         Ok(Self {
             events: None,
@@ -154,7 +155,7 @@ impl Listing {
         }
         let pass = match &mut *guard {
             Some(pass) => pass,
-            empty => empty.insert(Pass::new(scope)?),
+            empty => empty.insert(ListingPass::new(scope)?),
         };
         loop {
             let skip = at.saturating_sub(pass.offset);
@@ -181,4 +182,24 @@ impl Listing {
             }
         }
     }
+}
+
+/// Tells who reads an empty snapshot what there is, and what can be done.
+///
+/// # Errors
+///
+/// The errors of `out`.
+fn explain(out: &mut dyn fmt::Write, cpu: Option<u32>, allocated: bool) -> fmt::Result {
+    let state = if allocated { "allocated" } else { "freed" };
+    let whose = if cpu.is_some() {
+        "this CPU has"
+    } else {
+        "all CPUs have"
+    };
+    writeln!(out, "# tracer: nop\n#\n# * Snapshot is {state} *\n#")?;
+    if cpu.is_none() {
+        out.write_str("# echo 0 >snapshot: forgets it and frees its memory\n")?;
+    }
+    writeln!(out, "# echo 1 >snapshot: sets aside what {whose} recorded")?;
+    out.write_str("# echo 2 >snapshot: forgets it\n")
 }

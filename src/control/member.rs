@@ -12,14 +12,14 @@ use kernel::{
 
 /// An event, for its files.
 #[pin_data]
-pub(crate) struct Member {
+pub(crate) struct EventMember {
     /// Whose event it is.
     pub(crate) instance: Arc<Instance>,
     #[pin]
     event: Mutex<Arc<Event>>,
 }
 
-impl Member {
+impl EventMember {
     /// That of `event`.
     ///
     /// # Errors

@@ -3,10 +3,10 @@
 //! `trace_options` and the files of `options`.
 
 use super::{
-    mode::READ_WRITE,
+    named::{folder, Described, READ_WRITE},
     rejected::{Logged, Rejected},
-    switch::{Switch, Switched},
-    text::{Show, Store},
+    switch::{SwitchFile, Switched},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::{
@@ -14,7 +14,7 @@ use crate::{
         suggest::suggest,
     },
     instance::Instance,
-    kapi::debugfs::{Dir, Entry},
+    kapi::debugfs::{DebugfsEntry, Dir},
     options::Flag,
     sys::Vec,
     tracer::Tracer,
@@ -38,7 +38,7 @@ impl Show for TraceOptions {
     }
 }
 
-impl Store for TraceOptions {
+impl TakesText for TraceOptions {
     fn store(data: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let text = text.trim_ascii();
         let (name, on) = match text.strip_prefix(b"no") {
@@ -114,21 +114,24 @@ impl Switched for OneOption {
     }
 }
 
+/// The directory.
+pub(super) const DIRECTORY: Described = folder(c"options", "NAME: one option, 1 or 0");
+
 /// Makes the directory `options` in `root`.
 ///
 /// # Errors
 ///
-/// As for [`Dir::new`] and [`Entry::new`].
+/// As for [`Dir::new`] and [`DebugfsEntry::new`].
 pub(crate) fn make(
     instance: &Arc<Instance>,
     root: &Arc<Dir>,
-) -> Result<Vec<Entry<Switch<OneOption>>>> {
-    let dir = Dir::new(c"options", Some(root.clone()))?;
+) -> Result<Vec<DebugfsEntry<SwitchFile<OneOption>>>> {
+    let dir = Dir::new(DIRECTORY.name, Some(root.clone()))?;
     let mut files = Vec::new();
     for flag in Flag::ALL {
         let instance = instance.clone();
         let choice = Arc::new(Choice { instance, flag }, GFP_KERNEL)?;
-        files.push(Entry::new(flag.name(), READ_WRITE, &dir, choice)?)?;
+        files.push(DebugfsEntry::new(flag.name(), READ_WRITE, &dir, choice)?)?;
     }
     Ok(files)
 }

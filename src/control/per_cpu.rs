@@ -6,10 +6,10 @@
 
 use super::{
     buffer_size::CpuBufferSize,
-    mode::{READ, READ_WRITE},
+    named::{file, folder, Described, READ, READ_WRITE},
     raw::RawPipe,
     scope::{OneCpu, Scope},
-    snapshot::Snapshot,
+    snapshot::SnapshotFile,
     snapshot_raw::SnapshotRaw,
     text::{SettingFile, Show, TextFile},
     trace::Trace,
@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     buffer::{now_by, Side},
-    engine::print::{Json, Text},
+    engine::print::{Json, PrintedText},
     instance::Instance,
     kapi::{
         clock::Clock,
-        debugfs::{Dir, Entry},
+        debugfs::{DebugfsEntry, Dir},
         percpu::possible_cpus,
     },
     sys::Vec,
@@ -29,25 +29,61 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, str::CString, sync::Arc};
 
+/// The directory.
+pub(super) const DIRECTORY: Described = folder(c"per_cpu", "cpuN/: the files of one CPU");
+
+const TRACE: Described = file(
+    c"trace",
+    READ_WRITE,
+    "the events of one CPU, as those of all above",
+);
+const TRACE_PIPE: Described = file(c"trace_pipe", READ, "the same, consumed as it is read");
+const TRACE_JSON: Described = file(c"trace_json", READ, "the same as JSON");
+const TRACE_PIPE_RAW: Described = file(
+    c"trace_pipe_raw",
+    READ,
+    "its sub-buffers in binary, consumed; can be mapped",
+);
+const SNAPSHOT: Described = file(c"snapshot", READ_WRITE, "what was set aside of one CPU");
+const SNAPSHOT_RAW: Described = file(c"snapshot_raw", READ, "its sub-buffers in binary, consumed");
+const STATS: Described = file(
+    c"stats",
+    READ,
+    "how many events its buffer has, and has lost",
+);
+const BUFFER_SIZE: Described = file(c"buffer_size_kb", READ_WRITE, "KiB of its buffer");
+
+/// The files of one CPU.
+pub(super) const FILES: &[&Described] = &[
+    &TRACE,
+    &TRACE_PIPE,
+    &TRACE_JSON,
+    &TRACE_PIPE_RAW,
+    &SNAPSHOT,
+    &SNAPSHOT_RAW,
+    &STATS,
+    &BUFFER_SIZE,
+];
+
 /// The files of one CPU; removed when dropped.
 pub(crate) struct CpuFiles {
-    _trace: Entry<Trace>,
-    _trace_pipe: Entry<TracePipe<Text>>,
-    _trace_json: Entry<TracePipe<Json>>,
-    _raw: Entry<RawPipe>,
-    _snapshot: Entry<Snapshot>,
-    _snapshot_raw: Entry<SnapshotRaw>,
-    _stats: Entry<TextFile<StatsFile>>,
-    _size: Entry<SettingFile<CpuBufferSize>>,
+    _trace: DebugfsEntry<Trace>,
+    _trace_pipe: DebugfsEntry<TracePipe<PrintedText>>,
+    _trace_json: DebugfsEntry<TracePipe<Json>>,
+    _raw: DebugfsEntry<RawPipe>,
+    _snapshot: DebugfsEntry<SnapshotFile>,
+    _snapshot_raw: DebugfsEntry<SnapshotRaw>,
+    _stats: DebugfsEntry<TextFile<StatsFile>>,
+    _size: DebugfsEntry<SettingFile<CpuBufferSize>>,
 }
 
 /// Makes the directories of all CPUs in `root`.
 ///
 /// # Errors
 ///
-/// As for [`Dir::new`] and [`Entry::new`].
+/// As for [`Dir::new`] and [`DebugfsEntry::new`].
 pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<CpuFiles>> {
-    let above = Dir::new(c"per_cpu", Some(root.clone()))?;
+    let above = Dir::new(DIRECTORY.name, Some(root.clone()))?;
     let mut files = Vec::new();
     for cpu in possible_cpus() {
         let name = CString::try_from_fmt(fmt!("cpu{cpu}"))?;
@@ -57,14 +93,14 @@ pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<CpuF
         let instance = instance.clone();
         let one = Arc::new(OneCpu { instance, cpu }, GFP_KERNEL)?;
         files.push(CpuFiles {
-            _trace: Entry::new(c"trace", READ_WRITE, &dir, scope.clone())?,
-            _trace_pipe: Entry::new(c"trace_pipe", READ, &dir, scope.clone())?,
-            _trace_json: Entry::new(c"trace_json", READ, &dir, scope)?,
-            _raw: Entry::new(c"trace_pipe_raw", READ, &dir, one.clone())?,
-            _snapshot: Entry::new(c"snapshot", READ_WRITE, &dir, aside)?,
-            _snapshot_raw: Entry::new(c"snapshot_raw", READ, &dir, one.clone())?,
-            _stats: Entry::new(c"stats", READ, &dir, one.clone())?,
-            _size: Entry::new(c"buffer_size_kb", READ_WRITE, &dir, one)?,
+            _trace: TRACE.make(&dir, scope.clone())?,
+            _trace_pipe: TRACE_PIPE.make(&dir, scope.clone())?,
+            _trace_json: TRACE_JSON.make(&dir, scope)?,
+            _raw: TRACE_PIPE_RAW.make(&dir, one.clone())?,
+            _snapshot: SNAPSHOT.make(&dir, aside)?,
+            _snapshot_raw: SNAPSHOT_RAW.make(&dir, one.clone())?,
+            _stats: STATS.make(&dir, one.clone())?,
+            _size: BUFFER_SIZE.make(&dir, one)?,
         })?;
     }
     Ok(files)

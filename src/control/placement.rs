@@ -5,7 +5,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::{
@@ -51,7 +51,7 @@ impl Show for PlacementFile {
     }
 }
 
-impl Store for PlacementFile {
+impl TakesText for PlacementFile {
     fn store(data: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
         // After a failed write the file does not show what was asked for before.
         *data.mapped.lock() = None;

@@ -3,7 +3,7 @@
 //! `private_events`: definitions that belong to an opening of the file, and go when it is
 //! closed, however the program ends.
 
-use super::text::{self, Show, Text};
+use super::text::{self, OpenText, Show};
 use crate::{
     events::owner::Owner,
     kapi::debugfs::{File, OpenFile},
@@ -20,12 +20,12 @@ use kernel::{
 pub(crate) struct PrivateEvents;
 
 /// One opening, which owns what is defined through it.
-pub(crate) struct Open {
-    text: Pin<KBox<Text<PrivateEvents>>>,
+pub(crate) struct OpenPrivateEvents {
+    text: Pin<KBox<OpenText<PrivateEvents>>>,
     owner: Arc<Owner>,
 }
 
-impl Drop for Open {
+impl Drop for OpenPrivateEvents {
     fn drop(&mut self) {
         self.text.data.remove_private(&self.owner);
     }
@@ -54,18 +54,21 @@ impl Show for PrivateEvents {
 
 impl File for PrivateEvents {
     type Data = Tracer;
-    type Open = Open;
+    type Open = OpenPrivateEvents;
 
-    fn open(tracer: ArcBorrow<'_, Tracer>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
-        let open = Open {
-            text: Text::open(tracer.into())?,
+    fn open(
+        tracer: ArcBorrow<'_, Tracer>,
+        _file: &OpenFile,
+    ) -> Result<Pin<KBox<OpenPrivateEvents>>> {
+        let open = OpenPrivateEvents {
+            text: OpenText::open(tracer.into())?,
             owner: Owner::new()?,
         };
         Ok(KBox::pin(open, GFP_KERNEL)?)
     }
 
     fn read(
-        open: &Open,
+        open: &OpenPrivateEvents,
         _file: &OpenFile,
         to: &mut UserSliceWriter,
         offset: &mut i64,
@@ -73,7 +76,7 @@ impl File for PrivateEvents {
         open.text.read(to, offset)
     }
 
-    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
+    fn write(open: &OpenPrivateEvents, file: &OpenFile, from: UserSliceReader) -> Result {
         let tracer = &open.text.data;
         text::take(&**tracer, file, from, |text| {
             Ok(tracer.define(text, Some(&open.owner))?)

@@ -12,7 +12,7 @@
 //! a whole sub-buffer is copied from the ring to the reader at once, where its memory is
 //! there. A mapping shows the ring's pages; its reader asks for each by `ioctl`.
 
-use super::{rejected, scope::OneCpu};
+use super::{scope::OneCpu, text};
 use crate::{
     buffer::Side,
     engine::ring::Lent,
@@ -43,7 +43,7 @@ pub(crate) struct RawPipe;
 
 /// One opening.
 #[pin_data]
-pub(crate) struct Open {
+pub(crate) struct OpenPipeRaw {
     one: Arc<OneCpu>,
     #[pin]
     part: Part,
@@ -56,13 +56,13 @@ const BLOCK: usize = 256;
 #[pin_data]
 pub(super) struct Part {
     #[pin]
-    page: Mutex<Page>,
+    page: Mutex<PageAhead>,
     /// Whether something is left; changed with the lock held.
     is_left: AtomicBool,
 }
 
 /// A sub-buffer that is being read.
-struct Page {
+struct PageAhead {
     blocks: KVVec<[u8; BLOCK]>,
     /// How many bytes were read.
     read: usize,
@@ -72,7 +72,7 @@ impl Part {
     /// Nothing, so far.
     pub(super) fn new() -> impl PinInit<Self> {
         pin_init!(Self {
-            page <- new_mutex!(Page {
+            page <- new_mutex!(PageAhead {
                 blocks: KVVec::new(),
                 read: 0,
             }),
@@ -112,7 +112,7 @@ impl Part {
     }
 }
 
-impl Page {
+impl PageAhead {
     /// Takes the next sub-buffer of that side; says whether there was one.
     fn fill(&mut self, one: &OneCpu, side: Side) -> Result<bool> {
         let buffer = &one.instance.buffer;
@@ -151,15 +151,15 @@ impl Page {
 
 impl File for RawPipe {
     type Data = OneCpu;
-    type Open = Open;
+    type Open = OpenPipeRaw;
 
     const SEEKABLE: bool = false;
     const SPLICEABLE: bool = true;
     const MAPPABLE: bool = true;
 
-    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<OpenPipeRaw>>> {
         KBox::pin_init(
-            pin_init!(Open {
+            pin_init!(OpenPipeRaw {
                 one: one.into(),
                 part <- Part::new(),
             }),
@@ -168,7 +168,7 @@ impl File for RawPipe {
     }
 
     fn read(
-        open: &Open,
+        open: &OpenPipeRaw,
         file: &OpenFile,
         to: &mut UserSliceWriter,
         _offset: &mut i64,
@@ -191,15 +191,15 @@ impl File for RawPipe {
         })
     }
 
-    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
-        rejected::read_only(&*open.one, file, from)
+    fn write(open: &OpenPipeRaw, file: &OpenFile, from: UserSliceReader) -> Result {
+        text::read_only(&*open.one, file, from)
     }
 
-    fn read_at_once(open: &Open, to: &UserRoom) -> Option<usize> {
+    fn read_at_once(open: &OpenPipeRaw, to: &UserRoom) -> Option<usize> {
         open.part.copy_at_once(&open.one, Side::Live, to)
     }
 
-    fn splice_ready(open: &Open, file: &OpenFile, nonblocking: bool) -> Result<bool> {
+    fn splice_ready(open: &OpenPipeRaw, file: &OpenFile, nonblocking: bool) -> Result<bool> {
         let one = &open.one;
         let buffer = &one.instance.buffer;
         let releases = buffer.releases();
@@ -224,11 +224,11 @@ impl File for RawPipe {
         })
     }
 
-    fn piece(open: &Open) -> usize {
+    fn piece(open: &OpenPipeRaw) -> usize {
         open.one.instance.buffer.page_bytes_of(Side::Live)
     }
 
-    fn lend(open: &Open, pipe: &mut Pipe) -> Result<Lending> {
+    fn lend(open: &OpenPipeRaw, pipe: &mut Pipe) -> Result<Lending> {
         let buffer = &open.one.instance.buffer;
         Ok(match buffer.lend((Side::Live, open.one.cpu), pipe)? {
             Lent::Lent => Lending::Lent,
@@ -237,14 +237,14 @@ impl File for RawPipe {
         })
     }
 
-    fn take(open: &Open, page: &mut [u8]) -> Result<usize> {
+    fn take(open: &OpenPipeRaw, page: &mut [u8]) -> Result<usize> {
         let one = &open.one;
         let buffer = &one.instance.buffer;
         let taken = buffer.read_page((Side::Live, one.cpu), page, true);
         Ok(taken.map_or(0, |_| page.len()))
     }
 
-    fn control(open: &Open, file: &OpenFile, command: u32) -> Result {
+    fn control(open: &OpenPipeRaw, file: &OpenFile, command: u32) -> Result {
         let one = &open.one;
         match command {
             // As the kernel's: readers that block are to return.
@@ -262,19 +262,19 @@ impl File for RawPipe {
         }
     }
 
-    fn map(open: &Open, area: &Area<'_>) -> Result {
+    fn map(open: &OpenPipeRaw, area: &Area<'_>) -> Result {
         open.one.instance.buffer.map(open.one.cpu, area)
     }
 
-    fn mapped_again(open: &Open) {
+    fn mapped_again(open: &OpenPipeRaw) {
         open.one.instance.buffer.mapped_again(open.one.cpu);
     }
 
-    fn unmapped(open: &Open) {
+    fn unmapped(open: &OpenPipeRaw) {
         open.one.instance.buffer.unmap(open.one.cpu);
     }
 
-    fn poll<'open>(open: &'open Open, file: &OpenFile, table: &PollTable<'open>) -> u32 {
+    fn poll<'open>(open: &'open OpenPipeRaw, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let buffer = &open.one.instance.buffer;
         buffer.register_until_full(file, table);
         // Without a watermark, and once nothing more comes, what is there.

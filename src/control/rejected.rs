@@ -3,9 +3,8 @@
 //! What a file does not take, and the one place that adds it to `error_log`.
 
 use super::{
-    member::{Member, Members},
+    member::{EventMember, Members},
     scope::{OneCpu, Scope},
-    text,
 };
 use crate::{
     engine::{
@@ -19,7 +18,7 @@ use crate::{
     sys::{AllocError, Vec},
     tracer::Tracer,
 };
-use kernel::{prelude::*, uaccess::UserSliceReader};
+use kernel::prelude::*;
 
 /// The reason why a file does not take what a user wrote.
 pub(crate) enum Rejected {
@@ -62,6 +61,15 @@ impl From<Failure> for Rejected {
 pub(crate) trait Logged {
     /// Returns what has the log.
     fn tracer(&self) -> &Tracer;
+
+    /// Checks that what the file is of still exists: a file may be open longer.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV`.
+    fn check(&self) -> Result {
+        Ok(())
+    }
 }
 
 impl Logged for Tracer {
@@ -76,9 +84,16 @@ impl Logged for Instance {
     }
 }
 
-impl Logged for Member {
+impl Logged for EventMember {
     fn tracer(&self) -> &Tracer {
         &self.instance.tracer
+    }
+
+    fn check(&self) -> Result {
+        if self.event().is_gone() {
+            return Err(ENODEV);
+        }
+        Ok(())
     }
 }
 
@@ -131,25 +146,8 @@ pub(crate) fn log_opening(of: &impl Logged, file: &OpenFile, rejected: Rejected)
     log(of, file, b">", rejected)
 }
 
-/// Refuses a write to a file that can only be read.
-///
-/// # Errors
-///
-/// `EINVAL`; the errors of [`text::take`].
-///
-/// Context: as for [`log()`].
-#[cold]
-pub(crate) fn read_only(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result {
-    text::take(of, file, from, |_| {
-        Err(Refusal::new(Kind::FileReadOnly, 0).into())
-    })
-}
-
 /// Adds the refusal of a value, with the path of its file.
 fn log_value(tracer: &Tracer, file: &OpenFile, text: &[u8], mut refusal: Refusal) -> Error {
-    /// Most bytes of a value that are shown.
-    const SHOWN: usize = 256;
-
     // Only the line with the caret is shown.
     let at = refusal.at.min(text.len());
     let (before, behind) = text.split_at_checked(at).unwrap_or((text, b""));
@@ -167,7 +165,7 @@ fn log_value(tracer: &Tracer, file: &OpenFile, text: &[u8], mut refusal: Refusal
     let path = file.path(&mut buffer).unwrap_or_default();
     let path = path.strip_prefix(b"/ferroprobe/").unwrap_or(path);
     let refusal = refusal.with_owner(format_args!("{}", Plain(path)));
-    tracer.log_refusal(&refusal, line.get(..SHOWN).unwrap_or(line));
+    tracer.log_refusal(&refusal, line);
     error_of(&refusal)
 }
 

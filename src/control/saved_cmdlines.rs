@@ -3,10 +3,16 @@
 //! `saved_cmdlines` and `saved_cmdlines_size`: the names of tasks that have
 //! records, for readers of the binary form; `saved_tgids`: the processes of threads.
 
-use super::text::Show;
+use super::{
+    rejected::Rejected,
+    text::{Show, TakesText},
+};
 use crate::{
     commands,
-    engine::text::{Appender, OneLine},
+    engine::{
+        setting,
+        text::{Appender, OneLine},
+    },
     instance::Instance,
     sys::Vec,
     tracer::Tracer,
@@ -41,7 +47,23 @@ impl Show for SavedCmdlinesSize {
     type Data = Instance;
 
     fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", commands::SIZE)
+        writeln!(out, "{}", commands::size())
+    }
+}
+
+impl TakesText for SavedCmdlinesSize {
+    fn store(_instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+        const EXPECTS: &str = "a number of names, 1 to 32768";
+        const { assert!(commands::MOST == 32768) };
+
+        let size = usize::try_from(setting::number(text, EXPECTS)?);
+        match size.ok().filter(|size| (1..=commands::MOST).contains(size)) {
+            Some(size) => {
+                commands::set_size(size);
+                Ok(())
+            }
+            None => Err(setting::out_of_range(EXPECTS).into()),
+        }
     }
 }
 

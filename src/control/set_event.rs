@@ -4,7 +4,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::{
@@ -57,7 +57,10 @@ fn write_names(
     Ok(())
 }
 
-impl Store for SetEvent {
+impl TakesText for SetEvent {
+    /// It ends a word.
+    const ENDS_AT_NUL: bool = false;
+
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let mut registry = instance.tracer.registry.lock();
         let mut rest = Span {
@@ -69,7 +72,7 @@ impl Store for SetEvent {
                 Some(name) => (false, name),
                 None => (true, word),
             };
-            let named = Named::new(name.bytes);
+            let named = NamedEvents::new(name.bytes);
             if !registry.events().any(|event| named.is(event)) {
                 return Err(no_event(&registry, name).into());
             }
@@ -84,11 +87,13 @@ impl Store for SetEvent {
     }
 }
 
-/// Takes the next word of `rest`; `None` if there is none.
+/// Takes the next word of `rest`; `None` if there is none. White space and NULs are between
+/// words.
 fn next_word<'a>(rest: &mut Span<'a>) -> Option<Span<'a>> {
-    let start = rest.find_by(|byte| !byte.is_ascii_whitespace())?;
+    let is_between = |byte: u8| byte.is_ascii_whitespace() || byte == 0;
+    let start = rest.find_by(|byte| !is_between(byte))?;
     let behind = rest.skip(start);
-    let end = behind.find_by(|byte| byte.is_ascii_whitespace());
+    let end = behind.find_by(is_between);
     let end = end.unwrap_or(behind.bytes.len());
     *rest = behind.skip(end);
     Some(behind.take(end))
@@ -106,12 +111,12 @@ fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
 
 /// The events that a word means: `GROUP:EVENT`, where `*` and nothing stand
 /// for any, or one name of either.
-enum Named<'a> {
+enum NamedEvents<'a> {
     Either(&'a [u8]),
     Both(Option<&'a [u8]>, Option<&'a [u8]>),
 }
 
-impl<'a> Named<'a> {
+impl<'a> NamedEvents<'a> {
     fn new(word: &'a [u8]) -> Self {
         let given = |name: &'a [u8]| Some(name).filter(|name| !matches!(*name, b"" | b"*"));
         let mut parts = word.splitn(2, |&byte| byte == b':');

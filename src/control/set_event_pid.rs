@@ -5,7 +5,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{engine::pids, followed::List, instance::Instance};
 use core::fmt;
@@ -30,7 +30,10 @@ impl<const WITHOUT: bool> Show for SetEventPid<WITHOUT> {
     }
 }
 
-impl<const WITHOUT: bool> Store for SetEventPid<WITHOUT> {
+impl<const WITHOUT: bool> TakesText for SetEventPid<WITHOUT> {
+    /// It ends a number.
+    const ENDS_AT_NUL: bool = false;
+
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let registry = &instance.tracer.registry;
         let added = pids::parse(text)?;

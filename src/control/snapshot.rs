@@ -17,7 +17,7 @@ use crate::{
     },
     kapi::debugfs::{File, OpenFile},
 };
-use core::{fmt, pin::Pin};
+use core::pin::Pin;
 use kernel::{
     prelude::*,
     sync::{Arc, ArcBorrow},
@@ -25,23 +25,23 @@ use kernel::{
 };
 
 /// The file.
-pub(crate) struct Snapshot;
+pub(crate) struct SnapshotFile;
 
 /// One opening.
 #[pin_data]
-pub(crate) struct Open {
+pub(crate) struct OpenSnapshot {
     scope: Arc<Scope>,
     #[pin]
     listing: Listing,
 }
 
-impl File for Snapshot {
+impl File for SnapshotFile {
     type Data = Scope;
-    type Open = Open;
+    type Open = OpenSnapshot;
 
-    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<OpenSnapshot>>> {
         KBox::pin_init(
-            pin_init!(Open {
+            pin_init!(OpenSnapshot {
                 scope: scope.into(),
                 listing <- Listing::new(),
             }),
@@ -50,7 +50,7 @@ impl File for Snapshot {
     }
 
     fn read(
-        open: &Open,
+        open: &OpenSnapshot,
         _file: &OpenFile,
         to: &mut UserSliceWriter,
         offset: &mut i64,
@@ -58,9 +58,9 @@ impl File for Snapshot {
         open.listing.read(&open.scope, to, offset)
     }
 
-    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
+    fn write(open: &OpenSnapshot, file: &OpenFile, from: UserSliceReader) -> Result {
         let scope = &open.scope;
-        text::take(&**scope, file, from, |text| store(scope, text))
+        text::take_value(&**scope, file, from, |text| store(scope, text))
     }
 }
 
@@ -75,24 +75,4 @@ fn store(scope: &Scope, text: &[u8]) -> Result<(), Rejected> {
         (_, cpu) => buffer.clear(scope.side, cpu),
     }
     Ok(())
-}
-
-/// Tells who reads an empty snapshot what there is, and what can be done.
-///
-/// # Errors
-///
-/// Those of `out`.
-pub(super) fn explain(out: &mut dyn fmt::Write, cpu: Option<u32>, allocated: bool) -> fmt::Result {
-    let state = if allocated { "allocated" } else { "freed" };
-    let whose = if cpu.is_some() {
-        "this CPU has"
-    } else {
-        "all CPUs have"
-    };
-    writeln!(out, "# tracer: nop\n#\n# * Snapshot is {state} *\n#")?;
-    if cpu.is_none() {
-        out.write_str("# echo 0 >snapshot: forgets it and frees its memory\n")?;
-    }
-    writeln!(out, "# echo 1 >snapshot: sets aside what {whose} recorded")?;
-    out.write_str("# echo 2 >snapshot: forgets it\n")
 }

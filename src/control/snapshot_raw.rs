@@ -4,7 +4,7 @@
 //! read once, as `trace_pipe_raw` gives what is recorded. Nobody waits here: nothing
 //! comes before the next snapshot.
 
-use super::{raw::Part, rejected, scope::OneCpu};
+use super::{raw::Part, scope::OneCpu, text};
 use crate::{
     buffer::Side,
     engine::ring::Lent,
@@ -25,7 +25,7 @@ pub(crate) struct SnapshotRaw;
 
 /// One opening.
 #[pin_data]
-pub(crate) struct Open {
+pub(crate) struct OpenSnapshotRaw {
     one: Arc<OneCpu>,
     #[pin]
     part: Part,
@@ -33,14 +33,14 @@ pub(crate) struct Open {
 
 impl File for SnapshotRaw {
     type Data = OneCpu;
-    type Open = Open;
+    type Open = OpenSnapshotRaw;
 
     const SEEKABLE: bool = false;
     const SPLICEABLE: bool = true;
 
-    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<OpenSnapshotRaw>>> {
         KBox::pin_init(
-            pin_init!(Open {
+            pin_init!(OpenSnapshotRaw {
                 one: one.into(),
                 part <- Part::new(),
             }),
@@ -49,7 +49,7 @@ impl File for SnapshotRaw {
     }
 
     fn read(
-        open: &Open,
+        open: &OpenSnapshotRaw,
         _file: &OpenFile,
         to: &mut UserSliceWriter,
         _offset: &mut i64,
@@ -58,15 +58,15 @@ impl File for SnapshotRaw {
         Ok(copied.unwrap_or(0))
     }
 
-    fn write(open: &Open, file: &OpenFile, from: UserSliceReader) -> Result {
-        rejected::read_only(&*open.one, file, from)
+    fn write(open: &OpenSnapshotRaw, file: &OpenFile, from: UserSliceReader) -> Result {
+        text::read_only(&*open.one, file, from)
     }
 
-    fn read_at_once(open: &Open, to: &UserRoom) -> Option<usize> {
+    fn read_at_once(open: &OpenSnapshotRaw, to: &UserRoom) -> Option<usize> {
         open.part.copy_at_once(&open.one, Side::Snapshot, to)
     }
 
-    fn splice_ready(open: &Open, _file: &OpenFile, _nonblocking: bool) -> Result<bool> {
+    fn splice_ready(open: &OpenSnapshotRaw, _file: &OpenFile, _nonblocking: bool) -> Result<bool> {
         Ok(open
             .one
             .instance
@@ -74,11 +74,11 @@ impl File for SnapshotRaw {
             .is_left(Side::Snapshot, open.one.cpu))
     }
 
-    fn piece(open: &Open) -> usize {
+    fn piece(open: &OpenSnapshotRaw) -> usize {
         open.one.instance.buffer.page_bytes_of(Side::Snapshot)
     }
 
-    fn lend(open: &Open, pipe: &mut Pipe) -> Result<Lending> {
+    fn lend(open: &OpenSnapshotRaw, pipe: &mut Pipe) -> Result<Lending> {
         let buffer = &open.one.instance.buffer;
         Ok(match buffer.lend((Side::Snapshot, open.one.cpu), pipe)? {
             Lent::Lent => Lending::Lent,
@@ -87,7 +87,7 @@ impl File for SnapshotRaw {
         })
     }
 
-    fn take(open: &Open, page: &mut [u8]) -> Result<usize> {
+    fn take(open: &OpenSnapshotRaw, page: &mut [u8]) -> Result<usize> {
         let buffer = &open.one.instance.buffer;
         let taken = buffer.read_page((Side::Snapshot, open.one.cpu), page, false);
         // What is behind the events is zeros.

@@ -8,16 +8,16 @@
 use super::text::Show;
 use crate::{
     engine::text::Plain,
-    events::probe::{Probe, State},
+    events::probe::{Probe, ProbeState},
     tracer::Tracer,
 };
 use core::fmt;
 use kernel::sync::Arc;
 
 /// The file `kprobe_stats`.
-pub(crate) struct Stats;
+pub(crate) struct StatsText;
 
-impl Show for Stats {
+impl Show for StatsText {
     type Data = Tracer;
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -42,11 +42,17 @@ impl Show for SyscallStats {
                 row(probe, out)?;
             }
         }
-        let (skipped, not_noted) = registry.skipped_calls();
-        writeln!(out, "# 32-bit calls, not traced: {skipped}")?;
+        let losses = registry.call_losses();
+        writeln!(out, "# 32-bit calls, not traced: {}", losses.skipped)?;
         writeln!(
             out,
-            "# too many calls in progress, no duration: {not_noted}"
+            "# records with memory that was not there: {}",
+            losses.unread
+        )?;
+        writeln!(
+            out,
+            "# too many calls in progress, no duration: {}",
+            losses.not_noted
         )
     }
 }
@@ -70,11 +76,11 @@ fn row(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
         hits.lost_large,
         counts.missed,
         match probe.state() {
-            State::Waiting => "waiting",
-            State::Armed if probe.event.is_enabled() => "enabled",
-            State::Armed => "armed",
-            State::Disarmed => "disabled",
-            State::Limited => "hit-limit",
+            ProbeState::Waiting => "waiting",
+            ProbeState::Armed if probe.event.is_enabled() => "enabled",
+            ProbeState::Armed => "armed",
+            ProbeState::Disarmed => "disabled",
+            ProbeState::Limited => "hit-limit",
         }
     )
 }

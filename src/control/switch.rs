@@ -22,6 +22,9 @@ pub(crate) trait Switched: 'static {
     /// What it belongs to.
     type Data: Logged + Send + Sync + 'static;
 
+    /// Whether any number but 0 switches on, not 1 alone.
+    const TAKES_ANY_NUMBER: bool = false;
+
     /// The state as one character: `0`, `1`, `X` where parts differ, `?` where
     /// there are none.
     fn state(data: &Arc<Self::Data>) -> u8;
@@ -40,9 +43,9 @@ pub(crate) trait Switched: 'static {
 }
 
 /// A file that shows and takes the state of `S`.
-pub(crate) struct Switch<S>(PhantomData<S>);
+pub(crate) struct SwitchFile<S>(PhantomData<S>);
 
-impl<S: Switched> File for Switch<S> {
+impl<S: Switched> File for SwitchFile<S> {
     type Data = S::Data;
     type Open = Arc<S::Data>;
 
@@ -56,6 +59,7 @@ impl<S: Switched> File for Switch<S> {
         to: &mut UserSliceWriter,
         offset: &mut i64,
     ) -> Result<usize> {
+        data.check()?;
         let state = S::state(data);
         if S::is_marked(data) {
             return text::copy(&[state, b'*', b'\n'], to, offset);
@@ -64,8 +68,12 @@ impl<S: Switched> File for Switch<S> {
     }
 
     fn write(data: &Arc<S::Data>, file: &OpenFile, from: UserSliceReader) -> Result {
-        text::take(&**data, file, from, |text| {
-            S::set(data, setting::switch(text)?)
+        text::take_value(&**data, file, from, |text| {
+            let on = match S::TAKES_ANY_NUMBER {
+                true => setting::is_not_zero(text)?,
+                false => setting::switch(text)?,
+            };
+            S::set(data, on)
         })
     }
 }

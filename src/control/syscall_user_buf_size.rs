@@ -5,7 +5,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::{
@@ -29,7 +29,7 @@ impl Show for SyscallUserBufSize {
     }
 }
 
-impl Store for SyscallUserBufSize {
+impl TakesText for SyscallUserBufSize {
     /// Larger sizes are taken for the largest one, as by the kernel.
     fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
         const EXPECTS: &str = "bytes of an argument in user memory, such as 63";

@@ -8,7 +8,10 @@ use crate::{
         error::{Error as Refusal, Kind},
         text::Appender,
     },
-    kapi::debugfs::{File, OpenFile},
+    kapi::{
+        debugfs::{File, OpenFile},
+        memory,
+    },
     sys::Vec,
 };
 use core::{fmt, marker::PhantomData, pin::Pin};
@@ -37,14 +40,14 @@ pub(crate) struct TextFile<S>(PhantomData<S>);
 
 impl<S: Show> File for TextFile<S> {
     type Data = S::Data;
-    type Open = Text<S>;
+    type Open = OpenText<S>;
 
-    fn open(data: ArcBorrow<'_, S::Data>, _file: &OpenFile) -> Result<Pin<KBox<Text<S>>>> {
-        Text::open(data.into())
+    fn open(data: ArcBorrow<'_, S::Data>, _file: &OpenFile) -> Result<Pin<KBox<OpenText<S>>>> {
+        OpenText::open(data.into())
     }
 
     fn read(
-        open: &Text<S>,
+        open: &OpenText<S>,
         _file: &OpenFile,
         to: &mut UserSliceWriter,
         offset: &mut i64,
@@ -52,13 +55,16 @@ impl<S: Show> File for TextFile<S> {
         open.read(to, offset)
     }
 
-    fn write(open: &Text<S>, file: &OpenFile, from: UserSliceReader) -> Result {
-        rejected::read_only(&*open.data, file, from)
+    fn write(open: &OpenText<S>, file: &OpenFile, from: UserSliceReader) -> Result {
+        read_only(&*open.data, file, from)
     }
 }
 
 /// What a text file also takes.
-pub(crate) trait Store: Show {
+pub(crate) trait TakesText: Show {
+    /// Whether the text ends at a NUL, as a string of C does: many programs write its end, too.
+    const ENDS_AT_NUL: bool = true;
+
     /// Takes `text`, which a user wrote.
     ///
     /// # Errors
@@ -79,14 +85,14 @@ pub(crate) trait Store: Show {
 /// A file that shows a text and takes another.
 pub(crate) struct SettingFile<S>(PhantomData<S>);
 
-impl<S: Store> File for SettingFile<S> {
+impl<S: TakesText> File for SettingFile<S> {
     type Data = S::Data;
-    type Open = Text<S>;
+    type Open = OpenText<S>;
 
-    fn open(data: ArcBorrow<'_, S::Data>, file: &OpenFile) -> Result<Pin<KBox<Text<S>>>> {
+    fn open(data: ArcBorrow<'_, S::Data>, file: &OpenFile) -> Result<Pin<KBox<OpenText<S>>>> {
         let data: Arc<S::Data> = data.into();
         // What can fail for want of memory comes first.
-        let open = Text::open(data.clone())?;
+        let open = OpenText::open(data.clone())?;
         if file.truncates() {
             S::truncate(&data).map_err(|rejected| rejected::log_opening(&*data, file, rejected))?;
         }
@@ -94,7 +100,7 @@ impl<S: Store> File for SettingFile<S> {
     }
 
     fn read(
-        open: &Text<S>,
+        open: &OpenText<S>,
         _file: &OpenFile,
         to: &mut UserSliceWriter,
         offset: &mut i64,
@@ -102,15 +108,19 @@ impl<S: Store> File for SettingFile<S> {
         open.read(to, offset)
     }
 
-    fn write(open: &Text<S>, file: &OpenFile, from: UserSliceReader) -> Result {
-        take(&*open.data, file, from, |text| S::store(&open.data, text))
+    fn write(open: &OpenText<S>, file: &OpenFile, from: UserSliceReader) -> Result {
+        let store = |text: &[u8]| S::store(&open.data, text);
+        match S::ENDS_AT_NUL {
+            true => take_value(&*open.data, file, from, store),
+            false => take(&*open.data, file, from, store),
+        }
     }
 }
 
 /// One opening of a file that shows a text: the text as it was at the first
 /// read.
 #[pin_data]
-pub(crate) struct Text<S: Show> {
+pub(crate) struct OpenText<S: Show> {
     /// What the text is made of.
     pub(crate) data: Arc<S::Data>,
     #[pin]
@@ -118,7 +128,7 @@ pub(crate) struct Text<S: Show> {
     _show: PhantomData<fn() -> S>,
 }
 
-impl<S: Show> Text<S> {
+impl<S: Show> OpenText<S> {
     /// An opening with nothing read.
     ///
     /// # Errors
@@ -139,10 +149,11 @@ impl<S: Show> Text<S> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, `EFAULT`.
+    /// `ENODEV` if what the file is of is gone; `ENOMEM`, `EFAULT`.
     pub(crate) fn read(&self, to: &mut UserSliceWriter, offset: &mut i64) -> Result<usize> {
         let mut text = self.text.lock();
         if text.is_none() || *offset == 0 {
+            self.data.check()?;
             let mut made = Vec::new();
             S::show(&self.data, &mut Appender(&mut made)).map_err(|_| ENOMEM)?;
             *text = Some(made);
@@ -169,6 +180,9 @@ pub(crate) fn copy(text: &[u8], to: &mut UserSliceWriter, offset: &mut i64) -> R
 /// Most bytes of one write.
 const MAX_WRITE: usize = 1 << 20;
 
+/// Bytes of a write that are taken without a look at how much memory there is.
+const SHORT: usize = 16 << 10;
+
 /// Passes everything that a user writes to `file` in one go to `store`. What is refused, the log
 /// of `of` explains.
 ///
@@ -181,11 +195,50 @@ pub(crate) fn take(
     from: UserSliceReader,
     store: impl FnOnce(&[u8]) -> Result<(), Rejected>,
 ) -> Result {
+    let text = read(of, file, from)?;
+    store(&text).map_err(|rejected| rejected::log(of, file, &text, rejected))
+}
+
+/// As [`take`], up to the first NUL, at which tracefs ends a value.
+///
+/// # Errors
+///
+/// Those of [`take`].
+pub(crate) fn take_value(
+    of: &impl Logged,
+    file: &OpenFile,
+    from: UserSliceReader,
+    store: impl FnOnce(&[u8]) -> Result<(), Rejected>,
+) -> Result {
+    let text = read(of, file, from)?;
+    let value = text.split(|&byte| byte == 0).next().unwrap_or_default();
+    store(value).map_err(|rejected| rejected::log(of, file, value, rejected))
+}
+
+fn read(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result<KVVec<u8>> {
     if from.len() > MAX_WRITE {
         let refusal = Refusal::new(Kind::FileTooLong, 0);
         return Err(rejected::log(of, file, b"", refusal.into()));
     }
+    // A short write may be what frees memory.
+    if from.len() > SHORT && !memory::suffices(from.len()) {
+        return Err(ENOMEM);
+    }
     let mut text = KVVec::new();
     from.read_all(&mut text, GFP_KERNEL)?;
-    store(&text).map_err(|rejected| rejected::log(of, file, &text, rejected))
+    Ok(text)
+}
+
+/// Refuses a write to a file that can only be read.
+///
+/// # Errors
+///
+/// `EINVAL`; the errors of [`take`].
+///
+/// Context: as for [`rejected::log()`].
+#[cold]
+pub(crate) fn read_only(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result {
+    take(of, file, from, |_| {
+        Err(Refusal::new(Kind::FileReadOnly, 0).into())
+    })
 }

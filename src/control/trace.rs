@@ -20,7 +20,7 @@ pub(crate) struct Trace;
 
 /// One opening.
 #[pin_data(PinnedDrop)]
-pub(crate) struct Open {
+pub(crate) struct OpenTrace {
     scope: Arc<Scope>,
     /// Nothing is recorded as long as it is open.
     pauses: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Open {
 }
 
 #[pinned_drop]
-impl PinnedDrop for Open {
+impl PinnedDrop for OpenTrace {
     fn drop(self: Pin<&mut Self>) {
         if self.pauses {
             self.scope.instance.buffer.resume();
@@ -39,15 +39,15 @@ impl PinnedDrop for Open {
 
 impl File for Trace {
     type Data = Scope;
-    type Open = Open;
+    type Open = OpenTrace;
 
-    fn open(scope: ArcBorrow<'_, Scope>, file: &OpenFile) -> Result<Pin<KBox<Open>>> {
+    fn open(scope: ArcBorrow<'_, Scope>, file: &OpenFile) -> Result<Pin<KBox<OpenTrace>>> {
         let scope: Arc<Scope> = scope.into();
         let (instance, cpu) = (scope.instance.clone(), scope.cpu);
         let pauses = file.is_readable() && instance.options.has(Flag::PauseOnTrace);
         // What can fail comes first.
         let open = KBox::pin_init(
-            pin_init!(Open {
+            pin_init!(OpenTrace {
                 scope,
                 pauses,
                 listing <- Listing::new(),
@@ -64,7 +64,7 @@ impl File for Trace {
     }
 
     fn read(
-        open: &Open,
+        open: &OpenTrace,
         _file: &OpenFile,
         to: &mut UserSliceWriter,
         offset: &mut i64,
@@ -72,7 +72,7 @@ impl File for Trace {
         open.listing.read(&open.scope, to, offset)
     }
 
-    fn write(_open: &Open, _file: &OpenFile, _from: UserSliceReader) -> Result {
+    fn write(_open: &OpenTrace, _file: &OpenFile, _from: UserSliceReader) -> Result {
         // Opening it cleared the buffer.
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use super::{
     rejected::{while_mapped, Rejected},
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::{
@@ -37,7 +37,7 @@ impl Show for TraceClock {
     }
 }
 
-impl Store for TraceClock {
+impl TakesText for TraceClock {
     fn store(data: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let name = text.trim_ascii();
         let mut clocks = Clock::ALL.iter();

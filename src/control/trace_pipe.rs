@@ -4,7 +4,7 @@
 //! order of their times, or those of one, each read once; a reader waits for them. One shows
 //! them as text, the other as JSON.
 
-use super::{rejected, scope::Scope};
+use super::{scope::Scope, text};
 use crate::{
     engine::{print::Renderer, seq_buf::TextBuf},
     kapi::{
@@ -34,7 +34,7 @@ pub(crate) struct TracePipe<R>(PhantomData<R>);
 
 /// One opening.
 #[pin_data]
-pub(crate) struct Open<R> {
+pub(crate) struct OpenPipe<R> {
     scope: Arc<Scope>,
     /// Something has been read.
     begun: AtomicBool,
@@ -90,7 +90,7 @@ impl<R: Renderer> Pending<R> {
     }
 }
 
-impl<R: Renderer> Open<R> {
+impl<R: Renderer> OpenPipe<R> {
     /// Waits until `attempt` returns that there is text, unless `nonblocking`; then it
     /// returns what that has returned. Returns `None` at the end of the file.
     fn wait<T>(
@@ -120,15 +120,15 @@ impl<R: Renderer> Open<R> {
 
 impl<R: Renderer> File for TracePipe<R> {
     type Data = Scope;
-    type Open = Open<R>;
+    type Open = OpenPipe<R>;
 
     const SEEKABLE: bool = false;
     const SPLICEABLE: bool = true;
     const WHOLE_PIECES: bool = false;
 
-    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<Open<R>>>> {
+    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<OpenPipe<R>>>> {
         KBox::pin_init(
-            pin_init!(Open {
+            pin_init!(OpenPipe {
                 scope: scope.into(),
                 begun: AtomicBool::new(false),
                 text <- new_mutex!(Pending {
@@ -141,7 +141,7 @@ impl<R: Renderer> File for TracePipe<R> {
         )
     }
 
-    fn read_at_once(open: &Open<R>, to: &UserRoom) -> Option<usize> {
+    fn read_at_once(open: &OpenPipe<R>, to: &UserRoom) -> Option<usize> {
         if to.length() == 0 {
             return None;
         }
@@ -157,7 +157,7 @@ impl<R: Renderer> File for TracePipe<R> {
     }
 
     fn read(
-        open: &Open<R>,
+        open: &OpenPipe<R>,
         file: &OpenFile,
         to: &mut UserSliceWriter,
         _offset: &mut i64,
@@ -176,14 +176,14 @@ impl<R: Renderer> File for TracePipe<R> {
         Ok(length.unwrap_or(0))
     }
 
-    fn splice_ready(open: &Open<R>, _file: &OpenFile, nonblocking: bool) -> Result<bool> {
+    fn splice_ready(open: &OpenPipe<R>, _file: &OpenFile, nonblocking: bool) -> Result<bool> {
         let ready = open.wait(nonblocking, |pending| {
             Ok(pending.refill(&open.scope, CHUNK)?.then_some(()))
         })?;
         Ok(ready.is_some())
     }
 
-    fn take(open: &Open<R>, page: &mut [u8]) -> Result<usize> {
+    fn take(open: &OpenPipe<R>, page: &mut [u8]) -> Result<usize> {
         let mut pending = open.text.lock();
         if !pending.refill(&open.scope, CHUNK)? {
             return Ok(0);
@@ -198,11 +198,11 @@ impl<R: Renderer> File for TracePipe<R> {
         Ok(length)
     }
 
-    fn write(open: &Open<R>, file: &OpenFile, from: UserSliceReader) -> Result {
-        rejected::read_only(&*open.scope, file, from)
+    fn write(open: &OpenPipe<R>, file: &OpenFile, from: UserSliceReader) -> Result {
+        text::read_only(&*open.scope, file, from)
     }
 
-    fn poll<'open>(open: &'open Open<R>, file: &OpenFile, table: &PollTable<'open>) -> u32 {
+    fn poll<'open>(open: &'open OpenPipe<R>, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let buffer = &open.scope.instance.buffer;
         buffer.register(file, table);
         let pending = open.text.lock();

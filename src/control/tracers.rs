@@ -5,7 +5,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::error::{Error as Refusal, Kind},
@@ -25,7 +25,7 @@ impl Show for Tracers {
     }
 }
 
-impl Store for Tracers {
+impl TakesText for Tracers {
     fn store(_instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         if text.trim_ascii() == b"nop" {
             return Ok(());

@@ -5,7 +5,7 @@
 
 use super::{
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
 use crate::{
     engine::{
@@ -33,12 +33,12 @@ impl Show for TracingCpumask {
     }
 }
 
-impl Store for TracingCpumask {
+impl TakesText for TracingCpumask {
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
         let mask = Mask::parse(text, percpu::cpu_limit()).map_err(|error| match error {
-            cpumask::Error::NoMemory => ENOMEM.into(),
-            cpumask::Error::Syntax => refused(Kind::FileBadMask),
-            cpumask::Error::TooLarge => refused(Kind::FileNoCpu),
+            cpumask::MaskError::NoMemory => ENOMEM.into(),
+            cpumask::MaskError::Syntax => refused(Kind::FileBadMask),
+            cpumask::MaskError::TooLarge => refused(Kind::FileNoCpu),
         })?;
         instance.buffer.set_mask(|cpu| mask.has(cpu));
         Ok(())

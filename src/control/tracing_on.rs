@@ -12,6 +12,8 @@ pub(crate) struct TracingOn;
 impl Switched for TracingOn {
     type Data = Instance;
 
+    const TAKES_ANY_NUMBER: bool = true;
+
     fn state(instance: &Arc<Instance>) -> u8 {
         if instance.buffer.is_on() {
             b'1'

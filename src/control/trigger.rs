@@ -5,11 +5,11 @@
 //! As in the kernel, opening it as the shell's `>` does removes histograms, and nothing else.
 
 use super::{
-    member::Member,
+    member::EventMember,
     rejected::Rejected,
-    text::{Show, Store},
+    text::{Show, TakesText},
 };
-use crate::engine::trigger::{self, Request, Trigger};
+use crate::engine::trigger::{self, Trigger, TriggerRequest};
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
@@ -17,24 +17,24 @@ use kernel::{prelude::*, sync::Arc};
 pub(crate) struct TriggerFile;
 
 impl Show for TriggerFile {
-    type Data = Member;
+    type Data = EventMember;
 
-    fn show(member: &Arc<Member>, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
         if let Some(file) = member.event().file(member.instance.id) {
             if file.write_triggers(out)? {
                 return Ok(());
             }
         }
         out.write_str("# Available triggers:\n#")?;
-        for name in trigger::NAMES {
-            write!(out, " {name}")?;
+        for row in trigger::ROWS {
+            write!(out, " {}", row.name)?;
         }
         out.write_str("\n")
     }
 }
 
-impl Store for TriggerFile {
-    fn truncate(member: &Arc<Member>) -> Result<(), Rejected> {
+impl TakesText for TriggerFile {
+    fn truncate(member: &Arc<EventMember>) -> Result<(), Rejected> {
         let mut registry = member.instance.tracer.registry.lock();
         let event = member.event();
         if !registry.has(&event) {
@@ -43,9 +43,9 @@ impl Store for TriggerFile {
         Ok(registry.remove_histograms(member.instance.id, &event)?)
     }
 
-    fn store(member: &Arc<Member>, text: &[u8]) -> Result<(), Rejected> {
+    fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
         let request = trigger::parse(text)?;
-        if let Request::Set {
+        if let TriggerRequest::Set {
             trigger: Trigger::Snapshot,
             ..
         } = request

@@ -33,6 +33,13 @@ pub struct Machine {
 }
 
 impl Arch {
+    /// The architecture that this is compiled for.
+    pub const NATIVE: Self = if cfg!(target_arch = "aarch64") {
+        Self::Arm64
+    } else {
+        Self::X86_64
+    };
+
     /// Returns what is particular to the architecture.
     pub const fn isa(self) -> &'static dyn Isa {
         match self {

@@ -10,6 +10,7 @@ use core::fmt::{self, Write};
 
 use super::error::{Error, Kind};
 use super::functions::Patterns;
+use super::kind::ProbeKind;
 use super::lex::Command;
 use super::record::Layout;
 use super::text::Plain;
@@ -36,74 +37,6 @@ pub enum Request {
     Create(Definition),
     /// Delete probes.
     Delete(Deletion),
-}
-
-/// When a probe fires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProbeKind {
-    /// Before the instruction at its location is executed.
-    Probe,
-    /// When the function at its location returns.
-    Return {
-        /// Number of concurrent calls that can be followed; 0 for the default.
-        maxactive: u32,
-    },
-    /// When the kernel reaches the tracepoint.
-    Tracepoint,
-    /// When the function at its location begins or returns, as ftrace sees it.
-    Function {
-        /// Whether it returns.
-        returns: bool,
-    },
-    /// When a system call begins. No definition says so: these events always exist.
-    Enter,
-    /// When a system call returns; as [`ProbeKind::Enter`].
-    Exit,
-    /// A whole system call, when it returns; as [`ProbeKind::Enter`].
-    Call,
-}
-
-impl ProbeKind {
-    /// Returns the letter that starts such a definition.
-    pub fn letter(self) -> char {
-        match self {
-            ProbeKind::Probe => 'p',
-            ProbeKind::Return { .. } => 'r',
-            ProbeKind::Tracepoint => 't',
-            ProbeKind::Function { .. } => 'f',
-            // No definition begins with it.
-            ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => 's',
-        }
-    }
-
-    /// Returns whether it is a return probe.
-    pub fn is_return(self) -> bool {
-        matches!(
-            self,
-            ProbeKind::Return { .. } | ProbeKind::Function { returns: true }
-        )
-    }
-
-    /// Returns whether it is of a function, as ftrace sees it.
-    pub fn is_function(self) -> bool {
-        matches!(self, ProbeKind::Function { .. })
-    }
-
-    /// Returns whether it is a tracepoint.
-    pub fn is_tracepoint(self) -> bool {
-        self == ProbeKind::Tracepoint
-    }
-
-    /// Returns the group of such an event if the definition names none.
-    pub fn default_group(self) -> &'static [u8] {
-        match self {
-            ProbeKind::Probe | ProbeKind::Return { .. } => b"kprobes",
-            ProbeKind::Tracepoint => b"tracepoints",
-            ProbeKind::Function { .. } => b"fprobes",
-            ProbeKind::Enter | ProbeKind::Exit => b"syscalls",
-            ProbeKind::Call => b"calls",
-        }
-    }
 }
 
 /// The location of a probe.
@@ -191,8 +124,10 @@ impl fmt::Display for Place {
 /// A probe definition.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// Entry or return.
+    /// When it fires.
     pub kind: ProbeKind,
+    /// Number of concurrent calls that can be followed; 0 for the default.
+    pub maxactive: u32,
     /// Group of the event.
     pub group: Vec<u8>,
     /// Name of the event, given or generated.
@@ -213,22 +148,18 @@ impl Definition {
     ///
     /// The errors of `out`.
     pub fn write_line(&self, out: &mut dyn Write) -> fmt::Result {
-        out.write_char(self.kind.letter())?;
-        if let ProbeKind::Return { maxactive: 1.. } = self.kind {
-            if let ProbeKind::Return { maxactive } = self.kind {
-                write!(out, "{maxactive}")?;
-            }
+        out.write_char(self.kind.letter)?;
+        if self.maxactive > 0 {
+            write!(out, "{}", self.maxactive)?;
         }
         write!(
             out,
-            ":{}/{} {}",
+            ":{}/{} {}{}",
             Plain(&self.group),
             Plain(&self.event),
-            self.place
+            self.place,
+            self.kind.suffix
         )?;
-        if self.kind == (ProbeKind::Function { returns: true }) {
-            out.write_str("%return")?;
-        }
         for arg in &self.args {
             match arg.expression.origin {
                 // Expands to arguments with names of their own.
@@ -241,7 +172,7 @@ impl Definition {
 }
 
 /// A defined probe, with the layout of its arguments.
-pub struct Probe<'a> {
+pub struct DefinedProbe<'a> {
     /// Its definition.
     pub definition: &'a Definition,
     /// The layout of its records.
@@ -256,17 +187,15 @@ impl Definition {
     /// # Errors
     ///
     /// `DIFF_PROBE_TYPE`, `DIFF_ARG_TYPE`, `SAME_PROBE`.
-    pub fn check_append<'a>(
+    pub fn check_append(
         &self,
         layout: &Layout,
         command: &Command,
-        existing: impl Iterator<Item = Probe<'a>>,
+        existing: &mut dyn Iterator<Item = DefinedProbe<'_>>,
     ) -> Result<(), Error> {
         for probe in existing {
             let other = probe.definition;
-            if self.kind.letter() != other.kind.letter()
-                || self.kind.is_return() != other.kind.is_return()
-            {
+            if self.kind != other.kind {
                 return Err(Error::new(Kind::DiffProbeType, 0));
             }
             if let Some(n) = layout.difference(probe.layout) {
@@ -360,14 +289,14 @@ pub enum Origin {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
     /// The action.
-    pub action: Action,
+    pub action: StepKind,
     /// Column to which an error of this step points.
     pub at: usize,
 }
 
 /// What a step does with its input value.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum StepKind {
     /// `+|-[u]OFFSET(...)`: the value is an address to read from.
     Dereference {
         /// Added to the address.
@@ -379,7 +308,7 @@ pub enum Action {
     ThisCpu,
     /// `->MEMBER.MEMBER->MEMBER` by the type that BTF gives the value.
     Members(Vec<u8>),
-    /// `(STRUCT[,FIELD])...->MEMBER...`: as [`Action::Members`], by a named type.
+    /// `(STRUCT[,FIELD])...->MEMBER...`: as [`StepKind::Members`], by a named type.
     Cast(Cast),
 }
 

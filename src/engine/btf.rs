@@ -14,7 +14,7 @@
 pub mod declare;
 mod lookup;
 
-pub use lookup::{Function, Member, Parameter, Value};
+pub use lookup::{BtfFunction, BtfValue, Member, Parameter, ParameterIter};
 
 use crate::sys::{AllocError, Vec};
 
@@ -69,7 +69,7 @@ impl Index {
     ///
     /// [`Malformed`], whatever the blob holds.
     pub fn build(blob: &[u8], base: Option<&Index>) -> Result<Self, Malformed> {
-        let header = Header::read(blob).ok_or(Malformed::Header)?;
+        let header = BtfHeader::read(blob).ok_or(Malformed::Header)?;
         let types = header
             .section(header.types, blob)
             .ok_or(Malformed::Section)?;
@@ -111,13 +111,13 @@ impl Index {
 }
 
 /// The used parts of the header.
-struct Header {
+struct BtfHeader {
     length: usize,
     types: (u32, u32),
     strings: (u32, u32),
 }
 
-impl Header {
+impl BtfHeader {
     fn read(blob: &[u8]) -> Option<Self> {
         const MAGIC: u32 = 0xeb9f;
         let first = word(blob, 0)?;
@@ -148,7 +148,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// The kind of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BtfKind {
     Void,
     Int,
     Pointer,
@@ -157,6 +157,7 @@ pub(super) enum Kind {
     Union,
     Enum,
     Enum64,
+    Forward,
     Modifier,
     Function,
     Prototype,
@@ -198,12 +199,12 @@ impl<'a> Raw<'a> {
 
 /// A type of a blob.
 #[derive(Clone, Copy, Debug)]
-pub struct Type<'a> {
+pub struct BtfType<'a> {
     raw: Raw<'a>,
 }
 
-impl<'a> Type<'a> {
-    const VOID: Type<'static> = Type {
+impl<'a> BtfType<'a> {
+    const VOID: BtfType<'static> = BtfType {
         raw: Raw {
             name: 0,
             info: 0,
@@ -212,20 +213,21 @@ impl<'a> Type<'a> {
         },
     };
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> BtfKind {
         match self.raw.info >> 24 & 0x7f {
-            0 => Kind::Void,
-            1 => Kind::Int,
-            2 => Kind::Pointer,
-            3 => Kind::Array,
-            4 => Kind::Struct,
-            5 => Kind::Union,
-            6 => Kind::Enum,
-            8..=11 | 18 => Kind::Modifier,
-            12 => Kind::Function,
-            13 => Kind::Prototype,
-            19 => Kind::Enum64,
-            _ => Kind::Other,
+            0 => BtfKind::Void,
+            1 => BtfKind::Int,
+            2 => BtfKind::Pointer,
+            3 => BtfKind::Array,
+            4 => BtfKind::Struct,
+            5 => BtfKind::Union,
+            6 => BtfKind::Enum,
+            7 => BtfKind::Forward,
+            8..=11 | 18 => BtfKind::Modifier,
+            12 => BtfKind::Function,
+            13 => BtfKind::Prototype,
+            19 => BtfKind::Enum64,
+            _ => BtfKind::Other,
         }
     }
 
@@ -235,16 +237,30 @@ impl<'a> Type<'a> {
     }
 
     /// Returns the words behind the type, in groups of `N`.
-    fn groups<const N: usize>(&self) -> impl Iterator<Item = [u32; N]> + 'a {
-        let mut rest = self.raw.tail;
-        core::iter::from_fn(move || {
-            let mut group = [0; N];
-            for slot in &mut group {
-                *slot = word(rest, 0)?;
-                rest = rest.get(4..)?;
-            }
-            Some(group)
-        })
+    fn groups<const N: usize>(&self) -> Groups<'a, N> {
+        Groups {
+            rest: self.raw.tail,
+        }
+    }
+}
+
+/// The words behind a type, in groups of `N`.
+///
+/// A type with a name, as its users nest it in adapters, which all are in a symbol's name.
+struct Groups<'a, const N: usize> {
+    rest: &'a [u8],
+}
+
+impl<const N: usize> Iterator for Groups<'_, N> {
+    type Item = [u32; N];
+
+    fn next(&mut self) -> Option<[u32; N]> {
+        let mut group = [0; N];
+        for slot in &mut group {
+            *slot = word(self.rest, 0)?;
+            self.rest = self.rest.get(4..)?;
+        }
+        Some(group)
     }
 }
 
@@ -274,9 +290,9 @@ impl<'a> Btf<'a> {
     }
 
     /// Returns the type with this number.
-    pub(super) fn by_id(&self, id: u32) -> Option<Type<'a>> {
+    pub(super) fn by_id(&self, id: u32) -> Option<BtfType<'a>> {
         if id == 0 {
-            return Some(Type::VOID);
+            return Some(BtfType::VOID);
         }
         let Some(n) = id.checked_sub(self.index.first_type) else {
             return self.base?.by_id(id);
@@ -292,7 +308,7 @@ impl<'a> Btf<'a> {
         for _ in 0..n % STRIDE {
             rest = after(rest)?;
         }
-        Raw::read(rest).map(|raw| Type { raw })
+        Raw::read(rest).map(|raw| BtfType { raw })
     }
 
     /// Returns the string at `offset`.
@@ -318,13 +334,13 @@ impl<'a> Btf<'a> {
     }
 
     /// Returns the first type called `name` whose kind satisfies `is`, here or in the base.
-    fn find(&self, name: &[u8], is: impl Fn(Kind) -> bool) -> Option<Type<'a>> {
+    fn find(&self, name: &[u8], is: impl Fn(BtfKind) -> bool) -> Option<BtfType<'a>> {
         if name.is_empty() {
             return None;
         }
         let mut rest = self.types;
         while let Some(raw) = Raw::read(rest) {
-            let found = Type { raw };
+            let found = BtfType { raw };
             if is(found.kind()) && self.is_named(raw.name, name) {
                 return Some(found);
             }
@@ -334,10 +350,10 @@ impl<'a> Btf<'a> {
     }
 
     /// Returns the type with this number, without typedefs, qualifiers and tags.
-    fn bare(&self, id: u32) -> Option<Type<'a>> {
+    fn bare(&self, id: u32) -> Option<BtfType<'a>> {
         let mut found = self.by_id(id)?;
         for _ in 0..MAX_MODIFIERS {
-            if found.kind() != Kind::Modifier {
+            if found.kind() != BtfKind::Modifier {
                 return Some(found);
             }
             found = self.by_id(found.raw.size_or_type)?;

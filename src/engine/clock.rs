@@ -14,7 +14,7 @@ pub const TOLERANCE: u64 = 10_000_000;
 /// The time by the counter, and by the kernel's clock before and after the counter was
 /// read: an interrupt, or another virtual machine, may take any time in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ClockReading {
     /// The kernel's time before.
     pub before: u64,
     /// The time by the counter.
@@ -23,7 +23,7 @@ pub struct Reading {
     pub after: u64,
 }
 
-impl Reading {
+impl ClockReading {
     /// Returns whether the counter agrees with the kernel's time.
     pub fn agrees(&self) -> bool {
         // If the kernel's clock went back meanwhile, nothing agrees.
@@ -46,7 +46,7 @@ impl Reading {
 
 /// The decision about the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ClockVerdict {
     /// No change.
     Keep,
     /// Take the factor of this frequency, in hertz, and the kernel's time again.
@@ -59,7 +59,7 @@ pub enum Verdict {
 ///
 /// A counter that was reset is aligned. A counter that must be aligned repeatedly has
 /// another frequency than the known one, and is no longer used.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Judge {
     /// The counter's frequency in use; 0 if the kernel's clock is used.
     hertz: u64,
@@ -87,31 +87,31 @@ impl Judge {
 
     /// Checks the counter: the kernel gives it a frequency of `hertz`, 0 if it is unusable.
     /// `reading` is present if the counter is used.
-    pub fn look(&mut self, hertz: u64, reading: Option<Reading>) -> Verdict {
+    pub fn look(&mut self, hertz: u64, reading: Option<ClockReading>) -> ClockVerdict {
         if hertz == 0 || self.given_up {
             let was_used = self.hertz != 0;
             self.hertz = 0;
             return if was_used {
-                Verdict::Leave
+                ClockVerdict::Leave
             } else {
-                Verdict::Keep
+                ClockVerdict::Keep
             };
         }
         if self.hertz != hertz {
             self.hertz = hertz;
-            return Verdict::Align(hertz);
+            return ClockVerdict::Align(hertz);
         }
         if reading.is_some_and(|reading| reading.agrees()) {
             self.doubt = self.doubt.saturating_sub(1);
-            return Verdict::Keep;
+            return ClockVerdict::Keep;
         }
         self.doubt = self.doubt.saturating_add(Self::STRIKE);
         if self.doubt > Self::MOST {
             self.given_up = true;
             self.hertz = 0;
-            return Verdict::Leave;
+            return ClockVerdict::Leave;
         }
-        Verdict::Align(hertz)
+        ClockVerdict::Align(hertz)
     }
 
     /// Clears all doubt: the machine slept, which may have corrected the counter.

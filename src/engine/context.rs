@@ -38,14 +38,14 @@ pub struct Context {
 /// events, and are not formatted again.
 pub struct Columns {
     tasks: Memo<((Note, Option<u32>), Piece), 16>,
-    places: Memo<(Place, Piece), 16>,
+    places: Memo<(ContextPlace, Piece), 16>,
     /// The start of the last second, and its text.
     second: Option<(u64, Piece)>,
 }
 
 /// CPU and flags of an event.
 #[derive(PartialEq)]
-struct Place {
+struct ContextPlace {
     cpu: u32,
     flags: u8,
     preempt_count: u8,
@@ -72,7 +72,7 @@ impl Columns {
         let slot = self.tasks.slot(u64::from(task.pid()));
         let key = (*task, context.tgid);
         put_known(buf, slot, key, |buf| put_task(buf, task, context.tgid));
-        let place = Place {
+        let place = ContextPlace {
             cpu: context.cpu,
             flags: header.flags,
             preempt_count: header.preempt_count,

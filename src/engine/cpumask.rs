@@ -19,7 +19,7 @@ pub struct Mask {
 
 /// Why a text is not a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Error {
+pub enum MaskError {
     /// Out of memory.
     NoMemory,
     /// It is not hexadecimal, or a group has too many digits.
@@ -28,7 +28,7 @@ pub enum Error {
     TooLarge,
 }
 
-impl From<AllocError> for Error {
+impl From<AllocError> for MaskError {
     fn from(_: AllocError) -> Self {
         Self::NoMemory
     }
@@ -53,21 +53,21 @@ impl Mask {
     ///
     /// # Errors
     ///
-    /// Any [`Error`].
-    pub fn parse(text: &[u8], limit: u32) -> Result<Self, Error> {
+    /// Any [`MaskError`].
+    pub fn parse(text: &[u8], limit: u32) -> Result<Self, MaskError> {
         let mut mask = Self::new(limit)?;
         let mut to = mask.groups.iter_mut();
         for group in text.trim_ascii().rsplit(|&byte| byte == b',') {
-            let value = hexadecimal(group).ok_or(Error::Syntax)?;
+            let value = hexadecimal(group).ok_or(MaskError::Syntax)?;
             match to.next() {
                 Some(to) => *to = value,
                 None if value == 0 => {}
-                None => return Err(Error::TooLarge),
+                None => return Err(MaskError::TooLarge),
             }
         }
         let allowed = u32::MAX.wrapping_shr(GROUP.wrapping_sub(bits_of_last(limit)));
         match mask.groups.last() {
-            Some(last) if last & !allowed != 0 => Err(Error::TooLarge),
+            Some(last) if last & !allowed != 0 => Err(MaskError::TooLarge),
             _ => Ok(mask),
         }
     }
@@ -133,7 +133,7 @@ fn hexadecimal(digits: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn read_back(text: &str, limit: u32) -> Result<String, Error> {
+    fn read_back(text: &str, limit: u32) -> Result<String, MaskError> {
         Mask::parse(text.as_bytes(), limit).map(|mask| mask.to_string())
     }
 
@@ -152,7 +152,7 @@ mod tests {
             ("0,0,1", 33, "0,00000001"),
         ] {
             match printed {
-                "" => assert_eq!(read_back(text, limit), Err(Error::Syntax)),
+                "" => assert_eq!(read_back(text, limit), Err(MaskError::Syntax)),
                 _ => assert_eq!(read_back(text, limit).as_deref(), Ok(printed)),
             }
         }
@@ -161,10 +161,10 @@ mod tests {
     #[test]
     fn refuses_what_is_no_mask() {
         for text in ["", " ", "g", ",", "1,", ",1", "123456789", "-1", "1 1"] {
-            assert_eq!(read_back(text, 40), Err(Error::Syntax), "{text}");
+            assert_eq!(read_back(text, 40), Err(MaskError::Syntax), "{text}");
         }
         for (text, limit) in [("4", 2), ("2,0", 33), ("1,0", 32), ("1,0,0", 40)] {
-            assert_eq!(read_back(text, limit), Err(Error::TooLarge), "{text}");
+            assert_eq!(read_back(text, limit), Err(MaskError::TooLarge), "{text}");
         }
     }
 

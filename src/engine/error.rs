@@ -11,10 +11,7 @@
 
 use core::fmt::{self, Write};
 
-use super::{
-    remedy::remedy,
-    text::{Appender, OneLine, Plain},
-};
+use super::text::Appender;
 use crate::sys::{AllocError, Vec};
 
 /// A kernel error number, as a positive value.
@@ -204,6 +201,10 @@ kinds! {
         // Ours: ftrace reports these as another error.
         NoDataSymbol NO_DATA_SYMBOL ENOENT "Data symbol is not found"
         BadPlace BAD_PLACE EINVAL "This place can not be probed"
+        // Ours: ftrace takes these, and records nothing, or what happens to be there.
+        NeverReturns NEVER_RETURNS EINVAL "This function never returns"
+        NoSingleValue NO_SINGLE_VALUE EINVAL "A structure or an array is no single value"
+        BadType4path BAD_TYPE4PATH EINVAL "This type does not fit for %pd or %pD"
     }
     Filter {
         FiltInvalidOp FILT_INVALID_OP EINVAL "Invalid operator"
@@ -228,6 +229,8 @@ kinds! {
         FiltNoFilter FILT_NO_FILTER EINVAL "No filter found"
         // Ours: ftrace refuses the write without an entry in the log.
         FiltTooLong FILT_TOO_LONG EINVAL "Filter is too long"
+        // Ours: ftrace takes it, or reports another error.
+        FiltNoSign FILT_NO_SIGN EINVAL "This field has no sign and is never below zero"
     }
     Trigger {
         // Ours: ftrace refuses these without an entry in the log.
@@ -264,12 +267,13 @@ kinds! {
             "The keys are too large: expected at most one string and one stack"
         HistBadSize HIST_BAD_SIZE EINVAL "Invalid size: expected 128 to 131072 entries"
         HistBadName HIST_BAD_NAME EINVAL
-            "Name of a histogram must follow the same rules as C identifiers"
+            "Name of a histogram can not have blanks or control characters"
         HistBadWord HIST_BAD_WORD EINVAL
             "Unknown word: expected nohitcount, pause, cont or clear"
         HistNoFilter HIST_NO_FILTER EINVAL "Expected a filter behind if"
         HistArray HIST_ARRAY EINVAL "An array can not be a key or a value"
         HistValueText HIST_VALUE_TEXT EINVAL "A value must be a number"
+        HistNoMemory HIST_NO_MEMORY ENOMEM "Too little memory for the histogram"
         HistVars HIST_VARS EINVAL "Variables, expressions and actions are not supported"
     }
     // Ours: ftrace refuses these without an entry in the log.
@@ -311,7 +315,7 @@ pub struct Error {
     pub errno: Errno,
     detail: Vec<u8>,
     /// The event of the histogram, or the path of the file, that was refused.
-    of: Vec<u8>,
+    pub(super) of: Vec<u8>,
 }
 
 impl Error {
@@ -361,6 +365,16 @@ impl Error {
         self
     }
 
+    /// Returns the same error with `more` behind its detail, if it has one and there is memory.
+    #[must_use]
+    pub fn with_more(mut self, more: fmt::Arguments<'_>) -> Self {
+        let length = self.detail.len();
+        if length > 0 && Appender(&mut self.detail).write_fmt(more).is_err() {
+            self.detail.truncate(length);
+        }
+        self
+    }
+
     /// Returns the same error with what it is of: the event, `GROUP:EVENT`, of a histogram, or
     /// the path of a file in the directory. Without memory for it, `error_log` shows the error
     /// without it.
@@ -377,42 +391,7 @@ impl Error {
     pub fn detail(&self) -> &[u8] {
         &self.detail
     }
-
-    /// Writes the entry of `error_log` for this error in `command`, logged at `time_ns`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `out`.
-    pub fn write_entry(&self, out: &mut dyn Write, time_ns: u64, command: &[u8]) -> fmt::Result {
-        let micros = time_ns / 1_000;
-        let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
-        let location = self.kind.subject().location(command);
-        write!(out, "[{seconds:5}.{micros:06}] ")?;
-        match self.kind.subject() {
-            _ if self.of.is_empty() => out.write_str(location)?,
-            Subject::Histogram => write!(out, "{location}:{}", OneLine(&self.of))?,
-            Subject::File => write!(out, "{}", OneLine(&self.of))?,
-            _ => out.write_str(location)?,
-        }
-        write!(out, ": error: {}", self.kind.text())?;
-        match (&*self.detail, remedy(self.kind)) {
-            (b"", "") => (),
-            (b"", remedy) => write!(out, ": {remedy}")?,
-            (detail, _) => write!(out, ": {}", OneLine(detail))?,
-        }
-        writeln!(out, "\n  Command: {}", Plain(command))?;
-        const PREFIX: usize = "  Command: ".len();
-        writeln!(
-            out,
-            "{:1$}^",
-            "",
-            self.at.saturating_add(PREFIX).min(MAX_CARET)
-        )
-    }
 }
-
-/// In newer versions of `core` the formatter's widths have 16 bits.
-const MAX_CARET: usize = 0xffff;
 
 impl From<AllocError> for Error {
     fn from(_: AllocError) -> Self {
@@ -423,6 +402,7 @@ impl From<AllocError> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::remedy::remedy;
 
     #[test]
     fn a_histograms_entry_names_the_event() {

@@ -8,7 +8,11 @@
 //!
 //! Context: any.
 
-use super::fetch::{Constant, General, Link, Load, Op, Origin, Program, Read, Steps, Store};
+mod peek;
+
+pub(super) use peek::{each_piece, each_piece_at, peek_text};
+
+use super::fetch::{Constant, General, Hop, Load, LoadOrigin, Op, Program, Steps, Store, WordRead};
 use super::record::{self, Faults, COMM_LEN};
 use super::seq_buf::copy;
 use crate::sys;
@@ -83,9 +87,9 @@ pub trait Memory {
     /// byte is. Returns `None` if the string cannot be read.
     fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize>;
 
-    /// Writes symbol and offset of `address` with a NUL. Returns the same as
-    /// [`read_string`](Self::read_string).
-    fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize>;
+    /// Writes symbol and offset of `address` with a NUL, but for the first `skip` bytes.
+    /// Returns the same as [`read_string`](Self::read_string).
+    fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize>;
 }
 
 /// What a program needs from a hit.
@@ -247,13 +251,13 @@ pub fn put_words<const N: usize>(words: [u64; N], out: &mut [u8]) {
     }
 }
 
-/// Returns the length of the record of a program whose other arguments are these texts.
+/// Returns the length of the record of a program whose other arguments are texts of so many
+/// bytes together.
 ///
 /// Context: any.
 #[inline(always)]
-pub fn length_with<'a>(program: &Program, texts: impl Iterator<Item = &'a [u8]>) -> usize {
-    let fixed = usize::from(program.fixed);
-    texts.fold(fixed, |length, text| length.wrapping_add(text.len()))
+pub fn length_with(program: &Program, texts: usize) -> usize {
+    usize::from(program.fixed).wrapping_add(texts)
 }
 
 /// Writes texts that are known already, instead of [`run_general`].
@@ -333,18 +337,18 @@ fn failed(program: &Program, out: &mut [u8], dst: u16, size: u16, fault: Option<
 }
 
 #[inline(always)]
-fn value<E: Env>(origin: Origin, env: &E) -> u64 {
+fn value<E: Env>(origin: LoadOrigin, env: &E) -> u64 {
     match origin {
-        Origin::Register(reg) => env.reg(reg),
-        Origin::Stack(n) => env.stack(n),
-        Origin::Immediate(value) => value,
-        Origin::EntryData(n) => env.entry_data(n),
-        Origin::ReturnAddress => env.return_address(),
-        Origin::Current => env.current(),
-        Origin::Tgid => u64::from(env.tgid()),
-        Origin::Now => env.now(),
+        LoadOrigin::Register(reg) => env.reg(reg),
+        LoadOrigin::Stack(n) => env.stack(n),
+        LoadOrigin::Immediate(value) => value,
+        LoadOrigin::EntryData(n) => env.entry_data(n),
+        LoadOrigin::ReturnAddress => env.return_address(),
+        LoadOrigin::Current => env.current(),
+        LoadOrigin::Tgid => u64::from(env.tgid()),
+        LoadOrigin::Now => env.now(),
         // The clock may differ between CPUs by some nanoseconds.
-        Origin::Since(n) => env.now().saturating_sub(env.entry_data(n)),
+        LoadOrigin::Since(n) => env.now().saturating_sub(env.entry_data(n)),
     }
 }
 
@@ -380,8 +384,8 @@ fn follow<E: Env>(program: &Program, arg: &General, env: &E) -> Option<u64> {
     let (first, last) = (usize::from(arg.links.0), usize::from(arg.links.1));
     for link in program.links.get(first..last).unwrap_or(&[]) {
         at = match *link {
-            Link::Read { offset, user } => word(env, at.wrapping_add_signed(offset), user)?,
-            Link::ThisCpu => env.this_cpu(at),
+            Hop::Read { offset, user } => word(env, at.wrapping_add_signed(offset), user)?,
+            Hop::ThisCpu => env.this_cpu(at),
         };
     }
     Some(at)
@@ -472,7 +476,7 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
         }
         Store::Symbol => {
             return text(out, dst, end, arg.texts_behind, |to| {
-                env.read_symbol(at, to)
+                env.read_symbol(at, 0, to)
             });
         }
         Store::Texts {
@@ -654,7 +658,7 @@ pub(super) fn register<E: Env>(program: &Program, index: u8, env: &E) -> Option<
 pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Option<u64> {
     match *program.ops.get(usize::from(index))? {
         Op::Load(Load { reg, width, .. }) => Some(truncate(env.reg(reg), width)),
-        Op::Read(Read {
+        Op::Read(WordRead {
             reg, width, offset, ..
         }) => read_number(env, env.reg(reg), i64::from(offset), width, false),
         Op::Comm(_) => None,
@@ -705,60 +709,4 @@ fn read_number<E: Env>(env: &E, from: u64, offset: i64, size: u8, user: bool) ->
         env.read(address, to)
     };
     read.then(|| u64::from_le_bytes(bytes))
-}
-
-/// Returns element `n` of the text argument of this index, truncated at the end of
-/// `buffer`; `None` if it is not text or cannot be read.
-///
-/// Context: any.
-pub(super) fn peek_text<'a, E: Env>(
-    program: &Program,
-    index: u8,
-    n: u8,
-    env: &E,
-    buffer: &'a mut [u8],
-) -> Option<&'a [u8]> {
-    let Op::General(at) = *program.ops.get(usize::from(index))? else {
-        let to = buffer.first_chunk_mut::<COMM_LEN>()?;
-        *to = env.comm();
-        return Some(to);
-    };
-    let arg = program.general.get(usize::from(at))?;
-    if let Store::Constant(constant) = arg.store {
-        let text = program.texts.get(usize::from(constant.start)..)?;
-        for (to, from) in buffer
-            .iter_mut()
-            .zip(text.iter().take(usize::from(constant.len)))
-        {
-            *to = *from;
-        }
-        return buffer.get(..usize::from(constant.len).min(buffer.len()));
-    }
-    let from = follow(program, arg, env)?;
-    let len = match arg.store {
-        Store::Text { offset, user } => {
-            env.read_string(from.wrapping_add_signed(offset), user, buffer)?
-        }
-        Store::Symbol => env.read_symbol(from, buffer)?,
-        Store::Joined {
-            offset,
-            user_pointers,
-            user,
-        } => {
-            let pointers = (from.wrapping_add_signed(offset), user_pointers);
-            joined(env, pointers, user, buffer)?
-        }
-        Store::Texts {
-            offset,
-            user_pointers,
-            user,
-            count,
-        } if n < count => {
-            let slot = u64::from(n).wrapping_mul(8);
-            let pointer = from.wrapping_add_signed(offset).wrapping_add(slot);
-            env.read_string(word(env, pointer, user_pointers)?, user, buffer)?
-        }
-        _ => return None,
-    };
-    buffer.get(..len)
 }

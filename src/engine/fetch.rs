@@ -14,16 +14,18 @@
 //!
 //! Context: process, may sleep.
 
+mod by_value;
 mod compile;
 mod expand;
 mod program;
 mod resolve;
 mod target;
+mod unknown;
 
 pub use compile::compile;
 pub use expand::expand;
 pub(in crate::engine) use program::{
-    Constant, General, Link, Load, Op, Origin, Read, Steps, Store,
+    Constant, General, Hop, Load, LoadOrigin, Op, Steps, Store, WordRead,
 };
 pub use program::{Form, Program, Size};
 pub use target::{PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};

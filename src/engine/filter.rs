@@ -12,6 +12,7 @@
 //! 1` are both false, and `!(a == 1)` is true. A term on an array is true if it is true for
 //! one of the elements.
 
+mod cpus;
 mod eval;
 mod gate;
 mod parse;
@@ -21,20 +22,21 @@ mod terms;
 use core::fmt::{self, Write};
 
 use super::error::Error;
-use super::text::Plain;
+use super::excerpt::Excerpt;
 pub use gate::Gate;
 pub use parse::MAX_LEN;
-pub use predicate::Functions;
+pub use predicate::LookupFunctions;
 pub use terms::{Filter, Hit};
 
-/// Writes what the `filter` file shows of a refused filter: its text, a caret and the
-/// reason.
+/// Writes what the `filter` file shows of a refused filter: its text, or of a long one what is
+/// around the caret, a caret and the reason.
 ///
 /// # Errors
 ///
 /// The errors of `out`.
 pub fn write_refusal(out: &mut dyn Write, text: &[u8], error: &Error) -> fmt::Result {
-    writeln!(out, "{}", Plain(text.trim_ascii()))?;
-    writeln!(out, "{:1$}^", "", error.at.min(MAX_LEN))?;
+    let shown = Excerpt::of(text.trim_ascii(), error.at);
+    writeln!(out, "{shown}")?;
+    writeln!(out, "{:1$}^", "", shown.at().min(MAX_LEN))?;
     writeln!(out, "parse_error: {}", error.kind.text())
 }

@@ -20,7 +20,7 @@ use crate::sys::{AllocError, Vec};
 pub struct Patterns(Vec<u8>);
 
 /// Which patterns of a list have selected a function.
-pub struct Seen(Vec<bool>);
+pub struct SeenPatterns(Vec<bool>);
 
 /// One pattern of a list.
 #[derive(Clone, Copy)]
@@ -121,16 +121,21 @@ impl Patterns {
     /// # Errors
     ///
     /// [`AllocError`] when there is no memory.
-    pub fn seen(&self) -> Result<Seen, AllocError> {
+    pub fn seen(&self) -> Result<SeenPatterns, AllocError> {
         let mut seen = Vec::new();
         for _ in self.selecting() {
             seen.push(false)?;
         }
-        Ok(Seen(seen))
+        Ok(SeenPatterns(seen))
     }
 
     /// As [`Patterns::select`], and notes the patterns that match in `seen`.
-    pub fn select_noting(&self, module: Option<&[u8]>, function: &[u8], seen: &mut Seen) -> bool {
+    pub fn select_noting(
+        &self,
+        module: Option<&[u8]>,
+        function: &[u8],
+        seen: &mut SeenPatterns,
+    ) -> bool {
         let is_selected = self.select(module, function);
         if is_selected {
             for (pattern, seen) in self.selecting().zip(seen.0.iter_mut()) {
@@ -141,7 +146,7 @@ impl Patterns {
     }
 
     /// Returns the first pattern that has selected no function, and waits for no module.
-    pub fn unseen(&self, seen: &Seen) -> Option<&[u8]> {
+    pub fn unseen(&self, seen: &SeenPatterns) -> Option<&[u8]> {
         let mut all = self.selecting().zip(seen.0.iter());
         all.find_map(|(pattern, seen)| {
             (!seen && pattern.module.is_none()).then_some(pattern.function)

@@ -37,6 +37,7 @@ pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 /// Matches `byte` with the start of `pattern`; returns the rest of the pattern.
+#[inline(always)]
 fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     match pattern {
         [b'?', rest @ ..] => Some(rest),
@@ -79,9 +80,147 @@ fn class(set: &[u8], byte: u8) -> Option<(bool, &[u8])> {
     }
 }
 
+/// Longest pattern of a [`Partial`] match.
+pub const LONGEST: usize = 255;
+
+/// A match of a text that comes in pieces.
+///
+/// It keeps the places of the pattern up to which the text matches so far, not the text. A `*`
+/// that is reached makes all earlier places needless, so the places are in one part of the
+/// pattern between two of them.
+///
+/// Context: any.
+pub struct Partial<'a> {
+    pattern: &'a [u8],
+    /// A bit for each place.
+    places: [u64; LONGEST.div_ceil(64)],
+}
+
+impl<'a> Partial<'a> {
+    /// Begins to match the empty text with `pattern`, of at most [`LONGEST`] bytes.
+    pub fn new(pattern: &'a [u8]) -> Self {
+        let mut partial = Self {
+            pattern,
+            places: Default::default(),
+        };
+        partial.reach(0);
+        partial
+    }
+
+    /// Adds `piece` to the text. Takes time proportional to the product of the lengths.
+    pub fn add(&mut self, piece: &[u8]) {
+        for &byte in piece {
+            let before = core::mem::take(&mut self.places);
+            for (nth, mut word) in before.into_iter().enumerate() {
+                while word != 0 {
+                    // CAST: less than 64.
+                    let bit = word.trailing_zeros() as usize;
+                    word &= word.wrapping_sub(1);
+                    self.step(nth.wrapping_mul(64).wrapping_add(bit), byte);
+                }
+            }
+        }
+    }
+
+    /// Goes on from a place with one byte.
+    fn step(&mut self, place: usize, byte: u8) {
+        let rest = self.pattern.get(place..).unwrap_or_default();
+        if rest.first() == Some(&b'*') {
+            self.reach(place);
+        } else if let Some(behind) = one(rest, byte) {
+            self.reach(self.pattern.len().wrapping_sub(behind.len()));
+        }
+    }
+
+    /// Adds a place, and those behind the `*` that begin there.
+    fn reach(&mut self, place: usize) {
+        let rest = self.pattern.get(place..).unwrap_or_default();
+        let stars = rest.iter().take_while(|&&byte| byte == b'*').count();
+        if stars == 0 {
+            return self.mark(place);
+        }
+        self.places = Default::default();
+        let behind = place.wrapping_add(stars);
+        self.mark(behind.wrapping_sub(1));
+        self.mark(behind);
+    }
+
+    fn mark(&mut self, place: usize) {
+        if let Some(word) = self.places.get_mut(place / 64) {
+            *word |= 1 << (place % 64);
+        }
+    }
+
+    fn is_at(&self, place: usize) -> bool {
+        let word = self.places.get(place / 64).copied().unwrap_or(0);
+        word >> (place % 64) & 1 != 0
+    }
+
+    /// Returns whether the text, if no piece follows, matches the pattern.
+    pub fn is_match(&self) -> bool {
+        self.is_at(self.pattern.len())
+    }
+
+    /// Returns whether the text matches, if this does not depend on what follows.
+    pub fn decided(&self) -> Option<bool> {
+        if self.places.iter().all(|&word| word == 0) {
+            return Some(false);
+        }
+        // The last star is reached: one that is escaped or in a set is never a place.
+        let last = self.pattern.len().checked_sub(1)?;
+        let is_star = self.pattern.last() == Some(&b'*');
+        (is_star && self.is_at(last)).then_some(true)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{matches, Partial};
+
+    #[test]
+    fn pieces_match_as_the_whole() {
+        let patterns: [&[u8]; 20] = [
+            b"", b"*", b"**", b"a*", b"*a", b"*ab*", b"*a*b", b"a?b", b"?*?", b"*[ab]c*",
+            b"[!a]*b", b"\\**", b"*\\*", b"a[*]", b"*[", b"[]a]*", b"*aab", b"*a?a*b?", b"a**b",
+            b"\\",
+        ];
+        let letters = b"abc*[\\";
+        let mut seed = 1u32;
+        for n in 0..20_000usize {
+            let mut random = |below: usize| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (seed >> 16) as usize % below
+            };
+            let text: Vec<u8> = (0..random(12)).map(|_| letters[random(6)]).collect();
+            let pattern = patterns[n % patterns.len()];
+            let whole = matches(pattern, &text);
+            let (first, second) = text.split_at(random(text.len() + 1));
+            let mut partial = Partial::new(pattern);
+            partial.add(first);
+            assert!(
+                partial.decided().is_none_or(|it| it == whole),
+                "{pattern:?} {text:?}"
+            );
+            partial.add(second);
+            assert_eq!(partial.is_match(), whole, "{pattern:?} {text:?}");
+        }
+    }
+
+    #[test]
+    fn long_patterns_match_in_pieces() {
+        let pattern = [&b"*"[..], &b"?".repeat(253), b"x"].concat();
+        for (length, last) in [(253, b'x'), (252, b'x'), (4000, b'x'), (4000, b'y')] {
+            let mut text = b"y".repeat(length);
+            text.push(last);
+            let mut partial = Partial::new(&pattern);
+            text.chunks(100).for_each(|piece| partial.add(piece));
+            assert_eq!(
+                partial.is_match(),
+                length >= 253 && last == b'x',
+                "{length}"
+            );
+        }
+    }
 
     #[test]
     fn patterns() {

@@ -14,15 +14,15 @@
 //! - sequence: the numbers of the symbols in the order of their names, as three bytes each,
 //!   the highest first.
 //!
-//! It is read through [`Memory`], which may fail. The caller compares an address with what
+//! It is read through [`TableMemory`], which may fail. The caller compares an address with what
 //! the kernel returns, because the format of the table is not stable.
 
 mod block;
 mod index;
 mod scan;
 
-pub use block::{Memory, Tables};
-pub use index::Index;
+pub use block::{TableMemory, Tables};
+pub use index::NameIndex;
 pub use scan::{each_function, each_like, Sought};
 
 use block::{array, Block};
@@ -31,13 +31,13 @@ use core::cmp::Ordering;
 
 /// Calls `each` with the address of every symbol called `name`; returns `None` if the table
 /// cannot be read.
-pub fn each_address<M: Memory>(
-    (tables, index): (&Tables, &mut Index),
+pub fn each_address<M: TableMemory>(
+    (tables, index): (&Tables, &mut NameIndex),
     memory: &mut M,
     name: &[u8],
     mut each: impl FnMut(u64),
 ) -> Option<()> {
-    let mut table = Table::new(tables, index, memory)?;
+    let mut table = SymbolTable::new(tables, index, memory)?;
     let mut low = table.first_from(name)?;
     while low < table.count {
         let symbol = table.in_order_of_names(low)?;
@@ -52,17 +52,17 @@ pub fn each_address<M: Memory>(
 }
 
 /// The table, while it is being read.
-struct Table<'a, M> {
+struct SymbolTable<'a, M> {
     tables: &'a Tables,
-    index: &'a mut Index,
+    index: &'a mut NameIndex,
     memory: &'a mut M,
     /// The number of symbols.
     count: u32,
     names: Block,
 }
 
-impl<'a, M: Memory> Table<'a, M> {
-    fn new(tables: &'a Tables, index: &'a mut Index, memory: &'a mut M) -> Option<Self> {
+impl<'a, M: TableMemory> SymbolTable<'a, M> {
+    fn new(tables: &'a Tables, index: &'a mut NameIndex, memory: &'a mut M) -> Option<Self> {
         let count = u32::from_le_bytes(array(memory, tables.count)?);
         Some(Self {
             tables,
@@ -168,7 +168,7 @@ mod tests {
     /// Memory made of arrays at chosen addresses.
     struct Arrays(std::vec::Vec<(u64, std::vec::Vec<u8>)>);
 
-    impl Memory for Arrays {
+    impl TableMemory for Arrays {
         fn read(&mut self, address: u64, out: &mut [u8]) -> bool {
             // A block may begin before an array and end behind it, within a page.
             let Some((start, bytes)) = self.0.iter().find(|(start, bytes)| {
@@ -243,11 +243,15 @@ mod tests {
         ])
     }
 
-    fn index(memory: &mut Arrays) -> Index {
-        Index::read(&TABLES, memory).unwrap().unwrap()
+    fn index(memory: &mut Arrays) -> NameIndex {
+        NameIndex::read(&TABLES, memory).unwrap().unwrap()
     }
 
-    fn addresses(memory: &mut Arrays, index: &mut Index, name: &str) -> Option<std::vec::Vec<u64>> {
+    fn addresses(
+        memory: &mut Arrays,
+        index: &mut NameIndex,
+        name: &str,
+    ) -> Option<std::vec::Vec<u64>> {
         let mut found = vec![];
         let name = name.as_bytes();
         each_address((&TABLES, index), memory, name, |at| found.push(at))?;
@@ -390,7 +394,7 @@ mod tests {
             let mut memory = table(&[(0x1000, "a"), (0x1100, "b")]);
             memory.0.remove(missing);
             // The texts may end where nothing can be read.
-            let Some(mut index) = Index::read(&TABLES, &mut memory).unwrap() else {
+            let Some(mut index) = NameIndex::read(&TABLES, &mut memory).unwrap() else {
                 continue;
             };
             assert_eq!(addresses(&mut memory, &mut index, "a"), None, "{missing}");
@@ -401,7 +405,7 @@ mod tests {
         for count in [[0xff; 4], [0, 0, 1, 0]] {
             let mut nonsense = table(&[(0x1000, "a")]);
             nonsense.0[0].1 = count.to_vec();
-            if let Some(mut index) = Index::read(&TABLES, &mut nonsense).unwrap() {
+            if let Some(mut index) = NameIndex::read(&TABLES, &mut nonsense).unwrap() {
                 let _ = addresses(&mut nonsense, &mut index, "a");
             }
         }

@@ -7,7 +7,7 @@
 //! here, then the text with a line feed and a NUL. `raw_data`: the common header, then the
 //! bytes, of which the first four are the writer's number for them.
 
-use super::fetch::{General, Origin, Program, Store};
+use super::fetch::{General, LoadOrigin, Program, Store};
 use super::record::{
     self, Class, Field, Header, Layout, Name, COMMON_SIZE, PRINT, PROBE_SIZE, RAW_DATA,
 };
@@ -81,7 +81,7 @@ pub fn fields() -> Result<(Program, Layout), AllocError> {
     const _: () = assert!(OFFSET as usize == PROBE_SIZE);
     let mut program = Program::empty();
     program.add_general(General {
-        origin: Origin::Register(0),
+        origin: LoadOrigin::Register(0),
         links: (0, 0),
         store: Store::Text {
             offset: 0,
@@ -135,7 +135,7 @@ pub fn write_raw(out: &mut [u8], pid: i32, data: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::print::{Event, Lines, SymbolNames};
+    use crate::engine::print::{ShownEvent, SymbolNames, TextLines};
     use crate::engine::record::Builtin;
     use crate::engine::seq_buf::SeqBuf;
 
@@ -149,13 +149,13 @@ mod tests {
     fn text(builtin: &Builtin, record: &[u8]) -> String {
         let mut room = [0; 100];
         let mut out = SeqBuf::new(&mut room);
-        let event = Event {
+        let event = ShownEvent {
             key: 0,
             group: Builtin::GROUP.as_bytes(),
             name: builtin.name.as_bytes(),
             layout: &builtin.layout,
         };
-        Lines::new().put(&mut out, event, record, &mut NoNames);
+        TextLines::new().put(&mut out, event, record, &mut NoNames);
         let length = out.finish().unwrap();
         String::from_utf8(room[..length].to_vec()).unwrap()
     }

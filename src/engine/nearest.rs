@@ -12,10 +12,23 @@ const MAX_LEN: usize = 160;
 /// Most names that are suggested.
 const MAX_NAMES: usize = 3;
 
+/// What an edit adds to the rank of a name: more than all letters that it can have besides.
+const EDIT: usize = 2 * MAX_LEN;
+
+/// Shortest name that is looked for in others as a whole.
+const MIN_WHOLE: usize = 4;
+
+/// What the kernel puts before the names of system calls, and of their functions of old.
+const OF_CALLS: [&[u8]; 4] = [b"__x64_sys_", b"__arm64_sys_", b"__x64_", b"__arm64_"];
+
+/// What the kernel puts behind the names of functions that allocate.
+const NO_PROFILE: &[u8] = b"_noprof";
+
 /// A similar name.
 #[derive(Clone, Copy)]
 struct Similar {
-    edits: usize,
+    /// The less, the more similar.
+    rank: usize,
     len: usize,
     bytes: [u8; MAX_LEN],
 }
@@ -62,6 +75,8 @@ pub struct Look {
     len: u32,
     letters: u64,
     most: u32,
+    /// The letters that names have which contain the name as a whole, if these are sought.
+    whole: Option<u64>,
 }
 
 impl Look {
@@ -69,13 +84,20 @@ impl Look {
     /// with what `start` is the outline of.
     #[inline]
     pub fn rules_out(&self, start: &Outline) -> bool {
-        start.dots == 0 && !self.is_within(start.letters & !self.letters)
+        // What contains the name may begin with anything.
+        self.whole.is_none() && start.dots == 0 && !self.is_within(start.letters & !self.letters)
     }
 
     /// Returns whether a symbol of this outline can be similar, or be a clone of what is. This
     /// cheap test is decisive for most names.
     #[inline]
     pub fn may_be(&self, outline: &Outline) -> bool {
+        if self
+            .whole
+            .is_some_and(|whole| whole & !outline.letters == 0)
+        {
+            return true;
+        }
         if outline.dots == 0 || self.letters & DOT != 0 {
             return self.is_near(outline.len, outline.letters);
         }
@@ -129,6 +151,17 @@ impl<'a> Nearest<'a> {
         Self::within(name, (name.len() / 3).min(MOST))
     }
 
+    /// As [`Nearest::to_wrong`], for a symbol. Symbols that contain the name as whole words are
+    /// more similar than any by edits: the name may be one of an older kernel.
+    pub fn to_wrong_symbol(name: &'a [u8]) -> Self {
+        let mut nearest = Self::to_wrong(name);
+        let whole = nearest.whole();
+        if whole.len() >= MIN_WHOLE && !whole.contains(&b'.') {
+            nearest.look.whole = Some(letters(whole));
+        }
+        nearest
+    }
+
     fn within(name: &'a [u8], most: usize) -> Self {
         Self {
             name,
@@ -136,6 +169,7 @@ impl<'a> Nearest<'a> {
                 len: u32::try_from(name.len()).unwrap_or(u32::MAX),
                 letters: letters(name),
                 most: u32::try_from(most).unwrap_or(u32::MAX),
+                whole: None,
             },
             names: [None; MAX_NAMES],
         }
@@ -153,7 +187,7 @@ impl<'a> Nearest<'a> {
 
     fn consider_whole(&mut self, module: Option<&[u8]>, other: &[u8]) {
         if let Some(edits) = self.distance(other).filter(|edits| *edits > 0) {
-            self.add(module, other, edits);
+            self.add(module, other, rank(edits));
         }
     }
 
@@ -170,15 +204,52 @@ impl<'a> Nearest<'a> {
             .filter(|_| !self.name.contains(&b'.'))
             .and_then(|dot| other.split_at_checked(dot))
         else {
-            return self.consider_whole(module, other);
+            return match self.besides(other) {
+                Some(besides) => self.add(module, other, besides),
+                None => self.consider_whole(module, other),
+            };
         };
-        match self.distance(base) {
-            Some(0) => self.add(module, other, 0),
-            // The cold part of a function is seldom what is meant.
-            Some(edits) if !suffix.starts_with(b".cold") => self.add(module, other, edits),
+        // The cold part of a function is seldom what is meant.
+        let is_cold = suffix
+            .split(|&byte| byte == b'.')
+            .any(|part| part == b"cold");
+        match (self.distance(base), self.besides(base)) {
+            (Some(0), _) if is_cold => self.add(module, other, const { EDIT - 1 }),
+            (Some(0), _) => self.add(module, other, 0),
+            (_, Some(besides)) if !is_cold => self.add(module, other, besides),
+            (Some(edits), _) if !is_cold => self.add(module, other, rank(edits)),
             // Its dot may be what is missing.
             _ => self.consider_whole(module, other),
         }
+    }
+
+    /// Returns what others may contain as a whole: the name without underscores before it.
+    fn whole(&self) -> &'a [u8] {
+        let start = self.name.iter().take_while(|&&byte| byte == b'_').count();
+        self.name.get(start..).unwrap_or_default()
+    }
+
+    /// Returns the number of letters that `other`, another name, has besides the whole words of
+    /// the name, if it contains these; without what the kernel adds to many names.
+    fn besides(&self, other: &[u8]) -> Option<usize> {
+        self.look.whole?;
+        let whole = self.whole();
+        let last = other.len().checked_sub(whole.len())?;
+        let ends = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b'_');
+        let (before, behind) = (0..=last).find_map(|at| {
+            let (before, rest) = other.split_at_checked(at)?;
+            let behind = rest.strip_prefix(whole)?;
+            (ends(before.last()) && ends(behind.first())).then_some((before, behind))
+        })?;
+        let is_same = before.len().saturating_add(behind.len()) == 0 && whole == self.name;
+        let before = match OF_CALLS.contains(&before) {
+            true => 0,
+            false => before.len(),
+        };
+        let underscores = other.iter().take_while(|&&byte| byte == b'_').count();
+        let behind = behind.strip_suffix(NO_PROFILE).unwrap_or(behind).len();
+        let besides = before.saturating_sub(underscores).saturating_add(behind);
+        (!is_same && other.len() <= MAX_LEN).then_some(besides.saturating_add(1))
     }
 
     /// Returns the distance of the name from `other`, if that is similar.
@@ -190,7 +261,7 @@ impl<'a> Nearest<'a> {
         may_be.then(|| distance(self.name, other, most)).flatten()
     }
 
-    fn add(&mut self, module: Option<&[u8]>, other: &[u8], edits: usize) {
+    fn add(&mut self, module: Option<&[u8]>, other: &[u8], rank: usize) {
         let mut bytes = [0; MAX_LEN];
         let mut len = 0usize;
         let colon: &[u8] = if module.is_some() { b":" } else { b"" };
@@ -202,7 +273,7 @@ impl<'a> Nearest<'a> {
             to.copy_from_slice(part);
             len = end;
         }
-        let new = Similar { edits, len, bytes };
+        let new = Similar { rank, len, bytes };
         if self.names().any(|name| name == new.name()) {
             return;
         }
@@ -210,7 +281,7 @@ impl<'a> Nearest<'a> {
         // Those that are less similar move one behind, and the last one is dropped.
         let mut is_placed = false;
         for slot in &mut self.names {
-            is_placed |= slot.as_ref().is_none_or(|old| edits < old.edits);
+            is_placed |= slot.as_ref().is_none_or(|old| rank < old.rank);
             if is_placed {
                 core::mem::swap(slot, &mut new);
             }
@@ -235,6 +306,11 @@ impl fmt::Display for Nearest<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the rank of a name after so many edits.
+fn rank(edits: usize) -> usize {
+    edits.wrapping_mul(EDIT)
 }
 
 /// The bit of the dot before the suffix of a clone.
@@ -359,7 +435,8 @@ mod tests {
         let mut nearest = Nearest::to_wrong(b"vfs_read");
         for symbol in [
             "vfs_reab",
-            "vfs_read.cold",
+            "vfs_read.isra.0.cold",
+            "vfs_read.isra.0",
             "vfs_reed.isra.0",
             "vfs_reed.cold",
         ] {
@@ -367,8 +444,64 @@ mod tests {
         }
         assert_eq!(
             nearest.to_string(),
-            "vfs_read.cold, vfs_reab, vfs_reed.isra.0"
+            "vfs_read.isra.0, vfs_read.isra.0.cold, vfs_reab"
         );
+    }
+
+    #[test]
+    fn what_contains_the_name_as_words_comes_first() {
+        let similar = |name: &str, others: &[&str]| {
+            let mut nearest = Nearest::to_wrong_symbol(name.as_bytes());
+            for symbol in others {
+                let look = nearest.look();
+                let start = Outline::of(&symbol.as_bytes()[..symbol.len() / 2]);
+                let may_be = look.may_be(&Outline::of(symbol.as_bytes()));
+                let before = nearest.to_string();
+                nearest.consider_symbol(symbol.as_bytes());
+                if nearest.to_string() != before {
+                    assert!(may_be && !look.rules_out(&start), "{name} {symbol}");
+                }
+            }
+            nearest.to_string()
+        };
+        let open = [
+            "sgx_open",
+            "vfs_open",
+            "do_sys_openat2",
+            "__ia32_compat_sys_open",
+            "__ia32_sys_open",
+            "do_sys_open",
+            "__arm64_sys_openat",
+            "__x64_sys_open",
+        ];
+        let found = "__x64_sys_open, do_sys_open, __ia32_sys_open";
+        assert_eq!(similar("sys_open", &open), found);
+        assert_eq!(
+            similar("open", &["sgx_open", "__arm64_sys_open"]),
+            "__arm64_sys_open, sgx_open"
+        );
+        let alloc = [
+            "kmem_cache_alloc_lru_noprof",
+            "kmem_cache_alloc_bulk_noprof.cold",
+            "kmem_cache_allocs",
+            "kmem_cache_alloc_noprof",
+        ];
+        let found = "kmem_cache_alloc_noprof, kmem_cache_alloc_lru_noprof, kmem_cache_allocs";
+        assert_eq!(similar("kmem_cache_alloc", &alloc), found);
+        assert_eq!(
+            similar("__kmalloc", &["__kmalloc_noprof"]),
+            "__kmalloc_noprof"
+        );
+        assert_eq!(similar("__vfs_read", &["vfs_read"]), "vfs_read");
+        assert_eq!(similar("vfs_read", &["vfs_read"]), "");
+        // A clone is as good as its function, its cold part is not.
+        let clones = ["finish.isra.0.cold", "finish.isra.0"];
+        assert_eq!(
+            similar("finish", &clones),
+            "finish.isra.0, finish.isra.0.cold"
+        );
+        // Short names are in too many.
+        assert_eq!(similar("sys", &["do_sys_open"]), "");
     }
 
     /// Returns a name of at most eight characters, of few kinds, and advances `state`.

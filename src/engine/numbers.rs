@@ -110,7 +110,7 @@ fn bit_of(index: usize) -> u64 {
 /// Records with the same number may have several formats, one after the other.
 pub struct Needed {
     /// In the order in which they were added.
-    keys: Vec<Key>,
+    keys: Vec<NumberKey>,
     /// The first and the last key of each number.
     ends: Vec<Option<(u32, u32)>>,
     /// The number of the last record, and its key.
@@ -118,7 +118,7 @@ pub struct Needed {
 }
 
 /// A format.
-struct Key {
+struct NumberKey {
     /// The caller's name for it.
     serial: u64,
     /// The last time of a record with an earlier format of the same number.
@@ -167,7 +167,7 @@ impl Needed {
             }
             *ends = Some((ends.map_or(index, |(first, _)| first), index));
         }
-        self.keys.push(Key {
+        self.keys.push(NumberKey {
             serial,
             after,
             until,

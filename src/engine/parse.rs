@@ -14,16 +14,17 @@ use core::fmt::Write;
 
 use super::arch::Machine;
 use super::ast::{
-    Argument, Definition, Deletion, Expression, Origin, Place, ProbeKind, Request, MAX_ARGS,
-    MAX_ARG_LEN, MAX_ARG_NAME_LEN, MAX_MAXACTIVE, MAX_NAME_LEN,
+    Argument, Definition, Deletion, Expression, Origin, Place, Request, MAX_ARGS, MAX_ARG_LEN,
+    MAX_ARG_NAME_LEN, MAX_MAXACTIVE, MAX_NAME_LEN,
 };
 use super::error::{Error, Kind};
 use super::functions;
+use super::kind::{Location, ProbeKind};
 use super::lex::{self, Command, Span};
 use super::text::Appender;
 use super::types::{self, TypeSpec};
 use crate::sys::{AllocError, Vec};
-use location::{function, generated_name, place, tracepoint};
+use location::{function, generated_name, one_symbol, place, tracepoint};
 
 /// Names that no argument may have, because the record has fields with these names.
 pub const RESERVED_NAMES: [&[u8]; 9] = [
@@ -45,10 +46,12 @@ pub const RESERVED_NAMES: [&[u8]; 9] = [
 /// Any kind that concerns the text alone.
 pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
     let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
-    match head.first() {
-        Some(b'-' | b'!') => deletion(command, head).map(Request::Delete),
-        Some(b'p' | b'r' | b't' | b'f') => definition(command, head, machine).map(Request::Create),
-        _ => Err(head.error(Kind::BadProbeType)),
+    if let Some(b'-' | b'!') = head.first() {
+        return deletion(command, head).map(Request::Delete);
+    }
+    match head.first().and_then(ProbeKind::by_letter) {
+        Some(written) => definition(command, head, written, machine).map(Request::Create),
+        None => Err(head.error(Kind::BadProbeType)),
     }
 }
 
@@ -90,7 +93,14 @@ fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
     })
 }
 
-fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Definition, Error> {
+/// Parses a definition of the kind, and with the grammar of the location, that its letter is
+/// for.
+fn definition(
+    command: &Command,
+    head: Span<'_>,
+    (kind, location): (ProbeKind, Location),
+    machine: Machine,
+) -> Result<Definition, Error> {
     let Some(place_word) = command.word(1) else {
         return Err(Error::new(Kind::NoPlace, command.column(1)));
     };
@@ -101,19 +111,22 @@ fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Def
         }
         None => (head, None),
     };
-    let is_return = head.first() == Some(b'r');
-    let maxactive = maxactive(before.skip(1), is_return)?;
-    let (place, kind) = match head.first() {
-        Some(b't') => (tracepoint(place_word)?, ProbeKind::Tracepoint),
-        Some(b'f') => {
+    let maxactive = maxactive(before.skip(1), kind)?;
+    let (place, returns) = match location {
+        Location::Tracepoint => (tracepoint(place_word)?, false),
+        Location::Function => {
             let more = (2..first_argument(command)).filter_map(|n| command.word(n));
-            let (place, returns) = function(place_word, more)?;
-            (place, ProbeKind::Function { returns })
+            function(place_word, more)?
         }
-        _ => match place(place_word)? {
-            (place, false) if !is_return => (place, ProbeKind::Probe),
-            (place, _) => (place, ProbeKind::Return { maxactive }),
-        },
+        Location::Text => place(one_symbol(place_word, kind)?)?,
+    };
+    let kind = match (returns, kind.returning) {
+        (false, _) => kind,
+        (true, Some(kind)) => kind,
+        (true, None) => {
+            let suffix = place_word.find(b'%').unwrap_or(0);
+            return Err(place_word.skip(suffix).error(Kind::BadAddrSuffix));
+        }
     };
     let (group, event) = match names {
         Some(names) => event_name(names)?,
@@ -125,10 +138,11 @@ fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Def
     };
     let group = match group {
         Some(group) => group.to_vec()?,
-        None => Vec::from_slice(kind.default_group())?,
+        None => Vec::from_slice(kind.default_group.as_bytes())?,
     };
     let mut definition = Definition {
         kind,
+        maxactive,
         group,
         event,
         place,
@@ -153,13 +167,13 @@ fn definition(command: &Command, head: Span<'_>, machine: Machine) -> Result<Def
 
 /// Returns the number of instances that `text`, the part between the letter and the colon,
 /// requests; 0 if it is empty.
-fn maxactive(text: Span<'_>, is_return: bool) -> Result<u32, Error> {
+fn maxactive(text: Span<'_>, kind: ProbeKind) -> Result<u32, Error> {
     match text.first() {
         None => return Ok(0),
         Some(b'0'..=b'9') => {}
         Some(_) => return Err(text.error(Kind::BadProbeType)),
     }
-    if !is_return {
+    if !kind.has_maxactive {
         return Err(text.error(Kind::BadMaxactType));
     }
     match lex::unsigned(text.bytes).filter(|_| text.bytes.len() <= MAX_NAME_LEN) {

@@ -99,13 +99,45 @@ impl PidSet {
     }
 
     /// Returns the pids in the set, the lowest first.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        let words = (0u32..).step_by(64).zip(self.words.iter());
-        words.flat_map(|(first, word)| {
-            let bits = word.load(Ordering::Relaxed);
-            let bits = (0..BITS).filter(move |&bit| bits.wrapping_shr(bit) & 1 != 0);
-            bits.map(move |bit| first.wrapping_add(bit))
-        })
+    pub fn iter(&self) -> Pids<'_> {
+        Pids {
+            words: &self.words,
+            index: 0,
+            bits: None,
+        }
+    }
+}
+
+/// The pids in a set, the lowest first. A type of its own, as the names of functions of nested
+/// adapters are longer than the kernel can print.
+pub struct Pids<'a> {
+    words: &'a [AtomicU64],
+    /// The index of the current word.
+    index: usize,
+    /// The bits of the current word that are not yet returned; `None` before it is read.
+    bits: Option<u64>,
+}
+
+impl Iterator for Pids<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            let word = self.words.get(self.index)?;
+            let bits = match self.bits {
+                Some(bits) => bits,
+                None => word.load(Ordering::Relaxed),
+            };
+            if bits == 0 {
+                self.bits = None;
+                self.index = self.index.wrapping_add(1);
+                continue;
+            }
+            // Without the lowest bit.
+            self.bits = Some(bits & bits.wrapping_sub(1));
+            let first = u32::try_from(self.index).ok()?.checked_mul(BITS)?;
+            return first.checked_add(bits.trailing_zeros());
+        }
     }
 }
 

@@ -11,8 +11,7 @@
 //!
 //! The kernel still decides last: what the facts do not contain is not judged here.
 
-use crate::engine::arch::isa::Flow;
-use crate::engine::insn::exclusive::{Exclusives, Words};
+use crate::engine::insn::exclusive::{CodeWords, Exclusives};
 use crate::sys::AllocError;
 use core::cell::{Cell, OnceCell};
 
@@ -21,20 +20,22 @@ mod facts;
 mod index;
 mod map;
 mod rules;
+mod suspects;
 pub mod tables;
 mod text;
 mod verdict;
 mod walk;
 
 pub use self::end::End;
-pub use self::facts::{Facts, Function, Patch, Region, Role};
-pub use self::index::{Index, Ways};
+pub use self::facts::{Facts, JudgedFunction, Patch, Region, SpecialRole};
+pub use self::index::{PlacementIndex, Ways};
 pub use self::map::{Boundary, Map};
+pub use self::suspects::{Suspect, Suspects};
 pub use self::verdict::{Inside, Judgement, Refuser, Verdict, Why};
 pub use crate::engine::arch::isa::JumpTable;
 
-use self::text::Text;
-use self::walk::{Step, Walk};
+use self::text::FunctionText;
+use self::walk::{Walk, WalkStep};
 
 /// A function whose offsets are judged.
 ///
@@ -42,18 +43,18 @@ use self::walk::{Step, Walk};
 /// needed: finding its end, and on arm64 its exclusive sequences, which take memory.
 #[derive(Debug)]
 pub struct Placement<'a> {
-    function: Function<'a>,
-    text: Text<'a>,
+    function: JudgedFunction<'a>,
+    text: FunctionText<'a>,
     end: Cell<Option<End>>,
     exclusives: OnceCell<Option<Exclusives>>,
 }
 
 impl<'a> Placement<'a> {
     /// Prepares to judge locations in `function`.
-    pub fn of(function: Function<'a>) -> Self {
+    pub fn of(function: JudgedFunction<'a>) -> Self {
         Self {
             function,
-            text: Text::of(&function),
+            text: FunctionText::of(&function),
             end: Cell::new(None),
             exclusives: OnceCell::new(),
         }
@@ -69,7 +70,7 @@ impl<'a> Placement<'a> {
     }
 
     /// Returns the function.
-    pub fn function(&self) -> &Function<'a> {
+    pub fn function(&self) -> &JudgedFunction<'a> {
         &self.function
     }
 
@@ -139,30 +140,8 @@ impl<'a> Placement<'a> {
     ///
     /// If the caller finds that one is a probe, it adds it to the facts and continues
     /// behind it: the code that the probe hid may change what follows.
-    pub fn suspects(&self, from: usize) -> impl Iterator<Item = Suspect> + use<'_, 'a> {
-        let mut in_gap = false;
-        let isa = self.text.isa();
-        let walk = isa.fixed_len().is_none().then(|| Walk::over(&self.text));
-        let suspects = walk.into_iter().flatten().filter_map(move |step| {
-            if self.text.is_breakpoint(step.offset) {
-                let asked = core::mem::replace(&mut in_gap, self.text.is_gap(step.offset));
-                return (!asked).then_some(Suspect {
-                    offset: step.offset,
-                    jumps_to: None,
-                });
-            }
-            in_gap = false;
-            let Flow::Jump(distance) = step.what.flow() else {
-                return None;
-            };
-            let to = self.text.address(step.end()).wrapping_add_signed(distance);
-            let is_outside = self.text.offset(to).is_none();
-            (is_outside && step.len == isa.patch_len()).then_some(Suspect {
-                offset: step.offset,
-                jumps_to: Some(to),
-            })
-        });
-        suspects.filter(move |suspect| suspect.offset >= from)
+    pub fn suspects(&self, from: usize) -> Suspects<'_, 'a> {
+        Suspects::of(&self.text, from)
     }
 
     /// Returns where the function ends.
@@ -202,7 +181,7 @@ impl<'a> Placement<'a> {
     }
 
     /// Returns the step of the walk in which `offset` lies.
-    fn step_at(&self, offset: usize) -> Option<Step> {
+    fn step_at(&self, offset: usize) -> Option<WalkStep> {
         let rest = |len| offset.checked_rem(len).unwrap_or(offset);
         let from = match self.text.isa().fixed_len() {
             Some(len) => offset.saturating_sub(rest(len)),
@@ -210,15 +189,6 @@ impl<'a> Placement<'a> {
         };
         Walk::from(&self.text, from).find(|step| step.end() > offset)
     }
-}
-
-/// A location that may be another user's probe: see [`Placement::suspects`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Suspect {
-    /// Its offset in the function.
-    pub offset: usize,
-    /// The target, if it is a jump and not a breakpoint.
-    pub jumps_to: Option<u64>,
 }
 
 /// Functions of the kernel that do not return; a function may end behind a call of one. All

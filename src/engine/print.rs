@@ -14,5 +14,5 @@ mod text;
 pub mod walk;
 
 pub use json::Json;
-pub use render::{Event, Renderer, SymbolNames};
-pub use text::{Lines, Text};
+pub use render::{Renderer, ShownEvent, SymbolNames};
+pub use text::{PrintedText, TextLines};

@@ -95,6 +95,9 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::NoMemory => "",
         Kind::NoNumber => "delete events, and clear trace",
         Kind::NoDataSymbol => "write a variable of /proc/kallsyms",
+        Kind::NeverReturns => "write p to probe its entry",
+        Kind::NoSingleValue => "write one of its members, or a type",
+        Kind::BadType4path => "%pd takes a pointer to a struct dentry, %pD one to a struct file",
         Kind::BadPlace => "write the symbol to placement: it lists where probes can be",
         Kind::FiltInvalidOp => "there is == != < <= > >= & and ~",
         Kind::FiltTooManyOpen => "close it with )",
@@ -116,6 +119,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::FiltNoFunction => "write a symbol of /proc/kallsyms, or an address",
         Kind::FiltNoFilter => "write FIELD OPERATOR VALUE, or 0 for no filter",
         Kind::FiltTooLong => "at most 4095 characters",
+        Kind::FiltNoSign => "fetch it with a sign, such as s64",
         Kind::TriggerExist => "remove it first: write ! before it",
         Kind::NoSuchTrigger => "trigger lists what there is",
         Kind::TriggerBadCount => "write TRIGGER:NUMBER, or TRIGGER for no limit",
@@ -128,7 +132,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::TriggerEnoentClear => "set it first, without clear and cont",
         Kind::SetClockFail => "leave clock= out, and write the clock to trace_clock",
         Kind::BadFieldModifier => {
-            "there is .hex .sym .sym-offset .syscall .execname .log2 .buckets=N .percent .graph"
+            "there is .hex .sym .sym-offset .syscall .execname .errno .log2 .buckets=N .percent .graph"
         }
         Kind::HistFieldNotFound => "format lists the fields",
         Kind::EmptyAssignment => "write a value behind =",
@@ -141,11 +145,12 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::HistTooManyKeys | Kind::HistTooManyVals => "leave some out",
         Kind::HistKeyTooLarge => "leave one out",
         Kind::HistBadSize => "write size=4096, or leave it out",
-        Kind::HistBadName => "letters, digits and _, and no digit first",
+        Kind::HistBadName => "such as name=my-hist",
         Kind::HistBadWord => "separate parts with :, such as keys=FIELD:pause",
         Kind::HistNoFilter => "write FIELD OPERATOR VALUE, or leave if out",
         Kind::HistArray => "fetch its elements one by one in the definition",
         Kind::HistValueText => "write it behind keys=",
+        Kind::HistNoMemory => "write a smaller size=, or remove other histograms",
         Kind::HistVars => "write fields, such as keys=common_pid:vals=hitcount",
         Kind::FileBadNumber | Kind::FileOutOfRange => "write a number that the file takes",
         Kind::FileBadSwitch => "1 switches it on, 0 off",

@@ -45,14 +45,19 @@
 //! `Documentation/ring-buffer.rst` has the reasoning in full.
 
 mod binary;
-mod carry;
+mod clock;
+mod cursor;
+mod halves;
 mod handing;
 mod iterator;
 mod layout;
 mod lending;
+mod lost;
 mod merge;
+mod migrate;
 mod names;
 mod note;
+mod notes;
 mod place;
 mod position;
 mod progress;
@@ -65,25 +70,27 @@ mod storage;
 mod tail;
 mod tally;
 mod unread;
+mod unsettled;
 mod whole;
 mod writer;
 
 pub use binary::Copied;
-pub use carry::Pieces;
+pub use clock::{Always, FastClock, RingClock};
 pub use handing::Handed;
 pub use iterator::Iter;
 pub use layout::{
-    Short, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES, MISSED_EVENTS, MISSED_STORED,
-    WORD,
+    EventSize, Long, Short, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, MAX_PAGE_BYTES,
+    MISSED_EVENTS, MISSED_STORED, WORD,
 };
 pub use lending::Lent;
+pub use lost::Lost;
 pub use merge::{Input, Merge};
+pub use migrate::Pieces;
 pub use note::{Note, Task};
 pub use position::Laps;
 pub use reader::{EventRef, Reader};
 pub use rings::{Fill, Local, RecordedFast, Rings, Shared};
-pub use state::{Error, Ring, Storage};
+pub use state::{Ring, RingError, Storage};
 pub use stats::Stats;
-pub use writer::{
-    Always, Clock, FastClock, FastReservation, Lost, Payload, Reservation, Unsettled, Writer,
-};
+pub use unsettled::Unsettled;
+pub use writer::{FastReservation, Payload, Reservation, Writer};

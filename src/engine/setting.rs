@@ -51,6 +51,18 @@ pub fn switch(text: &[u8]) -> Result<bool, Error> {
     }
 }
 
+/// As [`switch`], where any number but 0 is as good as 1.
+///
+/// # Errors
+///
+/// `FILE_BAD_SWITCH`.
+pub fn is_not_zero(text: &[u8]) -> Result<bool, Error> {
+    match lex::unsigned(text.trim_ascii()) {
+        Some(number) => Ok(number != 0),
+        None => switch(text),
+    }
+}
+
 /// Returns the refusal of a number that the file does not take. `expects` says what it takes.
 #[cold]
 pub fn out_of_range(expects: &str) -> Error {
@@ -118,6 +130,9 @@ mod tests {
         assert_eq!(kilobytes(b"8192\n", "x"), Ok(8192));
         assert_eq!(switch(b"1\n"), Ok(true));
         assert_eq!(switch(b" 0"), Ok(false));
+        assert_eq!(is_not_zero(b"2\n"), Ok(true));
+        assert_eq!(is_not_zero(b"0"), Ok(false));
+        assert_eq!(is_not_zero(b"on"), switch(b"on"));
     }
 
     #[test]

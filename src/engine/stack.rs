@@ -71,7 +71,7 @@ fn start(out: &mut [u8], event: u16, header: Header, number: u32) -> Option<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::print::{Event, Lines, SymbolNames};
+    use crate::engine::print::{ShownEvent, SymbolNames, TextLines};
     use crate::engine::record::Builtin;
     use crate::engine::seq_buf::SeqBuf;
     use std::fmt::Write;
@@ -105,13 +105,13 @@ mod tests {
         let builtin = Builtin::with_id(id).unwrap();
         let mut room = [0; 300];
         let mut out = SeqBuf::new(&mut room);
-        let event = Event {
+        let event = ShownEvent {
             key: 0,
             group: Builtin::GROUP.as_bytes(),
             name: builtin.name.as_bytes(),
             layout: &builtin.layout,
         };
-        Lines::new().put(&mut out, event, record, &mut Names(with_addresses));
+        TextLines::new().put(&mut out, event, record, &mut Names(with_addresses));
         let length = out.finish().unwrap();
         String::from_utf8(room[..length].to_vec()).unwrap()
     }

@@ -6,12 +6,14 @@
 //! All of it follows from what the kernel tells of a call. The layouts are the kernel's own,
 //! of its events `sys_enter_NAME` and `sys_exit_NAME`.
 
+mod names;
 mod whole;
 
+pub use names::{called, served_by};
 pub use whole::{Values, WORDS};
 
 use super::arch::Arch;
-use super::fetch::{General, Load, Origin, Program, Store};
+use super::fetch::{General, Load, LoadOrigin, Program, Store};
 use super::record::{Class, Field, Layout, Name, PROBE_SIZE};
 use super::types::Type;
 use crate::sys::{AllocError, Box, Vec};
@@ -34,13 +36,16 @@ pub const COPY_SIZE: usize = MAX_COPIED + MARK.len();
 /// The end of a text that was longer.
 pub const MARK: &[u8; 4] = b"...\0";
 
+/// The end of an exact string that was longer, see [`record::text()`](super::record::text).
+pub const EXACT_MARK: &[u8; 2] = b"\0\0";
+
 /// What the kernel tells of a system call.
 #[derive(Debug, Default)]
 pub struct Call {
     /// Its name, with the prefix `sys_`.
     pub name: Vec<u8>,
     /// Its arguments.
-    pub arguments: Vec<Parameter>,
+    pub arguments: Vec<CallParameter>,
     /// A bit for each argument that points to memory that is copied.
     pub copied: u32,
     /// The argument with the number of bytes to copy; text is copied if there is none.
@@ -51,7 +56,7 @@ pub struct Call {
 
 /// An argument of a system call.
 #[derive(Debug, Default)]
-pub struct Parameter {
+pub struct CallParameter {
     /// Its name.
     pub name: Vec<u8>,
     /// Its C type.
@@ -67,6 +72,9 @@ pub struct Copies {
     pub arguments: u8,
     /// The register with the number of bytes.
     pub size: Option<u8>,
+    /// Whether strings are recorded as they are: not as the kernel records them, without
+    /// unprintable characters.
+    pub are_exact: bool,
 }
 
 impl Copies {
@@ -133,7 +141,7 @@ impl Call {
         for ((index, reg), parameter) in copied.take(MAX_COPIES) {
             copies.add(reg);
             program.add_general(General {
-                origin: Origin::Register(reg),
+                origin: LoadOrigin::Register(reg),
                 links: (0, 0),
                 store: Store::Text {
                     offset: 0,

@@ -19,6 +19,40 @@ impl fmt::Write for Appender<'_> {
     }
 }
 
+/// Returns `text` before its first NUL; all of it if it has none.
+///
+/// Context: any.
+#[inline]
+pub fn up_to_nul(text: &[u8]) -> &[u8] {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+
+    // Words without a NUL are skipped. The lowest bit found is right, those above it may be due
+    // to a borrow.
+    let mut rest = text;
+    while let Some((word, behind)) = rest.split_first_chunk() {
+        let word = u64::from_le_bytes(*word);
+        let found = word.wrapping_sub(EACH) & !word & EACH << 7;
+        if found != 0 {
+            // CAST: less than 8.
+            let end = (found.trailing_zeros() / 8) as usize;
+            return before(text, rest.get(end..).unwrap_or_default());
+        }
+        rest = behind;
+    }
+    let end = rest.iter().position(|&byte| byte == 0);
+    before(
+        text,
+        end.and_then(|end| rest.get(end..)).unwrap_or_default(),
+    )
+}
+
+/// Returns the part of `text` before its end `rest`.
+#[inline(always)]
+fn before<'a>(text: &'a [u8], rest: &[u8]) -> &'a [u8] {
+    let length = text.len().wrapping_sub(rest.len());
+    text.get(..length).unwrap_or(text)
+}
+
 /// Displays UTF-8 as it is, and other bytes as `\xNN`.
 pub struct Plain<'a>(pub &'a [u8]);
 
@@ -62,6 +96,25 @@ impl fmt::Display for OneLine<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_nul_ends_a_text() {
+        for length in 0..40 {
+            for byte in [1, 0x7f, 0x80, 0x81, 0xff] {
+                let text = vec![byte; length];
+                assert_eq!(up_to_nul(&text), text);
+                for end in 0..length {
+                    let mut text = text.clone();
+                    for (other, following) in [(end, 0), (end + 1, 1), (length - 1, 0)] {
+                        if let Some(at) = text.get_mut(other).filter(|_| other >= end) {
+                            *at = following;
+                        }
+                    }
+                    assert_eq!(up_to_nul(&text), &text[..end]);
+                }
+            }
+        }
+    }
 
     #[test]
     fn bytes_stay_on_their_line() {

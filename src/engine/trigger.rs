@@ -7,17 +7,41 @@
 
 mod parse;
 
-pub use parse::{parse, Count, EventName, Request, Trigger};
+pub use parse::{parse, Count, EventName, Trigger, TriggerRequest};
 
-/// The names of the triggers, in the order in which `trigger` shows them.
-pub const NAMES: &[&str] = &[
-    "traceon",
-    "traceoff",
-    "snapshot",
-    "stacktrace",
-    "enable_event",
-    "disable_event",
-    "enable_hist",
-    "disable_hist",
-    "hist",
+/// What a user has to know of a trigger.
+#[derive(Clone, Copy, Debug)]
+pub struct TriggerRow {
+    /// Its name.
+    pub name: &'static str,
+    /// What follows the name.
+    pub usage: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// The triggers, in the order in which `trigger` shows them.
+pub const ROWS: &[TriggerRow] = &[
+    row("traceon", "[:COUNT]", "records from now on"),
+    row("traceoff", "[:COUNT]", "records no longer"),
+    row("snapshot", "[:COUNT]", "sets the buffer aside"),
+    row("stacktrace", "[:COUNT]", "records the stack of the kernel"),
+    row("enable_event", ":GROUP:EVENT[:COUNT]", "enables that event"),
+    row("disable_event", ":GROUP:EVENT[:COUNT]", "disables it"),
+    row(
+        "enable_hist",
+        ":GROUP:EVENT[:COUNT]",
+        "its histograms count",
+    ),
+    row("disable_hist", ":GROUP:EVENT[:COUNT]", "they pause"),
+    row(
+        "hist",
+        ":keys=FIELD[.MODIFIER],...",
+        "counts hits by these\n\
+         [:vals=FIELD,...][:sort=FIELD,...][:size=N][:pause|cont|clear]",
+    ),
 ];
+
+const fn row(name: &'static str, usage: &'static str, help: &'static str) -> TriggerRow {
+    TriggerRow { name, usage, help }
+}

@@ -12,11 +12,11 @@ pub const MAX_ARRAY: u64 = 64;
 
 /// A basic type: a row of the table of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Type(&'static Row);
+pub struct Type(&'static TypeRow);
 
 /// The properties of a type.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
+struct TypeRow {
     /// Its name in a definition.
     name: &'static str,
     /// What the record holds.
@@ -74,7 +74,7 @@ pub enum Shown {
     Mac,
 }
 
-impl Row {
+impl TypeRow {
     const fn value(
         name: &'static str,
         (size, shown): (u8, Shown),
@@ -132,37 +132,37 @@ impl Row {
 
 /// The types. A new type needs its row here, and its example in
 /// `Documentation/grammar.rst`.
-const ROWS: &[Row] = &[
-    Row::value("u8", (1, Shown::Unsigned), "u8", "%u"),
-    Row::value("u16", (2, Shown::Unsigned), "u16", "%u"),
-    Row::value("u32", (4, Shown::Unsigned), "u32", "%u"),
-    Row::value("u64", (8, Shown::Unsigned), "u64", "%Lu"),
-    Row::value("s8", (1, Shown::Signed), "s8", "%d"),
-    Row::value("s16", (2, Shown::Signed), "s16", "%d"),
-    Row::value("s32", (4, Shown::Signed), "s32", "%d"),
-    Row::value("s64", (8, Shown::Signed), "s64", "%Ld"),
-    Row::value("x8", (1, Shown::Hex), "u8", "0x%x"),
-    Row::value("x16", (2, Shown::Hex), "u16", "0x%x"),
-    Row::value("x32", (4, Shown::Hex), "u32", "0x%x"),
-    Row::value("x64", (8, Shown::Hex), "u64", "0x%Lx"),
-    Row::value("char", (1, Shown::Char), "u8", "'%c'"),
-    Row::value("symbol", (8, Shown::Symbol), "u64", "%pS"),
-    Row::value("errno", (4, Shown::Errno), "s32", "%d"),
-    Row::swapped("be16", (2, Shown::Unsigned), "u16", "%u"),
-    Row::swapped("be32", (4, Shown::Unsigned), "u32", "%u"),
-    Row::swapped("be64", (8, Shown::Unsigned), "u64", "%Lu"),
-    Row::swapped("ip4", (4, Shown::Ip4), "u32", "0x%x"),
-    Row::bytes("ip6", address::IP6_LEN, Shown::Ip6),
-    Row::bytes("mac", address::MAC_LEN, Shown::Mac),
-    Row::text("string", Stored::KernelString),
-    Row::text("ustring", Stored::UserString),
-    Row::text("symstr", Stored::SymbolName),
+const ROWS: &[TypeRow] = &[
+    TypeRow::value("u8", (1, Shown::Unsigned), "u8", "%u"),
+    TypeRow::value("u16", (2, Shown::Unsigned), "u16", "%u"),
+    TypeRow::value("u32", (4, Shown::Unsigned), "u32", "%u"),
+    TypeRow::value("u64", (8, Shown::Unsigned), "u64", "%Lu"),
+    TypeRow::value("s8", (1, Shown::Signed), "s8", "%d"),
+    TypeRow::value("s16", (2, Shown::Signed), "s16", "%d"),
+    TypeRow::value("s32", (4, Shown::Signed), "s32", "%d"),
+    TypeRow::value("s64", (8, Shown::Signed), "s64", "%Ld"),
+    TypeRow::value("x8", (1, Shown::Hex), "u8", "0x%x"),
+    TypeRow::value("x16", (2, Shown::Hex), "u16", "0x%x"),
+    TypeRow::value("x32", (4, Shown::Hex), "u32", "0x%x"),
+    TypeRow::value("x64", (8, Shown::Hex), "u64", "0x%Lx"),
+    TypeRow::value("char", (1, Shown::Char), "u8", "'%c'"),
+    TypeRow::value("symbol", (8, Shown::Symbol), "u64", "%pS"),
+    TypeRow::value("errno", (4, Shown::Errno), "s32", "%d"),
+    TypeRow::swapped("be16", (2, Shown::Unsigned), "u16", "%u"),
+    TypeRow::swapped("be32", (4, Shown::Unsigned), "u32", "%u"),
+    TypeRow::swapped("be64", (8, Shown::Unsigned), "u64", "%Lu"),
+    TypeRow::swapped("ip4", (4, Shown::Ip4), "u32", "0x%x"),
+    TypeRow::bytes("ip6", address::IP6_LEN, Shown::Ip6),
+    TypeRow::bytes("mac", address::MAC_LEN, Shown::Mac),
+    TypeRow::text("string", Stored::KernelString),
+    TypeRow::text("ustring", Stored::UserString),
+    TypeRow::text("symstr", Stored::SymbolName),
 ];
 
 /// Returns the row called `name`, at compile time. The module must not contain any panic
 /// code, and this function is compiled into it: so it returns `None`, and the caller's
 /// constant fails.
-const fn row(name: &str) -> Option<&'static Row> {
+const fn row(name: &str) -> Option<&'static TypeRow> {
     let mut rows = ROWS;
     while let [first, rest @ ..] = rows {
         if is_same(first.name.as_bytes(), name.as_bytes()) {
@@ -251,7 +251,7 @@ impl Type {
 
     /// Returns the type of numbers of this width that are printed as `shown`.
     pub fn number(shown: Shown, width: Width) -> Option<Type> {
-        let is_it = |row: &&Row| row.shown == shown && row.size == width.bytes();
+        let is_it = |row: &&TypeRow| row.shown == shown && row.size == width.bytes();
         ROWS.iter().find(is_it).map(Type)
     }
 

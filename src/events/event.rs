@@ -7,13 +7,14 @@ use crate::{
     engine::error::{Error as Refusal, Kind},
     events::{
         event_file::{EventFile, InstanceId},
-        format::Format,
         owner::{self, Owner},
+        transaction::{ChangeMark, WriteMarks},
     },
+    formats::Format,
     hit::plan::Share,
     sys::Vec,
 };
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -30,18 +31,12 @@ pub(crate) struct Event {
     owner: Option<Arc<Owner>>,
     #[pin]
     instances: Mutex<InInstances>,
-    /// The number of its probes in the registry.
-    probes: AtomicUsize,
-    /// The number of the last write that added or deleted a probe of it.
-    write: AtomicU64,
-    /// The number of its probes if that write succeeds.
-    planned: AtomicUsize,
-    /// The number of the last write that removed it.
-    removed: AtomicU64,
-    /// The number of the last write that redefined it.
-    replaced: AtomicU64,
-    /// The number of the last set of events that contained it.
-    set: AtomicU64,
+    /// For drafts.
+    pub(super) in_write: WriteMarks,
+    /// For changes of plans.
+    pub(super) in_change: ChangeMark,
+    /// Whether it is defined no more.
+    gone: AtomicBool,
     /// Whether its directory exists, its own or that of the event that it replaces.
     has_files: AtomicBool,
 }
@@ -82,12 +77,9 @@ impl Event {
             format,
             owner,
             instances <- new_mutex!(InInstances { files, in_force }),
-            probes: AtomicUsize::new(0),
-            write: AtomicU64::new(0),
-            planned: AtomicUsize::new(0),
-            removed: AtomicU64::new(0),
-            replaced: AtomicU64::new(0),
-            set: AtomicU64::new(0),
+            in_write: WriteMarks::new(),
+            in_change: ChangeMark::new(),
+            gone: AtomicBool::new(false),
             has_files: AtomicBool::new(false),
         });
         Arc::pin_init(event, GFP_KERNEL).map_err(|_| no_memory())
@@ -197,71 +189,14 @@ impl Event {
         }
     }
 
-    /// Returns the number of its probes if the write with the number `write` succeeds.
-    /// Writes are numbered from 1 on.
-    pub(super) fn probes_after(&self, write: u64) -> usize {
-        if self.write.load(Ordering::Relaxed) == write {
-            self.planned.load(Ordering::Relaxed)
-        } else {
-            self.probes.load(Ordering::Relaxed)
-        }
+    /// Notes that it is defined no more.
+    pub(super) fn set_gone(&self) {
+        self.gone.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it has no probe in the registry yet.
-    pub(super) fn is_new(&self) -> bool {
-        self.probes.load(Ordering::Relaxed) == 0
-    }
-
-    /// Notes that the write with the number `write` adds a probe.
-    pub(super) fn add_probe(&self, write: u64) {
-        self.plan_probes(write, self.probes_after(write).saturating_add(1));
-    }
-
-    /// Notes that the write with the number `write` deletes a probe.
-    pub(super) fn delete_probe(&self, write: u64) {
-        self.plan_probes(write, self.probes_after(write).saturating_sub(1));
-    }
-
-    fn plan_probes(&self, write: u64, count: usize) {
-        self.planned.store(count, Ordering::Relaxed);
-        self.write.store(write, Ordering::Relaxed);
-    }
-
-    /// Notes that the write with the number `write` has succeeded.
-    pub(super) fn accept_probes(&self, write: u64) {
-        let count = self.probes_after(write);
-        self.probes.store(count, Ordering::Relaxed);
-    }
-
-    /// Notes that the write with the number `write` removes it. Returns false if that was
-    /// known.
-    pub(super) fn remove_in(&self, write: u64) -> bool {
-        self.removed.swap(write, Ordering::Relaxed) != write
-    }
-
-    /// Returns whether the write with the number `write` removes it.
-    pub(super) fn is_removed_in(&self, write: u64) -> bool {
-        self.removed.load(Ordering::Relaxed) == write
-    }
-
-    /// Notes that the write with the number `write` redefines it.
-    pub(super) fn replace_in(&self, write: u64) {
-        self.replaced.store(write, Ordering::Relaxed);
-    }
-
-    /// Returns whether the write with the number `write` redefines it.
-    pub(super) fn is_replaced_in(&self, write: u64) -> bool {
-        self.replaced.load(Ordering::Relaxed) == write
-    }
-
-    /// Notes that the set with the number `set`, from 1 on, contains it.
-    pub(super) fn put_in(&self, set: u64) {
-        self.set.store(set, Ordering::Relaxed);
-    }
-
-    /// Returns whether the set with the number `set` contains it, and no later set did.
-    pub(super) fn is_in(&self, set: u64) -> bool {
-        self.set.load(Ordering::Relaxed) == set
+    /// Returns whether it is defined no more. Files that are still open know it.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
     }
 
     /// Notes that it has files.

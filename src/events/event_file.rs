@@ -46,10 +46,10 @@ pub(crate) struct EventFile {
     /// The number of triggers that change it.
     targeted: AtomicUsize,
     #[pin]
-    state: Mutex<State>,
+    state: Mutex<FileState>,
 }
 
-struct State {
+struct FileState {
     plan: Arc<Plan>,
     /// The text to show for the last filter, if it was refused.
     refused: Option<Vec<u8>>,
@@ -68,7 +68,7 @@ impl EventFile {
             switch,
             histograms,
             targeted: AtomicUsize::new(0),
-            state <- new_mutex!(State { plan, refused: None }),
+            state <- new_mutex!(FileState { plan, refused: None }),
         });
         Arc::pin_init(file, GFP_KERNEL)
     }
@@ -123,7 +123,7 @@ impl EventFile {
     }
 
     /// Makes a plan with `actions`, in their order, with `filter`, and with `stacks` behind
-    /// each record, for the tasks of the plan in force.
+    /// each record, for the tasks of the current plan.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ impl EventFile {
         self.state.lock().refused = shown;
     }
 
-    /// Calls `show` with the filter in force, and with the text for a filter that was
+    /// Calls `show` with the current filter, and with the text for a filter that was
     /// refused after it.
     pub(crate) fn with_filters<R>(
         &self,

@@ -8,8 +8,8 @@ use crate::{
     events::{
         event::Event,
         event_file::{EventFile, InstanceId},
-        format::Format,
     },
+    formats::Format,
     hit::{marks::MarkRecorder, plan::Plan},
     sys::{Box, Vec},
 };

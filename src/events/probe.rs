@@ -11,21 +11,21 @@ use crate::{
     },
     events::{
         event::Event,
-        format::Format,
-        rate::{Rate, Seen},
+        rate::{Rate, SeenCounters},
     },
+    formats::Format,
     hit::{
         counters::Totals,
         plan::{Plan, ReplacedPlans},
         prepared::Prepared,
         recorder::Recorder,
     },
-    kapi::{functions, lockdown, percpu, rcu::Replaced},
+    kapi::{functions, lockdown, percpu, rcu::Replaced, tracepoint},
     source::{
         live::Original,
         location::Found,
         machine::errno,
-        registered::{Registered, Removal, Source, Sources},
+        registered::{ProbeSource, Registered, Removal, Sources},
     },
     sys::{Box, Vec},
 };
@@ -38,7 +38,7 @@ pub(crate) struct Probe {
     pub(crate) event: Arc<Event>,
     definition: Arc<Definition>,
     format: Arc<Format>,
-    placed: Option<Placed>,
+    placed: Option<PlacedProbe>,
     armed: AtomicBool,
     /// It was disarmed because it was hit too often, and not armed since.
     limited: AtomicBool,
@@ -47,7 +47,7 @@ pub(crate) struct Probe {
 }
 
 /// A probe that the kernel knows.
-struct Placed {
+struct PlacedProbe {
     registered: Registered,
     address: u64,
     /// The module it lies in.
@@ -55,12 +55,12 @@ struct Placed {
     /// What stood at its place, if that is known.
     original: Option<Original>,
     /// When it was last looked at how often it is hit.
-    seen: Seen,
+    seen: SeenCounters,
 }
 
 /// What a probe does at the moment.
 #[derive(Clone, Copy)]
-pub(crate) enum State {
+pub(crate) enum ProbeState {
     /// It waits for its module.
     Waiting,
     /// Armed.
@@ -98,7 +98,7 @@ impl Probe {
         sources: &Sources<'_>,
     ) -> Result<Arc<Self>, Refusal> {
         let placed = match found {
-            Some(found) => Some(Placed::new(
+            Some(found) => Some(PlacedProbe::new(
                 &event,
                 &definition,
                 found,
@@ -136,12 +136,12 @@ impl Probe {
         // The number takes the place of the address in a record.
         let place = u64::from(number);
         let recorder = Prepared::new(&format, program, event.in_force(), place)?;
-        let placed = Placed {
+        let placed = PlacedProbe {
             registered: register(recorder)?,
             address: 0,
             module: None,
             original: None,
-            seen: Seen::default(),
+            seen: SeenCounters::default(),
         };
         Ok(Self {
             event,
@@ -182,7 +182,7 @@ impl Probe {
         sources: &Sources<'_>,
     ) -> Result<Self, Refusal> {
         let recorded = (&format, program);
-        let placed = Placed::new(&self.event, &self.definition, found, recorded, sources)?;
+        let placed = PlacedProbe::new(&self.event, &self.definition, found, recorded, sources)?;
         Ok(Self {
             event: self.event.clone(),
             definition: self.definition.clone(),
@@ -195,8 +195,13 @@ impl Probe {
     }
 
     /// Returns what handles the entries of its functions, if it is of those.
-    pub(crate) fn functions(&self) -> Option<&functions::Registration<Recorder>> {
+    pub(crate) fn functions(&self) -> Option<&functions::FunctionRegistration<Recorder>> {
         self.placed.as_ref()?.source().functions()
+    }
+
+    /// Returns it as a probe of a tracepoint, if it is one of those.
+    pub(crate) fn tracepoint(&self) -> Option<&tracepoint::PointRegistration<Recorder>> {
+        self.placed.as_ref()?.source().tracepoint()
     }
 
     /// Returns what fetches the arguments; `None` if it waits.
@@ -248,19 +253,19 @@ impl Probe {
     }
 
     /// What it does at the moment.
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> ProbeState {
         let has_none = || {
             self.functions()
-                .is_some_and(functions::Registration::is_empty)
+                .is_some_and(functions::FunctionRegistration::is_empty)
         };
         if self.is_waiting() || has_none() {
-            State::Waiting
+            ProbeState::Waiting
         } else if self.is_armed() {
-            State::Armed
+            ProbeState::Armed
         } else if self.limited.load(Ordering::Relaxed) {
-            State::Limited
+            ProbeState::Limited
         } else {
-            State::Disarmed
+            ProbeState::Disarmed
         }
     }
 
@@ -370,7 +375,7 @@ impl Probe {
         let now = self
             .placed
             .as_ref()
-            .map_or_else(Counts::default, Placed::counts);
+            .map_or_else(Counts::default, PlacedProbe::counts);
         Counts {
             hits: self.before.hits.plus(now.hits),
             missed: self.before.missed.wrapping_add(now.missed),
@@ -378,7 +383,7 @@ impl Probe {
     }
 }
 
-impl Placed {
+impl PlacedProbe {
     fn new(
         event: &Event,
         definition: &Definition,
@@ -392,18 +397,18 @@ impl Placed {
         let module = found.module().map(Vec::from_slice).transpose()?;
         let recorder = Prepared::new(format, program, event.in_force(), found.address)
             .map_err(|_| no_memory())?;
-        let registered = Registered::new(definition.kind, found, sources, recorder)
+        let registered = Registered::new(definition, found, sources, recorder)
             .map_err(|error| found.explain(error, definition.place_at))?;
         Ok(Self {
             registered,
             address: found.address,
             module,
             original: found.original,
-            seen: Seen::default(),
+            seen: SeenCounters::default(),
         })
     }
 
-    fn source(&self) -> &dyn Source {
+    fn source(&self) -> &dyn ProbeSource {
         self.registered.source()
     }
 

@@ -36,7 +36,7 @@ impl HitLimit {
 
 /// The state of a probe's counters when they were last checked.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct SeenCounters {
     at: AtomicU64,
     missed: AtomicU64,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Rate {
     pub(crate) weighted: u64,
 }
 
-impl Seen {
+impl SeenCounters {
     /// Starts counting: `missed` hits were missed on all CPUs so far.
     pub(crate) fn begin(&self, missed: u64) {
         self.at.store(Clock::Mono.now(), Ordering::Relaxed);

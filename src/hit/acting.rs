@@ -13,13 +13,13 @@ use crate::{
     },
     hit::{
         action::{Action, OnHit},
-        context::Hit,
-        counters::End,
+        counters::HitEnd,
         plan::{Acting, Rest},
-        recorder::{Passed, Recorder},
-        tier::Recording,
+        recorder::Recorder,
+        sample::Sample,
+        source::Source,
     },
-    kapi::context::{self, Entry, OnCpu},
+    kapi::context::{self, OnCpu},
 };
 
 impl Recorder {
@@ -29,7 +29,7 @@ impl Recorder {
     ///
     /// It calls nothing, so that nothing has to be saved on the stack.
     #[inline(always)]
-    pub(super) fn acts_fast(&self, hit: &Hit<impl Passed>, here: &OnCpu) -> bool {
+    pub(super) fn acts_fast(&self, source: impl Source, here: &OnCpu) -> bool {
         let Rest::Act(acting) = &self.plan.get(here).rest else {
             return false;
         };
@@ -40,7 +40,7 @@ impl Recorder {
             Some(histogram) => {
                 let hit = RegisterHit {
                     program: &self.program,
-                    env: hit,
+                    env: &source.sample(),
                     pid: || context::current().pid(),
                     cpu: || here.number(),
                 };
@@ -49,7 +49,7 @@ impl Recorder {
             None => action.is_idle(self.buffer.get(here)),
         };
         if is_done {
-            self.counters.count(End::Off, here);
+            self.counters.count(HitEnd::Off, here);
         }
         is_done
     }
@@ -57,50 +57,37 @@ impl Recorder {
     /// Returns whether a hit has ended, because the filter rejects it or because triggers have
     /// run, which also record it; then it is counted.
     #[inline(never)]
-    pub(super) fn ends<A: Passed>(
-        &self,
-        rest: &Rest,
-        hit: &Hit<A>,
-        entry: Entry,
-        here: &OnCpu,
-    ) -> bool {
+    pub(super) fn ends(&self, rest: &Rest, sample: &Sample<'_>, here: &OnCpu) -> bool {
         let buffer = self.buffer.get(here);
         let end = match rest {
             Rest::Record => return false,
             Rest::Filter(filter) => {
-                if filter.matches(&self.program, hit, &self.known(hit, entry, here)) {
+                if filter.matches(&self.program, sample, &self.known(sample, here)) {
                     return false;
                 }
-                End::Filtered
+                HitEnd::Filtered
             }
             // What filters need to know takes longer than most actions.
             Rest::Act(acting) if acting.is_simple() => {
-                if self.acts_fast(hit, here) {
+                if self.acts_fast(sample, here) {
                     return true;
                 }
                 for action in acting.actions.iter() {
-                    self.run(action, (hit, buffer), entry, here);
+                    self.run(action, (sample, buffer), here);
                 }
-                End::Off
+                HitEnd::Off
             }
             Rest::Act(acting) if acting.stacks.are_any() => {
-                self.act_with_stacks((acting, buffer), hit, entry, here)
+                self.act_with_stacks((acting, buffer), sample, here)
             }
-            Rest::Act(acting) => self.act((acting, buffer), hit, entry, here),
-            Rest::Several(_)
-                if !A::HAS_STAGE_OF_TEXT && self.serve_several_text(hit, entry, here) =>
-            {
-                return true;
-            }
-            Rest::Several(several) => self.serve_several(several, hit, entry, here),
+            Rest::Act(acting) => self.act((acting, buffer), sample, here),
+            Rest::Several(_) if self.serve_several_text(sample, here) => return true,
+            Rest::Several(several) => self.serve_several(several, sample, here),
             Rest::OfTasks(tasks, plan) => {
                 if tasks.have(context::current().pid()) {
-                    if matches!(plan.rest, Rest::Record) && self.serve_task(hit, entry, here) {
-                        return true;
-                    }
-                    return self.ends(&plan.rest, hit, entry, here);
+                    return self.ends(&plan.rest, sample, here);
                 }
-                End::Filtered
+                HitEnd::Filtered
             }
         };
         self.counters.count(end, here);
@@ -116,56 +103,37 @@ impl Recorder {
             _ => false,
         };
         if rejected {
-            self.counters.count(End::Filtered, here);
+            self.counters.count(HitEnd::Filtered, here);
         }
         rejected
     }
 
-    /// Serves a hit of a task whose hits count, which the plan otherwise records, where nothing
-    /// about it is unusual. Returns false otherwise; then nothing has happened.
-    #[inline(never)]
-    pub(super) fn serve_task<A: Passed>(&self, hit: &Hit<A>, entry: Entry, here: &OnCpu) -> bool {
-        if Self::short(&self.program).is_none() {
-            return false;
-        }
-        let next = self.record_short::<false>(hit, || entry, here);
-        self.is_served(next, here)
-    }
-
     /// Runs a trigger that accepts the hit, of the instance with the buffer.
     #[inline(always)]
-    fn run<A: Passed>(
-        &self,
-        action: &Action,
-        (hit, buffer): (&Hit<A>, &Buffer),
-        entry: Entry,
-        here: &OnCpu,
-    ) {
+    fn run(&self, action: &Action, (sample, buffer): (&Sample<'_>, &Buffer), here: &OnCpu) {
         match action.histogram() {
-            Some(histogram) => self.count_in(histogram, (hit, buffer), entry, here),
+            Some(histogram) => self.count_in(histogram, (sample, buffer), here),
             None => action.act_blindly(buffer, here),
         }
     }
 
     /// Counts a hit in a histogram; apart, so that other triggers save no registers for it.
     #[inline(never)]
-    fn count_in<A: Passed>(
+    fn count_in(
         &self,
         histogram: &Histogram,
-        (hit, buffer): (&Hit<A>, &Buffer),
-        entry: Entry,
+        (sample, buffer): (&Sample<'_>, &Buffer),
         here: &OnCpu,
     ) {
         let moment = At {
             recorder: self,
             buffer,
-            hit,
-            entry,
+            sample,
             here,
         };
         let hit = ProbeHit {
             program: &self.program,
-            env: hit,
+            env: sample,
             moment: &moment,
         };
         histogram.update(&hit, here);
@@ -175,87 +143,91 @@ impl Recorder {
     /// A hit that is not recorded because it is disabled ends as if recording were off, unless
     /// no trigger's filter has accepted it.
     #[inline(never)]
-    pub(super) fn act<A: Passed>(
+    pub(super) fn act(
         &self,
         (acting, buffer): (&Acting, &Buffer),
-        hit: &Hit<A>,
-        entry: Entry,
+        sample: &Sample<'_>,
         here: &OnCpu,
-    ) -> End {
-        let known = self.known(hit, entry, here);
+    ) -> HitEnd {
+        let known = self.known(sample, here);
         let of = (acting, buffer);
-        let (end, last, _) =
-            self.act_and_record::<A, { Recording::ACT }>(of, (hit, &known), entry, here);
-        if let Some(action) = last {
+        let (end, later) = self.act_and_record(of, (sample, &known), here);
+        if let Some(action) = later.last {
             action.act_blindly(buffer, here);
         }
         end
     }
 
-    /// Does what [`act`](Self::act) does up to the record. Returns how the hit ends, the trigger
-    /// that acts afterwards, and, unless `CALLER` is [`Recording::ACT`], the one that then records
-    /// the stack.
+    /// Does what [`act`](Self::act) does up to the record. Returns how the hit ends, and the
+    /// triggers that act afterwards.
     #[inline(always)]
-    pub(super) fn act_and_record<'a, A: Passed, const CALLER: u8>(
+    pub(super) fn act_and_record<'a>(
         &self,
         (acting, buffer): (&'a Acting, &Buffer),
-        (hit, known): (&Hit<A>, &filter::Hit),
-        entry: Entry,
+        (sample, known): (&Sample<'_>, &filter::Hit),
         here: &OnCpu,
-    ) -> (End, Option<&'a Action>, Option<&'a Action>) {
+    ) -> (HitEnd, Later<'a>) {
         let program = &self.program;
         let on_hit = OnHit {
             program,
-            env: hit,
+            sample,
             known,
         };
-        let (mut last, mut stack) = (None, None);
+        let mut later = Later::default();
         let mut is_accepted = acting.actions.is_empty();
         for action in acting.actions.iter() {
             if action.accepts(&on_hit) {
                 is_accepted = true;
                 if action.is_last() {
-                    last = Some(&**action);
-                } else if CALLER != Recording::ACT && action.is_stack() {
-                    stack = Some(&**action);
+                    later.last = Some(&**action);
+                } else if action.is_stack() {
+                    later.stack = Some(&**action);
                 } else {
-                    self.run(action, (hit, buffer), entry, here);
+                    self.run(action, (sample, buffer), here);
                 }
             }
         }
-        let accepts = |filter: &Filter| filter.matches(program, hit, known);
+        let accepts = |filter: &Filter| filter.matches(program, sample, known);
         let end = if !acting.switch.is_on() {
             if is_accepted {
-                End::Off
+                HitEnd::Off
             } else {
-                End::Filtered
+                HitEnd::Filtered
             }
         } else if acting.filter.as_deref().is_none_or(accepts) {
-            self.record_slow::<A, CALLER>(buffer, hit, known.header, here)
+            self.record_slow(buffer, sample, known.header, here)
         } else {
-            End::Filtered
+            HitEnd::Filtered
         };
-        (end, last, stack)
+        (end, later)
     }
 }
 
+/// Triggers that act once a hit is recorded.
+#[derive(Default)]
+pub(super) struct Later<'a> {
+    /// Records the stack.
+    pub(super) stack: Option<&'a Action>,
+    /// Is the last one that acts.
+    pub(super) last: Option<&'a Action>,
+}
+
 /// What a histogram can ask of a hit.
-struct At<'a, A> {
+struct At<'a> {
     recorder: &'a Recorder,
     buffer: &'a Buffer,
-    hit: &'a Hit<A>,
-    entry: Entry,
+    sample: &'a Sample<'a>,
     here: &'a OnCpu,
 }
 
-impl<A: Passed> Moment for At<'_, A> {
+impl Moment for At<'_> {
     #[inline(always)]
     fn pid(&self) -> i32 {
         context::current().pid()
     }
 
     fn header(&self) -> Header {
-        self.recorder.header(self.hit, self.entry)
+        self.recorder.header(self.sample)
     }
 
     #[inline(always)]
@@ -265,7 +237,7 @@ impl<A: Passed> Moment for At<'_, A> {
 
     #[inline(always)]
     fn place(&self) -> u64 {
-        self.recorder.place(&self.hit.0)
+        self.recorder.place(self.sample)
     }
 
     fn time(&self, in_usecs: bool) -> u64 {
@@ -273,6 +245,6 @@ impl<A: Passed> Moment for At<'_, A> {
     }
 
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
-        self.recorder.save_stack(self.hit, self.entry, frames);
+        self.recorder.save_stack(self.sample, frames);
     }
 }

@@ -10,15 +10,14 @@
 use crate::{
     buffer::Buffer,
     engine::{
-        exec::Env,
         fetch::Program,
         filter::{self, Filter},
         hist::Histogram,
         text::Plain,
         trigger,
     },
-    events::format::Format,
-    hit::{histograms::Histograms, snapshots::Snapshots},
+    formats::Format,
+    hit::{histograms::Histograms, sample::Sample, snapshots::Snapshots},
     kapi::context::OnCpu,
 };
 use core::{
@@ -58,7 +57,7 @@ impl Switch {
 }
 
 /// What is done on a hit.
-pub(crate) enum What {
+pub(crate) enum ActionKind {
     // With one variant more a hit would take longer to tell these apart.
     /// Switches recording on or off.
     Trace {
@@ -74,7 +73,7 @@ pub(crate) enum What {
         /// Whether it enables it.
         on: bool,
         /// The event.
-        target: Target,
+        target: ActionTarget,
     },
 }
 
@@ -89,44 +88,44 @@ pub(crate) enum Other {
         /// Whether they count.
         on: bool,
         /// The event.
-        target: Target<Histograms>,
+        target: ActionTarget<Histograms>,
     },
 }
 
 /// The event that a trigger changes, and what it changes. It is not removed before the
 /// trigger.
-pub(crate) struct Target<T = Switch> {
+pub(crate) struct ActionTarget<T = Switch> {
     pub(crate) format: Arc<Format>,
     pub(crate) changes: Arc<T>,
 }
 
 /// What an action sees of a hit.
-pub(super) struct OnHit<'a, E> {
-    /// The program of the probe, with which `env` fetches the arguments.
+pub(super) struct OnHit<'a> {
+    /// The program of the probe, which fetches the arguments.
     pub(super) program: &'a Program,
-    pub(super) env: &'a E,
+    pub(super) sample: &'a Sample<'a>,
     /// What is known without fetching.
     pub(super) known: &'a filter::Hit,
 }
 
 /// A trigger that is set.
 pub(crate) struct Action {
-    what: What,
+    what: ActionKind,
     filter: Option<Arc<Filter>>,
-    count: Count,
+    count: TimesLeft,
 }
 
 /// How often a trigger may still act.
-struct Count {
+struct TimesLeft {
     is_limited: bool,
     left: AtomicI64,
 }
 
-impl Count {
+impl TimesLeft {
     fn new(count: trigger::Count) -> Self {
         let (is_limited, left) = match count {
             trigger::Count::Unlimited => (false, 0),
-            // The parser refuses more.
+            // No event is hit more often.
             trigger::Count::Times(times) => (true, i64::try_from(times).unwrap_or(i64::MAX)),
         };
         Self {
@@ -180,7 +179,7 @@ impl Action {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(
-        what: What,
+        what: ActionKind,
         filter: Option<Filter>,
         count: trigger::Count,
     ) -> Result<Arc<Self>> {
@@ -188,7 +187,7 @@ impl Action {
         let action = Self {
             what,
             filter: filter.transpose()?,
-            count: Count::new(count),
+            count: TimesLeft::new(count),
         };
         Ok(Arc::new(action, GFP_KERNEL)?)
     }
@@ -197,7 +196,7 @@ impl Action {
     #[inline(always)]
     pub(crate) fn histogram(&self) -> Option<&Arc<Histogram>> {
         match &self.what {
-            What::Count(histogram) => Some(histogram),
+            ActionKind::Count(histogram) => Some(histogram),
             _ => None,
         }
     }
@@ -209,9 +208,9 @@ impl Action {
     /// `ENOMEM`.
     pub(crate) fn with_histogram(&self, histogram: &Arc<Histogram>) -> Result<Arc<Self>> {
         let action = Self {
-            what: What::Count(histogram.clone()),
+            what: ActionKind::Count(histogram.clone()),
             filter: self.filter.clone(),
-            count: Count::new(trigger::Count::Unlimited),
+            count: TimesLeft::new(trigger::Count::Unlimited),
         };
         Ok(Arc::new(action, GFP_KERNEL)?)
     }
@@ -224,31 +223,33 @@ impl Action {
     /// Returns the format of the event that it changes, if it changes one.
     pub(crate) fn target(&self) -> Option<&Arc<Format>> {
         match &self.what {
-            What::Event { target, .. } => Some(&target.format),
-            What::Other(Other::Histograms { target, .. }) => Some(&target.format),
-            What::Trace { .. } | What::Other(_) | What::Count(_) => None,
+            ActionKind::Event { target, .. } => Some(&target.format),
+            ActionKind::Other(Other::Histograms { target, .. }) => Some(&target.format),
+            ActionKind::Trace { .. } | ActionKind::Other(_) | ActionKind::Count(_) => None,
         }
     }
 
     /// Returns whether it changes `switch`.
     pub(crate) fn switches(&self, switch: &Arc<Switch>) -> bool {
         match &self.what {
-            What::Event { target, .. } => Arc::ptr_eq(&target.changes, switch),
+            ActionKind::Event { target, .. } => Arc::ptr_eq(&target.changes, switch),
             _ => false,
         }
     }
 
     /// Returns whether an event can have only one of the two: ftrace takes those for the
     /// same that undo each other.
-    pub(crate) fn excludes(&self, other: &What) -> bool {
+    pub(crate) fn excludes(&self, other: &ActionKind) -> bool {
         match (&self.what, other) {
-            (What::Trace { .. }, What::Trace { .. })
-            | (What::Other(Other::Snapshot(_)), What::Other(Other::Snapshot(_)))
-            | (What::Other(Other::Stack), What::Other(Other::Stack)) => true,
-            (What::Event { .. }, What::Event { target, .. }) => self.switches(&target.changes),
+            (ActionKind::Trace { .. }, ActionKind::Trace { .. })
+            | (ActionKind::Other(Other::Snapshot(_)), ActionKind::Other(Other::Snapshot(_)))
+            | (ActionKind::Other(Other::Stack), ActionKind::Other(Other::Stack)) => true,
+            (ActionKind::Event { .. }, ActionKind::Event { target, .. }) => {
+                self.switches(&target.changes)
+            }
             (
-                What::Other(Other::Histograms { target: own, .. }),
-                What::Other(Other::Histograms { target, .. }),
+                ActionKind::Other(Other::Histograms { target: own, .. }),
+                ActionKind::Other(Other::Histograms { target, .. }),
             ) => Arc::ptr_eq(&own.changes, &target.changes),
             _ => false,
         }
@@ -258,20 +259,20 @@ impl Action {
     ///
     /// Context: any.
     #[inline]
-    pub(super) fn accepts<E: Env>(&self, hit: &OnHit<'_, E>) -> bool {
+    pub(super) fn accepts(&self, hit: &OnHit<'_>) -> bool {
         let Some(filter) = &self.filter else {
             return true;
         };
-        match filter.decide_fast(hit.program, hit.env) {
+        match filter.decide_fast(hit.program, hit.sample) {
             Some(accepted) => accepted,
-            None => filter.matches(hit.program, hit.env, hit.known),
+            None => filter.matches(hit.program, hit.sample, hit.known),
         }
     }
 
     /// Returns whether it acts once the hit has been recorded.
     #[inline]
     pub(super) fn is_last(&self) -> bool {
-        matches!(self.what, What::Trace { on: false })
+        matches!(self.what, ActionKind::Trace { on: false })
     }
 
     /// Returns whether it acts without what filters need to know about a hit.
@@ -281,7 +282,7 @@ impl Action {
 
     /// Returns whether it records the stack of the hit.
     pub(super) fn is_stack(&self) -> bool {
-        matches!(self.what, What::Other(Other::Stack))
+        matches!(self.what, ActionKind::Other(Other::Stack))
     }
 
     /// Returns whether it may still act.
@@ -304,9 +305,9 @@ impl Action {
     #[inline(always)]
     pub(super) fn is_idle(&self, buffer: &Buffer) -> bool {
         match &self.what {
-            What::Trace { on } => buffer.is_on() == *on,
-            What::Event { on, target } => target.changes.is_on() == *on,
-            What::Other(_) | What::Count(_) => false,
+            ActionKind::Trace { on } => buffer.is_on() == *on,
+            ActionKind::Event { on, target } => target.changes.is_on() == *on,
+            ActionKind::Other(_) | ActionKind::Count(_) => false,
         }
     }
 
@@ -318,15 +319,15 @@ impl Action {
         match &self.what {
             // Most hits change nothing, and write nothing.
             _ if self.is_idle(buffer) => {}
-            What::Trace { on } => self.count.use_for(|| buffer.switch_in_hit(*on, here)),
-            What::Event { on, target } => self.count.use_for(|| target.changes.change(*on)),
+            ActionKind::Trace { on } => self.count.use_for(|| buffer.switch_in_hit(*on, here)),
+            ActionKind::Event { on, target } => self.count.use_for(|| target.changes.change(*on)),
             // The recorder does it.
-            What::Count(_) | What::Other(Other::Stack) => {}
-            What::Other(Other::Snapshot(snapshots)) => {
+            ActionKind::Count(_) | ActionKind::Other(Other::Stack) => {}
+            ActionKind::Other(Other::Snapshot(snapshots)) => {
                 self.count.use_for(|| snapshots.request(buffer))
             }
             // As in the kernel, this is used up also by hits that change nothing.
-            What::Other(Other::Histograms { on, target }) => self.count.use_for(|| {
+            ActionKind::Other(Other::Histograms { on, target }) => self.count.use_for(|| {
                 target.changes.set_paused(!*on, here);
                 true
             }),
@@ -340,20 +341,20 @@ impl Action {
     /// The errors of `out`.
     pub(crate) fn write(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         match &self.what {
-            What::Trace { on: true } => out.write_str("traceon")?,
-            What::Trace { on: false } => out.write_str("traceoff")?,
-            What::Other(Other::Snapshot(_)) => out.write_str("snapshot")?,
-            What::Other(Other::Stack) => out.write_str("stacktrace")?,
-            What::Other(Other::Histograms { on, target }) => {
+            ActionKind::Trace { on: true } => out.write_str("traceon")?,
+            ActionKind::Trace { on: false } => out.write_str("traceoff")?,
+            ActionKind::Other(Other::Snapshot(_)) => out.write_str("snapshot")?,
+            ActionKind::Other(Other::Stack) => out.write_str("stacktrace")?,
+            ActionKind::Other(Other::Histograms { on, target }) => {
                 write_target(out, (*on, "hist"), &target.format)?;
             }
-            What::Count(histogram) => {
+            ActionKind::Count(histogram) => {
                 let filter = self.filter().map(Filter::text);
                 return histogram
                     .spec()
                     .write_line(out, filter, histogram.is_paused());
             }
-            What::Event { on, target } => write_target(out, (*on, "event"), &target.format)?,
+            ActionKind::Event { on, target } => write_target(out, (*on, "event"), &target.format)?,
         }
         match self.count.left() {
             None => out.write_str(":unlimited")?,

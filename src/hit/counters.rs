@@ -3,6 +3,7 @@
 //! How the hits of a probe end: each in exactly one counter.
 
 use crate::{
+    buffer::Lost,
     kapi::{context::OnCpu, local::Counter, percpu::PerCpu},
     sys::Vec,
 };
@@ -11,7 +12,7 @@ use kernel::prelude::*;
 
 /// How a hit can end. Of the ends of a hit in several instances the first one counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum End {
+pub(crate) enum HitEnd {
     /// In the buffer.
     Recorded,
     /// No room in the buffer, or too deeply nested.
@@ -26,18 +27,30 @@ pub(crate) enum End {
     Missed,
 }
 
-/// Variants of [`End`].
+impl HitEnd {
+    /// Returns how a hit ends whose record ended so.
+    pub(super) fn of(outcome: Result<(), Lost>) -> Self {
+        match outcome {
+            Ok(()) => Self::Recorded,
+            Err(Lost::Disabled) => Self::Off,
+            Err(Lost::Full | Lost::Nested) => Self::LostFull,
+            Err(Lost::TooLarge) => Self::LostLarge,
+        }
+    }
+}
+
+/// Variants of [`HitEnd`].
 const ENDS: usize = 6;
 
 /// How the hits of a probe ended, on each CPU.
-pub(crate) struct Counters {
-    /// For each [`End`].
+pub(crate) struct HitCounters {
+    /// For each [`HitEnd`].
     ends: PerCpu<[Counter; ENDS]>,
     /// How many hits of each CPU there were when they were last looked at.
     seen: Vec<AtomicU64>,
 }
 
-impl Counters {
+impl HitCounters {
     /// Counters that are all 0.
     ///
     /// # Errors
@@ -56,7 +69,7 @@ impl Counters {
     ///
     /// Context: any.
     #[inline(always)]
-    pub(crate) fn count(&self, end: End, here: &OnCpu) {
+    pub(crate) fn count(&self, end: HitEnd, here: &OnCpu) {
         // CAST: The number of a variant.
         self.ends.increment(end as usize, here);
     }

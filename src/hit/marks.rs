@@ -7,19 +7,15 @@
 
 use crate::{
     buffer::Buffer,
-    engine::{
-        exec::Arguments,
-        fetch::Program,
-        marker::{self, Seen},
-    },
-    events::format::Format,
+    engine::{fetch::Program, marker},
+    formats::Format,
     hit::{
-        context::{Hit, Interrupted, UserMemory},
         plan::{Acting, Plan, Rest, Share},
         prepared::Prepared,
-        recorder::{Passed, Recorder},
+        recorder::Recorder,
+        sample::Sample,
     },
-    kapi::context::{self, Entry, OnCpu},
+    kapi::context::{self, OnCpu},
     sys::Box,
 };
 use kernel::{prelude::*, sync::Arc};
@@ -92,38 +88,11 @@ impl MarkRecorder {
     #[inline(never)]
     fn act(&self, acting: &Acting, text: &[u8], here: &OnCpu) {
         let seen = marker::seen(text);
-        let hit = Hit(Mark(&seen));
-        let of = (acting, &*self.buffer);
-        self.recorder.act_behind(of, &hit, Entry::Tracepoint, here);
-    }
-}
-
-/// What triggers see of a text: its address is the only argument.
-#[derive(Clone, Copy)]
-struct Mark<'a>(&'a Seen);
-
-impl Mark<'_> {
-    fn address(self) -> u64 {
+        // What triggers see of a text: its address is the only argument.
         // CAST: An address has 64 bits.
-        self.0.as_ptr().addr() as u64
+        let sample = &Sample::Word(seen.as_ptr().addr() as u64);
+        // The event itself cannot be enabled.
+        self.recorder
+            .act_with_stacks((acting, &self.buffer), sample, here);
     }
 }
-
-impl Interrupted for Mark<'_> {
-    fn register(&self, _index: u8) -> u64 {
-        self.address()
-    }
-
-    fn irqs_disabled(&self) -> bool {
-        context::irqs_disabled()
-    }
-}
-
-impl Arguments for Mark<'_> {
-    fn reg(&self, _index: u8) -> u64 {
-        self.address()
-    }
-}
-
-impl UserMemory for Mark<'_> {}
-impl Passed for Mark<'_> {}

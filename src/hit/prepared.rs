@@ -8,9 +8,9 @@ use crate::{
         record::{self, Header, Role},
         ring::Short,
     },
-    events::format::Format,
-    hit::{counters::Counters, plan::Share, recorder::Recorder, tier::Tier},
-    kapi::{rcu::RcuCell, stack::Function},
+    formats::Format,
+    hit::{counters::HitCounters, plan::Share, recorder::Recorder, tier::Tier},
+    kapi::{rcu::RcuCell, stack::StackFunction},
     sys::Box,
 };
 use kernel::prelude::*;
@@ -20,8 +20,8 @@ pub(crate) struct Prepared {
     program: Box<Program>,
     share: Share,
     place: u64,
-    function: Function,
-    counters: Counters,
+    function: StackFunction,
+    counters: HitCounters,
     event: u16,
     is_return: bool,
 }
@@ -42,15 +42,15 @@ impl Prepared {
             program,
             share,
             place,
-            function: Function::default(),
-            counters: Counters::new()?,
+            function: StackFunction::default(),
+            counters: HitCounters::new()?,
             event: format.id,
             is_return: format.layout.class.field(Role::ReturnAddress).is_some(),
         })
     }
 
     /// Sets the function that is probed, or that calls the handler.
-    pub(crate) fn set_function(&mut self, function: Function) {
+    pub(crate) fn set_function(&mut self, function: StackFunction) {
         self.function = function;
     }
 

@@ -9,7 +9,7 @@
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
 use crate::{
-    buffer::{Buffer, Lost, Pace, Unsettled},
+    buffer::{Buffer, Pace, Unsettled},
     engine::{
         exec,
         fetch::Size,
@@ -17,17 +17,16 @@ use crate::{
         ring::{Fill, Note, Payload, Short},
     },
     hit::{
-        context::{Hit, Interrupted, Running},
-        counters::End,
+        counters::HitEnd,
         plan::{Rest, Several, Share},
-        recorder::{Passed, Recorder},
-        stages::Stage,
+        recorder::Recorder,
+        sample::{Running, Sample},
+        shape::Shape,
+        source::Source,
+        stage::To,
         tier::Tier,
     },
-    kapi::{
-        context::{self, Entry, OnCpu},
-        registration::Next,
-    },
+    kapi::context::{self, OnCpu},
     sys,
 };
 
@@ -42,9 +41,9 @@ struct Made<'a> {
 }
 
 /// The bytes of a record, of which another gets a copy.
-struct Copied<'a>(&'a [u8]);
+struct CopiedRecord<'a>(&'a [u8]);
 
-impl<const LEAST: usize> Fill<LEAST> for Copied<'_> {
+impl<const LEAST: usize> Fill<LEAST> for CopiedRecord<'_> {
     #[inline(always)]
     fn fill(self, mut payload: Payload<'_, LEAST>) {
         let to = payload.bytes();
@@ -70,67 +69,24 @@ impl<const LEAST: usize> Fill<LEAST> for Copied<'_> {
     }
 }
 
-/// Fetches what a record has behind header and place.
-///
-/// A trait and not a closure, because the compiler does not inline every closure.
-pub(super) trait Fetch {
-    /// Writes it to `out`, the whole record.
-    fn fetch(self, out: &mut [u8]);
-}
-
-impl<F: FnOnce(&mut [u8])> Fetch for F {
-    #[inline(always)]
-    fn fetch(self, out: &mut [u8]) {
-        self(out);
-    }
-}
-
-/// Nothing, or a register.
-struct Fast<'a, I, const REGISTER: bool> {
-    recorder: &'a Recorder,
-    code: &'a I,
-    return_address: Option<u64>,
-}
-
-impl<I: Interrupted, const REGISTER: bool> Fetch for Fast<'_, I, REGISTER> {
-    #[inline(always)]
-    fn fetch(self, out: &mut [u8]) {
-        self.recorder
-            .put_fast::<REGISTER>(self.code, self.return_address, out);
-    }
-}
-
-/// What the program of the recorder fetches; it is quiet if `QUIET`.
-struct ByProgram<'a, A, const QUIET: bool> {
-    recorder: &'a Recorder,
-    hit: &'a Hit<A>,
-}
-
-impl<A: Passed, const QUIET: bool> Fetch for ByProgram<'_, A, QUIET> {
-    #[inline(always)]
-    fn fetch(self, out: &mut [u8]) {
-        self.recorder.put_short::<QUIET>(self.hit, out);
-    }
-}
-
 /// Writes the record of a hit, and copies of it to the buffers of other instances.
-struct InAll<'a, I, F, const LEAST: usize> {
-    recorder: &'a Recorder,
-    code: &'a I,
-    task: &'a Running,
-    fetch: F,
-    others: &'a [Share],
-    size: &'a Short<LEAST>,
-    here: &'a OnCpu,
+pub(super) struct InEach<'a, S, F, const LEAST: usize> {
+    pub(super) recorder: &'a Recorder,
+    pub(super) source: S,
+    pub(super) shape: F,
+    pub(super) task: &'a Running,
+    pub(super) others: &'a [Share],
+    pub(super) size: &'a Short<LEAST>,
+    pub(super) here: &'a OnCpu,
 }
 
-impl<I: Interrupted, F: Fetch, const LEAST: usize> Fill<LEAST> for InAll<'_, I, F, LEAST> {
+impl<S: Source, F: Shape, const LEAST: usize> Fill<LEAST> for InEach<'_, S, F, LEAST> {
     #[inline(always)]
     fn fill(self, mut payload: Payload<'_, LEAST>) {
         let pid = || self.task.0.pid();
-        self.recorder.put_start(self.code, pid, &mut payload);
+        self.recorder.put_start(self.source, pid, &mut payload);
         let bytes = payload.bytes();
-        self.fetch.fetch(bytes);
+        self.shape.fetch(self.recorder, self.source, bytes);
         for Share { buffer, .. } in self.others {
             record(buffer, Some(self.size), bytes, self.here);
             buffer.wake();
@@ -139,149 +95,53 @@ impl<I: Interrupted, F: Fetch, const LEAST: usize> Fill<LEAST> for InAll<'_, I, 
 }
 
 impl Recorder {
-    /// Serves a hit that all instances record, as [`Self::serve_fast`] does if there is one.
-    #[inline(always)]
-    pub(super) fn serve_several_fast<U, const REGISTER: bool, const WORDS: usize>(
-        &self,
-        code: &impl Interrupted,
-        return_address: impl Fn() -> Option<u64>,
-        entry: impl Fn() -> Entry,
-        here: &OnCpu,
-    ) -> Next<U> {
-        // What is fetched never changes; the plan tells whether there are several instances.
-        let size = &Short::<WORDS>::SMALLEST;
-        let fetch = Fast::<_, REGISTER> {
-            recorder: self,
-            code,
-            return_address: return_address(),
-        };
-        self.record_in_all(code, entry, (size, here), fetch)
-    }
-
-    /// Serves a hit that all instances record, as [`Self::serve_short`] does if there is one.
-    /// The records must have one size, which is short, and the program must be quiet if `QUIET`.
-    #[inline(always)]
-    pub(super) fn serve_several_short<U, const QUIET: bool>(
-        &self,
-        hit: &Hit<impl Passed>,
-        entry: impl Fn() -> Entry,
-        here: &OnCpu,
-    ) -> Next<U> {
-        let fetch = ByProgram::<_, QUIET> {
-            recorder: self,
-            hit,
-        };
-        self.record_in_all(&hit.0, entry, (&self.short, here), fetch)
-    }
-
-    /// Records a hit that all instances record, where nothing about it is unusual, in the first
-    /// instance at least; otherwise leaves it to another stage, and nothing has happened.
-    ///
-    /// The others get copies of the record while it is being made in the buffer of the first:
-    /// once it is readable there, it may be overwritten. So a hit in the middle of it, also of
-    /// what wakes their readers, finds that buffer in use.
-    #[inline(always)]
-    pub(super) fn record_in_all<U, const LEAST: usize>(
-        &self,
-        code: &impl Interrupted,
-        entry: impl Fn() -> Entry,
-        (size, here): (&Short<LEAST>, &OnCpu),
-        fetch: impl Fetch,
-    ) -> Next<U> {
-        if !context::is_plain(entry) {
-            return Next::Stage(Stage::SERVE);
-        }
-        self.record_plain_in_all(code, (size, here), fetch)
-    }
-
-    /// As [`Self::record_in_all`], where the context is known to be [plain](context::is_plain).
-    #[inline(always)]
-    pub(super) fn record_plain_in_all<U, const LEAST: usize>(
-        &self,
-        code: &impl Interrupted,
-        (size, here): (&Short<LEAST>, &OnCpu),
-        fetch: impl Fetch,
-    ) -> Next<U> {
-        let Rest::Several(several) = &self.plan.get(here).rest else {
-            return Next::Stage(Stage::SERVE);
-        };
-        let Some((Share { buffer, .. }, others)) = several.recording.split_first() else {
-            return Next::Stage(Stage::SERVE);
-        };
-        let task = &Running(context::current());
-        let fill = InAll {
-            recorder: self,
-            code,
-            task,
-            fetch,
-            others,
-            size,
-            here,
-        };
-        if !settled(buffer.record_fast(size, task, (Pace::Fast, here), fill)) {
-            return Next::Stage(Stage::SERVE);
-        }
-        self.counters.count(End::Recorded, here);
-        if buffer.is_awaited() {
-            Next::Finish
-        } else {
-            Next::Done
-        }
-    }
-
     /// Serves a hit that all instances record, of a program with one string, where nothing about
     /// it is unusual and the string is short; returns false otherwise.
     #[inline(never)]
-    pub(super) fn serve_several_text(
-        &self,
-        hit: &Hit<impl Passed>,
-        entry: Entry,
-        here: &OnCpu,
-    ) -> bool {
-        self.tier.get() == Tier::SEVERAL_TEXT && self.serve_short_text::<true>(hit, entry, here)
+    pub(super) fn serve_several_text(&self, sample: &Sample<'_>, here: &OnCpu) -> bool {
+        self.tier.get() == Tier::SEVERAL_TEXT && self.serve_text::<{ To::EACH }>(sample, here)
     }
 
     /// Serves a hit in each of the instances as the plan there says. Returns how it ends where
     /// it ends best.
     #[inline(never)]
-    pub(super) fn serve_several<A: Passed>(
+    pub(super) fn serve_several(
         &self,
         several: &Several,
-        hit: &Hit<A>,
-        entry: Entry,
+        sample: &Sample<'_>,
         here: &OnCpu,
-    ) -> End {
+    ) -> HitEnd {
         let shares = several.shares();
         if shares.is_empty() {
-            return End::Off;
+            return HitEnd::Off;
         }
-        let known = self.known(hit, entry, here);
+        let known = self.known(sample, here);
         let pid = context::current().pid();
-        let mut end = End::Filtered;
+        let mut end = HitEnd::Filtered;
         for share in shares {
             let Rest::Act(acting) = rest_for(share, pid).unwrap_or(&Rest::Record) else {
                 continue;
             };
             let of = (acting, &*share.buffer);
             let ends = match acting.stacks.are_any() {
-                true => self.act_with_stacks(of, hit, entry, here),
-                false => self.act(of, hit, entry, here),
+                true => self.act_with_stacks(of, sample, here),
+                false => self.act(of, sample, here),
             };
             end = end.min(ends);
             share.buffer.wake();
         }
         let records = |share: &Share| match rest_for(share, pid) {
             Some(Rest::Record) => true,
-            Some(Rest::Filter(filter)) => filter.matches(&self.program, hit, &known),
+            Some(Rest::Filter(filter)) => filter.matches(&self.program, sample, &known),
             _ => false,
         };
         let Some(first) = shares.iter().position(records) else {
             return end;
         };
         let (_, rest) = shares.split_at_checked(first).unwrap_or_default();
-        let is_plain = context::is_plain(|| entry);
-        let recorded = self.with_record(rest, (hit, known.header), here, |made| {
-            let mut end = End::Filtered;
+        let is_plain = sample.is_plain();
+        let recorded = self.with_record(rest, (sample, known.header), here, |made| {
+            let mut end = HitEnd::Filtered;
             for (index, share) in rest.iter().enumerate() {
                 if index == 0 || records(share) {
                     let size = made.size.as_ref().filter(|_| is_plain);
@@ -296,19 +156,19 @@ impl Recorder {
 
     /// Makes the record of a hit with that header, and calls `work` with it.
     #[inline(always)]
-    fn with_record<A: Passed>(
+    fn with_record(
         &self,
         shares: &[Share],
-        (hit, header): (&Hit<A>, Header),
+        (sample, header): (&Sample<'_>, Header),
         here: &OnCpu,
-        work: impl FnOnce(Made<'_>) -> End,
-    ) -> End {
+        work: impl FnOnce(Made<'_>) -> HitEnd,
+    ) -> HitEnd {
         let make = |out: &mut [u8]| {
-            record::start_probe(out, header, self.place(&hit.0));
-            if let Some(return_address) = hit.0.returns_to() {
-                record::put_return_address(out, return_address);
+            record::start_probe(out, header, self.place(sample));
+            if let Some(to) = sample.returns_to() {
+                record::put_return_address(out, to);
             }
-            exec::run(&self.program, hit, out)
+            exec::run(&self.program, sample, out)
         };
         if let Size::Fixed(length) = self.program.size() {
             let mut room = [0; LONGEST];
@@ -338,7 +198,7 @@ impl Recorder {
                 }))
             })
         });
-        lent.flatten().unwrap_or(End::LostFull)
+        lent.flatten().unwrap_or(HitEnd::LostFull)
     }
 }
 
@@ -366,9 +226,9 @@ fn record<const LEAST: usize>(
     size: Option<&Short<LEAST>>,
     bytes: &[u8],
     here: &OnCpu,
-) -> End {
+) -> HitEnd {
     match size {
-        Some(size) if record_fast(buffer, size, bytes, here) => End::Recorded,
+        Some(size) if record_fast(buffer, size, bytes, here) => HitEnd::Recorded,
         _ => record_slow(buffer, bytes, here),
     }
 }
@@ -381,12 +241,12 @@ fn record_fast<const LEAST: usize>(
     here: &OnCpu,
 ) -> bool {
     let task = &Running(context::current());
-    settled(buffer.record_fast(size, task, (Pace::Fast, here), Copied(bytes)))
+    is_recorded(buffer.record_fast(size, task, (Pace::Fast, here), CopiedRecord(bytes)))
 }
 
 /// Settles what a record leaves unsettled; returns whether it was recorded.
 #[inline(always)]
-fn settled(recorded: Result<Option<Unsettled<'_>>, Option<Unsettled<'_>>>) -> bool {
+pub(super) fn is_recorded(recorded: Result<Option<Unsettled<'_>>, Option<Unsettled<'_>>>) -> bool {
     let (is_done, unsettled) = match recorded {
         Ok(unsettled) => (true, unsettled),
         Err(unsettled) => (false, unsettled),
@@ -398,17 +258,12 @@ fn settled(recorded: Result<Option<Unsettled<'_>>, Option<Unsettled<'_>>>) -> bo
 }
 
 #[inline(never)]
-fn record_slow(buffer: &Buffer, bytes: &[u8], here: &OnCpu) -> End {
+fn record_slow(buffer: &Buffer, bytes: &[u8], here: &OnCpu) -> HitEnd {
     let note = Note::of(&Running(context::current()));
     let recorded = buffer.record(bytes.len(), note, here, |out| {
         if let Some(out) = out.get_mut(..bytes.len()) {
             out.copy_from_slice(bytes);
         }
     });
-    match recorded {
-        Ok(()) => End::Recorded,
-        Err(Lost::Disabled) => End::Off,
-        Err(Lost::Full | Lost::Nested) => End::LostFull,
-        Err(Lost::TooLarge) => End::LostLarge,
-    }
+    HitEnd::of(recorded)
 }

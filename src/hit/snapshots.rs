@@ -4,13 +4,13 @@
 
 use crate::{
     buffer::Buffer,
-    kapi::kick::{self, Kick},
+    kapi::irq_deferred::{IrqDeferred, RunDeferred},
 };
 use kernel::{prelude::*, sync::Arc};
 
 /// Takes the snapshots that hits request. The drop waits for the worker, which takes the
 /// readers' lock of the buffer.
-pub(crate) struct Snapshots(Arc<Kick<TakeSnapshot>>);
+pub(crate) struct Snapshots(Arc<IrqDeferred<TakeSnapshot>>);
 
 impl Snapshots {
     /// Makes the worker of `buffer`.
@@ -19,7 +19,7 @@ impl Snapshots {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(buffer: Arc<Buffer>) -> Result<Arc<Self>> {
-        let worker = Kick::new(TakeSnapshot(buffer))?;
+        let worker = IrqDeferred::new(TakeSnapshot(buffer))?;
         Ok(Arc::new(Self(worker), GFP_KERNEL)?)
     }
 
@@ -38,7 +38,7 @@ impl Snapshots {
 /// The work.
 struct TakeSnapshot(Arc<Buffer>);
 
-impl kick::Handler for TakeSnapshot {
+impl RunDeferred for TakeSnapshot {
     fn run(&self) {
         self.0.take_requested_snapshot();
     }

@@ -9,15 +9,15 @@ use crate::{
     engine::{format::flag, hist::STACK_DEPTH, record::Header, ring::Note, stack},
     hit::{
         action::Action,
-        context::{Hit, Running},
-        counters::End,
+        counters::HitEnd,
         plan::{Acting, Stacks},
-        recorder::{Passed, Recorder},
-        tier::Recording,
+        recorder::Recorder,
+        sample::{Running, Sample},
     },
     kapi::{
-        context::{self, Entry, OnCpu},
-        stack::{self as frames, Origin, FRAME_SIZE},
+        context::{self, OnCpu},
+        stack::{self as frames, StackOrigin, FRAME_SIZE},
+        tracepoint,
     },
 };
 
@@ -25,87 +25,55 @@ impl Recorder {
     /// As [`act`](Self::act), where stacks are recorded: behind the record of the hit, if it
     /// is recorded, and by a trigger.
     #[inline(never)]
-    pub(super) fn act_with_stacks<A: Passed>(
+    pub(super) fn act_with_stacks(
         &self,
         of: (&Acting, &Buffer),
-        hit: &Hit<A>,
-        entry: Entry,
+        sample: &Sample<'_>,
         here: &OnCpu,
-    ) -> End {
-        self.act_with_stacks_here::<A, { Recording::STACKS }>(of, hit, entry, here)
+    ) -> HitEnd {
+        self.act_with_stacks_here(of, sample, here)
     }
 
-    /// As [`serve_slow`](Self::serve_slow), where stacks are recorded. It takes the arguments of
-    /// the hit by value, so that the compiler makes a jump of the call.
+    /// As [`serve_any`](Self::serve_any), of a tracepoint where stacks are recorded. It takes the
+    /// arguments by value, so that the compiler makes a jump of the call.
     #[inline(never)]
-    pub(super) fn serve_with_stacks<A: Passed>(
+    pub(super) fn serve_with_stacks(
         &self,
         acting: &Acting,
-        hit: A,
-        entry: Entry,
+        arguments: tracepoint::PointArguments<'_>,
         here: &OnCpu,
     ) {
         let buffer = self.buffer.get(here);
-        let of = (acting, buffer);
-        let end = self.act_with_stacks_here::<A, { Recording::STACKS_OF_HANDLER }>(
-            of,
-            &Hit(hit),
-            entry,
-            here,
-        );
+        let sample = &Sample::Tracepoint(arguments);
+        let end = self.act_with_stacks_here((acting, buffer), sample, here);
         self.counters.count(end, here);
         buffer.wake();
     }
 
     #[inline(always)]
-    fn act_with_stacks_here<A: Passed, const CALLER: u8>(
+    fn act_with_stacks_here(
         &self,
         (acting, buffer): (&Acting, &Buffer),
-        hit: &Hit<A>,
-        entry: Entry,
+        sample: &Sample<'_>,
         here: &OnCpu,
-    ) -> End {
-        let known = self.known(hit, entry, here);
-        let of = (acting, buffer);
-        let (end, last, trigger) = self.act_and_record::<A, CALLER>(of, (hit, &known), entry, here);
-        let is_recorded = matches!(end, End::Recorded);
-        let trigger = trigger.filter(|action| action.is_left());
+    ) -> HitEnd {
+        let known = self.known(sample, here);
+        let (end, later) = self.act_and_record((acting, buffer), (sample, &known), here);
+        let is_recorded = matches!(end, HitEnd::Recorded);
+        let trigger = later.stack.filter(|action| action.is_left());
         let is_wanted = is_recorded && acting.stacks.has(Stacks::KERNEL);
         if is_wanted || trigger.is_some() {
-            let origin = hit.0.origin(self, entry);
+            let origin = sample.origin(self.function);
             self.record_stack(buffer, (origin, known.header), (is_wanted, trigger), here);
         }
         if is_recorded && acting.stacks.has(Stacks::USER) {
             record_user_stack(buffer, known.header, here);
         }
         // Last, as it may be `traceoff`.
-        if let Some(action) = last {
+        if let Some(action) = later.last {
             action.act_blindly(buffer, here);
         }
         end
-    }
-
-    /// Runs the triggers of a hit that was recorded, whose event cannot be enabled.
-    #[inline(always)]
-    pub(super) fn act_behind<A: Passed>(
-        &self,
-        (acting, buffer): (&Acting, &Buffer),
-        hit: &Hit<A>,
-        entry: Entry,
-        here: &OnCpu,
-    ) {
-        let known = self.known(hit, entry, here);
-        let of = (acting, buffer);
-        let (_, last, trigger) =
-            self.act_and_record::<A, { Recording::BEHIND }>(of, (hit, &known), entry, here);
-        let trigger = trigger.filter(|action| action.is_left());
-        if trigger.is_some() {
-            let origin = hit.0.origin(self, entry);
-            self.record_stack(buffer, (origin, known.header), (false, trigger), here);
-        }
-        if let Some(action) = last {
-            action.act_blindly(buffer, here);
-        }
     }
 
     /// Records the stack of a hit with that header: if it `is_wanted` anyway, and once more for
@@ -117,7 +85,7 @@ impl Recorder {
     fn record_stack(
         &self,
         buffer: &Buffer,
-        (origin, header): (Origin<'_>, Header),
+        (origin, header): (StackOrigin<'_>, Header),
         (is_wanted, trigger): (bool, Option<&Action>),
         here: &OnCpu,
     ) {
@@ -148,14 +116,9 @@ impl Recorder {
 
     /// Writes the frames of a hit's stack, with zeroes behind them.
     #[inline(never)]
-    pub(super) fn save_stack<A: Passed>(
-        &self,
-        hit: &Hit<A>,
-        entry: Entry,
-        to: &mut [u64; STACK_DEPTH],
-    ) {
+    pub(super) fn save_stack(&self, sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) {
         let mut bytes = [0; STACK_DEPTH * FRAME_SIZE];
-        frames::save(hit.0.origin(self, entry), &mut bytes);
+        frames::save(sample.origin(self.function), &mut bytes);
         for (to, frame) in to.iter_mut().zip(bytes.chunks_exact(FRAME_SIZE)) {
             *to = frame.try_into().map_or(0, u64::from_ne_bytes);
         }

@@ -61,22 +61,6 @@ impl Tier {
     pub(super) const OF_TASKS: u8 = 16;
 }
 
-/// The callers of `Recorder::record_slow`, which are methods of the recorder, too.
-pub(super) struct Recording;
-
-impl Recording {
-    /// `serve_slow`.
-    pub(super) const SERVE: u8 = 0;
-    /// `act`.
-    pub(super) const ACT: u8 = 1;
-    /// `act_with_stacks`.
-    pub(super) const STACKS: u8 = 2;
-    /// `serve_with_stacks`.
-    pub(super) const STACKS_OF_HANDLER: u8 = 3;
-    /// `act_behind`.
-    pub(super) const BEHIND: u8 = 4;
-}
-
 /// Words of a probe's record with nothing fetched, and with one register and the bits
 /// that tell of faults.
 pub(super) const BARE: usize = PROBE_WORDS;

@@ -3,39 +3,44 @@
 //! Whole system calls, each recorded once: when it returns.
 //!
 //! A call that begins is noted for its task, with a copy of its user memory, which may be
-//! something else when it returns. A call that was not noted, because it began before that
-//! or because there was no room, is recorded as it is when it returns, without its duration.
+//! something else when it returns. What is not in memory then, is copied when the call returns,
+//! which has brought it in. A call that was not noted, because it began before that or because
+//! there was no room, is recorded as it is when it returns, without its duration.
 
 use crate::{
-    engine::{
-        exec,
-        record::PROBE_SIZE,
-        syscall::{Copies, Values, MAX_ARGUMENTS, MAX_COPIES, WORDS},
-    },
+    engine::syscall::{Copies, Values, MAX_COPIES, WORDS},
     hit::{
-        calls::{copy, CallArguments, Memory, Words},
+        calls::{copy, copy_missing, CallMemory},
         prepared::Prepared,
-        recorder::{Passed, Recorder},
-        stages::Stage,
+        recorder::Recorder,
+        source::WholeCall,
     },
     kapi::{
-        clock::Clock,
-        context::{Entry, OnCpu, Unpreempted},
-        per_task::PerTask,
-        registration::Next,
+        clock::{self, Clock},
+        context::{self, OnCpu, Unpreempted},
+        per_task::{Kept, PerTask},
         regs::Regs,
-        tracepoint::syscall::{self, When},
+        tasks::{ExitWatch, Exits},
+        tracepoint::{
+            syscall::{self, CallsShared, When},
+            Tracepoints,
+        },
     },
 };
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// Most calls in progress that are noted.
+/// Calls in progress that are noted in any case.
 const MAX_IN_PROGRESS: usize = 4096;
+
+/// The calls that tasks have begun.
+struct NotedCalls(PerTask<NotedCall, MAX_IN_PROGRESS>);
 
 /// The calls in progress.
 pub(crate) struct InProgress {
-    calls: PerTask<Begun, MAX_IN_PROGRESS>,
+    calls: Arc<NotedCalls>,
+    /// Frees what is left of a task that has not returned from its call.
+    exits: ExitWatch<NotedCalls>,
     /// The number of recorders that are armed.
     armed: AtomicU64,
     /// The number of times that one was.
@@ -43,33 +48,63 @@ pub(crate) struct InProgress {
 }
 
 /// What is noted of a call that begins.
-struct Begun {
+struct NotedCall {
     /// The recorder's [`WholeCallRecorder::key`].
     key: u64,
-    /// When it began, in nanoseconds.
-    time: u64,
-    arguments: [u64; MAX_ARGUMENTS],
-    memory: Memory<MAX_COPIES>,
+    began: Instant,
+    /// The address space with the memory that is missing below; 0 if none is.
+    lacks_of: u64,
+    /// The arguments, and room for the results.
+    values: Values,
+    memory: CallMemory<MAX_COPIES>,
 }
 
 impl InProgress {
     /// Makes a table without room, which the first recorder makes that is armed.
-    pub(crate) const fn new() -> Self {
-        Self {
-            calls: PerTask::new(),
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `ENODEV` or `ENOENT` without the tracepoint of tasks that exit.
+    ///
+    /// Context: process, may sleep; the same for the drop.
+    pub(crate) fn new(points: &Arc<Tracepoints>) -> Result<Self> {
+        let calls = Arc::new(NotedCalls(PerTask::new()), GFP_KERNEL)?;
+        Ok(Self {
+            exits: ExitWatch::new(points, calls.clone())?,
+            calls,
             armed: AtomicU64::new(0),
             armings: AtomicU64::new(0),
-        }
+        })
     }
 
     /// Returns how many calls could not be noted.
     pub(crate) fn not_noted(&self) -> u64 {
-        self.calls.refused()
+        self.calls.0.refused()
     }
 }
 
-/// The words of a call, and its memory.
-type Whole<'a> = CallArguments<'a, &'a Values, MAX_COPIES>;
+impl syscall::Begun for InProgress {
+    fn number(&self) -> Option<u32> {
+        Some(number_of(self.calls.0.look()?.key))
+    }
+}
+
+impl Exits for NotedCalls {
+    fn exits(&self) {
+        self.0.forget();
+    }
+}
+
+/// Returns a key for the calls of `number` which differs from those for other `armings`.
+fn key(armings: u64, number: u32) -> u64 {
+    armings << 16 | u64::from(number & 0xffff)
+}
+
+/// Returns the number of the calls that `key` is for.
+fn number_of(key: u64) -> u32 {
+    // CAST: A part of it.
+    key as u32 & 0xffff
+}
 
 /// Records the system calls of one number.
 pub(crate) struct WholeCallRecorder {
@@ -77,6 +112,8 @@ pub(crate) struct WholeCallRecorder {
     copies: Copies,
     /// Whether such a call returns.
     returns: bool,
+    /// The number of these calls.
+    number: u32,
     in_progress: Arc<InProgress>,
     /// Tells apart what it and others have noted, now and when it was armed before.
     key: AtomicU64,
@@ -87,13 +124,14 @@ impl WholeCallRecorder {
     /// memory.
     pub(crate) fn new(
         recorder: Prepared,
-        (copies, returns): (Copies, bool),
+        (copies, returns, number): (Copies, bool, u32),
         in_progress: Arc<InProgress>,
     ) -> impl Init<Self> {
         init!(Self {
             recorder <- recorder.init(),
             copies,
             returns,
+            number,
             in_progress,
             key: AtomicU64::new(0),
         })
@@ -101,134 +139,210 @@ impl WholeCallRecorder {
 
     /// Notes a call that begins.
     #[inline(never)]
-    fn note(&self, regs: &Regs, limit: usize) {
-        self.in_progress.calls.put(|begun| {
-            begun.key = self.key.load(Ordering::Relaxed);
-            begun.arguments = regs.call_arguments();
-            begun.memory.clear();
-            self.copy(&begun.arguments, limit, &mut begun.memory);
-            begun.time = Clock::Mono.now();
-        });
+    fn note(&self, regs: &Regs, shared: &CallsShared) {
+        let Some(mut begun) = self.in_progress.calls.0.put() else {
+            return;
+        };
+        begun.key = self.key.load(Ordering::Relaxed);
+        begun.values = values(regs);
+        begun.lacks_of = 0;
+        if self.copies.count() != 0 {
+            return self.note_memory(begun, shared);
+        }
+        begun.memory.forget();
+        begin(begun);
     }
 
-    /// Records a call that returns.
+    // The last that its caller calls.
     #[inline(never)]
-    fn finish(&self, regs: &Regs, limit: impl Fn() -> usize) {
-        let result = regs.return_value();
-        let recorded = self.in_progress.calls.take(|begun| {
-            let is_ours = begun.key == self.key.load(Ordering::Relaxed);
-            if is_ours {
-                let duration = Clock::Mono.now().saturating_sub(begun.time).max(1);
-                self.record(&begun.arguments, [result, duration], &begun.memory);
-            }
-            is_ours
-        });
-        if recorded != Some(true) {
-            self.record_now(regs, [result, 0], limit());
+    fn note_memory(&self, mut begun: Kept<'_, NotedCall>, shared: &CallsShared) {
+        let noted = &mut *begun;
+        if !self.copy(&noted.values, shared, &mut noted.memory) {
+            noted.lacks_of = context::current().address_space();
         }
+        begin(begun);
+    }
+
+    /// Records a call that returns. Returns false instead if it was not noted, unless such a call
+    /// is recorded, too, if `OTHERS`.
+    #[inline(never)]
+    fn finish<const OTHERS: bool>(&self, regs: &Regs, shared: &CallsShared) -> bool {
+        if let Some(mut begun) = self.in_progress.calls.0.take() {
+            if begun.key == self.key.load(Ordering::Relaxed) {
+                let mut on_cpu = Unpreempted::begin();
+                let duration = Instant::now(&on_cpu.here()).since(begun.began);
+                if begun.lacks_of != 0 {
+                    on_cpu.end();
+                    self.copy_missing(&mut begun, shared);
+                    on_cpu = Unpreempted::begin();
+                }
+                let results = [regs.return_value(), duration];
+                let NotedCall { values, memory, .. } = &mut *begun;
+                self.record(values, results, memory, on_cpu);
+                return true;
+            }
+        }
+        if OTHERS {
+            self.record_now(regs, [regs.return_value(), 0], shared);
+        }
+        OTHERS
     }
 
     /// Records a call of which nothing was noted.
     #[cold]
     #[inline(never)]
-    fn record_now(&self, regs: &Regs, results: [u64; 2], limit: usize) {
-        let arguments = regs.call_arguments();
-        let mut memory = Memory::empty();
-        self.copy(&arguments, limit, &mut memory);
-        self.record(&arguments, results, &memory);
+    fn record_now(&self, regs: &Regs, results: [u64; 2], shared: &CallsShared) {
+        let mut values = values(regs);
+        let mut memory = CallMemory::empty();
+        if !self.copy(&values, shared, &mut memory) {
+            shared.count_unread();
+        }
+        self.record(&mut values, results, &memory, Unpreempted::begin());
     }
 
-    fn copy(&self, arguments: &[u64], limit: usize, to: &mut Memory<MAX_COPIES>) {
-        let argument = |index| arguments.get(usize::from(index)).copied().unwrap_or(0);
-        copy(&self.copies, argument, limit, to);
+    /// Copies a call's memory. Returns whether all could be read.
+    #[inline(always)]
+    fn copy(&self, values: &Values, shared: &CallsShared, to: &mut CallMemory<MAX_COPIES>) -> bool {
+        copy(&self.copies, argument(values), shared.limit(), to)
+    }
+
+    /// Copies what could not be read when the call began, unless it has replaced the address
+    /// space, as `execve` does.
+    #[cold]
+    #[inline(never)]
+    fn copy_missing(&self, begun: &mut NotedCall, shared: &CallsShared) {
+        let argument = argument(&begun.values);
+        let is_there = context::current().address_space() == begun.lacks_of;
+        if !is_there || !copy_missing(&self.copies, argument, shared.limit(), &mut begun.memory) {
+            shared.count_unread();
+        }
     }
 
     /// Records a call. The `results` are nothing to one that does not return.
-    fn record(&self, arguments: &[u64], results: [u64; 2], memory: &Memory<MAX_COPIES>) {
-        let mut values: Values = [0; WORDS];
-        let count = usize::from(self.copies.arguments).min(MAX_ARGUMENTS);
-        let (to, behind) = values.split_at_mut(count);
-        for (to, value) in to.iter_mut().zip(arguments) {
-            *to = *value;
+    #[inline(always)]
+    fn record(
+        &self,
+        values: &mut Values,
+        results: [u64; 2],
+        memory: &CallMemory<MAX_COPIES>,
+        on_cpu: Unpreempted,
+    ) {
+        let count = usize::from(self.copies.arguments);
+        let behind = values.get_mut(count..).unwrap_or_default();
+        if let Some(to) = behind.first_chunk_mut() {
+            *to = results;
         }
-        for (to, value) in behind.iter_mut().zip(results) {
-            *to = value;
-        }
-        let results = if self.returns { 2 } else { 0 };
-        let end = count
-            .wrapping_add(results)
-            .wrapping_mul(8)
-            .wrapping_add(PROBE_SIZE);
-        let arguments = CallArguments {
-            words: &values,
-            copies: memory,
-        };
-        let on_cpu = Unpreempted::begin();
-        let recorder = &self.recorder;
-        let next = recorder.serve_copies(arguments, &on_cpu.here(), |out| {
-            exec::put_words(values, out.get_mut(..end).unwrap_or_default());
-        });
-        match next {
-            Next::Done => {}
-            Next::Finish => recorder.wake(&on_cpu.here()),
-            Next::Stage(Stage::SEVERAL) => self.record_in_several(arguments, end, &on_cpu.here()),
-            Next::Stage(_) => {
-                arguments.serve_slow(recorder, Entry::Tracepoint, &on_cpu.here());
-            }
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
-        }
+        let results = if self.returns { results.len() } else { 0 };
+        let words = count.wrapping_add(results);
+        let call = WholeCall(values, memory.view());
+        self.recorder.serve_copied(call, words, &on_cpu.here());
         on_cpu.end();
     }
+}
 
-    /// Records a call that all instances record; its words are before the offset `end`.
+/// When something happens.
+#[derive(Clone, Copy, Default)]
+struct Instant {
+    /// In nanoseconds by [`Clock::Local`], if that takes few instructions; 0 otherwise.
+    local: u64,
+    /// In nanoseconds by [`Clock::Mono`] otherwise: the other one may then differ between CPUs.
+    mono: u64,
+}
+
+impl Instant {
+    #[inline(always)]
+    fn now(here: &OnCpu) -> Self {
+        match clock::now_fast(here) {
+            Some(local) => Self { local, mono: 0 },
+            None => Self::slowly(),
+        }
+    }
+
+    #[cold]
     #[inline(never)]
-    fn record_in_several(&self, arguments: Whole<'_>, end: usize, here: &OnCpu) {
-        let recorder = &self.recorder;
-        let next = recorder.serve_copies_in_all(arguments.copies, here, |out| {
-            exec::put_words(*arguments.words, out.get_mut(..end).unwrap_or_default());
-        });
-        if !recorder.is_served(next, here) {
-            arguments.serve_slow(recorder, Entry::Tracepoint, here);
+    fn slowly() -> Self {
+        Self {
+            local: 0,
+            mono: Clock::Mono.now(),
+        }
+    }
+
+    /// Returns the nanoseconds from `began` until this moment, at least 1; 0 if the clock has
+    /// changed meanwhile.
+    #[inline(always)]
+    fn since(self, began: Self) -> u64 {
+        match (self.mono, began.mono) {
+            (0, 0) => self.local.saturating_sub(began.local).max(1),
+            (0, _) | (_, 0) => 0,
+            (now, began) => now.saturating_sub(began).max(1),
         }
     }
 }
 
-impl Words for &Values {
-    #[inline(always)]
-    fn word(&self, index: u8) -> u64 {
-        self.get(usize::from(index)).copied().unwrap_or(0)
-    }
+/// Notes the time, last.
+#[inline(always)]
+fn begin(mut begun: Kept<'_, NotedCall>) {
+    let on_cpu = Unpreempted::begin();
+    begun.began = Instant::now(&on_cpu.here());
+    on_cpu.end();
 }
 
-impl syscall::Handler for WholeCallRecorder {
+/// Returns the arguments of a call, with room for its results.
+#[inline(always)]
+fn values(regs: &Regs) -> Values {
+    let [a, b, c, d, e, f] = regs.call_arguments();
+    [a, b, c, d, e, f, 0, 0]
+}
+
+/// Returns what returns the argument with an index.
+fn argument(arguments: &[u64]) -> impl Fn(u8) -> u64 + '_ {
+    |index| arguments.get(usize::from(index)).copied().unwrap_or(0)
+}
+
+impl syscall::CallHandler for WholeCallRecorder {
+    type Begun = InProgress;
+
     fn prepare(&self) -> Result {
         let all = &self.in_progress;
-        all.calls.make_room(|| Begun {
+        all.calls.0.make_room(|| NotedCall {
             key: 0,
-            time: 0,
-            arguments: [0; MAX_ARGUMENTS],
-            memory: Memory::empty(),
+            began: Instant::default(),
+            lacks_of: 0,
+            values: [0; WORDS],
+            memory: CallMemory::empty(),
         })?;
+        if all.armed.load(Ordering::Relaxed) == 0 {
+            all.exits.set_enabled(true)?;
+        }
         all.armed.fetch_add(1, Ordering::Relaxed);
         let armings = all.armings.fetch_add(1, Ordering::Relaxed);
-        self.key.store(armings.wrapping_add(1), Ordering::Relaxed);
+        let key = key(armings.wrapping_add(1), self.number);
+        self.key.store(key, Ordering::Relaxed);
         Ok(())
     }
 
     fn retire(&self) {
         let all = &self.in_progress;
         if all.armed.fetch_sub(1, Ordering::Relaxed) == 1 {
-            // Some tasks are gone, without having returned.
-            all.calls.clear();
+            // Disarming does not fail.
+            let _ = all.exits.set_enabled(false);
+            // Some tasks return when nobody sees it.
+            all.calls.0.clear();
         }
     }
 
     #[inline(always)]
-    fn serve(&self, regs: &Regs, when: When, limit: impl Fn() -> usize) {
+    fn serve(&self, regs: &Regs, when: When, shared: &CallsShared) {
         match when {
-            When::Enter if self.returns => self.note(regs, limit()),
-            When::Enter => self.record_now(regs, [0, 0], limit()),
-            When::Exit => self.finish(regs, limit),
+            When::Enter if self.returns => self.note(regs, shared),
+            When::Enter => self.record_now(regs, [0, 0], shared),
+            When::Exit => {
+                self.finish::<true>(regs, shared);
+            }
         }
+    }
+
+    fn serve_end(&self, regs: &Regs, shared: &CallsShared) -> bool {
+        self.finish::<false>(regs, shared)
     }
 }

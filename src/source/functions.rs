@@ -4,34 +4,35 @@
 
 use crate::{
     engine::{
+        arch::isa::ENTRY_LEN,
         error::{Errno, Error as Refusal, Kind},
-        functions::{Patterns, Seen},
+        functions::{Patterns, SeenPatterns},
         lex::Span,
         text::Plain,
     },
     kapi::{
-        functions::{self, Owner, Site, Unsupported},
+        functions::{self, NoFunctions, Site, SitesOwner},
         module, nofault,
         symbol::Symbol,
     },
-    source::{entry, names::Names},
+    source::{machine::MACHINE, names::Names},
     sys::{AllocError, Vec},
 };
 use core::iter;
 use kernel::{prelude::*, str::CString};
 
 /// The functions of one owner.
-pub(crate) struct Group {
+pub(crate) struct SiteGroup {
     module: Option<CString>,
     is_init: bool,
     /// In the order of their addresses.
     pub(crate) sites: Vec<Site>,
 }
 
-impl Group {
+impl SiteGroup {
     /// Returns whose functions they are.
-    pub(crate) fn owner(&self) -> Owner<'_> {
-        Owner {
+    pub(crate) fn owner(&self) -> SitesOwner<'_> {
+        SitesOwner {
             module: self.module.as_deref(),
             is_init: self.is_init,
         }
@@ -43,8 +44,8 @@ impl Group {
 pub(super) fn check_support(at: usize) -> Result<(), Refusal> {
     functions::support().map_err(|reason| {
         let why = match reason {
-            Unsupported::None => "this kernel has no ftrace (CONFIG_DYNAMIC_FTRACE)",
-            Unsupported::Cfi => "this kernel checks the types of callbacks (CONFIG_CFI)",
+            NoFunctions::None => "this kernel has no ftrace (CONFIG_DYNAMIC_FTRACE)",
+            NoFunctions::Cfi => "this kernel checks the types of callbacks (CONFIG_CFI)",
         };
         Refusal::new(Kind::BadProbeAddr, at)
             .with_errno(Errno::EOPNOTSUPP)
@@ -64,7 +65,7 @@ pub(crate) fn find(
     patterns: &Patterns,
     names: &mut Names,
     at: usize,
-) -> Result<Vec<Group>, Refusal> {
+) -> Result<Vec<SiteGroup>, Refusal> {
     let mut seen = patterns.seen()?;
     let mut groups = Vec::new();
     let mut own = Vec::new();
@@ -110,7 +111,7 @@ pub(crate) fn find(
 /// The refusal of an event of such functions.
 ///
 /// Context: process, may sleep.
-pub(crate) fn all(names: &mut Names) -> Result<Vec<Group>, Refusal> {
+pub(crate) fn all(names: &mut Names) -> Result<Vec<SiteGroup>, Refusal> {
     check_support(0)?;
     let any = Span { bytes: b"*", at: 0 };
     find(&Patterns::parse(any, iter::empty())?, names, 0)
@@ -127,7 +128,7 @@ pub(crate) fn of_module(
     patterns: &Patterns,
     names: &mut Names,
     name: &[u8],
-) -> Result<Vec<Group>, AllocError> {
+) -> Result<Vec<SiteGroup>, AllocError> {
     let mut groups = Vec::new();
     let only = Some(name);
     push_modules(&mut groups, patterns, names, only, &mut patterns.seen()?)?;
@@ -136,11 +137,11 @@ pub(crate) fn of_module(
 
 /// Adds groups of the functions that [`of_modules`] finds, and returns how many these are.
 fn push_modules(
-    groups: &mut Vec<Group>,
+    groups: &mut Vec<SiteGroup>,
     patterns: &Patterns,
     names: &mut Names,
     only: Option<&[u8]>,
-    seen: &mut Seen,
+    seen: &mut SeenPatterns,
 ) -> Result<usize, AllocError> {
     let mut count = 0usize;
     for found in of_modules(patterns, names, only, seen)? {
@@ -152,7 +153,7 @@ fn push_modules(
 
 /// Adds a group of the functions, sorted, whose entries ftrace reports.
 fn push_group(
-    groups: &mut Vec<Group>,
+    groups: &mut Vec<SiteGroup>,
     module: Option<CString>,
     is_init: bool,
     functions: Vec<u64>,
@@ -161,7 +162,7 @@ fn push_group(
     if sites.is_empty() {
         return Ok(());
     }
-    groups.push(Group {
+    groups.push(SiteGroup {
         module,
         is_init,
         sites,
@@ -177,7 +178,7 @@ struct OfModule {
 
 /// What is noted of a function while the list of modules must not change.
 #[derive(Clone, Copy)]
-struct Noted {
+struct NotedFunction {
     address: u64,
     is_init: bool,
 }
@@ -188,7 +189,7 @@ fn of_modules(
     patterns: &Patterns,
     names: &mut Names,
     only: Option<&[u8]>,
-    seen: &mut Seen,
+    seen: &mut SeenPatterns,
 ) -> Result<Vec<OfModule>, AllocError> {
     let noted = note(patterns, names, only, seen)?;
     let mut all: Vec<OfModule> = Vec::new();
@@ -228,8 +229,8 @@ fn note(
     patterns: &Patterns,
     names: &mut Names,
     only: Option<&[u8]>,
-    seen: &mut Seen,
-) -> Result<Vec<Noted>, AllocError> {
+    seen: &mut SeenPatterns,
+) -> Result<Vec<NotedFunction>, AllocError> {
     let Some(list) = names.modules()? else {
         return Ok(Vec::new());
     };
@@ -249,7 +250,7 @@ fn note(
             count = count.saturating_add(1);
             if count <= room {
                 // There is room, so that this does not sleep.
-                let _ = noted.push(Noted {
+                let _ = noted.push(NotedFunction {
                     address: function.address,
                     is_init: function.is_init,
                 });
@@ -265,7 +266,7 @@ fn note(
 }
 
 /// Where ftrace may report the entry of a function.
-pub(super) enum Entry {
+pub(super) enum FunctionEntry {
     /// Only here, if at all.
     Here(Site),
     /// At one of several places, if at all.
@@ -277,12 +278,12 @@ pub(super) enum Entry {
 /// Returns where ftrace may report the entry of `function`, by its first bytes.
 ///
 /// Context: process, may sleep.
-pub(super) fn entry_of(function: u64) -> Entry {
+pub(super) fn entry_of(function: u64) -> FunctionEntry {
     let mut sites = candidates(function);
     match (sites.next(), sites.next()) {
-        (None, _) => Entry::Nowhere,
-        (Some(site), None) => Entry::Here(site),
-        (Some(_), Some(_)) => Entry::Unclear,
+        (None, _) => FunctionEntry::Nowhere,
+        (Some(site), None) => FunctionEntry::Here(site),
+        (Some(_), Some(_)) => FunctionEntry::Unclear,
     }
 }
 
@@ -327,9 +328,9 @@ pub(crate) fn first_unknown(sites: &[Site]) -> Result<Option<usize>, AllocError>
 /// Returns where ftrace may report the entry of `function`, by its first bytes: the likeliest
 /// place first.
 fn candidates(function: u64) -> impl Iterator<Item = Site> {
-    let mut bytes = [0; entry::LOOKED_AT];
+    let mut bytes = [0; ENTRY_LEN];
     let offsets = match nofault::read_kernel(function, &mut bytes) {
-        true => entry::candidates(&bytes),
+        true => MACHINE.arch.isa().ftrace_offsets(&bytes),
         false => Default::default(),
     };
     offsets.into_iter().flatten().map(move |offset| Site {

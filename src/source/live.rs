@@ -5,7 +5,7 @@
 use crate::{
     engine::{
         arch::isa::{Isa, MAX_PATCH},
-        placement::{End, Facts, Function, Patch, Placement, Region},
+        placement::{End, Facts, JudgedFunction, Patch, Placement, Region, SpecialRole},
     },
     kapi::{
         kprobe, nofault,
@@ -58,16 +58,15 @@ impl Original {
 
     /// Returns what the kernel keeps of the instruction at `address`, which it has
     /// overwritten with a breakpoint.
-    fn of_opcode(address: u64, opcode: Opcode) -> Self {
-        let opcode = opcode.to_le_bytes();
+    fn of_bytes(address: u64, opcode: &[u8]) -> Self {
         let mut bytes = [0; MAX_PATCH];
         for (to, from) in bytes.iter_mut().zip(opcode) {
-            *to = from;
+            *to = *from;
         }
         Self {
             address,
             bytes,
-            len: opcode.len(),
+            len: opcode.len().min(MAX_PATCH),
         }
     }
 
@@ -252,10 +251,15 @@ impl Live {
     }
 
     /// Gets the original bytes under the breakpoints of kprobes from the kernel.
-    #[cfg(target_arch = "x86_64")]
     fn learn_patches(&mut self) -> Result<(), AllocError> {
-        const INT3: u8 = 0xcc;
+        match ISA.fixed_len() {
+            Some(len) => self.learn_words(len),
+            None => self.learn_suspects(),
+        }
+    }
 
+    /// As [`Self::learn_patches`], where a breakpoint hides the boundaries behind it.
+    fn learn_suspects(&mut self) -> Result<(), AllocError> {
         let mut from = 0;
         // The bytes that one probe hides may lead to the next probe.
         while let Some(suspect) = self.judged(|placement| self.may_be_probe(placement, from))? {
@@ -263,8 +267,11 @@ impl Live {
             let address = self.address.wrapping_add(suspect.offset as u64);
             match suspect.jumps_to {
                 None => {
-                    let original = original_opcode(address)?.unwrap_or(INT3);
-                    self.patch(Original::of_opcode(address, original))?;
+                    let original = match original_opcode(address)? {
+                        Some(original) => Original::of_bytes(address, &original.to_le_bytes()),
+                        None => Original::of_bytes(address, ISA.breakpoint()),
+                    };
+                    self.patch(original)?;
                 }
                 // Optimised probes jump to memory that belongs to no symbol.
                 Some(to) if Symbol::at(to).is_none() => self.foreign.push(address)?,
@@ -275,7 +282,6 @@ impl Live {
     }
 
     /// Returns the first suspect from `from` on at which a kprobe is possible.
-    #[cfg(target_arch = "x86_64")]
     fn may_be_probe(
         &self,
         placement: &Placement<'_>,
@@ -285,12 +291,10 @@ impl Live {
         suspects.find(|suspect| kprobe::may_be_at(self.address.wrapping_add(suspect.offset as u64)))
     }
 
-    /// Gets the original instructions under the breakpoints of kprobes from the kernel. On
-    /// arm64 a breakpoint hides no boundary, but it may hide a branch, or the mark of the
-    /// ftrace location.
-    #[cfg(target_arch = "aarch64")]
-    fn learn_patches(&mut self) -> Result<(), AllocError> {
-        for offset in (0..self.bytes.len()).step_by(core::mem::size_of::<Opcode>()) {
+    /// As [`Self::learn_patches`], where all instructions have `len` bytes: a breakpoint hides
+    /// no boundary, but it may hide a branch, or the mark of the ftrace location.
+    fn learn_words(&mut self, len: usize) -> Result<(), AllocError> {
+        for offset in (0..self.bytes.len()).step_by(len.max(1)) {
             let address = self.address.wrapping_add(offset as u64);
             let live = self.bytes.get(offset..);
             let is_hidden = live.is_some_and(|live| ISA.is_patched(live))
@@ -299,37 +303,35 @@ impl Live {
                 continue;
             }
             if let Some(word) = original_opcode(address)? {
-                self.patch(Original::of_opcode(address, word))?;
+                self.patch(Original::of_bytes(address, &word.to_le_bytes()))?;
             }
         }
         Ok(())
     }
 
-    /// Finds the instruction that ftrace patches. At boot the kernel writes `mov x9, x30`
-    /// before each of them.
-    #[cfg(target_arch = "aarch64")]
+    /// Finds the instruction that ftrace patches, if the kernel accepts no probe there.
     fn learn_ftrace_site(&mut self) -> Result<(), AllocError> {
-        use crate::engine::placement::Role;
+        /// Instructions at which the mark may be.
+        const FIRST: u64 = 3;
 
-        const MOV_X9_X30: [u8; 4] = 0xaa1e_03e9_u32.to_le_bytes();
-
-        let marks = (0..3_u64).map(|index| self.address.wrapping_add(index.wrapping_mul(4)));
-        let live = self.bytes.chunks_exact(MOV_X9_X30.len());
+        let expected = ISA.ftrace_mark();
+        let Some(len) = ISA.fixed_len().filter(|len| expected.len() == *len) else {
+            return Ok(());
+        };
+        // CAST: The length of an instruction.
+        let size = len as u64;
+        let marks = (0..FIRST).map(|index| self.address.wrapping_add(index.wrapping_mul(size)));
+        let live = self.bytes.chunks_exact(len.max(1));
         let mark = marks.zip(live).find(|(address, live)| {
             // A probe may hide the mark.
             let hidden = self.patched.iter().find(|known| known.address == *address);
-            hidden.map_or(*live, Original::bytes) == MOV_X9_X30
+            hidden.map_or(*live, Original::bytes) == expected
         });
         if let Some((address, _)) = mark {
-            let site = address.wrapping_add(4);
-            self.regions.push(Region::new(site, 4, Role::Ftrace))?;
+            let site = address.wrapping_add(size);
+            self.regions
+                .push(Region::new(site, size, SpecialRole::Ftrace))?;
         }
-        Ok(())
-    }
-
-    /// On x86 the kernel accepts probes on ftrace locations.
-    #[cfg(target_arch = "x86_64")]
-    fn learn_ftrace_site(&mut self) -> Result<(), AllocError> {
         Ok(())
     }
 
@@ -349,7 +351,7 @@ impl Live {
                 original: original.bytes(),
             })?;
         }
-        let function = Function {
+        let function = JudgedFunction {
             name: self.symbol.name(),
             address: self.address,
             bytes: &self.bytes,
@@ -387,7 +389,7 @@ fn is_only_bug(address: u64, names: &mut Names) -> Result<bool, AllocError> {
     if !nofault::read_kernel(address, &mut bytes) {
         return Ok(false);
     }
-    let function = Function {
+    let function = JudgedFunction {
         name: b"",
         address,
         bytes: &bytes,

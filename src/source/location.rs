@@ -7,10 +7,11 @@
 
 use crate::{
     engine::{
-        ast::{Definition, Place, ProbeKind, Which},
+        ast::{Definition, Place, Which},
         error::{Errno, Error as Refusal, Kind},
-        nearest::Nearest,
-        placement::{Judgement, Placement, Refuser, Role, Verdict, Why},
+        kind::{Location, Mechanism},
+        noreturn::is_noreturn,
+        placement::{Judgement, Placement, Refuser, SpecialRole, Verdict, Why},
         text::Plain,
     },
     kapi::{
@@ -20,7 +21,7 @@ use crate::{
         tracepoint::{Tracepoint, Tracepoints},
     },
     source::{
-        functions::{self, Entry, Group},
+        functions::{self, FunctionEntry, SiteGroup},
         live::{is_text, Live, Original},
         machine::errno,
         names::Names,
@@ -32,6 +33,12 @@ use crate::{
 };
 use core::fmt;
 use kernel::prelude::*;
+
+pub(crate) use super::namesakes::no_symbol;
+
+/// Symbols that mark where the kernel's text begins: they are no functions. `perf probe` counts
+/// its offsets from them.
+const MARKS: [&[u8]; 2] = [b"_text", b"_stext"];
 
 /// A location to be probed.
 pub(crate) struct Found {
@@ -46,11 +53,11 @@ pub(crate) struct Found {
     site: Option<Site>,
     /// ftrace was not asked whether it does.
     is_open: bool,
-    what: What,
+    what: FoundAt,
 }
 
 /// What is at a location. It is passed from function to function: what is large is in a box.
-enum What {
+enum FoundAt {
     /// The instructions of a function, if one is known there.
     Text(Option<KBox<Live>>),
     /// A tracepoint.
@@ -58,7 +65,7 @@ enum What {
     /// The entry of a function, as ftrace reports it, with its symbol if that matters.
     Entry(Option<KBox<Symbol>>),
     /// The functions that a list of patterns selects.
-    Functions(Vec<Group>),
+    Functions(Vec<SiteGroup>),
 }
 
 /// Looks up and judges the location of `definition`. `probes` are ferroprobe's own.
@@ -80,11 +87,11 @@ pub(crate) fn find<'a>(
     tracepoints: &Tracepoints,
     probes: impl Iterator<Item = &'a Original>,
 ) -> Result<Option<Found>, Refusal> {
-    if definition.kind.is_tracepoint() {
+    if definition.kind.mechanism == Mechanism::Tracepoint {
         return Ok(points::find(definition, tracepoints)?.map(Found::tracepoint_of));
     }
     let at = definition.place_at;
-    if definition.kind.is_function() {
+    if definition.kind.location == Some(Location::Function) {
         functions::check_support(at)?;
     }
     let (name, which, offset) = match &definition.place {
@@ -113,7 +120,7 @@ pub(crate) fn find<'a>(
             Some(module) => !module::is_loaded(module).map_err(|_| no_memory())?,
             None => false,
         };
-        return match (is_awaited, definition.kind.is_return() && offset != 0) {
+        return match (is_awaited, definition.kind.is_return && offset != 0) {
             (true, false) => Ok(None),
             (true, true) => Err(Refusal::new(Kind::BadRetprobe, at)),
             (false, _) => {
@@ -122,12 +129,14 @@ pub(crate) fn find<'a>(
             }
         };
     };
-    if definition.kind == (ProbeKind::Function { returns: false }) {
+    if definition.kind.mechanism == Mechanism::Function {
         let is_own = known.is_some();
         return Found::entry(definition, address, is_own, names).map(Some);
     }
     let place = address.wrapping_add(u64::from(offset));
-    Found::new(definition, Some(address), place, names, probes).map(Some)
+    // An offset from a mark leads into any function.
+    let start = Some(address).filter(|_| !MARKS.contains(&symbol));
+    Found::new(definition, start, place, names, probes).map(Some)
 }
 
 /// Returns the address of `symbol` in `module`, or of the kernel's, which is written as `name`;
@@ -157,38 +166,6 @@ fn only(
         return Err(Refusal::new(Kind::NonUniqSymbol, at));
     }
     Ok(known)
-}
-
-/// Adds to the refusal of the function `name`, which does not exist, the functions of similar
-/// names: in the kernel and its modules, or in `module`, which is loaded.
-#[cold]
-pub(crate) fn no_symbol(
-    refusal: Refusal,
-    module: Option<&[u8]>,
-    name: &[u8],
-    names: &mut Names,
-) -> Refusal {
-    let mut nearest = Nearest::to_wrong(name);
-    if names.each_similar(module, &mut nearest).is_err() {
-        return refusal;
-    }
-    let name = Plain(name);
-    match (module.map(Plain), nearest.is_none()) {
-        (None, true) => refusal.with_detail(format_args!(
-            "there is no symbol {name}: see /proc/kallsyms, probe a caller if it is inlined, \
-             write MODULE:{name} if its module is not loaded"
-        )),
-        (None, false) => refusal.with_detail(format_args!(
-            "there is no symbol {name}, did you mean {nearest}?"
-        )),
-        (Some(module), true) => refusal.with_detail(format_args!(
-            "module {module} has no function {name}: see /proc/kallsyms, or probe a caller if it \
-             is inlined"
-        )),
-        (Some(module), false) => refusal.with_detail(format_args!(
-            "module {module} has no function {name}, did you mean {nearest}?"
-        )),
-    }
 }
 
 impl Found {
@@ -228,7 +205,7 @@ impl Found {
             original: None,
             site: None,
             is_open: false,
-            what: What::Text(live),
+            what: FoundAt::Text(live),
         };
         let (Some(offset), Some(live)) = (found.offset(), found.live()) else {
             return Ok(found);
@@ -240,7 +217,7 @@ impl Found {
             Ok::<_, AllocError>((placement.is_entry(offset), original))
         });
         let (at_entry, original) = seen??;
-        if definition.kind.is_return() && !at_entry {
+        if definition.kind.is_return && !at_entry {
             let name = Plain(live.symbol.name());
             return Err(Refusal::new(Kind::BadRetprobe, at)
                 .with_detail(format_args!("{name} begins at +0x0")));
@@ -251,6 +228,20 @@ impl Found {
             Some(refusal) => Err(refusal),
             None => Ok(found),
         }
+    }
+
+    /// Checks that the function returns, if `definition`, whose location this is, wants its
+    /// return.
+    ///
+    /// # Errors
+    ///
+    /// `NEVER_RETURNS`.
+    pub(crate) fn check_returns(&self, definition: &Definition) -> Result<(), Refusal> {
+        let never = |live: &Live| is_noreturn(live.symbol.name());
+        if definition.kind.is_return && self.live().is_some_and(never) {
+            return Err(Refusal::new(Kind::NeverReturns, definition.place_at));
+        }
+        Ok(())
     }
 
     /// Returns the entry of the function at `address`, one of the kernel's own if `is_own`. Its
@@ -276,9 +267,9 @@ impl Found {
             symbol = Some(found.map_err(|_| Refusal::new(Kind::NoMemory, at))?);
         }
         let (site, is_open) = match functions::entry_of(address) {
-            Entry::Here(site) => (Some(site), true),
-            Entry::Unclear => (functions::site_of(address)?, false),
-            Entry::Nowhere => (None, false),
+            FunctionEntry::Here(site) => (Some(site), true),
+            FunctionEntry::Unclear => (functions::site_of(address)?, false),
+            FunctionEntry::Nowhere => (None, false),
         };
         if site.is_none() {
             return Err(unreported(address, at));
@@ -289,7 +280,7 @@ impl Found {
             original: None,
             site,
             is_open,
-            what: What::Entry(symbol),
+            what: FoundAt::Entry(symbol),
         })
     }
 
@@ -301,19 +292,19 @@ impl Found {
             original: None,
             site: None,
             is_open: false,
-            what: What::Tracepoint(point),
+            what: FoundAt::Tracepoint(point),
         }
     }
 
     /// Returns the functions of `groups` as a location.
-    fn functions_of(groups: Vec<Group>) -> Self {
+    fn functions_of(groups: Vec<SiteGroup>) -> Self {
         Self {
             address: 0,
             at_entry: true,
             original: None,
             site: None,
             is_open: false,
-            what: What::Functions(groups),
+            what: FoundAt::Functions(groups),
         }
     }
 
@@ -321,31 +312,31 @@ impl Found {
     /// has the type of a tracepoint's probes. It may be unknown where no type is needed.
     pub(crate) fn function(&self) -> Option<&[u8]> {
         match &self.what {
-            What::Text(live) => {
+            FoundAt::Text(live) => {
                 let live = live.as_ref()?;
                 self.at_entry.then(|| live.symbol.name())
             }
-            What::Tracepoint(point) => Some(&point.function),
-            What::Entry(symbol) => symbol.as_ref().map(|symbol| symbol.name()),
-            What::Functions(_) => None,
+            FoundAt::Tracepoint(point) => Some(&point.function),
+            FoundAt::Entry(symbol) => symbol.as_ref().map(|symbol| symbol.name()),
+            FoundAt::Functions(_) => None,
         }
     }
 
     /// Returns the module of the location.
     pub(crate) fn module(&self) -> Option<&[u8]> {
         match &self.what {
-            What::Text(live) => live.as_ref()?.symbol.module(),
-            What::Tracepoint(point) => point.tracepoint.module(),
-            What::Entry(symbol) => symbol.as_ref()?.module(),
-            What::Functions(_) => None,
+            FoundAt::Text(live) => live.as_ref()?.symbol.module(),
+            FoundAt::Tracepoint(point) => point.tracepoint.module(),
+            FoundAt::Entry(symbol) => symbol.as_ref()?.module(),
+            FoundAt::Functions(_) => None,
         }
     }
 
     /// Returns the tracepoint, if it is one.
     pub(crate) fn tracepoint(&self) -> Option<&Tracepoint> {
         match &self.what {
-            What::Text(_) | What::Entry(_) | What::Functions(_) => None,
-            What::Tracepoint(point) => Some(&point.tracepoint),
+            FoundAt::Text(_) | FoundAt::Entry(_) | FoundAt::Functions(_) => None,
+            FoundAt::Tracepoint(point) => Some(&point.tracepoint),
         }
     }
 
@@ -362,16 +353,16 @@ impl Found {
 
     fn live(&self) -> Option<&Live> {
         match &self.what {
-            What::Text(live) => live.as_deref(),
-            What::Tracepoint(_) | What::Entry(_) | What::Functions(_) => None,
+            FoundAt::Text(live) => live.as_deref(),
+            FoundAt::Tracepoint(_) | FoundAt::Entry(_) | FoundAt::Functions(_) => None,
         }
     }
 
     /// Returns the functions, if it is those that a list of patterns selects.
-    pub(crate) fn groups(&self) -> Option<&[Group]> {
+    pub(crate) fn groups(&self) -> Option<&[SiteGroup]> {
         match &self.what {
-            What::Functions(groups) => Some(groups),
-            What::Text(_) | What::Tracepoint(_) | What::Entry(_) => None,
+            FoundAt::Functions(groups) => Some(groups),
+            FoundAt::Text(_) | FoundAt::Tracepoint(_) | FoundAt::Entry(_) => None,
         }
     }
 
@@ -393,7 +384,7 @@ impl Found {
     pub(crate) fn explain(&self, error: Error, at: usize) -> Refusal {
         let errno = errno(error);
         let plain = || Refusal::registration(errno, at);
-        let is_text = matches!(self.what, What::Text(_));
+        let is_text = matches!(self.what, FoundAt::Text(_));
         if errno == Errno::ENOMEM || !is_text {
             return plain();
         }
@@ -453,7 +444,7 @@ impl fmt::Display for Unforeseen {
         }
         f.write_str(" cannot be probed: ")?;
         let role = tables::role_of(self.address).or_else(|| {
-            (kprobe::is_blacklisted(self.address) == Some(true)).then_some(Role::Blacklisted)
+            (kprobe::is_blacklisted(self.address) == Some(true)).then_some(SpecialRole::Blacklisted)
         });
         match role {
             Some(role) => write!(f, "{} ({})", role.describe(), Refuser::Kernel),

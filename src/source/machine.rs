@@ -11,13 +11,9 @@ use crate::{
 };
 use kernel::error::Error;
 
-/// The architecture.
+/// The machine.
 pub(crate) const MACHINE: Machine = Machine {
-    arch: if cfg!(target_arch = "aarch64") {
-        Arch::Arm64
-    } else {
-        Arch::X86_64
-    },
+    arch: Arch::NATIVE,
     stack_words: STACK_WORDS,
 };
 

@@ -5,13 +5,13 @@
 use crate::{
     engine::{
         fetch::Symbols,
-        filter::Functions,
-        kallsyms::{self, Index, Sought, Tables},
+        filter::LookupFunctions,
+        kallsyms::{self, NameIndex, Sought, Tables},
         nearest::Nearest,
         placement::{Ways, NO_RETURN},
     },
     kapi::{
-        module, nofault,
+        module, nofault, percpu,
         symbol::{self, Symbol},
     },
     sys::{AllocError, Vec},
@@ -25,7 +25,7 @@ const MAX_TOLD: usize = 16;
 pub(crate) struct Names {
     /// The kernel's symbol table, once it was looked up; `Some(None)` if it cannot be
     /// used.
-    tables: Option<Option<(Tables, Index)>>,
+    tables: Option<Option<(Tables, NameIndex)>>,
     /// The range of the kernel's text, once it was looked up.
     text: Option<Range<u64>>,
     /// The functions that do not return, once they were looked up.
@@ -133,7 +133,7 @@ impl Names {
     }
 
     /// Returns the kernel's symbol table; `None` if it cannot be used.
-    fn usable(&mut self) -> Result<Option<(&Tables, &mut Index)>, AllocError> {
+    fn usable(&mut self) -> Result<Option<(&Tables, &mut NameIndex)>, AllocError> {
         if self.tables.is_none() {
             self.tables = Some(usable_tables()?);
         }
@@ -249,11 +249,11 @@ impl Names {
 /// # Errors
 ///
 /// [`AllocError`] when there is no memory.
-fn usable_tables() -> Result<Option<(Tables, Index)>, AllocError> {
+fn usable_tables() -> Result<Option<(Tables, NameIndex)>, AllocError> {
     let Some(tables) = known_tables() else {
         return Ok(None);
     };
-    let Some(mut index) = Index::read(&tables, &mut KernelMemory)? else {
+    let Some(mut index) = NameIndex::read(&tables, &mut KernelMemory)? else {
         return Ok(None);
     };
     let mut is_sound = false;
@@ -278,7 +278,7 @@ fn known_tables() -> Option<Tables> {
 
 struct KernelMemory;
 
-impl kallsyms::Memory for KernelMemory {
+impl kallsyms::TableMemory for KernelMemory {
     fn read(&mut self, address: u64, out: &mut [u8]) -> bool {
         nofault::read_kernel(address, out)
     }
@@ -303,7 +303,7 @@ impl Symbols for Names {
 /// The kernel's functions, and the names of all, if similar ones are to be found.
 pub(crate) struct KernelFunctions<'a>(pub(crate) Option<&'a mut Names>);
 
-impl Functions for KernelFunctions<'_> {
+impl LookupFunctions for KernelFunctions<'_> {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
         self.around(symbol::lookup_bytes(name)?)
     }
@@ -312,6 +312,10 @@ impl Functions for KernelFunctions<'_> {
         let symbol = Symbol::at(address)?;
         let start = address.wrapping_sub(symbol.offset);
         Some((start, start.wrapping_add(symbol.size)))
+    }
+
+    fn last_cpu(&self) -> u32 {
+        percpu::cpu_limit().saturating_sub(1)
     }
 
     /// Without memory none is considered.

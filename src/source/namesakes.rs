@@ -12,6 +12,7 @@ use crate::{
         ast::{Definition, Place, Which},
         btf::declare::Parameters,
         error::{Error as Refusal, Kind},
+        nearest::Nearest,
         text::{Appender, Plain},
     },
     kapi::{module, symbol::Symbol},
@@ -145,7 +146,7 @@ pub(crate) fn each(definition: &Definition, names: &mut Names) -> Result<Vec<Pla
             Plain(module),
             Plain(symbol)
         )),
-        None => super::location::no_symbol(refusal(), None, symbol, names),
+        None => no_symbol(refusal(), None, symbol, names),
     })
 }
 
@@ -321,4 +322,36 @@ fn each_in_modules(list: u64, only: Option<&[u8]>, symbol: &[u8], mut each: impl
             each(function.address);
         }
     });
+}
+
+/// Adds to the refusal of the function `name`, which does not exist, the functions of similar
+/// names: in the kernel and its modules, or in `module`, which is loaded.
+#[cold]
+pub(crate) fn no_symbol(
+    refusal: Refusal,
+    module: Option<&[u8]>,
+    name: &[u8],
+    names: &mut Names,
+) -> Refusal {
+    let mut nearest = Nearest::to_wrong_symbol(name);
+    if names.each_similar(module, &mut nearest).is_err() {
+        return refusal;
+    }
+    let name = Plain(name);
+    match (module.map(Plain), nearest.is_none()) {
+        (None, true) => refusal.with_detail(format_args!(
+            "there is no symbol {name}: see /proc/kallsyms, probe a caller if it is inlined, \
+             write MODULE:{name} if its module is not loaded"
+        )),
+        (None, false) => refusal.with_detail(format_args!(
+            "there is no symbol {name}, did you mean {nearest}?"
+        )),
+        (Some(module), true) => refusal.with_detail(format_args!(
+            "module {module} has no function {name}: see /proc/kallsyms, or probe a caller if it \
+             is inlined"
+        )),
+        (Some(module), false) => refusal.with_detail(format_args!(
+            "module {module} has no function {name}, did you mean {nearest}?"
+        )),
+    }
 }

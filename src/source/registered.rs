@@ -2,20 +2,25 @@
 
 //! The kernel's mechanisms as sources of hits, each registered for one probe.
 //!
-//! What tells the mechanisms apart is decided in this file only. A new one is a variant
-//! of [`Registered`] that implements [`Source`].
+//! What tells the mechanisms apart is decided in this file only. A new one is a variant of
+//! [`Mechanism`], a row of `mechanisms!` whose registration implements [`ProbeSource`], and an arm
+//! of [`Registered::new`].
 
 use crate::{
-    engine::ast::ProbeKind,
+    engine::{
+        ast::Definition,
+        kind::{Mechanism, ProbeKind},
+    },
     hit::{
         calls::CallRecorder, prepared::Prepared, recorder::Recorder, whole_calls::WholeCallRecorder,
     },
     kapi::{
-        batch::Batch,
+        batch::{Batch, Batched},
         functions::{self, Functions},
+        handler::Handler,
         kprobe, kretprobe,
-        registration::{Handler, Mechanism, Registration},
-        stack::Function,
+        registration::{self, Registration},
+        stack::StackFunction,
         tracepoint::{
             self,
             syscall::{self, Calls, When},
@@ -27,7 +32,7 @@ use core::pin::Pin;
 use kernel::{prelude::*, sync::Arc};
 
 /// What a registered mechanism does for its probe.
-pub(crate) trait Source: Send + Sync {
+pub(crate) trait ProbeSource: Send + Sync {
     /// Returns what serves the hits.
     fn recorder(&self) -> &Recorder;
 
@@ -56,7 +61,12 @@ pub(crate) trait Source: Send + Sync {
     }
 
     /// Returns it as a handler of functions' entries, if it is one.
-    fn functions(&self) -> Option<&functions::Registration<Recorder>> {
+    fn functions(&self) -> Option<&functions::FunctionRegistration<Recorder>> {
+        None
+    }
+
+    /// Returns it as a probe of a tracepoint, if it is one.
+    fn tracepoint(&self) -> Option<&tracepoint::PointRegistration<Recorder>> {
         None
     }
 
@@ -68,7 +78,7 @@ pub(crate) trait Source: Send + Sync {
     }
 }
 
-impl<M: Mechanism> Source for Registration<M, Recorder>
+impl<M: registration::KernelProbe> ProbeSource for Registration<M, Recorder>
 where
     Recorder: Handler<M>,
 {
@@ -98,7 +108,7 @@ where
 }
 
 /// What records system calls.
-trait RecordsCalls: syscall::Handler {
+trait RecordsCalls: syscall::CallHandler {
     /// Returns what serves the hits.
     fn recorder(&self) -> &Recorder;
 }
@@ -115,7 +125,7 @@ impl RecordsCalls for WholeCallRecorder {
     }
 }
 
-impl<H: RecordsCalls> Source for syscall::Registration<H> {
+impl<H: RecordsCalls> ProbeSource for syscall::CallRegistration<H> {
     fn recorder(&self) -> &Recorder {
         self.handler().recorder()
     }
@@ -125,7 +135,7 @@ impl<H: RecordsCalls> Source for syscall::Registration<H> {
     }
 }
 
-impl Source for tracepoint::Registration<Recorder> {
+impl ProbeSource for tracepoint::PointRegistration<Recorder> {
     fn recorder(&self) -> &Recorder {
         self.handler()
     }
@@ -137,9 +147,13 @@ impl Source for tracepoint::Registration<Recorder> {
     fn is_gone(&self) -> bool {
         Self::is_gone(self)
     }
+
+    fn tracepoint(&self) -> Option<&tracepoint::PointRegistration<Recorder>> {
+        Some(self)
+    }
 }
 
-impl Source for functions::Registration<Recorder> {
+impl ProbeSource for functions::FunctionRegistration<Recorder> {
     fn recorder(&self) -> &Recorder {
         self.handler()
     }
@@ -152,7 +166,7 @@ impl Source for functions::Registration<Recorder> {
         Self::follow(self);
     }
 
-    fn functions(&self) -> Option<&functions::Registration<Recorder>> {
+    fn functions(&self) -> Option<&functions::FunctionRegistration<Recorder>> {
         Some(self)
     }
 }
@@ -163,25 +177,91 @@ pub(crate) struct Sources<'a> {
     pub(crate) functions: &'a Arc<Functions<Recorder>>,
 }
 
-/// A registered mechanism. Its drop unregisters it, and waits until no hit is served.
-pub(crate) enum Registered {
+macro_rules! mechanisms {
+    ($($(#[$doc:meta])* $mechanism:ident, $batch:ident: $registration:ty;)*) => {
+        /// A registered mechanism. Its drop unregisters it, and waits until no hit is served.
+        pub(crate) enum Registered {
+            $($(#[$doc])* $mechanism(Pin<KBox<$registration>>),)*
+        }
+
+        impl Registered {
+            /// Returns it as a source.
+            pub(crate) fn source(&self) -> &dyn ProbeSource {
+                match self {
+                    $(Self::$mechanism(probe) => &**probe,)*
+                }
+            }
+        }
+
+        /// Mechanisms that are unregistered together: the drop waits for their hits once.
+        ///
+        /// Context of the drop: process, may sleep.
+        pub(crate) struct Removal {
+            $($batch: Expecting<$registration>,)*
+        }
+
+        impl Removal {
+            /// Makes an empty removal.
+            pub(crate) const fn new() -> Self {
+                Self {
+                    $($batch: Expecting::new(),)*
+                }
+            }
+
+            /// Makes room for one more probe of `kind`: its removal then needs no memory.
+            ///
+            /// # Errors
+            ///
+            /// `ENOMEM`; then it is not expected.
+            pub(crate) fn expect(&mut self, kind: ProbeKind) -> Result {
+                match kind.mechanism {
+                    $(Mechanism::$mechanism => self.$batch.expect(),)*
+                }
+            }
+
+            /// Expects no probes. The room stays.
+            fn expect_none(&mut self) {
+                $(self.$batch.expected = 0;)*
+            }
+
+            /// Takes `registered`, which may be hit until [`Removal::end`] or the drop. The
+            /// latest must be taken first, see [`Batch::push`].
+            ///
+            /// Context: process, may sleep.
+            pub(crate) fn take(&mut self, registered: Registered) {
+                match registered {
+                    $(Registered::$mechanism(probe) => self.$batch.batch.push(probe),)*
+                }
+            }
+
+            /// Unregisters what was taken, waits until no hit is served, and frees it.
+            ///
+            /// Context: process, may sleep.
+            pub(crate) fn end(&mut self) {
+                $(self.$batch.batch.end();)*
+            }
+        }
+    };
+}
+
+mechanisms! {
     /// A kprobe.
-    Entry(Pin<KBox<kprobe::Registration<Recorder>>>),
+    Entry, entries: kprobe::Registration<Recorder>;
     /// A kretprobe.
-    Return(Pin<KBox<kretprobe::Registration<Recorder>>>),
+    Return, returns: kretprobe::Registration<Recorder>;
     /// A probe of a tracepoint.
-    Tracepoint(Pin<KBox<tracepoint::Registration<Recorder>>>),
+    Tracepoint, tracepoints: tracepoint::PointRegistration<Recorder>;
     /// A handler of functions' entries.
-    Function(Pin<KBox<functions::Registration<Recorder>>>),
+    Function, functions: functions::FunctionRegistration<Recorder>;
     /// A handler of system calls.
-    Call(Pin<KBox<syscall::Registration<CallRecorder>>>),
+    Call, calls: syscall::CallRegistration<CallRecorder>;
     /// A handler of whole system calls.
-    WholeCall(Pin<KBox<syscall::Registration<WholeCallRecorder>>>),
+    WholeCall, whole_calls: syscall::CallRegistration<WholeCallRecorder>;
 }
 
 impl Registered {
-    /// Registers the mechanism of `kind`, disarmed, at the location `found`; `recorder` is
-    /// made to serve its hits.
+    /// Registers the mechanism for `definition`, disarmed, at the location `found`; `recorder`
+    /// is made to serve its hits.
     ///
     /// # Errors
     ///
@@ -189,49 +269,48 @@ impl Registered {
     ///
     /// Context: process, may sleep.
     pub(crate) fn new(
-        kind: ProbeKind,
+        definition: &Definition,
         found: &Found,
         sources: &Sources<'_>,
         mut recorder: Prepared,
     ) -> Result<Self> {
-        recorder.set_function(match (kind, found.tracepoint()) {
-            (ProbeKind::Probe, _) => Function::of_probe(found.address),
-            (ProbeKind::Tracepoint, Some(point)) => Function::at(point.iterator()),
-            _ => Function::default(),
+        let mechanism = definition.kind.mechanism;
+        recorder.set_function(match (mechanism, found.tracepoint()) {
+            (Mechanism::Entry, _) => StackFunction::of_probe(found.address),
+            (Mechanism::Tracepoint, Some(point)) => StackFunction::at(point.iterator()),
+            _ => StackFunction::default(),
         });
-        let at = kprobe::Place::Address(found.address);
-        let kretprobe = |recorder: Prepared, maxactive| {
-            let words = recorder.entry_words();
-            kretprobe::Registration::new(at, maxactive, words, recorder.init()).map(Self::Return)
-        };
-        match kind {
-            ProbeKind::Probe => kprobe::Registration::new(at, recorder.init()).map(Self::Entry),
-            ProbeKind::Return { maxactive } => {
-                let maxactive = i32::try_from(maxactive).unwrap_or(i32::MAX);
-                kretprobe(recorder, maxactive)
+        let at = kprobe::ProbePlace::Address(found.address);
+        match mechanism {
+            Mechanism::Entry => kprobe::Registration::new(at, recorder.init()).map(Self::Entry),
+            Mechanism::Return => {
+                let maxactive = i32::try_from(definition.maxactive).unwrap_or(i32::MAX);
+                let words = recorder.entry_words();
+                kretprobe::Registration::new(at, maxactive, words, recorder.init())
+                    .map(Self::Return)
             }
-            ProbeKind::Function { returns: true } => kretprobe(recorder, 0),
-            ProbeKind::Function { returns: false } => {
+            Mechanism::Function => {
                 let groups = found.groups();
                 let functions = sources.functions.clone();
                 // The hits of one function are counted by its recorder.
                 let counts = groups.is_some();
-                let functions = functions::Registration::new(functions, counts, recorder.init())?;
+                let functions =
+                    functions::FunctionRegistration::new(functions, counts, recorder.init())?;
                 for group in groups.unwrap_or_default() {
                     functions.add(group.owner(), &group.sites)?;
                 }
                 if let Some(site) = found.site() {
-                    functions.add(functions::Owner::KERNEL, &[site])?;
+                    functions.add(functions::SitesOwner::KERNEL, &[site])?;
                 }
                 Ok(Self::Function(functions))
             }
-            ProbeKind::Tracepoint => {
+            Mechanism::Tracepoint => {
                 let point = found.tracepoint().ok_or(EINVAL)?;
-                tracepoint::Registration::new(sources.points.clone(), point, recorder.init())
+                tracepoint::PointRegistration::new(sources.points.clone(), point, recorder.init())
                     .map(Self::Tracepoint)
             }
             // See `of_call` and `of_whole_call`.
-            ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => Err(EINVAL),
+            Mechanism::Call | Mechanism::WholeCall => Err(EINVAL),
         }
     }
 
@@ -247,7 +326,7 @@ impl Registered {
         (number, sides): (u32, &'static [When]),
         recorder: impl Init<CallRecorder>,
     ) -> Result<Self> {
-        syscall::Registration::new(table.clone(), (number, sides), recorder).map(Self::Call)
+        syscall::CallRegistration::new(table.clone(), (number, sides), recorder).map(Self::Call)
     }
 
     /// As [`Registered::of_call`], for whole calls.
@@ -262,117 +341,41 @@ impl Registered {
         (number, sides): (u32, &'static [When]),
         recorder: impl Init<WholeCallRecorder>,
     ) -> Result<Self> {
-        syscall::Registration::new(table.clone(), (number, sides), recorder).map(Self::WholeCall)
-    }
-
-    /// Returns it as a source.
-    pub(crate) fn source(&self) -> &dyn Source {
-        match self {
-            Self::Entry(probe) => &**probe,
-            Self::Return(probe) => &**probe,
-            Self::Tracepoint(probe) => &**probe,
-            Self::Function(probe) => &**probe,
-            Self::Call(probe) => &**probe,
-            Self::WholeCall(probe) => &**probe,
-        }
+        syscall::CallRegistration::new(table.clone(), (number, sides), recorder)
+            .map(Self::WholeCall)
     }
 }
 
-/// For how many of each mechanism there is room.
-type Expected = [usize; 6];
+/// Registrations of one mechanism, and for how many there is room.
+struct Expecting<R: Batched> {
+    batch: Batch<R>,
+    expected: usize,
+}
 
-/// Mechanisms that are unregistered together: the drop waits for their hits once.
-///
-/// Context of the drop: process, may sleep.
-pub(crate) struct Removal {
-    entries: Batch<kprobe::Registration<Recorder>>,
-    returns: Batch<kretprobe::Registration<Recorder>>,
-    tracepoints: Batch<tracepoint::Registration<Recorder>>,
-    functions: Batch<functions::Registration<Recorder>>,
-    calls: Batch<syscall::Registration<CallRecorder>>,
-    whole_calls: Batch<syscall::Registration<WholeCallRecorder>>,
-    /// For how many of each there is room.
-    expected: Expected,
+impl<R: Batched> Expecting<R> {
+    const fn new() -> Self {
+        Self {
+            batch: Batch::new(),
+            expected: 0,
+        }
+    }
+
+    fn expect(&mut self) -> Result {
+        let count = self.expected.saturating_add(1);
+        self.batch.make_room(count)?;
+        self.expected = count;
+        Ok(())
+    }
 }
 
 impl Removal {
-    /// Makes an empty removal.
-    pub(crate) const fn new() -> Self {
-        Self {
-            entries: Batch::new(),
-            returns: Batch::new(),
-            tracepoints: Batch::new(),
-            functions: Batch::new(),
-            calls: Batch::new(),
-            whole_calls: Batch::new(),
-            expected: [0; 6],
-        }
-    }
-
-    /// Makes room for one more mechanism of `kind`: its removal then needs no memory.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; then it is not expected.
-    pub(crate) fn expect(&mut self, kind: ProbeKind) -> Result {
-        let index: usize = match kind {
-            ProbeKind::Probe => 0,
-            ProbeKind::Return { .. } | ProbeKind::Function { returns: true } => 1,
-            ProbeKind::Tracepoint => 2,
-            ProbeKind::Function { returns: false } => 3,
-            ProbeKind::Enter | ProbeKind::Exit => 4,
-            ProbeKind::Call => 5,
-        };
-        let Some(expected) = self.expected.get_mut(index) else {
-            return Ok(());
-        };
-        let count = expected.saturating_add(1);
-        match index {
-            0 => self.entries.make_room(count)?,
-            1 => self.returns.make_room(count)?,
-            2 => self.tracepoints.make_room(count)?,
-            3 => self.functions.make_room(count)?,
-            4 => self.calls.make_room(count)?,
-            _ => self.whole_calls.make_room(count)?,
-        }
-        *expected = count;
-        Ok(())
-    }
-
-    /// Makes room for mechanisms of `kinds`, and expects no others.
+    /// Makes room for probes of `kinds`, and expects no others.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then some of these are not expected.
     pub(crate) fn expect_only(&mut self, mut kinds: impl Iterator<Item = ProbeKind>) -> Result {
-        self.expected = [0; 6];
+        self.expect_none();
         kinds.try_for_each(|kind| self.expect(kind))
-    }
-
-    /// Takes `registered`, which may be hit until [`Removal::end`] or the drop. The
-    /// latest must be taken first, see [`Batch::push`].
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn take(&mut self, registered: Registered) {
-        match registered {
-            Registered::Entry(probe) => self.entries.push(probe),
-            Registered::Return(probe) => self.returns.push(probe),
-            Registered::Tracepoint(probe) => self.tracepoints.push(probe),
-            Registered::Function(probe) => self.functions.push(probe),
-            Registered::Call(probe) => self.calls.push(probe),
-            Registered::WholeCall(probe) => self.whole_calls.push(probe),
-        }
-    }
-
-    /// Unregisters what was taken, waits until no hit is served, and frees it.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn end(&mut self) {
-        self.entries.end();
-        self.returns.end();
-        self.tracepoints.end();
-        self.functions.end();
-        self.calls.end();
-        self.whole_calls.end();
     }
 }

@@ -3,7 +3,7 @@
 //! The system calls, as the kernel describes them to its own tracer.
 
 use crate::{
-    engine::syscall::{without_attributes, Call, Parameter, MAX_ARGUMENTS},
+    engine::syscall::{without_attributes, Call, CallParameter, MAX_ARGUMENTS},
     kapi::{nofault, tracepoint::syscall},
     source::names::Names,
     sys::{AllocError, Vec},
@@ -74,7 +74,7 @@ fn call(found: &syscall::Description) -> Result<Option<Call>, AllocError> {
             return Ok(None);
         };
         let c_type = without_attributes(&c_type)?;
-        call.arguments.push(Parameter { name, c_type })?;
+        call.arguments.push(CallParameter { name, c_type })?;
     }
     Ok(Some(call))
 }

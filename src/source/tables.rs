@@ -9,7 +9,7 @@
 use crate::{
     engine::placement::{
         tables::{self, is_bug, Sites, Table},
-        Index, Role, Ways,
+        PlacementIndex, SpecialRole, Ways,
     },
     kapi::{nofault, symbol},
     source::{machine::MACHINE, names::Names},
@@ -20,7 +20,7 @@ use kernel::prelude::*;
 /// Bytes that are read at once: a multiple of every possible length of an entry.
 const PIECE: usize = 64 * 48;
 
-/// The tables for which the kernel refuses a probe, and the symbols that enclose them.
+/// The tables for which the kernel may refuse a probe, and the symbols that enclose them.
 const TABLES: &[(Table, &CStr, &CStr)] = &[
     (
         Table::JumpLabels,
@@ -33,7 +33,6 @@ const TABLES: &[(Table, &CStr, &CStr)] = &[
         c"__stop_static_call_sites",
     ),
     (Table::Bugs, c"__start___bug_table", c"__stop___bug_table"),
-    #[cfg(target_arch = "aarch64")]
     (
         Table::Exceptions,
         c"__start___ex_table",
@@ -63,10 +62,13 @@ const BUGS: &[(Table, &CStr, &CStr)] =
 /// table does, or without memory.
 ///
 /// Context: process, may sleep.
-pub(crate) fn role_of(address: u64) -> Option<Role> {
+pub(crate) fn role_of(address: u64) -> Option<SpecialRole> {
     let mut piece = piece().ok()?;
-    let text = Text::of(symbol::lookup)?;
-    TABLES.iter().find_map(|(table, start, end)| {
+    let text = KernelText::of(symbol::lookup)?;
+    let refuses =
+        |table| table != Table::Exceptions || MACHINE.arch.isa().refuses_exception_table();
+    let mut tables = TABLES.iter().filter(|(table, ..)| refuses(*table));
+    tables.find_map(|(table, start, end)| {
         let (start, end) = symbol::lookup(start).zip(symbol::lookup(end))?;
         let is_named = |_: &[u8], place| place == address;
         find_entry(*table, (start, end), &text, &mut piece, is_named)?.then_some(table.role())
@@ -93,14 +95,14 @@ pub(crate) fn ways(names: &mut Names) -> Result<&Ways, AllocError> {
 /// Reads what [`ways`] returns.
 fn read_ways(names: &mut Names) -> Result<Ways, AllocError> {
     let text = names.text()?.unwrap_or_default();
-    let landings = Index::new(text.clone(), |found| {
+    let landings = PlacementIndex::new(text.clone(), |found| {
         each_entry(names, LANDINGS, |entry, place| {
             if let Some(to) = tables::landing(entry, place) {
                 found(to);
             }
         })
     })?;
-    let stops = Index::new(text, |found| {
+    let stops = PlacementIndex::new(text, |found| {
         each_entry(names, BUGS, |entry, place| {
             if is_bug(entry) {
                 found(place);
@@ -119,7 +121,7 @@ fn each_entry(
 ) -> Result<(), AllocError> {
     let mut piece = piece()?;
     let mut memory = Ok(());
-    let known = Text::of(|name| {
+    let known = KernelText::of(|name| {
         names.first(name).unwrap_or_else(|error| {
             memory = Err(error);
             None
@@ -154,7 +156,7 @@ fn piece() -> Result<Vec<u8>, AllocError> {
 fn find_entry(
     table: Table,
     (start, end): (u64, u64),
-    text: &Text,
+    text: &KernelText,
     piece: &mut [u8],
     mut is_it: impl FnMut(&[u8], u64) -> bool,
 ) -> Option<bool> {
@@ -181,9 +183,9 @@ fn find_entry(
 }
 
 /// The ranges of the kernel's text: the text that stays, and the init text.
-struct Text([(u64, u64); 2]);
+struct KernelText([(u64, u64); 2]);
 
-impl Text {
+impl KernelText {
     /// Looks its limits up by `address`.
     fn of(mut address: impl FnMut(&'static CStr) -> Option<u64>) -> Option<Self> {
         let mut limits = |from, to| address(from).zip(address(to));

@@ -8,8 +8,9 @@
 
 use crate::{
     engine::{
-        ast::{Action, Argument, Definition, Origin, ProbeKind},
+        ast::{Argument, Definition, Origin, StepKind},
         btf::{Btf, Index, Malformed},
+        kind::ArgumentsFrom,
     },
     kapi::vfs,
     sys::{AllocError, Vec},
@@ -141,7 +142,7 @@ pub(crate) fn of_function(definition: &Definition) -> Option<&Argument> {
         let first = arg.expression.steps.first().map(|step| &step.action);
         match arg.expression.origin {
             Origin::Name(_) => true,
-            Origin::Argument(_) => matches!(first, Some(Action::Members(_))),
+            Origin::Argument(_) => matches!(first, Some(StepKind::Members(_))),
             _ => false,
         }
     })
@@ -155,10 +156,15 @@ pub(crate) fn are_needed(definition: &Definition) -> bool {
             Origin::ReturnValue => !arg.spec.explicit,
             // An argument without a name gets the name of the parameter.
             // Types tell how many bits an argument of a tracepoint has.
-            Origin::Argument(_) => definition.kind != ProbeKind::Probe || arg.at == arg.text_at,
+            Origin::Argument(_) => {
+                definition.kind.arguments != ArgumentsFrom::Registers || arg.at == arg.text_at
+            }
             _ => false,
         };
-        let is_typed = |action: &Action| matches!(action, Action::Members(_) | Action::Cast { .. });
+        // They tell whether it is a dentry or a file.
+        let by_source = by_source || arg.spec.path.is_some();
+        let is_typed =
+            |action: &StepKind| matches!(action, StepKind::Members(_) | StepKind::Cast { .. });
         by_source
             || arg
                 .expression

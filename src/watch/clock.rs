@@ -16,8 +16,8 @@ use kernel::{prelude::*, sync::Arc};
 const INTERVAL: u32 = 1000;
 
 /// Checks the counter while probes are armed. Must not be dropped with the registry lock
-/// or the buffer's readers' lock held.
-pub(crate) struct Looks(Arc<Delayed<Look>>);
+/// or the locks that precede it held.
+pub(crate) struct Looks(Arc<Delayed<LookAtClock>>);
 
 impl Looks {
     /// Makes checks that have not started.
@@ -26,7 +26,7 @@ impl Looks {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(tracer: &Arc<Tracer>) -> Result<Self> {
-        Ok(Self(Delayed::new(Look(tracer.clone()))?))
+        Ok(Self(Delayed::new(LookAtClock(tracer.clone()))?))
     }
 
     /// Starts the checks unless they run. The first is immediate: while no probe was
@@ -39,18 +39,15 @@ impl Looks {
 }
 
 /// One check.
-struct Look(Arc<Tracer>);
+struct LookAtClock(Arc<Tracer>);
 
-impl work::Handler for Look {
+impl work::RunDelayed for LookAtClock {
     fn run(&self) -> Option<u32> {
-        let buffers = self.0.registry.lock().buffers();
-        match &buffers {
-            Ok(buffers) => buffers
-                .iter()
-                .for_each(|(buffer, _)| buffer.look_at_counter()),
-            Err(_) => self.0.buffer.look_at_counter(),
-        }
-        drop(buffers);
+        let tracer = &self.0;
+        let buffers = || tracer.registry.lock().buffers();
+        tracer
+            .local_clock
+            .look(|each| buffers()?.iter().try_for_each(|(buffer, _)| each(buffer)));
         let registry = self.0.registry.lock();
         registry.is_any_armed().then_some(INTERVAL)
     }

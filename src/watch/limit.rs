@@ -25,9 +25,9 @@ const PAUSE: u64 = 50;
 
 /// Checks the probes, and the clock of their events, while a probe is armed. Must not be
 /// dropped with the registry lock held.
-pub(crate) struct Watch(Arc<Delayed<Check>>, Looks);
+pub(crate) struct LimitWatch(Arc<Delayed<Check>>, Looks);
 
-impl Watch {
+impl LimitWatch {
     /// Makes a watch that has not started.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Watch {
     }
 }
 
-impl registry::Watch for Watch {
+impl registry::Watch for LimitWatch {
     fn start(&self) {
         self.0.start(INTERVAL);
         self.1.start();
@@ -49,7 +49,7 @@ impl registry::Watch for Watch {
 /// The check that runs once a second.
 struct Check(Arc<Tracer>);
 
-impl work::Handler for Check {
+impl work::RunDelayed for Check {
     fn run(&self) -> Option<u32> {
         let limit = self.0.hit_limit.get();
         if limit == 0 {

@@ -11,7 +11,7 @@ use kernel::{prelude::*, sync::Arc};
 
 /// Notifies the registry of modules until it is dropped. Must not be dropped with the
 /// registry lock held.
-pub(crate) type Watch = Pin<KBox<module::Registration<Watcher>>>;
+pub(crate) type Watch = Pin<KBox<module::ModuleNotifier<Watcher>>>;
 
 /// The handler that the kernel calls.
 pub(crate) struct Watcher(Arc<Tracer>);
@@ -24,10 +24,10 @@ pub(crate) struct Watcher(Arc<Tracer>);
 ///
 /// Context: process, may sleep.
 pub(crate) fn watch(tracer: &Arc<Tracer>) -> Result<Watch> {
-    module::Registration::new(Watcher(tracer.clone()))
+    module::ModuleNotifier::new(Watcher(tracer.clone()))
 }
 
-impl module::Handler for Watcher {
+impl module::OnModules for Watcher {
     fn coming(&self, name: &CStr) {
         self.0.registry.lock().module_coming(name.to_bytes());
     }

@@ -70,7 +70,7 @@ function has_signed(text,   n, i, words) {
 
 # Whether ours is the peer's text, and more behind a colon.
 function is_detailed(ours, peer) {
-	sub(/\n$/, "", peer)
+	sub(/[.]?\n$/, "", peer)
 	return peer != "" && index(ours, peer ": ") == 1
 }
 

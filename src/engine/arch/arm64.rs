@@ -5,10 +5,10 @@
 mod jumps;
 
 use super::isa::{
-    index_of, EntryPlace, Flow, Insn, Isa, JumpTable, Kind, Refusal, Undecoded, OPS_LEN,
+    index_of, EntryPlace, Flow, Insn, InsnKind, Isa, JumpTable, Refusal, Undecoded, OPS_LEN,
 };
-use crate::engine::insn::arm64::{self, class, word_at, Class, Verdict, INSN_LEN};
-use crate::engine::insn::exclusive::{Effect, Exclusives, Words};
+use crate::engine::insn::arm64::{self, class, word_at, Arm64Class, ProbeVerdict, INSN_LEN};
+use crate::engine::insn::exclusive::{CodeWords, Effect, Exclusives};
 use crate::engine::record::OpenFlag;
 use crate::sys::AllocError;
 
@@ -48,6 +48,9 @@ const LINK: u8 = 30;
 /// The index of `orig_x0`, behind `struct user_pt_regs`: the first argument of a system call,
 /// whose result is in `x0`.
 const ORIG_X0: u8 = 34;
+
+/// `mov x9, x30`, which the kernel writes at boot before the call of ftrace.
+const MOV_X9_X30: u32 = 0xaa1e_03e9;
 
 /// `brk #4`.
 const KPROBE: u32 = 0xd420_0080;
@@ -110,9 +113,9 @@ impl Isa for Arm64 {
             len: INSN_LEN,
             flow: flow(class),
             kind: match class {
-                Class::Nop => Kind::Nop,
-                Class::Undefined => Kind::Filler,
-                Class::Breakpoint { .. } => Kind::Trap,
+                Arm64Class::Nop => InsnKind::Nop,
+                Arm64Class::Undefined => InsnKind::Filler,
+                Arm64Class::Breakpoint { .. } => InsnKind::Trap,
                 _ => literal(word),
             },
         })
@@ -125,8 +128,8 @@ impl Isa for Arm64 {
     fn refusal(&self, bytes: &[u8]) -> Option<Refusal> {
         let word = behind_kprobe(word_at(bytes, 0)?);
         let by_kernel = match arm64::verdict(word) {
-            Verdict::Rejected(reason) => Some(reason.describe()),
-            Verdict::SteppableOutOfLine | Verdict::Simulated => None,
+            ProbeVerdict::Rejected(reason) => Some(reason.describe()),
+            ProbeVerdict::SteppableOutOfLine | ProbeVerdict::Simulated => None,
         };
         let by_us = || arm64::hazard(word).map(arm64::Hazard::describe);
         Some(Refusal {
@@ -153,6 +156,31 @@ impl Isa for Arm64 {
         live.starts_with(self.breakpoint())
     }
 
+    /// Behind the `mov x9, x30`, in the first three words.
+    fn ftrace_offsets(&self, bytes: &[u8]) -> [Option<u8>; 2] {
+        /// `brk`, without its number.
+        const BRK: u32 = 0xd420_0000;
+
+        let mut found = [None; 2];
+        let mut rest = found.iter_mut();
+        for (index, word) in (1..=3_u8).zip(bytes.chunks_exact(4)) {
+            let &[a, b, c, d] = word else { break };
+            let word = u32::from_le_bytes([a, b, c, d]);
+            if word == MOV_X9_X30 || word & !0x001f_ffe0 == BRK {
+                if let Some(to) = rest.next() {
+                    *to = Some(index.wrapping_mul(4));
+                }
+            }
+        }
+        found
+    }
+
+    fn ftrace_mark(&self) -> &'static [u8] {
+        const MARK: [u8; 4] = MOV_X9_X30.to_le_bytes();
+
+        &MARK
+    }
+
     fn is_ops_pointer(&self, last: [u8; OPS_LEN], next: &[u8]) -> bool {
         /// Set in every kernel pointer, and never all set in an instruction.
         const KERNEL: u64 = 0xffff << 48;
@@ -173,38 +201,39 @@ impl Isa for Arm64 {
         &[12]
     }
 
-    fn jump_table(&self, words: &dyn Words, address: u64, index: usize) -> Option<JumpTable> {
+    fn jump_table(&self, words: &dyn CodeWords, address: u64, index: usize) -> Option<JumpTable> {
         jumps::table(words, address, index)
     }
 
-    fn exclusives(&self, words: &dyn Words) -> Result<Option<Exclusives>, AllocError> {
+    fn exclusives(&self, words: &dyn CodeWords) -> Result<Option<Exclusives>, AllocError> {
         Exclusives::of(words, effect).map(Some)
     }
 
-    fn exclusive_scan(&self, words: &dyn Words, index: usize) -> Option<usize> {
+    fn exclusive_scan(&self, words: &dyn CodeWords, index: usize) -> Option<usize> {
         arm64::exclusive::kernel_scan(words, index)
     }
 }
 
-fn flow(class: Class) -> Flow {
+fn flow(class: Arm64Class) -> Flow {
     match class {
-        Class::Branch { displacement } => Flow::Jump(from_end(displacement)),
-        Class::ConditionalBranch { displacement } => Flow::Branch(from_end(displacement)),
-        Class::Call { displacement } => Flow::Call(from_end(displacement)),
-        Class::IndirectBranch | Class::Return | Class::ExceptionReturn | Class::Undefined => {
-            Flow::Away
-        }
+        Arm64Class::Branch { displacement } => Flow::Jump(from_end(displacement)),
+        Arm64Class::ConditionalBranch { displacement } => Flow::Branch(from_end(displacement)),
+        Arm64Class::Call { displacement } => Flow::Call(from_end(displacement)),
+        Arm64Class::IndirectBranch
+        | Arm64Class::Return
+        | Arm64Class::ExceptionReturn
+        | Arm64Class::Undefined => Flow::Away,
         _ => Flow::Next,
     }
 }
 
-fn literal(word: u32) -> Kind {
+fn literal(word: u32) -> InsnKind {
     match arm64::literal(word) {
-        Some((distance, len)) => Kind::Literal {
+        Some((distance, len)) => InsnKind::Literal {
             distance: from_end(distance),
             len,
         },
-        None => Kind::Ordinary,
+        None => InsnKind::Ordinary,
     }
 }
 
@@ -232,16 +261,14 @@ fn effect(word: u32) -> Effect {
 /// Returns whether a function that begins with `bytes` can be traced: it begins with
 /// ftrace's two nops, or with ftrace's replacement of the first one.
 fn begins_traced(bytes: &[u8]) -> bool {
-    const MOV_X9_X30: u32 = 0xaa1e_03e9;
-
-    let is_pad = word_at(bytes, 0).is_some_and(|word| class(word) == Class::LandingPad);
+    let is_pad = word_at(bytes, 0).is_some_and(|word| class(word) == Arm64Class::LandingPad);
     let first = usize::from(is_pad);
     let is_mark = word_at(bytes, first) == Some(MOV_X9_X30);
     is_mark || (is_nop(bytes, first) && is_nop(bytes, first.saturating_add(1)))
 }
 
 fn is_nop(bytes: &[u8], index: usize) -> bool {
-    word_at(bytes, index).is_some_and(|word| class(word) == Class::Nop)
+    word_at(bytes, index).is_some_and(|word| class(word) == Arm64Class::Nop)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! in `insn`. All other code sees an instruction as an [`Insn`], and does not depend on
 //! the architecture.
 
-use crate::engine::insn::exclusive::{Exclusives, Words};
+use crate::engine::insn::exclusive::{CodeWords, Exclusives};
 use crate::engine::record::OpenFlag;
 use crate::sys::AllocError;
 
@@ -94,6 +94,17 @@ pub trait Isa: Sync {
         &[]
     }
 
+    /// Returns where ftrace may patch the function that begins with `bytes`, of which
+    /// [`ENTRY_LEN`] are looked at: offsets, the likeliest first. A breakpoint may hide an
+    /// instruction.
+    fn ftrace_offsets(&self, bytes: &[u8]) -> [Option<u8>; 2];
+
+    /// Returns the instruction that the kernel writes at boot before the one that ftrace
+    /// patches, if the kernel accepts no probe on the latter; empty if it does.
+    fn ftrace_mark(&self) -> &'static [u8] {
+        &[]
+    }
+
     /// Returns whether `last`, aligned bytes before the next function, hold ftrace's
     /// pointer to the ops that trace it (`DYNAMIC_FTRACE_WITH_CALL_OPS`), or nops in its
     /// place. The function begins with `next`.
@@ -130,7 +141,12 @@ pub trait Isa: Sync {
 
     /// Returns the jump table that the branch at word `index` of the function at `address`
     /// uses; `None` if the word is no such branch.
-    fn jump_table(&self, _words: &dyn Words, _address: u64, _index: usize) -> Option<JumpTable> {
+    fn jump_table(
+        &self,
+        _words: &dyn CodeWords,
+        _address: u64,
+        _index: usize,
+    ) -> Option<JumpTable> {
         None
     }
 
@@ -141,13 +157,13 @@ pub trait Isa: Sync {
     /// # Errors
     ///
     /// [`AllocError`] if out of memory.
-    fn exclusives(&self, _words: &dyn Words) -> Result<Option<Exclusives>, AllocError> {
+    fn exclusives(&self, _words: &dyn CodeWords) -> Result<Option<Exclusives>, AllocError> {
         Ok(None)
     }
 
     /// Returns the index of what the kernel takes for the load-exclusive of a sequence that
     /// the word at `index` is in, for which it refuses a probe there.
-    fn exclusive_scan(&self, _words: &dyn Words, _index: usize) -> Option<usize> {
+    fn exclusive_scan(&self, _words: &dyn CodeWords, _index: usize) -> Option<usize> {
         None
     }
 }
@@ -157,6 +173,9 @@ pub const MAX_INSN_LEN: usize = 15;
 
 /// The maximum of [`Isa::patch_len`].
 pub const MAX_PATCH: usize = 5;
+
+/// The bytes of a function that [`Isa::ftrace_offsets`] looks at.
+pub const ENTRY_LEN: usize = 16;
 
 /// The bytes before a function in which ftrace keeps its pointer.
 pub const OPS_LEN: usize = 8;
@@ -180,7 +199,7 @@ pub struct Insn {
     /// Where control goes from it.
     pub flow: Flow,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: InsnKind,
 }
 
 /// Where control goes from an instruction. Distances are in bytes, counted from its end.
@@ -200,7 +219,7 @@ pub enum Flow {
 
 /// The kind of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum InsnKind {
     /// None of the following.
     Ordinary,
     /// Does nothing; fills gaps.
@@ -247,7 +266,10 @@ impl Insn {
 
     /// Returns whether compilers and linkers fill gaps with it.
     pub const fn is_filler(&self) -> bool {
-        matches!(self.kind, Kind::Nop | Kind::Breakpoint | Kind::Filler)
+        matches!(
+            self.kind,
+            InsnKind::Nop | InsnKind::Breakpoint | InsnKind::Filler
+        )
     }
 }
 

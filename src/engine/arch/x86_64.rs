@@ -2,8 +2,10 @@
 
 //! 64-bit x86.
 
-use super::isa::{index_of, EntryPlace, Flow, Insn, Isa, Kind, Refusal, Undecoded, MAX_INSN_LEN};
-use crate::engine::insn::x86::{self, Class, DecodeError};
+use super::isa::{
+    index_of, EntryPlace, Flow, Insn, InsnKind, Isa, Refusal, Undecoded, MAX_INSN_LEN,
+};
+use crate::engine::insn::x86::{self, DecodeError, X86Class};
 use crate::engine::record::OpenFlag;
 
 /// 64-bit x86.
@@ -97,10 +99,10 @@ impl Isa for X86_64 {
                 len: insn.len(),
                 flow: flow(&insn),
                 kind: match insn.class() {
-                    Class::Nop => Kind::Nop,
-                    Class::Int3 => Kind::Breakpoint,
-                    Class::Undefine => Kind::Trap,
-                    _ => Kind::Ordinary,
+                    X86Class::Nop => InsnKind::Nop,
+                    X86Class::Int3 => InsnKind::Breakpoint,
+                    X86Class::Undefine => InsnKind::Trap,
+                    _ => InsnKind::Ordinary,
                 },
             }),
             Err(DecodeError::Truncated) => Err(Undecoded::Cut),
@@ -137,6 +139,29 @@ impl Isa for X86_64 {
     fn is_patched(&self, live: &[u8]) -> bool {
         // A breakpoint, or the jump of an optimised probe.
         matches!(live, [0xcc | 0xe9, ..])
+    }
+
+    /// A nop or a call of five bytes, at the function's start or behind its landing pad. A
+    /// breakpoint may hide the first byte of either.
+    fn ftrace_offsets(&self, bytes: &[u8]) -> [Option<u8>; 2] {
+        const NOP: &[u8] = &[0x0f, 0x1f, 0x44, 0x00, 0x00];
+        const CALL: u8 = 0xe8;
+        const INT3: u8 = 0xcc;
+        const ENDBR64: &[u8] = &[0xf3, 0x0f, 0x1e, 0xfa];
+        /// What the kernel writes over landing pads that nothing needs.
+        const SEALED: [&[u8]; 2] = [&[0x66, 0x0f, 0x1f, 0x00], &[0x0f, 0x1f, 0x40, 0xd6]];
+
+        let may_be =
+            |bytes: &[u8]| bytes.starts_with(NOP) || matches!(bytes.first(), Some(&(CALL | INT3)));
+        let start = may_be(bytes).then_some(0);
+        let behind = bytes
+            .split_at_checked(ENDBR64.len())
+            .filter(|(pad, behind)| {
+                let is_pad = *pad == ENDBR64 || SEALED.contains(pad);
+                (is_pad || pad.first() == Some(&INT3)) && may_be(behind)
+            });
+        // CAST: A small constant.
+        [start, behind.map(|_| ENDBR64.len() as u8)]
     }
 
     fn skipped_pad(&self, bytes: &[u8]) -> usize {
@@ -177,12 +202,12 @@ impl Isa for X86_64 {
     }
 }
 
-fn flow(insn: &x86::Insn) -> Flow {
+fn flow(insn: &x86::X86Insn) -> Flow {
     match (insn.class(), insn.relative()) {
-        (Class::Jump, Some(to)) => Flow::Jump(to),
-        (Class::Call, Some(to)) => Flow::Call(to),
+        (X86Class::Jump, Some(to)) => Flow::Jump(to),
+        (X86Class::Call, Some(to)) => Flow::Call(to),
         (_, Some(to)) => Flow::Branch(to),
-        (Class::Int3, None) => Flow::Away,
+        (X86Class::Int3, None) => Flow::Away,
         (class, None) if class.ends_flow() => Flow::Away,
         _ => Flow::Next,
     }

@@ -4,7 +4,7 @@
 
 use core::fmt;
 
-use super::lookup::Function;
+use super::lookup::BtfFunction;
 use super::{Btf, MAX_MODIFIERS};
 use crate::engine::text::Plain;
 use crate::sys::{AllocError, Vec};
@@ -38,7 +38,7 @@ impl Parameters {
     /// # Errors
     ///
     /// [`AllocError`] if out of memory.
-    pub fn of(function: &Function<'_>, skipped: usize) -> Result<Self, AllocError> {
+    pub fn of(function: &BtfFunction<'_>, skipped: usize) -> Result<Self, AllocError> {
         let mut text = Vec::new();
         let parameters = function.raw_parameters().skip(skipped);
         list(&function.btf(), parameters, &mut text, 0)?;

@@ -2,7 +2,7 @@
 
 //! Functions, structures and their members by name.
 
-use super::{after, Btf, Kind, Raw, Type};
+use super::{after, Btf, BtfKind, BtfType, Groups, Raw};
 use crate::engine::types::{Shown, Type as Printed, Width};
 
 /// Deepest nesting of anonymous members that is searched.
@@ -10,9 +10,9 @@ const MAX_ANONYMOUS: usize = 16;
 
 /// The prototype of a function.
 #[derive(Clone, Copy, Debug)]
-pub struct Function<'a> {
+pub struct BtfFunction<'a> {
     btf: Btf<'a>,
-    prototype: Type<'a>,
+    prototype: BtfType<'a>,
 }
 
 /// A parameter of a function.
@@ -21,14 +21,31 @@ pub struct Parameter<'a> {
     /// Its name; empty if it has none.
     pub name: &'a [u8],
     /// Its type.
-    pub value: Value<'a>,
+    pub value: BtfValue<'a>,
+}
+
+/// The parameters of a function, in order.
+pub struct ParameterIter<'a> {
+    function: BtfFunction<'a>,
+    rest: Groups<'a, 2>,
+}
+
+impl<'a> Iterator for ParameterIter<'a> {
+    type Item = Parameter<'a>;
+
+    fn next(&mut self) -> Option<Parameter<'a>> {
+        let [name, id] = self.rest.next()?;
+        let name = self.function.btf.string(name)?;
+        let value = self.function.value(id)?;
+        (id != 0).then_some(Parameter { name, value })
+    }
 }
 
 /// The type of a value, together with its blob.
 #[derive(Clone, Copy, Debug)]
-pub struct Value<'a> {
+pub struct BtfValue<'a> {
     btf: Btf<'a>,
-    bare: Type<'a>,
+    bare: BtfType<'a>,
 }
 
 /// A member of a structure.
@@ -39,21 +56,21 @@ pub struct Member<'a> {
     /// Size in bits of a bitfield, otherwise `None`.
     pub bit_size: Option<u8>,
     /// Its type.
-    pub value: Value<'a>,
+    pub value: BtfValue<'a>,
 }
 
 impl<'a> Btf<'a> {
     /// Returns the function called `name`, or the one of which it is a clone.
-    pub fn function(&self, name: &[u8]) -> Option<Function<'a>> {
-        let named = |name| self.find(name, |kind| kind == Kind::Function);
+    pub fn function(&self, name: &[u8]) -> Option<BtfFunction<'a>> {
+        let named = |name| self.find(name, |kind| kind == BtfKind::Function);
         let found = named(name).or_else(|| original_of_clone(name).and_then(named));
         self.prototype_of(&found?)
     }
 
     /// Returns the prototype of `function`.
-    pub(super) fn prototype_of(&self, function: &Type<'a>) -> Option<Function<'a>> {
+    pub(super) fn prototype_of(&self, function: &BtfType<'a>) -> Option<BtfFunction<'a>> {
         let prototype = self.by_id(function.raw.size_or_type)?;
-        (prototype.kind() == Kind::Prototype).then_some(Function {
+        (prototype.kind() == BtfKind::Prototype).then_some(BtfFunction {
             btf: *self,
             prototype,
         })
@@ -61,11 +78,11 @@ impl<'a> Btf<'a> {
 
     /// Calls `visit` with the functions here, without the base's, whose names begin with
     /// `prefix`, and with what follows it.
-    pub fn each_function(&self, prefix: &[u8], mut visit: impl FnMut(&'a [u8], Function<'a>)) {
+    pub fn each_function(&self, prefix: &[u8], mut visit: impl FnMut(&'a [u8], BtfFunction<'a>)) {
         let mut rest = self.types;
         while let Some(raw) = Raw::read(rest) {
-            let found = Type { raw };
-            if found.kind() == Kind::Function {
+            let found = BtfType { raw };
+            if found.kind() == BtfKind::Function {
                 let name = self
                     .string(raw.name)
                     .and_then(|name| name.strip_prefix(prefix));
@@ -85,8 +102,8 @@ impl<'a> Btf<'a> {
         for part in [Some(*self), self.base.copied()].into_iter().flatten() {
             let mut rest = part.types;
             while let Some(raw) = Raw::read(rest) {
-                let found = Type { raw };
-                if matches!(found.kind(), Kind::Struct | Kind::Union) {
+                let found = BtfType { raw };
+                if matches!(found.kind(), BtfKind::Struct | BtfKind::Union) {
                     if let Some(name) = part.string(raw.name) {
                         visit(name);
                     }
@@ -100,26 +117,26 @@ impl<'a> Btf<'a> {
     }
 
     /// Returns the structure or union called `name`.
-    pub fn structure(&self, name: &[u8]) -> Option<Value<'a>> {
-        let bare = self.find(name, |kind| matches!(kind, Kind::Struct | Kind::Union))?;
-        Some(Value { btf: *self, bare })
+    pub fn structure(&self, name: &[u8]) -> Option<BtfValue<'a>> {
+        let bare = self.find(name, |kind| {
+            matches!(kind, BtfKind::Struct | BtfKind::Union)
+        })?;
+        Some(BtfValue { btf: *self, bare })
     }
 }
 
-impl<'a> Function<'a> {
+impl<'a> BtfFunction<'a> {
     /// Returns the type of the return value; `None` if the type is broken.
-    pub fn returned(&self) -> Option<Value<'a>> {
+    pub fn returned(&self) -> Option<BtfValue<'a>> {
         self.value(self.prototype.raw.size_or_type)
     }
 
     /// Returns the parameters, in order. A variable argument list ends them.
-    pub fn parameters(&self) -> impl Iterator<Item = Parameter<'a>> + 'a {
-        let function = *self;
-        self.prototype.groups::<2>().map_while(move |[name, id]| {
-            let name = function.btf.string(name)?;
-            let value = function.value(id)?;
-            (id != 0).then_some(Parameter { name, value })
-        })
+    pub fn parameters(&self) -> ParameterIter<'a> {
+        ParameterIter {
+            function: *self,
+            rest: self.prototype.groups(),
+        }
     }
 
     /// Returns the parameters, each as the offset of its name and the number of its type.
@@ -132,44 +149,87 @@ impl<'a> Function<'a> {
         self.btf
     }
 
-    fn value(&self, id: u32) -> Option<Value<'a>> {
-        Some(Value {
+    fn value(&self, id: u32) -> Option<BtfValue<'a>> {
+        Some(BtfValue {
             btf: self.btf,
             bare: self.btf.bare(id)?,
         })
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> BtfValue<'a> {
     /// Returns whether there is no value.
     pub fn is_void(&self) -> bool {
-        self.bare.kind() == Kind::Void
+        self.bare.kind() == BtfKind::Void
     }
 
     /// Returns its size in bytes; `None` if that is not known, or more than 255.
     pub fn size(&self) -> Option<u8> {
         match self.bare.kind() {
-            Kind::Int | Kind::Enum | Kind::Enum64 | Kind::Struct | Kind::Union => {
+            BtfKind::Int | BtfKind::Enum | BtfKind::Enum64 | BtfKind::Struct | BtfKind::Union => {
                 u8::try_from(self.bare.raw.size_or_type).ok()
             }
-            Kind::Pointer => Some(8),
+            BtfKind::Pointer => Some(8),
             _ => None,
         }
     }
 
     /// Returns whether it is a structure or union.
     pub fn is_structure(&self) -> bool {
-        matches!(self.bare.kind(), Kind::Struct | Kind::Union)
+        matches!(self.bare.kind(), BtfKind::Struct | BtfKind::Union)
+    }
+
+    /// Returns whether it is an array.
+    pub fn is_array(&self) -> bool {
+        self.bare.kind() == BtfKind::Array
+    }
+
+    /// Returns the name of a structure or union, also of one of which no more is known; empty if
+    /// it has none.
+    pub fn structure_name(&self) -> Option<&'a [u8]> {
+        let is_one = matches!(
+            self.bare.kind(),
+            BtfKind::Struct | BtfKind::Union | BtfKind::Forward
+        );
+        is_one.then(|| self.btf.string(self.bare.raw.name).unwrap_or_default())
+    }
+
+    /// Returns the value of which it consists: of a structure with one member that member, unless
+    /// it is a bitfield, and so on.
+    pub fn unwrapped(&self) -> BtfValue<'a> {
+        let mut value = *self;
+        for _ in 0..MAX_ANONYMOUS {
+            match value.only_member() {
+                Some(member) => value = member,
+                None => break,
+            }
+        }
+        value
+    }
+
+    fn only_member(&self) -> Option<BtfValue<'a>> {
+        if !self.is_structure() {
+            return None;
+        }
+        let mut members = self.bare.groups::<3>();
+        // The third number has the offset, and the size of a bitfield.
+        match (members.next(), members.next()) {
+            (Some([_, id, 0]), None) => Some(BtfValue {
+                btf: self.btf,
+                bare: self.btf.bare(id)?,
+            }),
+            _ => None,
+        }
     }
 
     /// Returns the type it points to. The outer `Option` is `None` if it is not a pointer,
     /// the inner one if the type is broken.
-    pub fn pointee(&self) -> Option<Option<Value<'a>>> {
-        if self.bare.kind() != Kind::Pointer {
+    pub fn pointee(&self) -> Option<Option<BtfValue<'a>>> {
+        if self.bare.kind() != BtfKind::Pointer {
             return None;
         }
         let bare = self.btf.bare(self.bare.raw.size_or_type);
-        Some(bare.map(|bare| Value {
+        Some(bare.map(|bare| BtfValue {
             btf: self.btf,
             bare,
         }))
@@ -177,7 +237,7 @@ impl<'a> Value<'a> {
 
     /// Returns whether it is an array of characters.
     pub fn is_text(&self) -> bool {
-        if self.bare.kind() != Kind::Array {
+        if self.bare.kind() != BtfKind::Array {
             return false;
         }
         let Some([element, ..]) = self.bare.groups::<3>().next() else {
@@ -198,10 +258,10 @@ impl<'a> Value<'a> {
     /// default is best.
     pub fn printed(&self) -> Option<Printed> {
         let (shown, width) = match self.bare.kind() {
-            Kind::Enum => (Shown::Signed, Width::W32),
-            Kind::Enum64 => (Shown::Signed, Width::W64),
-            Kind::Pointer => (Shown::Hex, Width::W64),
-            Kind::Int => {
+            BtfKind::Enum => (Shown::Signed, Width::W32),
+            BtfKind::Enum64 => (Shown::Signed, Width::W64),
+            BtfKind::Pointer => (Shown::Hex, Width::W64),
+            BtfKind::Int => {
                 let (bits, signed) = integer(&self.bare)?;
                 match (Width::from_bits(u64::from(bits)), signed) {
                     (Some(width), true) => (Shown::Signed, width),
@@ -219,21 +279,34 @@ impl<'a> Value<'a> {
         if name.is_empty() {
             return None;
         }
-        self.find_member(|other| other == name)
+        self.find_member(|other, _| other == name)
     }
 
     /// Calls `each` with the names of the members of a structure; members of an anonymous
     /// member count as its own.
     pub fn each_member(&self, each: &mut dyn FnMut(&[u8])) {
         // It accepts none.
-        let _ = self.find_member(|name| {
+        let _ = self.find_member(|name, _| {
             each(name);
             false
         });
     }
 
-    /// Returns the first member of a structure whose name `is_meant` accepts.
-    fn find_member(&self, mut is_meant: impl FnMut(&[u8]) -> bool) -> Option<Member<'a>> {
+    /// Returns whether `is_meant` accepts the name and the type of a member of a structure.
+    pub fn has_member(&self, is_meant: &mut dyn FnMut(&'a [u8], BtfValue<'a>) -> bool) -> bool {
+        let found = self.find_member(|name, id| {
+            let bare = self.btf.bare(id);
+            bare.is_some_and(|bare| {
+                let btf = self.btf;
+                is_meant(name, BtfValue { btf, bare })
+            })
+        });
+        found.is_some()
+    }
+
+    /// Returns the first member of a structure whose name and number of its type `is_meant`
+    /// accepts.
+    fn find_member(&self, mut is_meant: impl FnMut(&'a [u8], u32) -> bool) -> Option<Member<'a>> {
         if !self.is_structure() {
             return None;
         }
@@ -255,13 +328,16 @@ impl<'a> Value<'a> {
                 let bit_offset = base.checked_add(bits)?;
                 if name_offset == 0 {
                     let inner = self.btf.bare(id)?;
-                    let is_structure = matches!(inner.kind(), Kind::Struct | Kind::Union);
+                    let is_structure = matches!(inner.kind(), BtfKind::Struct | BtfKind::Union);
                     if let Some(slot) = stack.get_mut(depth).filter(|_| is_structure) {
                         *slot = (bit_offset, inner);
                         depth = depth.saturating_add(1);
                     }
-                } else if self.btf.string(name_offset).is_some_and(&mut is_meant) {
-                    let value = Value {
+                    continue;
+                }
+                let name = self.btf.string(name_offset);
+                if name.is_some_and(|name| is_meant(name, id)) {
+                    let value = BtfValue {
                         btf: self.btf,
                         bare: self.btf.bare(id)?,
                     };
@@ -296,8 +372,8 @@ fn original_of_clone(name: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns bits and signedness of an integer type.
-fn integer(bare: &Type<'_>) -> Option<(u8, bool)> {
-    if bare.kind() != Kind::Int {
+fn integer(bare: &BtfType<'_>) -> Option<(u8, bool)> {
+    if bare.kind() != BtfKind::Int {
         return None;
     }
     let [encoding] = bare.groups::<1>().next()?;
@@ -307,6 +383,6 @@ fn integer(bare: &Type<'_>) -> Option<(u8, bool)> {
 
 /// Returns whether a type is one byte wide; `char` is unsigned in the kernel, but `signed
 /// char *` is text as well.
-fn is_character(bare: &Type<'_>) -> bool {
+fn is_character(bare: &BtfType<'_>) -> bool {
     integer(bare).is_some_and(|(bits, _)| bits == 8)
 }

@@ -3,15 +3,17 @@
 //! Compiles a definition to a program: every argument gets its operation and its offset in
 //! the record.
 
-use super::program::{Chain, Comm, General, Load, Op, Origin, Program, Read, Steps, Store, TextAt};
-use super::resolve::Shape;
+use super::program::{
+    Chain, Comm, General, Hop, Load, LoadOrigin, Op, Program, Steps, Store, TextAt, WordRead,
+};
 use super::target::Target;
-use crate::engine::ast::{self, Argument, Definition, ProbeKind};
-use crate::engine::btf::Function;
+use crate::engine::ast::{self, Argument, Definition};
+use crate::engine::btf::BtfFunction;
 use crate::engine::error::{Error, Kind};
-use crate::engine::record::{self, Class, Faults, Field, Layout, Name, COMM_LEN};
+use crate::engine::kind::ProbeKind;
+use crate::engine::record::{self, Faults, Field, Layout, Name, COMM_LEN};
 use crate::engine::types::Type;
-use crate::sys::Box;
+use crate::sys::{Box, Vec};
 
 /// Room for a task's name.
 const COMM_SPACE: u16 = 16;
@@ -34,13 +36,7 @@ pub fn compile(
     target: &mut Target<'_>,
 ) -> Result<(Box<Program>, Layout), Error> {
     let kind = definition.kind;
-    let layout = Layout::of(match kind {
-        ProbeKind::Return { .. } | ProbeKind::Function { returns: true } => Class::RETURN,
-        ProbeKind::Enter | ProbeKind::Exit | ProbeKind::Call => Class::ENTER,
-        ProbeKind::Probe | ProbeKind::Tracepoint | ProbeKind::Function { returns: false } => {
-            Class::PROBE
-        }
-    });
+    let layout = Layout::of(kind.class);
     let mut compiler = Compiler {
         offset: layout.start(),
         fault_bits: 0,
@@ -57,12 +53,20 @@ pub fn compile(
     Ok((compiler.program, compiler.layout))
 }
 
+/// An argument reduced to what a program needs.
+pub(super) struct ArgumentShape {
+    pub(super) origin: LoadOrigin,
+    pub(super) links: Vec<Hop>,
+    pub(super) store: Store,
+    pub(super) base: Type,
+}
+
 pub(super) struct Compiler<'a, 'b> {
     offset: usize,
     fault_bits: u16,
     pub(super) kind: ProbeKind,
     /// The function in BTF, once it has been looked up.
-    pub(super) function: Option<Option<Function<'b>>>,
+    pub(super) function: Option<Option<BtfFunction<'b>>>,
     /// In a box: it is large, and passed on to where hits find it.
     pub(super) program: Box<Program>,
     layout: Layout,
@@ -139,7 +143,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Appends an argument that has no compact form.
-    fn general(&mut self, shape: &Shape, dst: u16, fault: Option<u8>) -> Result<Op, Error> {
+    fn general(&mut self, shape: &ArgumentShape, dst: u16, fault: Option<u8>) -> Result<Op, Error> {
         let program = &mut *self.program;
         let too_big = |_| Error::new(Kind::TooManyOps, 0);
         let first = u16::try_from(program.links.len()).map_err(too_big)?;
@@ -218,8 +222,8 @@ impl Compiler<'_, '_> {
 }
 
 /// Returns the compact operation for a shape, if there is one.
-fn compact(shape: &Shape, dst: u16, fault: u8) -> Option<Op> {
-    let Origin::Register(reg) = shape.origin else {
+fn compact(shape: &ArgumentShape, dst: u16, fault: u8) -> Option<Op> {
+    let LoadOrigin::Register(reg) = shape.origin else {
         return None;
     };
     if !shape.links.is_empty() {
@@ -235,7 +239,7 @@ fn compact(shape: &Shape, dst: u16, fault: u8) -> Option<Op> {
             count: 1,
         } => {
             let offset = i32::try_from(offset).ok()?;
-            Some(Op::Read(Read {
+            Some(Op::Read(WordRead {
                 offset,
                 dst,
                 reg,
@@ -248,7 +252,7 @@ fn compact(shape: &Shape, dst: u16, fault: u8) -> Option<Op> {
 }
 
 /// Returns the chain for a shape, if it is one.
-fn chain(shape: &Shape, dst: u16, fault: u8) -> Option<Chain> {
+fn chain(shape: &ArgumentShape, dst: u16, fault: u8) -> Option<Chain> {
     match shape.store {
         Store::Memory {
             offset,
@@ -267,7 +271,7 @@ fn chain(shape: &Shape, dst: u16, fault: u8) -> Option<Chain> {
 }
 
 /// Returns where a string is, if it is easy to find.
-fn text_at(shape: &Shape) -> Option<TextAt> {
+fn text_at(shape: &ArgumentShape) -> Option<TextAt> {
     match shape.store {
         Store::Text { offset, user } => Some(TextAt {
             steps: Steps::of(shape.origin, &shape.links, offset)?,

@@ -3,8 +3,8 @@
 //! Expands `$arg*` to one argument for each parameter of the function, and gives an unnamed
 //! `$argN` the parameter's name, if BTF knows them.
 
-use super::resolve::too_few;
 use super::target::{self, Target};
+use super::unknown::too_few;
 use crate::engine::ast::{Argument, Definition, Expression, Origin, MAX_ARGS};
 use crate::engine::btf::Parameter;
 use crate::engine::error::{Errno, Error, Kind};
@@ -27,7 +27,7 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
     if !definition.args.iter().any(is_meta) {
         return Ok(());
     }
-    let here = definition.kind.is_return() || target.at_entry;
+    let here = definition.kind.is_return || target.at_entry;
     let function = target
         .btf
         .zip(target.function)

@@ -34,7 +34,7 @@ pub enum Form {
 
 /// The origin of a value, as far as it is known before the hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Origin {
+pub(in crate::engine) enum LoadOrigin {
     Register(u8),
     Stack(u16),
     Immediate(u64),
@@ -51,7 +51,7 @@ pub(in crate::engine) enum Origin {
 
 /// A step from one value to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Link {
+pub(in crate::engine) enum Hop {
     Read { offset: i64, user: bool },
     ThisCpu,
 }
@@ -125,7 +125,7 @@ impl Store {
 /// An argument of any shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct General {
-    pub(in crate::engine) origin: Origin,
+    pub(in crate::engine) origin: LoadOrigin,
     /// Range of the program's links.
     pub(in crate::engine) links: (u16, u16),
     pub(in crate::engine) store: Store,
@@ -146,7 +146,7 @@ pub(in crate::engine) struct Load {
 
 /// Memory at a register plus an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) struct Read {
+pub(in crate::engine) struct WordRead {
     pub(in crate::engine) offset: i32,
     pub(in crate::engine) dst: u16,
     pub(in crate::engine) reg: u8,
@@ -172,13 +172,13 @@ pub(in crate::engine) struct Steps {
 impl Steps {
     /// Returns the way to what is `offset` bytes from where `links` lead; `None` if they
     /// are unusual.
-    pub(super) fn of(origin: Origin, links: &[Link], offset: i64) -> Option<Self> {
-        let Origin::Register(reg) = origin else {
+    pub(super) fn of(origin: LoadOrigin, links: &[Hop], offset: i64) -> Option<Self> {
+        let LoadOrigin::Register(reg) = origin else {
             return None;
         };
         let mut offsets = [0; MOST_STEPS];
         for (n, link) in links.iter().enumerate() {
-            let Link::Read {
+            let Hop::Read {
                 offset,
                 user: false,
             } = *link
@@ -233,7 +233,7 @@ pub(in crate::engine) struct Comm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Op {
     Load(Load),
-    Read(Read),
+    Read(WordRead),
     Comm(Comm),
     /// The chain with this index.
     Chain(u16),
@@ -256,15 +256,15 @@ pub struct Program {
     pub(in crate::engine) words: Vec<Load>,
     /// Low bytes of registers.
     pub(in crate::engine) narrow: Vec<Load>,
-    pub(in crate::engine) reads: Vec<Read>,
+    pub(in crate::engine) reads: Vec<WordRead>,
     pub(in crate::engine) comms: Vec<Comm>,
     pub(in crate::engine) chains: Vec<Chain>,
     pub(in crate::engine) general: Vec<General>,
     /// The only general argument, if it is a string that is easy to find.
     pub(in crate::engine) only_text: Option<TextAt>,
-    pub(in crate::engine) links: Vec<Link>,
+    pub(in crate::engine) links: Vec<Hop>,
     pub(in crate::engine) texts: Vec<u8>,
-    pub(in crate::engine) entry: Vec<Origin>,
+    pub(in crate::engine) entry: Vec<LoadOrigin>,
     pub(in crate::engine) faults: Option<Faults>,
     pub(in crate::engine) fixed: u16,
     pub(super) dynamic: bool,
@@ -379,14 +379,14 @@ impl Program {
         };
         let arg = self.general.get(usize::from(at));
         let is_since = arg.is_some_and(|arg| {
-            arg.origin == Origin::Since(0) && arg.links.0 == arg.links.1 && arg.store == whole
+            arg.origin == LoadOrigin::Since(0) && arg.links.0 == arg.links.1 && arg.store == whole
         });
         is_since && self.captures_time()
     }
 
     /// Returns whether [`capture`](crate::engine::exec::capture) saves the time alone.
     pub fn captures_time(&self) -> bool {
-        *self.entry == [Origin::Now]
+        *self.entry == [LoadOrigin::Now]
     }
 
     /// Returns whether no memory is read, so that running it meets no fault.
@@ -400,7 +400,7 @@ impl Program {
     /// Returns one more than the highest index of a register that is fetched; 0 if none is.
     pub fn register_limit(&self) -> usize {
         let general = self.general.iter().filter_map(|arg| match arg.origin {
-            Origin::Register(reg) => Some(reg),
+            LoadOrigin::Register(reg) => Some(reg),
             _ => None,
         });
         let loads = self.words.iter().chain(&self.narrow).map(|load| load.reg);

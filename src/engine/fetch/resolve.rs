@@ -3,13 +3,16 @@
 //! Resolves an argument's expression: the origin of its value, the reads that lead to the
 //! recorded value, and its type.
 
-use super::compile::{Compiler, MAX_LINKS};
-use super::program::{Constant, Link, Origin, Store};
+use super::by_value::{check_path, in_memory};
+use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
+use super::program::{Constant, Hop, LoadOrigin, Store};
 use super::target;
+use super::unknown::{behind_dot, indexed, no_member, no_structure, too_few};
 use crate::engine::arch::EntryPlace;
-use crate::engine::ast::{self, Action, Argument, Cast, Expression, Step};
-use crate::engine::btf::{Btf, Function, Value};
+use crate::engine::ast::{self, Argument, Cast, Expression, Step, StepKind};
+use crate::engine::btf::{BtfFunction, BtfValue};
 use crate::engine::error::{Errno, Error, Kind};
+use crate::engine::kind::ArgumentsFrom;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
@@ -17,22 +20,14 @@ use crate::engine::text::Plain;
 use crate::engine::types::{Bits, PathOf, Shown, Stored, Type, Width};
 use crate::sys::Vec;
 
-/// An argument reduced to what a program needs.
-pub(super) struct Shape {
-    pub(super) origin: Origin,
-    pub(super) links: Vec<Link>,
-    pub(super) store: Store,
-    pub(super) base: Type,
-}
-
 /// A value on its way from the origin to the recorded value.
-struct Walk<'a> {
-    origin: Origin,
-    links: Vec<Link>,
+struct TypeWalk<'a> {
+    origin: LoadOrigin,
+    links: Vec<Hop>,
     /// The type of the value in BTF, if known.
-    value: Option<Value<'a>>,
+    value: Option<BtfValue<'a>>,
     /// Set if the value is the address of this structure, without a declared pointer type.
-    structure: Option<Value<'a>>,
+    structure: Option<BtfValue<'a>>,
     /// Offset and size in bits of the last member, if it is a bitfield.
     bits: Option<(u8, u8)>,
     /// The value is the low bits of a word whose other bits are undefined: their number,
@@ -44,7 +39,7 @@ struct Walk<'a> {
 
 impl<'b> Compiler<'_, 'b> {
     /// Reduces an argument to origin, links and store.
-    pub(super) fn shape(&mut self, arg: &Argument) -> Result<Shape, Error> {
+    pub(super) fn shape(&mut self, arg: &Argument) -> Result<ArgumentShape, Error> {
         if let ast::Origin::Text(text) = &arg.expression.origin {
             return self.constant(arg, text);
         }
@@ -57,7 +52,7 @@ impl<'b> Compiler<'_, 'b> {
         if walk.links.len() > MAX_LINKS {
             return Err(Error::new(Kind::TooManyOps, arg.text_at));
         }
-        let Walk {
+        let TypeWalk {
             origin, mut links, ..
         } = walk;
         let store = store(arg, base, bits, origin, &mut links)
@@ -66,11 +61,11 @@ impl<'b> Compiler<'_, 'b> {
             arg.expression.origin,
             ast::Origin::StackPointer | ast::Origin::Stack(_)
         );
-        if self.kind.is_tracepoint() && is_stack {
+        if let Some(why) = self.kind.no_stack.filter(|_| is_stack) {
             let refusal = Error::new(Kind::BadVar, arg.expression.source_at);
-            return Err(refusal.with_detail(format_args!("a tracepoint has no stack")));
+            return Err(refusal.with_detail(format_args!("{why}")));
         }
-        Ok(Shape {
+        Ok(ArgumentShape {
             origin,
             links,
             store,
@@ -97,15 +92,15 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Stores the text of `\"..."` and its NUL.
-    fn constant(&mut self, arg: &Argument, text: &[u8]) -> Result<Shape, Error> {
+    fn constant(&mut self, arg: &Argument, text: &[u8]) -> Result<ArgumentShape, Error> {
         let too_big = |_| Error::new(Kind::EventTooBig, arg.text_at);
         let start = u16::try_from(self.program.texts.len()).map_err(too_big)?;
         self.program.texts.extend_from_slice(text)?;
         self.program.texts.push(0)?;
         let len = u16::try_from(text.len().saturating_add(1)).map_err(too_big)?;
         let store = Store::Constant(Constant { start, len, at: 0 });
-        let origin = Origin::Immediate(0);
-        Ok(Shape {
+        let origin = LoadOrigin::Immediate(0);
+        Ok(ArgumentShape {
             origin,
             links: Vec::new(),
             store,
@@ -115,7 +110,7 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Returns the function whose entry or return is probed, if BTF knows it. Looked up
     /// once, because that walks over all types.
-    fn function(&mut self) -> Option<Function<'b>> {
+    fn function(&mut self) -> Option<BtfFunction<'b>> {
         if let Some(known) = self.function {
             return known;
         }
@@ -129,14 +124,14 @@ impl<'b> Compiler<'_, 'b> {
         found
     }
 
-    fn origin(&mut self, expression: &Expression) -> Result<Walk<'b>, Error> {
+    fn origin(&mut self, expression: &Expression) -> Result<TypeWalk<'b>, Error> {
         let at = expression.source_at;
         let isa = self.target.arch.isa();
         let (mut value, mut structure, mut low) = (None, None, None);
         let origin = match &expression.origin {
-            ast::Origin::Register(reg) => Origin::Register(*reg),
-            ast::Origin::StackPointer => Origin::Register(isa.stack_register()),
-            ast::Origin::Stack(n) => Origin::Stack(*n),
+            ast::Origin::Register(reg) => LoadOrigin::Register(*reg),
+            ast::Origin::StackPointer => LoadOrigin::Register(isa.stack_register()),
+            ast::Origin::Stack(n) => LoadOrigin::Stack(*n),
             ast::Origin::Argument(n) => {
                 let parameter = self.parameter(usize::from(*n), at)?;
                 low = parameter.and_then(|parameter| low_bits(&parameter));
@@ -144,32 +139,32 @@ impl<'b> Compiler<'_, 'b> {
             }
             ast::Origin::ReturnValue => {
                 value = self.returned(at)?;
-                Origin::Register(isa.return_register())
+                LoadOrigin::Register(isa.return_register())
             }
-            ast::Origin::Duration => Origin::Since(self.saved(Origin::Now, at)?),
-            ast::Origin::Nanoseconds => Origin::Now,
-            ast::Origin::Tgid => Origin::Tgid,
+            ast::Origin::Duration => LoadOrigin::Since(self.saved(LoadOrigin::Now, at)?),
+            ast::Origin::Nanoseconds => LoadOrigin::Now,
+            ast::Origin::Tgid => LoadOrigin::Tgid,
             ast::Origin::Current => {
                 let wanted = matches!(
                     expression.steps.first(),
                     Some(Step {
-                        action: Action::Members(_),
+                        action: StepKind::Members(_),
                         ..
                     })
                 );
                 let btf = self.target.btf.filter(|_| wanted);
                 structure = btf.and_then(|btf| btf.structure(b"task_struct"));
-                Origin::Current
+                LoadOrigin::Current
             }
-            ast::Origin::Immediate(value) => Origin::Immediate(*value),
+            ast::Origin::Immediate(value) => LoadOrigin::Immediate(*value),
             ast::Origin::Symbol { name, offset } => match self.target.symbols.address(name) {
-                Some(address) => Origin::Immediate(address.wrapping_add_signed(*offset)),
+                Some(address) => LoadOrigin::Immediate(address.wrapping_add_signed(*offset)),
                 None => return Err(self.no_data_symbol(name, at)),
             },
             ast::Origin::Name(name) => {
                 let origin;
                 (origin, value) = self.name(name, at)?;
-                let is_low = self.kind.is_tracepoint();
+                let is_low = self.are_passed();
                 low = value.filter(|_| is_low).as_ref().and_then(low_bits);
                 origin
             }
@@ -178,7 +173,7 @@ impl<'b> Compiler<'_, 'b> {
                 return Err(Error::new(Kind::BadFetchArg, at))
             }
         };
-        Ok(Walk {
+        Ok(TypeWalk {
             origin,
             links: Vec::new(),
             value,
@@ -189,9 +184,14 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
+    /// Returns whether the arguments are those that a tracepoint passes.
+    fn are_passed(&self) -> bool {
+        self.kind.arguments == ArgumentsFrom::Passed
+    }
+
     /// Returns the type of argument `n` of a tracepoint, if BTF knows it.
-    fn parameter(&mut self, n: usize, at: usize) -> Result<Option<Value<'b>>, Error> {
-        let Some(function) = self.function().filter(|_| self.kind.is_tracepoint()) else {
+    fn parameter(&mut self, n: usize, at: usize) -> Result<Option<BtfValue<'b>>, Error> {
+        let Some(function) = self.function().filter(|_| self.are_passed()) else {
             return Ok(None);
         };
         match target::parameters(&function, self.kind).nth(n) {
@@ -204,7 +204,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Returns the type of the return value, if BTF knows it.
-    fn returned(&mut self, at: usize) -> Result<Option<Value<'b>>, Error> {
+    fn returned(&mut self, at: usize) -> Result<Option<BtfValue<'b>>, Error> {
         let Some(function) = self.function() else {
             return Ok(None);
         };
@@ -215,29 +215,42 @@ impl<'b> Compiler<'_, 'b> {
         }
     }
 
+    /// Returns the type of the function's argument that `arg` is, if it is one by its number and
+    /// BTF knows the function.
+    fn argument_itself(&mut self, arg: &Argument) -> Option<BtfValue<'b>> {
+        let (ast::Origin::Argument(n), []) = (&arg.expression.origin, &*arg.expression.steps)
+        else {
+            return None;
+        };
+        let (n, kind) = (usize::from(*n), self.kind);
+        let mut all = self.function().into_iter();
+        let parameter = all.find_map(|function| target::parameters(&function, kind).nth(n));
+        parameter.map(|parameter| parameter.value)
+    }
+
     /// Returns the origin of argument `n` of the function, counted from zero; a return
     /// probe saves it at entry.
-    fn function_argument(&mut self, n: u16, at: usize) -> Result<Origin, Error> {
-        if self.kind.is_tracepoint() {
+    fn function_argument(&mut self, n: u16, at: usize) -> Result<LoadOrigin, Error> {
+        if self.are_passed() {
             let n = u8::try_from(n)
                 .ok()
                 .filter(|n| *n < target::MAX_TRACEPOINT_ARGUMENTS);
             return n
-                .map(Origin::Register)
+                .map(LoadOrigin::Register)
                 .ok_or(Error::new(Kind::BadArgNum, at));
         }
         let origin = at_entry(self.target.arch.isa().argument(n));
-        if !self.kind.is_return() {
+        if !self.kind.is_return {
             return match self.target.at_entry {
                 true => Ok(origin),
                 false => Err(Error::new(Kind::NofentryArgs, at)),
             };
         }
-        self.saved(origin, at).map(Origin::EntryData)
+        self.saved(origin, at).map(LoadOrigin::EntryData)
     }
 
     /// Returns the number of the word that a return probe saves of `origin` at entry.
-    fn saved(&mut self, origin: Origin, at: usize) -> Result<u16, Error> {
+    fn saved(&mut self, origin: LoadOrigin, at: usize) -> Result<u16, Error> {
         let entry = &mut self.program.entry;
         let slot = match entry.iter().position(|saved| *saved == origin) {
             Some(slot) => slot,
@@ -252,9 +265,15 @@ impl<'b> Compiler<'_, 'b> {
     /// Returns the refusal of the data symbol `name`, which does not exist.
     #[cold]
     fn no_data_symbol(&mut self, name: &[u8], at: usize) -> Error {
-        let mut nearest = Nearest::to_wrong(name);
+        let error = Error::new(Kind::NoDataSymbol, at);
+        if let Some(array) = indexed(name) {
+            return error.with_detail(format_args!(
+                "an element has no name: write @{array}+OFFSET, with its offset in bytes"
+            ));
+        }
+        let mut nearest = Nearest::to_wrong_symbol(name);
         self.target.symbols.each_similar_data(&mut nearest);
-        let (error, name) = (Error::new(Kind::NoDataSymbol, at), Plain(name));
+        let name = Plain(name);
         match nearest.is_none() {
             true => error.with_detail(format_args!(
                 "there is no symbol {name}, see /proc/kallsyms"
@@ -266,8 +285,12 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Resolves a bare name: a parameter, or the syntax of 2009.
-    fn name(&mut self, name: &[u8], at: usize) -> Result<(Origin, Option<Value<'b>>), Error> {
-        let here = self.kind.is_return() || self.target.at_entry;
+    fn name(
+        &mut self,
+        name: &[u8],
+        at: usize,
+    ) -> Result<(LoadOrigin, Option<BtfValue<'b>>), Error> {
+        let here = self.kind.is_return || self.target.at_entry;
         let function = self.function();
         let mut n = 0u16;
         for parameter in function
@@ -282,6 +305,12 @@ impl<'b> Compiler<'_, 'b> {
         }
         if let Some(origin) = self.dialect(name, at)? {
             return Ok((origin, None));
+        }
+        if let Some(array) = indexed(name) {
+            return Err(Error::new(Kind::NoBtfarg, at).with_detail(format_args!(
+                "an element has no name: write +OFFSET({array}), or @{array}+OFFSET of a variable \
+                 of the kernel, with its offset in bytes"
+            )));
         }
         let kind = self.kind;
         let any = function.filter(|f| target::parameters(f, kind).next().is_some());
@@ -300,48 +329,48 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Resolves a name in the syntax of 2009: `aN`, `sN`, `sa`, `rv`, `ra`, `rNAME`.
-    fn dialect(&mut self, name: &[u8], at: usize) -> Result<Option<Origin>, Error> {
+    fn dialect(&mut self, name: &[u8], at: usize) -> Result<Option<LoadOrigin>, Error> {
         let isa = self.target.arch.isa();
         let number = |digits: &[u8]| lex::decimal(digits).and_then(|n| u16::try_from(n).ok());
         Ok(match name {
-            [b'a', digits @ ..] if self.kind.is_tracepoint() => match number(digits) {
+            [b'a', digits @ ..] if self.are_passed() => match number(digits) {
                 Some(n) => Some(self.function_argument(n, at)?),
                 None => None,
             },
-            _ if self.kind.is_tracepoint() => None,
-            b"rv" if self.kind.is_return() => Some(Origin::Register(isa.return_register())),
+            _ if self.are_passed() => None,
+            b"rv" if self.kind.is_return => Some(LoadOrigin::Register(isa.return_register())),
             b"rv" => return Err(Error::new(Kind::RetvalOnProbe, at)),
-            b"ra" if self.kind.is_return() => Some(Origin::ReturnAddress),
+            b"ra" if self.kind.is_return => Some(LoadOrigin::ReturnAddress),
             b"ra" if self.target.at_entry => Some(at_entry(isa.return_address())),
-            b"sa" => Some(Origin::Register(isa.stack_register())),
+            b"sa" => Some(LoadOrigin::Register(isa.stack_register())),
             [b'a', digits @ ..] => match number(digits) {
                 Some(n) => Some(self.function_argument(n, at)?),
                 None => None,
             },
-            [b's', digits @ ..] => number(digits).map(Origin::Stack),
+            [b's', digits @ ..] => number(digits).map(LoadOrigin::Stack),
             [b'r', register @ ..] => {
                 let register = isa.register(register).or(isa.register(name));
-                register.map(Origin::Register)
+                register.map(LoadOrigin::Register)
             }
             _ => None,
         })
     }
 
-    fn step(&self, walk: &mut Walk<'b>, step: &Step) -> Result<(), Error> {
+    fn step(&self, walk: &mut TypeWalk<'b>, step: &Step) -> Result<(), Error> {
         walk.at = step.at;
         match &step.action {
-            Action::Dereference { offset, user } => {
-                walk.links.push(Link::Read {
+            StepKind::Dereference { offset, user } => {
+                walk.links.push(Hop::Read {
                     offset: *offset,
                     user: *user,
                 })?;
                 walk.forget();
             }
-            Action::ThisCpu => {
-                walk.links.push(Link::ThisCpu)?;
+            StepKind::ThisCpu => {
+                walk.links.push(Hop::ThisCpu)?;
                 walk.forget();
             }
-            Action::Members(path) => {
+            StepKind::Members(path) => {
                 if walk.value.is_none() && walk.structure.is_none() {
                     let kind = match self.target.btf {
                         Some(_) => Kind::NoBtfEntry,
@@ -357,13 +386,13 @@ impl<'b> Compiler<'_, 'b> {
                     0,
                 )?;
             }
-            Action::Cast(cast) => self.cast(walk, cast, step.at)?,
+            StepKind::Cast(cast) => self.cast(walk, cast, step.at)?,
         }
         Ok(())
     }
 
     /// Follows members of the structure to which the cast says that the value points.
-    fn cast(&self, walk: &mut Walk<'b>, cast: &Cast, at: usize) -> Result<(), Error> {
+    fn cast(&self, walk: &mut TypeWalk<'b>, cast: &Cast, at: usize) -> Result<(), Error> {
         let Some(btf) = self.target.btf else {
             let open = cast.structure_at.saturating_sub(1);
             return Err(Error::new(Kind::NosupBtfarg, open).with_errno(Errno::EOPNOTSUPP));
@@ -392,12 +421,15 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Appends the links from a dentry or file to its name.
-    fn path(&self, arg: &Argument, walk: &mut Walk<'b>) -> Result<(), Error> {
+    fn path(&mut self, arg: &Argument, walk: &mut TypeWalk<'b>) -> Result<(), Error> {
         let Some(of) = arg.spec.path else {
             return Ok(());
         };
+        if let Some(value) = walk.value.or_else(|| self.argument_itself(arg)) {
+            check_path(of, value, walk.at)?;
+        }
         let paths = self.target.paths;
-        let read = |offset: u32| Link::Read {
+        let read = |offset: u32| Hop::Read {
             offset: i64::from(offset),
             user: false,
         };
@@ -412,15 +444,15 @@ impl<'b> Compiler<'_, 'b> {
 }
 
 /// Returns what reads the value at `place`, at function entry.
-fn at_entry(place: EntryPlace) -> Origin {
+fn at_entry(place: EntryPlace) -> LoadOrigin {
     match place {
-        EntryPlace::Register(register) => Origin::Register(register),
-        EntryPlace::Stack(n) => Origin::Stack(n),
-        EntryPlace::Zero => Origin::Immediate(0),
+        EntryPlace::Register(register) => LoadOrigin::Register(register),
+        EntryPlace::Stack(n) => LoadOrigin::Stack(n),
+        EntryPlace::Zero => LoadOrigin::Immediate(0),
     }
 }
 
-impl Walk<'_> {
+impl TypeWalk<'_> {
     /// Clears the known type, because the value has changed.
     fn forget(&mut self) {
         self.value = None;
@@ -446,7 +478,7 @@ impl Walk<'_> {
             let found = dotted(structure, path)?;
             self.at = found.at;
             let offset = i64::from(found.bit_offset / 8).saturating_sub(inside);
-            self.links.push(Link::Read {
+            self.links.push(Hop::Read {
                 offset,
                 user: false,
             })?;
@@ -462,36 +494,11 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the refusal of a cast to a structure that does not exist.
-#[cold]
-fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
-    let mut nearest = Nearest::to_wrong(&cast.structure);
-    btf.each_structure(|name| nearest.consider(name));
-    let error = Error::new(Kind::NoPtrStrct, cast.structure_at);
-    let name = Plain(&cast.structure);
-    match nearest.is_none() {
-        true => error.with_detail(format_args!("there is no structure {name}")),
-        false => error.with_detail(format_args!(
-            "there is no structure {name}, did you mean {nearest}?"
-        )),
-    }
-}
-
-/// Returns the refusal of an argument behind the last one of `count`.
-#[cold]
-pub(super) fn too_few(count: usize, at: usize) -> Error {
-    let error = Error::new(Kind::NoBtfarg, at);
-    match count {
-        0 => error.with_detail(format_args!("there is none")),
-        _ => error.with_detail(format_args!("the last one is $arg{count}")),
-    }
-}
-
 /// A member found by its dotted path.
-struct Found<'a, 'p> {
+struct Resolved<'a, 'p> {
     bit_offset: u32,
     bit_size: Option<u8>,
-    value: Value<'a>,
+    value: BtfValue<'a>,
     /// Column of its name.
     at: usize,
     /// The part behind `->`.
@@ -499,7 +506,8 @@ struct Found<'a, 'p> {
 }
 
 /// Finds the member to which the dotted part of `path` leads.
-fn dotted<'a, 'p>(structure: Value<'a>, path: Span<'p>) -> Result<Found<'a, 'p>, Error> {
+fn dotted<'a, 'p>(structure: BtfValue<'a>, path: Span<'p>) -> Result<Resolved<'a, 'p>, Error> {
+    let whole = path;
     let (mut structure, mut path) = (structure, path);
     let mut bit_offset = 0u32;
     loop {
@@ -511,19 +519,19 @@ fn dotted<'a, 'p>(structure: Value<'a>, path: Span<'p>) -> Result<Found<'a, 'p>,
         if behind.first() == Some(b'-') && arrow.is_none() {
             return Err(behind.error(Kind::BadHyphen));
         }
+        // The members up to here, without the dot.
+        let before = whole.take(name.at.saturating_sub(whole.at).saturating_sub(1));
         if !structure.is_structure() {
-            return Err(name.error(Kind::BadBtfTid));
+            return Err(behind_dot(structure, before, name));
         }
-        let member = structure.member(name.bytes).ok_or_else(|| {
-            let error = name.error(Kind::NoBtfField);
-            suggest(error, name.bytes, |each| structure.each_member(each))
-        })?;
+        let member = structure.member(name.bytes);
+        let member = member.ok_or_else(|| no_member(structure, before, name))?;
         let sum = bit_offset.checked_add(member.bit_offset);
         bit_offset = sum.ok_or(name.error(Kind::BadBtfTid))?;
         let (bit_size, value, at) = (member.bit_size, member.value, name.at);
         match behind.strip(b".") {
             None => {
-                return Ok(Found {
+                return Ok(Resolved {
                     bit_offset,
                     bit_size,
                     value,
@@ -537,7 +545,7 @@ fn dotted<'a, 'p>(structure: Value<'a>, path: Span<'p>) -> Result<Found<'a, 'p>,
 }
 
 /// Returns the offset in bytes of `field`, to which a cast value points.
-fn cast_offset(structure: Value<'_>, field: Span<'_>) -> Result<u32, Error> {
+fn cast_offset(structure: BtfValue<'_>, field: Span<'_>) -> Result<u32, Error> {
     let found = dotted(structure, field)?;
     if found.bit_offset % 8 != 0 || found.bit_size.is_some() {
         return Err(Error::new(Kind::TypecastNotAligned, found.at));
@@ -553,14 +561,14 @@ fn cast_offset(structure: Value<'_>, field: Span<'_>) -> Result<u32, Error> {
 
 /// Returns the type to record: the user's, or BTF's if the user gave none. Appends the read
 /// that text behind a pointer needs.
-fn recorded_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>), Error> {
+fn recorded_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<Bits>), Error> {
     let low = walk.low.filter(|_| walk.links.is_empty());
     let (base, bits) = asked_type(arg, walk)?;
     Ok((base, bits.or_else(|| cut(low, base))))
 }
 
 /// Returns the type as [`recorded_type`] does, for a value whose bits are all defined.
-fn asked_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>), Error> {
+fn asked_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<Bits>), Error> {
     let (spec, Some(value)) = (arg.spec, walk.value) else {
         return Ok((arg.spec.base, arg.spec.bits));
     };
@@ -574,10 +582,16 @@ fn asked_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>
                 return Err(Error::new(Kind::BadType4str, walk.at));
             }
             let user = spec.base.stored() == Stored::UserString;
-            walk.links.push(Link::Read { offset: 0, user })?;
+            walk.links.push(Hop::Read { offset: 0, user })?;
         }
         return Ok((spec.base, spec.bits));
     }
+    let value = match walk.links.is_empty() {
+        // It is in a register, or begins there.
+        true if value.size().is_none_or(|size| size > 8) => value,
+        true => value.unwrapped(),
+        false => in_memory(value, walk.at)?,
+    };
     let base = value.printed().unwrap_or(Type::DEFAULT);
     match walk.bits {
         None => Ok((base, None)),
@@ -600,7 +614,7 @@ fn asked_type(arg: &Argument, walk: &mut Walk<'_>) -> Result<(Type, Option<Bits>
 /// Returns number and signedness of the bits of an argument of a tracepoint, if it is
 /// shorter than a word: the kernel's calling conventions leave the others of its register
 /// undefined.
-fn low_bits(value: &Value<'_>) -> Option<(u8, bool)> {
+fn low_bits(value: &BtfValue<'_>) -> Option<(u8, bool)> {
     let signed = value.printed().is_some_and(Type::is_signed);
     match value.size()? {
         size @ 1..=7 => Some((size.saturating_mul(8), signed)),
@@ -638,8 +652,8 @@ fn store(
     arg: &Argument,
     base: Type,
     bits: Option<Bits>,
-    origin: Origin,
-    links: &mut Vec<Link>,
+    origin: LoadOrigin,
+    links: &mut Vec<Hop>,
 ) -> Result<Store, Error> {
     let count = arg.spec.count;
     let last = links.last().copied();
@@ -647,8 +661,8 @@ fn store(
     match base.stored() {
         stored @ (Stored::KernelString | Stored::UserString) => {
             let (offset, user_pointers) = match (last, origin) {
-                (Some(Link::Read { offset, user }), _) => (offset, user),
-                (None, Origin::Immediate(_)) if count.is_none() && !arg.spec.is_joined => {
+                (Some(Hop::Read { offset, user }), _) => (offset, user),
+                (None, LoadOrigin::Immediate(_)) if count.is_none() && !arg.spec.is_joined => {
                     (0, false)
                 }
                 _ => return wrong(Kind::BadString),
@@ -681,14 +695,14 @@ fn store(
                     | ast::Origin::Immediate(_)
             );
             match last {
-                Some(Link::Read { user: true, .. } | Link::ThisCpu) => wrong(Kind::BadSymstring),
+                Some(Hop::Read { user: true, .. } | Hop::ThisCpu) => wrong(Kind::BadSymstring),
                 None if constant => wrong(Kind::BadSymstring),
                 _ if count.is_some() => wrong(Kind::BadString),
                 _ => Ok(Store::Symbol),
             }
         }
         Stored::Value => match (last, count) {
-            (Some(Link::Read { offset, user }), count) => {
+            (Some(Hop::Read { offset, user }), count) => {
                 links.pop();
                 let count = count.unwrap_or(1);
                 Ok(Store::Memory {

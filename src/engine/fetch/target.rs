@@ -3,8 +3,8 @@
 //! What compiling needs to know about the kernel.
 
 use crate::engine::arch::Arch;
-use crate::engine::ast::ProbeKind;
-use crate::engine::btf::{Btf, Function, Parameter};
+use crate::engine::btf::{Btf, BtfFunction, Parameter};
+use crate::engine::kind::{ArgumentsFrom, ProbeKind};
 use crate::engine::nearest::Nearest;
 
 /// Most arguments of a tracepoint, as of a function that BPF traces.
@@ -49,10 +49,10 @@ pub struct Target<'a> {
 /// Returns the parameters of `function` that a definition of `kind` can name: a
 /// tracepoint's probe has one before them, for its own use.
 pub(super) fn parameters<'a>(
-    function: &Function<'a>,
+    function: &BtfFunction<'a>,
     kind: ProbeKind,
 ) -> impl Iterator<Item = Parameter<'a>> + 'a {
     function
         .parameters()
-        .skip(usize::from(kind.is_tracepoint()))
+        .skip(usize::from(kind.arguments == ArgumentsFrom::Passed))
 }

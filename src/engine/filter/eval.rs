@@ -6,6 +6,7 @@ use super::terms::{Filter, Hit, Operand, Relation, Term, Test, ACCEPT, MAX_TEXT,
 use crate::engine::exec::{self, Env};
 use crate::engine::fetch::Program;
 use crate::engine::glob;
+use crate::engine::text::up_to_nul;
 
 impl Filter {
     /// Returns whether to record a hit of the probe with this `program`, if the filter
@@ -107,10 +108,16 @@ impl Filter {
             }
             Operand::Pointer { index, user } => {
                 let mut buffer = [0; MAX_TEXT];
-                let address = exec::number(program, index, 0, env);
-                let len = address.and_then(|at| env.read_string(at, user, &mut buffer));
-                let text = len.and_then(|len| buffer.get(..len));
-                text.is_some_and(|text| self.text_holds(term.test, text))
+                let Some(at) = exec::number(program, index, 0, env) else {
+                    return false;
+                };
+                match env.read_string(at, user, &mut buffer) {
+                    Some(MAX_TEXT) => self.long_text_holds(term.test, |each| {
+                        exec::each_piece_at((at, user), env, &mut buffer, each)
+                    }),
+                    Some(len) => self.text_holds(term.test, buffer.get(..len).unwrap_or_default()),
+                    None => false,
+                }
             }
             _ => false,
         }
@@ -125,8 +132,55 @@ impl Filter {
         env: &E,
     ) -> bool {
         let mut buffer = [0; MAX_TEXT];
-        let text = exec::peek_text(program, index, n, env, &mut buffer);
-        text.is_some_and(|text| self.text_holds(test, text))
+        match exec::peek_text(program, index, n, env, &mut buffer) {
+            Some(text) if text.len() < MAX_TEXT => self.text_holds(test, text),
+            Some(_) => self.long_text_holds(test, |each| {
+                exec::each_piece(program, (index, n), env, &mut buffer, each)
+            }),
+            None => false,
+        }
+    }
+
+    /// As [`Filter::text_holds`], of a text that does not fit into [`MAX_TEXT`] bytes. `read`
+    /// passes its pieces on until it is told to stop, and returns `None` if the text cannot be
+    /// read.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn long_text_holds(
+        &self,
+        test: Test,
+        read: impl FnOnce(&mut dyn FnMut(&[u8]) -> bool) -> Option<()>,
+    ) -> bool {
+        let Some((pattern, glob, not)) = self.pattern(test) else {
+            return false;
+        };
+        let mut so_far = SoFar::new(pattern, glob);
+        // That the term is true is known only at the end: what is left may be unreadable.
+        let is_read = read(&mut |piece| {
+            so_far.add(piece);
+            so_far.decided() != Some(not)
+        });
+        is_read.is_some() && so_far.is_match() != not
+    }
+
+    /// Returns the pattern of a test of a text, whether it is a glob, and whether the text must
+    /// not match it.
+    #[inline(always)]
+    fn pattern(&self, test: Test) -> Option<(&[u8], bool, bool)> {
+        let Test::Text {
+            start,
+            len,
+            glob,
+            not,
+        } = test
+        else {
+            return None;
+        };
+        let start = usize::from(start);
+        let pattern = self
+            .patterns
+            .get(start..start.saturating_add(usize::from(len)));
+        Some((pattern.unwrap_or(&[]), glob, not))
     }
 
     #[inline]
@@ -157,28 +211,53 @@ impl Filter {
 
     /// Returns whether `text`, up to its NUL, passes the test.
     fn text_holds(&self, test: Test, text: &[u8]) -> bool {
-        let Test::Text {
-            start,
-            len,
-            glob,
-            not,
-        } = test
-        else {
+        let Some((pattern, glob, not)) = self.pattern(test) else {
             return false;
         };
-        let start = usize::from(start);
-        let pattern = self
-            .patterns
-            .get(start..start.saturating_add(usize::from(len)));
-        let pattern = pattern.unwrap_or(&[]);
-        let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
-        let text = text.get(..end).unwrap_or(text);
+        let text = up_to_nul(text);
         let found = if glob {
             glob::matches(pattern, text)
         } else {
             pattern == text
         };
         found != not
+    }
+}
+
+/// How a text that comes in pieces compares with a pattern.
+enum SoFar<'a> {
+    Glob(glob::Partial<'a>),
+    /// What must follow, if all before it was the same.
+    Same(Option<&'a [u8]>),
+}
+
+impl<'a> SoFar<'a> {
+    fn new(pattern: &'a [u8], glob: bool) -> Self {
+        match glob {
+            true => Self::Glob(glob::Partial::new(pattern)),
+            false => Self::Same(Some(pattern)),
+        }
+    }
+
+    fn add(&mut self, piece: &[u8]) {
+        match self {
+            Self::Glob(partial) => partial.add(piece),
+            Self::Same(rest) => *rest = rest.and_then(|rest| rest.strip_prefix(piece)),
+        }
+    }
+
+    fn is_match(&self) -> bool {
+        match self {
+            Self::Glob(partial) => partial.is_match(),
+            Self::Same(rest) => *rest == Some(b""),
+        }
+    }
+
+    fn decided(&self) -> Option<bool> {
+        match self {
+            Self::Glob(partial) => partial.decided(),
+            Self::Same(rest) => rest.is_none().then_some(false),
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! complete part is a [`Fragment`]: its first term, and the undecided targets of its terms,
 //! which are chained through the target fields themselves.
 
-use super::predicate::{trim, Functions, Terms};
+use super::predicate::{trim, LookupFunctions, Terms};
 use super::terms::{Filter, Single, Term, ACCEPT, REJECT};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::Span;
@@ -53,14 +53,18 @@ impl Filter {
     pub fn compile(
         text: &[u8],
         layout: &Layout,
-        functions: &mut dyn Functions,
+        functions: &mut dyn LookupFunctions,
     ) -> Result<Self, Error> {
         filter(text.trim_ascii(), layout, functions)
     }
 }
 
 /// Parses `text`, which has no surrounding white space.
-fn filter(text: &[u8], layout: &Layout, functions: &mut dyn Functions) -> Result<Filter, Error> {
+fn filter(
+    text: &[u8],
+    layout: &Layout,
+    functions: &mut dyn LookupFunctions,
+) -> Result<Filter, Error> {
     if text.len() > MAX_LEN {
         return Err(Error::new(Kind::FiltTooLong, MAX_LEN));
     }
@@ -84,6 +88,25 @@ fn filter(text: &[u8], layout: &Layout, functions: &mut dyn Functions) -> Result
         cpus: parser.terms.cpus,
         single,
     })
+}
+
+/// Returns the refusal of `rest`, the part of `text` that follows a complete term.
+#[cold]
+fn too_many(text: Span<'_>, rest: Span<'_>) -> Error {
+    let error = rest.error(Kind::FiltTooManyPreds);
+    let before = text.take(rest.at.saturating_sub(text.at)).bytes;
+    match (before.trim_ascii_end(), rest.first()) {
+        ([.., digit], Some(b'.')) if digit.is_ascii_alphanumeric() => error.with_detail(
+            format_args!("a number is whole: leave out what begins with ."),
+        ),
+        ([.., b'\\', quote @ (b'"' | b'\'')], _) => {
+            let other = if *quote == b'"' { "'" } else { "\"" };
+            error.with_detail(format_args!(
+                "\\ does not keep a quote in a text: write the text in {other}"
+            ))
+        }
+        _ => error,
+    }
 }
 
 struct Parser<'a> {
@@ -116,7 +139,7 @@ impl Parser<'_> {
                         self.waiting.push(Waiting::Or)?;
                         break;
                     }
-                    _ => return Err(rest.error(Kind::FiltTooManyPreds)),
+                    _ => return Err(too_many(text, rest)),
                 }
             }
             rest = rest.skip(2);

@@ -2,6 +2,7 @@
 
 //! Parses one term of a filter: `FIELD OP VALUE`.
 
+use super::cpus;
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
 use crate::engine::address;
 use crate::engine::errno;
@@ -15,24 +16,24 @@ use crate::engine::types::Shown;
 use crate::sys::Vec;
 
 /// Looks up functions, for `FIELD.function == NAME`.
-pub trait Functions {
+pub trait LookupFunctions {
     /// Returns the first address of the function called `name`, and the address behind it.
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)>;
 
-    /// As [`Functions::named`], for the function that contains `address`.
+    /// As [`LookupFunctions::named`], for the function that contains `address`.
     fn around(&mut self, address: u64) -> Option<(u64, u64)>;
 
     /// Considers functions whose names may be similar to what `nearest` looks for.
     fn each_similar(&mut self, _nearest: &mut Nearest<'_>) {}
-}
 
-/// Largest number of CPUs that a kernel supports.
-const MAX_CPUS: u64 = 8192;
+    /// Returns the greatest number that a CPU can have.
+    fn last_cpu(&self) -> u32;
+}
 
 /// Parses terms for an event with a layout.
 pub(super) struct Terms<'a> {
     pub(super) layout: &'a Layout,
-    pub(super) functions: &'a mut dyn Functions,
+    pub(super) functions: &'a mut dyn LookupFunctions,
     /// Patterns of the terms on text.
     pub(super) patterns: Vec<u8>,
     /// Sets of CPUs of the terms.
@@ -341,7 +342,7 @@ impl Terms<'_> {
         let (list, rest) = list.around(close);
         // CAST: the text is shorter than 4 KiB, and a set takes 128 words.
         let start = self.cpus.len() as u16;
-        cpu_list(list, &mut self.cpus)?;
+        cpus::append(list, self.functions.last_cpu().into(), &mut self.cpus)?;
         let len = (self.cpus.len() as u16).saturating_sub(start);
         Ok((
             Test::Cpus {
@@ -491,7 +492,16 @@ fn number<'s>(
     let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
     // CAST: two's complement, taken modulo the width.
     let negative = lex::signed(text.bytes).filter(|&n| n < 0).map(|n| n as u64);
-    let value = match (negative, lex::unsigned(text.bytes)) {
+    // -0 has a sign and is not negative.
+    let zero = lex::signed(text.bytes).filter(|&n| n == 0).map(|_| 0);
+    let positive = lex::unsigned(text.bytes).or(zero);
+    if !signed && relation.is_order() {
+        let is_never = relation == Relation::Less && positive == Some(0);
+        if negative.is_some() || is_never {
+            return Err(no_sign(text, width));
+        }
+    }
+    let value = match (negative, positive) {
         (Some(n), _) if signed => n,
         (Some(n), _) => n.wrapping_shl(unused).wrapping_shr(unused),
         // CAST: two's complement of the field's width.
@@ -511,34 +521,14 @@ fn number<'s>(
     ))
 }
 
-/// Parses `0,2-5` and appends the set to `words`.
-fn cpu_list(list: Span<'_>, words: &mut Vec<u64>) -> Result<(), Error> {
-    let start = words.len();
-    let mut rest = Some(list);
-    while let Some(text) = rest {
-        let (range, behind) = text.first_item(b',');
-        rest = behind;
-        let (low, high) = match range.find(b'-') {
-            Some(hyphen) => range.around(hyphen),
-            None => (range, range),
-        };
-        let number = |text: Span<'_>| lex::decimal(text.bytes).filter(|&n| n < MAX_CPUS);
-        let (Some(low), Some(high)) = (number(low), number(high)) else {
-            return Err(range.error(Kind::FiltInvalidCpulist));
-        };
-        if low > high {
-            return Err(range.error(Kind::FiltInvalidCpulist));
-        }
-        for cpu in low..=high {
-            // CAST: less than MAX_CPUS.
-            let at = start.saturating_add((cpu / 64) as usize);
-            while words.len() <= at {
-                words.push(0)?;
-            }
-            if let Some(word) = words.get_mut(at) {
-                *word |= 1 << (cpu % 64);
-            }
-        }
-    }
-    Ok(())
+/// Returns the refusal of an order between the number `text`, which is below all that a field of
+/// `width` bytes without a sign can be, and such a field.
+#[cold]
+fn no_sign(text: Span<'_>, width: u8) -> Error {
+    let bits = width.saturating_mul(8);
+    let high = u64::MAX.wrapping_shr(65u32.saturating_sub(bits.into()));
+    let error = text.error(Kind::FiltNoSign);
+    error.with_detail(format_args!(
+        "fetch it as s{bits}, or write > {high:#x} for what would be below zero"
+    ))
 }

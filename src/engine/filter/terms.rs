@@ -2,6 +2,7 @@
 
 //! A compiled filter: its terms, each an operand and the test it must pass.
 
+use crate::engine::glob;
 use crate::engine::record::Header;
 use crate::sys::Vec;
 
@@ -51,9 +52,10 @@ impl Filter {
     }
 }
 
-/// Most bytes of a string that are compared, and of a pattern: the kernel's
-/// `MAX_FILTER_STR_VAL`.
+/// Most bytes of a pattern and a NUL: the kernel's `MAX_FILTER_STR_VAL`. A longer text is
+/// compared in pieces.
 pub(super) const MAX_TEXT: usize = 256;
+const _: () = assert!(MAX_TEXT - 1 <= glob::LONGEST);
 
 /// A term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +150,14 @@ pub(super) enum Relation {
 }
 
 impl Relation {
+    /// Returns whether it is an order.
+    pub(super) fn is_order(self) -> bool {
+        matches!(
+            self,
+            Self::Less | Self::LessEqual | Self::Greater | Self::GreaterEqual
+        )
+    }
+
     #[inline(always)]
     pub(super) fn holds(self, left: u64, right: u64, signed: bool) -> bool {
         // Flipping the sign bit maps signed order to unsigned order.

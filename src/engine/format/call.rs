@@ -76,8 +76,9 @@ fn write_whole(out: &mut dyn Write, layout: &Layout, call: &Signature) -> fmt::R
     out.write_char('"')?;
     for (index, field) in layout.fields.iter().enumerate() {
         let comma = if index > 0 { ", " } else { "" };
-        let conversion = match field.base.is_text() {
-            true if !is_text => "(%s)",
+        let conversion = match (field.base.is_text(), call.types.get(index)) {
+            (true, _) if !is_text => "(%s)",
+            (_, Some(c_type)) if **c_type == *b"umode_t" => "0%03o",
             _ => field.base.print_format(),
         };
         write!(out, "{comma}{}: {conversion}", OneLine(&field.name))?;

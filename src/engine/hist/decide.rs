@@ -2,7 +2,7 @@
 
 //! What becomes of a trigger, among those that are set.
 
-use super::parse::{Request, Verb};
+use super::parse::{HistRequest, Verb};
 use super::spec::Spec;
 use crate::engine::error::{Error, Kind};
 
@@ -49,7 +49,7 @@ pub enum Decision {
 
 /// Returns the index of the histogram of this event that `request`, which is written behind
 /// `!`, removes.
-pub fn find(request: &Request<'_>, existing: &[Existing<'_>]) -> Option<usize> {
+pub fn find(request: &HistRequest<'_>, existing: &[Existing<'_>]) -> Option<usize> {
     let filter = request.filter.map(|filter| filter.bytes);
     existing
         .iter()
@@ -63,7 +63,7 @@ pub fn find(request: &Request<'_>, existing: &[Existing<'_>]) -> Option<usize> {
 /// `NAMED_MISMATCH`, `TRIGGER_EEXIST` and `TRIGGER_ENOENT_CLEAR`, with the caret at column
 /// `at`.
 pub fn decide(
-    request: &Request<'_>,
+    request: &HistRequest<'_>,
     existing: &[Existing<'_>],
     at: usize,
 ) -> Result<Decision, Error> {

@@ -3,8 +3,8 @@
 //! The hits that are counted in few instructions.
 
 use super::source::extend;
-use super::spec::{Source, Spec};
-use super::table::Shape;
+use super::spec::{KeySource, Spec};
+use super::table::EntryShape;
 use crate::engine::exec::{self, Arguments, Memory};
 use crate::engine::fetch::Program;
 
@@ -26,7 +26,7 @@ impl Fast {
             return Self::Never;
         }
         match spec.keys.len() {
-            1 if Shape::of(spec).is_word() => Self::Word,
+            1 if EntryShape::of(spec).is_word() => Self::Word,
             1 | 2 => Self::Words,
             _ => Self::Never,
         }
@@ -39,7 +39,7 @@ impl Fast {
 pub trait AtHand {
     /// Returns what [`Values::number`](super::Values::number) returns; `None` if more than
     /// registers is needed.
-    fn number(&self, source: Source) -> Option<u64>;
+    fn number(&self, source: KeySource) -> Option<u64>;
 }
 
 /// What is at hand of a probe's hit.
@@ -62,9 +62,9 @@ where
     C: Fn() -> u32,
 {
     #[inline(always)]
-    fn number(&self, source: Source) -> Option<u64> {
+    fn number(&self, source: KeySource) -> Option<u64> {
         match source {
-            Source::Argument {
+            KeySource::Argument {
                 index,
                 width,
                 signed,
@@ -73,8 +73,8 @@ where
                 Some(extend(value, width, signed))
             }
             // CAST: extends the sign.
-            Source::Pid => Some(i64::from((self.pid)()) as u64),
-            Source::Cpu => Some(u64::from((self.cpu)())),
+            KeySource::Pid => Some(i64::from((self.pid)()) as u64),
+            KeySource::Cpu => Some(u64::from((self.cpu)())),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@
 
 use core::num::NonZeroU64;
 
-use super::spec::{Fold, Key, Modifier, Source, Value};
+use super::spec::{Fold, Key, KeySource, Modifier, Value};
 use crate::engine::error::{Error, Kind};
 use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
@@ -12,8 +12,8 @@ use crate::engine::record::{Layout, Role};
 use crate::sys::Vec;
 
 /// What a name stands for.
-enum Found {
-    Source(Source),
+enum FoundField {
+    Source(KeySource),
     /// An array, which is neither a number nor a text.
     Array,
     Nothing,
@@ -21,21 +21,21 @@ enum Found {
 
 /// Finds what `name` stands for: the words of histograms come first, then the event's own
 /// fields, then those that all events have, as in the kernel.
-fn find(layout: &Layout, name: &[u8]) -> Found {
+fn find(layout: &Layout, name: &[u8]) -> FoundField {
     match name {
-        b"common_timestamp" => return Found::Source(Source::Time),
-        b"common_stacktrace" => return Found::Source(Source::Stack),
-        b"common_cpu" => return Found::Source(Source::Cpu),
-        b"common_comm" => return Found::Source(Source::Comm),
-        b"hitcount" => return Found::Source(Source::Hits),
+        b"common_timestamp" => return FoundField::Source(KeySource::Time),
+        b"common_stacktrace" => return FoundField::Source(KeySource::Stack),
+        b"common_cpu" => return FoundField::Source(KeySource::Cpu),
+        b"common_comm" => return FoundField::Source(KeySource::Comm),
+        b"hitcount" => return FoundField::Source(KeySource::Hits),
         _ => {}
     }
     let mut fields = (0u8..=u8::MAX).zip(&layout.fields);
     if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
         return match field.count {
-            Some(_) => Found::Array,
-            None if field.base.is_text() => Found::Source(Source::Text { index }),
-            None => Found::Source(Source::Argument {
+            Some(_) => FoundField::Array,
+            None if field.base.is_text() => FoundField::Source(KeySource::Text { index }),
+            None => FoundField::Source(KeySource::Argument {
                 index,
                 width: field.base.size(),
                 signed: field.base.is_signed(),
@@ -44,23 +44,23 @@ fn find(layout: &Layout, name: &[u8]) -> Found {
     }
     let mut fixed = layout.class.fields();
     if let Some(field) = fixed.find(|field| field.name.as_bytes() == name) {
-        return Found::Source(match field.role {
-            Role::EventType => Source::Type,
-            Role::Flags => Source::Flags,
-            Role::PreemptCount => Source::PreemptCount,
-            Role::Pid => Source::Pid,
-            Role::Address | Role::CallNumber => Source::Place,
-            Role::ReturnAddress => Source::ReturnAddress,
+        return FoundField::Source(match field.role {
+            Role::EventType => KeySource::Type,
+            Role::Flags => KeySource::Flags,
+            Role::PreemptCount => KeySource::PreemptCount,
+            Role::Pid => KeySource::Pid,
+            Role::Address | Role::CallNumber => KeySource::Place,
+            Role::ReturnAddress => KeySource::ReturnAddress,
             Role::Text | Role::RawId | Role::FrameCount | Role::Frames | Role::Process => {
-                return Found::Nothing
+                return FoundField::Nothing
             }
         });
     }
     match name {
-        b"cpu" | b"CPU" => Found::Source(Source::Cpu),
-        b"comm" | b"COMM" => Found::Source(Source::Comm),
-        b"stacktrace" | b"STACKTRACE" => Found::Source(Source::Stack),
-        _ => Found::Nothing,
+        b"cpu" | b"CPU" => FoundField::Source(KeySource::Cpu),
+        b"comm" | b"COMM" => FoundField::Source(KeySource::Comm),
+        b"stacktrace" | b"STACKTRACE" => FoundField::Source(KeySource::Stack),
+        _ => FoundField::Nothing,
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn split(text: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
 /// A field, before it is known as a key or a value.
 struct Parsed<'a> {
     name: Span<'a>,
-    source: Source,
+    source: KeySource,
     fold: Fold,
     modifier: Modifier,
     behind: Option<Span<'a>>,
@@ -103,9 +103,9 @@ fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Parsed<'a>, Error> {
         Some(word) => modifier(word)?,
     };
     let source = match find(layout, name.bytes) {
-        Found::Source(source) => source,
-        Found::Array => return Err(name.error(Kind::HistArray)),
-        Found::Nothing => return Err(no_field(name, Kind::HistFieldNotFound, layout)),
+        FoundField::Source(source) => source,
+        FoundField::Array => return Err(name.error(Kind::HistArray)),
+        FoundField::Nothing => return Err(no_field(name, Kind::HistFieldNotFound, layout)),
     };
     if modifier == Modifier::Execname && name.bytes != b"common_pid" {
         return Err(behind.unwrap_or(text).error(Kind::BadFieldModifier));
@@ -128,6 +128,7 @@ fn modifier(word: Span<'_>) -> Result<(Modifier, Fold), Error> {
         b"execname" => Modifier::Execname,
         b"syscall" => Modifier::Syscall,
         b"log2" => Modifier::Log2,
+        b"errno" => Modifier::Errno,
         b"usecs" => Modifier::Usecs,
         b"percent" => Modifier::Percent,
         b"graph" => Modifier::Graph,
@@ -154,7 +155,7 @@ impl Key {
         let parsed = if is_stack {
             Parsed {
                 name: text,
-                source: Source::Stack,
+                source: KeySource::Stack,
                 fold: Fold::Sum,
                 modifier: Modifier::None,
                 behind: None,
@@ -169,13 +170,15 @@ impl Key {
             return Err(modifier_at.error(Kind::BadFieldModifier));
         }
         let name = match parsed.source {
-            Source::Stack => b"common_stacktrace",
+            KeySource::Stack => b"common_stacktrace",
             _ => parsed.name.bytes,
         };
+        let modifier = parsed.modifier.of_sign(parsed.source.shape().1);
         Ok(Self {
             name: Vec::from_slice(name)?,
             source: parsed.source,
-            modifier: parsed.modifier,
+            modifier,
+            step: modifier.step(),
         })
     }
 }
@@ -188,13 +191,14 @@ impl Value {
             parsed.modifier,
             Modifier::Buckets(_)
                 | Modifier::Log2
+                | Modifier::Errno
                 | Modifier::Sym
                 | Modifier::SymOffset
                 | Modifier::Syscall
         ) {
             return Err(text.error(Kind::BadFieldModifier));
         }
-        if parsed.source == Source::Hits && parsed.fold != Fold::Sum {
+        if parsed.source == KeySource::Hits && parsed.fold != Fold::Sum {
             return Err(parsed.behind.unwrap_or(text).error(Kind::BadFieldModifier));
         }
         if !parsed.source.is_number() {

@@ -9,134 +9,156 @@
 
 use core::cmp::Ordering;
 use core::fmt::{self, Write};
+use core::ops::Deref;
 
+use super::bar::{percentage, write_bar};
+use super::names::KeyNames;
 use super::order;
-use super::print::{percentage, write_bar, Heading, Names};
-use super::read::{Row, Snapshot};
-use super::spec::Modifier;
+use super::read::{ReadRow, Snapshot};
+use super::spec::{Column, Modifier, Spec, BELOW_ZERO};
+use super::stop::Stop;
+use super::update::Histogram;
 use crate::sys::Vec;
 
 /// Characters of a bar.
 const WIDTH: u64 = 52;
 
-impl Snapshot<'_> {
-    /// Writes what `hist_graph` shows.
-    ///
-    /// Context: process, may sleep.
+/// The bars that are written, and how far that is.
+pub(super) struct Bars {
+    /// The key whose bars are shown, and its modifier.
+    scale: Option<(usize, Modifier)>,
+    /// The entries by their groups, and by the key in a group; empty without such a key.
+    order: Vec<u32>,
+    /// Most hits of a bar of the group, or of all entries.
+    most: u64,
+    /// What follows the last bar of the group; `None` before its first.
+    next: Option<u64>,
+}
+
+impl Bars {
+    /// Sorts the entries of `snapshot`.
     ///
     /// # Errors
     ///
-    /// The errors of `out`, and out of memory.
-    pub fn write_graph(
-        &self,
-        out: &mut dyn Write,
-        heading: Heading<'_>,
-        names: &mut dyn Names,
-    ) -> fmt::Result {
-        self.write_heading(out, heading)?;
-        match self.scale() {
-            Some(scale) => self.write_groups(out, scale, names)?,
-            None => {
-                let most = self.rows().map(|row| row.hits).max().unwrap_or(0);
-                for row in self.rows() {
-                    self.write_keys(out, row, names, |_| true)?;
-                    write_count(out, row.hits, most)?;
-                }
-            }
-        }
-        self.write_totals(out)
-    }
-
-    /// Returns the index of the key whose bars are shown, and its modifier.
-    fn scale(&self) -> Option<(usize, Modifier)> {
-        let keys = self.spec.keys.iter().map(|key| key.modifier).enumerate();
-        let is_scale =
-            |modifier: Modifier| matches!(modifier, Modifier::Log2 | Modifier::Buckets(_));
-        keys.filter(|(_, modifier)| is_scale(*modifier)).last()
-    }
-
-    fn write_groups(
-        &self,
-        out: &mut dyn Write,
-        (scale, modifier): (usize, Modifier),
-        names: &mut dyn Names,
-    ) -> fmt::Result {
-        let mut rows: Vec<Row<'_>> = Vec::new();
-        let mut numbers = Vec::new();
-        for (n, row) in (0u32..).zip(self.rows()) {
-            rows.push(row).map_err(|_| fmt::Error)?;
-            numbers.push(n).map_err(|_| fmt::Error)?;
-        }
-        // CAST: as many as there are in memory.
-        let row = |n: u32| rows.get(n as usize).copied();
-        let compare = |a: u32, b: u32| match (row(a), row(b)) {
-            (Some(a), Some(b)) => {
-                let group = self.compare_groups(scale, a, b);
-                group.then_with(|| self.step(scale, a).cmp(&self.step(scale, b)))
-            }
-            _ => Ordering::Equal,
+    /// [`Stop`].
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn new<H>(snapshot: &Snapshot<H>) -> Result<Self, Stop>
+    where
+        H: Deref<Target = Histogram>,
+    {
+        let scale = scale(snapshot.spec());
+        let mut order = Vec::new();
+        let Some((key, _)) = scale else {
+            let hits = snapshot.rows().map(|row| row.hits);
+            return Ok(Self {
+                scale,
+                order,
+                most: hits.max().unwrap_or(0),
+                next: None,
+            });
         };
-        order::sort(&mut numbers, compare).map_err(|_| fmt::Error)?;
-        let mut rest = &numbers[..];
-        let mut is_first = true;
-        while let Some(first) = rest.first().and_then(|&n| row(n)) {
-            let is_in =
-                |n: &u32| row(*n).is_some_and(|row| self.compare_groups(scale, first, row).is_eq());
-            let length = rest.iter().take_while(|&n| is_in(n)).count().max(1);
-            let Some((group, behind)) = rest.split_at_checked(length) else {
-                break;
-            };
-            rest = behind;
-            if !is_first {
-                out.write_char('\n')?;
-            }
-            is_first = false;
-            if self.spec.keys.len() > 1 {
-                self.write_keys(out, first, names, |n| n != scale)?;
-                out.write_char('\n')?;
-            }
-            let group = group.iter().filter_map(|&n| row(n));
-            self.write_bars(out, (scale, modifier), group)?;
+        for n in (0u32..).take(snapshot.entries()) {
+            order.push(n)?;
         }
-        Ok(())
-    }
-
-    /// Compares the other keys than `scale`.
-    fn compare_groups(&self, scale: usize, a: Row<'_>, b: Row<'_>) -> Ordering {
-        let others = (0..self.spec.keys.len()).filter(|n| *n != scale);
-        let mut orders = others.map(|n| self.key(n, a).cmp(self.key(n, b)));
-        let decided = orders.find(|order| order.is_ne());
-        decided.unwrap_or(Ordering::Equal)
-    }
-
-    /// Returns the number of the key whose bars are shown.
-    fn step(&self, scale: usize, row: Row<'_>) -> u64 {
-        self.key(scale, row).first().copied().unwrap_or(0)
-    }
-
-    /// Writes the bars of one group, which is sorted.
-    fn write_bars<'r>(
-        &self,
-        out: &mut dyn Write,
-        (scale, modifier): (usize, Modifier),
-        group: impl Iterator<Item = Row<'r>> + Clone,
-    ) -> fmt::Result {
-        let most = group.clone().map(|row| row.hits).max().unwrap_or(0);
-        let mut next = None;
-        for row in group {
-            let step = self.step(scale, row);
-            if let (Some(next), Modifier::Log2) = (next, modifier) {
-                for empty in next..step {
-                    write_range(out, modifier, empty)?;
-                    write_count(out, 0, most)?;
+        order::sort(&mut order, |a, b| {
+            match (row(snapshot, a), row(snapshot, b)) {
+                (Some(a), Some(b)) => {
+                    let group = compare_groups(snapshot, key, a, b);
+                    group.then_with(|| snapshot.compare(Column::Key(key), a, b))
                 }
+                _ => Ordering::Equal,
             }
-            next = step.checked_add(1);
-            write_range(out, modifier, step)?;
-            write_count(out, row.hits, most)?;
-        }
-        Ok(())
+        })?;
+        Ok(Self {
+            scale,
+            order,
+            most: 0,
+            next: None,
+        })
     }
+
+    /// Writes the bar of entry `n`, with what precedes it.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn write<H: Deref<Target = Histogram>>(
+        &mut self,
+        snapshot: &Snapshot<H>,
+        n: usize,
+        out: &mut dyn Write,
+        names: &mut dyn KeyNames,
+    ) -> fmt::Result {
+        let Some((key, modifier)) = self.scale else {
+            let Some(row) = snapshot.nth(n) else {
+                return Ok(());
+            };
+            snapshot.write_keys(out, row, names, |_| true)?;
+            return write_count(out, row.hits, self.most);
+        };
+        let nth = |n: usize| self.order.get(n).and_then(|&number| row(snapshot, number));
+        let Some(own) = nth(n) else {
+            return Ok(());
+        };
+        let is_of_group = |other| compare_groups(snapshot, key, own, other).is_eq();
+        let before = n.checked_sub(1).and_then(nth);
+        if !before.is_some_and(is_of_group) {
+            let group = (n..).map_while(nth).take_while(|&row| is_of_group(row));
+            let most = group.map(|row| row.hits).max().unwrap_or(0);
+            if before.is_some() {
+                out.write_char('\n')?;
+            }
+            if snapshot.spec().keys.len() > 1 {
+                snapshot.write_keys(out, own, names, |n| n != key)?;
+                out.write_char('\n')?;
+            }
+            (self.most, self.next) = (most, None);
+        }
+        let step = snapshot.key(key, own).get(0);
+        if let Some(next) = self.next.filter(|_| is_log2(modifier)) {
+            for empty in next..step {
+                write_range(out, modifier, empty)?;
+                write_count(out, 0, self.most)?;
+            }
+        }
+        // The step that is below zero is followed by 0.
+        self.next = Some(step.wrapping_add(1));
+        write_range(out, modifier, step)?;
+        write_count(out, own.hits, self.most)
+    }
+}
+
+fn is_log2(modifier: Modifier) -> bool {
+    matches!(modifier, Modifier::Log2 | Modifier::SignedLog2)
+}
+
+/// Returns the index of the key whose bars are shown, and its modifier.
+fn scale(spec: &Spec) -> Option<(usize, Modifier)> {
+    let keys = spec.keys.iter().map(|key| key.modifier).enumerate();
+    let is_scale = |modifier: Modifier| is_log2(modifier) || modifier.bucket().is_some();
+    keys.filter(|(_, modifier)| is_scale(*modifier)).last()
+}
+
+/// Returns entry `number`.
+fn row<H: Deref<Target = Histogram>>(snapshot: &Snapshot<H>, number: u32) -> Option<ReadRow<'_>> {
+    // CAST: as many as there are in memory.
+    snapshot.nth(number as usize)
+}
+
+/// Compares the other keys than `scale`.
+fn compare_groups<H: Deref<Target = Histogram>>(
+    snapshot: &Snapshot<H>,
+    scale: usize,
+    a: ReadRow<'_>,
+    b: ReadRow<'_>,
+) -> Ordering {
+    let others = (0..snapshot.spec().keys.len()).filter(|n| *n != scale);
+    let mut orders = others.map(|n| snapshot.compare(Column::Key(n), a, b));
+    let decided = orders.find(|order| order.is_ne());
+    decided.unwrap_or(Ordering::Equal)
 }
 
 /// Writes the numbers that a key stands for, in a column.
@@ -146,8 +168,9 @@ fn write_range(out: &mut dyn Write, modifier: Modifier, step: u64) -> fmt::Resul
         length: 0,
     };
     match (modifier, step) {
-        (Modifier::Log2, 0) => range.write_str("[0, 1]")?,
-        (Modifier::Log2, _) => {
+        (Modifier::SignedLog2, BELOW_ZERO) => range.write_str("(..., 0)")?,
+        (Modifier::Log2 | Modifier::SignedLog2, 0) => range.write_str("[0, 1]")?,
+        (Modifier::Log2 | Modifier::SignedLog2, _) => {
             let low = step.wrapping_sub(1);
             range.write_char('(')?;
             power(&mut range, low)?;
@@ -160,6 +183,15 @@ fn write_range(out: &mut dyn Write, modifier: Modifier, step: u64) -> fmt::Resul
                 range,
                 "[{step}, {})",
                 u128::from(step).saturating_add(size.get().into())
+            )?;
+        }
+        (Modifier::SignedBuckets(size), _) => {
+            // CAST: two's complement.
+            let start = i128::from(step as i64);
+            write!(
+                range,
+                "[{start}, {})",
+                start.saturating_add(size.get().into())
             )?;
         }
         _ => {}

@@ -6,7 +6,11 @@
 
 use core::cmp::Ordering;
 
-use crate::sys::{AllocError, Vec};
+use super::stop::Stop;
+use crate::sys::Vec;
+
+/// Numbers that are merged before another task may run.
+const AT_ONCE: usize = 1 << 12;
 
 /// Sorts `order` by `compare`; equal ones stay as they are.
 ///
@@ -14,13 +18,14 @@ use crate::sys::{AllocError, Vec};
 ///
 /// # Errors
 ///
-/// [`AllocError`].
+/// [`Stop`].
 pub(super) fn sort(
     order: &mut Vec<u32>,
     compare: impl Fn(u32, u32) -> Ordering,
-) -> Result<(), AllocError> {
+) -> Result<(), Stop> {
     let mut other = Vec::from_slice(order)?;
     let mut width = 1usize;
+    let mut done = 0usize;
     while width < order.len() {
         let (mut from, mut to) = (&order[..], &mut other[..]);
         while !from.is_empty() {
@@ -32,7 +37,12 @@ pub(super) fn sort(
                 break;
             };
             let halves = runs.split_at_checked(width).unwrap_or((runs, &[]));
-            merge(halves, merged, &compare);
+            merge(halves, merged, &compare)?;
+            done = done.saturating_add(run);
+            if done >= AT_ONCE {
+                done = 0;
+                Stop::check()?;
+            }
             (from, to) = (from_rest, to_rest);
         }
         core::mem::swap(order, &mut other);
@@ -46,8 +56,11 @@ fn merge(
     (mut left, mut right): (&[u32], &[u32]),
     to: &mut [u32],
     compare: &impl Fn(u32, u32) -> Ordering,
-) {
-    for slot in to {
+) -> Result<(), Stop> {
+    for (n, slot) in to.iter_mut().enumerate() {
+        if n % AT_ONCE == AT_ONCE - 1 {
+            Stop::check()?;
+        }
         *slot = match (left, right) {
             ([a, ..], [b, rest @ ..]) if compare(*a, *b) == Ordering::Greater => {
                 right = rest;
@@ -61,9 +74,10 @@ fn merge(
                 right = rest;
                 *b
             }
-            ([], []) => return,
+            ([], []) => break,
         };
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ const CLOCKS: &[&[u8]] = &[
 
 /// What a trigger requests.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Request<'a> {
+pub struct HistRequest<'a> {
     /// The histogram.
     pub spec: Spec,
     /// What is done with it.
@@ -76,7 +76,7 @@ struct Parts<'a> {
 /// # Errors
 ///
 /// The kinds of [`Subject::Histogram`](crate::engine::error::Subject::Histogram).
-pub fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Request<'a>, Error> {
+pub fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<HistRequest<'a>, Error> {
     let (text, filter) = split_filter(text)?;
     if text.bytes.is_empty() {
         return Err(text.error(Kind::HistNoKeys));
@@ -107,7 +107,7 @@ pub fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Request<'a>, Error> 
         (.., true) => Verb::Clear,
         _ => Verb::Set,
     };
-    Ok(Request { spec, verb, filter })
+    Ok(HistRequest { spec, verb, filter })
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -202,7 +202,9 @@ impl<'a> Parts<'a> {
             b"val=" | b"vals=" | b"values=" => self.values = Some(behind),
             b"sort=" => self.sort = Some((word, behind)),
             b"name=" => {
-                if !lex::is_identifier(behind.bytes) {
+                // Each byte of UTF-8 is one, too.
+                let is_visible = |byte: &u8| byte.is_ascii_graphic() || !byte.is_ascii();
+                if !behind.bytes.iter().all(is_visible) {
                     return Err(behind.error(Kind::HistBadName));
                 }
                 self.name = Some(behind);
@@ -339,7 +341,7 @@ fn parse_sort(text: Span<'_>, keys: &[Key], values: &[Value]) -> Result<Sort, Er
 fn strip_modifier(text: Span<'_>, modifier: Modifier, fold: Fold) -> Option<Option<Span<'_>>> {
     let name = fold.name().or(modifier.name())?;
     let mut rest = text.strip(name.as_bytes())?;
-    if let Modifier::Buckets(size) = modifier {
+    if let Some(size) = modifier.bucket() {
         let number = rest.strip(b"=")?;
         let end = number.find(b'.').unwrap_or(number.bytes.len());
         if lex::unsigned(number.take(end).bytes) != Some(size.get()) {

@@ -3,19 +3,19 @@
 //! Prints a histogram as the kernel's `hist` file does.
 
 use core::fmt::{self, Write};
+use core::ops::Deref;
 
-use super::read::{Row, Snapshot};
-use super::spec::{Fold, Key, Modifier, Source, Value};
-use crate::engine::print::SymbolNames;
+use super::bar::{percentage, write_bar};
+use super::graph::Bars;
+use super::names::KeyNames;
+use super::read::{ReadRow, Snapshot, Words};
+use super::source::extend;
+use super::spec::{Fold, Key, KeySource, Modifier, Value, BELOW_ZERO, CUT, TEXT_SIZE};
+use super::stop::Stop;
+use super::update::Histogram;
+use crate::engine::errno;
 use crate::engine::seq_buf::SeqBuf;
 use crate::engine::text::OneLine;
-
-/// The names that a histogram shows.
-pub trait Names: SymbolNames {
-    /// Adds the name of the system call with this number, `sys_NAME`; returns false if there
-    /// is none.
-    fn syscall(&mut self, number: u64, buf: &mut SeqBuf<'_>) -> bool;
-}
 
 /// What is written before the entries.
 #[derive(Clone, Copy, Debug)]
@@ -37,33 +37,75 @@ const BAR: u64 = 20;
 /// Longest name that is shown: of a symbol with its offset and module.
 const LONGEST_NAME: usize = 768;
 
-impl Snapshot<'_> {
-    /// Writes what `hist` shows.
+/// The text of a histogram, which is written entry by entry.
+pub struct Printing<H> {
+    snapshot: Snapshot<H>,
+    bars: Option<Bars>,
+    /// What is written next: 0 is the heading, then come the entries, then the totals.
+    next: usize,
+}
+
+impl<H: Deref<Target = Histogram>> Printing<H> {
+    /// Begins the text that `hist_graph` shows of `snapshot` if `as_graph`, otherwise what `hist`
+    /// shows.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`].
     ///
     /// Context: process, may sleep.
+    pub fn new(snapshot: Snapshot<H>, as_graph: bool) -> Result<Self, Stop> {
+        let bars = as_graph.then(|| Bars::new(&snapshot));
+        Ok(Self {
+            bars: bars.transpose()?,
+            snapshot,
+            next: 0,
+        })
+    }
+
+    /// Writes the next part: the heading, an entry, or the totals. Returns false at the end.
     ///
     /// # Errors
     ///
     /// The errors of `out`.
-    pub fn write(
-        &self,
+    ///
+    /// Context: process, may sleep.
+    pub fn write_next(
+        &mut self,
         out: &mut dyn Write,
         heading: Heading<'_>,
-        names: &mut dyn Names,
-    ) -> fmt::Result {
-        self.write_heading(out, heading)?;
-        for row in self.rows() {
-            self.write_row(out, row, names)?;
+        names: &mut dyn KeyNames,
+    ) -> Result<bool, fmt::Error> {
+        let Self {
+            snapshot,
+            bars,
+            next,
+        } = self;
+        match next.checked_sub(1) {
+            None => snapshot.write_heading(out, heading)?,
+            Some(n) if n < snapshot.entries() => match bars {
+                Some(bars) => bars.write(snapshot, n, out, names)?,
+                None => {
+                    if let Some(row) = snapshot.nth(n) {
+                        snapshot.write_row(out, row, names)?;
+                    }
+                }
+            },
+            Some(n) if n == snapshot.entries() => snapshot.write_totals(out)?,
+            Some(_) => return Ok(false),
         }
-        self.write_totals(out)
+        *next = next.saturating_add(1);
+        Ok(true)
     }
+}
 
+impl<H: Deref<Target = Histogram>> Snapshot<H> {
     pub(super) fn write_heading(&self, out: &mut dyn Write, heading: Heading<'_>) -> fmt::Result {
         if heading.index > 0 {
             out.write_str("\n\n")?;
         }
         out.write_str("# event histogram\n#\n# trigger info: ")?;
-        self.spec
+        self.spec()
             .write_line(out, heading.filter, heading.is_paused)?;
         out.write_str("#\n\n")
     }
@@ -76,13 +118,18 @@ impl Snapshot<'_> {
         )
     }
 
-    fn write_row(&self, out: &mut dyn Write, row: Row<'_>, names: &mut dyn Names) -> fmt::Result {
+    fn write_row(
+        &self,
+        out: &mut dyn Write,
+        row: ReadRow<'_>,
+        names: &mut dyn KeyNames,
+    ) -> fmt::Result {
         let is_shown = |_| true;
         self.write_keys(out, row, names, is_shown)?;
-        if !self.spec.hides_hits {
+        if !self.spec().hides_hits {
             write!(out, " hitcount: {:10}", row.hits)?;
         }
-        for (n, value) in self.spec.values.iter().enumerate() {
+        for (n, value) in self.spec().values.iter().enumerate() {
             out.write_str("  ")?;
             self.write_value(out, (n, value), row)?;
         }
@@ -93,15 +140,15 @@ impl Snapshot<'_> {
     pub(super) fn write_keys(
         &self,
         out: &mut dyn Write,
-        row: Row<'_>,
-        names: &mut dyn Names,
+        row: ReadRow<'_>,
+        names: &mut dyn KeyNames,
         is_shown: impl Fn(usize) -> bool,
     ) -> fmt::Result {
         out.write_str("{ ")?;
         let mut ends_line = false;
         let mut is_first = true;
         for (n, key) in self
-            .spec
+            .spec()
             .keys
             .iter()
             .enumerate()
@@ -113,19 +160,18 @@ impl Snapshot<'_> {
             is_first = false;
             let words = self.key(n, row);
             match key.source {
-                Source::Stack => {
+                KeySource::Stack => {
                     ends_line = true;
                     write_stack(out, words, names)?;
                 }
-                Source::Text { .. } | Source::Comm => {
+                KeySource::Text { .. } | KeySource::Comm => {
                     write!(out, "{}: ", OneLine(&key.name))?;
-                    let length = write_text(out, words)?;
+                    let length = write_text(out, words.iter())?;
                     pad(out, length, 50)?;
                 }
                 _ => {
-                    let number = words.first().copied().unwrap_or(0);
                     write!(out, "{}: ", OneLine(&key.name))?;
-                    write_number(out, key, number, row, names)?;
+                    write_number(out, key, words.get(0), row, names)?;
                 }
             }
         }
@@ -136,13 +182,13 @@ impl Snapshot<'_> {
         &self,
         out: &mut dyn Write,
         (n, value): (usize, &Value),
-        row: Row<'_>,
+        row: ReadRow<'_>,
     ) -> fmt::Result {
         let name = OneLine(&value.name);
         // A value that is the number of hits is counted as any other.
         let number = row.value(n, value);
         match (value.fold, value.modifier) {
-            (Fold::Sum, Modifier::Percent) => match percentage(number, self.total(n, value)) {
+            (Fold::Sum, Modifier::Percent) => match percentage(number, self.sum(n)) {
                 None => write!(out, "{name} (%):[ERROR]"),
                 Some(share) => {
                     let (whole, part) = (share / 100, share % 100);
@@ -151,12 +197,14 @@ impl Snapshot<'_> {
             },
             (Fold::Sum, Modifier::Graph) => {
                 write!(out, "{name}: ")?;
-                match percentage(number, self.most(n, value)) {
+                match percentage(number, self.most(n)) {
                     None => write!(out, "{:>20}", "[ERROR]"),
                     Some(share) => write_bar(out, '#', share.saturating_mul(BAR) / 10_000, BAR),
                 }
             }
             (Fold::Sum, Modifier::Hex) => write!(out, "{name}: {number:10x}"),
+            // CAST: two's complement.
+            (Fold::Sum, _) if value.is_signed() => write!(out, "{name}: {:10}", number as i64),
             (Fold::Sum, _) => write!(out, "{name}: {number:10}"),
             (fold, _) => {
                 write!(out, "{name} ({}): ", fold.name().unwrap_or_default())?;
@@ -169,40 +217,6 @@ impl Snapshot<'_> {
             }
         }
     }
-
-    /// Returns the sum of a value over all entries.
-    fn total(&self, n: usize, value: &Value) -> u64 {
-        let all = self.rows().map(|row| row.value(n, value));
-        all.fold(0, u64::wrapping_add)
-    }
-
-    /// Returns the greatest value of all entries.
-    fn most(&self, n: usize, value: &Value) -> u64 {
-        self.rows()
-            .map(|row| row.value(n, value))
-            .max()
-            .unwrap_or(0)
-    }
-}
-
-/// Returns 10,000 times the quotient, as the kernel rounds it; `None` if the whole is too
-/// small.
-pub(super) fn percentage(part: u64, whole: u64) -> Option<u64> {
-    if whole == 0 {
-        return (part == 0).then_some(0);
-    }
-    if part < u64::MAX / 10_000 {
-        return part.saturating_mul(10_000).checked_div(whole);
-    }
-    part.checked_div(whole / 10_000)
-}
-
-/// Writes `length` marks and blanks up to `width`.
-pub(super) fn write_bar(out: &mut dyn Write, mark: char, length: u64, width: u64) -> fmt::Result {
-    for n in 0..width {
-        out.write_char(if n < length { mark } else { ' ' })?;
-    }
-    Ok(())
 }
 
 fn pad(out: &mut dyn Write, length: usize, width: usize) -> fmt::Result {
@@ -212,17 +226,26 @@ fn pad(out: &mut dyn Write, length: usize, width: usize) -> fmt::Result {
     Ok(())
 }
 
-/// Writes a text and returns its length.
-fn write_text(out: &mut dyn Write, words: &[u64]) -> Result<usize, fmt::Error> {
-    let mut bytes = [0u8; super::spec::TEXT_SIZE];
+/// Writes a text and returns its length. Behind one that is cut there is the mark that such
+/// texts have in `trace`.
+fn write_text(out: &mut dyn Write, words: impl Iterator<Item = u64>) -> Result<usize, fmt::Error> {
+    const MARK: &str = "...";
+
+    let mut bytes = [0u8; TEXT_SIZE];
     for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
         for (to, byte) in to.iter_mut().zip(word.to_le_bytes()) {
             *to = byte;
         }
     }
     let end = bytes.iter().position(|&byte| byte == 0);
-    let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+    let is_cut = bytes.last() == Some(&CUT);
+    let end = end.unwrap_or(bytes.len()).min(TEXT_SIZE - 1);
+    let text = bytes.get(..end).unwrap_or_default();
     write!(out, "{}", OneLine(text))?;
+    if is_cut {
+        out.write_str(MARK)?;
+        return Ok(text.len().saturating_add(MARK.len()));
+    }
     Ok(text.len())
 }
 
@@ -237,9 +260,9 @@ fn write_name(out: &mut dyn Write, width: usize, put: impl FnOnce(&mut SeqBuf<'_
     pad(out, length, width)
 }
 
-fn write_stack(out: &mut dyn Write, words: &[u64], names: &mut dyn Names) -> fmt::Result {
+fn write_stack(out: &mut dyn Write, words: Words<'_>, names: &mut dyn KeyNames) -> fmt::Result {
     out.write_str("common_stacktrace:\n")?;
-    for &frame in words.iter().take_while(|&&frame| frame != 0) {
+    for frame in words.iter().take_while(|&frame| frame != 0) {
         pad(out, 0, INDENT)?;
         write_name(out, 0, |buf| names.symbolize(frame, true, buf))?;
         out.write_char('\n')?;
@@ -251,9 +274,12 @@ fn write_number(
     out: &mut dyn Write,
     key: &Key,
     number: u64,
-    row: Row<'_>,
-    names: &mut dyn Names,
+    row: ReadRow<'_>,
+    names: &mut dyn KeyNames,
 ) -> fmt::Result {
+    let (width, is_signed) = key.source.shape();
+    // CAST: two's complement.
+    let signed = number as i64;
     match key.modifier {
         Modifier::Hex => write!(out, "{number:x}"),
         Modifier::Sym => {
@@ -265,7 +291,7 @@ fn write_number(
             write_name(out, 55, |buf| names.symbolize(number, true, buf))
         }
         Modifier::Execname => {
-            let length = write_text(out, row.comm)?;
+            let length = write_text(out, row.comm().into_iter())?;
             pad(out, length, 16)?;
             write!(out, "[{number:10}]")
         }
@@ -277,13 +303,28 @@ fn write_number(
             })?;
             write!(out, "[{number:3}]")
         }
-        Modifier::Log2 => write!(out, "~ 2^{number:<2}"),
+        Modifier::SignedLog2 if number == BELOW_ZERO => out.write_str("< 0   "),
+        Modifier::Log2 | Modifier::SignedLog2 => write!(out, "~ 2^{number:<2}"),
+        Modifier::SignedBuckets(size) => {
+            let last = i128::from(signed).saturating_add(size.get().into());
+            write!(out, "~ {signed}-{}", last.saturating_sub(1))
+        }
+        Modifier::Errno => {
+            // CAST: two's complement.
+            let number = extend(number, width, true) as i64;
+            match errno::name(number).filter(|name| !name.is_empty()) {
+                // As wide as a number.
+                Some(name) => write!(out, "{:>1$}{name}", '-', 10usize.saturating_sub(name.len())),
+                None => write!(out, "{number:10}"),
+            }
+        }
         Modifier::Buckets(size) => {
             let last = number.wrapping_add(size.get()).wrapping_sub(1);
             write!(out, "~ {number}-{last}")
         }
-        Modifier::None | Modifier::Usecs | Modifier::Percent | Modifier::Graph => {
-            write!(out, "{number:10}")
-        }
+        Modifier::None | Modifier::Usecs | Modifier::Percent | Modifier::Graph => match is_signed {
+            true => write!(out, "{signed:10}"),
+            false => write!(out, "{number:10}"),
+        },
     }
 }

@@ -1,45 +1,114 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Adds up the tables of all CPUs and sorts the entries.
+//! Adds up the tables of a histogram and sorts the entries.
+//!
+//! Keys do not change, so they are not copied: a snapshot refers to them in the tables.
 
 use core::cmp::Ordering;
+use core::ops::Deref;
 
+use super::entry::{decode, Read};
 use super::order;
-use super::spec::{Column, Fold, Key, Source, Spec, Value};
-use super::table::{decode, Shape};
+use super::spec::{
+    Column, Fold, Key, KeySource, Spec, Value, COMM_WORDS, MAX_KEY_WORDS, MAX_VALUES,
+};
+use super::stop::Stop;
+use super::table::{HistTable, StoredKey};
 use super::update::Histogram;
-use crate::sys::{AllocError, Vec};
+use super::word::HistWord;
+use crate::sys::{AtomicU64, Vec};
 
 /// How often an entry is read until its hits and values belong together.
 const TRIES: usize = 64;
 
-/// What a histogram has counted, sorted.
-pub struct Snapshot<'a> {
-    pub(super) spec: &'a Spec,
-    shape: Shape,
-    /// For each row its keys, the name of a task, its hits and its values.
+/// Words of a row before its values.
+const FIRST_VALUE: usize = 3;
+
+/// The word of a row that has its hits.
+const HITS: usize = 2;
+
+/// The table that all CPUs share, in the place of the number of a CPU.
+const SHARED: u32 = u32::MAX;
+
+/// What a histogram, which it refers to by `H`, has counted, sorted.
+pub struct Snapshot<H> {
+    histogram: H,
+    /// For each row its table, its slot, its hits and its values.
     words: Vec<u64>,
     /// The rows that are shown, sorted.
     rows: Vec<u32>,
     hits: u64,
     dropped: u64,
     torn: u64,
+    /// Of each value its sum over all rows, and the greatest.
+    sums: [u64; MAX_VALUES],
+    mosts: [u64; MAX_VALUES],
 }
 
 /// An entry.
 #[derive(Clone, Copy)]
-pub(super) struct Row<'a> {
-    /// The words of all keys.
-    pub(super) keys: &'a [u64],
-    /// The name of a task, if it is kept.
-    pub(super) comm: &'a [u64],
+pub(super) struct ReadRow<'a> {
+    place: ReadPlace<'a>,
     /// The number of hits.
     pub(super) hits: u64,
     /// The values as they are folded.
     values: &'a [u64],
 }
 
-impl Row<'_> {
+/// Where the key of an entry is.
+#[derive(Clone, Copy)]
+enum ReadPlace<'a> {
+    /// In a slot of the table of a CPU.
+    Own(&'a HistTable, usize),
+    /// In a slot of the table that all CPUs share.
+    Shared(&'a HistTable<AtomicU64>, usize),
+}
+
+/// Words of a key.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    place: ReadPlace<'a>,
+    from: usize,
+    length: usize,
+}
+
+impl<'a> Words<'a> {
+    /// Returns word `n`; 0 if there is none.
+    pub(super) fn get(self, n: usize) -> u64 {
+        if n >= self.length {
+            return 0;
+        }
+        let n = n.saturating_add(self.from);
+        match self.place {
+            ReadPlace::Own(table, slot) => table.key_word(slot, n),
+            ReadPlace::Shared(table, slot) => table.key_word(slot, n),
+        }
+    }
+
+    /// Compares word by word.
+    pub(super) fn cmp(self, other: Words<'_>) -> Ordering {
+        self.iter().cmp(other.iter())
+    }
+
+    /// Returns all of them.
+    pub(super) fn iter(self) -> impl Iterator<Item = u64> + 'a {
+        (0..self.length).map(move |n| self.get(n))
+    }
+}
+
+impl ReadRow<'_> {
+    /// Returns the name of a task, if it is kept.
+    pub(super) fn comm(&self) -> [u64; COMM_WORDS] {
+        fn words<W: HistWord>(stored: Option<StoredKey<'_, W>>) -> [u64; COMM_WORDS] {
+            let word = |n| stored.as_ref().map_or(0, |stored| stored.comm_word(n));
+            core::array::from_fn(word)
+        }
+        match self.place {
+            ReadPlace::Own(table, slot) => words(table.stored(slot)),
+            ReadPlace::Shared(table, slot) => words(table.stored(slot)),
+        }
+    }
+
     /// Returns value `n`: as 64 bits, which are signed if the value is.
     pub(super) fn value(&self, n: usize, value: &Value) -> u64 {
         let word = self.values.get(n).copied().unwrap_or(0);
@@ -61,49 +130,81 @@ impl Histogram {
     ///
     /// Context: process, may sleep.
     pub fn hits(&self) -> u64 {
-        let hits = self.tables().iter().map(|(_, table)| table.hits());
-        hits.fold(0, u64::wrapping_add)
+        let shared = self.shared().map(HistTable::hits);
+        let own = self.tables().iter().map(|(_, table)| table.hits());
+        own.chain(shared).fold(0, u64::wrapping_add)
     }
 
-    /// Returns what was counted up to now. Hits go on being counted; the hits of an entry
-    /// belong together with its values, unless the snapshot [says](Snapshot::torn) otherwise.
-    ///
-    /// Context: process, may sleep.
+    /// As [`Snapshot::of`].
     ///
     /// # Errors
     ///
-    /// [`AllocError`].
-    pub fn read(&self) -> Result<Snapshot<'_>, AllocError> {
-        let spec = self.spec();
-        let mut snapshot = Snapshot {
-            spec,
-            shape: Shape::of(spec),
+    /// [`Stop`].
+    ///
+    /// Context: process, may sleep.
+    pub fn read(&self) -> Result<Snapshot<&Self>, Stop> {
+        Snapshot::of(self)
+    }
+}
+
+impl<H: Deref<Target = Histogram>> Snapshot<H> {
+    /// Returns what `histogram` has counted up to now. Hits go on being counted; the hits of an
+    /// entry belong together with its values, unless the snapshot [says](Snapshot::torn)
+    /// otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`].
+    ///
+    /// Context: process, may sleep.
+    pub fn of(histogram: H) -> Result<Self, Stop> {
+        let mut snapshot = Self {
+            histogram,
             words: Vec::new(),
             rows: Vec::new(),
             hits: 0,
             dropped: 0,
             torn: 0,
+            sums: [0; MAX_VALUES],
+            mosts: [0; MAX_VALUES],
         };
-        for (_, table) in self.tables().iter() {
-            snapshot.dropped = snapshot.dropped.wrapping_add(table.dropped());
-            table.read(TRIES, |keys, comm, values, read| {
-                snapshot.hits = snapshot.hits.wrapping_add(read.hits);
-                snapshot.torn = snapshot.torn.wrapping_add(u64::from(!read.is_whole));
-                let number = u32::try_from(snapshot.rows.len()).map_err(|_| AllocError)?;
-                snapshot.words.extend_from_slice(keys)?;
-                snapshot.words.extend_from_slice(comm)?;
-                snapshot.words.push(read.hits)?;
-                snapshot.words.extend_from_slice(values)?;
-                snapshot.rows.push(number)
-            })?;
-        }
+        snapshot.fill()?;
         snapshot.merge()?;
         snapshot.sort()?;
+        snapshot.total();
         Ok(snapshot)
     }
-}
 
-impl Snapshot<'_> {
+    pub(super) fn spec(&self) -> &Spec {
+        self.histogram.spec()
+    }
+
+    /// Reads all tables.
+    fn fill(&mut self) -> Result<(), Stop> {
+        let (mut words, mut rows) = (Vec::new(), Vec::new());
+        let (mut hits, mut torn) = (0u64, 0u64);
+        let mut add = |table: u32, slot: usize, values: &[u64], read: Read| {
+            hits = hits.wrapping_add(read.hits);
+            torn = torn.wrapping_add(u64::from(!read.is_whole));
+            let row = u32::try_from(rows.len()).map_err(|_| Stop::NoMemory)?;
+            // CAST: A slot in memory has at most 64 bits.
+            words.extend_from_slice(&[table.into(), slot as u64, read.hits])?;
+            words.extend_from_slice(values)?;
+            Ok(rows.push(row)?)
+        };
+        let mut dropped = 0u64;
+        for (cpu, table) in self.histogram.tables().iter() {
+            dropped = dropped.wrapping_add(table.dropped());
+            table.read(TRIES, |slot, values, read| add(cpu, slot, values, read))?;
+        }
+        if let Some(table) = self.histogram.shared() {
+            table.read(TRIES, |slot, values, read| add(SHARED, slot, values, read))?;
+        }
+        (self.words, self.rows) = (words, rows);
+        (self.hits, self.torn, self.dropped) = (hits, torn, dropped);
+        Ok(())
+    }
+
     /// Returns the number of hits in all entries.
     pub fn hits(&self) -> u64 {
         self.hits
@@ -127,45 +228,57 @@ impl Snapshot<'_> {
 
     /// Calls `each` with the words of the keys, the hits and the values of every entry.
     pub fn for_each(&self, mut each: impl FnMut(&[u64], u64, &[u64])) {
+        let spec = self.spec();
         for row in self.rows() {
-            let mut values = [0; super::spec::MAX_VALUES];
-            for (n, (to, value)) in values.iter_mut().zip(&self.spec.values).enumerate() {
+            let mut values = [0; MAX_VALUES];
+            for (n, (to, value)) in values.iter_mut().zip(&spec.values).enumerate() {
                 *to = row.value(n, value);
             }
-            let values = values.get(..self.spec.values.len()).unwrap_or_default();
-            each(row.keys, row.hits, values);
+            let values = values.get(..spec.values.len()).unwrap_or_default();
+            let mut keys = [0; MAX_KEY_WORDS];
+            for (to, word) in keys.iter_mut().zip(self.keys(row).iter()) {
+                *to = word;
+            }
+            let keys = keys.get(..spec.key_words()).unwrap_or_default();
+            each(keys, row.hits, values);
         }
     }
 
     /// Returns the entries, in order.
-    pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = ReadRow<'_>> {
         self.rows.iter().filter_map(|&number| self.row(number))
     }
 
-    fn stride(&self) -> usize {
-        let Shape { values, comm, keys } = self.shape;
-        keys.saturating_add(comm)
-            .saturating_add(values)
-            .saturating_add(1)
+    /// Returns entry `n` in this order.
+    pub(super) fn nth(&self, n: usize) -> Option<ReadRow<'_>> {
+        self.row(*self.rows.get(n)?)
     }
 
-    fn row(&self, number: u32) -> Option<Row<'_>> {
+    fn stride(&self) -> usize {
+        self.spec().values.len().saturating_add(FIRST_VALUE)
+    }
+
+    fn row(&self, number: u32) -> Option<ReadRow<'_>> {
         let stride = self.stride();
         let start = usize::try_from(number).ok()?.checked_mul(stride)?;
         let words = self.words.get(start..start.checked_add(stride)?)?;
-        let (keys, rest) = words.split_at_checked(self.shape.keys)?;
-        let (comm, rest) = rest.split_at_checked(self.shape.comm)?;
-        let (hits, values) = rest.split_first()?;
-        Some(Row {
-            keys,
-            comm,
+        let [table, slot, hits, values @ ..] = words else {
+            return None;
+        };
+        let slot = usize::try_from(*slot).ok()?;
+        let place = match u32::try_from(*table).ok()? {
+            SHARED => ReadPlace::Shared(self.histogram.shared()?, slot),
+            cpu => ReadPlace::Own(self.histogram.tables().get(cpu)?, slot),
+        };
+        Some(ReadRow {
+            place,
             hits: *hits,
             values,
         })
     }
 
     /// Adds up the rows with equal keys, which several CPUs and nested writers have made.
-    fn merge(&mut self) -> Result<(), AllocError> {
+    fn merge(&mut self) -> Result<(), Stop> {
         let mut rows = core::mem::take(&mut self.rows);
         order::sort(&mut rows, |a, b| self.compare_keys(a, b))?;
         let mut merged: Vec<u32> = Vec::new();
@@ -184,13 +297,12 @@ impl Snapshot<'_> {
     /// Adds row `from` to row `to`.
     fn add(&mut self, to: u32, from: u32) {
         let stride = self.stride();
-        let first = self.shape.keys.saturating_add(self.shape.comm);
         // CAST: as many as there are in memory.
         let at = |number: u32, n: usize| (number as usize).saturating_mul(stride).saturating_add(n);
-        for n in first..stride {
+        for n in HITS..stride {
             let added = self.words.get(at(from, n)).copied().unwrap_or(0);
-            let column = n.saturating_sub(first).checked_sub(1);
-            let value = column.and_then(|column| self.spec.values.get(column));
+            let column = n.checked_sub(FIRST_VALUE);
+            let value = column.and_then(|column| self.histogram.spec().values.get(column));
             let Some(word) = self.words.get_mut(at(to, n)) else {
                 return;
             };
@@ -202,18 +314,44 @@ impl Snapshot<'_> {
     }
 
     fn compare_keys(&self, a: u32, b: u32) -> Ordering {
-        let (a, b) = (self.row(a), self.row(b));
-        a.map(|row| row.keys).cmp(&b.map(|row| row.keys))
+        match (self.row(a), self.row(b)) {
+            (Some(a), Some(b)) => self.keys(a).cmp(self.keys(b)),
+            _ => Ordering::Equal,
+        }
+    }
+
+    /// Finds the sum and the greatest of each value.
+    fn total(&mut self) {
+        let (mut sums, mut mosts) = ([0u64; MAX_VALUES], [0; MAX_VALUES]);
+        for row in self.rows() {
+            let values = self.spec().values.iter().enumerate();
+            for ((sum, most), (n, value)) in sums.iter_mut().zip(&mut mosts).zip(values) {
+                let value = row.value(n, value);
+                *sum = sum.wrapping_add(value);
+                *most = value.max(*most);
+            }
+        }
+        (self.sums, self.mosts) = (sums, mosts);
+    }
+
+    /// Returns the sum of value `n` over all entries.
+    pub(super) fn sum(&self, n: usize) -> u64 {
+        self.sums.get(n).copied().unwrap_or(0)
+    }
+
+    /// Returns the greatest value `n` of all entries.
+    pub(super) fn most(&self, n: usize) -> u64 {
+        self.mosts.get(n).copied().unwrap_or(0)
     }
 
     /// Sorts as the trigger says; what is equal by that, by the keys.
-    fn sort(&mut self) -> Result<(), AllocError> {
+    fn sort(&mut self) -> Result<(), Stop> {
         let mut rows = core::mem::take(&mut self.rows);
         order::sort(&mut rows, |a, b| {
             let (Some(a), Some(b)) = (self.row(a), self.row(b)) else {
                 return Ordering::Equal;
             };
-            let sorts = self.spec.sorts.iter().map(|sort| {
+            let sorts = self.spec().sorts.iter().map(|sort| {
                 let order = self.compare(sort.by, a, b);
                 if sort.descending {
                     order.reverse()
@@ -221,7 +359,7 @@ impl Snapshot<'_> {
                     order
                 }
             });
-            let all = (0..self.spec.keys.len()).map(|n| self.compare(Column::Key(n), a, b));
+            let all = (0..self.spec().keys.len()).map(|n| self.compare(Column::Key(n), a, b));
             let mut orders = Iterator::chain(sorts, all);
             let decided = orders.find(|&order| order != Ordering::Equal);
             decided.unwrap_or(Ordering::Equal)
@@ -230,11 +368,11 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    fn compare(&self, column: Column, a: Row<'_>, b: Row<'_>) -> Ordering {
+    pub(super) fn compare(&self, column: Column, a: ReadRow<'_>, b: ReadRow<'_>) -> Ordering {
         match column {
             Column::Hits => a.hits.cmp(&b.hits),
             Column::Value(n) => {
-                let Some(value) = self.spec.values.get(n) else {
+                let Some(value) = self.spec().values.get(n) else {
                     return Ordering::Equal;
                 };
                 let (left, right) = (a.value(n, value), b.value(n, value));
@@ -246,7 +384,7 @@ impl Snapshot<'_> {
                 }
             }
             Column::Key(n) => {
-                let Some(key) = self.spec.keys.get(n) else {
+                let Some(key) = self.spec().keys.get(n) else {
                     return Ordering::Equal;
                 };
                 key.compare(self.key(n, a), self.key(n, b))
@@ -254,50 +392,52 @@ impl Snapshot<'_> {
         }
     }
 
+    /// Returns the words of all keys.
+    fn keys<'r>(&self, row: ReadRow<'r>) -> Words<'r> {
+        Words {
+            place: row.place,
+            from: 0,
+            length: self.spec().key_words(),
+        }
+    }
+
     /// Returns the words of key `n`.
-    pub(super) fn key<'r>(&self, n: usize, row: Row<'r>) -> &'r [u64] {
-        let before = self.spec.keys.iter().take(n).map(Key::words);
-        let start = before.fold(0, usize::saturating_add);
-        let words = self.spec.keys.get(n).map_or(0, Key::words);
-        let end = start.saturating_add(words);
-        row.keys.get(start..end).unwrap_or_default()
+    pub(super) fn key<'r>(&self, n: usize, row: ReadRow<'r>) -> Words<'r> {
+        let keys = &self.spec().keys;
+        let before = keys.iter().take(n).map(Key::words);
+        Words {
+            place: row.place,
+            from: before.fold(0, usize::saturating_add),
+            length: keys.get(n).map_or(0, Key::words),
+        }
     }
 }
 
 impl Value {
-    /// Returns whether it is shown and sorted with its sign. Sums are not, as in the kernel.
+    /// Returns whether it is shown and sorted with its sign.
     pub(super) fn is_signed(&self) -> bool {
-        let (_, signed) = self.source.shape();
-        signed && self.fold != Fold::Sum
+        self.source.shape().1
     }
 }
 
 impl Key {
-    /// Compares as the kernel does: numbers by their width and sign, texts by their bytes.
-    fn compare(&self, a: &[u64], b: &[u64]) -> Ordering {
+    /// Compares numbers by their width and sign, texts by their bytes.
+    fn compare(&self, a: Words<'_>, b: Words<'_>) -> Ordering {
         match self.source {
-            Source::Text { .. } | Source::Comm => {
-                let bytes = |words: &[u64]| words.first().copied().map(u64::swap_bytes);
-                let each = |n: usize| {
-                    bytes(a.get(n..).unwrap_or_default())
-                        .cmp(&bytes(b.get(n..).unwrap_or_default()))
-                };
-                let mut orders = (0..a.len()).map(each);
-                let decided = orders.find(|&order| order != Ordering::Equal);
-                decided.unwrap_or(Ordering::Equal)
+            KeySource::Text { .. } | KeySource::Comm => {
+                let (a, b) = (a.iter(), b.iter());
+                a.map(u64::swap_bytes).cmp(b.map(u64::swap_bytes))
             }
-            Source::Stack => a.cmp(b),
+            KeySource::Stack => a.cmp(b),
             source => {
                 let (width, signed) = source.shape();
-                let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
-                let high = |words: &[u64]| words.first().map(|word| word.wrapping_shl(unused));
                 if signed {
                     // CAST: two's complement.
-                    let signed = |words: &[u64]| high(words).map(|word| word as i64);
-                    signed(a).cmp(&signed(b))
-                } else {
-                    high(a).cmp(&high(b))
+                    return (a.get(0) as i64).cmp(&(b.get(0) as i64));
                 }
+                let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
+                let high = |words: Words<'_>| words.get(0).wrapping_shl(unused);
+                high(a).cmp(&high(b))
             }
         }
     }

@@ -2,7 +2,9 @@
 
 //! Where keys and values come from when a hit is counted.
 
-use super::spec::{Modifier, Source, COMM_WORDS, STACK_DEPTH, TEXT_SIZE};
+use core::num::NonZeroU64;
+
+use super::spec::{KeySource, KeyStep, BELOW_ZERO, COMM_WORDS, STACK_DEPTH, TEXT_ROOM};
 use crate::engine::exec::{self, Env};
 use crate::engine::fetch::Program;
 use crate::engine::record::{Header, COMM_LEN};
@@ -39,11 +41,11 @@ pub trait Moment {
 /// Context: any.
 pub trait Values {
     /// Returns a number, with its sign extended to 64 bits; 0 if it cannot be read.
-    fn number(&self, source: Source, in_usecs: bool) -> u64;
+    fn number(&self, source: KeySource, in_usecs: bool) -> u64;
 
-    /// Writes a text without its NUL and returns its length, truncated at the end of `out`;
+    /// Writes a text with its NUL and returns its length, that of `out` if it does not fit;
     /// `None` if it cannot be read.
-    fn text(&self, index: u8, out: &mut [u8; TEXT_SIZE]) -> Option<usize>;
+    fn text(&self, index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize>;
 
     /// Returns the name of the task.
     fn comm(&self) -> [u8; COMM_LEN];
@@ -65,9 +67,9 @@ pub struct ProbeHit<'a, E, M> {
 
 impl<E: Env, M: Moment> Values for ProbeHit<'_, E, M> {
     #[inline(always)]
-    fn number(&self, source: Source, in_usecs: bool) -> u64 {
+    fn number(&self, source: KeySource, in_usecs: bool) -> u64 {
         match source {
-            Source::Argument {
+            KeySource::Argument {
                 index,
                 width,
                 signed,
@@ -79,22 +81,22 @@ impl<E: Env, M: Moment> Values for ProbeHit<'_, E, M> {
                 extend(value.unwrap_or(0), width, signed)
             }
             // CAST: extends the sign.
-            Source::Pid => i64::from(self.moment.pid()) as u64,
-            Source::Cpu => u64::from(self.moment.cpu()),
-            Source::Hits => 1,
-            Source::Place => self.moment.place(),
-            Source::Time => self.moment.time(in_usecs),
-            Source::ReturnAddress => self.env.return_address(),
-            Source::Type => u64::from(self.moment.header().event),
-            Source::Flags => u64::from(self.moment.header().flags),
-            Source::PreemptCount => u64::from(self.moment.header().preempt_count),
-            Source::Text { .. } | Source::Comm | Source::Stack => 0,
+            KeySource::Pid => i64::from(self.moment.pid()) as u64,
+            KeySource::Cpu => u64::from(self.moment.cpu()),
+            KeySource::Hits => 1,
+            KeySource::Place => self.moment.place(),
+            KeySource::Time => self.moment.time(in_usecs),
+            KeySource::ReturnAddress => self.env.return_address(),
+            KeySource::Type => u64::from(self.moment.header().event),
+            KeySource::Flags => u64::from(self.moment.header().flags),
+            KeySource::PreemptCount => u64::from(self.moment.header().preempt_count),
+            KeySource::Text { .. } | KeySource::Comm | KeySource::Stack => 0,
         }
     }
 
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn text(&self, index: u8, out: &mut [u8; TEXT_SIZE]) -> Option<usize> {
+    fn text(&self, index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize> {
         exec::peek_text(self.program, index, 0, self.env, out).map(<[u8]>::len)
     }
 
@@ -122,15 +124,40 @@ pub(super) fn extend(value: u64, width: u8, signed: bool) -> u64 {
 
 /// Returns a number as its key.
 #[inline(always)]
-pub(super) fn modified(modifier: Modifier, value: u64) -> u64 {
-    match modifier {
-        Modifier::Log2 => log2(value),
-        Modifier::Buckets(size) => {
-            let rest = value.checked_rem(size.get()).unwrap_or(0);
-            value.wrapping_sub(rest)
-        }
-        _ => value,
+pub(super) fn stepped(step: KeyStep, value: u64) -> u64 {
+    match step {
+        KeyStep::None => value,
+        KeyStep::Log2 => log2(value),
+        KeyStep::Bucket { size, last } if value <= last => start_of_bucket(value, size),
+        KeyStep::Bucket { size, last } => stepped_beyond(value, size, last == 0),
     }
+}
+
+/// As [`stepped`], of a number that is not in a bucket at or above zero; it has a logarithm
+/// instead if `is_log2`.
+#[inline(always)]
+fn stepped_beyond(value: u64, size: NonZeroU64, is_log2: bool) -> u64 {
+    match (is_log2, is_negative(value)) {
+        (true, true) => BELOW_ZERO,
+        (true, false) => log2(value),
+        (false, _) => {
+            // How far the end of the bucket that is next to zero is below zero.
+            let near = start_of_bucket(!value, size);
+            let far = near.saturating_add(size.get()).min(1 << 63);
+            far.wrapping_neg()
+        }
+    }
+}
+
+#[inline(always)]
+fn is_negative(value: u64) -> bool {
+    value >> 63 != 0
+}
+
+#[inline(always)]
+fn start_of_bucket(value: u64, size: NonZeroU64) -> u64 {
+    let rest = value.checked_rem(size.get()).unwrap_or(0);
+    value.wrapping_sub(rest)
 }
 
 /// Returns the least power of two that `value` does not exceed: the kernel's
@@ -153,6 +180,7 @@ pub(super) fn comm_words(comm: [u8; COMM_LEN]) -> [u64; COMM_WORDS] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::hist::spec::Modifier;
 
     #[test]
     fn log2_is_the_kernels() {
@@ -162,6 +190,34 @@ mod tests {
         }
         assert_eq!(log2(1025), 11);
         assert_eq!(log2(u64::MAX), 64);
+    }
+
+    #[test]
+    fn numbers_below_zero_have_buckets_and_one_logarithm() {
+        let bucket = |value: i64, size| {
+            let size = NonZeroU64::new(size).unwrap();
+            stepped(Modifier::SignedBuckets(size).step(), value as u64) as i64
+        };
+        for (value, size, start) in [
+            (0, 10, 0),
+            (9, 10, 0),
+            (-1, 10, -10),
+            (-10, 10, -10),
+            (-11, 10, -20),
+            (-1, 1, -1),
+            (i64::MAX, 1 << 62, 1 << 62),
+            (i64::MIN, 7, i64::MIN),
+            (-1, u64::MAX, i64::MIN),
+        ] {
+            assert_eq!(bucket(value, size), start, "{value} {size}");
+        }
+        let log2 = |value: i64| stepped(Modifier::SignedLog2.step(), value as u64);
+        assert_eq!([log2(0), log2(2), log2(i64::MAX)], [0, 1, 63]);
+        assert_eq!([log2(-1), log2(i64::MIN)], [BELOW_ZERO; 2]);
+        assert_eq!(stepped(Modifier::Log2.step(), u64::MAX), 64);
+        let unsigned = Modifier::Buckets(NonZeroU64::new(10).unwrap()).step();
+        assert_eq!(stepped(unsigned, u64::MAX), u64::MAX - 5);
+        assert_eq!(stepped(Modifier::Hex.step(), u64::MAX), u64::MAX);
     }
 
     #[test]

@@ -18,6 +18,12 @@ pub const MAX_SORTS: usize = 2;
 /// Bytes of a text as a key, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
 pub const TEXT_SIZE: usize = 256;
 
+/// Bytes into which a text is read: more than a key has room for.
+pub const TEXT_ROOM: usize = TEXT_SIZE + 8;
+
+/// What a text that is cut as a key has in place of its NUL.
+pub const CUT: u8 = 1;
+
 /// Frames of a stack as a key: the kernel's `HIST_STACKTRACE_DEPTH`.
 pub const STACK_DEPTH: usize = 16;
 
@@ -58,9 +64,28 @@ pub struct Key {
     /// Its name, as it is shown.
     pub name: Vec<u8>,
     /// Where it comes from.
-    pub source: Source,
+    pub source: KeySource,
     /// How it is changed and shown.
     pub modifier: Modifier,
+    /// How a hit changes it: [`Modifier::step`].
+    pub step: KeyStep,
+}
+
+/// How a hit changes a number that is a key. It has few kinds, so that a hit soon knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyStep {
+    /// Not at all.
+    None,
+    /// As [`Modifier::Log2`].
+    Log2,
+    /// To the start of its bucket of `size` numbers, if it is at most `last`.
+    Bucket {
+        /// The size.
+        size: NonZeroU64,
+        /// The greatest number that is not below zero; 0 if the numbers that are not are changed
+        /// as by [`Modifier::SignedLog2`], which leaves 0 as it is.
+        last: u64,
+    },
 }
 
 /// A value that is folded over the hits with one key.
@@ -69,7 +94,7 @@ pub struct Value {
     /// Its name, as it is shown.
     pub name: Vec<u8>,
     /// Where it comes from.
-    pub source: Source,
+    pub source: KeySource,
     /// How it is folded.
     pub fold: Fold,
     /// How it is shown.
@@ -78,7 +103,7 @@ pub struct Value {
 
 /// Where a key or a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum KeySource {
     /// The argument with this index, a number of `width` bytes.
     Argument {
         /// The index.
@@ -118,7 +143,7 @@ pub enum Source {
     Hits,
 }
 
-impl Source {
+impl KeySource {
     /// Returns whether it is a number.
     pub fn is_number(self) -> bool {
         !matches!(self, Self::Text { .. } | Self::Comm | Self::Stack)
@@ -135,6 +160,9 @@ impl Source {
         }
     }
 }
+
+/// What all numbers below zero are as keys of [`Modifier::SignedLog2`].
+pub const BELOW_ZERO: u64 = u64::MAX;
 
 /// How a key or a value is changed and shown. One modifier at most, as in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,8 +181,14 @@ pub enum Modifier {
     Syscall,
     /// The power of two that the number does not exceed.
     Log2,
+    /// As [`Modifier::Log2`], of a number with a sign: all below zero are one.
+    SignedLog2,
     /// The start of its bucket of that many numbers.
     Buckets(NonZeroU64),
+    /// As [`Modifier::Buckets`], of a number with a sign.
+    SignedBuckets(NonZeroU64),
+    /// As the name of an error, or as a number with its sign.
+    Errno,
     /// A time in microseconds.
     Usecs,
     /// The percentage of the sum over all entries.
@@ -164,7 +198,37 @@ pub enum Modifier {
 }
 
 impl Modifier {
-    /// Returns its name in a trigger, without the number of [`Modifier::Buckets`].
+    /// Returns it for a number that has a sign if it is `signed`.
+    pub fn of_sign(self, signed: bool) -> Self {
+        match self {
+            Self::Log2 if signed => Self::SignedLog2,
+            Self::Buckets(size) if signed => Self::SignedBuckets(size),
+            other => other,
+        }
+    }
+
+    /// Returns how a hit changes a key.
+    pub fn step(self) -> KeyStep {
+        const SIGNED: u64 = u64::MAX >> 1;
+        let bucket = |size, last| KeyStep::Bucket { size, last };
+        match self {
+            Self::Log2 => KeyStep::Log2,
+            Self::SignedLog2 => bucket(NonZeroU64::MIN, 0),
+            Self::Buckets(size) => bucket(size, u64::MAX),
+            Self::SignedBuckets(size) => bucket(size, SIGNED),
+            _ => KeyStep::None,
+        }
+    }
+
+    /// Returns how many numbers a bucket has.
+    pub fn bucket(self) -> Option<NonZeroU64> {
+        match self {
+            Self::Buckets(size) | Self::SignedBuckets(size) => Some(size),
+            _ => None,
+        }
+    }
+
+    /// Returns its name in a trigger, without the number of a [bucket](Modifier::bucket).
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
             Self::None => return None,
@@ -173,8 +237,9 @@ impl Modifier {
             Self::SymOffset => "sym-offset",
             Self::Execname => "execname",
             Self::Syscall => "syscall",
-            Self::Log2 => "log2",
-            Self::Buckets(_) => "buckets",
+            Self::Log2 | Self::SignedLog2 => "log2",
+            Self::Buckets(_) | Self::SignedBuckets(_) => "buckets",
+            Self::Errno => "errno",
             Self::Usecs => "usecs",
             Self::Percent => "percent",
             Self::Graph => "graph",
@@ -231,9 +296,9 @@ impl Key {
     /// Returns the number of words that it takes.
     pub fn words(&self) -> usize {
         match self.source {
-            Source::Text { .. } => TEXT_SIZE / 8,
-            Source::Comm => COMM_WORDS,
-            Source::Stack => STACK_DEPTH,
+            KeySource::Text { .. } => TEXT_SIZE / 8,
+            KeySource::Comm => COMM_WORDS,
+            KeySource::Stack => STACK_DEPTH,
             _ => 1,
         }
     }
@@ -258,7 +323,7 @@ impl Spec {
             self.keys.iter().map(|key| key.source),
             self.values.iter().map(|value| value.source),
         );
-        sources.any(|source| source == Source::Time)
+        sources.any(|source| source == KeySource::Time)
     }
 
     /// Returns whether times are counted in microseconds, of a clock of nanoseconds.
@@ -269,7 +334,7 @@ impl Spec {
                 .iter()
                 .map(|value| (value.source, value.modifier)),
         );
-        modifiers.any(|it| it == (Source::Time, Modifier::Usecs))
+        modifiers.any(|it| it == (KeySource::Time, Modifier::Usecs))
     }
 
     /// Returns whether `other` is the same histogram, whatever their sizes are: the kernel

@@ -2,12 +2,18 @@
 
 //! Counts a hit.
 
+use super::entry::BucketEntry;
 use super::fast::{AtHand, Fast};
-use super::source::{comm_words, modified, Values};
-use super::spec::{Key, Source, Spec, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_SIZE};
-use super::table::{Entry, Table};
+use super::rooms::SharedTable;
+use super::source::{comm_words, stepped, Values};
+use super::spec::{
+    Key, KeySource, Spec, CUT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
+};
+use super::table::HistTable;
+use super::word::HistWord;
 use crate::engine::record::COMM_LEN;
-use crate::sys::{AtomicU32, OnCpu, PerCpu};
+use crate::engine::text::up_to_nul;
+use crate::sys::{AtomicU32, OnCpu, PerCpu, PublishedWord};
 
 /// What the key of an unreadable text is.
 const FAULT: &[u8] = b"(fault)";
@@ -15,8 +21,10 @@ const FAULT: &[u8] = b"(fault)";
 /// A histogram that counts.
 pub struct Histogram {
     spec: Spec,
-    tables: PerCpu<Table>,
-    form: Form,
+    tables: PerCpu<HistTable>,
+    /// Where hits count that find no room in the table of their CPU.
+    shared: Option<SharedTable>,
+    form: UpdateForm,
     /// What [`Histogram::update_fast`] does.
     fast: Fast,
     /// 1 while hits are not counted.
@@ -26,7 +34,7 @@ pub struct Histogram {
 
 /// How an entry is found: the first that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum UpdateForm {
     /// The key is one number.
     Word,
     /// The key is two numbers.
@@ -35,7 +43,7 @@ enum Form {
     Any,
 }
 
-impl Form {
+impl UpdateForm {
     fn of(spec: &Spec) -> Self {
         let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
         match spec.keys.len() {
@@ -47,15 +55,20 @@ impl Form {
 }
 
 impl Histogram {
-    /// Makes a histogram that counts in `tables`, each of which was made for `spec` and is
-    /// empty.
-    pub fn new(spec: Spec, tables: PerCpu<Table>, is_paused: bool) -> Self {
+    /// Makes a histogram that counts in `tables` and `shared`, which were made for `spec`, by
+    /// [`Spec::own_table`] and [`Spec::shared_table`], and are empty.
+    pub fn new(
+        spec: Spec,
+        (tables, shared): (PerCpu<HistTable>, Option<SharedTable>),
+        is_paused: bool,
+    ) -> Self {
         Self {
-            form: Form::of(&spec),
+            form: UpdateForm::of(&spec),
             fast: Fast::of(&spec),
             in_usecs: spec.is_in_usecs(),
             spec,
             tables,
+            shared,
             paused: AtomicU32::new(u32::from(is_paused)),
         }
     }
@@ -65,8 +78,12 @@ impl Histogram {
         &self.spec
     }
 
-    pub(super) fn tables(&self) -> &PerCpu<Table> {
+    pub(super) fn tables(&self) -> &PerCpu<HistTable> {
         &self.tables
+    }
+
+    pub(super) fn shared(&self) -> Option<&SharedTable> {
+        self.shared.as_ref()
     }
 
     /// Returns whether hits are not counted.
@@ -93,17 +110,54 @@ impl Histogram {
         }
         let table = self.tables.this_cpu(here);
         let entry = match (self.form, &*self.spec.keys) {
-            (Form::Word, [key]) => table.word_entry(self.number_of(key, hit)),
-            (Form::Pair, [first, second]) => self.pair(table, (first, second), hit),
+            (UpdateForm::Word, [key]) => {
+                let key = self.number_of(key, hit);
+                let own = table.word_entry(key);
+                own.or_else(|| self.elsewhere(table, &[key], hit))
+            }
+            (UpdateForm::Pair, [first, second]) => self.pair(table, (first, second), hit),
             _ => self.any(table, hit),
         };
+        // Otherwise it has been counted.
+        if let Some(entry) = entry {
+            self.add(entry, hit);
+        }
+    }
+
+    /// Counts a hit whose key finds no room in `table`, that of its CPU: in the table that all
+    /// share, or as dropped. Returns `None`.
+    #[cold]
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn elsewhere<'a, V: Values>(
+        &self,
+        table: &'a HistTable,
+        key: &[u64],
+        hit: &V,
+    ) -> Option<BucketEntry<'a, PublishedWord>> {
+        let Some(shared) = &self.shared else {
+            table.drop_hit();
+            return None;
+        };
+        let entry = match (self.form, key) {
+            (UpdateForm::Word, [key]) => shared.word_entry(*key),
+            _ => shared.entry(key, || comm_words(comm_of(hit))),
+        };
         match entry {
-            Some(entry) if self.spec.values.is_empty() => {
-                entry.begin();
-                entry.end();
-            }
-            Some(entry) => self.count(entry, hit),
+            Some(entry) => self.add(entry, hit),
             None => table.drop_hit(),
+        }
+        None
+    }
+
+    /// Adds a hit to `entry`.
+    #[inline(always)]
+    fn add<V: Values>(&self, entry: BucketEntry<'_, impl HistWord>, hit: &V) {
+        if self.spec.values.is_empty() {
+            entry.begin();
+            entry.end();
+        } else {
+            self.count(entry, hit);
         }
     }
 
@@ -117,7 +171,7 @@ impl Histogram {
         if self.is_paused() {
             return false;
         }
-        let number = |key: &Key| Some(modified(key.modifier, hit.number(key.source)?));
+        let number = |key: &Key| Some(stepped(key.step, hit.number(key.source)?));
         let table = self.tables.this_cpu(here);
         let keys = &*self.spec.keys;
         let entry = match (self.fast, keys) {
@@ -136,46 +190,56 @@ impl Histogram {
 
     #[inline(always)]
     fn number_of<V: Values>(&self, key: &Key, hit: &V) -> u64 {
-        modified(key.modifier, hit.number(key.source, self.in_usecs))
+        stepped(key.step, hit.number(key.source, self.in_usecs))
     }
 
     #[inline(always)]
     fn pair<'a, V: Values>(
         &self,
-        table: &'a Table,
+        table: &'a HistTable,
         (first, second): (&Key, &Key),
         hit: &V,
-    ) -> Option<Entry<'a>> {
+    ) -> Option<BucketEntry<'a, PublishedWord>> {
         let key = [self.number_of(first, hit), self.number_of(second, hit)];
-        table.entry(&key, || comm_words(comm_of(hit)))
+        let own = table.entry(&key, || comm_words(comm_of(hit)));
+        own.or_else(|| self.elsewhere(table, &key, hit))
     }
 
     /// Returns the entry of a key that is not just one number or two.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn any<'a, V: Values>(&self, table: &'a Table, hit: &V) -> Option<Entry<'a>> {
+    fn any<'a, V: Values>(
+        &self,
+        table: &'a HistTable,
+        hit: &V,
+    ) -> Option<BucketEntry<'a, PublishedWord>> {
         let mut room = [0u64; MAX_KEY_WORDS];
         let mut rest = &mut room[..];
         let mut length = 0usize;
         for key in &self.spec.keys {
             let words = key.words();
-            let (to, behind) = rest.split_at_mut_checked(words)?;
+            let Some((to, behind)) = rest.split_at_mut_checked(words) else {
+                // The keys of a spec fit, by its invariants.
+                break;
+            };
             match key.source {
-                Source::Text { index } => put_text(index, hit, to),
-                Source::Comm => to.copy_from(&comm_words(hit.comm())),
-                Source::Stack => put_stack(hit, to),
+                KeySource::Text { index } => put_text(index, hit, to),
+                KeySource::Comm => to.copy_from(&comm_words(hit.comm())),
+                KeySource::Stack => put_stack(hit, to),
                 _ => to.copy_from(&[self.number_of(key, hit)]),
             }
             length = length.wrapping_add(words);
             rest = behind;
         }
-        table.entry(room.get(..length)?, || comm_words(comm_of(hit)))
+        let key = room.get(..length).unwrap_or_default();
+        let own = table.entry(key, || comm_words(comm_of(hit)));
+        own.or_else(|| self.elsewhere(table, key, hit))
     }
 
     /// Adds a hit with its values to `entry`.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn count<V: Values>(&self, entry: Entry<'_>, hit: &V) {
+    fn count<V: Values>(&self, entry: BucketEntry<'_, impl HistWord>, hit: &V) {
         // Read before, so that readers of the entry seldom have to wait.
         let mut numbers = [0u64; MAX_VALUES];
         for (number, value) in numbers.iter_mut().zip(&self.spec.values) {
@@ -192,7 +256,7 @@ impl Histogram {
 
 /// Returns the name of the task as it is shown beside its pid: the idle tasks are `<idle>`.
 fn comm_of<V: Values>(hit: &V) -> [u8; COMM_LEN] {
-    if hit.number(Source::Pid, false) == 0 {
+    if hit.number(KeySource::Pid, false) == 0 {
         *b"<idle>\0\0\0\0\0\0\0\0\0\0"
     } else {
         hit.comm()
@@ -213,24 +277,28 @@ impl CopyFrom for &mut [u64] {
     }
 }
 
-/// Writes a text with its NUL and zeroes behind it.
+/// Writes a text with its NUL and zeroes behind it; with [`CUT`] as the last byte, if it is
+/// longer.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn put_text<V: Values>(index: u8, hit: &V, to: &mut [u64]) {
-    let mut text = [0u8; TEXT_SIZE];
+    let mut text = [0u8; TEXT_ROOM];
     let length = hit.text(index, &mut text);
     let found = match length {
         Some(length) => text.get(..length.min(TEXT_SIZE - 1)).unwrap_or_default(),
         None => FAULT,
     };
-    let end = found.iter().position(|&byte| byte == 0);
-    let found = found.get(..end.unwrap_or(found.len())).unwrap_or_default();
+    let found = up_to_nul(found);
     for (word, bytes) in to.iter_mut().zip(found.chunks(8)) {
         let mut whole = [0; 8];
         for (to, byte) in whole.iter_mut().zip(bytes) {
             *to = *byte;
         }
         *word = u64::from_le_bytes(whole);
+    }
+    let is_cut = length.is_some_and(|length| length > TEXT_SIZE);
+    if let Some(last) = to.last_mut().filter(|_| is_cut) {
+        *last |= u64::from(CUT) << 56;
     }
 }
 

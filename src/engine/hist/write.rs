@@ -6,7 +6,7 @@
 
 use core::fmt::{self, Write};
 
-use super::spec::{Column, Fold, Key, Modifier, Source, Spec, Value};
+use super::spec::{Column, Fold, Key, KeySource, Modifier, Spec, Value};
 use crate::engine::text::Plain;
 
 /// The clock of which the kernel tells where the trigger names none.
@@ -84,7 +84,7 @@ fn comma(out: &mut dyn Write, is_needed: bool) -> fmt::Result {
 }
 
 fn write_key(out: &mut dyn Write, key: &Key) -> fmt::Result {
-    if key.source == Source::Stack {
+    if key.source == KeySource::Stack {
         return out.write_str("common_stacktrace");
     }
     write!(out, "{}", Plain(&key.name))?;
@@ -103,7 +103,7 @@ fn write_modifier(out: &mut dyn Write, modifier: Modifier) -> fmt::Result {
     if let Some(name) = modifier.name() {
         write!(out, ".{name}")?;
     }
-    if let Modifier::Buckets(size) = modifier {
+    if let Some(size) = modifier.bucket() {
         write!(out, "={size}")?;
     }
     Ok(())

@@ -15,7 +15,7 @@ pub mod class;
 pub mod exclusive;
 pub mod mnemonic;
 
-pub use self::class::{class, Class};
+pub use self::class::{class, Arm64Class};
 pub use self::mnemonic::mnemonic;
 
 /// The length of every instruction, in bytes.
@@ -23,7 +23,7 @@ pub const INSN_LEN: usize = 4;
 
 /// What a kprobe does with the instruction it replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProbeVerdict {
     /// A copy of the instruction is executed in a slot elsewhere.
     SteppableOutOfLine,
     /// The breakpoint handler simulates the instruction.
@@ -83,52 +83,54 @@ impl Reason {
 /// This excludes the scan for exclusive sequences, which looks at the words before: see
 /// [`exclusive::kernel_scan`].
 #[inline]
-pub const fn verdict(word: u32) -> Verdict {
+pub const fn verdict(word: u32) -> ProbeVerdict {
     match (word >> 24) & 0x1f {
         // Bits 28 to 26: branches, exceptions and system instructions.
         0x14..=0x17 => branch_or_system(word),
         // adr, adrp
-        0x10 => Verdict::Simulated,
+        0x10 => ProbeVerdict::Simulated,
         // ldr, ldrsw and prfm of a literal; with bit 29 other loads and stores.
         0x18 if word & BIT_29 == 0 => match word >> 30 {
-            0b11 => Verdict::Rejected(Reason::PrefetchesLiteral),
-            _ => Verdict::Simulated,
+            0b11 => ProbeVerdict::Rejected(Reason::PrefetchesLiteral),
+            _ => ProbeVerdict::Simulated,
         },
         0x08 if word & (BIT_29 | BIT_23) == 0 => {
-            Verdict::Rejected(if class::is_compare_and_swap_pair(word) {
+            ProbeVerdict::Rejected(if class::is_compare_and_swap_pair(word) {
                 Reason::CompareAndSwapPair
             } else {
                 Reason::Exclusive
             })
         }
         0x19 | 0x1d if word & (BIT_29 | 0x0020_0c00) == 0x400 => {
-            Verdict::Rejected(Reason::MemoryCopyOrSet)
+            ProbeVerdict::Rejected(Reason::MemoryCopyOrSet)
         }
-        _ => Verdict::SteppableOutOfLine,
+        _ => ProbeVerdict::SteppableOutOfLine,
     }
 }
 
 const BIT_29: u32 = 1 << 29;
 const BIT_23: u32 = 1 << 23;
 
-const fn branch_or_system(word: u32) -> Verdict {
+const fn branch_or_system(word: u32) -> ProbeVerdict {
     match word >> 24 {
         // b, bl; cbz, cbnz, tbz, tbnz; b.cond, bc.cond
-        0x14..=0x17 | 0x94..=0x97 | 0x34..=0x37 | 0xb4..=0xb7 | 0x54 => Verdict::Simulated,
-        0xd4 => Verdict::Rejected(Reason::GeneratesException),
+        0x14..=0x17 | 0x94..=0x97 | 0x34..=0x37 | 0xb4..=0xb7 | 0x54 => ProbeVerdict::Simulated,
+        0xd4 => ProbeVerdict::Rejected(Reason::GeneratesException),
         0xd5 => system(word),
         0xd6 | 0xd7 => branch_to_register(word),
-        _ => Verdict::SteppableOutOfLine,
+        _ => ProbeVerdict::SteppableOutOfLine,
     }
 }
 
-const fn system(word: u32) -> Verdict {
+const fn system(word: u32) -> ProbeVerdict {
     match (word >> 20) & 0xf {
-        0x0 if word & 0x0008_f01f == 0x0000_401f => Verdict::Rejected(Reason::WritesProcessState),
+        0x0 if word & 0x0008_f01f == 0x0000_401f => {
+            ProbeVerdict::Rejected(Reason::WritesProcessState)
+        }
         0x0 if word & 0x000f_f01f == 0x0003_201f => hint(word),
-        0x1 => Verdict::Rejected(Reason::WritesSystemRegister),
-        0x3 if system_register(word) == DAIF => Verdict::Rejected(Reason::ReadsInterruptMask),
-        _ => Verdict::SteppableOutOfLine,
+        0x1 => ProbeVerdict::Rejected(Reason::WritesSystemRegister),
+        0x3 if system_register(word) == DAIF => ProbeVerdict::Rejected(Reason::ReadsInterruptMask),
+        _ => ProbeVerdict::SteppableOutOfLine,
     }
 }
 
@@ -143,9 +145,9 @@ const fn register(op0: u32, op1: u32, crn: u32, crm: u32, op2: u32) -> u32 {
 
 const DAIF: u32 = register(3, 3, 4, 2, 1);
 
-const fn hint(word: u32) -> Verdict {
+const fn hint(word: u32) -> ProbeVerdict {
     match class::hint_number(word) {
-        class::hint::NOP => Verdict::Simulated,
+        class::hint::NOP => ProbeVerdict::Simulated,
         class::hint::XPACLRI
         | class::hint::PACIA1716
         | class::hint::PACIB1716
@@ -156,8 +158,8 @@ const fn hint(word: u32) -> Verdict {
         | class::hint::BTI
         | class::hint::BTI_C
         | class::hint::BTI_J
-        | class::hint::BTI_JC => Verdict::SteppableOutOfLine,
-        _ => Verdict::Rejected(Reason::Hint),
+        | class::hint::BTI_JC => ProbeVerdict::SteppableOutOfLine,
+        _ => ProbeVerdict::Rejected(Reason::Hint),
     }
 }
 
@@ -165,7 +167,7 @@ const fn hint(word: u32) -> Verdict {
 ///
 /// Bits 24 and 9 to 0 distinguish the authenticated forms; words that the kernel's masks do
 /// not match are steppable.
-const fn branch_to_register(word: u32) -> Verdict {
+const fn branch_to_register(word: u32) -> ProbeVerdict {
     let kind = (word >> 21) & 0b111;
     let with_modifier = word & (1 << 24) != 0;
     let fixed = (word >> 16) & 0x1f == 0x1f;
@@ -174,19 +176,21 @@ const fn branch_to_register(word: u32) -> Verdict {
     let all_low = word & 0x3ff;
 
     if !fixed {
-        return Verdict::SteppableOutOfLine;
+        return ProbeVerdict::SteppableOutOfLine;
     }
     match (kind, with_modifier, middle) {
-        (0b000..=0b010, false, 0) if low == 0 => Verdict::Simulated,
-        (0b000 | 0b001, _, 0b10 | 0b11) => Verdict::Rejected(Reason::AuthenticatedBranch),
+        (0b000..=0b010, false, 0) if low == 0 => ProbeVerdict::Simulated,
+        (0b000 | 0b001, _, 0b10 | 0b11) => ProbeVerdict::Rejected(Reason::AuthenticatedBranch),
         (0b010, false, 0b10 | 0b11) if all_low == 0x3ff => {
-            Verdict::Rejected(Reason::AuthenticatedBranch)
+            ProbeVerdict::Rejected(Reason::AuthenticatedBranch)
         }
-        (0b100, false, 0) if all_low == 0x3e0 => Verdict::Rejected(Reason::ReturnsFromException),
+        (0b100, false, 0) if all_low == 0x3e0 => {
+            ProbeVerdict::Rejected(Reason::ReturnsFromException)
+        }
         (0b100, false, 0b10 | 0b11) if all_low == 0x3ff => {
-            Verdict::Rejected(Reason::ReturnsFromException)
+            ProbeVerdict::Rejected(Reason::ReturnsFromException)
         }
-        _ => Verdict::SteppableOutOfLine,
+        _ => ProbeVerdict::SteppableOutOfLine,
     }
 }
 
@@ -242,7 +246,9 @@ pub const fn hazard(word: u32) -> Option<Hazard> {
         0x74 | 0x75 | 0xf4 | 0xf5 => Some(Hazard::CompareAndBranch),
         0x1c | 0x5c | 0x9c => Some(Hazard::LoadsLiteral),
         0x89 | 0xc9 => match class::class(word) {
-            Class::LoadExclusive | Class::StoreExclusive => Some(Hazard::UnprivilegedExclusive),
+            Arm64Class::LoadExclusive | Arm64Class::StoreExclusive => {
+                Some(Hazard::UnprivilegedExclusive)
+            }
             _ => None,
         },
         0x55 if word & 0xffc0_001f == RETAASPPC => Some(Hazard::ProgramCounterAuthentication),

@@ -23,7 +23,7 @@ use crate::sys::{AllocError, Vec};
 const SWEEPS: usize = 64;
 
 /// The instructions of one function as 32-bit words, by index.
-pub trait Words {
+pub trait CodeWords {
     /// Returns the number of words.
     fn count(&self) -> usize;
 
@@ -31,7 +31,7 @@ pub trait Words {
     fn word(&self, index: usize) -> Option<u32>;
 }
 
-impl Words for &[u32] {
+impl CodeWords for &[u32] {
     fn count(&self) -> usize {
         self.len()
     }
@@ -93,7 +93,7 @@ impl Exclusives {
     /// # Errors
     ///
     /// [`AllocError`] if out of memory.
-    pub fn of(words: &dyn Words, effect: fn(u32) -> Effect) -> Result<Self, AllocError> {
+    pub fn of(words: &dyn CodeWords, effect: fn(u32) -> Effect) -> Result<Self, AllocError> {
         let code = Code { words, effect };
         let mut inside = None;
         if (0..code.count()).any(|at| code.is(at, Effect::Load)) {
@@ -124,7 +124,11 @@ impl Exclusives {
     /// # Errors
     ///
     /// [`AllocError`] if out of memory.
-    pub fn around(&self, words: &dyn Words, index: usize) -> Result<Option<Sequence>, AllocError> {
+    pub fn around(
+        &self,
+        words: &dyn CodeWords,
+        index: usize,
+    ) -> Result<Option<Sequence>, AllocError> {
         let Some(inside) = self.inside.as_ref().filter(|inside| inside.has(index)) else {
             return Ok(None);
         };
@@ -163,7 +167,7 @@ impl Exclusives {
 /// The words of a function, with their effects.
 #[derive(Clone, Copy)]
 struct Code<'w> {
-    words: &'w dyn Words,
+    words: &'w dyn CodeWords,
     effect: fn(u32) -> Effect,
 }
 

@@ -3,7 +3,7 @@
 //! Length and class of x86-64 instructions.
 //!
 //! [`decode`] returns what a probe needs to know about an instruction: its length, where
-//! control goes from it, and whether the kernel accepts a probe on it ([`Insn::refusal`]).
+//! control goes from it, and whether the kernel accepts a probe on it ([`X86Insn::refusal`]).
 //! It is not a disassembler; operands are only measured.
 //!
 //! The lengths are those of the kernel's own decoder (`arch/x86/lib/insn.c`), because that
@@ -23,9 +23,9 @@ mod prefixes;
 mod refusal;
 mod tables;
 
-pub use class::Class;
-pub use insn::{DecodeError, Insn, Invalid, MAX_LEN};
-pub use refusal::Refusal;
+pub use class::X86Class;
+pub use insn::{DecodeError, Invalid, X86Insn, MAX_LEN};
+pub use refusal::X86Refusal;
 
 /// Decodes the instruction at the start of `bytes`.
 ///
@@ -39,7 +39,7 @@ pub use refusal::Refusal;
 /// [`DecodeError::Truncated`] if `bytes` is shorter than the instruction that begins there,
 /// [`DecodeError::Invalid`] if none can begin there.
 #[inline]
-pub fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<X86Insn, DecodeError> {
     match fast::decode(bytes) {
         Some(insn) => Ok(insn),
         None => general::decode(bytes),

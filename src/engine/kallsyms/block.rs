@@ -3,7 +3,7 @@
 //! The memory in which the table is, and names in it.
 
 /// Memory that can be read at an address.
-pub trait Memory {
+pub trait TableMemory {
     /// Fills `out` from `address`; returns false if it cannot be read.
     fn read(&mut self, address: u64, out: &mut [u8]) -> bool;
 }
@@ -44,12 +44,12 @@ impl<const SIZE: usize> Block<SIZE> {
         bytes: [0; SIZE],
     };
 
-    fn byte<M: Memory>(&mut self, memory: &mut M, address: u64) -> Option<u8> {
+    fn byte<M: TableMemory>(&mut self, memory: &mut M, address: u64) -> Option<u8> {
         self.rest(memory, address)?.first().copied()
     }
 
     /// Returns the bytes from `address` to the end of its block.
-    pub(super) fn rest<M: Memory>(&mut self, memory: &mut M, address: u64) -> Option<&[u8]> {
+    pub(super) fn rest<M: TableMemory>(&mut self, memory: &mut M, address: u64) -> Option<&[u8]> {
         const { assert!(SIZE.is_power_of_two()) };
         let within = const { SIZE as u64 - 1 };
         let at = address & !within;
@@ -65,7 +65,7 @@ impl<const SIZE: usize> Block<SIZE> {
     }
 
     /// Returns the length of the name at `at`, in tokens, and the address of the first one.
-    pub(super) fn length<M: Memory>(&mut self, memory: &mut M, at: u64) -> Option<(u64, u64)> {
+    pub(super) fn length<M: TableMemory>(&mut self, memory: &mut M, at: u64) -> Option<(u64, u64)> {
         let low = self.byte(memory, at)?;
         let next = at.checked_add(1)?;
         if low & 0x80 == 0 {
@@ -77,7 +77,7 @@ impl<const SIZE: usize> Block<SIZE> {
     }
 
     /// Returns the address behind `count` names from `at` on.
-    pub(super) fn skip<M: Memory>(
+    pub(super) fn skip<M: TableMemory>(
         &mut self,
         memory: &mut M,
         mut at: u64,
@@ -106,7 +106,10 @@ impl<const SIZE: usize> Block<SIZE> {
 }
 
 /// Reads an array at `address`.
-pub(super) fn array<const N: usize>(memory: &mut impl Memory, address: u64) -> Option<[u8; N]> {
+pub(super) fn array<const N: usize>(
+    memory: &mut impl TableMemory,
+    address: u64,
+) -> Option<[u8; N]> {
     let mut array = [0; N];
     memory.read(address, &mut array).then_some(array)
 }

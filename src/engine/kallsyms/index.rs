@@ -2,7 +2,7 @@
 
 //! What is read of the table once, for all searches.
 
-use super::block::{array, Block, Memory, Tables, MANY};
+use super::block::{array, Block, TableMemory, Tables, MANY};
 use crate::engine::nearest::Outline;
 use crate::sys::{AllocError, Vec};
 
@@ -20,7 +20,7 @@ const STEP: u32 = 8;
 
 /// What is read of the table once: the texts of the tokens, and where some of the names are. It
 /// takes some 120 KiB.
-pub struct Index {
+pub struct NameIndex {
     /// The texts of the tokens.
     texts: Vec<u8>,
     /// Where the text of each token begins and ends in these.
@@ -37,13 +37,16 @@ pub struct Index {
     seen: Vec<u64>,
 }
 
-impl Index {
+impl NameIndex {
     /// Reads the table; returns `None` if it cannot be read. That takes some milliseconds.
     ///
     /// # Errors
     ///
     /// [`AllocError`] when there is no memory.
-    pub fn read<M: Memory>(tables: &Tables, memory: &mut M) -> Result<Option<Self>, AllocError> {
+    pub fn read<M: TableMemory>(
+        tables: &Tables,
+        memory: &mut M,
+    ) -> Result<Option<Self>, AllocError> {
         let Some((texts, tokens)) = read_texts(tables, memory)? else {
             return Ok(None);
         };
@@ -111,7 +114,10 @@ type Texts = (Vec<u8>, Vec<(u16, u16)>);
 
 /// Reads the texts of the tokens.
 #[inline(never)]
-fn read_texts<M: Memory>(tables: &Tables, memory: &mut M) -> Result<Option<Texts>, AllocError> {
+fn read_texts<M: TableMemory>(
+    tables: &Tables,
+    memory: &mut M,
+) -> Result<Option<Texts>, AllocError> {
     let mut raw = [0; 2 * TOKENS];
     if !memory.read(tables.token_index, &mut raw) {
         return Ok(None);
@@ -146,7 +152,10 @@ fn read_texts<M: Memory>(tables: &Tables, memory: &mut M) -> Result<Option<Texts
 
 /// Reads where each [`STEP`]th name is.
 #[inline(never)]
-fn read_marks<M: Memory>(tables: &Tables, memory: &mut M) -> Result<Option<Vec<u32>>, AllocError> {
+fn read_marks<M: TableMemory>(
+    tables: &Tables,
+    memory: &mut M,
+) -> Result<Option<Vec<u32>>, AllocError> {
     // The numbers of symbols have three bytes.
     let count = array(memory, tables.count).map(u32::from_le_bytes);
     let Some(count) = count.filter(|count| *count < 1 << 24) else {

@@ -3,7 +3,7 @@
 //! The functions whose names begin alike, and the symbols whose names look alike.
 
 use super::block::{Block, MANY};
-use super::{index::TOKENS, Index, Memory, Table, Tables};
+use super::{index::TOKENS, NameIndex, SymbolTable, TableMemory, Tables};
 use crate::engine::nearest::{Look, Outline};
 use core::ops::Range;
 
@@ -11,12 +11,12 @@ use core::ops::Range;
 const MAX_NAME: usize = 512;
 
 /// A name, as far as it was expanded, with the letter of its type before it.
-struct Name {
+struct ScannedName {
     bytes: [u8; MAX_NAME + 1],
     len: usize,
 }
 
-impl Name {
+impl ScannedName {
     fn push(&mut self, text: &[u8]) -> Option<()> {
         let end = self.len.checked_add(text.len())?;
         self.bytes.get_mut(self.len..end)?.copy_from_slice(text);
@@ -41,18 +41,18 @@ fn is_function(letter: u8) -> bool {
 ///
 /// A table of 150,000 symbols takes some milliseconds without a prefix, and a fraction of
 /// that with one.
-pub fn each_function<M: Memory>(
-    (tables, index): (&Tables, &mut Index),
+pub fn each_function<M: TableMemory>(
+    (tables, index): (&Tables, &mut NameIndex),
     memory: &mut M,
     (prefix, text): (&[u8], &Range<u64>),
     mut each: impl FnMut(&[u8], u64),
 ) -> Option<()> {
-    let mut table = Table::new(tables, index, memory)?;
-    let mut name = Name {
+    let mut table = SymbolTable::new(tables, index, memory)?;
+    let mut name = ScannedName {
         bytes: [0; MAX_NAME + 1],
         len: 0,
     };
-    let mut found = |table: &mut Table<'_, M>, symbol, function: &[u8]| {
+    let mut found = |table: &mut SymbolTable<'_, M>, symbol, function: &[u8]| {
         let address = table.address(symbol)?;
         if text.contains(&address) {
             each(function, address);
@@ -112,8 +112,8 @@ impl Sought<'_> {
 /// `look` is of; returns `None` if the table cannot be read.
 ///
 /// A table of 200,000 symbols takes some milliseconds.
-pub fn each_like<M: Memory>(
-    (tables, index): (&Tables, &mut Index),
+pub fn each_like<M: TableMemory>(
+    (tables, index): (&Tables, &mut NameIndex),
     memory: &mut M,
     (look, sought): (Look, Sought<'_>),
     mut each: impl FnMut(&[u8]),
@@ -123,9 +123,9 @@ pub fn each_like<M: Memory>(
         let letter = index.text(token).first();
         *is_sought = letter.is_some_and(|letter| sought.has_type(*letter));
     }
-    let mut table = Table::new(tables, index, memory)?;
+    let mut table = SymbolTable::new(tables, index, memory)?;
     let mut names = Block::<MANY>::EMPTY;
-    let mut name = Name {
+    let mut name = ScannedName {
         bytes: [0; MAX_NAME + 1],
         len: 0,
     };
@@ -214,9 +214,9 @@ impl Tokens<'_> {
     }
 }
 
-impl<M: Memory> Table<'_, M> {
+impl<M: TableMemory> SymbolTable<'_, M> {
     /// Expands the name at `at`, and returns the address behind it.
-    fn expand(&mut self, at: u64, name: &mut Name) -> Option<u64> {
+    fn expand(&mut self, at: u64, name: &mut ScannedName) -> Option<u64> {
         let (mut at, mut length) = self.names.length(self.memory, at)?;
         name.len = 0;
         while length > 0 {

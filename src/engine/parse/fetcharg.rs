@@ -6,8 +6,9 @@
 //! [`MAX_NESTING`] bounds; the rest is the origin.
 
 use crate::engine::arch::Machine;
-use crate::engine::ast::{Action, Cast, Expression, Origin, ProbeKind, Step, MAX_NESTING};
+use crate::engine::ast::{Cast, Expression, Origin, Step, StepKind, MAX_NESTING};
 use crate::engine::error::{Error, Kind};
+use crate::engine::kind::ProbeKind;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
@@ -102,7 +103,7 @@ fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Resu
             user,
             inner_at,
         } => {
-            let action = Action::Dereference { offset, user };
+            let action = StepKind::Dereference { offset, user };
             expression.steps.push(Step {
                 action,
                 at: inner_at,
@@ -114,11 +115,11 @@ fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Resu
                 expression.steps.pop();
             }
             expression.steps.push(Step {
-                action: Action::ThisCpu,
+                action: StepKind::ThisCpu,
                 at: inner_at,
             })?;
             if read {
-                let action = Action::Dereference {
+                let action = StepKind::Dereference {
                     offset: 0,
                     user: false,
                 };
@@ -139,7 +140,7 @@ fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Resu
                 }
                 None => (cast, None),
             };
-            let action = Action::Cast(Cast {
+            let action = StepKind::Cast(Cast {
                 structure: structure.to_vec()?,
                 structure_at: structure.at,
                 field: field.map(|f| f.to_vec()).transpose()?,
@@ -217,7 +218,7 @@ fn parenthesised(inside: Span<'_>) -> Result<Span<'_>, Error> {
 /// Peels off the leading `(STRUCT[,FIELD])` and the trailing `->MEMBERS`.
 fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
     let Some(close) = text.find(b')') else {
-        return Err(Error::new(Kind::DerefOpenBrace, text.end()));
+        return Err(open_cast(text));
     };
     let (open_and_cast, operand) = text.around(close);
     let cast = open_and_cast.skip(1);
@@ -254,6 +255,18 @@ fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
     Ok((Layer::Cast { cast, members }, inner))
 }
 
+/// Returns the refusal of a cast without its end: of `(struct file *)X` it is the first word.
+#[cold]
+fn open_cast(text: Span<'_>) -> Error {
+    let error = Error::new(Kind::DerefOpenBrace, text.end());
+    match text.skip(1).bytes {
+        b"struct" | b"union" | b"const" | b"enum" => error.with_detail(format_args!(
+            "a cast is the name alone, and no spaces: (STRUCT)VALUE->MEMBER"
+        )),
+        _ => error,
+    }
+}
+
 /// Splits off a call such as `+8(...)` at the start of `text`; returns it and the rest.
 fn whole_call(text: Span<'_>) -> Result<(Span<'_>, Span<'_>), Error> {
     let open = text.find(b'(').ok_or(text.error(Kind::DerefNeedBrace))?;
@@ -281,23 +294,18 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
     let mut steps = Vec::new();
     let origin = match text.first() {
         Some(b'$') => variable(text, kind, machine, &mut steps)?,
-        Some(b'%') if kind.is_tracepoint() => {
-            return Err(text
-                .error(Kind::BadVar)
-                .with_detail(format_args!("a tracepoint has arguments, and no registers")))
+        Some(b'%') => {
+            if let Some(why) = kind.no_registers {
+                return Err(text.error(Kind::BadVar).with_detail(format_args!("{why}")));
+            }
+            match machine.arch.isa().register(text.skip(1).bytes) {
+                Some(register) => Origin::Register(register),
+                None => return Err(no_register(text, machine)),
+            }
         }
-        Some(b'%') if kind.is_function() => {
-            return Err(text
-                .error(Kind::BadVar)
-                .with_detail(format_args!("f has arguments, and p has registers")))
-        }
-        Some(b'%') => match machine.arch.isa().register(text.skip(1).bytes) {
-            Some(register) => Origin::Register(register),
-            None => return Err(no_register(text, machine)),
-        },
         Some(b'@') => {
             let origin = memory(text)?;
-            let action = Action::Dereference {
+            let action = StepKind::Dereference {
                 offset: 0,
                 user: false,
             };
@@ -325,6 +333,11 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
 #[cold]
 fn no_register(text: Span<'_>, machine: Machine) -> Error {
     let error = text.error(Kind::BadRegName);
+    if let Some((value, member)) = around_arrow(text) {
+        return error.with_detail(format_args!(
+            "a register has no type: write (STRUCT){value}->{member}"
+        ));
+    }
     let (isa, name) = (machine.arch.isa(), text.skip(1).bytes);
     match isa.register_alias(name) {
         Some(known) => {
@@ -342,9 +355,22 @@ fn no_register(text: Span<'_>, machine: Machine) -> Error {
     }
 }
 
+/// Returns what `text` has before and behind its first `->`.
+fn around_arrow(text: Span<'_>) -> Option<(Plain<'_>, Plain<'_>)> {
+    let (value, behind) = text.around(text.find(b'-')?);
+    Some((Plain(value.bytes), Plain(behind.strip(b">")?.bytes)))
+}
+
 /// Returns the refusal of the variable `text`, which does not exist.
 #[cold]
 fn no_variable(text: Span<'_>) -> Error {
+    let error = text.error(Kind::BadVar);
+    if let Some((value, member)) = around_arrow(text) {
+        return error.with_detail(format_args!(
+            "{value} has no type: write NAME->{member} with the name of the parameter, or \
+             (STRUCT){value}->{member}"
+        ));
+    }
     let name = text.skip(1).bytes;
     let end = name.iter().position(|byte| !byte.is_ascii_alphabetic());
     let (word, number) = name
@@ -365,7 +391,6 @@ fn no_variable(text: Span<'_>) -> Error {
     };
     let mut nearest = Nearest::to_wrong(word);
     known.iter().for_each(|known| nearest.consider(known));
-    let error = text.error(Kind::BadVar);
     match nearest.is_none() {
         true => error,
         false => error.with_detail(format_args!("did you mean ${nearest}{}?", Plain(number))),
@@ -398,7 +423,7 @@ fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error>
         return Err(rest.error(Kind::BadHyphen));
     };
     steps.push(Step {
-        action: Action::Members(path.to_vec()?),
+        action: StepKind::Members(path.to_vec()?),
         at: path.at,
     })?;
     Ok(name)
@@ -444,12 +469,12 @@ fn variable(
         return Ok(Origin::Tgid);
     }
     if text.bytes == DURATION {
-        return match kind.is_return() {
+        return match kind.is_return {
             true => Ok(Origin::Duration),
             false => Err(bad().with_detail(format_args!("only a return has a duration"))),
         };
     }
-    if text.bytes.starts_with(b"$retval") && !kind.is_return() {
+    if text.bytes.starts_with(b"$retval") && !kind.is_return {
         return Err(text.error(Kind::RetvalOnProbe));
     }
     let behind = text.strip(b"$current").map(|rest| rest.first());

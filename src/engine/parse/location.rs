@@ -4,11 +4,12 @@
 
 use core::fmt::Write;
 
-use crate::engine::ast::{Place, ProbeKind, Which, MAX_NAME_LEN};
+use crate::engine::ast::{Place, Which, MAX_NAME_LEN};
 use crate::engine::error::{Error, Kind};
 use crate::engine::functions::Patterns;
+use crate::engine::kind::{Location, ProbeKind};
 use crate::engine::lex::{self, Span};
-use crate::engine::text::Appender;
+use crate::engine::text::{Appender, Plain};
 use crate::sys::{AllocError, Vec};
 
 /// Parses a location; the second value tells whether it ends in `%return`.
@@ -51,6 +52,34 @@ pub(super) fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
         },
         is_return,
     ))
+}
+
+/// Returns `word`, the location of a definition that starts with the letter of `kind`.
+///
+/// # Errors
+///
+/// `BAD_PROBE_ADDR` for patterns of names: they are for `f`.
+pub(super) fn one_symbol(word: Span<'_>, kind: ProbeKind) -> Result<Span<'_>, Error> {
+    let end = word.find_by(|byte| matches!(byte, b'#' | b'%' | b'+'));
+    let name = word.take(end.unwrap_or(word.bytes.len()));
+    match Patterns::is_list(name.bytes) {
+        false => Ok(word),
+        true => Err(many_symbols(word, name, kind)),
+    }
+}
+
+#[cold]
+fn many_symbols(word: Span<'_>, name: Span<'_>, kind: ProbeKind) -> Error {
+    let (error, name) = (word.error(Kind::BadProbeAddr), Plain(name.bytes));
+    let letter = kind.letter;
+    match kind.is_return {
+        false => error.with_detail(format_args!(
+            "{letter} takes one symbol: write f {name} for the entries of all functions"
+        )),
+        true => error.with_detail(format_args!(
+            "{letter} takes one symbol, and no letter the returns of several: f {name} records entries"
+        )),
+    }
 }
 
 /// Splits `SYMBOL[#N|#*]`.
@@ -143,10 +172,10 @@ pub(super) fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
 /// Characters that an identifier may not contain become `_`.
 pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError> {
     let mut name = Vec::new();
-    let letter = kind.letter();
+    let letter = kind.letter;
     let mut out = Appender(&mut name);
     let written = match place {
-        Place::Symbol { name: point, .. } if kind.is_tracepoint() => {
+        Place::Symbol { name: point, .. } if kind.location == Some(Location::Tracepoint) => {
             let starts_with_digit = point.first().is_some_and(u8::is_ascii_digit);
             let prefix: &[u8] = if starts_with_digit { b"_" } else { b"" };
             let push = |out: &mut Appender<'_>, bytes| out.0.extend_from_slice(bytes);
@@ -158,7 +187,9 @@ pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, 
             name: function,
             which,
             ..
-        } if kind.is_function() => function_event_name(&mut out, function, *which, kind),
+        } if kind.location == Some(Location::Function) => {
+            function_event_name(&mut out, function, *which, kind)
+        }
         Place::Symbol {
             name: symbol,
             which,
@@ -193,7 +224,7 @@ fn function_event_name(
     which: Which,
     kind: ProbeKind,
 ) -> core::fmt::Result {
-    let end = if kind.is_return() { "exit" } else { "entry" };
+    let end = if kind.is_return { "exit" } else { "entry" };
     let added = out.0.extend_from_slice(function);
     added.map_err(|_| core::fmt::Error)?;
     if let Which::Number(n) = which {

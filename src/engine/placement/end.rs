@@ -11,11 +11,11 @@
 //! which no branch and no table leads. What lies there is never executed as part of the
 //! function.
 
-use super::facts::{Facts, Function, Role};
-use super::text::Text;
+use super::facts::{Facts, JudgedFunction, SpecialRole};
+use super::text::FunctionText;
 use super::verdict::Why;
-use super::walk::{Step, Walk};
-use crate::engine::arch::isa::{self, Kind, OPS_LEN};
+use super::walk::{Walk, WalkStep};
+use crate::engine::arch::isa::{self, InsnKind, OPS_LEN};
 
 /// The bytes before a function that hold its type.
 const TYPE_LEN: usize = 4;
@@ -36,18 +36,18 @@ pub struct End {
 }
 
 impl End {
-    pub(super) fn of(function: &Function<'_>, text: &Text<'_>) -> Self {
+    pub(super) fn of(function: &JudgedFunction<'_>, text: &FunctionText<'_>) -> Self {
         let ops = if has_ops(function, text) { OPS_LEN } else { 0 };
         let mut own = text.len().saturating_sub(ops);
         let mut prefix = Why::OpsPointer;
-        let mut flow = Flow::of(text, &function.facts, own);
+        let mut flow = EndFlow::of(text, &function.facts, own);
         if function.facts.cfi && text.isa().has_type_words() {
             let last = own.saturating_sub(TYPE_LEN);
             // Control ends before it, or would continue behind it.
             if flow.end <= last || flow.runs_on {
                 prefix = Why::TypeWord;
                 own = last;
-                flow = Flow::of(text, &function.facts, own);
+                flow = EndFlow::of(text, &function.facts, own);
             }
         }
         // Control does not continue into the next function: nops there are padding, even
@@ -74,7 +74,7 @@ impl End {
     }
 
     /// Returns why `step` is not an instruction of the function; `None` if it is one.
-    pub(super) fn why_not(&self, text: &Text<'_>, step: &Step) -> Option<Why> {
+    pub(super) fn why_not(&self, text: &FunctionText<'_>, step: &WalkStep) -> Option<Why> {
         if step.offset >= self.own {
             return Some(self.prefix);
         }
@@ -89,7 +89,7 @@ impl End {
 }
 
 /// Returns whether the last eight bytes are ftrace's pointer of the next function.
-fn has_ops(function: &Function<'_>, text: &Text<'_>) -> bool {
+fn has_ops(function: &JudgedFunction<'_>, text: &FunctionText<'_>) -> bool {
     let is_possible = function.facts.call_ops;
     let Some(at) = text.len().checked_sub(OPS_LEN).filter(|_| is_possible) else {
         return false;
@@ -101,13 +101,13 @@ fn has_ops(function: &Function<'_>, text: &Text<'_>) -> bool {
 }
 
 /// Returns whether there is only padding between two offsets.
-fn is_filled(text: &Text<'_>, from: usize, to: usize) -> bool {
+fn is_filled(text: &FunctionText<'_>, from: usize, to: usize) -> bool {
     let mut steps = Walk::from(text, from).take_while(|step| step.offset < to);
     steps.all(|step| step.what.is_filler())
 }
 
 /// The result of following the control flow.
-struct Flow {
+struct EndFlow {
     /// The offset at which it ends, or the limit.
     end: usize,
     /// Start of the fillers before `end`, if they lead nowhere.
@@ -119,9 +119,9 @@ struct Flow {
     has_deciding_trap: bool,
 }
 
-impl Flow {
+impl EndFlow {
     /// Follows the control flow up to `limit`.
-    fn of(text: &Text<'_>, facts: &Facts<'_>, limit: usize) -> Self {
+    fn of(text: &FunctionText<'_>, facts: &Facts<'_>, limit: usize) -> Self {
         let mut furthest = furthest_landing(text, facts, limit);
         let mut flow = Self {
             end: limit,
@@ -160,16 +160,16 @@ impl Flow {
 }
 
 /// Returns whether a function may end before `next`, to which no path is known.
-fn may_be_behind(text: &Text<'_>, next: &Step) -> bool {
+fn may_be_behind(text: &FunctionText<'_>, next: &WalkStep) -> bool {
     match next.what.insn() {
-        Some(insn) => insn.kind == Kind::Nop || !text.isa().pads_with_nops(),
+        Some(insn) => insn.kind == InsnKind::Nop || !text.isa().pads_with_nops(),
         None => true,
     }
 }
 
 /// Returns the last of the facts' landings before `limit`; the function's start if there is
 /// none.
-fn furthest_landing(text: &Text<'_>, facts: &Facts<'_>, limit: usize) -> usize {
+fn furthest_landing(text: &FunctionText<'_>, facts: &Facts<'_>, limit: usize) -> usize {
     let end = text.address(limit);
     let landings = facts.landings.iter().filter(|landing| **landing < end);
     let offsets = landings.filter_map(|landing| text.offset(*landing));
@@ -177,7 +177,7 @@ fn furthest_landing(text: &Text<'_>, facts: &Facts<'_>, limit: usize) -> usize {
 }
 
 /// Returns whether `step` is a trap or a call that, by the facts, does not return.
-fn does_not_return(text: &Text<'_>, facts: &Facts<'_>, step: &Step) -> bool {
+fn does_not_return(text: &FunctionText<'_>, facts: &Facts<'_>, step: &WalkStep) -> bool {
     let stops = |place| facts.no_return.contains(&place);
     let place = text.address(step.offset);
     match callee(text, step) {
@@ -187,7 +187,7 @@ fn does_not_return(text: &Text<'_>, facts: &Facts<'_>, step: &Step) -> bool {
 }
 
 /// Returns the function that `step` calls by its address.
-fn callee(text: &Text<'_>, step: &Step) -> Option<u64> {
+fn callee(text: &FunctionText<'_>, step: &WalkStep) -> Option<u64> {
     match step.what.flow() {
         isa::Flow::Call(distance) => Some(text.address(step.end()).wrapping_add_signed(distance)),
         _ => None,
@@ -197,7 +197,7 @@ fn callee(text: &Text<'_>, step: &Step) -> Option<u64> {
 /// Returns the functions that are called where no branch before the call leads behind it:
 /// if one of them does not return, the caller may end there.
 pub(super) fn last_calls<'t>(
-    text: &'t Text<'_>,
+    text: &'t FunctionText<'_>,
     facts: &Facts<'_>,
 ) -> impl Iterator<Item = u64> + 't {
     let mut furthest = furthest_landing(text, facts, text.len());
@@ -208,7 +208,7 @@ pub(super) fn last_calls<'t>(
 }
 
 /// Returns the trap that control from the function's start always reaches.
-pub(super) fn certain_trap(text: &Text<'_>) -> Option<usize> {
+pub(super) fn certain_trap(text: &FunctionText<'_>) -> Option<usize> {
     let mut steps = Walk::over(text);
     let last = steps.find(|step| {
         let goes_on = !step.what.ends_flow()
@@ -221,17 +221,22 @@ pub(super) fn certain_trap(text: &Text<'_>) -> Option<usize> {
 }
 
 /// Returns whether another instruction may replace `step` when the text is executed.
-fn is_replaced(text: &Text<'_>, facts: &Facts<'_>, step: &Step) -> bool {
-    has_role(text, facts, step, Role::Alternative)
+fn is_replaced(text: &FunctionText<'_>, facts: &Facts<'_>, step: &WalkStep) -> bool {
+    has_role(text, facts, step, SpecialRole::Alternative)
 }
 
 /// Returns whether `step` is a trap that may be a WARN's, behind which control continues:
 /// the kernel's table names it, and the facts do not say that it does not return.
-fn may_be_warning(text: &Text<'_>, facts: &Facts<'_>, step: &Step) -> bool {
-    step.what.is_trap() && has_role(text, facts, step, Role::Bug)
+fn may_be_warning(text: &FunctionText<'_>, facts: &Facts<'_>, step: &WalkStep) -> bool {
+    step.what.is_trap() && has_role(text, facts, step, SpecialRole::Bug)
 }
 
-fn has_role(text: &Text<'_>, facts: &Facts<'_>, step: &Step, role: Role) -> bool {
+fn has_role(
+    text: &FunctionText<'_>,
+    facts: &Facts<'_>,
+    step: &WalkStep,
+    role: SpecialRole,
+) -> bool {
     let place = text.address(step.offset);
     let mut regions = facts.regions.iter();
     regions.any(|region| region.role == role && region.range().contains(&place))
@@ -239,7 +244,7 @@ fn has_role(text: &Text<'_>, facts: &Facts<'_>, step: &Step, role: Role) -> bool
 
 /// Returns the target of a relative branch, as an offset into the function; `None` for
 /// other instructions and for branches that leave the function at its start.
-fn target(step: &Step) -> Option<usize> {
+fn target(step: &WalkStep) -> Option<usize> {
     match step.what.flow() {
         isa::Flow::Branch(distance) | isa::Flow::Jump(distance) => at_distance(step, distance),
         _ => None,
@@ -247,9 +252,9 @@ fn target(step: &Step) -> Option<usize> {
 }
 
 /// Returns what `step` loads relative to the program counter, as offsets into the function.
-fn literal(step: &Step) -> Option<core::ops::Range<usize>> {
+fn literal(step: &WalkStep) -> Option<core::ops::Range<usize>> {
     match step.what.insn()?.kind {
-        Kind::Literal { distance, len } => {
+        InsnKind::Literal { distance, len } => {
             let from = at_distance(step, distance)?;
             Some(from..from.saturating_add(len))
         }
@@ -257,13 +262,13 @@ fn literal(step: &Step) -> Option<core::ops::Range<usize>> {
     }
 }
 
-fn at_distance(step: &Step, distance: i64) -> Option<usize> {
+fn at_distance(step: &WalkStep, distance: i64) -> Option<usize> {
     let distance = isize::try_from(distance).ok()?;
     step.end().checked_add_signed(distance)
 }
 
 /// Returns whether an instruction before `end` loads what is at `step`.
-fn is_literal(text: &Text<'_>, step: &Step, end: usize) -> bool {
+fn is_literal(text: &FunctionText<'_>, step: &WalkStep, end: usize) -> bool {
     let mut steps = Walk::over(text).take_while(|step| step.offset < end);
     steps.any(|load| literal(&load).is_some_and(|words| words.contains(&step.offset)))
 }

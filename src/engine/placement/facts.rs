@@ -8,7 +8,7 @@ use crate::engine::arch::Arch;
 
 /// A function, and what is known about it.
 #[derive(Clone, Copy, Debug)]
-pub struct Function<'a> {
+pub struct JudgedFunction<'a> {
     /// Its symbol.
     pub name: &'a [u8],
     /// Its start address.
@@ -83,12 +83,12 @@ pub struct Region {
     /// The address behind it.
     pub end: u64,
     /// Its role.
-    pub role: Role,
+    pub role: SpecialRole,
 }
 
 impl Region {
     /// Returns the region of `len` bytes from `start` on.
-    pub const fn new(start: u64, len: u64, role: Role) -> Self {
+    pub const fn new(start: u64, len: u64, role: SpecialRole) -> Self {
         Self {
             start,
             end: start.saturating_add(len),
@@ -103,7 +103,7 @@ impl Region {
 
 /// The special roles of locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum SpecialRole {
     /// On the kprobe blacklist, or in one of the sections that are on it as a whole.
     Blacklisted,
     /// Patched by ftrace: a nop or a call.
@@ -122,7 +122,7 @@ pub enum Role {
     ExceptionTable,
 }
 
-impl Role {
+impl SpecialRole {
     /// Returns whether the kernel refuses a probe there.
     pub(super) fn refused_by_kernel(self, arch: Arch) -> bool {
         match self {

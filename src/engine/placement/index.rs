@@ -17,14 +17,14 @@ const BLOCK_BITS: u32 = 12;
 #[derive(Debug)]
 pub struct Ways {
     /// Targets of jump labels, and fixups of exceptions.
-    pub landings: Index,
+    pub landings: PlacementIndex,
     /// BUGs, which do not return.
-    pub stops: Index,
+    pub stops: PlacementIndex,
 }
 
 /// Addresses in a text, grouped by blocks of it.
 #[derive(Debug)]
-pub struct Index {
+pub struct PlacementIndex {
     text: Range<u64>,
     /// For each block, where its offsets end in `offsets`; they begin where those of the
     /// block before end.
@@ -33,7 +33,7 @@ pub struct Index {
     offsets: Vec<u32>,
 }
 
-impl Index {
+impl PlacementIndex {
     /// Makes an index of the addresses in `text`, the first 4 GiB of it, that `each`
     /// passes to its argument. `each` is called twice. If it passes others the second
     /// time, some of them are missing.

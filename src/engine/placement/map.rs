@@ -5,7 +5,7 @@
 use core::fmt;
 
 use super::verdict::{Verdict, Why};
-use super::walk::{Step, Walk};
+use super::walk::{Walk, WalkStep};
 use super::Placement;
 use crate::engine::arch::isa::Insn;
 use crate::sys::AllocError;
@@ -43,7 +43,7 @@ impl<'p, 'a> Map<'p, 'a> {
         }
     }
 
-    fn boundary(&self, step: &Step) -> Result<Boundary, AllocError> {
+    fn boundary(&self, step: &WalkStep) -> Result<Boundary, AllocError> {
         let verdict = match self.placement.probed(step.offset) {
             // The entry's probe is on the next instruction.
             probed if probed != step.offset => self.placement.judge(step.offset)?.verdict,

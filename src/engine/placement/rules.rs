@@ -2,17 +2,17 @@
 
 //! The rules, in the order in which the kernel applies them.
 
-use super::facts::{Region, Role};
+use super::facts::{Region, SpecialRole};
 use super::text::WORD_LEN;
 use super::verdict::{Inside, Refuser, Verdict, Why};
-use super::walk::{Step, What};
+use super::walk::{WalkStep, What};
 use super::Placement;
 use crate::engine::insn::exclusive::Sequence;
 use crate::sys::AllocError;
 
 impl Placement<'_> {
     /// Judges a probe at `offset`, which lies in `step`.
-    pub(super) fn rule(&self, step: &Step, offset: usize) -> Result<Verdict, AllocError> {
+    pub(super) fn rule(&self, step: &WalkStep, offset: usize) -> Result<Verdict, AllocError> {
         if let Some(verdict) = self.rule_for_address(offset) {
             return Ok(verdict);
         }
@@ -22,7 +22,7 @@ impl Placement<'_> {
         if self.is_ftrace_site(offset) {
             return Ok(match self.function.facts.kprobes_on_ftrace {
                 true => Verdict::Probeable,
-                false => Verdict::by_kernel(Why::Role(Role::Ftrace)),
+                false => Verdict::by_kernel(Why::Role(SpecialRole::Ftrace)),
             });
         }
         let verdict = self.rule_for_insn(step, offset)?;
@@ -45,7 +45,7 @@ impl Placement<'_> {
     }
 
     /// Applies the rules that depend on the instruction, and on those around it.
-    fn rule_for_insn(&self, step: &Step, offset: usize) -> Result<Option<Verdict>, AllocError> {
+    fn rule_for_insn(&self, step: &WalkStep, offset: usize) -> Result<Option<Verdict>, AllocError> {
         Ok(match step.what {
             What::Insn(_) => self.rule_for_bytes(offset)?,
             What::Undecodable => Some(Verdict::by_kernel(Why::Undecodable { at: step.offset })),
@@ -63,11 +63,11 @@ impl Placement<'_> {
         let mut regions = self.regions_at(offset);
         let region = regions.find(|region| match region.role {
             // Whether ftrace's location can be probed is checked later.
-            Role::Ftrace => false,
+            SpecialRole::Ftrace => false,
             // The table names addresses, not instructions.
-            Role::Bug => self.text.address(offset) == region.start,
+            SpecialRole::Bug => self.text.address(offset) == region.start,
             // Elsewhere the kernel steps such an instruction and handles its fault.
-            Role::ExceptionTable => self.text.isa().refuses_exception_table(),
+            SpecialRole::ExceptionTable => self.text.isa().refuses_exception_table(),
             _ => true,
         })?;
         let why = Why::Role(region.role);
@@ -86,10 +86,10 @@ impl Placement<'_> {
     fn is_ftrace_site(&self, offset: usize) -> bool {
         let address = self.text.address(offset);
         let mut regions = self.function.facts.regions.iter();
-        regions.any(|region| region.role == Role::Ftrace && region.start == address)
+        regions.any(|region| region.role == SpecialRole::Ftrace && region.start == address)
     }
 
-    fn rule_for_boundary(&self, step: &Step, offset: usize) -> Option<Verdict> {
+    fn rule_for_boundary(&self, step: &WalkStep, offset: usize) -> Option<Verdict> {
         if step.offset == offset {
             return None;
         }

@@ -6,7 +6,7 @@
 //! of these tables begins with the 32-bit distance from itself to its location. The rest of
 //! the entry differs, and only its length matters here.
 
-use super::facts::Role;
+use super::facts::SpecialRole;
 use crate::engine::arch::Arch;
 
 /// A table that names locations in the text.
@@ -35,13 +35,13 @@ impl Table {
     ];
 
     /// Returns the role of a location named in the table.
-    pub const fn role(self) -> Role {
+    pub const fn role(self) -> SpecialRole {
         match self {
-            Self::JumpLabels => Role::JumpLabel,
-            Self::StaticCalls => Role::StaticCall,
-            Self::Bugs => Role::Bug,
-            Self::Exceptions => Role::ExceptionTable,
-            Self::Alternatives => Role::Alternative,
+            Self::JumpLabels => SpecialRole::JumpLabel,
+            Self::StaticCalls => SpecialRole::StaticCall,
+            Self::Bugs => SpecialRole::Bug,
+            Self::Exceptions => SpecialRole::ExceptionTable,
+            Self::Alternatives => SpecialRole::Alternative,
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Iterator for Sites<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, Sites, Table};
+    use super::{Sites, SpecialRole, Table};
     use crate::engine::arch::Arch;
 
     const AT: u64 = 0xffff_ffff_8200_0000;
@@ -191,11 +191,11 @@ mod tests {
     fn every_table_has_its_role() {
         let roles = Table::ALL.map(Table::role);
         let expected = [
-            Role::JumpLabel,
-            Role::StaticCall,
-            Role::Bug,
-            Role::ExceptionTable,
-            Role::Alternative,
+            SpecialRole::JumpLabel,
+            SpecialRole::StaticCall,
+            SpecialRole::Bug,
+            SpecialRole::ExceptionTable,
+            SpecialRole::Alternative,
         ];
         assert_eq!(roles, expected);
     }

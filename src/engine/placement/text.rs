@@ -2,18 +2,18 @@
 
 //! The original text of a function, before it was patched.
 
-use super::facts::{length, Facts, Function, Region, Role};
+use super::facts::{length, Facts, JudgedFunction, Region, SpecialRole};
 use crate::engine::arch::isa::MAX_INSN_LEN;
 use crate::engine::arch::{Arch, Isa};
-use crate::engine::insn::exclusive::Words;
+use crate::engine::insn::exclusive::CodeWords;
 use core::ops::Range;
 
-/// The length of a word of [`Words`], in bytes.
+/// The length of a word of [`CodeWords`], in bytes.
 pub(super) const WORD_LEN: usize = 4;
 
 /// A function's text with all known patches undone.
 #[derive(Clone, Debug)]
-pub(super) struct Text<'a> {
+pub(super) struct FunctionText<'a> {
     address: u64,
     bytes: &'a [u8],
     facts: Facts<'a>,
@@ -42,8 +42,8 @@ impl Window<'_> {
     }
 }
 
-impl<'a> Text<'a> {
-    pub(super) fn of(function: &Function<'a>) -> Self {
+impl<'a> FunctionText<'a> {
+    pub(super) fn of(function: &JudgedFunction<'a>) -> Self {
         let mut text = Self {
             address: function.address,
             bytes: function.bytes,
@@ -142,7 +142,7 @@ impl<'a> Text<'a> {
         };
         let nops = regions
             .iter()
-            .filter(|region| region.role == Role::Ftrace)
+            .filter(|region| region.role == SpecialRole::Ftrace)
             .map(move |region| (region.start, nop));
 
         let patches = self.facts.patches;
@@ -171,7 +171,7 @@ fn overwrite(bytes: &mut [u8], start: u64, at: u64, original: &[u8]) {
 }
 
 /// The text as words, without the bytes at the end that are no whole word.
-impl Words for Text<'_> {
+impl CodeWords for FunctionText<'_> {
     fn count(&self) -> usize {
         self.bytes.len() / WORD_LEN
     }

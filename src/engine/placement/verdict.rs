@@ -4,7 +4,7 @@
 
 use core::fmt;
 
-use super::facts::Role;
+use super::facts::SpecialRole;
 
 /// The verdict on a probe at one location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub enum Why {
         load: usize,
     },
     /// The location has a special role.
-    Role(Role),
+    Role(SpecialRole),
     /// It is part of the type check of an indirect call, which the kernel decodes when the
     /// check fails.
     TypeCheck,

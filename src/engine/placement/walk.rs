@@ -2,12 +2,12 @@
 
 //! The walk over a function, instruction by instruction.
 
-use super::text::Text;
-use crate::engine::arch::isa::{Flow, Insn, Kind, Undecoded};
+use super::text::FunctionText;
+use crate::engine::arch::isa::{Flow, Insn, InsnKind, Undecoded};
 
 /// One instruction, or the rest if the walk cannot continue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct WalkStep {
     /// Its offset.
     pub(super) offset: usize,
     /// Its length in bytes, never 0.
@@ -15,7 +15,7 @@ pub(super) struct Step {
     pub(super) what: What,
 }
 
-impl Step {
+impl WalkStep {
     /// Returns the offset behind it.
     pub(super) fn end(&self) -> usize {
         self.offset.saturating_add(self.len)
@@ -58,7 +58,7 @@ impl What {
     /// Returns whether it is a trap as in BUG and WARN. Control returns from the trap of a
     /// WARN.
     pub(super) fn is_trap(&self) -> bool {
-        self.insn().is_some_and(|insn| insn.kind == Kind::Trap)
+        self.insn().is_some_and(|insn| insn.kind == InsnKind::Trap)
     }
 
     /// Returns whether it is an instruction with which compilers and linkers fill gaps.
@@ -72,14 +72,14 @@ impl What {
 /// The steps are contiguous, and the last one ends with the function.
 #[derive(Clone, Debug)]
 pub(super) struct Walk<'t, 'a> {
-    text: &'t Text<'a>,
+    text: &'t FunctionText<'a>,
     offset: usize,
     /// Control does not arrive here from the step before.
     after_end: bool,
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
-    pub(super) fn over(text: &'t Text<'a>) -> Self {
+    pub(super) fn over(text: &'t FunctionText<'a>) -> Self {
         Self {
             text,
             offset: 0,
@@ -88,7 +88,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 
     /// Begins in the middle, at an offset that is known to be a boundary.
-    pub(super) fn from(text: &'t Text<'a>, offset: usize) -> Self {
+    pub(super) fn from(text: &'t FunctionText<'a>, offset: usize) -> Self {
         Self {
             offset,
             ..Self::over(text)
@@ -103,7 +103,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             _ if isa.fixed_len().is_none() && self.text.is_foreign(self.offset) => {
                 (left, What::Hidden)
             }
-            Ok(insn) if insn.kind == Kind::Breakpoint && !self.is_own_breakpoint() => {
+            Ok(insn) if insn.kind == InsnKind::Breakpoint && !self.is_own_breakpoint() => {
                 (left, What::Hidden)
             }
             Ok(insn) => (insn.len, What::Insn(insn)),
@@ -120,16 +120,16 @@ impl<'t, 'a> Walk<'t, 'a> {
 }
 
 impl Iterator for Walk<'_, '_> {
-    type Item = Step;
+    type Item = WalkStep;
 
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<WalkStep> {
         let left = self
             .text
             .len()
             .checked_sub(self.offset)
             .filter(|&left| left > 0)?;
         let (len, what) = self.what(left);
-        let step = Step {
+        let step = WalkStep {
             offset: self.offset,
             // A length of zero or beyond the end, from a faulty decoder, ends the walk.
             len: if len == 0 { left } else { len.min(left) },

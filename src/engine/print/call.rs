@@ -3,8 +3,8 @@
 //! Records of system calls as event text, in the words of the 7.3 kernel where it has such
 //! events.
 
-use super::render::Event;
-use super::walk::{self, word, Value, Values};
+use super::render::ShownEvent;
+use super::walk::{self, word, PrintedValue, PrintedValues};
 use crate::engine::errno;
 use crate::engine::record::{Field, Layout, OpenFlag, ShownMemory, Signature};
 use crate::engine::seq_buf::SeqBuf;
@@ -45,7 +45,12 @@ pub(super) fn put_enter(buf: &mut SeqBuf<'_>, layout: &Layout, call: &Signature,
 /// Adds the text of a whole call, `NAME(ARGUMENT: VALUE, ...) = VALUE, DURATION ns`, without a
 /// line feed. A call that does not return has no value, and one of which only the return was
 /// seen no duration.
-pub(super) fn put_whole(buf: &mut SeqBuf<'_>, event: Event<'_>, call: &Signature, record: &[u8]) {
+pub(super) fn put_whole(
+    buf: &mut SeqBuf<'_>,
+    event: ShownEvent<'_>,
+    call: &Signature,
+    record: &[u8],
+) {
     let layout = event.layout;
     buf.bytes(event.name);
     buf.byte(b'(');
@@ -61,8 +66,12 @@ pub(super) fn put_whole(buf: &mut SeqBuf<'_>, event: Event<'_>, call: &Signature
             Open::Last => break,
             Open::Put => {}
             Open::Other => match walk::value(layout, record, field) {
-                Values::One(Value::Signed(value)) => buf.signed(value),
-                Values::One(Value::Unsigned(value)) => buf.decimal(value),
+                PrintedValues::One(PrintedValue::Signed(value)) => buf.signed(value),
+                // CAST: It has 32 bits.
+                PrintedValues::One(PrintedValue::Unsigned(value)) if is_mode(call, index) => {
+                    put_mode(buf, value as u32);
+                }
+                PrintedValues::One(PrintedValue::Unsigned(value)) => buf.decimal(value),
                 _ => {
                     buf.text(b"0x");
                     buf.hexadecimal(word(layout, record, field));
@@ -148,7 +157,9 @@ pub(super) fn put_exit(buf: &mut SeqBuf<'_>, layout: &Layout, call: &Signature, 
     buf.bytes(&call.name);
     buf.text(b" -> 0x");
     let field = layout.fields.first();
-    if let Some(Values::One(Value::Signed(value))) = field.map(|f| walk::value(layout, record, f)) {
+    if let Some(PrintedValues::One(PrintedValue::Signed(value))) =
+        field.map(|f| walk::value(layout, record, f))
+    {
         // CAST: The same bits.
         buf.hexadecimal(value as u64);
     }
@@ -161,17 +172,20 @@ fn put_memory(
     field: &Field,
     shown: ShownMemory,
 ) {
-    let Value::Text(bytes, is_whole) = walk::copied((layout, record), field, shown) else {
+    let PrintedValue::Text(bytes, is_whole) = walk::copied((layout, record), field, shown) else {
         return buf.text(b"(fault)");
     };
     if !matches!(shown, ShownMemory::Bytes(_)) {
         buf.byte(b'"');
         match shown {
-            ShownMemory::RawText => buf.one_line(bytes),
+            ShownMemory::RawText | ShownMemory::ExactText => buf.one_line(bytes),
             // Unprintable characters were replaced.
             ShownMemory::Text | ShownMemory::Bytes(_) => buf.bytes(bytes),
         }
         buf.byte(b'"');
+        if !is_whole {
+            buf.text(b"...");
+        }
         return;
     }
     buf.byte(b'(');
@@ -240,6 +254,12 @@ fn put_open_flags(buf: &mut SeqBuf<'_>, flags: u32, names: &[OpenFlag]) {
         // CAST: The kernel extends the sign.
         buf.hexadecimal(i64::from(rest as i32) as u64);
     }
+}
+
+/// Returns whether the argument with this index is the mode of a file.
+fn is_mode(call: &Signature, index: u8) -> bool {
+    let c_type = call.types.get(usize::from(index));
+    c_type.is_some_and(|c_type| **c_type == *b"umode_t")
 }
 
 /// Adds a mode in octal digits, at least three behind the first 0.

@@ -9,11 +9,11 @@ use crate::engine::seq_buf::SeqBuf;
 use crate::sys::Vec;
 
 /// The texts that were made last.
-pub(super) struct Heads(Memo<(Key, Vec<u8>), 32>);
+pub(super) struct Heads(Memo<(HeadKey, Vec<u8>), 32>);
 
 /// What determines the text of name and addresses.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) struct Key {
+pub(super) struct HeadKey {
     /// The key of the event.
     pub event: u64,
     /// The address of the probe, or of the function that returned.
@@ -42,7 +42,7 @@ impl Heads {
     pub(super) fn put(
         &mut self,
         buf: &mut SeqBuf<'_>,
-        key: Key,
+        key: HeadKey,
         symbols: &mut dyn SymbolNames,
         write: impl Fn(&mut SeqBuf<'_>, &mut dyn SymbolNames),
     ) {

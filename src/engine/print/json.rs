@@ -4,10 +4,10 @@
 //!
 //! The order of the members and the spaces are not part of the format.
 
-use super::heads::{put_place, put_return_place, Heads, Key};
+use super::heads::{put_place, put_return_place, HeadKey, Heads};
 use super::quoted;
-use super::render::{Event, Renderer, SymbolNames};
-use super::walk::{self, Arguments, Head, Value, Values};
+use super::render::{Renderer, ShownEvent, SymbolNames};
+use super::walk::{self, PrintedArguments, PrintedHead, PrintedValue, PrintedValues};
 use crate::engine::address;
 use crate::engine::context::{self, put_known, Context, Time};
 use crate::engine::digits;
@@ -20,13 +20,13 @@ use crate::engine::seq_buf::{Piece, SeqBuf};
 pub struct Json {
     /// The start of the last times, and its text.
     time: Option<(u64, Piece)>,
-    origins: Memo<(Origin, Piece<LONGEST_ORIGIN>), 16>,
+    origins: Memo<(JsonOrigin, Piece<LONGEST_ORIGIN>), 16>,
     heads: Heads,
 }
 
 /// What is known of a record beside its event and its time.
 #[derive(PartialEq)]
-struct Origin {
+struct JsonOrigin {
     task: Note,
     tgid: Option<u32>,
     cpu: u32,
@@ -41,13 +41,13 @@ const LONGEST_ORIGIN: usize = 96;
 const ARGUMENTS: &[u8; 9] = b",\"args\":{";
 
 /// What was seen of the values of a record: bits.
-type Seen = u8;
+type JsonSeen = u8;
 
 /// Memory that could not be read.
-const FAULT: Seen = 1;
+const FAULT: JsonSeen = 1;
 
 /// Text that is not complete.
-const PART: Seen = 2;
+const PART: JsonSeen = 2;
 
 impl Renderer for Json {
     const HAS_CONTEXT: bool = true;
@@ -85,7 +85,7 @@ impl Renderer for Json {
     fn context(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
         let (Time::Nanoseconds(time) | Time::Count(time)) = context.time;
         self.put_time(buf, time);
-        let origin = Origin {
+        let origin = JsonOrigin {
             task: context.task,
             tgid: context.tgid,
             cpu: context.cpu,
@@ -107,17 +107,17 @@ impl Renderer for Json {
     fn event(
         &mut self,
         buf: &mut SeqBuf<'_>,
-        event: Event<'_>,
+        event: ShownEvent<'_>,
         record: &[u8],
         symbols: &mut dyn SymbolNames,
     ) {
         let layout = event.layout;
         match walk::head(layout, record) {
-            Head::Address(address) => self.put_head(buf, event, (address, None), symbols),
-            Head::Return { function, to } => {
+            PrintedHead::Address(address) => self.put_head(buf, event, (address, None), symbols),
+            PrintedHead::Return { function, to } => {
                 self.put_head(buf, event, (function, Some(to)), symbols);
             }
-            Head::Enter(_) | Head::Exit(_) | Head::Call(_) => {
+            PrintedHead::Enter(_) | PrintedHead::Exit(_) | PrintedHead::Call(_) => {
                 put_names(buf, event);
                 buf.text(ARGUMENTS);
             }
@@ -164,11 +164,11 @@ impl Json {
     fn put_head(
         &mut self,
         buf: &mut SeqBuf<'_>,
-        event: Event<'_>,
+        event: ShownEvent<'_>,
         (address, to): (u64, Option<u64>),
         symbols: &mut dyn SymbolNames,
     ) {
-        let key = Key {
+        let key = HeadKey {
             event: event.key,
             address,
             to,
@@ -220,7 +220,7 @@ fn put_origin(buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
 }
 
 /// Adds the names of the event, which are identifiers.
-fn put_names(buf: &mut SeqBuf<'_>, event: Event<'_>) {
+fn put_names(buf: &mut SeqBuf<'_>, event: ShownEvent<'_>) {
     buf.text(b",\"group\":\"");
     buf.bytes(event.group);
     buf.text(b"\",\"event\":\"");
@@ -241,8 +241,8 @@ fn put_arguments(
         buf.bytes(argument.name().as_member(is_first));
         is_first = false;
         match argument.values() {
-            Values::One(value) => put_value(buf, value, &mut seen, symbols),
-            Values::Array(elements) => seen |= put_array(buf, elements, symbols),
+            PrintedValues::One(value) => put_value(buf, value, &mut seen, symbols),
+            PrintedValues::Array(elements) => seen |= put_array(buf, elements, symbols),
         }
     }
     if seen != 0 {
@@ -256,18 +256,18 @@ fn put_arguments(
 
 /// Adds the lists of what could not be read and of what is not complete.
 #[cold]
-fn put_omissions(buf: &mut SeqBuf<'_>, (layout, record): (&Layout, &[u8]), seen: Seen) {
+fn put_omissions(buf: &mut SeqBuf<'_>, (layout, record): (&Layout, &[u8]), seen: JsonSeen) {
     if seen & FAULT != 0 {
         buf.text(b",\"faults\":[");
         let arguments = walk::arguments(layout, record);
-        put_names_of(buf, arguments, |value| *value == Value::Fault);
+        put_names_of(buf, arguments, |value| *value == PrintedValue::Fault);
         buf.byte(b']');
     }
     if seen & PART != 0 {
         buf.text(b",\"truncated\":[");
         let arguments = walk::arguments(layout, record);
         put_names_of(buf, arguments, |value| {
-            matches!(value, Value::Text(_, false))
+            matches!(value, PrintedValue::Text(_, false))
         });
         buf.byte(b']');
     }
@@ -276,8 +276,8 @@ fn put_omissions(buf: &mut SeqBuf<'_>, (layout, record): (&Layout, &[u8]), seen:
 /// Adds the names of those `arguments`, or of their elements, for which `is_it` returns true.
 fn put_names_of(
     buf: &mut SeqBuf<'_>,
-    arguments: Arguments<'_>,
-    is_it: impl Fn(&Value<'_>) -> bool,
+    arguments: PrintedArguments<'_>,
+    is_it: impl Fn(&PrintedValue<'_>) -> bool,
 ) {
     let mut is_first = true;
     let mut put = |name: &[u8], index: Option<u64>| {
@@ -295,9 +295,9 @@ fn put_names_of(
     };
     for argument in arguments {
         match argument.values() {
-            Values::One(value) if is_it(&value) => put(argument.name(), None),
-            Values::One(_) => {}
-            Values::Array(elements) => {
+            PrintedValues::One(value) if is_it(&value) => put(argument.name(), None),
+            PrintedValues::One(_) => {}
+            PrintedValues::Array(elements) => {
                 for (index, value) in (0..).zip(elements) {
                     if is_it(&value) {
                         put(argument.name(), Some(index));
@@ -312,9 +312,9 @@ fn put_names_of(
 #[inline(never)]
 fn put_array<'a>(
     buf: &mut SeqBuf<'_>,
-    elements: impl Iterator<Item = Value<'a>>,
+    elements: impl Iterator<Item = PrintedValue<'a>>,
     symbols: &mut dyn SymbolNames,
-) -> Seen {
+) -> JsonSeen {
     let mut seen = 0;
     let mut is_first = true;
     buf.byte(b'[');
@@ -332,18 +332,18 @@ fn put_array<'a>(
 #[inline(always)]
 fn put_value(
     buf: &mut SeqBuf<'_>,
-    value: Value<'_>,
-    seen: &mut Seen,
+    value: PrintedValue<'_>,
+    seen: &mut JsonSeen,
     symbols: &mut dyn SymbolNames,
 ) {
     match value {
-        Value::Fault => {
+        PrintedValue::Fault => {
             *seen |= FAULT;
             buf.text(b"null");
         }
-        Value::Unsigned(value) | Value::Hex(value) => buf.decimal(value),
-        Value::Signed(value) | Value::Errno(value) => buf.signed(value),
-        Value::Text(text, is_whole) => {
+        PrintedValue::Unsigned(value) | PrintedValue::Hex(value) => buf.decimal(value),
+        PrintedValue::Signed(value) | PrintedValue::Errno(value) => buf.signed(value),
+        PrintedValue::Text(text, is_whole) => {
             if !is_whole {
                 *seen |= PART;
             }
@@ -355,42 +355,50 @@ fn put_value(
 
 /// Adds a value that is neither a number nor text.
 #[inline(never)]
-fn put_other(buf: &mut SeqBuf<'_>, value: Value<'_>, symbols: &mut dyn SymbolNames) {
+fn put_other(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &mut dyn SymbolNames) {
     match value {
-        Value::Char(character) => quoted::put(buf, &[character]),
-        Value::Symbol(address) => {
+        PrintedValue::Char(character) => quoted::put(buf, &[character]),
+        PrintedValue::Symbol(address) => {
             quoted::put_written(buf, |buf| symbols.symbolize(address, true, buf));
         }
-        Value::Ip4(address) => quoted::put_written(buf, |buf| address::put_ip4(buf, address)),
-        Value::Ip6(address) => quoted::put_written(buf, |buf| address::put_ip6(buf, address)),
-        Value::Mac(address) => quoted::put_written(buf, |buf| address::put_mac(buf, address)),
+        PrintedValue::Ip4(address) => {
+            quoted::put_written(buf, |buf| address::put_ip4(buf, address))
+        }
+        PrintedValue::Ip6(address) => {
+            quoted::put_written(buf, |buf| address::put_ip6(buf, address))
+        }
+        PrintedValue::Mac(address) => {
+            quoted::put_written(buf, |buf| address::put_mac(buf, address))
+        }
         // `put_value` adds these.
-        Value::Fault
-        | Value::Unsigned(_)
-        | Value::Signed(_)
-        | Value::Hex(_)
-        | Value::Errno(_)
-        | Value::Text(..) => {}
+        PrintedValue::Fault
+        | PrintedValue::Unsigned(_)
+        | PrintedValue::Signed(_)
+        | PrintedValue::Hex(_)
+        | PrintedValue::Errno(_)
+        | PrintedValue::Text(..) => {}
     }
 }
 
 /// Adds the arguments of a built-in event, and the end of its object. They have the names of
 /// the fields in its `format` file.
-fn put_builtin(buf: &mut SeqBuf<'_>, head: Head<'_>, symbols: &mut dyn SymbolNames) {
+fn put_builtin(buf: &mut SeqBuf<'_>, head: PrintedHead<'_>, symbols: &mut dyn SymbolNames) {
     buf.text(ARGUMENTS);
     match head {
-        Head::Text(text) => {
+        PrintedHead::Text(text) => {
             buf.text(b"\"buf\":");
             quoted::put(buf, text);
         }
-        Head::Raw(id, bytes) => {
+        PrintedHead::Raw(id, bytes) => {
             buf.text(b"\"id\":");
             buf.decimal(id);
             buf.text(b",\"buf\":");
-            let bytes = bytes.iter().map(|byte| Value::Unsigned(u64::from(*byte)));
+            let bytes = bytes
+                .iter()
+                .map(|byte| PrintedValue::Unsigned(u64::from(*byte)));
             put_array(buf, bytes, symbols);
         }
-        Head::Stack { frames, is_user } => {
+        PrintedHead::Stack { frames, is_user } => {
             buf.text(b"\"caller\":[");
             let mut is_first = true;
             for frame in frames.of_stack(is_user) {
@@ -406,8 +414,11 @@ fn put_builtin(buf: &mut SeqBuf<'_>, head: Head<'_>, symbols: &mut dyn SymbolNam
             buf.byte(b']');
         }
         // Not of a built-in event.
-        Head::Address(_) | Head::Return { .. } | Head::Enter(_) | Head::Exit(_) | Head::Call(_) => {
-        }
+        PrintedHead::Address(_)
+        | PrintedHead::Return { .. }
+        | PrintedHead::Enter(_)
+        | PrintedHead::Exit(_)
+        | PrintedHead::Call(_) => {}
     }
     buf.text(b"}}\n");
 }

@@ -27,7 +27,7 @@ pub trait SymbolNames {
 
 /// An event whose records are printed.
 #[derive(Clone, Copy)]
-pub struct Event<'a> {
+pub struct ShownEvent<'a> {
     /// A key that is unique for each name and layout.
     pub key: u64,
     /// The group that it is in.
@@ -66,7 +66,7 @@ pub trait Renderer: Send + Unpin + 'static {
     fn event(
         &mut self,
         buf: &mut SeqBuf<'_>,
-        event: Event<'_>,
+        event: ShownEvent<'_>,
         record: &[u8],
         symbols: &mut dyn SymbolNames,
     );

@@ -7,9 +7,9 @@
 use core::fmt::Write;
 
 use super::call;
-use super::heads::{put_place, put_return_place, Heads, Key, LONGEST_HEAD};
-use super::render::{Event, Renderer, SymbolNames};
-use super::walk::{self, Elements, Frames, Head, Value, Values};
+use super::heads::{put_place, put_return_place, HeadKey, Heads, LONGEST_HEAD};
+use super::render::{Renderer, ShownEvent, SymbolNames};
+use super::walk::{self, Elements, Frames, PrintedHead, PrintedValue, PrintedValues};
 use crate::engine::address;
 use crate::engine::context::{Columns, Context};
 use crate::engine::errno;
@@ -19,18 +19,18 @@ use crate::engine::seq_buf::SeqBuf;
 use crate::engine::text::Plain;
 
 /// Renders records as lines of text: the prefix of the event text, and the event text.
-pub struct Text {
+pub struct PrintedText {
     columns: Columns,
-    lines: Lines,
+    lines: TextLines,
 }
 
-impl Renderer for Text {
+impl Renderer for PrintedText {
     const HAS_CONTEXT: bool = false;
 
     fn new() -> Self {
         Self {
             columns: Columns::new(),
-            lines: Lines::new(),
+            lines: TextLines::new(),
         }
     }
 
@@ -58,7 +58,7 @@ impl Renderer for Text {
     fn event(
         &mut self,
         buf: &mut SeqBuf<'_>,
-        event: Event<'_>,
+        event: ShownEvent<'_>,
         record: &[u8],
         symbols: &mut dyn SymbolNames,
     ) {
@@ -70,11 +70,11 @@ impl Renderer for Text {
 const MARK: &[u8; 20] = b"tracing_mark_write: ";
 
 /// Prints events, and caches the text of their names and addresses.
-pub struct Lines {
+pub struct TextLines {
     heads: Heads,
 }
 
-impl Lines {
+impl TextLines {
     /// Creates an empty cache.
     pub const fn new() -> Self {
         Self {
@@ -91,35 +91,35 @@ impl Lines {
     pub fn put(
         &mut self,
         buf: &mut SeqBuf<'_>,
-        event: Event<'_>,
+        event: ShownEvent<'_>,
         record: &[u8],
         symbols: &mut dyn SymbolNames,
     ) {
         match walk::head(event.layout, record) {
-            Head::Address(address) => self.put_head(buf, event, (address, None), symbols),
-            Head::Return { function, to } => {
+            PrintedHead::Address(address) => self.put_head(buf, event, (address, None), symbols),
+            PrintedHead::Return { function, to } => {
                 self.put_head(buf, event, (function, Some(to)), symbols);
             }
-            Head::Stack { frames, is_user } => {
+            PrintedHead::Stack { frames, is_user } => {
                 return if is_user {
                     put_user_stack(buf, frames)
                 } else {
                     put_stack(buf, frames, symbols)
                 };
             }
-            Head::Enter(call) => {
+            PrintedHead::Enter(call) => {
                 call::put_enter(buf, event.layout, call, record);
                 return buf.byte(b'\n');
             }
-            Head::Exit(call) => {
+            PrintedHead::Exit(call) => {
                 call::put_exit(buf, event.layout, call, record);
                 return buf.byte(b'\n');
             }
-            Head::Call(call) => {
+            PrintedHead::Call(call) => {
                 call::put_whole(buf, event, call, record);
                 return buf.byte(b'\n');
             }
-            Head::Raw(id, bytes) => {
+            PrintedHead::Raw(id, bytes) => {
                 // An overflow is recorded in the buffer.
                 let _ = write!(buf, "# {id:x} buf:");
                 for byte in bytes {
@@ -127,7 +127,7 @@ impl Lines {
                 }
                 return buf.byte(b'\n');
             }
-            Head::Text(text) => {
+            PrintedHead::Text(text) => {
                 buf.text(MARK);
                 // As above.
                 let _ = write!(buf, "{}", Plain(text));
@@ -140,11 +140,11 @@ impl Lines {
     fn put_head(
         &mut self,
         buf: &mut SeqBuf<'_>,
-        event: Event<'_>,
+        event: ShownEvent<'_>,
         (address, to): (u64, Option<u64>),
         symbols: &mut dyn SymbolNames,
     ) {
-        let key = Key {
+        let key = HeadKey {
             event: event.key,
             address,
             to,
@@ -156,7 +156,7 @@ impl Lines {
     }
 }
 
-impl Default for Lines {
+impl Default for TextLines {
     fn default() -> Self {
         Self::new()
     }
@@ -165,7 +165,7 @@ impl Default for Lines {
 /// Writes the name and the addresses.
 fn write_head(
     buf: &mut SeqBuf<'_>,
-    event: Event<'_>,
+    event: ShownEvent<'_>,
     (address, to): (u64, Option<u64>),
     symbols: &mut dyn SymbolNames,
 ) {
@@ -244,8 +244,8 @@ fn put_arguments(
         buf.bytes(argument.name());
         buf.byte(b'=');
         match argument.values() {
-            Values::One(value) => put_value(buf, value, symbols),
-            Values::Array(elements) => put_array(buf, elements, symbols),
+            PrintedValues::One(value) => put_value(buf, value, symbols),
+            PrintedValues::Array(elements) => put_array(buf, elements, symbols),
         }
     }
     buf.byte(b'\n');
@@ -277,26 +277,26 @@ fn put_errno(buf: &mut SeqBuf<'_>, value: i64) {
 
 /// Adds a value. Inlined together with the walk, so that the value stays in registers.
 #[inline(always)]
-fn put_value(buf: &mut SeqBuf<'_>, value: Value<'_>, symbols: &mut dyn SymbolNames) {
+fn put_value(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &mut dyn SymbolNames) {
     match value {
-        Value::Fault => buf.text(b"(fault)"),
-        Value::Unsigned(value) => buf.decimal(value),
-        Value::Hex(value) => {
+        PrintedValue::Fault => buf.text(b"(fault)"),
+        PrintedValue::Unsigned(value) => buf.decimal(value),
+        PrintedValue::Hex(value) => {
             buf.text(b"0x");
             buf.hexadecimal(value);
         }
-        Value::Signed(value) => buf.signed(value),
-        Value::Char(character) => {
+        PrintedValue::Signed(value) => buf.signed(value),
+        PrintedValue::Char(character) => {
             buf.byte(b'\'');
             buf.one_line(&[character]);
             buf.byte(b'\'');
         }
-        Value::Symbol(address) => symbols.symbolize(address, true, buf),
-        Value::Errno(value) => put_errno(buf, value),
-        Value::Ip4(address) => address::put_ip4(buf, address),
-        Value::Ip6(address) => address::put_ip6(buf, address),
-        Value::Mac(address) => address::put_mac(buf, address),
-        Value::Text(text, is_whole) => {
+        PrintedValue::Symbol(address) => symbols.symbolize(address, true, buf),
+        PrintedValue::Errno(value) => put_errno(buf, value),
+        PrintedValue::Ip4(address) => address::put_ip4(buf, address),
+        PrintedValue::Ip6(address) => address::put_ip6(buf, address),
+        PrintedValue::Mac(address) => address::put_mac(buf, address),
+        PrintedValue::Text(text, is_whole) => {
             buf.byte(b'"');
             buf.one_line(text);
             buf.byte(b'"');

@@ -8,11 +8,12 @@
 use core::slice;
 
 use crate::engine::record::{self, Field, Layout, Name, Role, ShownMemory, Signature, Text};
+use crate::engine::syscall::EXACT_MARK;
 use crate::engine::types::Shown;
 
 /// The beginning of an event text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head<'a> {
+pub enum PrintedHead<'a> {
     /// The address of the probe.
     Address(u64),
     /// The function that returned, and its return address.
@@ -43,7 +44,7 @@ pub enum Head<'a> {
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum PrintedValue<'a> {
     /// Memory that could not be read.
     Fault,
     /// An unsigned number.
@@ -69,9 +70,9 @@ pub enum Value<'a> {
 }
 
 /// The value or the values of an argument.
-pub enum Values<'a> {
+pub enum PrintedValues<'a> {
     /// One value.
-    One(Value<'a>),
+    One(PrintedValue<'a>),
     /// An array.
     Array(Elements<'a>),
 }
@@ -108,7 +109,7 @@ impl Iterator for Frames<'_> {
 
 /// Returns the head of `record`.
 #[inline(always)]
-pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
+pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> PrintedHead<'a> {
     let word = |role| {
         let field = layout.class.field(role);
         field
@@ -116,24 +117,24 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
             .unwrap_or(0)
     };
     match layout.class.head {
-        record::Head::Address => Head::Address(word(Role::Address)),
-        record::Head::Return => Head::Return {
+        record::Head::Address => PrintedHead::Address(word(Role::Address)),
+        record::Head::Return => PrintedHead::Return {
             function: word(Role::Address),
             to: word(Role::ReturnAddress),
         },
         // Their layouts have signatures.
         head @ (record::Head::Enter | record::Head::Exit | record::Head::Call) => {
             match (head, &layout.call) {
-                (record::Head::Enter, Some(call)) => Head::Enter(call),
-                (record::Head::Exit, Some(call)) => Head::Exit(call),
-                (_, Some(call)) => Head::Call(call),
-                (_, None) => Head::Text(b""),
+                (record::Head::Enter, Some(call)) => PrintedHead::Enter(call),
+                (record::Head::Exit, Some(call)) => PrintedHead::Exit(call),
+                (_, Some(call)) => PrintedHead::Call(call),
+                (_, None) => PrintedHead::Text(b""),
             }
         }
         head @ (record::Head::Stack | record::Head::UserStack) => {
             let field = layout.class.field(Role::Frames);
             let bytes = field.and_then(|field| record.get(usize::from(field.offset)..));
-            Head::Stack {
+            PrintedHead::Stack {
                 frames: Frames(bytes.unwrap_or_default()),
                 is_user: head == record::Head::UserStack,
             }
@@ -141,7 +142,7 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
         record::Head::Raw => {
             let field = layout.class.field(Role::Text);
             let bytes = field.and_then(|field| record.get(usize::from(field.offset)..));
-            Head::Raw(word(Role::RawId), bytes.unwrap_or_default())
+            PrintedHead::Raw(word(Role::RawId), bytes.unwrap_or_default())
         }
         record::Head::Text => {
             let field = layout.class.field(Role::Text);
@@ -149,32 +150,32 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> Head<'a> {
             let text = text.unwrap_or_default();
             let end = text.iter().position(|&byte| byte == 0);
             let text = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
-            Head::Text(text.strip_suffix(b"\n").unwrap_or(text))
+            PrintedHead::Text(text.strip_suffix(b"\n").unwrap_or(text))
         }
     }
 }
 
 /// An argument of a record.
-pub struct Argument<'a> {
+pub struct PrintedArgument<'a> {
     layout: &'a Layout,
     record: &'a [u8],
     field: &'a Field,
 }
 
-impl<'a> Argument<'a> {
+impl<'a> PrintedArgument<'a> {
     /// Returns its name.
     #[inline(always)]
     pub fn name(&self) -> &'a Name {
         &self.field.name
     }
 
-    /// Returns its value or values. Called behind [`Argument::name`] is used, it keeps less in
+    /// Returns its value or values. Called behind [`PrintedArgument::name`] is used, it keeps less in
     /// registers.
     #[inline(always)]
-    pub fn values(&self) -> Values<'a> {
+    pub fn values(&self) -> PrintedValues<'a> {
         match &self.layout.call {
             Some(call) if self.field.base.is_text() => {
-                Values::One(copied((self.layout, self.record), self.field, call.shown))
+                PrintedValues::One(copied((self.layout, self.record), self.field, call.shown))
             }
             _ => value(self.layout, self.record, self.field),
         }
@@ -184,8 +185,8 @@ impl<'a> Argument<'a> {
 /// Returns the arguments of `record`. User memory that a system call's event has copied is
 /// text, of any bytes.
 #[inline(always)]
-pub fn arguments<'a>(layout: &'a Layout, record: &'a [u8]) -> Arguments<'a> {
-    Arguments {
+pub fn arguments<'a>(layout: &'a Layout, record: &'a [u8]) -> PrintedArguments<'a> {
+    PrintedArguments {
         layout,
         record,
         fields: layout.fields.iter(),
@@ -193,18 +194,18 @@ pub fn arguments<'a>(layout: &'a Layout, record: &'a [u8]) -> Arguments<'a> {
 }
 
 /// The arguments of a record. Not a closure, which the compiler may not inline.
-pub struct Arguments<'a> {
+pub struct PrintedArguments<'a> {
     layout: &'a Layout,
     record: &'a [u8],
     fields: slice::Iter<'a, Field>,
 }
 
-impl<'a> Iterator for Arguments<'a> {
-    type Item = Argument<'a>;
+impl<'a> Iterator for PrintedArguments<'a> {
+    type Item = PrintedArgument<'a>;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<Argument<'a>> {
-        Some(Argument {
+    fn next(&mut self) -> Option<PrintedArgument<'a>> {
+        Some(PrintedArgument {
             layout: self.layout,
             record: self.record,
             field: self.fields.next()?,
@@ -214,16 +215,16 @@ impl<'a> Iterator for Arguments<'a> {
 
 /// Returns the value of one field of `record`.
 #[inline(always)]
-pub fn value<'a>(layout: &Layout, record: &'a [u8], field: &'a Field) -> Values<'a> {
+pub fn value<'a>(layout: &Layout, record: &'a [u8], field: &'a Field) -> PrintedValues<'a> {
     if let (Some(faults), Some(bit)) = (layout.faults, field.fault) {
         if faults.is_set(record, bit) {
-            return Values::One(Value::Fault);
+            return PrintedValues::One(PrintedValue::Fault);
         }
     }
     match field.count {
-        None => Values::One(element(record, field, 0)),
-        Some(_) if field.base.elements().is_some() => Values::One(whole(record, field)),
-        Some(count) => Values::Array(Elements {
+        None => PrintedValues::One(element(record, field, 0)),
+        Some(_) if field.base.elements().is_some() => PrintedValues::One(whole(record, field)),
+        Some(count) => PrintedValues::Array(Elements {
             record,
             field,
             next: 0,
@@ -237,30 +238,32 @@ pub fn copied<'a>(
     (layout, record): (&Layout, &'a [u8]),
     field: &Field,
     shown: ShownMemory,
-) -> Value<'a> {
+) -> PrintedValue<'a> {
     let bytes = memory(record, field);
     let ShownMemory::Bytes(size) = shown else {
         let end = bytes.iter().position(|&byte| byte == 0);
         let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+        // Not `record::text()`: no copy is padded.
+        let is_start = shown == ShownMemory::ExactText && bytes.ends_with(EXACT_MARK);
         return if bytes.is_empty() {
-            Value::Fault
+            PrintedValue::Fault
         } else {
-            Value::Text(text, true)
+            PrintedValue::Text(text, !is_start)
         };
     };
     let size = layout.fields.get(usize::from(size));
     // CAST: The kernel takes it for a C int here.
     let expected = size.map_or(0, |field| word(layout, record, field)) as i32;
     let is_part = i32::try_from(bytes.len()).is_ok_and(|length| length < expected);
-    Value::Text(bytes, !is_part)
+    PrintedValue::Text(bytes, !is_part)
 }
 
 /// Returns the bits of a number, 0 for a fault.
 pub fn word(layout: &Layout, record: &[u8], field: &Field) -> u64 {
     match value(layout, record, field) {
-        Values::One(Value::Hex(value) | Value::Unsigned(value)) => value,
+        PrintedValues::One(PrintedValue::Hex(value) | PrintedValue::Unsigned(value)) => value,
         // CAST: The same bits.
-        Values::One(Value::Signed(value)) => value as u64,
+        PrintedValues::One(PrintedValue::Signed(value)) => value as u64,
         _ => 0,
     }
 }
@@ -274,9 +277,9 @@ fn memory<'a>(record: &'a [u8], field: &Field) -> &'a [u8] {
 }
 
 impl<'a> Iterator for Elements<'a> {
-    type Item = Value<'a>;
+    type Item = PrintedValue<'a>;
 
-    fn next(&mut self) -> Option<Value<'a>> {
+    fn next(&mut self) -> Option<PrintedValue<'a>> {
         if self.next >= self.count {
             return None;
         }
@@ -287,42 +290,42 @@ impl<'a> Iterator for Elements<'a> {
 }
 
 /// Returns the value of `field`, whose elements are its bytes.
-fn whole<'a>(record: &'a [u8], field: &Field) -> Value<'a> {
+fn whole<'a>(record: &'a [u8], field: &Field) -> PrintedValue<'a> {
     let start = usize::from(field.offset);
     let end = start.saturating_add(usize::from(field.size()));
     match (record.get(start..end), field.base.shown()) {
-        (Some(bytes), Shown::Ip6) => Value::Ip6(bytes),
-        (Some(bytes), _) => Value::Mac(bytes),
-        (None, _) => Value::Fault,
+        (Some(bytes), Shown::Ip6) => PrintedValue::Ip6(bytes),
+        (Some(bytes), _) => PrintedValue::Mac(bytes),
+        (None, _) => PrintedValue::Fault,
     }
 }
 
 /// Returns element `n` of `field`.
 #[inline(always)]
-fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> Value<'a> {
+fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> PrintedValue<'a> {
     let size = field.base.size();
     let at = u16::from(size)
         .saturating_mul(u16::from(n))
         .saturating_add(field.offset);
     let Some(value) = integer(record, at, size) else {
-        return Value::Fault;
+        return PrintedValue::Fault;
     };
     match field.base.shown() {
         // Bytes are shown as a whole.
-        Shown::Unsigned | Shown::Ip6 | Shown::Mac => Value::Unsigned(value),
-        Shown::Hex => Value::Hex(value),
-        Shown::Signed => Value::Signed(extend(value, size)),
-        Shown::Errno => Value::Errno(extend(value, size)),
+        Shown::Unsigned | Shown::Ip6 | Shown::Mac => PrintedValue::Unsigned(value),
+        Shown::Hex => PrintedValue::Hex(value),
+        Shown::Signed => PrintedValue::Signed(extend(value, size)),
+        Shown::Errno => PrintedValue::Errno(extend(value, size)),
         // CAST: four bytes were read.
-        Shown::Ip4 => Value::Ip4(value as u32),
+        Shown::Ip4 => PrintedValue::Ip4(value as u32),
         // CAST: one byte was read.
-        Shown::Char => Value::Char(value as u8),
-        Shown::Symbol => Value::Symbol(value),
+        Shown::Char => PrintedValue::Char(value as u8),
+        Shown::Symbol => PrintedValue::Symbol(value),
         // CAST: four bytes were read.
         Shown::Text => match record::text(record, value as u32) {
-            Text::Fault => Value::Fault,
-            Text::Whole(text) => Value::Text(text, true),
-            Text::Truncated(text) => Value::Text(text, false),
+            Text::Fault => PrintedValue::Fault,
+            Text::Whole(text) => PrintedValue::Text(text, true),
+            Text::Truncated(text) => PrintedValue::Text(text, false),
         },
     }
 }

@@ -475,8 +475,11 @@ pub struct Signature {
 pub enum ShownMemory {
     /// As text whose unprintable characters were replaced when it was copied.
     Text,
-    /// As text that was copied as it is.
+    /// As text that was copied as it is, so many bytes of it.
     RawText,
+    /// As a string that was copied as it is, with its NUL; the start of a longer one is marked
+    /// as in other records, see [`text()`](super::text).
+    ExactText,
     /// As bytes, whose number is the argument with this index.
     Bytes(u8),
 }

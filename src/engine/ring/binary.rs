@@ -2,10 +2,11 @@
 
 //! Reading in binary: events as they are laid out in their sub-buffer.
 
+use super::cursor::{Cursor, FoundEvent};
 use super::layout::{self, Item, COMMIT_LENGTH, HEADER_BYTES, HEADER_WORDS, WORD};
 use super::layout::{MISSED_EVENTS, MISSED_STORED};
 use super::note::Note;
-use super::reader::{Cursor, Found, Reader};
+use super::reader::Reader;
 use super::state::Storage;
 use crate::sys::{self, AtomicU32};
 
@@ -183,7 +184,7 @@ impl<S: Storage> Reader<'_, S> {
 
     /// Passes `first`, the next event, and those behind it before `end` that together have
     /// at most `room` words.
-    fn pass_some(&mut self, first: Found, (end, room): (usize, usize)) -> Option<()> {
+    fn pass_some(&mut self, first: FoundEvent, (end, room): (usize, usize)) -> Option<()> {
         let start = self.cursor.offset;
         let mut next = Some(first);
         while let Some(found) = next {

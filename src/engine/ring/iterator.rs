@@ -7,11 +7,12 @@
 //! whether the slot still holds that sub-buffer, as the reader of a seqlock does. What
 //! writers claimed meanwhile is counted as lost.
 
+use super::cursor::{Cursor, FoundEvent};
 use super::layout::WORD;
-use super::names::Names;
+use super::names::RingNames;
 use super::position::{Position, Seq, Slot};
 use super::reader::Reader;
-use super::reader::{Cursor, EventRef, Found, Passed, Place};
+use super::reader::{EventRef, Passed, ReadPosition};
 use super::state::{Ring, Storage};
 use crate::sys::{self, AllocError, AtomicU32};
 use core::ops::Deref;
@@ -25,7 +26,7 @@ pub struct Iter<R> {
     /// Words of `copy` that are committed data; 0 if it has no sub-buffer.
     limit: usize,
     cursor: Cursor,
-    names: Names,
+    names: RingNames,
     /// The sub-buffer to copy next, when everything in `copy` has been read.
     next: Seq,
     /// How many sub-buffers are left to copy.
@@ -37,7 +38,7 @@ pub struct Iter<R> {
     passed: Passed,
     lost: u64,
     /// The event at the cursor, once it has been looked up.
-    found: Option<Found>,
+    found: Option<FoundEvent>,
 }
 
 impl<R: Deref<Target = Ring<S>>, S: Storage> Iter<R> {
@@ -113,7 +114,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Iter<R> {
         self.lost
     }
 
-    fn find(&mut self) -> Option<Found> {
+    fn find(&mut self) -> Option<FoundEvent> {
         loop {
             if self.found.is_none() {
                 self.found = self.cursor.find(&self.copy, self.limit, &mut self.names);
@@ -162,7 +163,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Iter<R> {
         self.passed.events = self.passed.events.wrapping_add(kept);
         self.limit = limit;
         self.cursor = Cursor::start(&self.copy);
-        self.names = Names::new();
+        self.names = RingNames::new();
     }
 
     /// Returns whether a sub-buffer that begins after `before` was recorded after the
@@ -211,7 +212,7 @@ impl<S: Storage> Ring<S> {
     }
 
     /// As [`Ring::extent`], for the sub-buffer that the reader at `place` holds.
-    fn extent_of_held(&self, place: &Place<'_>, end: Position) -> (usize, u64) {
+    fn extent_of_held(&self, place: &ReadPosition<'_>, end: Position) -> (usize, u64) {
         if self.is_written(place.seq, end) {
             self.extent(place.seq, place.page, end)
         } else {
@@ -228,7 +229,7 @@ impl<S: Storage> Ring<S> {
         }
         let (limit, _) = self.extent(seq, found.page(), end);
         let words = self.storage.page(found.page())?;
-        let first = Cursor::start(words).find(words, limit, &mut Names::new())?;
+        let first = Cursor::start(words).find(words, limit, &mut RingNames::new())?;
         // As in `Iter::copy_next`.
         sys::fence_acquire();
         (slot.load_relaxed() == found.0).then_some(first.ts)
@@ -247,7 +248,7 @@ impl<S: Storage> Reader<'_, S> {
         if place.holds {
             let (limit, _) = ring.extent_of_held(&place, end);
             let mut cursor = place.cursor;
-            if let Some(found) = cursor.find(place.words, limit, &mut Names::new()) {
+            if let Some(found) = cursor.find(place.words, limit, &mut RingNames::new()) {
                 return Some(found.ts);
             }
         }

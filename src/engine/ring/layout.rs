@@ -16,6 +16,7 @@
 //!
 //! C header: `include/linux/ring_buffer.h`.
 
+use super::halves::low;
 use super::note::{self, Note, CONTENT_WORDS};
 use crate::sys::AtomicU32;
 
@@ -77,14 +78,14 @@ const TYPE_TIME_STAMP: u32 = 31;
 
 /// Size of an event, known before its location in the ring.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct EventShape {
     /// Header and payload.
     pub(super) words: usize,
     /// Header alone: one word, or two with an explicit length.
     pub(super) header: usize,
 }
 
-impl Shape {
+impl EventShape {
     /// Returns the shape of an event with a payload of `len` bytes, rounded up to whole
     /// words.
     #[inline(always)]
@@ -126,7 +127,7 @@ impl<const LEAST: usize> Short<LEAST> {
     /// Returns the shape of an event with a payload of `len` bytes, or `None` if it needs a
     /// longer header or has fewer than `LEAST` words.
     pub fn of(len: usize) -> Option<Self> {
-        let Shape { words, header } = Shape::of(len);
+        let EventShape { words, header } = EventShape::of(len);
         // INVARIANT: Rounded up from at least `LEAST` words, in a header of one word.
         (header == 1 && len >= LEAST.saturating_mul(WORD)).then_some(Self {
             // CAST: At most `MAX_SHORT_WORDS`.
@@ -145,27 +146,81 @@ impl<const LEAST: usize> Short<LEAST> {
         // CAST: u32 to usize widens.
         (self.head as usize).wrapping_mul(WORD)
     }
+}
+
+/// Size of an event whose header has an explicit length, known before its location in the ring.
+///
+/// # Invariants
+///
+/// `length` is the number of bytes of the payload and of itself: more than [`Short`] can hold.
+#[derive(Clone, Copy)]
+pub struct Long {
+    length: u32,
+}
+
+impl Long {
+    /// Returns the size of an event with a payload of `len` bytes, or `None` if its header is one
+    /// word, or if no sub-buffer has room for it.
+    pub fn of(len: usize) -> Option<Self> {
+        let EventShape { words, header } = EventShape::of(len);
+        // INVARIANT: The header has another word, the length; that counts itself.
+        (header == 2 && words < MAX_PAGE_BYTES / WORD).then_some(Self {
+            length: bytes_of(words.wrapping_sub(1)),
+        })
+    }
+}
+
+/// A size that is known before the event's location in the ring.
+///
+/// # Safety
+///
+/// An event has [`HEADER`](Self::HEADER) words and a payload of at least `LEAST`, and at least
+/// three; [`words`](Self::words) returns their sum.
+pub unsafe trait EventSize<const LEAST: usize> {
+    /// Words of the header: 1, or 2.
+    const HEADER: usize;
 
     /// Returns the words of header and payload.
+    fn words(&self) -> usize;
+
+    /// Returns the header of an event `delta` after the last one; `delta` is at most what a
+    /// header holds. The second word of a header is the second one here.
+    fn header(&self, delta: u64) -> [u32; 2];
+}
+
+// SAFETY: By the invariant of `Short`.
+unsafe impl<const LEAST: usize> EventSize<LEAST> for Short<LEAST> {
+    const HEADER: usize = 1;
+
     #[inline(always)]
-    pub(super) fn words(self) -> usize {
+    fn words(&self) -> usize {
         // CAST: u32 to usize widens.
         (self.head as usize).wrapping_add(1)
     }
 
-    /// Returns the header of an event `delta` after the last one; `delta` is at most
-    /// [`MAX_DELTA`].
     #[inline(always)]
-    pub(super) fn header(self, delta: u64) -> u32 {
-        low(delta) << TYPE_BITS | self.head
+    fn header(&self, delta: u64) -> [u32; 2] {
+        [low(delta) << TYPE_BITS | self.head, 0]
     }
 }
 
-/// Returns the low 32 bits of `value`.
-#[inline(always)]
-pub(super) fn low(value: u64) -> u32 {
-    // CAST: Truncation is intended.
-    (value & 0xffff_ffff) as u32
+// SAFETY: By the invariant of `Long` there are more than `MAX_SHORT_WORDS`.
+unsafe impl<const LEAST: usize> EventSize<LEAST> for Long {
+    const HEADER: usize = {
+        assert!(LEAST <= MAX_SHORT_WORDS);
+        2
+    };
+
+    #[inline(always)]
+    fn words(&self) -> usize {
+        // CAST: u32 to usize widens.
+        (self.length as usize / WORD).wrapping_add(1)
+    }
+
+    #[inline(always)]
+    fn header(&self, delta: u64) -> [u32; 2] {
+        [low(delta) << TYPE_BITS | TYPE_LONG, self.length]
+    }
 }
 
 /// Returns the length of `words` in bytes, for a 32-bit field.
@@ -183,7 +238,7 @@ pub(super) fn bytes_of(words: usize) -> u32 {
 /// The last word becomes zero, so that a payload that is not a whole number of words ends
 /// in zeros.
 #[inline(always)]
-pub(super) fn put_header(event: &[AtomicU32], shape: Shape, delta: u64) {
+pub(super) fn put_header(event: &[AtomicU32], shape: EventShape, delta: u64) {
     let delta = low(delta) << TYPE_BITS;
     if let [head, length, .., last] = event {
         last.store_relaxed(0);

@@ -12,7 +12,7 @@
 //! The first word of a note's content also holds the offset of the comm note that was linked
 //! before it on the sub-buffer, see [`super::tally`].
 
-use super::layout;
+use super::halves::low;
 use crate::sys::{AtomicU32, AtomicU64};
 
 /// Entries of a table.
@@ -117,10 +117,10 @@ impl Note {
         let content = [
             MAGIC,
             self.pid,
-            layout::low(first),
-            layout::low(first >> 32),
-            layout::low(second),
-            layout::low(second >> 32),
+            low(first),
+            low(first >> 32),
+            low(second),
+            low(second >> 32),
         ];
         for (word, value) in words.iter().zip(content) {
             word.store_relaxed(value);
@@ -173,11 +173,11 @@ pub(super) fn link(words: &[AtomicU32]) -> Option<usize> {
 ///
 /// The latest entry is kept apart from the table: most hits read nothing else.
 pub(super) struct Noted {
-    latest: Entry,
-    table: [Entry; SIZE],
+    latest: NoteEntry,
+    table: [NoteEntry; SIZE],
 }
 
-struct Entry {
+struct NoteEntry {
     pid: AtomicU32,
     name: [AtomicU64; 2],
 }
@@ -189,8 +189,8 @@ impl Noted {
     /// Creates an empty table.
     pub(super) fn new() -> Self {
         Self {
-            latest: Entry::new(),
-            table: core::array::from_fn(|_| Entry::new()),
+            latest: NoteEntry::new(),
+            table: core::array::from_fn(|_| NoteEntry::new()),
         }
     }
 
@@ -227,7 +227,7 @@ impl Noted {
     }
 }
 
-impl Entry {
+impl NoteEntry {
     fn new() -> Self {
         Self {
             pid: AtomicU32::new(NOBODY),

@@ -8,13 +8,17 @@
 //! event that is now the last; nested writers that come later overwrite it with theirs. If
 //! the exchange fails, a nested writer recorded an event, and its time may have been
 //! overwritten: the word is marked as [`UNSURE`], and the next event gets an absolute time.
-//! Each event of a nested writer gets an absolute time too, see [`Time::new`].
+//! Each event of a nested writer gets an absolute time too, see [`PlaceTime::new`].
 
-use super::layout::{self, Shape, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS};
+use super::clock::RingClock;
+use super::layout::{
+    self, EventShape, EXTEND_LIMIT, HEADER_WORDS, MAX_DELTA, NOTE_WORDS, TIME_WORDS,
+};
+use super::lost::Lost;
 use super::note::{Note, Task};
 use super::position::{Position, Seq, Slot};
 use super::state::{Page, Ring, Storage, UNSURE};
-use super::writer::{Clock, Lost, Unsettled};
+use super::unsettled::Unsettled;
 use crate::sys::{self, AtomicU32};
 
 /// Converts a `u32` to a `usize`, which is wider.
@@ -26,7 +30,7 @@ fn widen(value: u32) -> usize {
 
 /// The time of an event.
 #[derive(Clone, Copy)]
-struct Time {
+struct PlaceTime {
     ts: u64,
     /// The delta to the event before it, if known.
     delta: Option<u64>,
@@ -34,7 +38,7 @@ struct Time {
     least: u64,
 }
 
-impl Time {
+impl PlaceTime {
     /// Returns the time of an event for which the clock reads `now`, with `last` as
     /// [`super::Hot::last`].
     ///
@@ -70,7 +74,7 @@ impl Time {
 /// The time is verified if it is before the last event's, or so long after it that
 /// [`Ring::place_fast`] rejects it. So a wrong reading cannot put the ring far ahead of
 /// the time, where it would stay until the time has caught up.
-fn time_by(clock: &dyn Clock, last: u64) -> u64 {
+fn time_by(clock: &dyn RingClock, last: u64) -> u64 {
     let now = clock.now();
     if now.wrapping_sub(last & !UNSURE) <= MAX_DELTA {
         return now;
@@ -98,7 +102,7 @@ impl Prefix {
     };
 
     /// Returns what has to precede an event at `from`, if it fits.
-    fn new(from: Position, noted: bool, time: Time) -> Self {
+    fn new(from: Position, noted: bool, time: PlaceTime) -> Self {
         if from.offset() == HEADER_WORDS {
             return Self::FRESH;
         }
@@ -202,9 +206,9 @@ impl<S: Storage> Ring<S> {
     /// with a clock that went back, or nested in another writer. May also fail.
     pub(super) fn place<'r>(
         &'r self,
-        shape: Shape,
+        shape: EventShape,
         (note, outermost): (&Note, bool),
-        clock: &dyn Clock,
+        clock: &dyn RingClock,
     ) -> Result<Placed<'r>, Lost> {
         let hot = &self.hot.0;
         if shape.words.wrapping_add(NOTE_WORDS) > self.page_words.wrapping_sub(HEADER_WORDS) {
@@ -227,7 +231,7 @@ impl<S: Storage> Ring<S> {
                 return Err(Lost::Disabled);
             }
             let from = Position(position);
-            let time = Time::new(now, last, outermost);
+            let time = PlaceTime::new(now, last, outermost);
             let noted = outermost && hot.noted.has(note);
             let prefix = Prefix::new(from, noted, time);
             let end = from.offset().wrapping_add(prefix.words());
@@ -303,7 +307,7 @@ impl<S: Storage> Ring<S> {
         room: &'r [AtomicU32],
         prefix: Prefix,
         note: &Note,
-        time: Time,
+        time: PlaceTime,
     ) -> (&'r [AtomicU32], u64) {
         let mut delta = time.delta.unwrap_or(0);
         if start.offset() == HEADER_WORDS {

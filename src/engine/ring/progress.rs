@@ -9,7 +9,7 @@ use crate::sys::{AtomicU32, AtomicU64};
 ///
 /// Only the holder of `busy` writes the fields; its cmpxchg and release order them. Others
 /// may read them, for statistics.
-pub(super) struct State {
+pub(super) struct ReaderState {
     pub(super) busy: AtomicU32,
     /// The page that the reader owns.
     pub(super) page: AtomicU32,
@@ -34,7 +34,7 @@ pub(super) struct State {
     pub(super) base: Base,
 }
 
-impl State {
+impl ReaderState {
     /// Creates a reader with `spare` as its page, before the sub-buffer `first`.
     pub(super) fn new(spare: u32, first: Seq) -> Self {
         Self {

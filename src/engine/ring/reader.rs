@@ -8,11 +8,11 @@
 //! read up to what is published, and kept until the writers have left it and everything on
 //! it has been read.
 
-use core::ops::Range;
-
-use super::layout::{self, Item, HEADER_WORDS};
-use super::names::{self, Names};
+use super::cursor::{Cursor, FoundEvent};
+use super::layout::{self, HEADER_WORDS};
+use super::names::RingNames;
 use super::note::{Note, NAME};
+use super::notes;
 use super::position::{Position, Seq, Slot};
 use super::state::{Ring, Storage};
 use crate::sys::{self, AtomicU32};
@@ -31,7 +31,7 @@ pub struct EventRef<'a> {
     words: &'a [AtomicU32],
     /// The sub-buffer, and the comm notes on it that precede the event.
     page: &'a [AtomicU32],
-    names: &'a Names,
+    names: &'a RingNames,
 }
 
 impl<'a> EventRef<'a> {
@@ -64,7 +64,7 @@ impl<'a> EventRef<'a> {
     pub(super) fn new(
         (ts, lost): (u64, u64),
         words: &'a [AtomicU32],
-        (page, names): (&'a [AtomicU32], &'a Names),
+        (page, names): (&'a [AtomicU32], &'a RingNames),
     ) -> Self {
         Self {
             ts,
@@ -73,75 +73,6 @@ impl<'a> EventRef<'a> {
             page,
             names,
         }
-    }
-}
-
-/// A reader's position on a sub-buffer.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Cursor {
-    /// Offset of the next item, in words.
-    pub(super) offset: usize,
-    /// Time from which its delta counts.
-    pub(super) ts: u64,
-}
-
-/// The next event on a page.
-#[derive(Clone)]
-pub(super) struct Found {
-    pub(super) ts: u64,
-    pub(super) payload: Range<usize>,
-}
-
-impl Cursor {
-    /// Returns a cursor at the start of `page`.
-    pub(super) fn start(page: &[AtomicU32]) -> Self {
-        Self {
-            offset: HEADER_WORDS,
-            ts: layout::time(page),
-        }
-    }
-
-    /// Finds the next event before `limit`; skips items that are not events.
-    ///
-    /// Adds the comm notes it passes to `names`.
-    pub(super) fn find(
-        &mut self,
-        page: &[AtomicU32],
-        limit: usize,
-        names: &mut Names,
-    ) -> Option<Found> {
-        if self.offset == HEADER_WORDS && limit > HEADER_WORDS {
-            // The reader may have taken the page before its first event was written.
-            self.ts = layout::time(page);
-        }
-        while self.offset < limit {
-            match layout::decode(page, self.offset, limit, self.ts) {
-                Some(Item::Data { ts, start, end }) => {
-                    return Some(Found {
-                        ts,
-                        payload: start..end,
-                    })
-                }
-                Some(Item::Note { note, ts, end }) => {
-                    names.add(self.offset, &note);
-                    self.ts = ts;
-                    self.offset = end;
-                }
-                Some(Item::Skip { ts, end }) => {
-                    self.ts = ts;
-                    self.offset = end;
-                }
-                // Cannot happen: published data was written by a writer.
-                None => self.offset = limit,
-            }
-        }
-        None
-    }
-
-    /// Moves past `found`, which `find` has just returned.
-    pub(super) fn pass(&mut self, found: &Found) {
-        self.ts = found.ts;
-        self.offset = found.payload.end;
     }
 }
 
@@ -187,14 +118,14 @@ pub struct Reader<'r, S: Storage> {
     pub(super) holds: bool,
     pub(super) seq: Seq,
     pub(super) cursor: Cursor,
-    pub(super) names: Names,
+    pub(super) names: RingNames,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
     /// How far the sub-buffer was committed when last checked; 0 without a sub-buffer, or
     /// before the first check.
     known: usize,
     /// The event at the cursor, once it has been looked up.
-    next: Option<Found>,
+    next: Option<FoundEvent>,
 }
 
 impl<S: Storage> Ring<S> {
@@ -243,7 +174,7 @@ impl<S: Storage> Ring<S> {
                 events: state.passed_events.load_relaxed(),
                 losses: state.passed_losses.load_relaxed(),
             },
-            names: Names::new(),
+            names: RingNames::new(),
             pending_lost: state.pending_lost.load_relaxed(),
             known: 0,
             next: None,
@@ -300,7 +231,7 @@ impl<'r, S: Storage> Reader<'r, S> {
     }
 
     #[inline]
-    fn event(&self, found: Found) -> Option<EventRef<'_>> {
+    fn event(&self, found: FoundEvent) -> Option<EventRef<'_>> {
         let page = self.words();
         Some(EventRef::new(
             (found.ts, self.pending_lost),
@@ -350,8 +281,8 @@ impl<'r, S: Storage> Reader<'r, S> {
     }
 
     /// Returns the reader's page, position and knowledge, for a snapshot.
-    pub(super) fn place(&self) -> Place<'r> {
-        Place {
+    pub(super) fn place(&self) -> ReadPosition<'r> {
+        ReadPosition {
             words: self.words(),
             page: self.page,
             holds: self.holds,
@@ -384,13 +315,13 @@ impl<'r, S: Storage> Reader<'r, S> {
         let words = self.words();
         let last = self.last_note();
         let names = &mut self.names;
-        names::each_note(words, (last, at), |offset, note| names.add(offset, note));
+        notes::each_note(words, (last, at), |offset, note| names.add(offset, note));
     }
 
     /// Calls `each` for the comm notes on the reader's sub-buffer before `end`, in their
     /// order.
     pub(super) fn each_note(&self, end: usize, mut each: impl FnMut(&Note)) {
-        names::each_note(self.words(), (self.last_note(), end), |_, note| each(note));
+        notes::each_note(self.words(), (self.last_note(), end), |_, note| each(note));
     }
 
     /// Returns the offset of the last comm note on the reader's sub-buffer, which may not
@@ -405,7 +336,7 @@ impl<'r, S: Storage> Reader<'r, S> {
     }
 
     /// Returns the next event, taking sub-buffers as needed.
-    pub(super) fn find(&mut self) -> Option<Found> {
+    pub(super) fn find(&mut self) -> Option<FoundEvent> {
         loop {
             if let Some(found) = self.find_known() {
                 return Some(found);
@@ -427,7 +358,7 @@ impl<'r, S: Storage> Reader<'r, S> {
     }
 
     /// Returns the next event on the sub-buffer, as far as that is known to be committed.
-    fn find_known(&mut self) -> Option<Found> {
+    fn find_known(&mut self) -> Option<FoundEvent> {
         if self.next.is_none() && self.cursor.offset < self.known {
             let mut ahead = self.cursor;
             let found = ahead.find(self.words(), self.known, &mut self.names);
@@ -437,7 +368,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.next.clone()
     }
 
-    pub(super) fn pass(&mut self, found: &Found) {
+    pub(super) fn pass(&mut self, found: &FoundEvent) {
         let mut ahead = self.cursor;
         ahead.pass(found);
         self.skip_to(ahead);
@@ -538,7 +469,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         let taken = &self.ring.reader.0.taken;
         taken.store_relaxed(taken.load_relaxed().wrapping_add(1));
         self.cursor = Cursor::start(self.words());
-        self.names = Names::new();
+        self.names = RingNames::new();
         if let Some(page) = self.ring.page(self.page) {
             let lost = self.passed.go_to(page.before());
             self.pending_lost = self.pending_lost.wrapping_add(lost);
@@ -548,14 +479,14 @@ impl<'r, S: Storage> Reader<'r, S> {
 }
 
 /// The result of [`Reader::place`].
-pub(super) struct Place<'r> {
+pub(super) struct ReadPosition<'r> {
     pub(super) words: &'r [AtomicU32],
     pub(super) page: u32,
     pub(super) holds: bool,
     pub(super) seq: Seq,
     pub(super) last: Seq,
     pub(super) cursor: Cursor,
-    pub(super) names: Names,
+    pub(super) names: RingNames,
     pub(super) passed: Passed,
     pub(super) pending_lost: u64,
 }

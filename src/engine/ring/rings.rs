@@ -4,11 +4,13 @@
 
 use core::ops::Deref;
 
-use super::layout::Short;
+use super::clock::{FastClock, RingClock};
+use super::layout::EventSize;
+use super::lost::Lost;
 use super::note::{Note, Task};
 use super::state::{Ring, Storage};
-use super::writer::Unsettled;
-use super::writer::{Clock, FastClock, Lost, Payload, Writer};
+use super::unsettled::Unsettled;
+use super::writer::{Payload, Writer};
 use crate::sys::{AllocError, Arc, OnCpu, PerCpu};
 
 /// A ring with the clock of its timestamps. A reference may outlive the ring's use by
@@ -123,7 +125,7 @@ impl<'a, S: Storage> Local<'a, S> {
     ///
     /// See [`Lost`]; `fill` is then not called.
     #[inline(always)]
-    pub fn record<R, C: Clock>(
+    pub fn record<R, C: RingClock>(
         self,
         len: usize,
         note: Note,
@@ -153,12 +155,12 @@ impl<'a, S: Storage> Local<'a, S> {
     #[inline(always)]
     pub fn record_fast<const LEAST: usize>(
         self,
-        short: &Short<LEAST>,
+        size: &impl EventSize<LEAST>,
         task: &impl Task,
         clock: impl FastClock,
         fill: impl Fill<LEAST>,
     ) -> RecordedFast<'a, S> {
-        let mut reserved = self.0.reserve_fast(short, task, clock)?;
+        let mut reserved = self.0.reserve_fast(size, task, clock)?;
         fill.fill(reserved.payload());
         Ok(reserved.publish())
     }

@@ -28,14 +28,14 @@ pub unsafe trait Storage {
 
 /// Why a ring cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Error {
+pub enum RingError {
     /// Out of memory.
     NoMemory,
     /// The sub-buffers are too few, too many, too small or too large.
     BadSize,
 }
 
-impl From<AllocError> for Error {
+impl From<AllocError> for RingError {
     fn from(_: AllocError) -> Self {
         Self::NoMemory
     }
@@ -86,7 +86,7 @@ impl Page {
 
 /// A cache line of its own, which avoids false sharing between CPUs.
 #[repr(align(64))]
-pub(super) struct Line<T>(pub(super) T);
+pub(super) struct CacheLine<T>(pub(super) T);
 
 /// The words that every reservation touches, on one line that only the owning CPU writes.
 pub(super) struct Hot {
@@ -133,8 +133,8 @@ pub(super) struct Counters {
 ///   Words before `published` do not change until a writer claims their slot; words of the
 ///   reader's page do not change until the reader gives it back.
 pub struct Ring<S> {
-    pub(super) hot: Line<Hot>,
-    pub(super) published: Line<AtomicU64>,
+    pub(super) hot: CacheLine<Hot>,
+    pub(super) published: CacheLine<AtomicU64>,
     pub(super) cpu: u32,
     pub(super) storage: S,
     pub(super) tails: sys::Vec<Tail>,
@@ -148,8 +148,8 @@ pub struct Ring<S> {
     pub(super) overwrite: AtomicU32,
     /// 1 once [`Ring::close`] was called.
     closed: AtomicU32,
-    pub(super) counters: Line<Counters>,
-    pub(super) reader: Line<progress::State>,
+    pub(super) counters: CacheLine<Counters>,
+    pub(super) reader: CacheLine<progress::ReaderState>,
 }
 
 impl<S: Storage> Ring<S> {
@@ -163,10 +163,10 @@ impl<S: Storage> Ring<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadSize`] for fewer than three pages, for pages without room for an event
+    /// [`RingError::BadSize`] for fewer than three pages, for pages without room for an event
     /// or above [`MAX_PAGE_BYTES`], and for a storage with fewer pages;
-    /// [`Error::NoMemory`].
-    pub fn new(cpu: u32, storage: S, pages: u32, overwrite: bool) -> Result<Self, Error> {
+    /// [`RingError::NoMemory`].
+    pub fn new(cpu: u32, storage: S, pages: u32, overwrite: bool) -> Result<Self, RingError> {
         Self::with_laps(cpu, storage, pages, overwrite, Laps::ALL)
     }
 
@@ -182,27 +182,27 @@ impl<S: Storage> Ring<S> {
         pages: u32,
         overwrite: bool,
         laps: Laps,
-    ) -> Result<Self, Error> {
-        let slots = pages.checked_sub(1).ok_or(Error::BadSize)?;
-        let geometry = Geometry::new(slots, laps).ok_or(Error::BadSize)?;
+    ) -> Result<Self, RingError> {
+        let slots = pages.checked_sub(1).ok_or(RingError::BadSize)?;
+        let geometry = Geometry::new(slots, laps).ok_or(RingError::BadSize)?;
         let page_words = storage.page(0).map_or(0, <[_]>::len);
         let least = HEADER_WORDS.saturating_add(NOTE_WORDS.saturating_add(MIN_EVENT_WORDS));
         if !(least..=MAX_PAGE_BYTES / WORD).contains(&page_words) {
-            return Err(Error::BadSize);
+            return Err(RingError::BadSize);
         }
         let mut tails = sys::Vec::new();
         let mut slot_words = sys::Vec::new();
         let mut notes = sys::Vec::new();
         for id in 0..pages {
             if storage.page(id).map(<[_]>::len) != Some(page_words) {
-                return Err(Error::BadSize);
+                return Err(RingError::BadSize);
             }
             notes.push(Page::new())?;
         }
         let mut spares = sys::Vec::new();
         for (id, page) in (pages..).map_while(|id| Some((id, storage.page(id)?))) {
             if page.len() != page_words {
-                return Err(Error::BadSize);
+                return Err(RingError::BadSize);
             }
             notes.push(Page::new())?;
             spares.push(AtomicU32::new(id))?;
@@ -222,7 +222,7 @@ impl<S: Storage> Ring<S> {
             layout::set_time(page, 0);
         }
         Ok(Self {
-            hot: Line(Hot {
+            hot: CacheLine(Hot {
                 state: LocalWord::new(start.0),
                 last: AtomicU64::new(0),
                 nesting: AtomicU32::new(0),
@@ -231,7 +231,7 @@ impl<S: Storage> Ring<S> {
                 noted: Noted::new(),
                 geometry,
             }),
-            published: Line(AtomicU64::new(start.0)),
+            published: CacheLine(AtomicU64::new(start.0)),
             cpu,
             storage,
             tails,
@@ -242,14 +242,14 @@ impl<S: Storage> Ring<S> {
             first,
             overwrite: AtomicU32::new(u32::from(overwrite)),
             closed: AtomicU32::new(0),
-            counters: Line(Counters {
+            counters: CacheLine(Counters {
                 overrun: AtomicU64::new(0),
                 overrun_bytes: AtomicU64::new(0),
                 commit_overrun: AtomicU64::new(0),
                 dropped: AtomicU64::new(0),
                 too_large: AtomicU64::new(0),
             }),
-            reader: Line(progress::State::new(slots, first)),
+            reader: CacheLine(progress::ReaderState::new(slots, first)),
         })
     }
 

@@ -8,10 +8,11 @@
 //! the comm notes are linked. If events were lost before it, a copy is needed: clients report
 //! the loss only if the data begins with an event, not with a comm note.
 
+use super::cursor::Cursor;
 use super::layout::{self, HEADER_WORDS};
-use super::names;
 use super::note::Note;
-use super::reader::{Cursor, Reader};
+use super::notes;
+use super::reader::Reader;
 use super::state::{Page, Storage};
 use crate::sys::{self, AtomicU32};
 
@@ -107,7 +108,7 @@ impl<'r, S: Storage> Reader<'r, S> {
             events,
         } = *whole;
         let last = page.tally.last_note(self.seq);
-        names::each_note(words, (last, end), |_, note| each(note));
+        notes::each_note(words, (last, end), |_, note| each(note));
         // The time does not matter any more.
         let ts = self.cursor.ts;
         self.skip_to(Cursor { offset: end, ts });

@@ -14,26 +14,15 @@
 use core::marker::PhantomData;
 use core::mem;
 
-use super::layout::{self, Shape, Short, HEADER_WORDS};
+use super::clock::{FastClock, RingClock};
+use super::layout::{self, EventShape, EventSize, HEADER_WORDS};
+use super::lost::Lost;
 use super::note::{Note, Task};
 use super::place::{Placed, Undo};
 use super::position::Position;
 use super::state::{Ring, Storage, UNSURE};
+use super::unsettled::Unsettled;
 use crate::sys::{self, AtomicU32};
-
-/// Why an event was not recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
-    /// Recording is off; the ring does not count these.
-    Disabled,
-    /// The ring is full of unread events and does not overwrite; counted as dropped.
-    Full,
-    /// Interrupts filled the whole ring while they interrupted a writer; counted as commit
-    /// overrun.
-    Nested,
-    /// The event is larger than a sub-buffer; counted separately.
-    TooLarge,
-}
 
 /// The right to write to a ring; free to create and copy.
 ///
@@ -71,46 +60,6 @@ impl<S: Storage> Ring<S> {
     }
 }
 
-/// Tells the time to a reservation.
-///
-/// A trait of its own besides functions, because its implementation can request inlining.
-pub trait Clock {
-    /// Returns the time, of at most 62 bits; should not go back.
-    fn now(&self) -> u64;
-
-    /// Verifies `now`, a result of [`Clock::now`] that is before the last event's time or
-    /// long after it. A clock that can be wrong is compared with another one here. Returns
-    /// the correct time.
-    fn verified(&self, now: u64) -> u64 {
-        now
-    }
-}
-
-/// Tells the time to a reservation if that takes few instructions.
-///
-/// Separate from [`Clock`], so that no call is needed if it does not.
-pub trait FastClock {
-    /// Returns the time, as [`Clock::now`]; `None` if that must be used.
-    fn now(&self) -> Option<u64>;
-}
-
-/// A clock that can always tell the time quickly.
-pub struct Always<C>(pub C);
-
-impl<C: Clock> FastClock for Always<C> {
-    #[inline(always)]
-    fn now(&self) -> Option<u64> {
-        Some(self.0.now())
-    }
-}
-
-impl<F: Fn() -> u64> Clock for F {
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        self()
-    }
-}
-
 impl<'r, S: Storage> Writer<'r, S> {
     /// Returns the size in bytes of the largest payload that can be reserved.
     ///
@@ -135,14 +84,14 @@ impl<'r, S: Storage> Writer<'r, S> {
     ///
     /// See [`Lost`]; the loss is counted.
     #[inline(always)]
-    pub fn reserve<C: Clock>(
+    pub fn reserve<C: RingClock>(
         self,
         len: usize,
         note: Note,
         clock: C,
     ) -> Result<Reservation<'r, S>, Lost> {
         let ring = self.ring;
-        let shape = Shape::of(len);
+        let shape = EventShape::of(len);
         // Nested writers always write a comm note, see `Noted`.
         if ring.hot.0.nesting.load_relaxed() == 0 {
             let ts = clock.now();
@@ -161,7 +110,7 @@ impl<'r, S: Storage> Writer<'r, S> {
     ///
     /// Fails otherwise, with nothing lost or counted. Use [`Writer::reserve`] then.
     ///
-    /// `short` is read twice, so that no register need hold it.
+    /// `size` is read twice, so that no register need hold it.
     ///
     /// Context: any.
     ///
@@ -171,7 +120,7 @@ impl<'r, S: Storage> Writer<'r, S> {
     #[inline(always)]
     pub fn reserve_fast<C: FastClock, const LEAST: usize>(
         self,
-        short: &Short<LEAST>,
+        size: &impl EventSize<LEAST>,
         task: &impl Task,
         clock: C,
     ) -> Result<FastReservation<'r, S, LEAST>, Option<Unsettled<'r, S>>> {
@@ -182,23 +131,28 @@ impl<'r, S: Storage> Writer<'r, S> {
         let Some(ts) = clock.now() else {
             return Err(None);
         };
-        let Placed { event, undo, delta } = ring.place_fast(short.words(), task, ts)?;
+        let Placed { event, undo, delta } = ring.place_fast(size.words(), task, ts)?;
+        let header_words = header_of(size);
+        // SAFETY: By the contract of `EventSize` the event has a header and more than two words.
+        let payload = unsafe {
+            event
+                .get_unchecked(event.len().wrapping_sub(1))
+                .store_relaxed(0);
+            let [head, length] = size.header(delta);
+            event.get_unchecked(0).store_relaxed(head);
+            if header_words == 2 {
+                event.get_unchecked(1).store_relaxed(length);
+            }
+            event.get_unchecked(header_words..)
+        };
         // INVARIANT: Reserved and counted by `place_fast`.
         let reservation = FastReservation {
             ring,
-            event,
+            payload,
             after: undo.after,
             ts: undo.ts,
             local: PhantomData,
         };
-        // SAFETY: By the invariants of `Short` and `FastReservation` the event has more than two
-        // words.
-        unsafe {
-            event
-                .get_unchecked(event.len().wrapping_sub(1))
-                .store_relaxed(0);
-            event.get_unchecked(0).store_relaxed(short.header(delta));
-        }
         Ok(reservation)
     }
 
@@ -209,13 +163,13 @@ impl<'r, S: Storage> Writer<'r, S> {
     /// # Errors
     ///
     /// See [`Lost`]; the loss is counted.
-    pub(super) fn reserve_slow<C: Clock>(
+    pub(super) fn reserve_slow<C: RingClock>(
         self,
         len: usize,
         note: Note,
         clock: C,
     ) -> Result<Reservation<'r, S>, Lost> {
-        let shape = Shape::of(len);
+        let shape = EventShape::of(len);
         let placed = self.reserve_slowly(shape, note, &clock)?;
         Ok(Reservation::new(self.ring, shape, placed))
     }
@@ -224,9 +178,9 @@ impl<'r, S: Storage> Writer<'r, S> {
     #[inline(never)]
     fn reserve_slowly(
         self,
-        shape: Shape,
+        shape: EventShape,
         note: Note,
-        clock: &dyn Clock,
+        clock: &dyn RingClock,
     ) -> Result<Placed<'r>, Lost> {
         let outermost = self.ring.enter();
         let placed = self.ring.place(shape, (&note, outermost), clock);
@@ -261,7 +215,7 @@ impl<'r, S: Storage> Reservation<'r, S> {
     /// It is assembled here, field by field, and not in `place_fast`, so that the
     /// compiler keeps the fields that the caller uses in registers.
     #[inline(always)]
-    fn new(ring: &'r Ring<S>, shape: Shape, placed: Placed<'r>) -> Self {
+    fn new(ring: &'r Ring<S>, shape: EventShape, placed: Placed<'r>) -> Self {
         Self {
             ring,
             event: placed.event,
@@ -339,17 +293,23 @@ impl<'r, S: Storage> Reservation<'r, S> {
     }
 }
 
+/// Returns the words of the header of an event of that size.
+#[inline(always)]
+fn header_of<const LEAST: usize, Z: EventSize<LEAST>>(_size: &Z) -> usize {
+    Z::HEADER
+}
+
 /// Room for one event of an outermost writer that stayed on its sub-buffer.
 ///
 /// The event cannot be discarded: dropping this publishes it too.
 ///
 /// # Invariants
 ///
-/// As for [`Reservation`]; the event's header is one word, and its payload has at least
-/// `LEAST` words, and at least three.
+/// As for [`Reservation`], of the event behind its header; the payload has at least `LEAST`
+/// words, and at least three.
 pub struct FastReservation<'r, S: Storage, const LEAST: usize> {
     ring: &'r Ring<S>,
-    event: &'r [AtomicU32],
+    payload: &'r [AtomicU32],
     /// The position behind the event.
     after: u64,
     ts: u64,
@@ -360,8 +320,7 @@ impl<'r, S: Storage, const LEAST: usize> FastReservation<'r, S, LEAST> {
     /// Returns the words of the payload.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU32] {
-        // SAFETY: By the type invariant.
-        unsafe { self.event.get_unchecked(1..) }
+        self.payload
     }
 
     /// Returns the time of the event.
@@ -393,39 +352,6 @@ impl<'r, S: Storage, const LEAST: usize> FastReservation<'r, S, LEAST> {
         mem::forget(self);
         let done = ring.leave_fast(after);
         (!done).then(|| Unsettled::new(ring))
-    }
-}
-
-/// Events that interrupts recorded in the middle of a writer and left to it to publish.
-///
-/// A fast writer returns this to its caller, so that it need not call anything itself. It
-/// belongs to the ring that was written to, which may no longer be in use.
-#[must_use = "it would not be published before the next event"]
-pub struct Unsettled<'r, S: Storage> {
-    ring: &'r Ring<S>,
-    // Stays on the CPU of the writer.
-    local: PhantomData<*const ()>,
-}
-
-impl<'r, S: Storage> Unsettled<'r, S> {
-    #[inline(always)]
-    pub(super) fn new(ring: &'r Ring<S>) -> Self {
-        Self {
-            ring,
-            local: PhantomData,
-        }
-    }
-
-    /// Publishes the events.
-    ///
-    /// Context: any.
-    #[cold]
-    #[inline(never)]
-    pub fn settle(self) {
-        // If this is nested in another writer, that writer publishes.
-        if self.ring.hot.0.nesting.load_relaxed() == 0 {
-            self.ring.publish_again();
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{Call, Copies, MAX_ARGUMENTS, PROBE_SIZE_U16};
 use crate::engine::arch::Arch;
-use crate::engine::fetch::{General, Load, Origin, Program, Store};
+use crate::engine::fetch::{General, Load, LoadOrigin, Program, Store};
 use crate::engine::record::{Class, Field, Layout, Name, ShownMemory, Signature};
 use crate::engine::types::{Shown, Type, Width};
 use crate::sys::{AllocError, Box, Vec};
@@ -52,8 +52,12 @@ impl Call {
         signature.results = results.len() as u8;
         let mut layout = Layout::of(Class::CALL);
         let mut program = Program::empty();
+        if signature.shown == ShownMemory::Text {
+            signature.shown = ShownMemory::ExactText;
+        }
         let mut copies = Copies {
             size: self.size,
+            are_exact: true,
             ..Copies::default()
         };
         let mut word = (0u8.., PROBE_SIZE_U16);
@@ -71,7 +75,7 @@ impl Call {
             let (base, offset) = if self.copied.checked_shr(index.into()).unwrap_or(0) & 1 != 0 {
                 copies.add(index);
                 program.add_general(General {
-                    origin: Origin::Register(index),
+                    origin: LoadOrigin::Register(index),
                     links: (0, 0),
                     store: Store::Text {
                         offset: 0,

@@ -5,7 +5,7 @@
 //! The name decides how the rest is read: a new trigger is a variant of [`Trigger`] and an
 //! arm of [`trigger`].
 
-use super::NAMES;
+use super::ROWS;
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
 use crate::engine::suggest::suggest;
@@ -15,7 +15,7 @@ const MAX_LEN: usize = 4095;
 
 /// What a write to `trigger` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request<'a> {
+pub enum TriggerRequest<'a> {
     /// Set a trigger.
     Set {
         /// What is done.
@@ -36,12 +36,12 @@ pub enum Request<'a> {
     },
 }
 
-impl<'a> Request<'a> {
+impl<'a> TriggerRequest<'a> {
     /// Returns the trigger to set or to remove; `None` for a histogram.
     pub fn trigger(&self) -> Option<Trigger<'a>> {
         match *self {
-            Request::Set { trigger, .. } | Request::Remove(trigger) => Some(trigger),
-            Request::Histogram { .. } => None,
+            TriggerRequest::Set { trigger, .. } | TriggerRequest::Remove(trigger) => Some(trigger),
+            TriggerRequest::Histogram { .. } => None,
         }
     }
 }
@@ -98,7 +98,7 @@ pub enum Count {
 ///
 /// The kinds of [`Subject::Trigger`](crate::engine::error::Subject::Trigger), with the
 /// caret in the text without surrounding white space.
-pub fn parse(text: &[u8]) -> Result<Request<'_>, Error> {
+pub fn parse(text: &[u8]) -> Result<TriggerRequest<'_>, Error> {
     let text = Span {
         bytes: text.trim_ascii(),
         at: 0,
@@ -114,18 +114,18 @@ pub fn parse(text: &[u8]) -> Result<Request<'_>, Error> {
     let rest = skip_blanks(rest);
     if name.bytes == b"hist" {
         let text = rest;
-        return Ok(Request::Histogram { text, removes });
+        return Ok(TriggerRequest::Histogram { text, removes });
     }
     let (trigger, has_count, rest) = trigger(name, rest)?;
     if removes {
-        return Ok(Request::Remove(trigger));
+        return Ok(TriggerRequest::Remove(trigger));
     }
     let (count, rest) = match has_count {
         true => count(rest)?,
         false => (Count::Unlimited, rest),
     };
     let filter = filter(rest)?;
-    Ok(Request::Set {
+    Ok(TriggerRequest::Set {
         trigger,
         count,
         filter,
@@ -149,7 +149,7 @@ fn trigger<'a>(name: Span<'a>, rest: Span<'a>) -> Result<Parsed<'a>, Error> {
         _ => {
             let refusal = name.error(Kind::NoSuchTrigger);
             return Err(suggest(refusal, name.bytes, |each| {
-                NAMES.iter().map(|name| name.as_bytes()).for_each(each);
+                ROWS.iter().map(|row| row.name.as_bytes()).for_each(each);
             }));
         }
     };
@@ -190,9 +190,6 @@ fn count(text: Span<'_>) -> Result<(Count, Span<'_>), Error> {
     let count = match times {
         None => return Err(number.error(Kind::TriggerBadCount)),
         Some(u64::MAX) => Count::Unlimited,
-        Some(times) if i64::try_from(times).is_err() => {
-            return Err(number.error(Kind::TriggerBadCount));
-        }
         Some(times) => Count::Times(times),
     };
     Ok((count, skip_blanks(rest)))

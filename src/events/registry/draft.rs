@@ -15,6 +15,7 @@ use crate::{
     source::registered::Removal,
     sys::Vec,
 };
+use core::mem;
 use kernel::{prelude::*, sync::Arc};
 
 /// What a write changes in the set of probes: the new probes; those that it deletes are
@@ -35,6 +36,14 @@ pub(super) struct Draft {
     removal: Removal,
 }
 
+/// The events that come and go with a write.
+pub(super) struct Comings {
+    /// The events without a probe before it.
+    pub(super) new: Vec<Arc<Event>>,
+    /// The events without a probe after it.
+    pub(super) removed: Vec<Arc<Event>>,
+}
+
 impl Draft {
     /// Makes the draft of the write with the number `write` by `owner`, or by everybody, which
     /// changes nothing yet.
@@ -47,11 +56,6 @@ impl Draft {
             open: OpenSites::new(),
             removal: Removal::new(),
         }
-    }
-
-    /// Returns the number of the write.
-    pub(super) fn write(&self) -> u64 {
-        self.write
     }
 
     /// Returns who writes; `None` for everybody.
@@ -80,6 +84,26 @@ impl Draft {
         self.deletes
     }
 
+    /// Returns the probes of `set`, the registry's, that it deletes.
+    pub(super) fn deleted<'a>(&self, set: &'a Set) -> impl Iterator<Item = &'a Arc<Probe>> {
+        set.deleted(self.write)
+    }
+
+    /// Notes that a new event takes the place of `event`.
+    pub(super) fn replace(&self, event: &Event) {
+        event.in_write.replace(self.write);
+    }
+
+    /// Returns whether a new event takes the place of `event`.
+    pub(super) fn replaces(&self, event: &Event) -> bool {
+        event.in_write.is_replaced_in(self.write)
+    }
+
+    /// Returns whether it removes `event`.
+    pub(super) fn removes(&self, event: &Event) -> bool {
+        event.in_write.is_removed_in(self.write)
+    }
+
     /// Returns the new probes.
     pub(super) fn added(&self) -> &Set {
         &self.added
@@ -106,7 +130,7 @@ impl Draft {
         let kind = probe.definition().kind;
         self.removal.expect(kind).map_err(no_memory)?;
         self.added.reserve(1)?;
-        probe.event.add_probe(self.write);
+        probe.event.in_write.add_probe(self.write);
         self.added.push(probe);
         Ok(())
     }
@@ -149,9 +173,9 @@ impl Draft {
         let from_set = kept.iter().filter_map(|&index| set.get(index));
         let from_new = new.iter().filter_map(|&index| self.added.get(index));
         let events = Iterator::chain(from_set, from_new).map(|probe| &probe.event);
-        let is_empty = |event: &&Arc<Event>| event.probes_after(self.write) == 0;
+        let is_empty = |event: &&Arc<Event>| event.in_write.probes_after(self.write) == 0;
         for event in events.clone() {
-            event.delete_probe(self.write);
+            event.in_write.delete_probe(self.write);
         }
         let mut needed = events.clone().filter(is_empty);
         if let Some(busy) = needed.find(|event| event.is_needed()) {
@@ -171,7 +195,7 @@ impl Draft {
                 )),
             };
             for event in events {
-                event.add_probe(self.write);
+                event.in_write.add_probe(self.write);
             }
             return Err(refusal);
         }
@@ -194,7 +218,7 @@ impl Draft {
         for index in 0..set.len() {
             let probe = set.get(index).filter(|probe| which(&probe.event));
             if let Some(probe) = probe {
-                probe.event.delete_probe(self.write);
+                probe.event.in_write.delete_probe(self.write);
                 set.delete(index, self.write);
                 self.deletes = true;
             }
@@ -224,8 +248,9 @@ impl Draft {
         let Some(first) = matching.clone().next() else {
             return Ok(None);
         };
-        let is_usual =
-            |definition: &&Definition| *definition.group == *definition.kind.default_group();
+        let is_usual = |definition: &&Definition| {
+            *definition.group == *definition.kind.default_group.as_bytes()
+        };
         let usual = matching.find(is_usual);
         let other = others.find(|other| *other.group != *first.group);
         match (usual, other) {
@@ -243,38 +268,45 @@ impl Draft {
     }
 
     /// Makes room in `set`, the registry's, for the new probes, and for the removal of
-    /// those that are deleted. Returns the events that have no probe any more.
+    /// those that are deleted. Returns which events come and go.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn reserve(&mut self, set: &mut Set) -> Result<Vec<Arc<Event>>> {
-        let mut removed = Vec::new();
+    pub(super) fn reserve(&mut self, set: &mut Set) -> Result<Comings> {
+        let (mut new, mut removed) = (Vec::new(), Vec::new());
         let deleted = self.deletes.then(|| set.deleted(self.write));
         for probe in deleted.into_iter().flatten() {
             self.removal.expect(probe.definition().kind)?;
             let event = &probe.event;
-            if event.probes_after(self.write) == 0 && event.remove_in(self.write) {
+            if self.removes(event) && event.in_write.list(self.write) {
                 removed.push(event.clone())?;
             }
         }
+        for event in self.added.iter().map(|probe| &probe.event) {
+            if event.in_write.is_new() && event.in_write.list(self.write) {
+                new.push(event.clone())?;
+            }
+        }
         set.reserve(self.added.len())?;
-        Ok(removed)
+        Ok(Comings { new, removed })
     }
 
-    /// Applies the changes to `set`, the registry's. Call [`Draft::reserve`] before.
+    /// Applies the changes to `set`, the registry's. Call [`Draft::reserve`] before. Returns what
+    /// was deleted, which may be hit until it is dropped.
     ///
     /// Context: process, may sleep.
-    pub(super) fn apply(mut self, set: &mut Set) {
+    pub(super) fn apply(&mut self, set: &mut Set) -> Removal {
         if self.deletes {
             let removal = &mut self.removal;
             set.take_deleted(self.write, |probe| {
-                probe.event.accept_probes(self.write);
+                probe.event.in_write.accept_probes(self.write);
                 probe.remove(removal);
             });
         }
         self.added
-            .move_to(set, |probe| probe.event.accept_probes(self.write));
+            .move_to(set, |probe| probe.event.in_write.accept_probes(self.write));
+        mem::replace(&mut self.removal, Removal::new())
     }
 }
 

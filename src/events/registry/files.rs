@@ -5,14 +5,22 @@
 //! A change has two steps, so that one which fails for lack of memory has removed
 //! nothing: [`Files::make`] creates the new files, [`Files::accept`] cannot fail. Which
 //! files an event has is not known here, see [`Directory`].
+//!
+//! Removing a file waits until no call of its `open` runs, and that of `trigger` takes the
+//! registry lock. So what is to be removed goes to [`Removed`], which is dropped with the
+//! lock released.
 
-use super::set::Set;
-use crate::{
-    events::{drop_where::drop_where, event::Event},
-    sys::Vec,
+use super::draft::Draft;
+use crate::{drop_where::take_where, events::event::Event, sys::Vec};
+use core::{
+    slice,
+    sync::atomic::{AtomicUsize, Ordering},
 };
-use core::sync::atomic::{AtomicUsize, Ordering};
-use kernel::{prelude::*, str::CString, sync::Arc};
+use kernel::{
+    prelude::*,
+    str::CString,
+    sync::{Arc, UniqueArc},
+};
 
 /// The directory that holds the groups' directories.
 pub(crate) trait Directory: Send + Sync {
@@ -23,11 +31,24 @@ pub(crate) trait Directory: Send + Sync {
     /// `ENOMEM`, and the errors of creating files.
     ///
     /// Context: process, may sleep.
-    fn group(&self, name: &CStr) -> Result<Arc<dyn Group>>;
+    fn group(&self, name: &CStr) -> Result<Arc<dyn EventGroup>>;
+
+    /// As [`Directory::group`], with directories of those of the `permanent` events that are of
+    /// the group. They may be made later, when they are needed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Directory::group`].
+    ///
+    /// Context: process, may sleep.
+    fn group_with(&self, name: &CStr, permanent: &Permanent) -> Result<Arc<dyn EventGroup>>;
 }
 
+/// Events that are defined until the module goes.
+pub(crate) type Permanent = Arc<Vec<Arc<Event>>>;
+
 /// The directory of a group.
-pub(crate) trait Group: Send + Sync {
+pub(crate) trait EventGroup: Send + Sync {
     /// Makes the directory of `event` in it, which its drop removes. The drop must
     /// precede that of the group.
     ///
@@ -47,39 +68,79 @@ pub(crate) trait EventFiles: Send {
 }
 
 /// An event with its directory.
-pub(super) struct Defined {
+pub(crate) struct Defined {
     event: Arc<Event>,
     files: KBox<dyn EventFiles>,
-    _group: InGroup,
+    group: Arc<Named>,
 }
 
 /// A group with its directory.
 struct Named {
     name: CString,
-    directory: Arc<dyn Group>,
-    /// The number of events that have their directories in it.
+    directory: Arc<dyn EventGroup>,
+    /// The number of its events, without those that are removed, and one more if it has
+    /// permanent ones.
     events: AtomicUsize,
 }
 
-/// Counts an event's directory in its group.
-struct InGroup(Arc<Named>);
+/// The directories of events and groups that are removed, or whose definition has failed. They
+/// exist until this is dropped, and no event may be defined until then.
+///
+/// Context of the drop: process, may sleep, without the registry lock.
+pub(crate) struct Removed {
+    /// Dropped before the groups.
+    events: Vec<Defined>,
+    groups: Vec<Arc<Named>>,
+}
 
-impl InGroup {
-    fn new(group: Arc<Named>) -> Self {
-        group.events.fetch_add(1, Ordering::Relaxed);
-        Self(group)
+impl Removed {
+    /// Nothing is removed.
+    pub(crate) const fn new() -> Self {
+        Self {
+            events: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// Makes room for `events` and `groups`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn reserve(&mut self, events: usize, groups: usize) -> Result {
+        self.events.reserve(events)?;
+        Ok(self.groups.reserve(groups)?)
+    }
+
+    /// Adds an event, for which there is room.
+    fn add(&mut self, defined: Defined) {
+        defined.group.events.fetch_sub(1, Ordering::Relaxed);
+        let _ = self.events.push(defined);
     }
 }
 
-impl Drop for InGroup {
-    fn drop(&mut self) {
-        self.0.events.fetch_sub(1, Ordering::Relaxed);
+/// Events in the order of their first definition. A type of its own keeps the names of functions
+/// of its adapters short.
+#[derive(Clone)]
+pub(crate) struct Events<'a> {
+    permanent: slice::Iter<'a, Arc<Event>>,
+    defined: slice::Iter<'a, Defined>,
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = &'a Arc<Event>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let permanent = self.permanent.next();
+        permanent.or_else(|| self.defined.next().map(|defined| &defined.event))
     }
 }
 
 /// The files of all events.
-pub(super) struct Files {
-    /// One for each event, in the order of their first definition.
+pub(crate) struct Files {
+    /// The permanent events.
+    permanent: Option<Permanent>,
+    /// One for each other event, in the order of their first definition.
     events: Vec<Defined>,
     groups: Vec<Arc<Named>>,
     /// The directory `events`; `None` before the module is loaded, and once it is
@@ -91,6 +152,7 @@ impl Files {
     /// Makes an empty set of files.
     pub(super) const fn new() -> Self {
         Self {
+            permanent: None,
             events: Vec::new(),
             groups: Vec::new(),
             directory: None,
@@ -102,36 +164,99 @@ impl Files {
         self.directory = directory;
     }
 
-    /// Removes all files; none can be created afterwards.
+    /// Lets no file be created any more.
     pub(super) fn shut_down(&mut self) {
-        self.events.clear();
-        self.groups.clear();
         self.directory = None;
     }
 
-    /// Returns the events, in the order of their first definition.
-    pub(super) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
-        self.events.iter().map(|defined| &defined.event)
+    /// Returns the number of groups with a directory.
+    pub(super) fn group_count(&self) -> usize {
+        self.groups.len()
     }
 
-    /// Creates the files of `events`, which are new. Pass the result to [`Files::accept`]; if
-    /// it is dropped instead, call [`Files::drop_empty_groups`].
+    /// Returns whether there are no directories.
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.groups.is_empty()
+    }
+
+    /// Returns the events, in the order of their first definition: the permanent ones are the
+    /// first.
+    pub(super) fn events(&self) -> Events<'_> {
+        let permanent = self.permanent.as_deref().map(|events| &events[..]);
+        Events {
+            permanent: permanent.unwrap_or_default().iter(),
+            defined: self.events.iter(),
+        }
+    }
+
+    /// Returns the permanent events.
+    pub(super) fn permanent(&self) -> Option<&Permanent> {
+        self.permanent.as_ref()
+    }
+
+    /// Creates the groups of `permanent` events, the only ones so far.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `ENODEV` once the module is being unloaded. Then some are left, which are
+    /// dropped with this.
+    pub(super) fn make_permanent(&mut self, permanent: &Permanent) -> Result {
+        for event in permanent.iter() {
+            let name = &event.format.group;
+            if self.groups.iter().any(|group| *group.name == **name) {
+                continue;
+            }
+            let events = self.directory.clone().ok_or(ENODEV)?;
+            self.add_group(name, 1, |name| events.group_with(name, permanent))?;
+        }
+        self.permanent = Some(permanent.clone());
+        Ok(())
+    }
+
+    /// Creates the files of `events`, which are new. Pass the result to [`Files::accept`] or
+    /// [`Files::discard`]. `removed` has room for what may be removed.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `ENODEV` once the module is being unloaded.
-    pub(super) fn make(&mut self, events: &[Arc<Event>]) -> Result<Vec<Defined>> {
+    pub(super) fn make(
+        &mut self,
+        events: &[Arc<Event>],
+        removed: &mut Removed,
+    ) -> Result<Vec<Defined>> {
         let mut made = Vec::new();
+        made.reserve(events.len())?;
+        self.events.reserve(events.len())?;
         for event in events {
-            let group = self.group(&event.format.group)?;
-            made.push(Defined {
-                event: event.clone(),
-                files: group.directory.event(event)?,
-                _group: InGroup::new(group),
-            })?;
+            match self.define(event) {
+                Ok(defined) => made.push(defined)?,
+                Err(error) => {
+                    self.discard(made, removed);
+                    return Err(error);
+                }
+            }
         }
-        self.events.reserve(made.len())?;
         Ok(made)
+    }
+
+    /// Creates the directory of `event`.
+    fn define(&mut self, event: &Arc<Event>) -> Result<Defined> {
+        let group = self.group(&event.format.group)?;
+        let files = group.directory.event(event)?;
+        group.events.fetch_add(1, Ordering::Relaxed);
+        Ok(Defined {
+            event: event.clone(),
+            files,
+            group,
+        })
+    }
+
+    /// Moves to `removed` what [`Files::make`] has made.
+    pub(super) fn discard(&mut self, made: Vec<Defined>, removed: &mut Removed) {
+        for defined in made {
+            removed.add(defined);
+        }
+        self.remove_empty_groups(removed);
     }
 
     /// Returns the group `name`; makes it if there is none.
@@ -140,47 +265,64 @@ impl Files {
         if let Some(known) = groups.find(|group| *group.name == *name) {
             return Ok(known.clone());
         }
-        let events = self.directory.as_ref().ok_or(ENODEV)?;
-        let directory = events.group(name)?;
+        let events = self.directory.clone().ok_or(ENODEV)?;
+        self.add_group(name, 0, |name| events.group(name))
+    }
+
+    /// Adds the group `name` with so many directories of events, which `make` makes.
+    fn add_group(
+        &mut self,
+        name: &CStr,
+        events: usize,
+        make: impl FnOnce(&CStr) -> Result<Arc<dyn EventGroup>>,
+    ) -> Result<Arc<Named>> {
+        self.groups.reserve(1)?;
         let name = CString::try_from(name)?;
-        let named = Named {
-            name,
-            directory,
-            events: AtomicUsize::new(0),
-        };
-        let group = Arc::new(named, GFP_KERNEL)?;
-        self.groups.push(group.clone())?;
+        // Nothing fails once the directory is made: it may not be dropped here.
+        let room = UniqueArc::<Named>::new_uninit(GFP_KERNEL)?;
+        let directory = make(&name)?;
+        let group: Arc<Named> = room
+            .write(Named {
+                name,
+                directory,
+                events: AtomicUsize::new(events),
+            })
+            .into();
+        // There is room.
+        let _ = self.groups.push(group.clone());
         Ok(group)
     }
 
-    /// Adds `made`, which [`Files::make`] returned for `added`, the new probes. If events
-    /// were removed in the write with the number `removed_in`, removes their files, or
-    /// leaves them to the events that replace these.
-    pub(super) fn accept(&mut self, added: &Set, removed_in: Option<u64>, made: Vec<Defined>) {
-        if let Some(write) = removed_in {
-            if added.len() != 0 {
-                self.hand_over(added, write);
+    /// Adds `made`, which [`Files::make`] returned. If `draft` removes events, moves their files
+    /// to `removed`, or leaves them to the events that replace these.
+    pub(super) fn accept(
+        &mut self,
+        draft: Option<&Draft>,
+        made: Vec<Defined>,
+        removed: &mut Removed,
+    ) {
+        if let Some(draft) = draft {
+            if draft.added().len() != 0 {
+                self.hand_over(draft);
             }
-            drop_where(&mut self.events, |defined| {
-                defined.event.is_removed_in(write)
-            });
+            let is_gone = |defined: &Defined| draft.removes(&defined.event);
+            take_where(&mut self.events, is_gone, |gone| removed.add(gone));
         }
         for defined in made {
             // `make` has reserved the room.
             let _ = self.events.push(defined);
         }
-        self.drop_empty_groups();
+        self.remove_empty_groups(removed);
     }
 
-    /// Gives the files of the events that were replaced in the write with the number
-    /// `write` to those events of `added` that replace them.
-    fn hand_over(&mut self, added: &Set, write: u64) {
+    /// Gives the files of the events that `draft` replaces to those that replace them.
+    fn hand_over(&mut self, draft: &Draft) {
         for defined in self.events.iter_mut() {
             let event = &defined.event;
-            if !event.is_removed_in(write) || !event.is_replaced_in(write) {
+            if !draft.removes(event) || !draft.replaces(event) {
                 continue;
             }
-            let mut events = added.iter().map(|probe| &probe.event);
+            let mut events = draft.added().iter().map(|probe| &probe.event);
             if let Some(event) = events.find(|event| is_one(event, &defined.event)) {
                 defined.event = event.clone();
                 defined.files.set_event(event);
@@ -188,10 +330,11 @@ impl Files {
         }
     }
 
-    /// Removes the directories of groups without events.
-    pub(super) fn drop_empty_groups(&mut self) {
-        drop_where(&mut self.groups, |group| {
-            group.events.load(Ordering::Relaxed) == 0
+    /// Moves the groups without events to `removed`, which has room.
+    fn remove_empty_groups(&mut self, removed: &mut Removed) {
+        let is_empty = |group: &Arc<Named>| group.events.load(Ordering::Relaxed) == 0;
+        take_where(&mut self.groups, is_empty, |group| {
+            let _ = removed.groups.push(group);
         });
     }
 }

@@ -5,25 +5,45 @@
 use super::Registry;
 use crate::{
     engine::{
-        error::Error as Refusal,
+        error::{Error as Refusal, Kind},
         filter::Filter,
-        hist::{self, Decision, Existing, Histogram, Source, Spec, Table},
+        hist::{self, Decision, Existing, Histogram, KeySource, Spec},
         lex::Span,
         trigger::Count,
     },
     events::{event::Event, event_file::InstanceId},
-    hit::action::{Action, What},
-    kapi::{percpu::PerCpu, stack},
-    source::{machine::errno, syscalls},
+    hit::action::{Action, ActionKind},
+    kapi::{
+        percpu::{self, PerCpu},
+        stack,
+    },
+    source::machine::errno,
     sys::{AllocError, Vec},
 };
 use kernel::{prelude::*, sync::Arc};
 
 /// Makes a histogram with empty tables.
-fn counting(spec: Spec, is_paused: bool) -> Result<Arc<Histogram>> {
-    let tables = PerCpu::new(|_| Ok(Table::new(&spec)?))?;
+///
+/// # Errors
+///
+/// `HIST_NO_MEMORY`.
+fn counting(spec: Spec, is_paused: bool, at: usize) -> Result<Arc<Histogram>, Refusal> {
+    let present = || percpu::possible_cpus().filter(|&cpu| percpu::is_present(cpu));
+    let all_present = percpu::possible_cpus().all(percpu::is_present);
+    let kilobytes = spec.bytes(present().count(), all_present).div_ceil(1024);
+    let no_memory = |_: Error| {
+        Refusal::new(Kind::HistNoMemory, at).with_detail(format_args!(
+            "it takes {kilobytes} KiB: write a smaller size=, or remove other histograms"
+        ))
+    };
+    allocated(spec, is_paused).map_err(no_memory)
+}
+
+fn allocated(spec: Spec, is_paused: bool) -> Result<Arc<Histogram>> {
+    let own = PerCpu::new(|cpu| Ok(spec.own_table(percpu::is_present(cpu))?))?;
+    let shared = spec.shared_table(&own)?;
     Ok(Arc::new(
-        Histogram::new(spec, tables, is_paused),
+        Histogram::new(spec, (own, shared), is_paused),
         GFP_KERNEL,
     )?)
 }
@@ -61,7 +81,7 @@ impl Registry {
         let layout = &event.format.layout;
         let mut request = hist::parse(text, layout)?;
         let mut keys = request.spec.keys.iter();
-        if keys.any(|key| key.source == Source::Stack) {
+        if keys.any(|key| key.source == KeySource::Stack) {
             stack::prepare();
         }
         let filter = request.filter.map(|text| {
@@ -96,7 +116,7 @@ impl Registry {
                 let Some((shared, _)) = counted.get(with) else {
                     return Ok(());
                 };
-                Action::new(What::Count(shared.clone()), filter, Count::Unlimited)
+                Action::new(ActionKind::Count(shared.clone()), filter, Count::Unlimited)
                     .and_then(|action| self.add_trigger(of, event, action, None))
                     .map_err(failed)?;
                 if is_paused {
@@ -110,19 +130,20 @@ impl Registry {
                 }
                 Ok(())
             }
-            Decision::Set { is_paused } => counting(request.spec, is_paused)
-                .and_then(|histogram| Action::new(What::Count(histogram), filter, Count::Unlimited))
-                .and_then(|action| self.add_trigger(of, event, action, None))
-                .map_err(failed),
+            Decision::Set { is_paused } => {
+                let histogram = counting(request.spec, is_paused, text.at)?;
+                Action::new(ActionKind::Count(histogram), filter, Count::Unlimited)
+                    .and_then(|action| self.add_trigger(of, event, action, None))
+                    .map_err(failed)
+            }
             Decision::Clear { index } => {
                 let Some((former, _)) = counted.get(index) else {
                     return Ok(());
                 };
                 // They are alike but for the size.
                 request.spec.size = former.spec().size;
-                counting(request.spec, former.is_paused())
-                    .and_then(|new| self.replace(of, former, &new))
-                    .map_err(failed)
+                let new = counting(request.spec, former.is_paused(), text.at)?;
+                self.replace(of, former, &new).map_err(failed)
             }
         }
     }
@@ -177,21 +198,6 @@ impl Registry {
             self.hold(of, event, all, None)?;
         }
         Ok(())
-    }
-
-    /// Returns the names of the system calls with their numbers, ascending.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn call_names(&mut self) -> Result<Vec<(u32, Vec<u8>)>> {
-        let mut all = Vec::new();
-        syscalls::each(&mut self.names, |number, call| {
-            Ok(all.push((number, call.name))?)
-        })?;
-        Ok(all)
     }
 }
 

@@ -4,15 +4,21 @@
 //!
 //! An event is defined for all instances; in each it is an [`EventFile`].
 
-use super::files::Files;
+mod in_force;
+
+use super::{
+    draft::Draft,
+    files::{Files, Permanent, Removed},
+};
 use crate::{
-    buffer::Buffer,
+    buffer::{now_by, Buffer},
     engine::filter::Filter,
     events::{
+        event::Event,
         event_file::{EventFile, InstanceId},
-        formats::Formats,
         marks::Marks,
     },
+    formats::Formats,
     hit::{
         plan::{Plan, Stacks},
         snapshots::Snapshots,
@@ -20,6 +26,7 @@ use crate::{
     },
     sys::Vec,
 };
+use core::ptr;
 use kernel::{prelude::*, sync::Arc};
 
 /// What the registry knows of an instance.
@@ -84,9 +91,11 @@ impl InInstance {
 /// The instances.
 pub(super) struct Instances {
     /// The instance of the top directory.
-    pub(super) top: InInstance,
+    top: InInstance,
     /// The others, by [`InstanceId`] from 1 on.
     others: Vec<Option<InInstance>>,
+    /// The number of changes so far.
+    changes: u64,
 }
 
 impl Instances {
@@ -95,7 +104,43 @@ impl Instances {
         Self {
             top,
             others: Vec::new(),
+            changes: 0,
         }
+    }
+
+    /// Returns that of the top directory.
+    pub(super) fn top(&self) -> &InInstance {
+        &self.top
+    }
+
+    /// Makes `events` those that are defined until the module goes. There is no other instance
+    /// than that of the top directory yet.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of creating files; then there are none.
+    pub(super) fn make_permanent(&mut self, events: &Permanent) -> Result {
+        self.top.files.make_permanent(events)
+    }
+
+    /// Returns the events, in the order of their first definition.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
+        self.top.files.events()
+    }
+
+    /// Returns all events that can have triggers in the instance `of`: the defined ones, and
+    /// the one of marks.
+    pub(super) fn triggered(&self, of: InstanceId) -> impl Iterator<Item = &Arc<Event>> {
+        let instance = self.get(of).ok();
+        let marks = instance.map(|instance| &instance.marks.event);
+        Iterator::chain(self.events(), marks)
+    }
+
+    /// Returns whether `event` is defined.
+    pub(super) fn has(&self, event: &Event) -> bool {
+        let marks = self.iter();
+        let marks = marks.map(|(_, instance)| &instance.marks.event);
+        Iterator::chain(self.events(), marks).any(|defined| ptr::eq(&**defined, event))
     }
 
     /// Returns the instances, that of the top directory first.
@@ -139,6 +184,102 @@ impl Instances {
                 other.ok_or(ENODEV)
             }
         }
+    }
+
+    /// Returns the numbers of all instances.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn ids(&self) -> Result<Vec<InstanceId>> {
+        let mut ids = Vec::new();
+        for (of, _) in self.iter() {
+            ids.push(of)?;
+        }
+        Ok(ids)
+    }
+
+    /// Returns the buffers with the formats of the events that may be in them.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn buffers(&self) -> Result<Vec<(Arc<Buffer>, Arc<Formats>)>> {
+        let mut buffers = Vec::new();
+        for (_, instance) in self.iter() {
+            buffers.push((instance.buffer.clone(), instance.formats.clone()))?;
+        }
+        Ok(buffers)
+    }
+
+    /// Makes a disabled event for each instance. `filter` returns the filter there.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of `filter`.
+    pub(super) fn new_files<E>(
+        &self,
+        mut filter: impl FnMut(InstanceId) -> Result<Option<Arc<Filter>>, E>,
+        failed: impl Fn(Error) -> E,
+    ) -> Result<Vec<Option<Arc<EventFile>>>, E> {
+        let mut files = Vec::new();
+        for (of, instance) in self.iter() {
+            let file = instance.new_file(filter(of)?).map_err(&failed)?;
+            while files.len() < of.0 {
+                files.push(None).map_err(|error| failed(error.into()))?;
+            }
+            let added = files.push(Some(file));
+            added.map_err(|error| failed(error.into()))?;
+        }
+        Ok(files)
+    }
+
+    /// Makes room for the formats of `new` events, and of `gone` events that are removed.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn reserve_formats(&self, new: usize, gone: usize) -> Result {
+        for (_, instance) in self.iter() {
+            instance.formats.reserve(new, gone)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the format of a new event, for which there is room.
+    pub(super) fn add_format(&self, event: &Event) {
+        for (_, instance) in self.iter() {
+            instance.formats.add(event.format.clone());
+        }
+    }
+
+    /// Retires the formats of `events`, which `draft` has removed. From now on they record nothing
+    /// more, and new events have recorded nothing yet.
+    pub(super) fn retire_formats(&self, events: &[Arc<Event>], draft: &Draft) {
+        for (_, instance) in self.iter() {
+            let now = now_by(instance.buffer.clock());
+            for event in events {
+                let goes_on = draft.replaces(event);
+                let until = if goes_on { now } else { u64::MAX };
+                instance.formats.retire(&event.format, until);
+            }
+        }
+    }
+
+    /// Makes room in `removed` for what [`Files::make`](Files::make) of `new` events
+    /// and the removal of `gone` events can remove, in all instances.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn reserve_removed(&self, removed: &mut Removed, new: usize, gone: usize) -> Result {
+        let (mut events, mut groups) = (0usize, 0usize);
+        for (_, instance) in self.iter() {
+            events = events.saturating_add(new).saturating_add(gone);
+            let kept = instance.files.group_count();
+            groups = groups.saturating_add(kept).saturating_add(new);
+        }
+        removed.reserve(events, groups)
     }
 
     /// Returns a number that no instance has, for which there is room.

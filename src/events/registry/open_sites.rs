@@ -15,13 +15,13 @@ use crate::{
 pub(super) struct OpenSites {
     sites: Vec<Site>,
     /// For each of them, where it is named.
-    named: Vec<Named>,
+    named: Vec<NamedSite>,
     /// The number of the line that is being applied.
     line: usize,
 }
 
 /// Where a write names a function.
-struct Named {
+struct NamedSite {
     line: usize,
     column: usize,
 }
@@ -48,7 +48,7 @@ impl OpenSites {
     /// [`AllocError`] when there is no memory.
     pub(super) fn add(&mut self, site: Site, column: usize) -> Result<(), AllocError> {
         self.sites.push(site)?;
-        self.named.push(Named {
+        self.named.push(NamedSite {
             line: self.line,
             column,
         })

@@ -2,7 +2,7 @@
 
 //! Removing the events of an owner.
 
-use super::{Draft, Registry};
+use super::{files::Removed, Registry};
 use crate::{
     events::{event::Event, event_file::InstanceId, owner::Owner},
     hit::action::Action,
@@ -11,7 +11,7 @@ use crate::{
 use kernel::{prelude::*, sync::Arc};
 
 /// A trigger, with its event and the event that it switches.
-struct Trigger {
+struct OwnedTrigger {
     event: Arc<Event>,
     action: Arc<Action>,
     target: Option<Arc<Event>>,
@@ -19,39 +19,46 @@ struct Trigger {
 
 impl Registry {
     /// Removes the events of `owner`, enabled or not, their triggers, and the triggers that
-    /// switch them. Without memory it leaves the events to everybody, and tells the log.
+    /// switch them. If it cannot, as without memory, it leaves the events to everybody, and tells
+    /// the log.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn remove_owned(&mut self, owner: &Arc<Owner>) {
-        if self.try_to_remove_owned(owner).is_err() {
+    pub(crate) fn remove_owned(&mut self, owner: &Arc<Owner>, removed: &mut Removed) {
+        if let Err(error) = self.try_to_remove_owned(owner, removed) {
             pr_warn!(
-                "no memory to remove the private events of task {}: kprobe_events has them now\n",
-                owner.pid()
+                "the private events of task {} are not removed (errno {}): kprobe_events has them now\n",
+                owner.pid(),
+                error.to_errno()
             );
             owner.leave();
         }
     }
 
-    fn try_to_remove_owned(&mut self, owner: &Arc<Owner>) -> Result {
+    fn try_to_remove_owned(&mut self, owner: &Arc<Owner>, removed: &mut Removed) -> Result {
         let is_owned = |event: &Event| event.is_of(Some(owner));
         if !self.events().any(|event| is_owned(event)) {
             return Ok(());
         }
-        for of in self.instance_ids()? {
+        for of in self.instances.ids()? {
             for trigger in self.triggers_of(of, is_owned)?.iter() {
                 let is_it = |action: &Action| core::ptr::eq(action, &*trigger.action);
                 self.remove_trigger(of, &trigger.event, is_it, trigger.target.as_ref())?;
             }
             self.set_enabled(of, is_owned, false)?;
         }
-        let mut draft = Draft::new(self.next_write(), Some(owner.clone()));
-        draft.delete_all(&mut self.set, is_owned);
-        self.accept(draft)
+        let mut draft = self.definitions.begin(Some(owner.clone()));
+        self.definitions.delete(&mut draft, is_owned);
+        self.definitions.settle(&draft).map_err(|_| EBUSY)?;
+        self.accept(draft, removed)
     }
 
     /// Returns the triggers in the instance `of` that have to do with the events that `which`
     /// selects.
-    fn triggers_of(&self, of: InstanceId, which: impl Fn(&Event) -> bool) -> Result<Vec<Trigger>> {
+    fn triggers_of(
+        &self,
+        of: InstanceId,
+        which: impl Fn(&Event) -> bool,
+    ) -> Result<Vec<OwnedTrigger>> {
         let mut triggers = Vec::new();
         for event in self.triggered(of) {
             for action in event.in_instance(of)?.plan().actions() {
@@ -61,7 +68,7 @@ impl Registry {
                 };
                 let target = action.target().and_then(is_target);
                 if which(event) || target.is_some_and(|target| which(target)) {
-                    triggers.push(Trigger {
+                    triggers.push(OwnedTrigger {
                         event: event.clone(),
                         action: action.clone(),
                         target: target.cloned(),

@@ -3,7 +3,10 @@
 //! The probes of the registry, in the order of their definition.
 
 use crate::{
-    engine::ast::{Definition, Deletion, ProbeKind},
+    engine::{
+        ast::{Definition, Deletion},
+        kind::ProbeKind,
+    },
     events::probe::Probe,
     source::live::Original,
     sys::{AllocError, Vec},
@@ -13,14 +16,14 @@ use kernel::sync::Arc;
 
 /// The probes of the registry, in the order of their definition.
 pub(super) struct Set {
-    slots: Vec<Slot>,
+    slots: Vec<SetSlot>,
     /// What the names of the probes are, for those that are not there.
     names: NameBits,
 }
 
 /// A probe of the set, with what a write must know of each: it is kept here, so that a
 /// write looks at the probes that it concerns, and at no other.
-struct Slot {
+struct SetSlot {
     names: Digest,
     /// The number of the last write that deleted it.
     deleted: u64,
@@ -31,7 +34,7 @@ struct Slot {
     probe: Arc<Probe>,
 }
 
-impl Slot {
+impl SetSlot {
     fn new(probe: Arc<Probe>) -> Self {
         let definition = probe.definition();
         Self {
@@ -81,7 +84,7 @@ impl Set {
     /// Replaces the probe at `index` by `probe`, of the same event, and returns it.
     pub(super) fn replace(&mut self, index: usize, probe: Arc<Probe>) -> Option<Arc<Probe>> {
         let slot = self.slots.get_mut(index)?;
-        Some(mem::replace(slot, Slot::new(probe)).probe)
+        Some(mem::replace(slot, SetSlot::new(probe)).probe)
     }
 
     /// Returns the probes that have the names of `definition`, without those that the
@@ -152,7 +155,7 @@ impl Set {
 
     /// Adds a probe, for which there is room.
     pub(super) fn push(&mut self, probe: Arc<Probe>) {
-        let slot = Slot::new(probe);
+        let slot = SetSlot::new(probe);
         self.names.add(slot.names);
         let _ = self.slots.push(slot);
     }

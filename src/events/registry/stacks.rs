@@ -28,7 +28,7 @@ impl Registry {
             let file = event.in_instance(of)?;
             plans.push((event.clone(), same_plan(&file, stacks)?))?;
         }
-        self.set_plans(of, plans)?;
+        self.instances.set_plans(of, plans, &self.definitions)?;
         self.instances.get_mut(of)?.stacks = stacks;
         Ok(())
     }

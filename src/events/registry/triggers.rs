@@ -6,12 +6,12 @@
 //! plan that consults its switch. The plan is in force before the event is armed for it, and as
 //! long as it is.
 
-use super::Registry;
+use super::{instances::Instances, Registry};
 use crate::{
     engine::{
         error::{Error as Refusal, Kind},
         text::Plain,
-        trigger::{EventName, Request, Trigger},
+        trigger::{EventName, Trigger, TriggerRequest},
     },
     events::{
         event::Event,
@@ -19,7 +19,7 @@ use crate::{
         similar::suggest_event,
     },
     hit::{
-        action::{Action, Other, Target, What},
+        action::{Action, ActionKind, ActionTarget, Other},
         plan::{Plan, Stacks},
     },
     kapi::stack,
@@ -49,11 +49,11 @@ impl Registry {
         &mut self,
         of: InstanceId,
         event: &Arc<Event>,
-        request: &Request<'_>,
+        request: &TriggerRequest<'_>,
     ) -> Result<(), Refusal> {
         let trigger = match (request.trigger(), request) {
             (Some(trigger), _) => trigger,
-            (None, &Request::Histogram { text, removes }) => {
+            (None, &TriggerRequest::Histogram { text, removes }) => {
                 let result = self.change_histograms(of, event, text, removes);
                 return result.map_err(|refusal| {
                     let group = Plain(event.format.group.to_bytes());
@@ -64,7 +64,7 @@ impl Registry {
         };
         let failed = |error| Refusal::registration(errno(error), 0);
         let (what, target) = self.what(of, trigger)?;
-        let Request::Set { count, filter, .. } = *request else {
+        let TriggerRequest::Set { count, filter, .. } = *request else {
             return self
                 .remove_trigger(of, event, |action| action.excludes(&what), target.as_ref())
                 .map_err(failed);
@@ -92,34 +92,37 @@ impl Registry {
         &self,
         of: InstanceId,
         trigger: Trigger<'_>,
-    ) -> Result<(What, Option<Arc<Event>>), Refusal> {
+    ) -> Result<(ActionKind, Option<Arc<Event>>), Refusal> {
         let failed = |error| Refusal::registration(errno(error), 0);
         Ok(match trigger {
-            Trigger::Trace { on } => (What::Trace { on }, None),
+            Trigger::Trace { on } => (ActionKind::Trace { on }, None),
             Trigger::Stack => {
                 stack::prepare();
-                (What::Other(Other::Stack), None)
+                (ActionKind::Other(Other::Stack), None)
             }
             Trigger::Snapshot => {
                 let instance = self.instances.get(of).map_err(failed)?;
                 let snapshots = instance.snapshots.clone();
-                (What::Other(Other::Snapshot(snapshots)), None)
+                (ActionKind::Other(Other::Snapshot(snapshots)), None)
             }
             Trigger::Event { on, event } => {
                 let found = self.event_named(event)?;
-                let target = Target {
+                let target = ActionTarget {
                     format: found.format.clone(),
                     changes: found.in_instance(of).map_err(failed)?.switch().clone(),
                 };
-                (What::Event { on, target }, Some(found))
+                (ActionKind::Event { on, target }, Some(found))
             }
             Trigger::Histograms { on, event } => {
                 let found = self.event_named(event)?;
-                let target = Target {
+                let target = ActionTarget {
                     format: found.format.clone(),
                     changes: found.in_instance(of).map_err(failed)?.histograms().clone(),
                 };
-                (What::Other(Other::Histograms { on, target }), Some(found))
+                (
+                    ActionKind::Other(Other::Histograms { on, target }),
+                    Some(found),
+                )
             }
         })
     }
@@ -197,16 +200,17 @@ impl Registry {
             let plan = same_plan(&*target.in_instance(of)?, stacks)?;
             plans.push((target.clone(), plan))?;
         }
-        let changes = self.changes(of, plans)?;
-        let undone = Self::undone(of, &changes)?;
-        self.put_in_force(of, changes)?;
+        let changes = self.instances.changes(of, plans)?;
+        let undone = Instances::undone(of, &changes)?;
+        self.instances
+            .put_in_force(of, changes, &self.definitions)?;
         let is_held = |other: &Event| {
             other.id() == event.id() || target.is_some_and(|target| other.id() == target.id())
         };
         // What was armed before stays as it is.
         let result = self.set_armed(is_held, true);
         if result.is_err() {
-            self.undo(of, undone);
+            self.instances.undo(of, undone, &self.definitions);
         }
         result
     }
@@ -233,7 +237,7 @@ impl Registry {
         if !is_needed {
             self.set_armed(|other| other.id() == event.id(), false)?;
         }
-        let result = self.set_plans(of, plans);
+        let result = self.instances.set_plans(of, plans, &self.definitions);
         if result.is_err() {
             if !is_needed {
                 // As it was.
@@ -260,6 +264,6 @@ impl Registry {
         let mut plans = Vec::new();
         let plan = same_plan(file, self.instances.get(of)?.stacks)?;
         plans.push((event.clone(), plan))?;
-        self.set_plans(of, plans)
+        self.instances.set_plans(of, plans, &self.definitions)
     }
 }

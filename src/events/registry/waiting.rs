@@ -3,7 +3,7 @@
 //! Reports waiting probes in the kernel's log.
 
 use super::set::Set;
-use crate::engine::text::OneLine;
+use crate::engine::{kind::Mechanism, text::OneLine};
 use kernel::prelude::*;
 
 /// Warns in the kernel's log of those of `probes`, the new probes, that wait for a
@@ -21,7 +21,7 @@ pub(super) fn report_waiting(probes: &Set) {
                 format_args!("{group}/{event}"),
                 format_args!("{}", OneLine(module))
             ),
-            Some((None, point)) if definition.kind.is_tracepoint() => pr_warn!(
+            Some((None, point)) if definition.kind.mechanism == Mechanism::Tracepoint => pr_warn!(
                 "event {} waits for a module with the tracepoint {}\n",
                 format_args!("{group}/{event}"),
                 format_args!("{}", OneLine(point))

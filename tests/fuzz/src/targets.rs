@@ -9,15 +9,15 @@ use ferroprobe_engine::engine::ast::{Definition, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
-use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
+use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::hist::{
-    self, Heading, Histogram, Moment, Names as HistNames, ProbeHit, Table, STACK_DEPTH,
+    self, Heading, Histogram, KeyNames as HistNames, Moment, Printing, ProbeHit, STACK_DEPTH,
 };
 use ferroprobe_engine::engine::lex::{self, Command};
 use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::parse;
-use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
+use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::engine::trigger;
@@ -173,7 +173,7 @@ impl Memory for Machine {
         Some(length)
     }
 
-    fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize> {
+    fn read_symbol(&self, address: u64, _skip: usize, out: &mut [u8]) -> Option<usize> {
         self.read_string(address, false, out)
     }
 }
@@ -184,9 +184,9 @@ impl SymbolNames for &Machine {
     }
 }
 
-struct Names;
+struct KeyNames;
 
-impl Symbols for Names {
+impl Symbols for KeyNames {
     fn address(&mut self, name: &[u8]) -> Option<u64> {
         (name.len() % 7 != 0).then_some(0x4000)
     }
@@ -196,7 +196,11 @@ impl Symbols for Names {
     }
 }
 
-impl Functions for Names {
+impl LookupFunctions for KeyNames {
+    fn last_cpu(&self) -> u32 {
+        3
+    }
+
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
         self.address(name).map(|start| (start, start + 16))
     }
@@ -230,7 +234,7 @@ impl std::ops::Deref for Compiled {
 
 fn compile(definition: &mut Definition, arch: Arch, btf: Option<Btf<'_>>) -> Option<Compiled> {
     let name = definition.place.symbol().map(|(_, name)| name.to_vec());
-    let mut names = Names;
+    let mut names = KeyNames;
     let mut target = Target {
         arch,
         at_entry: true,
@@ -336,7 +340,7 @@ fn hit(definition: &Definition, program: &Compiled) {
         pid: 1,
     };
     assert!(record::start_probe(&mut out, header, 1));
-    if definition.kind.is_return() {
+    if definition.kind.is_return {
         assert!(record::put_return_address(&mut out, 2));
     }
     let length = exec::run(program, &machine, &mut out);
@@ -348,13 +352,13 @@ fn hit(definition: &Definition, program: &Compiled) {
     // 128 arguments of 64 elements, each behind 16 links.
     assert!(machine.reads.get() <= 128 * 64 * 17);
     let mut line = TextBuf::new();
-    let event = Event {
+    let event = ShownEvent {
         key: 0,
         group: b"kprobes",
         name: b"e",
         layout: program.layout(),
     };
-    line.add(|buf| Lines::new().put(buf, event, &out[..length], &mut &machine))
+    line.add(|buf| TextLines::new().put(buf, event, &out[..length], &mut &machine))
         .expect("memory");
     let line = std::str::from_utf8(line.as_bytes()).expect("UTF-8");
     assert_eq!(line.lines().count(), 1, "{line}");
@@ -369,7 +373,7 @@ fn filters(input: &[u8]) {
         array=+0(%r9):s8[4] fault=+0x300(%r10) faulttext=+0x300(%r10):string";
     let (_, mut definition) = parse(event, Arch::X86_64).expect("the event");
     let program = compile(&mut definition, Arch::X86_64, None).expect("the event");
-    match Filter::compile(input, program.layout(), &mut Names) {
+    match Filter::compile(input, program.layout(), &mut KeyNames) {
         Ok(filter) => {
             let machine = Machine {
                 reads: Cell::new(0),
@@ -453,8 +457,9 @@ fn histograms(input: &[u8]) {
     if spec.size > 256 {
         return;
     }
-    let tables = PerCpu::new(1, |_| Table::new(&spec)).expect("memory");
-    let histogram = Histogram::new(spec, tables, false);
+    let tables = PerCpu::new(1, |_| spec.own_table(true)).expect("memory");
+    let shared = spec.shared_table(&tables).expect("memory");
+    let histogram = Histogram::new(spec, (tables, shared), false);
     let machine = Machine {
         reads: Cell::new(0),
     };
@@ -475,13 +480,13 @@ fn histograms(input: &[u8]) {
         is_paused: false,
         index: 0,
     };
-    let mut out = String::new();
-    snapshot
-        .write(&mut out, heading, &mut &machine)
-        .expect("a String");
-    snapshot
-        .write_graph(&mut out, heading, &mut &machine)
-        .expect("a String");
+    for as_graph in [false, true] {
+        let snapshot = histogram.read().expect("memory");
+        let mut printing = Printing::new(snapshot, as_graph).expect("memory");
+        let mut out = String::new();
+        let mut write_next = || printing.write_next(&mut out, heading, &mut &machine);
+        while write_next().expect("a String") {}
+    }
 }
 
 /// Whatever a blob holds, lookups in it end.
@@ -514,7 +519,7 @@ fn triggers(text: &[u8]) {
                 assert!(!event.group.bytes.is_empty() && !event.event.bytes.is_empty());
                 assert!(event.event.end() <= length);
             }
-            if let trigger::Request::Set {
+            if let trigger::TriggerRequest::Set {
                 filter: Some(filter),
                 ..
             } = request

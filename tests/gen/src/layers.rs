@@ -10,25 +10,32 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The layers, the lowest first: what stands in one may name what stands in it or
-/// below it. A file belongs to the longest prefix that it has.
-pub const LAYERS: &[&[&str]] = &[
-    &["rust"],
-    &["src/sys.rs"],
-    &["src/engine"],
-    &[
-        "src/source",
-        "src/events",
-        "src/hit",
-        "src/buffer",
-        "src/watch",
-        "src",
-    ],
-    &["src/control"],
-    &["src/main.rs"],
+/// The layers, the lowest first: each folder and each single file is one. What stands in one
+/// may name what stands in it or below it. A file beside a folder belongs to it.
+pub const LAYERS: &[&str] = &[
+    "rust",
+    "src/sys.rs",
+    "src/engine",
+    "src/drop_where.rs",
+    "src/commands.rs",
+    "src/options.rs",
+    "src/errors.rs",
+    "src/buffer",
+    "src/formats",
+    "src/hit",
+    "src/source",
+    "src/events",
+    "src/tracer.rs",
+    "src/followed.rs",
+    "src/processes.rs",
+    "src/instance.rs",
+    "src/print.rs",
+    "src/watch",
+    "src/control",
+    "src/main.rs",
 ];
 
-/// Folders that must not name each other, although they are in one layer.
+/// Folders that must not name each other, although one is below the other.
 pub const STRANGERS: [&str; 2] = ["src/engine", "rust"];
 
 /// What the name of a module of the crate's root stands for, where it has a path.
@@ -49,14 +56,23 @@ pub struct Graph {
 pub fn graph(root: &Path) -> Result<Graph, String> {
     let mut files = BTreeMap::new();
     for folder in ["src", "rust"] {
-        collect(root, folder, &mut files)?;
+        collect(root, folder, &[".rs"], &mut files)?;
     }
+    graph_of(&files)
+}
+
+/// As [`graph`], of files that are given with their texts.
+///
+/// # Errors
+///
+/// A file that is no Rust.
+pub fn graph_of(files: &BTreeMap<String, String>) -> Result<Graph, String> {
     let modules: BTreeMap<Vec<String>, String> = files
         .keys()
         .map(|file| (module(file), file.clone()))
         .collect();
     let mut graph = Graph::default();
-    for (file, text) in &files {
+    for (file, text) in files {
         let tokens: TokenStream = text.parse().map_err(|error| format!("{file}: {error}"))?;
         let mut paths = Vec::new();
         walk(tokens, &mut paths);
@@ -71,14 +87,20 @@ pub fn graph(root: &Path) -> Result<Graph, String> {
     Ok(graph)
 }
 
-fn collect(root: &Path, folder: &str, files: &mut BTreeMap<String, String>) -> Result<(), String> {
+/// Adds the files below `folder` whose names end in one of `ends`.
+pub(crate) fn collect(
+    root: &Path,
+    folder: &str,
+    ends: &[&str],
+    files: &mut BTreeMap<String, String>,
+) -> Result<(), String> {
     let entries = std::fs::read_dir(root.join(folder)).map_err(|e| format!("{folder}: {e}"))?;
     for entry in entries {
         let entry = entry.map_err(|e| e.to_string())?;
         let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
-            collect(root, &name, files)?;
-        } else if name.ends_with(".rs") {
+            collect(root, &name, ends, files)?;
+        } else if ends.iter().any(|end| name.ends_with(end)) {
             let text = std::fs::read_to_string(entry.path()).map_err(|e| format!("{name}: {e}"))?;
             files.insert(name, text);
         }
@@ -129,7 +151,7 @@ fn walk(tokens: TokenStream, paths: &mut Vec<Vec<String>>) {
 }
 
 /// The length of `#[cfg(test)] mod NAME { ... }` at the start of `tokens`.
-fn test_module(tokens: &[TokenTree]) -> Option<usize> {
+pub(crate) fn test_module(tokens: &[TokenTree]) -> Option<usize> {
     let [TokenTree::Punct(hash), TokenTree::Group(attribute), rest @ ..] = tokens else {
         return None;
     };
@@ -209,6 +231,10 @@ fn resolve(
         // A child of this module, or a name from elsewhere.
         _ => {}
     }
+    if rest.is_empty() {
+        // The module of a visibility.
+        return None;
+    }
     let is_relative = path
         .first()
         .is_some_and(|part| part != "crate" && part != "super");
@@ -235,8 +261,12 @@ fn resolve(
 pub fn faults(graph: &Graph) -> Vec<String> {
     let mut faults = Vec::new();
     for (file, named) in &graph.names {
+        let Some(own) = layer(file) else {
+            faults.push(format!("{file} has no layer"));
+            continue;
+        };
         for other in named {
-            if layer(other) > layer(file) {
+            if layer(other).is_some_and(|layer| layer > own) {
                 faults.push(format!("{file} names {other}, which is above it"));
             }
             let is_in = |file: &str, folder: &str| file.starts_with(&format!("{folder}/"));
@@ -247,8 +277,7 @@ pub fn faults(graph: &Graph) -> Vec<String> {
         }
     }
     for circle in circles(graph) {
-        let folders: BTreeSet<&str> = circle.iter().map(|file| folder(file)).collect();
-        if circle.len() > 2 || folders.len() > 1 {
+        if !is_module(&circle) {
             faults.push(format!("a circle: {}", circle.join(", ")));
         }
     }
@@ -256,39 +285,26 @@ pub fn faults(graph: &Graph) -> Vec<String> {
 }
 
 /// The number of the layer that `file` is in.
-fn layer(file: &str) -> usize {
+fn layer(file: &str) -> Option<usize> {
     // The file beside a folder belongs to it.
     let stem = file.strip_suffix(".rs").unwrap_or(file);
-    let length = |prefix: &&str| {
-        let named = if prefix.ends_with(".rs") { file } else { stem };
-        let rest = named.strip_prefix(*prefix)?;
-        (rest.is_empty() || rest.starts_with('/')).then_some(prefix.len())
+    let is_in = |layer: &str| {
+        let named = if layer.ends_with(".rs") { file } else { stem };
+        let rest = named.strip_prefix(layer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let best = |layer: &[&str]| layer.iter().filter_map(length).max();
-    let layers = LAYERS.iter().enumerate();
-    layers
-        .filter_map(|(number, layer)| Some((best(layer)?, number)))
-        .max()
-        .map_or(usize::MAX, |(_, number)| number)
+    LAYERS.iter().position(|layer| is_in(layer))
 }
 
-/// The folder of `file`; of `a/b.rs` with a folder `a/b` that one.
-fn folder(file: &str) -> &str {
-    let stem = file.strip_suffix(".rs").unwrap_or(file);
-    match file.rsplit_once('/') {
-        Some((folder, "mod.rs")) => folder,
-        Some((folder, _))
-            if Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("../..")
-                .join(stem)
-                .is_dir() =>
-        {
-            let _ = folder;
-            stem
-        }
-        Some((folder, _)) => folder,
-        None => "",
-    }
+/// Whether the files are the root of a module and one file of its folder, which share what the
+/// root declares.
+fn is_module(circle: &[String]) -> bool {
+    let is_root = |root: &String, other: &String| {
+        let folder = root.strip_suffix("/lib.rs").or(root.strip_suffix(".rs"));
+        let rest = folder.and_then(|folder| other.strip_prefix(folder)?.strip_prefix('/'));
+        rest.is_some_and(|rest| !rest.contains('/'))
+    };
+    matches!(circle, [a, b] if is_root(a, b) || is_root(b, a))
 }
 
 /// The sets of files each of which leads to all others of its set.

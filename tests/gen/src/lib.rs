@@ -7,5 +7,7 @@
 //! generate them again and compare them with what is in the tree.
 
 pub mod layers;
+pub mod machines;
+pub mod type_names;
 pub mod unsafe_code;
 pub mod x86;

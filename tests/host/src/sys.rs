@@ -13,15 +13,29 @@ mod atomic;
 mod cpu;
 mod pages;
 mod percpu;
+mod zeroed;
 
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
 pub use atomic::{
     barrier, fence_acquire, fence_full, fence_release, set_hook, words_as_bytes,
     words_as_bytes_mut, AtomicU32, AtomicU64, LocalWord, PublishedWord,
 };
-pub use cpu::{cond_resched, OnCpu};
+pub use cpu::{cond_resched, is_being_killed, kill_after, OnCpu};
 pub use pages::{Pages, View};
 pub use percpu::PerCpu;
+pub use zeroed::{Zeroable, Zeroed};
+
+impl Zeroable for AtomicU64 {
+    fn zeroed() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Zeroable for LocalWord {
+    fn zeroed() -> Self {
+        Self::new(0)
+    }
+}
 
 /// Stores `from` at `to`; in the kernel that can be quicker than `*to = from`.
 #[inline(always)]

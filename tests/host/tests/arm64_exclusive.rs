@@ -4,7 +4,7 @@
 //! ones, and random functions against a plain closure of the flow graph.
 
 use ferroprobe_engine::engine::insn::arm64::exclusive::{kernel_scan, sequences};
-use ferroprobe_engine::engine::insn::arm64::{self, Verdict};
+use ferroprobe_engine::engine::insn::arm64::{self, ProbeVerdict};
 use ferroprobe_engine::engine::insn::exclusive::Sequence;
 use ferroprobe_engine::sys::{fail_allocation_after, AllocError};
 use proptest::prelude::*;
@@ -66,7 +66,7 @@ fn refusals(words: &[u32]) -> String {
             let kernels = kernel_scan(&words, at).is_some();
             let ours = ours || arm64::hazard(words[at]).is_some();
             match (arm64::verdict(words[at]), ours, kernels) {
-                (Verdict::Rejected(_), _, _) => '!',
+                (ProbeVerdict::Rejected(_), _, _) => '!',
                 (_, true, true) => 'x',
                 (_, true, false) => 'o',
                 (_, false, true) => 'k',
@@ -274,8 +274,8 @@ proptest! {
                 None => prop_assert!(!inside),
                 Some(Sequence { load, store }) => {
                     prop_assert!(inside);
-                    prop_assert_eq!(arm64::class(words[load]), arm64::Class::LoadExclusive);
-                    prop_assert_eq!(arm64::class(words[store]), arm64::Class::StoreExclusive);
+                    prop_assert_eq!(arm64::class(words[load]), arm64::Arm64Class::LoadExclusive);
+                    prop_assert_eq!(arm64::class(words[store]), arm64::Arm64Class::StoreExclusive);
                 }
             }
         }

@@ -4,17 +4,17 @@
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::insn::arm64::{class, hazard, mnemonic, verdict, Verdict};
+use ferroprobe_engine::engine::insn::arm64::{class, hazard, mnemonic, verdict, ProbeVerdict};
 
 const CASES: &str = include_str!("../../data/arm64-insn.txt");
 
 /// The columns of one word: what becomes of a probe, the class, the mnemonic.
 fn columns(word: u32) -> [String; 3] {
     let fate = match (verdict(word), hazard(word)) {
-        (Verdict::Rejected(reason), _) => format!("rejected:{reason:?}"),
+        (ProbeVerdict::Rejected(reason), _) => format!("rejected:{reason:?}"),
         (_, Some(hazard)) => format!("hazard:{hazard:?}"),
-        (Verdict::Simulated, None) => "simulated".into(),
-        (Verdict::SteppableOutOfLine, None) => "steppable".into(),
+        (ProbeVerdict::Simulated, None) => "simulated".into(),
+        (ProbeVerdict::SteppableOutOfLine, None) => "steppable".into(),
     };
     let class: String = format!("{:?}", class(word))
         .split_whitespace()
@@ -62,7 +62,11 @@ fn every_reason_and_hazard_has_a_case() {
 fn only_what_the_kernel_steps_is_a_hazard() {
     for (word, _) in cases() {
         if hazard(word).is_some() {
-            assert_eq!(verdict(word), Verdict::SteppableOutOfLine, "{word:08x}");
+            assert_eq!(
+                verdict(word),
+                ProbeVerdict::SteppableOutOfLine,
+                "{word:08x}"
+            );
         }
     }
 }

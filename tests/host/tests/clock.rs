@@ -5,8 +5,8 @@
 
 mod ring_common;
 
-use ferroprobe_engine::engine::clock::{Judge, Reading, Verdict, TOLERANCE};
-use ferroprobe_engine::engine::ring::{Clock, FastClock, Note, Ring, Short};
+use ferroprobe_engine::engine::clock::{ClockReading, ClockVerdict, Judge, TOLERANCE};
+use ferroprobe_engine::engine::ring::{FastClock, Note, Ring, RingClock, Short};
 use ferroprobe_engine::sys::Pages;
 use proptest::prelude::*;
 use ring_common::{ring, task};
@@ -15,8 +15,8 @@ use std::cell::Cell;
 const SECOND: u64 = 1_000_000_000;
 const HERTZ: u64 = 2_000_000_000;
 
-fn at(kernel: u64, counter: u64) -> Option<Reading> {
-    Some(Reading {
+fn at(kernel: u64, counter: u64) -> Option<ClockReading> {
+    Some(ClockReading {
         before: kernel,
         counter,
         after: kernel + 50,
@@ -27,7 +27,7 @@ fn at(kernel: u64, counter: u64) -> Option<Reading> {
 fn a_counter_that_is_near_the_kernels_clock_agrees() {
     for kernel in [0, 1, TOLERANCE, 5 * SECOND, u64::MAX - 100] {
         let near = |by: i64| {
-            Reading {
+            ClockReading {
                 before: kernel,
                 counter: kernel.wrapping_add_signed(by),
                 after: kernel.wrapping_add(50),
@@ -43,7 +43,7 @@ fn a_counter_that_is_near_the_kernels_clock_agrees() {
 
 #[test]
 fn a_long_interruption_is_no_disagreement() {
-    let reading = Reading {
+    let reading = ClockReading {
         before: 5 * SECOND,
         counter: 7 * SECOND,
         after: 9 * SECOND,
@@ -51,7 +51,7 @@ fn a_long_interruption_is_no_disagreement() {
     assert!(reading.agrees());
     assert_eq!(reading.time(), 7 * SECOND);
     // But a kernel's clock that goes back proves nothing.
-    let back = Reading {
+    let back = ClockReading {
         before: 9 * SECOND,
         counter: 9 * SECOND,
         after: 5 * SECOND,
@@ -63,10 +63,13 @@ fn a_long_interruption_is_no_disagreement() {
 #[test]
 fn a_counter_that_was_set_anew_is_aligned() {
     let mut judge = Judge::new(HERTZ);
-    assert_eq!(judge.look(HERTZ, at(SECOND, SECOND)), Verdict::Keep);
+    assert_eq!(judge.look(HERTZ, at(SECOND, SECOND)), ClockVerdict::Keep);
     let reset = at(2 * SECOND, 0u64.wrapping_sub(900 * SECOND));
-    assert_eq!(judge.look(HERTZ, reset), Verdict::Align(HERTZ));
-    assert_eq!(judge.look(HERTZ, at(3 * SECOND, 3 * SECOND)), Verdict::Keep);
+    assert_eq!(judge.look(HERTZ, reset), ClockVerdict::Align(HERTZ));
+    assert_eq!(
+        judge.look(HERTZ, at(3 * SECOND, 3 * SECOND)),
+        ClockVerdict::Keep
+    );
     assert!(judge.uses_counter());
 }
 
@@ -75,8 +78,8 @@ fn another_frequency_that_the_kernel_knows_is_taken() {
     let mut judge = Judge::new(HERTZ);
     let fine = at(SECOND, SECOND);
     for n in 1..100 {
-        assert_eq!(judge.look(HERTZ + n, fine), Verdict::Align(HERTZ + n));
-        assert_eq!(judge.look(HERTZ + n, fine), Verdict::Keep);
+        assert_eq!(judge.look(HERTZ + n, fine), ClockVerdict::Align(HERTZ + n));
+        assert_eq!(judge.look(HERTZ + n, fine), ClockVerdict::Keep);
     }
 }
 
@@ -84,10 +87,10 @@ fn another_frequency_that_the_kernel_knows_is_taken() {
 fn a_counter_that_the_kernel_leaves_is_left_and_taken_again() {
     let mut judge = Judge::new(HERTZ);
     let fine = at(SECOND, SECOND);
-    assert_eq!(judge.look(0, fine), Verdict::Leave);
+    assert_eq!(judge.look(0, fine), ClockVerdict::Leave);
     assert!(!judge.uses_counter());
-    assert_eq!(judge.look(0, fine), Verdict::Keep);
-    assert_eq!(judge.look(HERTZ, fine), Verdict::Align(HERTZ));
+    assert_eq!(judge.look(0, fine), ClockVerdict::Keep);
+    assert_eq!(judge.look(HERTZ, fine), ClockVerdict::Align(HERTZ));
     assert!(judge.uses_counter());
 }
 
@@ -96,10 +99,10 @@ fn a_counter_whose_frequency_is_wrong_is_left_until_the_machine_slept() {
     let mut judge = Judge::new(HERTZ);
     let wrong = at(SECOND, 2 * SECOND);
     let looks: Vec<_> = (0..5).map(|_| judge.look(HERTZ, wrong)).collect();
-    let align = Verdict::Align(HERTZ);
-    let expected = [align, align, align, Verdict::Leave, Verdict::Keep];
+    let align = ClockVerdict::Align(HERTZ);
+    let expected = [align, align, align, ClockVerdict::Leave, ClockVerdict::Keep];
     assert_eq!(looks, expected);
-    assert_eq!(judge.look(HERTZ + 1, wrong), Verdict::Keep);
+    assert_eq!(judge.look(HERTZ + 1, wrong), ClockVerdict::Keep);
     judge.forget();
     assert_eq!(judge.look(HERTZ, at(SECOND, SECOND)), align);
 }
@@ -123,14 +126,14 @@ impl Machine {
     }
 }
 
-impl Clock for &Machine {
+impl RingClock for &Machine {
     fn now(&self) -> u64 {
         self.counter.get()
     }
 
     fn verified(&self, _now: u64) -> u64 {
         let kernel = self.kernel.get();
-        Reading {
+        ClockReading {
             before: kernel,
             counter: self.counter.get(),
             after: kernel,
@@ -211,7 +214,7 @@ proptest! {
     fn the_time_of_a_reading_is_near_the_kernels(
         before in any::<u64>(), counter in any::<u64>(), took in 0u64..SECOND,
     ) {
-        let reading = Reading { before, counter, after: before.wrapping_add(took) };
+        let reading = ClockReading { before, counter, after: before.wrapping_add(took) };
         let since = reading.time().wrapping_sub(before.wrapping_sub(TOLERANCE));
         prop_assert!(since <= took + 2 * TOLERANCE);
     }

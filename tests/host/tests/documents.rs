@@ -1,62 +1,175 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Every file of the directory is named where its user looks: in
-//! `Documentation/files.rst` and in the directory's own `README`.
+//! Every file of the directory says in its row what it is for, which `README` shows, and is in
+//! the table of `Documentation/files.rst`; what is there exists.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const FILES: &str = include_str!("../../../Documentation/files.rst");
-const README: &str = include_str!("../../../src/control/readme.rs");
 
-/// The names of the files and folders that the sources below `folder` make.
-fn made(folder: &Path) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let files = std::fs::read_dir(folder).expect("the sources");
-    let files = files.map(|entry| entry.expect("a file").path());
-    for file in files.chain([folder.with_extension("rs")]) {
-        let text = std::fs::read_to_string(file).expect("text");
-        let rows = [
-            "root(c\"",
-            "row(Directory::Events, c\"",
-            "row(Directory::Print, c\"",
-        ];
-        for call in ["Entry::new(c\"", "Dir::new(c\""].into_iter().chain(rows) {
-            let calls = text.split(call).skip(1);
-            names.extend(calls.filter_map(|rest| Some(rest.split_once('"')?.0.to_string())));
-        }
-    }
-    names
+/// A row of a file or directory in the sources.
+struct Row {
+    /// Its path, of `Documentation/files.rst`.
+    path: String,
+    /// The text from its help on.
+    help: String,
 }
 
-/// The words of `text` that can be a name.
-fn words(text: &str) -> BTreeSet<&str> {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+/// The texts of the sources of the files.
+fn sources() -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src/control");
+    let files = std::fs::read_dir(&folder).expect("the sources");
+    let files = files.map(|entry| entry.expect("a file").path());
+    let read = |path: std::path::PathBuf| {
+        let name = path.file_name().expect("a name").to_string_lossy().into();
+        (name, std::fs::read_to_string(&path).expect("text"))
+    };
+    let all = files.chain([folder.with_extension("rs")]).map(read);
+    all.collect()
+}
+
+/// The directory that the file of a row is in, whose name is behind `before` in the source
+/// `file`.
+fn directory(file: &str, before: &str) -> &'static str {
+    let line = before.rsplit('\n').find(|line| !line.trim().is_empty());
+    let line = line.unwrap_or_default();
+    let directories = [
+        ("Folder::Events,", "events/"),
+        ("Folder::Print,", "events/ftrace/print/"),
+        ("Folder::RawData,", "events/ftrace/raw_data/"),
+        ("Folder::KernelStack,", "events/ftrace/kernel_stack/"),
+        ("Folder::UserStack,", "events/ftrace/user_stack/"),
+        ("const GROUP_", "events/GROUP/"),
+        ("const EVENT_", "events/GROUP/EVENT/"),
+    ];
+    let known = directories.iter().find(|(mark, _)| line.contains(mark));
+    match known {
+        Some((_, directory)) => directory,
+        None if file == "per_cpu.rs" && !line.contains("DIRECTORY") => "per_cpu/cpuN/",
+        None => "",
+    }
+}
+
+/// The rows in the text of `file`, and the names of files that are in none.
+fn rows(file: &str, text: &str) -> (Vec<Row>, Vec<String>) {
+    let (mut rows, mut others) = (Vec::new(), Vec::new());
+    // Whatever makes a file or a directory there has its name as such a literal, and nothing
+    // else is one.
+    for (at, _) in text.match_indices("c\"") {
+        let (before, rest) = (&text[..at], &text[at + 2..]);
+        if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+            continue;
+        }
+        let (name, rest) = rest.split_once('"').expect("the end of a literal");
+        match before.trim_end() {
+            before if before.ends_with("file(") || before.ends_with("folder(") => {
+                let help = rest.split_once('"').expect("the help").1;
+                rows.push(Row {
+                    path: format!("{}{name}", directory(file, before)),
+                    help: help.into(),
+                });
+            }
+            // A directory, which the paths of its files show.
+            before if before.ends_with("Dir::new(") => {}
+            _ => others.push(name.into()),
+        }
+    }
+    (rows, others)
+}
+
+fn all_rows() -> Vec<Row> {
+    let texts = sources();
+    let rows = texts.iter().flat_map(|(file, text)| rows(file, text).0);
+    rows.collect()
+}
+
+/// The paths in the table.
+fn table() -> Vec<&'static str> {
+    // Behind the title.
+    let rows = FILES
+        .lines()
+        .skip(5)
+        .skip_while(|line| !line.starts_with("====="));
+    let rows = rows.skip(1).take_while(|line| !line.starts_with("====="));
+    rows.filter_map(|line| Some(line.strip_prefix("``")?.split_once("``")?.0))
         .collect()
+}
+
+/// Whether one is the other, or a directory that it is in.
+fn belongs(path: &str, other: &str) -> bool {
+    let is_in = |path: &str, folder: &str| {
+        let rest = path.strip_prefix(folder.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    is_in(path, other) || is_in(other, path)
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    for (file, text) in sources() {
+        let (rows, others) = rows(&file, &text);
+        let others: Vec<_> = others.iter().filter(|name| *name != "ferroprobe").collect();
+        assert!(others.is_empty(), "{file}: without a row: {others:?}");
+        for row in rows {
+            assert!(!row.help.starts_with('"'), "{}: without help", row.path);
+        }
+    }
+}
+
+#[test]
+fn every_row_is_shown() {
+    // The rows of `FILES` are shown as they are made; a constant has to be in a list.
+    for (file, text) in sources() {
+        for (_, rest) in text
+            .match_indices("const ")
+            .map(|(at, m)| text[at..].split_at(m.len()))
+        {
+            let Some((name, "Described")) = rest
+                .split_once(": ")
+                .map(|(name, rest)| (name, rest.split([' ', ';']).next().unwrap_or_default()))
+            else {
+                continue;
+            };
+            let listed = match name {
+                "DIRECTORY" => format!("{}::DIRECTORY", file.trim_end_matches(".rs")),
+                name => format!("&{name}"),
+            };
+            let is_listed = sources().values().any(|text| text.contains(&listed));
+            assert!(is_listed, "{file}: README does not show {name}");
+        }
+    }
 }
 
 #[test]
 fn every_file_is_in_the_documents() {
-    let made = made(Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../src/control"
-    )));
-    for known in ["kprobe_events", "per_cpu", "stats", "trigger"] {
-        assert!(made.contains(known), "{known} is not found in the sources");
+    let (rows, table) = (all_rows(), table());
+    for known in [
+        "kprobe_events",
+        "trace_json",
+        "events/enable",
+        "events/ftrace/print/hist",
+        "events/GROUP/filter",
+        "events/GROUP/EVENT/trigger",
+        "per_cpu/cpuN/stats",
+        "per_cpu",
+        "instances",
+    ] {
+        let is_found = rows.iter().any(|row| row.path == known);
+        assert!(is_found, "{known} is not found in the sources");
     }
-    // What stands in the first column of the table, such as ``events/GROUP/filter``.
-    let table = FILES.lines().filter_map(|line| line.strip_prefix("``"));
-    let table: String = table
-        .filter_map(|line| line.split_once("``"))
-        .map(|(path, _)| format!("{path} "))
-        .collect();
-    let (_, readme) = README.split_once("const TEXT").expect("the text");
-    for (document, text) in [("files.rst", &*table), ("README", readme)] {
-        let named = words(text);
-        let missing: Vec<_> = made
-            .iter()
-            .filter(|name| !named.contains(&***name) && *name != "ferroprobe")
-            .collect();
-        assert!(missing.is_empty(), "{document} does not name {missing:?}");
+    assert!(rows.len() > 60, "{} rows", rows.len());
+    for row in &rows {
+        // A file of the same name elsewhere does not count.
+        let is_named = |path: &&str| {
+            let is_folder = path.ends_with('/') || row.path == "per_cpu" || row.path == "options";
+            *path == row.path || (is_folder && belongs(&row.path, path))
+        };
+        let is_named = table.iter().any(is_named);
+        assert!(is_named, "files.rst does not name {}", row.path);
+    }
+    for path in table {
+        let is_made = rows.iter().any(|row| belongs(&row.path, path));
+        assert!(is_made, "files.rst names {path}, which is not made");
     }
 }

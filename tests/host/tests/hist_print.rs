@@ -6,7 +6,7 @@
 mod support;
 
 use ferroprobe_engine::engine::hist::{
-    self, Heading, Histogram, Names, Source, Table, Values, STACK_DEPTH, TEXT_SIZE,
+    self, Heading, Histogram, KeyNames, KeySource, Printing, Values, STACK_DEPTH, TEXT_ROOM,
 };
 use ferroprobe_engine::engine::lex::Span;
 use ferroprobe_engine::engine::print::SymbolNames;
@@ -19,18 +19,20 @@ use support::{compile, Kernel};
 struct Hit(i32, u64, &'static str);
 
 impl Values for Hit {
-    fn number(&self, source: Source, _in_usecs: bool) -> u64 {
+    fn number(&self, source: KeySource, _in_usecs: bool) -> u64 {
         match source {
-            Source::Argument { signed: true, .. } => -(self.1 as i64) as u64,
-            Source::Argument { .. } => self.1,
-            Source::Pid => i64::from(self.0) as u64,
+            KeySource::Argument { signed: true, .. } => -(self.1 as i64) as u64,
+            KeySource::Argument { .. } => self.1,
+            KeySource::Pid => i64::from(self.0) as u64,
             _ => 1,
         }
     }
 
-    fn text(&self, _index: u8, out: &mut [u8; TEXT_SIZE]) -> Option<usize> {
-        out[..self.2.len()].copy_from_slice(self.2.as_bytes());
-        Some(self.2.len())
+    fn text(&self, _index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize> {
+        let text = [self.2.as_bytes(), b"\0"].concat();
+        let length = text.len().min(TEXT_ROOM);
+        out[..length].copy_from_slice(&text[..length]);
+        Some(length)
     }
 
     fn comm(&self) -> [u8; 16] {
@@ -57,7 +59,7 @@ impl SymbolNames for Kallsyms {
     }
 }
 
-impl Names for Kallsyms {
+impl KeyNames for Kallsyms {
     fn syscall(&mut self, number: u64, buf: &mut SeqBuf<'_>) -> bool {
         if number == 257 {
             buf.bytes(b"sys_openat");
@@ -74,8 +76,8 @@ fn histogram(trigger: &str, hits: &[Hit]) -> Histogram {
         at: 0,
     };
     let spec = hist::parse(span, program.layout()).expect(trigger).spec;
-    let tables = PerCpu::new(1, |_| Table::new(&spec)).unwrap();
-    let histogram = Histogram::new(spec, tables, false);
+    let tables = PerCpu::new(1, |_| spec.own_table(true)).unwrap();
+    let histogram = Histogram::new(spec, (tables, None), false);
     // SAFETY: the test has one thread.
     let here = unsafe { OnCpu::new(0) };
     for hit in hits {
@@ -90,12 +92,24 @@ const HEADING: Heading<'static> = Heading {
     index: 0,
 };
 
-fn shown(trigger: &str, hits: &[Hit]) -> String {
+fn written(histogram: &Histogram, heading: Heading<'_>, as_graph: bool) -> String {
     let mut out = String::new();
-    let histogram = histogram(trigger, hits);
     let snapshot = histogram.read().unwrap();
-    snapshot.write(&mut out, HEADING, &mut Kallsyms).unwrap();
+    let entries = snapshot.entries();
+    let mut printing = Printing::new(snapshot, as_graph).unwrap();
+    let mut parts = 0;
+    while printing
+        .write_next(&mut out, heading, &mut Kallsyms)
+        .unwrap()
+    {
+        parts += 1;
+    }
+    assert_eq!(parts, entries + 2, "a part for each entry");
     out
+}
+
+fn shown(trigger: &str, hits: &[Hit]) -> String {
+    written(&histogram(trigger, hits), HEADING, false)
 }
 
 /// The lines of the entries.
@@ -112,6 +126,21 @@ const HITS: &[Hit] = &[
     Hit(1234, 3, "a long name"),
     Hit(7, 50, "cat"),
 ];
+
+#[test]
+fn a_text_that_is_cut_is_marked() {
+    let text: String = "0123456789".repeat(30);
+    let text: &'static str = text.leak();
+    let hits: Vec<Hit> = [254, 255, 256, 257, 300]
+        .map(|length| Hit(1, 1, &text[..length]))
+        .to_vec();
+    // The texts from 256 bytes on are one key, and not that of 255 bytes.
+    let expected = [(254, "", 1), (255, "", 1), (255, "...", 3)];
+    let expected = expected.map(|(length, mark, hits)| {
+        format!("{{ str: {}{mark} }} hitcount: {hits:10}", &text[..length])
+    });
+    assert_eq!(entries("keys=str:sort=str", &hits), expected);
+}
 
 #[test]
 fn the_whole_file() {
@@ -131,16 +160,13 @@ Totals:
 ";
     assert_eq!(shown("keys=common_pid:vals=num", HITS), expected);
     let histogram = histogram("keys=common_pid", &[]);
-    let mut out = String::new();
     let heading = Heading {
         filter: Some(b"num > 1"),
         is_paused: true,
         index: 1,
     };
-    let snapshot = histogram.read().unwrap();
-    snapshot.write(&mut out, heading, &mut Kallsyms).unwrap();
     assert_eq!(
-        out,
+        written(&histogram, heading, false),
         "\n\n# event histogram\n#\n# trigger info: hist:keys=common_pid:vals=hitcount:\
          sort=hitcount:size=2048 if num > 1 [paused]\n#\n\n\nTotals:\n    Hits: 0\n    \
          Entries: 0\n    Dropped: 0\n"
@@ -170,12 +196,20 @@ fn every_modifier_of_a_key() {
             "num,common_pid",
             "{ num:      32784, common_pid:          7 }",
         ),
-        ("neg", "{ neg: 18446744073709518832 }"),
+        ("neg", "{ neg:     -32784 }"),
+        ("neg.hex", "{ neg: ffffffffffff7ff0 }"),
+        ("neg.log2", "{ neg: < 0    }"),
+        ("neg.buckets=100", "{ neg: ~ -32800--32701 }"),
+        ("neg.errno", "{ neg:     -32784 }"),
     ];
     for (key, expected) in cases {
         let found = one(&format!("keys={key}"), hit);
         assert_eq!(found, format!("{expected}{tail}"), "{key}");
     }
+    assert_eq!(
+        one("keys=neg.errno:vals=neg", Hit(7, 2, "cat")),
+        format!("{{ neg:    -ENOENT }}{tail}  neg:         -2")
+    );
     let padded = |text: &str, width: usize| format!("{text:width$}");
     assert_eq!(
         one("keys=num.sym", hit),
@@ -257,10 +291,9 @@ fn entries_are_sorted() {
         let lines = entries(trigger, &hits);
         let pids = lines.iter().map(|line| {
             let (_, rest) = line.split_once("common_pid: ").unwrap();
-            let pid: u64 = rest.split_whitespace().next().unwrap().parse().unwrap();
-            pid as i64
+            rest.split_whitespace().next().unwrap().parse().unwrap()
         });
-        pids.collect::<Vec<_>>()
+        pids.collect::<Vec<i64>>()
     };
     assert_eq!(order("keys=common_pid"), [-1, 1, 3, 2]);
     assert_eq!(
@@ -283,6 +316,7 @@ fn entries_are_sorted() {
         order("keys=common_pid:vals=neg.min:sort=neg.min"),
         [2, -1, 1, 3]
     );
+    assert_eq!(order("keys=common_pid:vals=neg:sort=neg"), [2, -1, 1, 3]);
     let texts = entries("keys=str:sort=str", &hits);
     let texts: Vec<_> = texts
         .iter()
@@ -292,12 +326,7 @@ fn entries_are_sorted() {
 }
 
 fn graph(trigger: &str, hits: &[Hit]) -> String {
-    let mut out = String::new();
-    let histogram = histogram(trigger, hits);
-    let snapshot = histogram.read().unwrap();
-    snapshot
-        .write_graph(&mut out, HEADING, &mut Kallsyms)
-        .unwrap();
+    let out = written(&histogram(trigger, hits), HEADING, true);
     let (_, out) = out.split_once("#\n\n").unwrap();
     let (out, _) = out.split_once("\n\nTotals:").unwrap();
     out.to_string()
@@ -323,6 +352,18 @@ fn bars() {
         found[13],
         format!("(4K, 8K]                  1 {}", bar(13))
     );
+    // The numbers of this field are negative.
+    let below = graph("keys=neg.log2", &hits);
+    assert_eq!(below, format!("(..., 0)                  7 {}", bar(52)));
+    let below = [Hit(1, 0, ""), Hit(1, 1, ""), Hit(1, 10, ""), Hit(1, 11, "")];
+    let expected = format!(
+        "[-20, -10)                1 {}\n[-10, 0)                  2 {}\n\
+         [0, 10)                   1 {}",
+        bar(26),
+        bar(52),
+        bar(26)
+    );
+    assert_eq!(graph("keys=neg.buckets=10", &below), expected);
     let two = [Hit(2, 7, ""), Hit(1, 12, ""), Hit(2, 1, ""), Hit(2, 9, "")];
     let expected = format!(
         "{{ common_pid:          1 }}\n[10, 20)                  1 {}\n\n\

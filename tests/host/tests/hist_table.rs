@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ferroprobe_engine::engine::hist::{
-    self, AtHand, Fold, Histogram, Moment, ProbeHit, Shape, Source, Spec, Table, Values,
-    STACK_DEPTH, TEXT_SIZE,
+    self, AtHand, EntryShape, Fold, HistTable, Histogram, KeySource, Moment, ProbeHit, Spec, Stop,
+    Values, CUT, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
 };
 use ferroprobe_engine::engine::lex::Span;
 use ferroprobe_engine::engine::record::Header;
-use ferroprobe_engine::sys::{fail_allocation_after, set_hook, OnCpu, PerCpu};
+use ferroprobe_engine::sys::{
+    fail_allocation_after, kill_after, set_hook, AllocError, AtomicU64, OnCpu, PerCpu,
+};
 use support::{compile, Compiled, Kernel};
 
 const EVENT: &str = "p f num=%cx neg=%bx:s32 str=+8(%di):string";
@@ -32,10 +34,26 @@ fn spec(text: &str) -> Spec {
     hist::parse(span, event.layout()).expect(text).spec
 }
 
-fn histogram(text: &str, cpus: u32) -> Histogram {
+fn with_tables(
+    text: &str,
+    cpus: u32,
+    own: impl Fn(&Spec, u32) -> Result<HistTable, AllocError>,
+) -> Histogram {
     let spec = spec(text);
-    let tables = PerCpu::new(cpus, |_| Table::new(&spec)).expect("memory");
-    Histogram::new(spec, tables, false)
+    let tables = PerCpu::new(cpus, |cpu| own(&spec, cpu)).expect("memory");
+    let shared = spec.shared_table(&tables).expect("memory");
+    Histogram::new(spec, (tables, shared), false)
+}
+
+fn histogram(text: &str, cpus: u32) -> Histogram {
+    with_tables(text, cpus, |spec, _| spec.own_table(true))
+}
+
+/// One whose CPUs have room for `own` keys.
+fn mostly_shared(text: &str, cpus: u32, own: usize) -> Histogram {
+    with_tables(text, cpus, |spec, _| {
+        HistTable::with_shape(EntryShape::of(spec), own)
+    })
 }
 
 /// Argument 0, argument 1, and a text.
@@ -43,18 +61,18 @@ fn histogram(text: &str, cpus: u32) -> Histogram {
 struct Hit(u64, i32, u8);
 
 impl Values for Hit {
-    fn number(&self, source: Source, _in_usecs: bool) -> u64 {
+    fn number(&self, source: KeySource, _in_usecs: bool) -> u64 {
         match source {
-            Source::Argument { index: 0, .. } => self.0,
-            Source::Argument { .. } => i64::from(self.1) as u64,
-            Source::Pid => u64::from(self.2),
+            KeySource::Argument { index: 0, .. } => self.0,
+            KeySource::Argument { .. } => i64::from(self.1) as u64,
+            KeySource::Pid => u64::from(self.2),
             _ => 1,
         }
     }
 
-    fn text(&self, _index: u8, out: &mut [u8; TEXT_SIZE]) -> Option<usize> {
+    fn text(&self, _index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize> {
         out.fill(b'a' + self.2 % 26);
-        (self.2 != 99).then_some(usize::from(self.2) * 3)
+        (self.2 != 99).then_some((usize::from(self.2) * 3).min(TEXT_ROOM))
     }
 
     fn comm(&self) -> [u8; 16] {
@@ -69,7 +87,7 @@ impl Values for Hit {
 }
 
 impl AtHand for Hit {
-    fn number(&self, source: Source) -> Option<u64> {
+    fn number(&self, source: KeySource) -> Option<u64> {
         Some(Values::number(self, source, false))
     }
 }
@@ -117,7 +135,14 @@ fn counted(histogram: &Histogram) -> BTreeMap<Vec<u64>, Folded> {
 /// Hits of random keys, each with up to two writers nested at random operations.
 fn random_hits(keys: &str, hits: usize, key: fn(Hit) -> Vec<u64>) {
     let text = format!("keys={keys}:vals=num,neg.min,neg.max:size=131072");
-    let histogram = Rc::new(histogram(&text, 2));
+    random_hits_in(histogram(&text, 2), hits / 2, key);
+    for own in [0, 8] {
+        random_hits_in(mostly_shared(&text, 2, own), hits / 4, key);
+    }
+}
+
+fn random_hits_in(histogram: Histogram, hits: usize, key: fn(Hit) -> Vec<u64>) {
+    let histogram = Rc::new(histogram);
     let random = Rc::new(RefCell::new(Random(0x1234_5678_9abc_def1)));
     let expected = Rc::new(RefCell::new(BTreeMap::new()));
     let depth = Rc::new(Cell::new(0));
@@ -128,7 +153,7 @@ fn random_hits(keys: &str, hits: usize, key: fn(Hit) -> Vec<u64>) {
         let keys = if random.below(2) == 0 { 8 } else { 1500 };
         let num = random.below(keys);
         let num = if num == 3 { u64::MAX } else { num };
-        Hit(num, random.below(100) as i32 - 50, (num % 80) as u8)
+        Hit(num, random.below(100) as i32 - 50, (num % 90) as u8)
     };
     let update: Rc<dyn Fn()> = {
         let (histogram, random, expected, cpu) = (
@@ -195,6 +220,9 @@ fn nested_hits_by_text() {
         let length = (usize::from(hit.2) * 3).min(255);
         let mut bytes = [0u8; TEXT_SIZE];
         bytes[..length].fill(b'a' + hit.2 % 26);
+        if usize::from(hit.2) * 3 > TEXT_SIZE {
+            bytes[TEXT_SIZE - 1] = CUT;
+        }
         let words = bytes
             .chunks(8)
             .map(|b| u64::from_le_bytes(b.try_into().unwrap()));
@@ -248,10 +276,12 @@ fn hits_at_hand_are_counted_once() {
 /// by one of another, which in turn is interrupted.
 #[test]
 fn every_operation_is_interrupted() {
-    for keys in ["num", "num,neg", "str,num", "common_pid.execname"] {
+    let all = ["num", "num,neg", "str,num", "common_pid.execname"];
+    for (keys, own) in all.into_iter().flat_map(|keys| [(keys, 0), (keys, 2048)]) {
         for is_same in [false, true] {
             for at in 0..200u32 {
-                let histogram = Rc::new(histogram(&format!("keys={keys}:vals=num,neg.max"), 1));
+                let text = format!("keys={keys}:vals=num,neg.max");
+                let histogram = Rc::new(mostly_shared(&text, 1, own));
                 let calls = Rc::new(Cell::new(0));
                 let ran = Rc::new(Cell::new(0u64));
                 {
@@ -297,10 +327,112 @@ fn what_has_no_room_is_counted() {
     }
 }
 
+/// Each CPU has its own few keys and all that find room in the table of all; what finds none
+/// is counted.
+#[test]
+fn what_has_no_room_on_its_cpu_is_shared() {
+    for keys in ["num", "num,neg", "str,num", "common_pid.execname,num"] {
+        let histogram = mostly_shared(&format!("keys={keys}:size=128"), 2, 16);
+        for n in 0..1000 {
+            let hit = Hit(n % 250, 1, (n % 2) as u8);
+            histogram.update(&hit, &here(u32::from(hit.2)));
+        }
+        let snapshot = histogram.read().expect("memory");
+        // 16 on each CPU, 128 in the shared table.
+        assert_eq!(snapshot.entries(), 160, "{keys}");
+        assert_eq!(snapshot.hits(), 640, "{keys}");
+        assert_eq!(snapshot.dropped(), 360, "{keys}");
+        assert_eq!(histogram.hits(), 640, "{keys}");
+    }
+}
+
+/// What is counted on two CPUs, in the tables of both and in the shared one, is one entry.
+#[test]
+fn a_key_in_all_tables_is_one_entry() {
+    let histogram = mostly_shared("keys=num,neg:vals=num", 3, 1);
+    // The second key finds no room on CPUs 0 and 1; on CPU 2 it is the first.
+    for (key, cpu) in [(1, 0), (1, 1), (2, 0), (2, 1), (2, 2)] {
+        histogram.update(&Hit(key, 0, 0), &here(cpu));
+    }
+    let mut entries = Vec::new();
+    let snapshot = histogram.read().unwrap();
+    snapshot.for_each(|key, hits, values| entries.push((key[0], hits, values[0])));
+    assert_eq!(entries, [(1, 2, 2), (2, 3, 6)]);
+}
+
+/// A CPU that comes later has no table of its own, and its hits are counted all the same.
+#[test]
+fn hits_of_a_cpu_that_comes_later_are_counted() {
+    for keys in ["num", "str", "num,neg:vals=num"] {
+        let text = format!("keys={keys}");
+        let histogram = with_tables(&text, 2, |spec, cpu| spec.own_table(cpu == 0));
+        for n in 0..2000 {
+            let hit = Hit(n % 100, 0, 1);
+            assert!(n != 0 || !histogram.update_fast(&hit, &here(1)));
+            histogram.update(&hit, &here(1));
+        }
+        let snapshot = histogram.read().unwrap();
+        assert_eq!((snapshot.hits(), snapshot.dropped()), (2000, 0), "{keys}");
+    }
+}
+
+/// One line does not take a full table for each CPU.
+#[test]
+fn memory_is_bounded_whatever_the_number_of_cpus() {
+    let own = |text| spec(text).own_table(true).unwrap().room();
+    assert_eq!(own("keys=num"), 2048);
+    assert_eq!(own("keys=str,stacktrace"), 2048);
+    assert_eq!(own("keys=num:size=16384"), 16384);
+    assert_eq!(own("keys=num:size=131072"), 16384);
+    assert_eq!(own("keys=str,stacktrace:size=131072"), 2048);
+    assert_eq!(own("keys=num:size=128"), 128);
+    let shared = |text, all: bool| {
+        let spec = spec(text);
+        let own = PerCpu::new(2, |cpu| spec.own_table(all || cpu == 0)).unwrap();
+        let shared = spec.shared_table(&own).unwrap();
+        shared.map(|shared: HistTable<AtomicU64>| shared.room())
+    };
+    assert_eq!(shared("keys=num", true), None);
+    assert_eq!(shared("keys=num", false), Some(2048));
+    assert_eq!(shared("keys=num:size=131072", true), Some(131072));
+    let absent = spec("keys=num").own_table(false).unwrap();
+    assert_eq!(absent.room(), 0);
+}
+
+/// A task that is killed while it reads does not end what it has begun.
+#[test]
+fn a_reader_that_is_killed_stops() {
+    let histogram = histogram("keys=num:size=131072", 1);
+    for n in 0..16_000 {
+        histogram.update(&Hit(n, 1, 1), &here(0));
+    }
+    let mut looks = 0;
+    for n in 0.. {
+        kill_after(Some(n));
+        let result = histogram.read().map(|snapshot| snapshot.entries());
+        kill_after(None);
+        match result {
+            Err(stop) => assert_eq!(stop, Stop::Killed),
+            Ok(entries) => {
+                assert_eq!(entries, 16_000);
+                looks = n;
+                break;
+            }
+        }
+    }
+    // Some thousand entries are read or compared between two looks.
+    assert!(looks > 50, "{looks}");
+}
+
 /// No number is special, though one is mixed to 0.
 #[test]
 fn every_number_can_be_a_key() {
-    let histogram = histogram("keys=num", 1);
+    for own in [0, 2048] {
+        every_number_is_a_key(mostly_shared("keys=num", 1, own));
+    }
+}
+
+fn every_number_is_a_key(histogram: Histogram) {
     let salt = 0x5bf0_3635_dcd3_8a4d;
     let numbers = [0, 1, u64::MAX, 1 << 63, salt, salt ^ 1];
     for (n, number) in numbers.into_iter().enumerate() {
@@ -391,7 +523,7 @@ fn a_paused_histogram_does_not_count() {
 fn failed_allocations_are_survived() {
     let spec = spec("keys=num,neg");
     fail_allocation_after(Some(0));
-    assert!(Table::new(&spec).is_err());
+    assert!(spec.own_table(true).is_err());
     fail_allocation_after(None);
     let histogram = histogram("keys=num:vals=neg", 1);
     for n in 0..100 {
@@ -411,12 +543,12 @@ fn failed_allocations_are_survived() {
 
 #[test]
 fn entries_hold_what_their_shape_says() {
-    let shape = Shape {
+    let shape = EntryShape {
         values: 2,
         comm: 0,
         keys: 3,
     };
-    let table = Table::with_shape(shape, 4).unwrap();
+    let table: HistTable = HistTable::with_shape(shape, 4).unwrap();
     let entry = table.entry(&[1, 2, 3], || [0, 0]).unwrap();
     entry.begin();
     entry.fold(0, Fold::Sum, false, 5);
@@ -485,8 +617,8 @@ fn a_probes_hit_is_evaluated() {
             at: 0,
         };
         let spec = hist::parse(span, program.layout()).expect(trigger).spec;
-        let tables = PerCpu::new(1, |_| Table::new(&spec)).unwrap();
-        let histogram = Histogram::new(spec, tables, false);
+        let tables = PerCpu::new(1, |_| spec.own_table(true)).unwrap();
+        let histogram = Histogram::new(spec, (tables, None), false);
         let hit = ProbeHit {
             program: &program,
             env: &k,

@@ -341,3 +341,70 @@ fn declarations_in_c() {
     );
     assert!(!btf.is_module());
 }
+
+#[test]
+fn structures_by_value_are_what_they_consist_of() {
+    // Of the types of lang-btf.txt, and these, which follow them.
+    let count = include_str!("../../data/lang-btf.txt")
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+        .count();
+    let [kuid, cred, pointer, prototype] = [1, 3, 4, 5].map(|n| count + n);
+    let more = format!(
+        "struct kuid 4 val:2:0\n\
+         struct atomic 4 counter:1:0\n\
+         struct cred 24 usage:{}:0 uid:{kuid}:32 gid:{kuid}:64 name:8:64\n\
+         pointer {cred}\n\
+         prototype 0 cred:{pointer} id:{kuid}\n\
+         func with_cred {prototype}",
+        count + 2
+    );
+    let text = format!("{}\n{more}", include_str!("../../data/lang-btf.txt"));
+    let mut k = Kernel {
+        blob: Some(btf::build(&text)),
+        ..Kernel::default()
+    };
+    k.set("di", 0x3000);
+    k.set("si", 0xffff_ffff_0000_03e8);
+    k.write(0x3000, &[0xff; 24]);
+    k.write(0x3004, &[0xe8, 3, 0, 0, 0xe9, 3, 0, 0]);
+    assert_eq!(
+        printed("p with_cred cred->uid cred->gid u=cred->usage i=id", &mut k),
+        "arg1=1000 arg2=1001 u=-1 i=1000"
+    );
+    // A type that is asked for is taken.
+    assert_eq!(
+        printed("p with_cred u=cred->uid:x64", &mut k),
+        "u=0x3e9000003e8"
+    );
+    let refused = |definition: &str| {
+        let error = compile(definition, &mut kernel()).expect_err(definition);
+        String::from_utf8(error.detail().to_vec()).unwrap()
+    };
+    assert_eq!(
+        refused("p vfs_read file->f_path"),
+        "write one of its members: .mnt, .dentry, or a type such as :x64"
+    );
+    assert_eq!(
+        refused("p vfs_read $current->comm"),
+        "it is an array of characters: write :string"
+    );
+    assert_eq!(
+        refused("p vfs_read file:%pd"),
+        "write %pD for a struct file"
+    );
+    assert_eq!(
+        refused("p vfs_read file->f_path:%pd"),
+        "write .dentry behind it, and %pd"
+    );
+    // An address without a type, and one of something unknown, may be anything.
+    for definition in [
+        "p vfs_read %di:%pd",
+        "p vfs_read file:%pD file->f_path.dentry:%pd d=$arg1:%pD",
+        "p vfs_read count:%pD",
+        "p kfree object:%pd",
+        "r open_file $retval:%pD",
+    ] {
+        compile(definition, &mut kernel()).expect(definition);
+    }
+}

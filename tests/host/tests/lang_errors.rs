@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::ast::Probe;
+use ferroprobe_engine::engine::ast::DefinedProbe;
 use ferroprobe_engine::engine::error::{Errno, Error, Kind, Subject};
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::numbers::Numbers;
@@ -20,6 +20,7 @@ const RAISED_ELSEWHERE: &[&str] = &[
     // The symbol table and the placement judge.
     "NON_UNIQ_SYMBOL",
     "BAD_RETPROBE",
+    "NEVER_RETURNS",
     "BAD_INSN_BNDRY",
     // Registration.
     "FAIL_REG_PROBE",
@@ -81,7 +82,7 @@ fn every_mistake_has_a_remedy() {
         };
         let needs = needs.strip_prefix("btf+").unwrap_or(needs);
         assert!(
-            ["any", "btf", "points", "x86_64", "arm64"].contains(&needs),
+            ["any", "btf", "net", "points", "x86_64", "arm64"].contains(&needs),
             "{row}"
         );
         mistakes += usize::from(words != "@accepted");
@@ -249,6 +250,93 @@ fn a_misspelt_data_symbol_is_explained() {
     }
 }
 
+#[test]
+fn what_is_known_from_elsewhere_is_translated() {
+    let p =
+        |name: &str| format!("p takes one symbol: write f {name} for the entries of all functions");
+    for (line, kind, detail) in [
+        ("p vfs_*", Kind::BadProbeAddr, &*p("vfs_*")),
+        (
+            "p vfs_read,vfs_write+4",
+            Kind::BadProbeAddr,
+            &p("vfs_read,vfs_write"),
+        ),
+        (
+            "r vfs_*",
+            Kind::BadProbeAddr,
+            "r takes one symbol, and no letter the returns of several: f vfs_* records entries",
+        ),
+        (
+            "p vfs_read $arg1->f_mode",
+            Kind::BadVar,
+            "$arg1 has no type: write NAME->f_mode with the name of the parameter, or \
+             (STRUCT)$arg1->f_mode",
+        ),
+        (
+            "p vfs_read %di->f_mode",
+            Kind::BadRegName,
+            "a register has no type: write (STRUCT)%di->f_mode",
+        ),
+        (
+            "p vfs_read (struct file *)%di->f_mode",
+            Kind::DerefOpenBrace,
+            "a cast is the name alone, and no spaces: (STRUCT)VALUE->MEMBER",
+        ),
+        (
+            "p vfs_read file->f_path.dentry.d_flags",
+            Kind::BadBtfTid,
+            "f_path.dentry is a pointer: write f_path.dentry->d_flags",
+        ),
+        (
+            "p vfs_read file->dentry",
+            Kind::NoBtfField,
+            "it is a macro, or a member of a member: write f_path.dentry",
+        ),
+        (
+            "p vfs_read file->f_mnt->x",
+            Kind::NoBtfField,
+            "it is a macro, or a member of a member: write f_path.mnt",
+        ),
+        (
+            "p vfs_read $current->sk_node.next",
+            Kind::NoBtfField,
+            "it is a macro, or a member of a member: write se.group_node",
+        ),
+        (
+            "p vfs_read $current->se.next",
+            Kind::NoBtfField,
+            "it is a macro, or a member of a member: write se.group_node.next",
+        ),
+        (
+            "p vfs_read @jiffies[0]",
+            Kind::NoDataSymbol,
+            "an element has no name: write @jiffies+OFFSET, with its offset in bytes",
+        ),
+        (
+            "p vfs_read jiffies[0]",
+            Kind::NoBtfarg,
+            "an element has no name: write +OFFSET(jiffies), or @jiffies+OFFSET of a variable of \
+             the kernel, with its offset in bytes",
+        ),
+        (
+            "p vfs_read file->f_path[1]",
+            Kind::NoBtfField,
+            "an element has no name: write f_path, or +OFFSET(...) of it, with its offset in bytes",
+        ),
+    ] {
+        let mut kernel = Kernel {
+            blob: Some(support::btf::sample()),
+            ..Kernel::default()
+        };
+        let error = compile(line, &mut kernel).expect_err(line);
+        assert_eq!(
+            (error.kind, &*String::from_utf8_lossy(error.detail())),
+            (kind, detail),
+            "{line}"
+        );
+    }
+}
+
 /// Compiles `command`, failing each allocation in turn.
 fn survive(command: &str, blob: Option<Vec<u8>>, least: usize) {
     let mut kernel = Kernel {
@@ -297,12 +385,12 @@ fn append(existing: &[&str], marked: &str) -> Result<(), Kind> {
         .iter()
         .map(|e| compile(e, &mut kernel).expect(e))
         .collect();
-    let probes = others.iter().map(|(d, p)| Probe {
+    let mut probes = others.iter().map(|(d, p)| DefinedProbe {
         definition: d,
         layout: p.layout(),
     });
     let command = Command::new(text.as_bytes()).expect(&text);
-    let result = definition.check_append(program.layout(), &command, probes);
+    let result = definition.check_append(program.layout(), &command, &mut probes);
     if let Err(error) = &result {
         assert_eq!(Some(error.at), marked.find('^'), "{marked}");
         assert_eq!(error.errno, Errno::EEXIST);

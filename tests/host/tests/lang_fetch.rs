@@ -176,7 +176,8 @@ fn one_short_string_is_recorded_as_any() {
             let mut room = [0; 300];
             let read = exec::Memory::read_string(&k, address, user, &mut room).unwrap();
             let texts = || std::iter::once(&room[..read]);
-            let mut record = vec![0xaa; exec::length_with(&program, texts())];
+            let mut record =
+                vec![0xaa; exec::length_with(&program, texts().map(<[u8]>::len).sum())];
             assert_eq!(record.len(), want.len(), "{definition}");
             // Header, place and perhaps the return address.
             let start = if definition.starts_with('r') { 24 } else { 16 };

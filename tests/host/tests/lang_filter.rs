@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use ferroprobe_engine::engine::error::{Error, Kind, Subject};
-use ferroprobe_engine::engine::filter::{self, Filter, Functions, Hit};
+use ferroprobe_engine::engine::filter::{self, Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::record::Header;
 use support::{compile, Kernel};
@@ -20,7 +20,11 @@ const EVENT: &str = "p vfs_read num=%cx neg=%bx:s32 big=%bx byte=%bx:u8 bits=%cx
 
 struct Symbols;
 
-impl Functions for Symbols {
+impl LookupFunctions for Symbols {
+    fn last_cpu(&self) -> u32 {
+        3
+    }
+
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
         match name {
             b"vfs_read" => Some((0x8000, 0x9000)),
@@ -146,6 +150,100 @@ fn lengths_are_limited() {
     assert_eq!(kind("  "), Err(Kind::FiltNoFilter));
 }
 
+/// What filters on texts of all lengths decide, by the text itself.
+#[test]
+fn long_texts_are_compared_whole() {
+    let event = "p vfs_read kernel=+0(%di):string user=+0(%si):ustring pointer=%di \
+        both=+0(%bx):string[2] argv=+0(%bx):string[*]";
+    let (_, program) = compile(event, &mut kernel()).expect("the event");
+    for length in (250..260).chain([300, 509, 510, 511, 600, 1000, 4000, 4089]) {
+        let end = "/needle/the-end";
+        let text = "x".repeat(length - end.len()) + end;
+        let mut k = Kernel::default();
+        for (register, address) in [("di", 0x3000u64), ("si", 0x13000), ("bx", 0x23000)] {
+            k.set(register, address);
+        }
+        k.write(0x3000, format!("{text}\0").as_bytes());
+        k.write_user(0x13000, format!("{text}\0").as_bytes());
+        k.write(0x23000, &0x33000u64.to_le_bytes());
+        k.write(0x33000, b"first\0");
+        k.write(0x23008, &0x3000u64.to_le_bytes());
+        k.write(0x23010, &0u64.to_le_bytes());
+        let decides = |filter: &str| {
+            let compiled = Filter::compile(filter.as_bytes(), program.layout(), &mut Symbols);
+            let filter = compiled.unwrap_or_else(|e| panic!("{filter}: {e:?}"));
+            filter.matches(&program, &k, &HIT)
+        };
+        for field in ["kernel", "user", "pointer.string", "both", "argv"] {
+            for (pattern, is_match) in [
+                ("*the-end", true),
+                ("*needle*", true),
+                ("*x/needle/the-en?", true),
+                ("*the-en", false),
+                ("*needles*", false),
+                ("xx*[dD]", field != "argv"),
+                ("y*", false),
+            ] {
+                let is = |test: &str| decides(&format!("{field} ~ \"{test}\""));
+                assert_eq!(is(pattern), is_match, "{field} {length} {pattern}");
+                // Of an array one element is enough.
+                let differs = !is_match || field == "both";
+                assert_eq!(
+                    is(&format!("!{pattern}")),
+                    differs,
+                    "{field} {length} !{pattern}"
+                );
+            }
+            let begin = if field == "argv" { "first " } else { "" };
+            let same = format!("{begin}{text}")
+                .chars()
+                .take(255)
+                .collect::<String>();
+            let is_same = begin.len() + length <= 255;
+            assert_eq!(
+                decides(&format!("{field} == \"{same}\"")),
+                is_same,
+                "{field} {length}"
+            );
+            let differs = !is_same || field == "both";
+            assert_eq!(
+                decides(&format!("{field} != \"{same}\"")),
+                differs,
+                "{field} {length}"
+            );
+        }
+    }
+}
+
+/// A text of which a later part cannot be read is one that cannot be read.
+#[test]
+fn texts_that_end_in_a_fault_have_no_relation() {
+    let event = "p vfs_read s=+0(%di):string argv=+0(%bx):string[*]";
+    let (_, program) = compile(event, &mut kernel()).expect("the event");
+    let mut k = Kernel::default();
+    k.set("di", 0x3000);
+    k.write(0x3000, &b"x".repeat(700));
+    k.set("bx", 0x23000);
+    k.write(0x23000, &0x3000u64.to_le_bytes());
+    k.write(0x23008, &0u64.to_le_bytes());
+    for (filter, decision) in [
+        ("s ~ \"x*\"", false),
+        ("s ~ \"y*\"", false),
+        ("s ~ \"!y*\"", false),
+        ("s != \"y\"", false),
+        ("!(s ~ \"x*\")", true),
+        ("argv == \"(fault)\"", true),
+        ("argv ~ \"*x*\"", false),
+    ] {
+        let compiled = Filter::compile(filter.as_bytes(), program.layout(), &mut Symbols);
+        assert_eq!(
+            compiled.unwrap().matches(&program, &k, &HIT),
+            decision,
+            "{filter}"
+        );
+    }
+}
+
 #[test]
 fn only_what_is_needed_is_read() {
     let mut k = kernel();
@@ -176,6 +274,23 @@ fn the_text_is_kept_and_refusals_are_shown() {
         out.contains("] event filter parse error: error: Invalid value"),
         "{out}"
     );
+}
+
+/// Of a megabyte that is refused, what is around the caret stays.
+#[test]
+fn a_long_refused_text_does_not_stay() {
+    let text = format!("num == 1 {}", "|| num == 1 ".repeat(1 << 16));
+    let error = make(&text).unwrap_err();
+    let (mut shown, mut entry) = (String::new(), String::new());
+    filter::write_refusal(&mut shown, text.as_bytes(), &error).unwrap();
+    error.write_entry(&mut entry, 0, text.as_bytes()).unwrap();
+    for out in [shown, entry] {
+        assert!(out.len() < 3000, "{} bytes", out.len());
+        assert!(
+            out.contains("...") && out.contains(" || num == 1 "),
+            "{out}"
+        );
+    }
 }
 
 #[test]

@@ -6,7 +6,9 @@ mod support;
 
 use ferroprobe_engine::engine::context::{self, Context, Time};
 use ferroprobe_engine::engine::errno;
-use ferroprobe_engine::engine::print::{Event, Json, Lines, Renderer, SymbolNames, Text};
+use ferroprobe_engine::engine::print::{
+    Json, PrintedText, Renderer, ShownEvent, SymbolNames, TextLines,
+};
 use ferroprobe_engine::engine::record::{Builtin, Class, Header, Layout, RAW_DATA, USER_STACK};
 use ferroprobe_engine::engine::ring::Note;
 use ferroprobe_engine::engine::seq_buf::SeqBuf;
@@ -41,14 +43,14 @@ fn one_line(bytes: &[u8]) -> String {
 }
 
 /// The line of one record, parsed.
-fn parsed(json: &mut Json, context: &Context, event: Event<'_>, record: &[u8]) -> Value {
+fn parsed(json: &mut Json, context: &Context, event: ShownEvent<'_>, record: &[u8]) -> Value {
     parsed_with(json, context, event, record, &mut &Kernel::default())
 }
 
 fn parsed_with(
     json: &mut Json,
     context: &Context,
-    event: Event<'_>,
+    event: ShownEvent<'_>,
     record: &[u8],
     symbols: &mut dyn SymbolNames,
 ) -> Value {
@@ -249,8 +251,8 @@ proptest! {
             format!("{kind} {ARGUMENTS}")
         };
         let (_, program, record) = hit(&definition, &mut kernel);
-        let event = Event { key: 1, group: b"grp", name: b"ev", layout: program.layout() };
-        let line = text(|buf| Lines::new().put(buf, event, &record, &mut &kernel));
+        let event = ShownEvent { key: 1, group: b"grp", name: b"ev", layout: program.layout() };
+        let line = text(|buf| TextLines::new().put(buf, event, &record, &mut &kernel));
         let mut json = Json::new();
         for (context, header) in contexts {
             let mut record = record.clone();
@@ -282,10 +284,10 @@ fn context() -> Context {
     }
 }
 
-fn builtin(record: &[u8]) -> Event<'static> {
+fn builtin(record: &[u8]) -> ShownEvent<'static> {
     let id = Header::from_record(record).unwrap().event;
     let builtin = Builtin::with_id(id).unwrap();
-    Event {
+    ShownEvent {
         key: 0,
         group: Builtin::GROUP.as_bytes(),
         name: builtin.name.as_bytes(),
@@ -300,7 +302,7 @@ fn texts_are_complete_or_listed() {
     kernel.write(0x1000, &[b'a'; 5000]);
     kernel.write(0x1000 + 5000, b"\0");
     let (_, program, record) = hit("p vfs_read s=+0(%di):string t=+0(%si):string", &mut kernel);
-    let event = Event {
+    let event = ShownEvent {
         key: 1,
         group: b"g",
         name: b"e",
@@ -320,7 +322,7 @@ fn a_whole_line() {
     kernel.write(0x1000, b"caf\xe9 \"q\"\0");
     let arguments = "name=+0(%di):string n=%ax:u64 p=+0(%si) i=%di:symbol";
     let (_, program, record) = hit(&format!("p vfs_read {arguments}"), &mut kernel);
-    let event = Event {
+    let event = ShownEvent {
         key: 1,
         group: b"kprobes",
         name: b"read",
@@ -367,7 +369,7 @@ fn symbols_are_escaped() {
     for (definition, key) in [("p vfs_read s=%di:symbol", "ip"), ("r vfs_read", "ret_ip")] {
         kernel.set("di", 299);
         let (_, program, record) = hit(definition, kernel);
-        let event = Event {
+        let event = ShownEvent {
             key: 1,
             group: b"g",
             name: b"e",
@@ -441,7 +443,7 @@ fn built_in_events_have_the_fields_of_their_formats() {
 /// The text of what is no event is that of before.
 #[test]
 fn text_has_marks_for_what_is_no_event() {
-    let mut lines = Text::new();
+    let mut lines = PrintedText::new();
     assert_eq!(text(|buf| lines.lost(buf, 3, 5)), "CPU:3 [LOST 5 EVENTS]\n");
     assert_eq!(
         text(|buf| lines.damaged(buf, 3, 2)),

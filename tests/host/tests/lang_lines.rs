@@ -5,7 +5,7 @@
 mod support;
 
 use ferroprobe_engine::engine::context::{self, Columns, Context, Time};
-use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
+use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
 use ferroprobe_engine::engine::record::{self, Class, Header};
 use ferroprobe_engine::engine::ring::Note;
 use ferroprobe_engine::engine::seq_buf::SeqBuf;
@@ -134,7 +134,7 @@ proptest! {
         let mut kernel = Kernel::default();
         let programs = ["p f a=%ax:u32", "r f $retval:x32", "p g b=%ax:s32"]
             .map(|text| compile(text, &mut kernel).unwrap().1);
-        let mut lines = Lines::new();
+        let mut lines = TextLines::new();
         for (number, (which, first, caller, with_addresses, value)) in hits.into_iter().enumerate() {
             let layout = programs[which].layout();
             let mut bytes = vec![0; 28];
@@ -146,10 +146,10 @@ proptest! {
             let at = layout.start();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
             let name: &[u8] = [&b"one"[..], b"two", b"three"][which];
-            let event = Event { key: which as u64, group: b"kprobes", name, layout };
+            let event = ShownEvent { key: which as u64, group: b"kprobes", name, layout };
             let mut names = Names { with_addresses };
             let line = text(|buf| lines.put(buf, event, &bytes, &mut names));
-            let fresh = text(|buf| Lines::new().put(buf, event, &bytes, &mut names));
+            let fresh = text(|buf| TextLines::new().put(buf, event, &bytes, &mut names));
             prop_assert_eq!(&line, &fresh);
             let value = match which {
                 0 => format!(" a={value}\n"),
@@ -174,7 +174,7 @@ fn a_name_that_changed_is_shown_once_the_old_one_is_forgotten() {
         }
     }
     let (_, program) = compile("p f", &mut Kernel::default()).unwrap();
-    let event = Event {
+    let event = ShownEvent {
         key: 1,
         group: b"kprobes",
         name: b"e",
@@ -188,9 +188,10 @@ fn a_name_that_changed_is_shown_once_the_old_one_is_forgotten() {
         pid: 1,
     };
     record::start_probe(&mut record, header, 0x1000);
-    let mut lines = Lines::new();
-    let shown =
-        |name, lines: &mut Lines| text(|buf| lines.put(buf, event, &record, &mut Renamed(name)));
+    let mut lines = TextLines::new();
+    let shown = |name, lines: &mut TextLines| {
+        text(|buf| lines.put(buf, event, &record, &mut Renamed(name)))
+    };
     assert_eq!(shown(b"old", &mut lines), "e: (old)\n");
     assert_eq!(shown(b"new", &mut lines), "e: (old)\n");
     lines.forget();

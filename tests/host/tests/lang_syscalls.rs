@@ -7,11 +7,11 @@ mod support;
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::exec;
 use ferroprobe_engine::engine::fetch::{Program, Size};
-use ferroprobe_engine::engine::filter::{Filter, Functions, Hit};
+use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
-use ferroprobe_engine::engine::print::{Event, Json, Lines, Renderer};
+use ferroprobe_engine::engine::print::{Json, Renderer, ShownEvent, TextLines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::syscall::{Call, Parameter, WORDS};
+use ferroprobe_engine::engine::syscall::{Call, CallParameter, WORDS};
 use ferroprobe_engine::sys;
 use support::{text, Kernel};
 
@@ -29,7 +29,7 @@ fn call(name: &str, arguments: &[(&str, &str)], copied: u32, size: Option<u8>) -
     };
     for (c_type, name) in arguments {
         let (name, c_type) = (vec(name), vec(c_type));
-        call.arguments.push(Parameter { name, c_type }).unwrap();
+        call.arguments.push(CallParameter { name, c_type }).unwrap();
     }
     call
 }
@@ -65,7 +65,7 @@ fn record(program: &Program, layout: &Layout, kernel: &Kernel, copies: &[&[u8]])
     let texts = || copies.iter().copied();
     let count = layout.call.as_ref().unwrap().types.len();
     assert_eq!(layout.fields.len(), count + copies.len());
-    let mut out = vec![0xee; exec::length_with(program, texts())];
+    let mut out = vec![0xee; exec::length_with(program, texts().map(<[u8]>::len).sum())];
     assert!(record::start_probe(&mut out, HEADER, 257));
     exec::run_quiet(program, kernel, &mut out);
     // The hit path takes the arguments from the kernel's structure.
@@ -98,13 +98,13 @@ fn show(layout: &Layout, record: &[u8]) -> String {
 }
 
 fn show_as(layout: &Layout, name: &[u8], record: &[u8]) -> String {
-    let event = Event {
+    let event = ShownEvent {
         key: 1,
         group: b"kprobes",
         name,
         layout,
     };
-    text(|buf| Lines::new().put(buf, event, record, &mut &Kernel::default()))
+    text(|buf| TextLines::new().put(buf, event, record, &mut &Kernel::default()))
 }
 
 /// The `format` file of a layout.
@@ -291,7 +291,11 @@ const HIT: Hit = Hit {
 
 struct NoFunctions;
 
-impl Functions for NoFunctions {
+impl LookupFunctions for NoFunctions {
+    fn last_cpu(&self) -> u32 {
+        3
+    }
+
     fn named(&mut self, _name: &[u8]) -> Option<(u64, u64)> {
         None
     }
@@ -353,7 +357,7 @@ fn whole_record(program: &Program, words: &[u64], copies: &[&[u8]]) -> Vec<u8> {
     let texts = || copies.iter().copied();
     let mut kernel = Kernel::default();
     kernel.regs[..words.len()].copy_from_slice(words);
-    let mut out = vec![0xee; exec::length_with(program, texts())];
+    let mut out = vec![0xee; exec::length_with(program, texts().map(<[u8]>::len).sum())];
     assert!(record::start_probe(&mut out, HEADER, 257));
     exec::run_quiet(program, &kernel, &mut out);
     let mut again = vec![0xee; 16 + 8 * words.len()];
@@ -405,6 +409,12 @@ fn whole_calls_have_arguments_result_and_duration() {
         "name(addr: 0x0, len: 0x1000, user: 1000, flags: 0x20, pos: -1, vec: 0xfff0) = \
          0x7fff00001000, 9 ns\n"
     );
+    let arguments = [("const char *", "pathname"), ("umode_t", "mode")];
+    let mkdir = call("sys_mkdir", &arguments, 0, None);
+    assert_eq!(
+        whole(&mkdir, &[0x1000, 0o755, 0, 9], &[]),
+        "name(pathname: 0x1000, mode: 0755) = 0, 9 ns\n"
+    );
     // There is no result where nothing returns.
     let exit = call("sys_exit_group", &[("int", "error_code")], 0, None);
     assert!(!exit.returns());
@@ -412,6 +422,27 @@ fn whole_calls_have_arguments_result_and_duration() {
     let none = call("sys_getppid", &[], 0, None);
     assert!(none.returns());
     assert_eq!(whole(&none, &[1, 80], &[]), "name() = 1, 80 ns\n");
+}
+
+/// Strings of whole calls are exact: shown on their line, and told apart from those that were cut.
+#[test]
+fn strings_of_whole_calls_are_shown_as_others() {
+    let words = [3, 0x1000, 0, 0, 3, 0];
+    for (recorded, shown) in [
+        (&b"\xc3\x84.txt\0"[..], "\"\u{c4}.txt\""),
+        ("\u{434}\u{430}\0".as_bytes(), "\"\u{434}\u{430}\""),
+        (b"a\n\x1b[31m\x9b\0", "\"a\\n\\x1b[31m\\x9b\""),
+        (b"...\0", "\"...\""),
+        (b"/long\0\0", "\"/long\"..."),
+        (b"/fourteen byte\0\0", "\"/fourteen byte\"..."),
+        (b"\0\0", "\"\"..."),
+        (b"\0", "\"\""),
+        (b"", "(fault)"),
+    ] {
+        let text = whole(&openat(), &words, &[recorded]);
+        let expected = format!("name(dfd: 3, filename: {shown}, flags: O_RDONLY) = 3\n");
+        assert_eq!(text, expected);
+    }
 }
 
 #[test]
@@ -431,7 +462,7 @@ fn whole_calls_have_formats() {
          \tfield:u64 duration;\toffset:56;\tsize:8;\tsigned:0;"
     );
     assert!(file.ends_with(
-        "print fmt: \"dfd: %d, filename: \\\"%s\\\", flags: 0x%x, mode: %u, ret: %Ld, \
+        "print fmt: \"dfd: %d, filename: \\\"%s\\\", flags: 0x%x, mode: 0%03o, ret: %Ld, \
          duration: %Lu\", REC->dfd, __get_str(filename), REC->flags, REC->mode, REC->ret, \
          REC->duration\n"
     ));
@@ -470,7 +501,7 @@ fn filters_know_the_results_of_whole_calls() {
 
 /// The arguments of a call in JSON.
 fn json(layout: &Layout, record: &[u8]) -> serde_json::Value {
-    let event = Event {
+    let event = ShownEvent {
         key: 1,
         group: b"syscalls",
         name: b"name",

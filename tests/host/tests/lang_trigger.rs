@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ferroprobe_engine::engine::error::{Kind, Subject};
 use ferroprobe_engine::engine::lex::Span;
-use ferroprobe_engine::engine::trigger::{self, Count, EventName, Request, Trigger};
+use ferroprobe_engine::engine::trigger::{self, Count, EventName, Trigger, TriggerRequest};
 
 const DATA: &str = include_str!("../../data/lang-triggers.txt");
 
@@ -34,10 +34,10 @@ fn of_event(on: bool, what: &str, event: EventName<'_>) -> String {
 }
 
 /// The request in one form.
-fn written(request: Request<'_>) -> String {
+fn written(request: TriggerRequest<'_>) -> String {
     match request {
-        Request::Remove(trigger) => format!("!{}", name(trigger)),
-        Request::Set {
+        TriggerRequest::Remove(trigger) => format!("!{}", name(trigger)),
+        TriggerRequest::Set {
             trigger,
             count,
             filter,
@@ -49,7 +49,7 @@ fn written(request: Request<'_>) -> String {
             let filter = filter.map_or(String::new(), |filter| format!(" if {}", text(filter)));
             format!("{}:{count}{filter}", name(trigger))
         }
-        Request::Histogram { text: of, removes } => {
+        TriggerRequest::Histogram { text: of, removes } => {
             format!("{}hist:{}", if removes { "!" } else { "" }, text(of))
         }
     }
@@ -93,7 +93,7 @@ fn every_refusal_has_its_kind_and_caret() {
 
 #[test]
 fn the_names_are_the_names_of_triggers() {
-    for name in trigger::NAMES {
+    for trigger::TriggerRow { name, .. } in trigger::ROWS {
         let text = format!("!{name}:g:e");
         assert!(trigger::parse(text.as_bytes()).is_ok(), "{name}");
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::placement::{
-    Facts, Function, Patch, Placement, Refuser, Region, Role, Verdict, Why,
+    Facts, JudgedFunction, Patch, Placement, Refuser, Region, SpecialRole, Verdict, Why,
 };
 use ferroprobe_engine::sys::{fail_allocation_after, AllocError};
 use proptest::prelude::*;
@@ -48,15 +48,15 @@ fn bytes<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<u8> {
         .collect()
 }
 
-fn role(text: &str) -> Role {
+fn role(text: &str) -> SpecialRole {
     match text {
-        "blacklisted" => Role::Blacklisted,
-        "ftrace" => Role::Ftrace,
-        "jump_label" => Role::JumpLabel,
-        "static_call" => Role::StaticCall,
-        "bug" => Role::Bug,
-        "alternative" => Role::Alternative,
-        "exception_table" => Role::ExceptionTable,
+        "blacklisted" => SpecialRole::Blacklisted,
+        "ftrace" => SpecialRole::Ftrace,
+        "jump_label" => SpecialRole::JumpLabel,
+        "static_call" => SpecialRole::StaticCall,
+        "bug" => SpecialRole::Bug,
+        "alternative" => SpecialRole::Alternative,
+        "exception_table" => SpecialRole::ExceptionTable,
         _ => panic!("no such role: {text}"),
     }
 }
@@ -125,7 +125,7 @@ impl Case {
                 original,
             })
             .collect();
-        let function = Function {
+        let function = JudgedFunction {
             name: self.name.as_bytes(),
             address: ADDRESS,
             bytes: &self.text,
@@ -190,13 +190,13 @@ fn kind(arch: Arch, by: Refuser, why: &Why) -> usize {
         Why::TypeCheck => 10,
         Why::Preamble => 11,
         Why::Padding => 12,
-        Why::Role(Role::Blacklisted) => 13,
-        Why::Role(Role::Ftrace) => 14,
-        Why::Role(Role::JumpLabel) => 15,
-        Why::Role(Role::StaticCall) => 16,
-        Why::Role(Role::Bug) => 17,
-        Why::Role(Role::Alternative) => 18,
-        Why::Role(Role::ExceptionTable) => 19,
+        Why::Role(SpecialRole::Blacklisted) => 13,
+        Why::Role(SpecialRole::Ftrace) => 14,
+        Why::Role(SpecialRole::JumpLabel) => 15,
+        Why::Role(SpecialRole::StaticCall) => 16,
+        Why::Role(SpecialRole::Bug) => 17,
+        Why::Role(SpecialRole::Alternative) => 18,
+        Why::Role(SpecialRole::ExceptionTable) => 19,
         Why::Behind { .. } => 20,
         Why::OpsPointer => 21,
         Why::TypeWord => 22,
@@ -320,8 +320,8 @@ fn code() -> impl Strategy<Value = (Vec<u8>, Vec<usize>)> {
     })
 }
 
-fn function<'a>(arch: Arch, bytes: &'a [u8], facts: Facts<'a>) -> Function<'a> {
-    Function {
+fn function<'a>(arch: Arch, bytes: &'a [u8], facts: Facts<'a>) -> JudgedFunction<'a> {
+    JudgedFunction {
         name: b"f",
         address: ADDRESS,
         bytes,
@@ -350,11 +350,11 @@ fn a_gap_of_a_million_breakpoints_is_judged_soon() {
 fn facts() -> impl Strategy<Value = (Vec<(u64, Vec<u8>)>, Vec<Region>)> {
     let near = ADDRESS - 20..ADDRESS + 80;
     let role = prop::sample::select(vec![
-        Role::Ftrace,
-        Role::Blacklisted,
-        Role::Bug,
-        Role::ExceptionTable,
-        Role::Alternative,
+        SpecialRole::Ftrace,
+        SpecialRole::Blacklisted,
+        SpecialRole::Bug,
+        SpecialRole::ExceptionTable,
+        SpecialRole::Alternative,
     ]);
     let patch = (near.clone(), prop::collection::vec(any::<u8>(), 0..12));
     let region = (near, 0_u64..20, role).prop_map(|(at, len, role)| Region::new(at, len, role));

@@ -4,20 +4,20 @@
 //! given.
 
 use core::ops::Range;
-use ferroprobe_engine::engine::placement::Index;
+use ferroprobe_engine::engine::placement::PlacementIndex;
 use ferroprobe_engine::sys::{fail_allocation_after, AllocError};
 use proptest::prelude::*;
 
 const TEXT: Range<u64> = 0xffff_ffff_8100_0000..0xffff_ffff_8101_2345;
 
-fn index(addresses: &[u64]) -> Result<Index, AllocError> {
-    Index::new(TEXT, |found| {
+fn index(addresses: &[u64]) -> Result<PlacementIndex, AllocError> {
+    PlacementIndex::new(TEXT, |found| {
         addresses.iter().copied().for_each(found);
         Ok(())
     })
 }
 
-fn within(index: &Index, range: Range<u64>) -> Vec<u64> {
+fn within(index: &PlacementIndex, range: Range<u64>) -> Vec<u64> {
     let mut found: Vec<u64> = index.within(&range).collect();
     found.sort_unstable();
     found
@@ -67,7 +67,7 @@ fn other_addresses_the_second_time_do_no_harm() {
     for first in &passes {
         for second in &passes {
             let mut pass = [first, second].into_iter();
-            let index = Index::new(TEXT, |found| {
+            let index = PlacementIndex::new(TEXT, |found| {
                 pass.next().unwrap().iter().copied().for_each(found);
                 Ok(())
             })
@@ -83,7 +83,7 @@ fn other_addresses_the_second_time_do_no_harm() {
 
 #[test]
 fn an_empty_text_has_no_addresses() {
-    let index = Index::new(0..0, |found| {
+    let index = PlacementIndex::new(0..0, |found| {
         found(0);
         found(1);
         Ok(())
@@ -101,6 +101,6 @@ fn without_memory_there_is_no_index() {
             "after {after}"
         );
     }
-    let refused = Index::new(TEXT, |_| Err(AllocError));
+    let refused = PlacementIndex::new(TEXT, |_| Err(AllocError));
     assert!(matches!(refused, Err(AllocError)));
 }

@@ -5,7 +5,7 @@
 
 mod ring_common;
 
-use ferroprobe_engine::engine::ring::{Error, Iter, Lost, Ring, Stats};
+use ferroprobe_engine::engine::ring::{Iter, Lost, Ring, RingError, Stats};
 use ferroprobe_engine::sys::{self, Pages};
 use ring_common::{parse_page, ring, task, write, Page};
 
@@ -300,12 +300,12 @@ fn bad_sizes_are_refused() {
         Ring::new(0, storage, used, true).err()
     };
     assert_eq!(make(3, 64, 3), None);
-    assert_eq!(make(3, 60, 3), Some(Error::BadSize));
+    assert_eq!(make(3, 60, 3), Some(RingError::BadSize));
     assert_eq!(make(3, 128 * 4096, 3), None);
-    assert_eq!(make(3, 128 * 4096 + 4, 3), Some(Error::BadSize));
-    assert_eq!(make(3, 4096, 2), Some(Error::BadSize));
-    assert_eq!(make(3, 4096, 0), Some(Error::BadSize));
-    assert_eq!(make(3, 4096, 4), Some(Error::BadSize));
+    assert_eq!(make(3, 128 * 4096 + 4, 3), Some(RingError::BadSize));
+    assert_eq!(make(3, 4096, 2), Some(RingError::BadSize));
+    assert_eq!(make(3, 4096, 0), Some(RingError::BadSize));
+    assert_eq!(make(3, 4096, 4), Some(RingError::BadSize));
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn every_failed_allocation_is_reported() {
         let made = Ring::new(0, storage, 5, true);
         let made = made.and_then(|ring| {
             let snapshot = Iter::new(&ring, &ring.reader().unwrap()).map(drop);
-            snapshot.map_err(Error::from).map(|()| ring)
+            snapshot.map_err(RingError::from).map(|()| ring)
         });
         sys::fail_allocation_after(None);
         match made {
@@ -326,7 +326,7 @@ fn every_failed_allocation_is_reported() {
                 assert_eq!(all(&ring).len(), 1);
                 break;
             }
-            Err(error) => assert_eq!(error, Error::NoMemory),
+            Err(error) => assert_eq!(error, RingError::NoMemory),
         }
         failures += 1;
     }

@@ -64,7 +64,7 @@ fn records_have_no_byte_that_was_not_written() {
             let (definition, program) =
                 compile(&known, &mut kernel).unwrap_or_else(|e| panic!("{known}: {e:?}"));
             kernel.entry = vec![0x2000; program.entry_words()];
-            let is_return = definition.kind.is_return();
+            let is_return = definition.kind.is_return;
             let [one, other] =
                 PATTERNS.map(|pattern| record(&program, is_return, &kernel, pattern));
             assert_eq!(one, other, "{known}");

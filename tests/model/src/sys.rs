@@ -14,15 +14,30 @@ mod cpu;
 mod pages;
 #[path = "../../host/src/sys/percpu.rs"]
 mod percpu;
+#[path = "../../host/src/sys/zeroed.rs"]
+mod zeroed;
 
 use std::sync::atomic::{AtomicU8, Ordering as StdOrdering};
 
 use loom::sync::atomic::{self, Ordering};
 
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
-pub use cpu::{cond_resched, OnCpu};
+pub use cpu::{cond_resched, is_being_killed, kill_after, OnCpu};
 pub use pages::{Pages, View};
 pub use percpu::PerCpu;
+pub use zeroed::{Zeroable, Zeroed};
+
+impl Zeroable for AtomicU64 {
+    fn zeroed() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Zeroable for PublishedWord {
+    fn zeroed() -> Self {
+        Self::new(0)
+    }
+}
 
 /// An order that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A writer of a histogram, interrupted by another one, against a reader on another CPU, in
-//! all orders that the memory model allows.
+//! A writer of a histogram, interrupted by another one, against a reader on another CPU, and
+//! writers of a shared table on two CPUs, in all orders that the memory model allows.
 //!
 //! Interrupts are ordered like a stack, which threads are not; so the nested writer's steps
 //! are called between the steps of the outer one, at each possible place.
@@ -9,7 +9,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use ferroprobe_model::engine::hist::{Fold, Shape, Table};
+use ferroprobe_model::engine::hist::{EntryShape, Fold, HistTable, HistWord, SharedTable};
 use ferroprobe_model::sys::{inject, Fault};
 use loom::model::Builder;
 use loom::thread;
@@ -24,13 +24,13 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-const SHAPES: [Shape; 2] = [
-    Shape {
+const SHAPES: [EntryShape; 2] = [
+    EntryShape {
         values: 1,
         comm: 0,
         keys: 1,
     },
-    Shape {
+    EntryShape {
         values: 1,
         comm: 0,
         keys: 2,
@@ -41,7 +41,7 @@ const SHAPES: [Shape; 2] = [
 const PLACES: usize = 4;
 
 /// A hit of the value 5, with another one at `place`.
-fn hit(table: &Table, place: Option<usize>) {
+fn hit<W: HistWord>(table: &HistTable<W>, place: Option<usize>) {
     let nested = |at| {
         if place == Some(at) {
             hit(table, None);
@@ -65,13 +65,12 @@ fn hit(table: &Table, place: Option<usize>) {
 }
 
 /// Reads all entries and returns their hits.
-fn read(table: &Table) -> u64 {
+fn read<W: HistWord>(table: &HistTable<W>) -> u64 {
     let mut all = 0;
-    let result = table.read(1, |key, _, values, read| {
-        if table.shape().is_word() {
-            assert_eq!(key, [1], "key");
-        } else {
-            assert_eq!(key, [1, 2], "key");
+    let result = table.read(1, |slot, values, read| {
+        assert_eq!(table.key_word(slot, 0), 1, "key");
+        if !table.shape().is_word() {
+            assert_eq!(table.key_word(slot, 1), 2, "key");
         }
         if read.is_whole {
             assert_eq!(values[0], read.hits * 5, "torn");
@@ -83,8 +82,8 @@ fn read(table: &Table) -> u64 {
     all
 }
 
-fn model(shape: Shape, place: usize) {
-    let table = Arc::new(Table::with_shape(shape, 1).unwrap());
+fn model(shape: EntryShape, place: usize) {
+    let table: Arc<HistTable> = Arc::new(HistTable::with_shape(shape, 1).unwrap());
     let reader = {
         let table = Arc::clone(&table);
         thread::spawn(move || read(&table))
@@ -94,11 +93,28 @@ fn model(shape: Shape, place: usize) {
     assert_eq!(read(&table) + table.dropped(), 2);
 }
 
-fn check(shape: Shape, place: usize) {
+/// Writers on two CPUs, one of which then reads.
+fn shared_model(shape: EntryShape) {
+    let table: Arc<SharedTable> = Arc::new(HistTable::with_shape(shape, 1).unwrap());
+    let writer = {
+        let table = Arc::clone(&table);
+        thread::spawn(move || hit(&table, None))
+    };
+    hit(&table, None);
+    assert!(read(&table) <= 2);
+    writer.join().unwrap();
+    assert_eq!(read(&table) + table.dropped(), 2);
+}
+
+fn check(shape: EntryShape, place: usize) {
+    run(move || model(shape, place));
+}
+
+fn run(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.max_duration = Some(Duration::from_secs(LIMIT));
     builder.preemption_bound = Some(2);
-    builder.check(move || model(shape, place));
+    builder.check(model);
 }
 
 #[test]
@@ -111,10 +127,18 @@ fn hits_and_values_belong_together() {
     }
 }
 
-fn fails(fault: Fault) -> bool {
+#[test]
+fn two_cpus_share_a_table() {
+    let _alone = alone();
+    for shape in SHAPES {
+        run(move || shared_model(shape));
+    }
+}
+
+fn fails(fault: Fault, check: fn(EntryShape)) -> bool {
     inject(fault);
     let failed = SHAPES.into_iter().any(|shape| {
-        let run = move || check(shape, 3);
+        let run = move || check(shape);
         std::panic::catch_unwind(run).is_err()
     });
     inject(Fault::None);
@@ -125,6 +149,9 @@ fn fails(fault: Fault) -> bool {
 fn no_order_can_be_left_out() {
     let _alone = alone();
     for fault in [Fault::Release, Fault::Fence] {
-        assert!(fails(fault), "{fault:?} is not noticed");
+        let own = |shape| check(shape, 3);
+        assert!(fails(fault, own), "{fault:?} is not noticed");
+        let shared = |shape| run(move || shared_model(shape));
+        assert!(fails(fault, shared), "{fault:?} of a shared table");
     }
 }

@@ -28,6 +28,7 @@
  *   sendfile FILE TO      copy a byte by sendfile(2): prints bytes or -errno
  *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
  *                         calls setpriority(1000, its process, n) and exits
+ *   crowd COUNT           COUNT tasks that are in read(2) at the same time
  *   nonblock FILE         one read without waiting: prints bytes or -errno
  *   poll FILE MS          wait for FILE to be readable: prints 1 or 0, or -1 if POLLERR is
  *                         reported; the FILE - is standard input
@@ -51,6 +52,9 @@
  *   each FILE SOURCE      write each line of SOURCE to FILE by one write(2), appending:
  *                         prints how many were accepted, how many refused, the errno of
  *                         the last of these, and nanoseconds of the slowest
+ *   enter WAY DIR NAME    reach NAME through a descriptor of DIR: of O_PATH, to open it
+ *                         ("path"), to ask of it without automounts ("stat"), to open it
+ *                         crossing no mount ("resolve"), or DIR itself so ("inside")
  *   rate COUNT CPU...     hammer: prints nanoseconds
  *   time CLOCK            clock_gettime(CLOCK): prints SECONDS.MICROSECONDS
  */
@@ -74,6 +78,7 @@ static s64 fork(void)
 }
 
 #define CLONE_VM 0x100
+#define CLONE_FILES 0x400
 #define CLONE_SIGHAND 0x800
 #define CLONE_VFORK 0x4000
 #define CLONE_THREAD 0x10000
@@ -684,6 +689,29 @@ static int each(const char *name, const char *source)
 	return 0;
 }
 
+/* Enter a directory in a way that crosses no mount and starts no automount. */
+static int enter(const char *way, const char *directory, const char *name)
+{
+	struct { u64 flags, mode, resolve; } how = { 0, 0, RESOLVE_NO_XDEV };
+	s64 dir, got;
+
+	if (same(way, "inside"))
+		dir = sys(NR_openat2, AT_FDCWD, (s64)directory, (s64)&how, sizeof(how), 0);
+	else
+		dir = sys(NR_openat, AT_FDCWD, (s64)directory, O_PATH, 0, 0);
+	if (dir < 0)
+		die(directory, dir);
+	if (same(way, "stat"))
+		got = sys(NR_statx, dir, (s64)name, AT_NO_AUTOMOUNT, 0x7ff, (s64)buffer);
+	else if (same(way, "resolve"))
+		got = sys(NR_openat2, dir, (s64)name, (s64)&how, sizeof(how), 0);
+	else
+		got = sys(NR_openat, dir, (s64)name, 0, 0, 0);
+	if (got < 0)
+		die(name, got);
+	return 0;
+}
+
 static int rate(char **args)
 {
 	s64 time = now();
@@ -692,6 +720,65 @@ static int rate(char **args)
 	print_number(now() - time);
 	print("\n");
 	return failed;
+}
+
+/*
+ * Makes a task that counts itself in @ready, reads from @file, and exits.  It has the memory of
+ * its parent and no stack of its own, so it runs no C.
+ */
+static void join(s64 file, int *ready)
+{
+	static char byte;
+	const s64 flags = CLONE_VM | CLONE_FILES | SIGCHLD;
+#if defined(__x86_64__)
+	register s64 result __asm__("rax") = NR_clone;
+	register s64 none __asm__("r10") = 0;
+	register s64 last __asm__("r8") = 0;
+
+	__asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\t"
+			 "lock incl (%[ready])\n\t"
+			 "mov %[file], %%rdi\n\tmov %[byte], %%rsi\n\tmov $1, %%edx\n\tsyscall\n\t"
+			 "mov %[end], %%eax\n\txor %%edi, %%edi\n\tsyscall\n1:"
+			 : "+r"(result)
+			 : "D"(flags), "S"(0L), "d"(0L), "r"(none), "r"(last), [file] "r"(file),
+			   [ready] "r"(ready), [byte] "r"(&byte), [end] "i"(NR_exit)
+			 : "rcx", "r11", "memory");
+#else
+	register s64 result __asm__("x0") = flags;
+	register s64 x1 __asm__("x1") = 0;
+	register s64 x2 __asm__("x2") = 0;
+	register s64 x3 __asm__("x3") = 0;
+	register s64 x4 __asm__("x4") = 0;
+	register s64 x8 __asm__("x8") = NR_clone;
+
+	__asm__ volatile("svc #0\n\tcbnz x0, 1f\n"
+			 "2:\tldaxr w9, [%[ready]]\n\tadd w9, w9, #1\n\t"
+			 "stlxr w10, w9, [%[ready]]\n\tcbnz w10, 2b\n\t"
+			 "mov x0, %[file]\n\tmov x1, %[byte]\n\tmov x2, #1\n\t"
+			 "mov x8, %[read]\n\tsvc #0\n\tmov x0, #0\n\tmov x8, %[end]\n\tsvc #0\n1:"
+			 : "+r"(result)
+			 : "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x8), [file] "r"(file),
+			   [ready] "r"(ready), [byte] "r"(&byte), [read] "i"(NR_read), [end] "i"(NR_exit)
+			 : "x9", "x10", "memory");
+#endif
+	if (result < 0)
+		die("clone", result);
+}
+
+static int crowd(int count)
+{
+	static volatile int ready;
+	int pipe[2];
+
+	sys(NR_pipe2, (s64)pipe, 0, 0, 0, 0);
+	for (int n = 0; n < count; n++)
+		join(pipe[0], (int *)&ready);
+	while (ready < count)
+		rest_ms(20);
+	/* The last ones are about to read. */
+	rest_ms(300);
+	sys(NR_close, pipe[1], 0, 0, 0, 0);
+	return wait_for_all();
 }
 
 static int run(int count, char **args)
@@ -724,6 +811,8 @@ static int run(int count, char **args)
 		return splice_file(args);
 	if (same(command, "named") && count == 2)
 		return named(args);
+	if (same(command, "crowd") && count == 1)
+		return crowd(number(args[0]));
 	if (same(command, "nonblock") && count == 1)
 		return nonblock(args);
 	if (same(command, "poll") && (count == 2 || count == 3))
@@ -744,6 +833,8 @@ static int run(int count, char **args)
 		return refused(args[0], args[1]);
 	if (same(command, "each") && count == 2)
 		return each(args[0], args[1]);
+	if (same(command, "enter") && count == 3)
+		return enter(args[0], args[1], args[2]);
 	if (same(command, "rate") && count >= 2)
 		return rate(args);
 	if (same(command, "read") && count == 2)

@@ -20,7 +20,11 @@ enum {
 	O_APPEND = 02000,
 	O_TRUNC = 01000,
 	O_NONBLOCK = 04000,
+	O_PATH = 010000000,
 	AT_FDCWD = -100,
+	AT_NO_AUTOMOUNT = 0x800,
+	RESOLVE_NO_XDEV = 1,
+	NR_openat2 = 437,
 	SIGCHLD = 17,
 	PR_SET_NAME = 15,
 	POLLIN = 1,
@@ -49,7 +53,7 @@ enum {
 	NR_getppid = 110, NR_sched_setscheduler = 144, NR_clock_gettime = 228,
 	NR_chroot = 161, NR_mount = 165,
 	NR_mmap = 9, NR_mprotect = 10, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
-	NR_readv = 19, NR_preadv = 295, NR_sendfile = 40,
+	NR_readv = 19, NR_preadv = 295, NR_sendfile = 40, NR_statx = 332,
 };
 
 static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
@@ -76,7 +80,7 @@ enum {
 	NR_wait4 = 260, NR_getppid = 173, NR_sched_setscheduler = 119, NR_clock_gettime = 113,
 	NR_chroot = 51, NR_mount = 40,
 	NR_ioctl = 29, NR_pipe2 = 59, NR_splice = 76, NR_munmap = 215, NR_mmap = 222,
-	NR_mprotect = 226, NR_readv = 65, NR_preadv = 69, NR_sendfile = 71,
+	NR_mprotect = 226, NR_readv = 65, NR_preadv = 69, NR_sendfile = 71, NR_statx = 291,
 };
 
 static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)

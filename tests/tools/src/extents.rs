@@ -7,7 +7,7 @@
 
 use crate::elf::Elf;
 use crate::{facts, map, Failure};
-use ferroprobe_engine::engine::placement::{Function, Placement, Verdict, Why};
+use ferroprobe_engine::engine::placement::{JudgedFunction, Placement, Verdict, Why};
 use std::io::Write;
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ pub(crate) fn run(data: &[u8], out: &mut impl Write) -> Result<(), Failure> {
         let bytes = elf.bytes(&place).ok_or("a function without bytes")?;
         let near = facts::near(&regions, &place);
         let ways = ways.near(&elf, &place, &bytes, symbol.name.as_bytes());
-        let function = Function {
+        let function = JudgedFunction {
             name: symbol.name.as_bytes(),
             address: place.start,
             bytes: &bytes,
@@ -76,7 +76,7 @@ pub(crate) fn run(data: &[u8], out: &mut impl Write) -> Result<(), Failure> {
 
 fn judge(
     elf: &Elf<'_>,
-    function: &Function<'_>,
+    function: &JudgedFunction<'_>,
     own: &Range<u64>,
     counts: &mut Counts,
     out: &mut impl Write,

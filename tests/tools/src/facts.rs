@@ -9,7 +9,9 @@ use crate::elf::{Elf, Section};
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::insn::{arm64, x86};
 use ferroprobe_engine::engine::placement::tables::{is_bug, landing, Sites, Table};
-use ferroprobe_engine::engine::placement::{Facts, Function, Placement, Region, Role, NO_RETURN};
+use ferroprobe_engine::engine::placement::{
+    Facts, JudgedFunction, Placement, Region, SpecialRole, NO_RETURN,
+};
 use std::ops::Range;
 
 /// Sections on the kernel's blacklist as a whole, and the symbols that enclose
@@ -62,7 +64,7 @@ fn blacklisted_text(elf: &Elf<'_>, regions: &mut Vec<Region>) {
     };
     for (section, start, end) in BLACKLISTED.iter().take(count) {
         for part in pieces(elf, section, start, end) {
-            regions.push(region(&part, Role::Blacklisted));
+            regions.push(region(&part, SpecialRole::Blacklisted));
         }
     }
 }
@@ -76,7 +78,7 @@ fn blacklisted_functions(elf: &Elf<'_>, regions: &mut Vec<Region>) {
         "__stop_kprobe_blacklist",
     ) {
         if let Some(function) = elf.function(entry) {
-            regions.push(region(&function, Role::Blacklisted));
+            regions.push(region(&function, SpecialRole::Blacklisted));
         }
     }
 }
@@ -94,7 +96,7 @@ fn ftrace(elf: &Elf<'_>, regions: &mut Vec<Region>) {
             Arch::Arm64 => (arm64_ftrace_site(elf, named), 4),
         };
         if elf.is_code(site) {
-            regions.push(Region::new(site, len, Role::Ftrace));
+            regions.push(Region::new(site, len, SpecialRole::Ftrace));
         }
     }
 }
@@ -111,16 +113,16 @@ fn arm64_ftrace_site(elf: &Elf<'_>, address: u64) -> u64 {
         .symbols
         .binary_search_by_key(&behind, |symbol| symbol.address)
         .is_ok();
-    if !begins || !is(elf, address, arm64::Class::Nop) {
+    if !begins || !is(elf, address, arm64::Arm64Class::Nop) {
         return address.saturating_add(INSN);
     }
-    match is(elf, behind, arm64::Class::LandingPad) {
+    match is(elf, behind, arm64::Arm64Class::LandingPad) {
         true => behind.saturating_add(2 * INSN),
         false => behind.saturating_add(INSN),
     }
 }
 
-fn is(elf: &Elf<'_>, address: u64, class: arm64::Class) -> bool {
+fn is(elf: &Elf<'_>, address: u64, class: arm64::Arm64Class) -> bool {
     let bytes = elf.bytes(&(address..address.saturating_add(4)));
     let word = bytes.and_then(|bytes| arm64::word_at(&bytes, 0));
     word.is_some_and(|word| arm64::class(word) == class)
@@ -218,7 +220,7 @@ fn pieces(elf: &Elf<'_>, section: &str, start: &str, end: &str) -> Vec<Range<u64
     found
 }
 
-fn region(range: &Range<u64>, role: Role) -> Region {
+fn region(range: &Range<u64>, role: SpecialRole) -> Region {
     Region {
         start: range.start,
         end: range.end,
@@ -300,7 +302,7 @@ impl Ways {
         let mut no_return = self.no_return.clone();
         no_return.extend(between(&self.stops, place));
         let mut landings = between(&self.landings, place).to_vec();
-        let function = Function {
+        let function = JudgedFunction {
             name,
             address: place.start,
             bytes,
@@ -344,7 +346,7 @@ impl Ways {
         let Some(bytes) = elf.bytes(&place) else {
             return false;
         };
-        let function = Function {
+        let function = JudgedFunction {
             name: b"",
             address,
             bytes: &bytes,
@@ -369,7 +371,7 @@ fn has_call_ops(elf: &Elf<'_>) -> bool {
         let found = elf
             .symbols
             .binary_search_by_key(&behind, |symbol| symbol.address);
-        found.is_ok() && is(elf, at, arm64::Class::Nop)
+        found.is_ok() && is(elf, at, arm64::Arm64Class::Nop)
     };
     elf.arch == Arch::Arm64 && named.into_iter().any(is_before)
 }

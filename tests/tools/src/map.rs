@@ -11,7 +11,7 @@ use ferroprobe_engine::engine::arch::isa::{Flow, Insn, MAX_INSN_LEN};
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::insn::{arm64, x86};
 use ferroprobe_engine::engine::placement::{
-    Boundary, Facts, Function, Placement, Refuser, Region, Verdict,
+    Boundary, Facts, JudgedFunction, Placement, Refuser, Region, Verdict,
 };
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, data: &[u8], out: &mut impl Write) -> R
         let bytes = elf.bytes(&place).ok_or("a function without bytes")?;
         let near = facts::near(&regions, &place);
         let ways = ways.near(&elf, &place, &bytes, name.as_bytes());
-        let function = Function {
+        let function = JudgedFunction {
             name: name.as_bytes(),
             address: place.start,
             bytes: &bytes,
@@ -139,7 +139,7 @@ fn functions(elf: &Elf<'_>, wanted: &str) -> Result<Vec<(String, Range<u64>)>, F
 
 fn print(
     arguments: &Arguments,
-    function: &Function<'_>,
+    function: &JudgedFunction<'_>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let colored = match arguments.color {
@@ -278,25 +278,25 @@ fn describe(placement: &Placement<'_>, boundary: &Boundary) -> &'static str {
         Arch::Arm64 => match arm64::word_at(original, 0).map(arm64::class) {
             None => NONE,
             Some(class) => match class {
-                arm64::Class::Ordinary => "an ordinary instruction",
-                arm64::Class::Nop => "a nop",
-                arm64::Class::LandingPad => "a landing pad",
-                arm64::Class::Hint => "a hint",
-                arm64::Class::Branch { .. } => "a relative branch",
-                arm64::Class::ConditionalBranch { .. } => "a conditional branch",
-                arm64::Class::Call { .. } => "a relative call",
-                arm64::Class::IndirectBranch => "an indirect branch",
-                arm64::Class::IndirectCall => "an indirect call",
-                arm64::Class::Return => "a return",
-                arm64::Class::ExceptionReturn => "a return from an exception",
-                arm64::Class::Breakpoint { .. } => "a breakpoint",
-                arm64::Class::Exception => "an exception",
-                arm64::Class::Undefined => "an undefined-instruction trap",
-                arm64::Class::LoadExclusive => "a load-exclusive",
-                arm64::Class::StoreExclusive => "a store-exclusive",
-                arm64::Class::ClearExclusive => "a clear of the exclusive monitor",
-                arm64::Class::Atomic => "an atomic",
-                arm64::Class::Literal => "relative to the program counter",
+                arm64::Arm64Class::Ordinary => "an ordinary instruction",
+                arm64::Arm64Class::Nop => "a nop",
+                arm64::Arm64Class::LandingPad => "a landing pad",
+                arm64::Arm64Class::Hint => "a hint",
+                arm64::Arm64Class::Branch { .. } => "a relative branch",
+                arm64::Arm64Class::ConditionalBranch { .. } => "a conditional branch",
+                arm64::Arm64Class::Call { .. } => "a relative call",
+                arm64::Arm64Class::IndirectBranch => "an indirect branch",
+                arm64::Arm64Class::IndirectCall => "an indirect call",
+                arm64::Arm64Class::Return => "a return",
+                arm64::Arm64Class::ExceptionReturn => "a return from an exception",
+                arm64::Arm64Class::Breakpoint { .. } => "a breakpoint",
+                arm64::Arm64Class::Exception => "an exception",
+                arm64::Arm64Class::Undefined => "an undefined-instruction trap",
+                arm64::Arm64Class::LoadExclusive => "a load-exclusive",
+                arm64::Arm64Class::StoreExclusive => "a store-exclusive",
+                arm64::Arm64Class::ClearExclusive => "a clear of the exclusive monitor",
+                arm64::Arm64Class::Atomic => "an atomic",
+                arm64::Arm64Class::Literal => "relative to the program counter",
             },
         },
     }

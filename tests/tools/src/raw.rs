@@ -97,8 +97,8 @@ pub(crate) fn verdicts(
 fn verdict(word: u64) -> u8 {
     // CAST: Below 2^32, as checked for the end.
     match arm64::verdict(word as u32) {
-        arm64::Verdict::Rejected(_) => 0,
-        arm64::Verdict::Simulated => 1,
-        arm64::Verdict::SteppableOutOfLine => 2,
+        arm64::ProbeVerdict::Rejected(_) => 0,
+        arm64::ProbeVerdict::Simulated => 1,
+        arm64::ProbeVerdict::SteppableOutOfLine => 2,
     }
 }

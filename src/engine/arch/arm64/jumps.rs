@@ -16,7 +16,7 @@
 
 use crate::engine::arch::isa::JumpTable;
 use crate::engine::insn::arm64::INSN_LEN;
-use crate::engine::insn::exclusive::Words;
+use crate::engine::insn::exclusive::CodeWords;
 
 /// How far before the branch the table's address is computed.
 const NEAR: usize = 12;
@@ -26,7 +26,7 @@ const FAR: usize = 256;
 
 /// Returns the jump table that the branch at word `index` of the function at `address`
 /// uses; `None` if the word is no such branch.
-pub(super) fn table(words: &dyn Words, address: u64, index: usize) -> Option<JumpTable> {
+pub(super) fn table(words: &dyn CodeWords, address: u64, index: usize) -> Option<JumpTable> {
     let word = |back: usize| words.word(index.checked_sub(back)?);
     // br xT; add xT, xB, wV, sxtb/sxth/sxtw #2; adr xB, base
     let branch = word(0)?;

@@ -6,8 +6,8 @@
 //! that. It has false positives and false negatives; [`Exclusives`] follows the control
 //! flow instead, and the module `placement` tells which of the two refuses.
 
-use super::class::{class, Class};
-use crate::engine::insn::exclusive::{Effect, Exclusives, Words};
+use super::class::{class, Arm64Class};
+use crate::engine::insn::exclusive::{CodeWords, Effect, Exclusives};
 use crate::sys::AllocError;
 
 /// How many words the kernel looks back.
@@ -18,7 +18,7 @@ pub const KERNEL_SCAN_WORDS: usize = 32;
 /// # Errors
 ///
 /// [`AllocError`] if out of memory.
-pub fn sequences(words: &dyn Words) -> Result<Exclusives, AllocError> {
+pub fn sequences(words: &dyn CodeWords) -> Result<Exclusives, AllocError> {
     Exclusives::of(words, effect)
 }
 
@@ -27,23 +27,26 @@ pub fn sequences(words: &dyn Words) -> Result<Exclusives, AllocError> {
 /// An exception ends it, because its return clears the monitor.
 pub const fn effect(word: u32) -> Effect {
     match class(word) {
-        Class::LoadExclusive => Effect::Load,
-        Class::StoreExclusive => Effect::Store,
-        Class::ClearExclusive | Class::Breakpoint { .. } | Class::Exception | Class::Undefined => {
-            Effect::Clear
-        }
+        Arm64Class::LoadExclusive => Effect::Load,
+        Arm64Class::StoreExclusive => Effect::Store,
+        Arm64Class::ClearExclusive
+        | Arm64Class::Breakpoint { .. }
+        | Arm64Class::Exception
+        | Arm64Class::Undefined => Effect::Clear,
         // A displacement is a multiple of the instruction's length.
-        Class::Branch { displacement } => Effect::Jump(displacement >> 2),
-        Class::ConditionalBranch { displacement } => Effect::Branch(displacement >> 2),
-        Class::IndirectBranch | Class::Return | Class::ExceptionReturn => Effect::Leave,
-        Class::Ordinary
-        | Class::Nop
-        | Class::LandingPad
-        | Class::Hint
-        | Class::Call { .. }
-        | Class::IndirectCall
-        | Class::Atomic
-        | Class::Literal => Effect::None,
+        Arm64Class::Branch { displacement } => Effect::Jump(displacement >> 2),
+        Arm64Class::ConditionalBranch { displacement } => Effect::Branch(displacement >> 2),
+        Arm64Class::IndirectBranch | Arm64Class::Return | Arm64Class::ExceptionReturn => {
+            Effect::Leave
+        }
+        Arm64Class::Ordinary
+        | Arm64Class::Nop
+        | Arm64Class::LandingPad
+        | Arm64Class::Hint
+        | Arm64Class::Call { .. }
+        | Arm64Class::IndirectCall
+        | Arm64Class::Atomic
+        | Arm64Class::Literal => Effect::None,
     }
 }
 
@@ -53,7 +56,7 @@ pub const fn effect(word: u32) -> Effect {
 /// The kernel walks back at most [`KERNEL_SCAN_WORDS`], or to the start of the function. If
 /// it first meets a store-exclusive it accepts the probe, if it first meets a
 /// load-exclusive it refuses it. Its masks match `casp` as either.
-pub fn kernel_scan(words: &dyn Words, index: usize) -> Option<usize> {
+pub fn kernel_scan(words: &dyn CodeWords, index: usize) -> Option<usize> {
     const MASK: u32 = 0x3fc0_0000;
     const LOAD: u32 = 0x0840_0000;
     const STORE: u32 = 0x0800_0000;

@@ -5,7 +5,7 @@
 /// The kind of an instruction, for placement and the walk over a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Class {
+pub enum X86Class {
     /// Continues at the next instruction and has no property named below.
     Normal,
     /// Does nothing: `90`, its prefixed forms, and `0F 1F /0`.
@@ -59,7 +59,7 @@ pub enum Class {
     Nonexistent,
 }
 
-impl Class {
+impl X86Class {
     /// Returns a description of the kind, for use in "`<describe>` at +0x12".
     pub const fn describe(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0-4 | the [`Class`] |
+//! | 0-4 | the [`X86Class`] |
 //! | 5 | a ModRM byte follows |
 //! | 6-9 | bytes of immediate with a 32-bit operand |
 //! | 10 | the immediate depends on the operand size |
@@ -15,12 +15,12 @@
 //! A slot of a vector map is a byte: the form of what follows, or, from [`VECTOR_GROUP`]
 //! on, the number of a group.
 
-use super::class::Class;
+use super::class::X86Class;
 use super::tables::{GROUPS, VECTOR_GROUPS};
 
 /// An entry of a legacy opcode map.
 #[derive(Clone, Copy)]
-pub(super) struct Entry(pub(super) u16);
+pub(super) struct OpcodeEntry(pub(super) u16);
 
 const MODRM: u16 = 1 << 5;
 const SIZED: u16 = 1 << 10;
@@ -31,34 +31,34 @@ const PREFIX: u16 = 29;
 const VECTOR_ONLY: u16 = 31;
 
 /// The classes in the order of their numbers.
-const CLASSES: [Class; 32] = {
-    let mut all = [Class::Nonexistent; 32];
+const CLASSES: [X86Class; 32] = {
+    let mut all = [X86Class::Nonexistent; 32];
     let declared = [
-        Class::Normal,
-        Class::Nop,
-        Class::Endbr,
-        Class::Jump,
-        Class::ConditionalJump,
-        Class::Call,
-        Class::IndirectJump,
-        Class::IndirectJumpMemory,
-        Class::IndirectCall,
-        Class::IndirectCallMemory,
-        Class::FarBranch,
-        Class::AbsoluteJump,
-        Class::Return,
-        Class::FarReturn,
-        Class::InterruptReturn,
-        Class::SystemCall,
-        Class::SystemReturn,
-        Class::Int3,
-        Class::Interrupt,
-        Class::Undefine,
-        Class::MasksException,
-        Class::VmExtension,
-        Class::TransactionBegin,
-        Class::Halt,
-        Class::Nonexistent,
+        X86Class::Normal,
+        X86Class::Nop,
+        X86Class::Endbr,
+        X86Class::Jump,
+        X86Class::ConditionalJump,
+        X86Class::Call,
+        X86Class::IndirectJump,
+        X86Class::IndirectJumpMemory,
+        X86Class::IndirectCall,
+        X86Class::IndirectCallMemory,
+        X86Class::FarBranch,
+        X86Class::AbsoluteJump,
+        X86Class::Return,
+        X86Class::FarReturn,
+        X86Class::InterruptReturn,
+        X86Class::SystemCall,
+        X86Class::SystemReturn,
+        X86Class::Int3,
+        X86Class::Interrupt,
+        X86Class::Undefine,
+        X86Class::MasksException,
+        X86Class::VmExtension,
+        X86Class::TransactionBegin,
+        X86Class::Halt,
+        X86Class::Nonexistent,
     ];
     let mut at = 0;
     while at < declared.len() {
@@ -68,11 +68,11 @@ const CLASSES: [Class; 32] = {
     all
 };
 
-impl Entry {
+impl OpcodeEntry {
     /// No instruction, and nothing behind the opcode.
     pub(super) const NONE: Self = Self::without_modrm(0);
     /// No instruction, but with a ModRM byte.
-    pub(super) const NONE_MODRM: Self = Self(Class::Nonexistent as u16 | MODRM);
+    pub(super) const NONE_MODRM: Self = Self(X86Class::Nonexistent as u16 | MODRM);
 
     /// No instruction, but with a ModRM byte and one more byte.
     pub(super) const NONE_MODRM_BYTE: Self = Self(Self::NONE_MODRM.0 | 1 << 6);
@@ -80,7 +80,7 @@ impl Entry {
     /// Returns an entry that is no instruction, but has `immediate` bytes behind the
     /// opcode.
     pub(super) const fn without_modrm(immediate: u16) -> Self {
-        Self(Class::Nonexistent as u16 | (immediate & 0xf) << 6)
+        Self(X86Class::Nonexistent as u16 | (immediate & 0xf) << 6)
     }
 
     /// Returns an ordinary instruction with a ModRM byte and `immediate` bytes.
@@ -129,13 +129,13 @@ impl Entry {
 
     /// Returns the class of the instruction.
     #[inline(always)]
-    pub(super) const fn class(self) -> Class {
+    pub(super) const fn class(self) -> X86Class {
         // PANIC: the mask keeps the index below the table's 32.
         CLASSES[(self.0 & 31) as usize]
     }
 
     /// Returns the same form, with another class.
-    pub(super) const fn with_class(self, class: Class) -> Self {
+    pub(super) const fn with_class(self, class: X86Class) -> Self {
         Self(self.0 & !31 | class as u16)
     }
 

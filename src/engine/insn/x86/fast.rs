@@ -13,9 +13,9 @@
 //! cases: a SIB byte without a base, an immediate of 64 bits, an opcode that [`UNUSUAL`]
 //! marks.
 
-use super::class::Class;
-use super::entry::Entry;
-use super::insn::{flag, head_of, Insn, Map, MAX_LEN};
+use super::class::X86Class;
+use super::entry::OpcodeEntry;
+use super::insn::{flag, head_of, OpcodeMap, X86Insn, MAX_LEN};
 use super::modrm::MODRM_LENGTH;
 use super::tables::{GROUPS, ONE_BYTE, TWO_BYTE};
 
@@ -31,11 +31,11 @@ struct Shapes {
     mask: [u8; 256],
     /// The class; `None` if it depends on the ModRM byte. A branch on that is mispredicted,
     /// so common instructions must not reach it.
-    class: [Option<Class>; 256],
+    class: [Option<X86Class>; 256],
 }
 
 /// All tables of this file, so that one address reaches them.
-struct Tables {
+struct FastTables {
     /// [`MODRM_LENGTH`].
     modrm: [u8; 256],
     /// The opcodes of one byte.
@@ -46,7 +46,7 @@ struct Tables {
     two: Shapes,
 }
 
-static TABLES: Tables = Tables {
+static TABLES: FastTables = FastTables {
     modrm: MODRM_LENGTH,
     one: shapes(&ONE_BYTE, 1, 0),
     rex: shapes(&ONE_BYTE, 1, 1),
@@ -61,7 +61,7 @@ const fn shapes(map: &[u16; 256], opcode_len: usize, rex: usize) -> Shapes {
     };
     let mut op = 0;
     while op < 256 {
-        let entry = Entry(map[op]);
+        let entry = OpcodeEntry(map[op]);
         // With other bytes behind it, 8F is the prefix XOP; and 90 occurs here only behind
         // REX, which may turn it into an XCHG.
         let special = opcode_len == 1 && (op == 0x8f || op == 0x90);
@@ -95,13 +95,13 @@ impl Shapes {
 }
 
 /// Returns whether all members of a group have the length in the entry of the group.
-const fn is_uniform(entry: Entry) -> bool {
+const fn is_uniform(entry: OpcodeEntry) -> bool {
     let Some(group) = entry.group() else {
         return false;
     };
     let mut slot = 0;
     while slot < 16 {
-        let member = Entry(GROUPS[group][0][slot]);
+        let member = OpcodeEntry(GROUPS[group][0][slot]);
         if member.immediate() != entry.immediate() || member.has_modrm() != entry.has_modrm() {
             return false;
         }
@@ -112,14 +112,14 @@ const fn is_uniform(entry: Entry) -> bool {
 
 /// Returns the class of an opcode, or of all members of the group that it names; `None` if
 /// they differ.
-const fn common_class(entry: Entry) -> Option<Class> {
+const fn common_class(entry: OpcodeEntry) -> Option<X86Class> {
     let Some(group) = entry.group() else {
         return Some(entry.class());
     };
-    let class = Entry(GROUPS[group][0][0]).class();
+    let class = OpcodeEntry(GROUPS[group][0][0]).class();
     let mut slot = 1;
     while slot < 16 {
-        if Entry(GROUPS[group][0][slot]).class() as u8 != class as u8 {
+        if OpcodeEntry(GROUPS[group][0][slot]).class() as u8 != class as u8 {
             return None;
         }
         slot += 1;
@@ -129,11 +129,11 @@ const fn common_class(entry: Entry) -> Option<Class> {
 
 /// Decodes the instruction at the start of `bytes`, if it is of the usual kind.
 #[inline(always)]
-pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
+pub(super) fn decode(bytes: &[u8]) -> Option<X86Insn> {
     let bytes = bytes.first_chunk::<MAX_LEN>()?;
     let [first, second, third, ..] = *bytes;
     if let Some(class) = padding(first) {
-        return Some(Insn {
+        return Some(X86Insn {
             head: u64::from(first),
             len: 1,
             opcode_at: 0,
@@ -157,12 +157,12 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
     if is_without_base(head >> 8) && TABLES.one.has_modrm(op) {
         return None;
     }
-    Some(insn(head, len, rex, (Map::One, op), modrm))
+    Some(insn(head, len, rex, (OpcodeMap::One, op), modrm))
 }
 
 /// Decodes the opcodes behind `0F`.
 #[inline(always)]
-fn two_byte(head: u64, rex: usize) -> Option<Insn> {
+fn two_byte(head: u64, rex: usize) -> Option<X86Insn> {
     let [escape, op, modrm, ..] = head.to_le_bytes();
     let len = TABLES.two.length(op, modrm);
     if escape != 0x0f || len >= UNUSUAL || is_without_base(head >> 16) {
@@ -172,7 +172,7 @@ fn two_byte(head: u64, rex: usize) -> Option<Insn> {
         head,
         len.wrapping_add(rex),
         rex,
-        (Map::Two, op),
+        (OpcodeMap::Two, op),
         modrm,
     ))
 }
@@ -186,16 +186,16 @@ fn is_without_base(word: u64) -> bool {
 
 /// Returns an instruction whose length is known.
 #[inline(always)]
-fn insn(head: u64, len: usize, rex: usize, (map, op): (Map, u8), modrm: u8) -> Insn {
+fn insn(head: u64, len: usize, rex: usize, (map, op): (OpcodeMap, u8), modrm: u8) -> X86Insn {
     let shapes = match map {
-        Map::One => &TABLES.one,
+        OpcodeMap::One => &TABLES.one,
         _ => &TABLES.two,
     };
     // PANIC: a byte cannot exceed a table of 256.
     let class = match shapes.class[usize::from(op)] {
         Some(class) => class,
         // MOV of an immediate to memory.
-        None if map == Map::One && op & 0xfe == 0xc6 && modrm & 0x38 == 0 => Class::Normal,
+        None if map == OpcodeMap::One && op & 0xfe == 0xc6 && modrm & 0x38 == 0 => X86Class::Normal,
         None => member_class(map, op, modrm),
     };
     let flags = if shapes.has_modrm(op) {
@@ -203,7 +203,7 @@ fn insn(head: u64, len: usize, rex: usize, (map, op): (Map, u8), modrm: u8) -> I
     } else {
         0
     };
-    Insn {
+    X86Insn {
         head: head_of(head, len.wrapping_sub(rex)),
         len,
         // CAST: it is 0 or 1.
@@ -215,14 +215,14 @@ fn insn(head: u64, len: usize, rex: usize, (map, op): (Map, u8), modrm: u8) -> I
 
 /// Returns the class of a member of a group.
 #[inline(always)]
-fn member_class(map: Map, op: u8, modrm: u8) -> Class {
+fn member_class(map: OpcodeMap, op: u8, modrm: u8) -> X86Class {
     // PANIC: a byte cannot exceed a table of 256.
     let entry = match map {
-        Map::One if op == 0xc7 && modrm == 0xf8 => return Class::TransactionBegin,
-        Map::One => ONE_BYTE[usize::from(op)],
+        OpcodeMap::One if op == 0xc7 && modrm == 0xf8 => return X86Class::TransactionBegin,
+        OpcodeMap::One => ONE_BYTE[usize::from(op)],
         _ => TWO_BYTE[0][usize::from(op)],
     };
-    Entry(entry).member(0, modrm).class()
+    OpcodeEntry(entry).member(0, modrm).class()
 }
 
 /// Returns the class of the bytes that fill the gaps between functions.
@@ -230,10 +230,10 @@ fn member_class(map: Map, op: u8, modrm: u8) -> Class {
 /// They are two fifths of the instructions of a kernel and come in runs, so that this
 /// branch is predicted well.
 #[inline(always)]
-fn padding(op: u8) -> Option<Class> {
+fn padding(op: u8) -> Option<X86Class> {
     match op {
-        0x90 => Some(Class::Nop),
-        0xcc => Some(Class::Int3),
+        0x90 => Some(X86Class::Nop),
+        0xcc => Some(X86Class::Int3),
         _ => None,
     }
 }

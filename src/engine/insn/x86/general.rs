@@ -6,9 +6,9 @@
 //! padding only if it extends past the original bytes, and the caller then discards the
 //! result: see [`decode`].
 
-use super::class::Class;
-use super::entry::{is_vector_group, vector_form, Entry, VectorForm};
-use super::insn::{DecodeError, Insn, Invalid, Map, MAX_LEN};
+use super::class::X86Class;
+use super::entry::{is_vector_group, vector_form, OpcodeEntry, VectorForm};
+use super::insn::{DecodeError, Invalid, OpcodeMap, X86Insn, MAX_LEN};
 use super::modrm::modrm_length;
 use super::prefixed;
 use super::prefixes::Prefixes;
@@ -24,7 +24,7 @@ const EMULATE: [[u8; 5]; 2] = [*b"\x0f\x0bxen", *b"\x0f\x0bkvm"];
 /// straight.
 #[cold]
 #[inline(never)]
-pub(super) fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
+pub(super) fn decode(bytes: &[u8]) -> Result<X86Insn, DecodeError> {
     if let Some(insn) = prefixed::decode(bytes) {
         return Ok(insn);
     }
@@ -32,7 +32,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Insn, DecodeError> {
 }
 
 /// Decodes the instruction at the start of `bytes`, of any kind.
-fn any(bytes: &[u8]) -> Result<Insn, DecodeError> {
+fn any(bytes: &[u8]) -> Result<X86Insn, DecodeError> {
     let padded = match bytes.first_chunk::<16>() {
         Some(bytes) => *bytes,
         None => {
@@ -43,7 +43,7 @@ fn any(bytes: &[u8]) -> Result<Insn, DecodeError> {
             padded
         }
     };
-    let (end, result) = match Walk::new(&padded).instruction() {
+    let (end, result) = match ByteWalk::new(&padded).instruction() {
         Ok((end, insn)) => (end, Ok(insn)),
         Err((end, reason)) => (end, Err(DecodeError::Invalid(reason))),
     };
@@ -59,13 +59,13 @@ fn any(bytes: &[u8]) -> Result<Insn, DecodeError> {
 /// A failure, and the number of bytes that were read to find it.
 type Failure = (usize, Invalid);
 
-struct Walk<'a> {
+struct ByteWalk<'a> {
     bytes: &'a [u8; 16],
     at: usize,
     prefixes: Prefixes,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ByteWalk<'a> {
     fn new(bytes: &'a [u8; 16]) -> Self {
         Self {
             bytes,
@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Decodes the whole instruction; returns its end as well.
-    fn instruction(mut self) -> Result<(usize, Insn), Failure> {
+    fn instruction(mut self) -> Result<(usize, X86Insn), Failure> {
         if EMULATE.iter().any(|prefix| self.bytes.starts_with(prefix)) {
             self.prefixes.emulate = true;
             self.advance(5);
@@ -134,24 +134,30 @@ impl<'a> Walk<'a> {
     }
 
     /// Decodes an instruction of the four legacy maps.
-    fn legacy(mut self) -> Result<(usize, Insn), Failure> {
+    fn legacy(mut self) -> Result<(usize, X86Insn), Failure> {
         let opcode_at = self.at;
         let op = self.peek(0);
         let mandatory = usize::from(self.prefixes.mandatory);
         let (map, entry) = match (op, self.peek(1)) {
             (0x0f, 0x38) => {
                 self.advance(2);
-                (Map::Three38, lookup(&MAP_0F38, mandatory, self.peek(0)))
+                (
+                    OpcodeMap::Three38,
+                    lookup(&MAP_0F38, mandatory, self.peek(0)),
+                )
             }
             (0x0f, 0x3a) => {
                 self.advance(2);
-                (Map::Three3a, lookup(&MAP_0F3A, mandatory, self.peek(0)))
+                (
+                    OpcodeMap::Three3a,
+                    lookup(&MAP_0F3A, mandatory, self.peek(0)),
+                )
             }
             (0x0f, second) => {
                 self.advance(1);
-                (Map::Two, lookup(&TWO_BYTE, mandatory, second))
+                (OpcodeMap::Two, lookup(&TWO_BYTE, mandatory, second))
             }
-            _ => (Map::One, one_byte(op)),
+            _ => (OpcodeMap::One, one_byte(op)),
         };
         self.advance(1);
         if entry.is_vector_only() {
@@ -170,7 +176,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Decodes an instruction behind REX2, the prefix of APX.
-    fn rex2(mut self) -> Result<(usize, Insn), Failure> {
+    fn rex2(mut self) -> Result<(usize, X86Insn), Failure> {
         let payload = self.peek(1);
         self.advance(2);
         let opcode_at = self.at;
@@ -180,56 +186,60 @@ impl<'a> Walk<'a> {
         self.advance(1);
         let (map, row_exists, entry) = if payload & 0x80 != 0 {
             let row_exists = !matches!(op >> 4, 3 | 8);
-            (Map::Rex2Two, row_exists, lookup(&TWO_BYTE, mandatory, op))
+            (
+                OpcodeMap::Rex2Two,
+                row_exists,
+                lookup(&TWO_BYTE, mandatory, op),
+            )
         } else {
             let row_exists = !matches!(op >> 4, 4 | 7 | 0xa | 0xe);
-            (Map::Rex2One, row_exists, self.behind_rex2(op)?)
+            (OpcodeMap::Rex2One, row_exists, self.behind_rex2(op)?)
         };
         let vector_only = entry.is_vector_only();
         let mut entry = entry.member(mandatory, self.peek(0));
-        if map == Map::Rex2One && op == 0xa1 {
-            entry = entry.with_class(Class::AbsoluteJump);
+        if map == OpcodeMap::Rex2One && op == 0xa1 {
+            entry = entry.with_class(X86Class::AbsoluteJump);
         } else if !row_exists || vector_only {
-            entry = entry.with_class(Class::Nonexistent);
+            entry = entry.with_class(X86Class::Nonexistent);
         }
         self.finish(entry, map, opcode_at)
     }
 
     /// Returns the entry of a one-byte opcode behind REX2. For opcodes that 64-bit mode
     /// lacks, this uses the meaning in 32-bit mode, as the kernel's decoder does.
-    fn behind_rex2(&self, op: u8) -> Result<Entry, Failure> {
+    fn behind_rex2(&self, op: u8) -> Result<OpcodeEntry, Failure> {
         Ok(match op {
-            0x82 => Entry::NONE_MODRM_BYTE,
-            0xd4 => Entry::without_modrm(1),
+            0x82 => OpcodeEntry::NONE_MODRM_BYTE,
+            0xd4 => OpcodeEntry::without_modrm(1),
             0x9a | 0xea => match (self.prefixes.rex & 8 != 0, self.prefixes.operand_size) {
                 (true, _) => return Err((self.at, Invalid::NoSuchVectorOpcode)),
-                (false, true) => Entry::without_modrm(4),
-                (false, false) => Entry::without_modrm(6),
+                (false, true) => OpcodeEntry::without_modrm(4),
+                (false, false) => OpcodeEntry::without_modrm(6),
             },
             _ => one_byte(op),
         })
     }
 
-    fn vex2(mut self) -> Result<(usize, Insn), Failure> {
+    fn vex2(mut self) -> Result<(usize, X86Insn), Failure> {
         let prefix = self.peek(1) & 3;
         self.advance(2);
         self.vector(1, prefix, false)
     }
 
-    fn vex3(mut self) -> Result<(usize, Insn), Failure> {
+    fn vex3(mut self) -> Result<(usize, X86Insn), Failure> {
         let (map, prefix) = (self.peek(1) & 31, self.peek(2) & 3);
         self.advance(3);
         // Maps 8 to 10 of the table are XOP's.
         self.vector(if map < 8 { map } else { 0 }, prefix, false)
     }
 
-    fn xop(mut self) -> Result<(usize, Insn), Failure> {
+    fn xop(mut self) -> Result<(usize, X86Insn), Failure> {
         let (map, prefix) = (self.peek(1) & 31, self.peek(2) & 3);
         self.advance(3);
         self.vector(if map < 8 { 0 } else { map }, prefix, false)
     }
 
-    fn evex(mut self) -> Result<(usize, Insn), Failure> {
+    fn evex(mut self) -> Result<(usize, X86Insn), Failure> {
         let (map, payload, last) = (self.peek(1) & 7, self.peek(2), self.peek(3));
         // A 66 before EVEX raises #UD. As in the kernel's decoder, it counts, but bit 7 of
         // the last byte overrides it.
@@ -240,7 +250,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Decodes an instruction behind VEX, EVEX or XOP, at its opcode.
-    fn vector(mut self, map: u8, prefix: u8, evex: bool) -> Result<(usize, Insn), Failure> {
+    fn vector(mut self, map: u8, prefix: u8, evex: bool) -> Result<(usize, X86Insn), Failure> {
         let opcode_at = self.at;
         let page = VECTOR_PAGE
             .get(usize::from(map))
@@ -254,16 +264,21 @@ impl<'a> Walk<'a> {
                 let seen = self.at.wrapping_add(usize::from(is_vector_group(slot)));
                 return Err((seen, Invalid::NoSuchVectorOpcode));
             }
-            VectorForm::Plain => Entry::PLAIN,
-            VectorForm::ModRm(immediate) => Entry::vector(immediate),
-            VectorForm::Sized if self.prefixes.operand_size => Entry::vector(2),
-            VectorForm::Sized => Entry::vector(4),
+            VectorForm::Plain => OpcodeEntry::PLAIN,
+            VectorForm::ModRm(immediate) => OpcodeEntry::vector(immediate),
+            VectorForm::Sized if self.prefixes.operand_size => OpcodeEntry::vector(2),
+            VectorForm::Sized => OpcodeEntry::vector(4),
         };
-        self.finish(entry, Map::Vector, opcode_at)
+        self.finish(entry, OpcodeMap::Vector, opcode_at)
     }
 
     /// Measures what follows the opcode, from the current offset on.
-    fn finish(self, entry: Entry, map: Map, opcode_at: usize) -> Result<(usize, Insn), Failure> {
+    fn finish(
+        self,
+        entry: OpcodeEntry,
+        map: OpcodeMap,
+        opcode_at: usize,
+    ) -> Result<(usize, X86Insn), Failure> {
         let modrm = self.peek(0);
         let op = self.bytes.get(opcode_at).copied().unwrap_or(0);
         let mut end = self.at;
@@ -288,19 +303,20 @@ impl<'a> Walk<'a> {
 }
 
 /// Returns the entry of a one-byte opcode where no further prefix or escape may follow.
-fn one_byte(op: u8) -> Entry {
+fn one_byte(op: u8) -> OpcodeEntry {
     match op {
         // LES, LDS and BOUND of 32-bit mode, as the kernel's decoder reads them behind a
         // REX prefix; without one they are VEX and EVEX.
-        0xc4 | 0xc5 | 0x62 => Entry::NONE_MODRM,
+        0xc4 | 0xc5 | 0x62 => OpcodeEntry::NONE_MODRM,
         // AAD likewise.
-        0xd5 => Entry::without_modrm(1),
+        0xd5 => OpcodeEntry::without_modrm(1),
         // PANIC: a byte cannot exceed a table of 256.
-        _ => Entry(ONE_BYTE[usize::from(op)]),
+        _ => OpcodeEntry(ONE_BYTE[usize::from(op)]),
     }
 }
 
-fn lookup(map: &[[u16; 256]; 4], mandatory: usize, op: u8) -> Entry {
-    map.get(mandatory)
-        .map_or(Entry::NONE, |table| Entry(table[usize::from(op)]))
+fn lookup(map: &[[u16; 256]; 4], mandatory: usize, op: u8) -> OpcodeEntry {
+    map.get(mandatory).map_or(OpcodeEntry::NONE, |table| {
+        OpcodeEntry(table[usize::from(op)])
+    })
 }

@@ -2,7 +2,7 @@
 
 //! A decoded instruction.
 
-use super::class::Class;
+use super::class::X86Class;
 
 /// The maximum length of an instruction; a processor raises #GP on a longer one.
 pub const MAX_LEN: usize = 15;
@@ -11,13 +11,13 @@ pub const MAX_LEN: usize = 15;
 ///
 /// Holds no reference to the decoded bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Insn {
+pub struct X86Insn {
     /// The first seven bytes from the opcode on, the first of them in the low byte; zero
     /// behind the end of the instruction.
     pub(super) head: u64,
     pub(super) len: usize,
     pub(super) opcode_at: u8,
-    pub(super) class: Class,
+    pub(super) class: X86Class,
     pub(super) flags: u8,
 }
 
@@ -44,7 +44,7 @@ pub enum Invalid {
 /// The opcode map of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Map {
+pub(super) enum OpcodeMap {
     /// One byte of opcode.
     One,
     /// `0F` and a byte.
@@ -61,15 +61,15 @@ pub(super) enum Map {
     Vector,
 }
 
-impl Map {
-    /// Returns the map as stored in [`Insn::flags`].
+impl OpcodeMap {
+    /// Returns the map as stored in [`X86Insn::flags`].
     #[inline(always)]
     pub(super) const fn flags(self) -> u8 {
         (self as u8) << flag::MAP
     }
 }
 
-/// The bits of [`Insn::flags`]; the upper three hold the [`Map`].
+/// The bits of [`X86Insn::flags`]; the upper three hold the [`OpcodeMap`].
 pub(super) mod flag {
     /// The instruction begins with an emulate prefix.
     pub(in super::super) const EMULATE: u8 = 1 << 0;
@@ -100,7 +100,7 @@ pub(super) fn head_of(word: u64, len: usize) -> u64 {
     word & !(u64::MAX << bits)
 }
 
-impl Insn {
+impl X86Insn {
     /// Returns the length in bytes, 1 to [`MAX_LEN`].
     #[expect(clippy::len_without_is_empty, reason = "no instruction is empty")]
     pub const fn len(&self) -> usize {
@@ -108,7 +108,7 @@ impl Insn {
     }
 
     /// Returns the class of the instruction.
-    pub const fn class(&self) -> Class {
+    pub const fn class(&self) -> X86Class {
         self.class
     }
 
@@ -147,24 +147,24 @@ impl Insn {
         self.flags & flag::RIP_RELATIVE != 0
     }
 
-    pub(super) fn map(&self) -> Map {
+    pub(super) fn map(&self) -> OpcodeMap {
         match self.flags >> flag::MAP {
-            0 => Map::One,
-            1 => Map::Two,
-            2 => Map::Three38,
-            3 => Map::Three3a,
-            4 => Map::Rex2One,
-            5 => Map::Rex2Two,
-            _ => Map::Vector,
+            0 => OpcodeMap::One,
+            1 => OpcodeMap::Two,
+            2 => OpcodeMap::Three38,
+            3 => OpcodeMap::Three3a,
+            4 => OpcodeMap::Rex2One,
+            5 => OpcodeMap::Rex2Two,
+            _ => OpcodeMap::Vector,
         }
     }
 
     /// Returns the ModRM byte, if there is one.
     pub(super) fn modrm(&self) -> Option<u8> {
         let opcode_bytes = match self.map() {
-            Map::Two => 2,
-            Map::Three38 | Map::Three3a => 3,
-            Map::One | Map::Rex2One | Map::Rex2Two | Map::Vector => 1,
+            OpcodeMap::Two => 2,
+            OpcodeMap::Three38 | OpcodeMap::Three3a => 3,
+            OpcodeMap::One | OpcodeMap::Rex2One | OpcodeMap::Rex2Two | OpcodeMap::Vector => 1,
         };
         (self.flags & flag::MODRM != 0)
             .then(|| self.head.to_le_bytes().get(opcode_bytes).copied())

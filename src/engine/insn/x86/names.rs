@@ -2,11 +2,11 @@
 
 //! Mnemonics, for messages.
 
-use super::class::Class;
-use super::insn::{flag, Insn, Map};
+use super::class::X86Class;
+use super::insn::{flag, OpcodeMap, X86Insn};
 use super::tables::{FIRST_NAME_GROUP, GROUP_NAMES, NAMES, OPCODE_NAMES};
 
-impl Insn {
+impl X86Insn {
     /// Returns the mnemonic in lower case, without operands or size; `"insn"` if the table
     /// has none.
     pub fn mnemonic(&self) -> &'static str {
@@ -15,23 +15,23 @@ impl Insn {
 }
 
 /// Returns the mnemonic of `insn`; `"insn"` if the table has none.
-fn of(insn: &Insn) -> &'static str {
+fn of(insn: &X86Insn) -> &'static str {
     let [op, second, ..] = insn.head.to_le_bytes();
     let (table, op) = match insn.map() {
-        Map::One | Map::Rex2One => (0, op),
-        Map::Two => (1, second),
-        Map::Rex2Two => (1, op),
-        Map::Three38 | Map::Three3a | Map::Vector => return "insn",
+        OpcodeMap::One | OpcodeMap::Rex2One => (0, op),
+        OpcodeMap::Two => (1, second),
+        OpcodeMap::Rex2Two => (1, op),
+        OpcodeMap::Three38 | OpcodeMap::Three3a | OpcodeMap::Vector => return "insn",
     };
     match (insn.class, table, op) {
-        (Class::Nonexistent, ..) => return "insn",
-        (Class::AbsoluteJump, ..) => return "jmpabs",
-        (Class::Endbr, ..) if insn.modrm() == Some(0xfb) => return "endbr32",
-        (Class::Endbr, ..) => return "endbr64",
-        (Class::InterruptReturn, 1, _) => return "insn",
-        (Class::VmExtension, 1, _) => return "vm",
+        (X86Class::Nonexistent, ..) => return "insn",
+        (X86Class::AbsoluteJump, ..) => return "jmpabs",
+        (X86Class::Endbr, ..) if insn.modrm() == Some(0xfb) => return "endbr32",
+        (X86Class::Endbr, ..) => return "endbr64",
+        (X86Class::InterruptReturn, 1, _) => return "insn",
+        (X86Class::VmExtension, 1, _) => return "vm",
         (_, 0, 0x90) if insn.flags & flag::REPEAT != 0 => return "pause",
-        (Class::Normal, 0, 0x90) => return "xchg",
+        (X86Class::Normal, 0, 0x90) => return "xchg",
         (_, 1, 0x01 | 0xae | 0xc7) if insn.modrm() >= Some(0xc0) => return register_form(insn),
         (_, 1, 0x1e) if insn.flags & flag::REPEAT != 0 => return "insn",
         (_, 1, 0xbc) if insn.flags & flag::REPEAT != 0 => return "tzcnt",
@@ -56,7 +56,7 @@ fn of(insn: &Insn) -> &'static str {
 
 /// Returns the mnemonic of a member of a group that is another operation if its operand is
 /// a register.
-fn register_form(insn: &Insn) -> &'static str {
+fn register_form(insn: &X86Insn) -> &'static str {
     let [_, second, ..] = insn.head.to_le_bytes();
     if insn.flags & flag::REPEAT != 0 {
         return "insn";

@@ -6,10 +6,10 @@
 //! Like [`super::fast`], whose second half it is, it knows the one-byte map and the map
 //! behind `0F` and leaves the rest to [`super::general`].
 
-use super::class::Class;
-use super::entry::Entry;
+use super::class::X86Class;
+use super::entry::OpcodeEntry;
 use super::fast;
-use super::insn::{flag, head_of, Insn, Map, MAX_LEN};
+use super::insn::{flag, head_of, OpcodeMap, X86Insn, MAX_LEN};
 use super::modrm::modrm_length;
 use super::prefixes::Prefixes;
 use super::tables::{ONE_BYTE, TWO_BYTE};
@@ -42,7 +42,7 @@ const ORDERED: u8 = 4;
 
 /// Decodes the instruction at the start of `bytes`, if it is of this kind.
 #[inline(always)]
-pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
+pub(super) fn decode(bytes: &[u8]) -> Option<X86Insn> {
     let whole = bytes.first_chunk::<MAX_LEN>()?;
     let word = u64::from_le_bytes(*whole.first_chunk()?);
     if let Some(insn) = mark(word) {
@@ -53,7 +53,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
     if first == OTHER {
         // Such a prefix changes nothing behind it.
         if let Some(insn) = fast::decode(bytes.get(1..)?) {
-            return Some(Insn {
+            return Some(X86Insn {
                 len: insn.len.wrapping_add(1),
                 opcode_at: insn.opcode_at.wrapping_add(1),
                 ..insn
@@ -92,25 +92,25 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Insn> {
 /// Decodes the marks that the compiler and the kernel put into code: `ENDBR` at the start
 /// of a function, `UD2` where control must not continue.
 #[inline(always)]
-fn mark(word: u64) -> Option<Insn> {
+fn mark(word: u64) -> Option<X86Insn> {
     if word & 0xfeff_ffff == 0xfa1e_0ff3 {
-        return Some(Insn {
+        return Some(X86Insn {
             head: head_of(word >> 8, 3),
             len: 4,
             opcode_at: 1,
-            class: Class::Endbr,
-            flags: Map::Two.flags() | flag::MODRM | flag::REPEAT,
+            class: X86Class::Endbr,
+            flags: OpcodeMap::Two.flags() | flag::MODRM | flag::REPEAT,
         });
     }
     let [first, second, third, ..] = word.to_le_bytes();
     // An emulate prefix would continue with `xen` or `kvm`.
     if (first, second) == (0x0f, 0x0b) && !matches!(third, b'x' | b'k') {
-        return Some(Insn {
+        return Some(X86Insn {
             head: head_of(word, 2),
             len: 2,
             opcode_at: 0,
-            class: Class::Undefine,
-            flags: Map::Two.flags(),
+            class: X86Class::Undefine,
+            flags: OpcodeMap::Two.flags(),
         });
     }
     None
@@ -118,26 +118,32 @@ fn mark(word: u64) -> Option<Insn> {
 
 /// Decodes an instruction of the first two maps.
 #[inline(always)]
-fn legacy(prefixes: &Prefixes, head: u64, opcode_at: usize) -> Option<Insn> {
+fn legacy(prefixes: &Prefixes, head: u64, opcode_at: usize) -> Option<X86Insn> {
     let [first, second, third, fourth, ..] = head.to_le_bytes();
     let mandatory = usize::from(prefixes.mandatory);
     // PANIC: a byte cannot exceed a table of 256.
     let (map, entry, op, modrm, sib) = if first == 0x0f {
         let entry = TWO_BYTE.get(mandatory)?[usize::from(second)];
-        (Map::Two, entry, second, third, fourth)
+        (OpcodeMap::Two, entry, second, third, fourth)
     } else {
-        (Map::One, ONE_BYTE[usize::from(first)], first, second, third)
+        (
+            OpcodeMap::One,
+            ONE_BYTE[usize::from(first)],
+            first,
+            second,
+            third,
+        )
     };
-    let entry = Entry(entry);
+    let entry = OpcodeEntry(entry);
     // With other bytes behind it, 8F is the prefix XOP.
-    if entry.is_beyond() || (map == Map::One && op == 0x8f) {
+    if entry.is_beyond() || (map == OpcodeMap::One && op == 0x8f) {
         return None;
     }
     let mut entry = entry.member(mandatory, modrm);
     if let Some(class) = prefixes.exact_class(map, op, modrm) {
         entry = entry.with_class(class);
     }
-    let opcode_len = if map == Map::Two { 2 } else { 1 };
+    let opcode_len = if map == OpcodeMap::Two { 2 } else { 1 };
     let mut len = opcode_at + opcode_len + entry.immediate();
     if entry.has_modrm() {
         len = len.wrapping_add(modrm_length(modrm, sib));

@@ -2,9 +2,9 @@
 
 //! The prefixes of an instruction, and their effect on its length and class.
 
-use super::class::Class;
-use super::entry::Entry;
-use super::insn::{flag, head_of, Insn, Map};
+use super::class::X86Class;
+use super::entry::OpcodeEntry;
+use super::insn::{flag, head_of, OpcodeMap, X86Insn};
 
 /// The legacy prefixes and REX.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl Prefixes {
     /// Returns how many bytes longer the immediate behind `op` is than with an operand of
     /// 32 bits and an address of 64.
     #[inline(always)]
-    pub(super) fn resize(&self, entry: Entry, op: u8) -> isize {
+    pub(super) fn resize(&self, entry: OpcodeEntry, op: u8) -> isize {
         let wide = self.rex & 8 != 0;
         if entry.is_sized() {
             if wide && !entry.has_modrm() && op & 0xf8 == 0xb8 {
@@ -43,18 +43,20 @@ impl Prefixes {
     /// Returns the class of the instructions that only their whole encoding distinguishes
     /// from their neighbours.
     #[inline(always)]
-    pub(super) fn exact_class(&self, map: Map, op: u8, modrm: u8) -> Option<Class> {
+    pub(super) fn exact_class(&self, map: OpcodeMap, op: u8, modrm: u8) -> Option<X86Class> {
         match (map, op) {
-            (Map::Two, 0x1e) if self.mandatory == 2 && matches!(modrm, 0xfa | 0xfb) => {
-                Some(Class::Endbr)
+            (OpcodeMap::Two, 0x1e) if self.mandatory == 2 && matches!(modrm, 0xfa | 0xfb) => {
+                Some(X86Class::Endbr)
             }
-            (Map::Two, 0x01) => match (self.mandatory, modrm) {
-                (2 | 3, 0xca) | (2, 0xec) => Some(Class::InterruptReturn),
+            (OpcodeMap::Two, 0x01) => match (self.mandatory, modrm) {
+                (2 | 3, 0xca) | (2, 0xec) => Some(X86Class::InterruptReturn),
                 _ => None,
             },
-            (Map::One, 0xc7) if modrm == 0xf8 => Some(Class::TransactionBegin),
+            (OpcodeMap::One, 0xc7) if modrm == 0xf8 => Some(X86Class::TransactionBegin),
             // With REX.B it exchanges R8; with F3 it is PAUSE.
-            (Map::One, 0x90) if self.rex & 1 != 0 || self.mandatory == 2 => Some(Class::Normal),
+            (OpcodeMap::One, 0x90) if self.rex & 1 != 0 || self.mandatory == 2 => {
+                Some(X86Class::Normal)
+            }
             _ => None,
         }
     }
@@ -64,11 +66,11 @@ impl Prefixes {
     #[inline(always)]
     pub(super) fn insn(
         &self,
-        (map, entry): (Map, Entry),
+        (map, entry): (OpcodeMap, OpcodeEntry),
         modrm: u8,
         head: u64,
         (opcode_at, len): (usize, usize),
-    ) -> Insn {
+    ) -> X86Insn {
         let mut flags = map.flags();
         if entry.has_modrm() {
             flags |= flag::MODRM | flag::rip_relative(modrm);
@@ -76,7 +78,7 @@ impl Prefixes {
         flags |= u8::from(self.emulate) * flag::EMULATE;
         flags |= u8::from(self.address_size) * flag::ADDRESS_SIZE;
         flags |= u8::from(self.mandatory == 2) * flag::REPEAT;
-        Insn {
+        X86Insn {
             head: head_of(head, len.wrapping_sub(opcode_at)),
             len,
             // CAST: it does not exceed sixteen.

@@ -5,24 +5,24 @@
 //! The kernel decides in `arch/x86/kernel/kprobes/core.c` (`can_probe`,
 //! `__copy_instruction`, `prepare_emulation`, `prepare_singlestep`); it reports an errno
 //! and no reason. If the kernel would accept a probe that cannot work, the refusal is ours,
-//! and [`Refusal::by_kernel`] returns false.
+//! and [`X86Refusal::by_kernel`] returns false.
 
-use super::class::Class;
-use super::insn::{flag, Insn, Map, MAX_LEN};
+use super::class::X86Class;
+use super::insn::{flag, OpcodeMap, X86Insn, MAX_LEN};
 
-impl Insn {
+impl X86Insn {
     /// Returns why the instruction cannot carry a kprobe; `None` if it can.
     ///
     /// Judges the instruction alone; the kernel also refuses locations because of their
     /// surroundings.
-    pub fn refusal(&self) -> Option<Refusal> {
+    pub fn refusal(&self) -> Option<X86Refusal> {
         of(self)
     }
 }
 
 /// Why an instruction cannot carry a kprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Refusal {
+pub enum X86Refusal {
     /// INT3, INT, UD0, UD1 or UD2: the kernel returns `-EILSEQ`.
     Trap,
     /// UDB, or another trap behind REX2, which the kernel does not recognize as a trap.
@@ -59,7 +59,7 @@ pub enum Refusal {
     Nonexistent,
 }
 
-impl Refusal {
+impl X86Refusal {
     /// Returns whether the kernel itself refuses such a location.
     pub const fn by_kernel(self) -> bool {
         !matches!(
@@ -96,64 +96,66 @@ impl Refusal {
 }
 
 /// Returns the refusal of a single instruction, in the order of the kernel's checks.
-fn of(insn: &Insn) -> Option<Refusal> {
+fn of(insn: &X86Insn) -> Option<X86Refusal> {
     trap(insn)
         .or_else(|| uncopyable(insn))
         .or_else(|| unemulated(insn))
-        .or_else(|| (insn.len() == MAX_LEN).then_some(Refusal::TooLong))
+        .or_else(|| (insn.len() == MAX_LEN).then_some(X86Refusal::TooLong))
         .or_else(|| unchecked(insn))
 }
 
 /// Returns the first opcode byte if the kernel reads the opcode alone, as if it were of the
 /// one-byte map.
-fn mistakable(insn: &Insn) -> Option<u8> {
+fn mistakable(insn: &X86Insn) -> Option<u8> {
     let [op, ..] = insn.head.to_le_bytes();
-    matches!(insn.map(), Map::Vector | Map::Rex2Two).then_some(op)
+    matches!(insn.map(), OpcodeMap::Vector | OpcodeMap::Rex2Two).then_some(op)
 }
 
 /// Returns whether the kernel reads the right opcode byte.
-fn is_one_byte(insn: &Insn) -> bool {
-    matches!(insn.map(), Map::One | Map::Rex2One)
+fn is_one_byte(insn: &X86Insn) -> bool {
+    matches!(insn.map(), OpcodeMap::One | OpcodeMap::Rex2One)
 }
 
 /// Checks as `can_probe`: INT and UD.
-fn trap(insn: &Insn) -> Option<Refusal> {
+fn trap(insn: &X86Insn) -> Option<X86Refusal> {
     match (insn.class, mistakable(insn)) {
-        (_, Some(0xcc | 0xcd | 0xce | 0xf1)) => Some(Refusal::MistakenForTrap),
+        (_, Some(0xcc | 0xcd | 0xce | 0xf1)) => Some(X86Refusal::MistakenForTrap),
         // UDB is of the one-byte map; the kernel checks for those behind 0F.
-        (Class::Undefine, _) if insn.map() != Map::Two => Some(Refusal::UnseenTrap),
-        (Class::Int3 | Class::Interrupt | Class::Undefine, _) => Some(Refusal::Trap),
+        (X86Class::Undefine, _) if insn.map() != OpcodeMap::Two => Some(X86Refusal::UnseenTrap),
+        (X86Class::Int3 | X86Class::Interrupt | X86Class::Undefine, _) => Some(X86Refusal::Trap),
         _ => None,
     }
 }
 
 /// Checks as `__copy_instruction`: emulate prefixes and loads of SS.
-fn uncopyable(insn: &Insn) -> Option<Refusal> {
+fn uncopyable(insn: &X86Insn) -> Option<X86Refusal> {
     let loads_ss = insn.modrm().is_some_and(|modrm| modrm >> 3 & 7 == 2);
     match (insn.class, mistakable(insn)) {
-        _ if insn.has_emulate_prefix() => Some(Refusal::EmulatePrefix),
+        _ if insn.has_emulate_prefix() => Some(X86Refusal::EmulatePrefix),
         // The kernel names 1F, POP DS, POP SS.
-        (_, Some(0x1f)) => Some(Refusal::MistakenForTrap),
-        (_, Some(0x8e)) if loads_ss => Some(Refusal::MistakenForTrap),
-        (Class::MasksException, _) => Some(Refusal::MasksException),
+        (_, Some(0x1f)) => Some(X86Refusal::MistakenForTrap),
+        (_, Some(0x8e)) if loads_ss => Some(X86Refusal::MistakenForTrap),
+        (X86Class::MasksException, _) => Some(X86Refusal::MasksException),
         _ => None,
     }
 }
 
 /// Checks as `prepare_emulation`: branches that it recognizes and does not support.
-fn unemulated(insn: &Insn) -> Option<Refusal> {
+fn unemulated(insn: &X86Insn) -> Option<X86Refusal> {
     match (insn.class, mistakable(insn)) {
-        (_, Some(0x9a | 0xcf | 0xea)) => Some(Refusal::MistakenForTrap),
+        (_, Some(0x9a | 0xcf | 0xea)) => Some(X86Refusal::MistakenForTrap),
         (_, Some(0xff)) => mistaken_group(insn),
-        (_, Some(op)) => mistaken(op).then_some(Refusal::Mistaken),
-        (Class::FarBranch, _) => Some(Refusal::FarBranch),
-        (Class::InterruptReturn, _) if is_one_byte(insn) => Some(Refusal::InterruptReturn),
-        (Class::VmExtension, None) => Some(Refusal::VmExtension),
-        (Class::IndirectJump | Class::IndirectCall, _) => {
+        (_, Some(op)) => mistaken(op).then_some(X86Refusal::Mistaken),
+        (X86Class::FarBranch, _) => Some(X86Refusal::FarBranch),
+        (X86Class::InterruptReturn, _) if is_one_byte(insn) => Some(X86Refusal::InterruptReturn),
+        (X86Class::VmExtension, None) => Some(X86Refusal::VmExtension),
+        (X86Class::IndirectJump | X86Class::IndirectCall, _) => {
             let addresses_32 = insn.flags & flag::ADDRESS_SIZE != 0;
-            addresses_32.then_some(Refusal::AddressSize)
+            addresses_32.then_some(X86Refusal::AddressSize)
         }
-        (Class::IndirectJumpMemory | Class::IndirectCallMemory, _) => Some(Refusal::IndirectMemory),
+        (X86Class::IndirectJumpMemory | X86Class::IndirectCallMemory, _) => {
+            Some(X86Refusal::IndirectMemory)
+        }
         _ => None,
     }
 }
@@ -169,29 +171,31 @@ fn mistaken(op: u8) -> bool {
 }
 
 /// As [`mistaken`], for the opcode FF, the group of indirect branches.
-fn mistaken_group(insn: &Insn) -> Option<Refusal> {
+fn mistaken_group(insn: &X86Insn) -> Option<X86Refusal> {
     let modrm = insn.modrm()?;
     match modrm >> 3 & 7 {
-        2 | 4 if modrm >= 0xc0 && insn.flags & flag::ADDRESS_SIZE == 0 => Some(Refusal::Mistaken),
-        2..=5 => Some(Refusal::MistakenForTrap),
+        2 | 4 if modrm >= 0xc0 && insn.flags & flag::ADDRESS_SIZE == 0 => {
+            Some(X86Refusal::Mistaken)
+        }
+        2..=5 => Some(X86Refusal::MistakenForTrap),
         _ => None,
     }
 }
 
 /// Checks what the kernel does not check.
-fn unchecked(insn: &Insn) -> Option<Refusal> {
+fn unchecked(insn: &X86Insn) -> Option<X86Refusal> {
     match insn.class {
-        Class::Nonexistent => Some(Refusal::Nonexistent),
-        Class::VmExtension
-        | Class::AbsoluteJump
-        | Class::InterruptReturn
-        | Class::SystemCall
-        | Class::SystemReturn
-        | Class::TransactionBegin => Some(Refusal::LeavesCopy),
-        Class::FarReturn => Some(Refusal::FarReturn),
+        X86Class::Nonexistent => Some(X86Refusal::Nonexistent),
+        X86Class::VmExtension
+        | X86Class::AbsoluteJump
+        | X86Class::InterruptReturn
+        | X86Class::SystemCall
+        | X86Class::SystemReturn
+        | X86Class::TransactionBegin => Some(X86Refusal::LeavesCopy),
+        X86Class::FarReturn => Some(X86Refusal::FarReturn),
         // The kernel takes the register's number from a REX prefix.
-        Class::IndirectJump | Class::IndirectCall if insn.map() == Map::Rex2One => {
-            Some(Refusal::Mistaken)
+        X86Class::IndirectJump | X86Class::IndirectCall if insn.map() == OpcodeMap::Rex2One => {
+            Some(X86Refusal::Mistaken)
         }
         _ => None,
     }

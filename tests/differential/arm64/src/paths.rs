@@ -3,7 +3,7 @@
 //! Exclusive sequences by following each path, for comparison with the sweeps
 //! of the engine.
 
-use ferroprobe_engine::engine::insn::arm64::{class, Class};
+use ferroprobe_engine::engine::insn::arm64::{class, Arm64Class};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What follows a word within its function; nothing after what ends a sequence,
@@ -15,18 +15,18 @@ fn next(words: &[u32], at: usize, begin: bool) -> Vec<usize> {
     };
     let near = Some(at + 1).filter(|&to| to < words.len());
     let found = match class(words[at]) {
-        Class::LoadExclusive if begin => [near, None],
-        Class::LoadExclusive
-        | Class::StoreExclusive
-        | Class::ClearExclusive
-        | Class::Breakpoint { .. }
-        | Class::Exception
-        | Class::Undefined
-        | Class::ExceptionReturn
-        | Class::Return
-        | Class::IndirectBranch => [None, None],
-        Class::Branch { displacement } => [far(displacement), None],
-        Class::ConditionalBranch { displacement } => [near, far(displacement)],
+        Arm64Class::LoadExclusive if begin => [near, None],
+        Arm64Class::LoadExclusive
+        | Arm64Class::StoreExclusive
+        | Arm64Class::ClearExclusive
+        | Arm64Class::Breakpoint { .. }
+        | Arm64Class::Exception
+        | Arm64Class::Undefined
+        | Arm64Class::ExceptionReturn
+        | Arm64Class::Return
+        | Arm64Class::IndirectBranch => [None, None],
+        Arm64Class::Branch { displacement } => [far(displacement), None],
+        Arm64Class::ConditionalBranch { displacement } => [near, far(displacement)],
         _ => [near, None],
     };
     found.into_iter().flatten().collect()
@@ -37,7 +37,7 @@ fn next(words: &[u32], at: usize, begin: bool) -> Vec<usize> {
 pub fn inside(words: &[u32]) -> BTreeSet<usize> {
     let mut inside = BTreeSet::new();
     for load in 0..words.len() {
-        if class(words[load]) != Class::LoadExclusive {
+        if class(words[load]) != Arm64Class::LoadExclusive {
             continue;
         }
         let mut came_from: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -59,14 +59,14 @@ pub fn inside(words: &[u32]) -> BTreeSet<usize> {
         let mut back: Vec<usize> = came_from
             .keys()
             .copied()
-            .filter(|&at| class(words[at]) == Class::StoreExclusive)
+            .filter(|&at| class(words[at]) == Arm64Class::StoreExclusive)
             .collect();
         let mut led = BTreeSet::new();
         while let Some(at) = back.pop() {
             // The load may itself be reached again; it is where paths begin.
             if led.insert(at) {
                 let before = came_from.get(&at).into_iter().flatten().copied();
-                back.extend(before.filter(|&from| class(words[from]) != Class::LoadExclusive));
+                back.extend(before.filter(|&from| class(words[from]) != Arm64Class::LoadExclusive));
             }
         }
         inside.extend(led);
@@ -78,13 +78,13 @@ pub fn inside(words: &[u32]) -> BTreeSet<usize> {
 /// a place outside of all sequences.
 pub fn mistake(words: &[u32], met: usize) -> &'static str {
     match words.get(met).map(|&word| class(word)) {
-        Some(Class::LoadExclusive) => {}
+        Some(Arm64Class::LoadExclusive) => {}
         _ => return "casp",
     }
     let mut known = BTreeSet::new();
     let mut open = next(words, met, true);
     while let Some(at) = open.pop() {
-        if class(words[at]) == Class::StoreExclusive {
+        if class(words[at]) == Arm64Class::StoreExclusive {
             return "its store is elsewhere";
         }
         if known.insert(at) {

@@ -3,17 +3,17 @@
 //! Verdicts on single words, beside the kernel's.
 
 use crate::oracle;
-use ferroprobe_engine::engine::insn::arm64::{self, Verdict};
+use ferroprobe_engine::engine::insn::arm64::{self, ProbeVerdict};
 
 /// Words that are compared at a time.
 pub const CHUNK: usize = 1 << 16;
 
 /// A verdict as the kernel's code numbers it.
-pub fn code(verdict: Verdict) -> u8 {
+pub fn code(verdict: ProbeVerdict) -> u8 {
     match verdict {
-        Verdict::Rejected(_) => 0,
-        Verdict::Simulated => 1,
-        Verdict::SteppableOutOfLine => 2,
+        ProbeVerdict::Rejected(_) => 0,
+        ProbeVerdict::Simulated => 1,
+        ProbeVerdict::SteppableOutOfLine => 2,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Our refusals beside the verdicts of the kernel's kprobes.
 
 use crate::{compare, kernel};
-use ferroprobe_engine::engine::insn::x86::{decode, Class, Insn, Refusal};
+use ferroprobe_engine::engine::insn::x86::{decode, X86Class, X86Insn, X86Refusal};
 
 // Errors of the kernel, and its emulations as oracle.c numbers them.
 const EINVAL: i32 = -22;
@@ -39,21 +39,21 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     };
     let refusal = insn.refusal();
     let agreed = match refusal {
-        Some(Refusal::Trap) => theirs == EILSEQ,
-        Some(Refusal::EmulatePrefix | Refusal::MasksException) => theirs == EINVAL,
+        Some(X86Refusal::Trap) => theirs == EILSEQ,
+        Some(X86Refusal::EmulatePrefix | X86Refusal::MasksException) => theirs == EINVAL,
         Some(
-            Refusal::FarBranch
-            | Refusal::InterruptReturn
-            | Refusal::IndirectMemory
-            | Refusal::AddressSize
-            | Refusal::VmExtension,
+            X86Refusal::FarBranch
+            | X86Refusal::InterruptReturn
+            | X86Refusal::IndirectMemory
+            | X86Refusal::AddressSize
+            | X86Refusal::VmExtension,
         ) => theirs == EOPNOTSUPP,
-        Some(Refusal::TooLong) => theirs == ENOSPC,
-        Some(Refusal::MistakenForTrap) => theirs < 0,
+        Some(X86Refusal::TooLong) => theirs == ENOSPC,
+        Some(X86Refusal::MistakenForTrap) => theirs < 0,
         // What the kernel would refuse for another reason is not its mistake.
-        Some(Refusal::Mistaken | Refusal::FarReturn) => theirs > STEP,
-        Some(Refusal::UnseenTrap | Refusal::LeavesCopy) => theirs == STEP,
-        Some(Refusal::Nonexistent) => true,
+        Some(X86Refusal::Mistaken | X86Refusal::FarReturn) => theirs > STEP,
+        Some(X86Refusal::UnseenTrap | X86Refusal::LeavesCopy) => theirs == STEP,
+        Some(X86Refusal::Nonexistent) => true,
         None => theirs == expected(&insn),
     };
     agree(agreed, &format!("{insn:?} {refusal:?}"), theirs)
@@ -66,15 +66,15 @@ fn agree(agreed: bool, ours: &str, theirs: i32) -> Result<(), String> {
 }
 
 /// How the kernel should execute an instruction that may be probed.
-fn expected(insn: &Insn) -> i32 {
+fn expected(insn: &X86Insn) -> i32 {
     match (insn.class(), insn.mnemonic()) {
-        (Class::Call, _) => CALL,
-        (Class::Jump, _) => JUMP,
-        (Class::ConditionalJump, "loop" | "loope" | "loopne" | "jrcxz") => LOOP,
-        (Class::ConditionalJump, _) => CONDITIONAL,
-        (Class::Return, _) => RETURN,
-        (Class::IndirectCall, _) => CALL_INDIRECT,
-        (Class::IndirectJump, _) => JUMP_INDIRECT,
+        (X86Class::Call, _) => CALL,
+        (X86Class::Jump, _) => JUMP,
+        (X86Class::ConditionalJump, "loop" | "loope" | "loopne" | "jrcxz") => LOOP,
+        (X86Class::ConditionalJump, _) => CONDITIONAL,
+        (X86Class::Return, _) => RETURN,
+        (X86Class::IndirectCall, _) => CALL_INDIRECT,
+        (X86Class::IndirectJump, _) => JUMP_INDIRECT,
         (_, "cli" | "sti" | "pushf" | "popf") => FLAGS,
         _ => STEP,
     }

@@ -2,6 +2,7 @@
 
 //! Who takes the part of a CPU.
 
+use core::cell::Cell;
 use core::marker::PhantomData;
 
 /// Proof that the caller stays on its CPU for as long as it is borrowed.
@@ -31,3 +32,24 @@ impl OnCpu {
 
 /// Lets another task run, in the kernel.
 pub fn cond_resched() {}
+
+thread_local! {
+    static LOOKS_LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Lets this thread be killed once it has looked for that `count` times; `None` lets it live.
+pub fn kill_after(count: Option<usize>) {
+    LOOKS_LEFT.with(|left| left.set(count));
+}
+
+/// Whether the thread is being killed, as [`kill_after`] says.
+pub fn is_being_killed() -> bool {
+    LOOKS_LEFT.with(|left| match left.get() {
+        None => false,
+        Some(0) => true,
+        Some(n) => {
+            left.set(Some(n - 1));
+            false
+        }
+    })
+}

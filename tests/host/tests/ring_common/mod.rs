@@ -5,7 +5,7 @@
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
-use ferroprobe_engine::engine::ring::{Always, Laps, Lost, Note, Ring, Short};
+use ferroprobe_engine::engine::ring::{Always, Laps, Long, Lost, Note, Ring, Short};
 use ferroprobe_engine::sys::Pages;
 
 /// A ring of `pages` sub-buffers of `bytes`.
@@ -41,13 +41,17 @@ pub fn write(ring: &Ring<Pages>, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
 pub fn write_as(ring: &Ring<Pages>, note: Note, ts: u64, payload: &[u8]) -> Result<u64, Lost> {
     // SAFETY: the tests write from one thread, and from hooks inside it.
     let writer = unsafe { ring.writer() };
-    if let Some(short) = Short::<3>::of(payload.len()) {
-        if let Ok(mut event) = writer.reserve_fast(&short, &note, Always(|| ts)) {
-            event.bytes()[..payload.len()].copy_from_slice(payload);
-            let ts = event.ts();
-            assert!(event.publish().is_none());
-            return Ok(ts);
-        }
+    let clock = Always(|| ts);
+    let fast = match (Short::<3>::of(payload.len()), Long::of(payload.len())) {
+        (Some(short), _) => writer.reserve_fast(&short, &note, clock).ok(),
+        (None, Some(long)) => writer.reserve_fast::<_, 3>(&long, &note, clock).ok(),
+        (None, None) => None,
+    };
+    if let Some(mut event) = fast {
+        event.bytes()[..payload.len()].copy_from_slice(payload);
+        let ts = event.ts();
+        assert!(event.publish().is_none());
+        return Ok(ts);
     }
     let mut event = writer.reserve(payload.len(), note, || ts)?;
     event.bytes()[..payload.len()].copy_from_slice(payload);

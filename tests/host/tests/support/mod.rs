@@ -10,15 +10,16 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use ferroprobe_engine::engine::arch::{Arch, Machine};
-use ferroprobe_engine::engine::ast::{Definition, Place, ProbeKind, Request};
+use ferroprobe_engine::engine::ast::{Definition, Place, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
+use ferroprobe_engine::engine::kind::ProbeKind;
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::parse;
-use ferroprobe_engine::engine::print::{Event, Lines, SymbolNames};
+use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::sys;
@@ -194,12 +195,14 @@ impl Memory for Kernel {
         Some(out.len())
     }
 
-    fn read_symbol(&self, address: u64, out: &mut [u8]) -> Option<usize> {
+    fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
         let mut names = self;
         let mut name = text(|buf| names.symbolize(address, true, buf));
         name.push('\0');
-        out.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
-        Some(name.len())
+        let name = &name.as_bytes()[skip..];
+        let length = name.len().min(out.len());
+        out[..length].copy_from_slice(&name[..length]);
+        Some(length)
     }
 }
 
@@ -318,7 +321,7 @@ pub fn hit(text: &str, kernel: &mut Kernel) -> (Definition, Compiled, Vec<u8>) {
         preempt_count: 0,
         pid: 42,
     };
-    if definition.kind.is_return() {
+    if definition.kind.is_return {
         kernel.entry = vec![0xdead; program.entry_words()];
         let mut entry = vec![0; program.entry_words()];
         exec::capture(&program, kernel, &mut entry);
@@ -359,11 +362,11 @@ pub fn put(
     record: &[u8],
     mut kernel: &Kernel,
 ) {
-    let event = Event {
+    let event = ShownEvent {
         key: 0,
         group: b"kprobes",
         name,
         layout: program.layout(),
     };
-    Lines::new().put(buf, event, record, &mut kernel);
+    TextLines::new().put(buf, event, record, &mut kernel);
 }

@@ -23,7 +23,7 @@ use ferroprobe_differential_arm64::text::{functions, Function};
 use ferroprobe_differential_arm64::words::code;
 use ferroprobe_differential_arm64::{oracle, PRESENT, SKIPPED};
 use ferroprobe_engine::engine::insn::arm64::exclusive::{kernel_scan, sequences};
-use ferroprobe_engine::engine::insn::arm64::{class, verdict, Class, Verdict};
+use ferroprobe_engine::engine::insn::arm64::{class, verdict, Arm64Class, ProbeVerdict};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
@@ -50,7 +50,7 @@ impl Totals {
         let words = &function.words[..];
         self.functions += 1;
         self.words += words.len();
-        let is_load = |word: &u32| class(*word) == Class::LoadExclusive;
+        let is_load = |word: &u32| class(*word) == Arm64Class::LoadExclusive;
         self.with_load += usize::from(words.iter().any(is_load));
         let exclusives = sequences(&words).map_err(|_| "no memory")?;
         let searched = inside(words);
@@ -77,7 +77,7 @@ impl Totals {
                 writeln!(self.list, "{place:#x} {inside} {by_kernel}")?;
             }
             // Of what is refused on its own account the look back decides nothing.
-            let decides = !matches!(self::verdict(word), Verdict::Rejected(_));
+            let decides = !matches!(self::verdict(word), ProbeVerdict::Rejected(_));
             let kind = match (ours, met) {
                 _ if !decides => None,
                 (true, Some(_)) => {

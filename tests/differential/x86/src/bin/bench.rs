@@ -9,7 +9,7 @@
 //! something.
 
 use ferroprobe_differential_x86::{kernel, text};
-use ferroprobe_engine::engine::insn::x86::{decode, Class};
+use ferroprobe_engine::engine::insn::x86::{decode, X86Class};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
@@ -50,7 +50,7 @@ fn ours(text: &[u8]) -> Found {
         match decode(rest) {
             Ok(insn) => {
                 found.instructions += 1;
-                branches += u64::from(insn.class() != Class::Normal);
+                branches += u64::from(insn.class() != X86Class::Normal);
                 at += insn.len();
             }
             Err(_) => {

@@ -8,7 +8,7 @@
 //! differ, and the totals.
 
 use ferroprobe_differential_x86::{kernel, text, verdict};
-use ferroprobe_engine::engine::insn::x86::{decode, Refusal};
+use ferroprobe_engine::engine::insn::x86::{decode, X86Refusal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -32,7 +32,7 @@ fn compare(name: &str, text: &[u8], totals: &mut Totals) {
         let decoded = decode(rest).ok();
         let ours = decoded.map_or(0, |insn| insn.len());
         let refusal = decoded.and_then(|insn| insn.refusal());
-        totals.mistaken += usize::from(refusal == Some(Refusal::Mistaken));
+        totals.mistaken += usize::from(refusal == Some(X86Refusal::Mistaken));
         let theirs = usize::from(lengths[at]);
         totals.undecodable += usize::from(ours == 0);
         if ours != theirs {

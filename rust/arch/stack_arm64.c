@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The stacks of probed code on arm64. */
+
+#include <linux/kprobes.h>
+#include <linux/stacktrace.h>
+
+#include "../stack.h"
+
+u32 ferroprobe_stack_of_user(void *to, u32 room)
+{
+	struct frames frames = { to, 0, room };
+	struct pt_regs *regs = user_regs();
+
+	if (!regs)
+		return 0;
+	put(&frames, instruction_pointer(regs));
+	if (!compat_user_mode(regs))
+		follow_user(&frames, regs->regs[29], regs->sp);
+	return frames.count;
+}
+
+/*
+ * The kernel exports no unwinder on arm64, but the form of its stacks is simple: x29 points
+ * to a record of two words, the x29 of the caller and the return address.  A record of two
+ * zeros is part of the registers that an exception has saved.
+ */
+
+/* The address to which functions return that a kretprobe follows; 0 if it is not known. */
+static u64 trampoline;
+
+void ferroprobe_stack_learn(u64 address)
+{
+	WRITE_ONCE(trampoline, address);
+}
+
+struct walk {
+	/* The record that comes next. */
+	u64 fp;
+	/* No record that comes next is below it on the same stack. */
+	u64 low;
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+	/* The last call that was found among those that kretprobes follow. */
+	struct llist_node *call;
+#endif
+};
+
+static __always_inline bool read_word(u64 *to, u64 from)
+{
+	__get_kernel_nofault(to, (u64 *)from, u64, fault);
+	return true;
+fault:
+	return false;
+}
+
+/*
+ * Whether @fp may be the next record: on the stack of the last one, or on the task's, if
+ * that was the stack of an interrupt.
+ */
+static __always_inline bool may_follow(const struct walk *walk, u64 fp)
+{
+	u64 task = (u64)task_stack_page(current);
+
+	if (fp & 7)
+		return false;
+	if (!((fp ^ walk->low) & ~(u64)(THREAD_SIZE - 1)))
+		return fp >= walk->low;
+	return fp - task < THREAD_SIZE && walk->low - task >= THREAD_SIZE;
+}
+
+/* Returns where the function returns whose caller has the record @fp. */
+static __always_inline u64 resolve(struct walk *walk, u64 address, u64 fp)
+{
+	address = ptrauth_strip_kernel_insn_pac(address);
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+	if (unlikely(address == READ_ONCE(trampoline))) {
+		struct llist_node *node = walk->call;
+
+		/* The list of the current task changes on this CPU only. */
+		node = node ? node->next : current->kretprobe_instances.first;
+		for (; node; node = node->next) {
+			struct kretprobe_instance *call =
+				container_of(node, struct kretprobe_instance, llist);
+			u64 to = (u64)call->ret_addr;
+
+			/* Of two kretprobes, one returns to the trampoline of the other. */
+			if ((u64)call->fp == fp && ptrauth_strip_kernel_insn_pac(to) != trampoline) {
+				walk->call = node;
+				return ptrauth_strip_kernel_insn_pac(to);
+			}
+		}
+	}
+#endif
+	return address;
+}
+
+/* Returns the next address, 0 at the end. */
+static __always_inline u64 next(struct walk *walk)
+{
+	u64 at = walk->fp, fp, lr, type;
+
+	if (!may_follow(walk, at) || !read_word(&fp, at) || !read_word(&lr, at + 8))
+		return 0;
+	if (fp || lr) {
+		walk->low = at + 16;
+		walk->fp = fp;
+		return resolve(walk, lr, fp);
+	}
+	/* The registers of an exception; the last ones are the user's. */
+	at -= offsetof(struct pt_regs, stackframe);
+	if (!read_word(&type, walk->fp + 16) || type != FRAME_META_TYPE_PT_REGS ||
+	    !read_word(&lr, at + offsetof(struct pt_regs, pc)) ||
+	    !read_word(&fp, at + offsetof(struct pt_regs, regs[29])))
+		return 0;
+	walk->low = at + sizeof(struct pt_regs);
+	walk->fp = fp;
+	return lr;
+}
+
+static __always_inline void walk_on(struct frames *frames, struct walk *walk)
+{
+	u64 address;
+
+	while ((address = next(walk)) && put(frames, address))
+		;
+}
+
+/* Whether a function can return to @address: there is a call before it. */
+static bool is_behind_call(u64 address)
+{
+	u64 aligned = (address - 4) & ~7ull, word;
+	u32 code;
+
+	if (address & 3 || address < TASK_SIZE_MAX || !read_word(&word, aligned))
+		return false;
+	code = (address - 4) & 4 ? word >> 32 : word;
+	/* BL; BLR, and its forms with authentication. */
+	return (code & 0xfc000000) == 0x94000000 || (code & 0xfefff000) == 0xd63f0000;
+}
+
+/*
+ * Whether the caller of the function is known from the link register alone: the function has
+ * not made its record yet, or it makes none.
+ */
+static bool needs_link(const struct pt_regs *regs, u64 ip, u64 function, u64 size)
+{
+	u64 link = ptrauth_strip_kernel_insn_pac(regs->regs[30]), saved;
+
+	/* Up to what ftrace has put behind a landing pad. */
+	if (ip - function <= 8)
+		return true;
+	/* A function that has called another one has a record. */
+	if (link - function <= size)
+		return false;
+	if (read_word(&saved, regs->regs[29] + 8) && ptrauth_strip_kernel_insn_pac(saved) == link)
+		return false;
+	return link == READ_ONCE(trampoline) || is_behind_call(link);
+}
+
+u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u64 ip,
+			      u64 function, u64 size)
+{
+	struct frames frames = { to, 0, room };
+	struct walk walk = { regs->regs[29], regs->sp };
+
+	put(&frames, ip);
+	if (needs_link(regs, ip, function, size))
+		put(&frames, resolve(&walk, regs->regs[30], regs->regs[29]));
+	walk_on(&frames, &walk);
+	return frames.count;
+}
+
+u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
+{
+	struct frames frames = { to, 0, room };
+	struct walk walk = { regs->regs[29], regs->sp };
+
+	put(&frames, resolve(&walk, regs->pc, regs->regs[29]));
+	walk_on(&frames, &walk);
+	return frames.count;
+}
+
+u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function)
+{
+	struct frames frames = { to, 0, room };
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
+	const struct __arch_ftrace_regs *regs = entry;
+	struct walk walk = { regs->fp, regs->sp };
+
+	put(&frames, function);
+	put(&frames, resolve(&walk, regs->lr, regs->fp));
+	walk_on(&frames, &walk);
+#endif
+	return frames.count;
+}
+
+noinline u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
+{
+	struct frames frames = { to, 0, room };
+	u64 top = (u64)__builtin_frame_address(0), address;
+	struct walk walk = { top, top };
+
+	do {
+		address = next(&walk);
+	} while (address && is_plumbing(address, skip, skip_size));
+	if (address && put(&frames, address))
+		walk_on(&frames, &walk);
+	return frames.count;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The stacks of probed code on x86, by the unwinder of the kernel. */
+
+#include <linux/stacktrace.h>
+#include <asm/unwind.h>
+
+#include "../stack.h"
+
+/* As follow_user(), of a 32-bit program. */
+static void follow_user32(struct frames *frames, u64 fp, u64 low)
+{
+	struct { u32 fp, to; } frame;
+
+	while (fp >= low && !(fp & 3) && frames->count < frames->room) {
+		if (copy_from_user_nofault(&frame, (void __user *)fp, sizeof(frame)))
+			break;
+		if (!frame.to || !put(frames, frame.to))
+			break;
+		low = fp + sizeof(frame);
+		fp = frame.fp;
+	}
+}
+
+u32 ferroprobe_stack_of_user(void *to, u32 room)
+{
+	struct frames frames = { to, 0, room };
+	struct pt_regs *regs = user_regs();
+
+	if (!regs)
+		return 0;
+	put(&frames, instruction_pointer(regs));
+	if (regs->cs == __USER32_CS)
+		follow_user32(&frames, regs->bp, regs->sp);
+	else
+		follow_user(&frames, regs->bp, regs->sp);
+	return frames.count;
+}
+
+void ferroprobe_stack_learn(u64 trampoline)
+{
+}
+
+static __always_inline void unwind(struct frames *frames, struct pt_regs *regs)
+{
+	struct unwind_state state;
+	u64 address;
+
+	if (!put(frames, regs->ip))
+		return;
+	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		address = unwind_get_return_address(&state);
+		if (!address || !put(frames, address))
+			break;
+	}
+}
+
+u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u64 ip,
+			      u64 function, u64 size)
+{
+	struct frames frames = { to, 0, room };
+	/*
+	 * The registers name the address behind the breakpoint, where the next instruction may
+	 * begin, with another stack.
+	 */
+	struct pt_regs copy = *regs;
+
+	copy.ip = ip;
+	/* Without ORC a function that has just begun has no frame yet. */
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && ip - function <= 4) {
+		put(&frames, ip);
+		copy.ip = READ_ONCE(*(unsigned long *)regs->sp);
+	}
+	unwind(&frames, &copy);
+	return frames.count;
+}
+
+u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
+{
+	struct frames frames = { to, 0, room };
+
+	unwind(&frames, (struct pt_regs *)regs);
+	return frames.count;
+}
+
+u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function)
+{
+	struct frames frames = { to, 0, room };
+	/* ftrace saves no more of the registers that unwinding needs. */
+	const struct pt_regs *regs = entry;
+	struct pt_regs copy = {
+		.ip = function,
+		.sp = regs->sp,
+		.bp = regs->bp,
+		.cs = __KERNEL_CS,
+	};
+
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC)) {
+		put(&frames, function);
+		copy.ip = READ_ONCE(*(unsigned long *)regs->sp);
+	}
+	unwind(&frames, &copy);
+	return frames.count;
+}
+
+u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
+{
+	struct frames frames = { to, 0, room };
+	struct unwind_state state;
+	u64 address;
+
+	for (unwind_start(&state, current, NULL, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		address = unwind_get_return_address(&state);
+		if (!address)
+			break;
+		if (!frames.count && is_plumbing(address, skip, skip_size))
+			continue;
+		if (!put(&frames, address))
+			break;
+	}
+	return frames.count;
+}

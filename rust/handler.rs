@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What serves the hits of a probe, in stages.
+//!
+//! A stage is a function of its own, and the last thing that the stage before it calls. So a first
+//! stage that serves most hits calls nothing, and has no registers to save for what it leaves to
+//! others. Which stage is first, and which lead to others, is the handler's affair; a mechanism
+//! knows of the numbers below.
+
+use super::context::OnCpu;
+use core::convert::Infallible;
+
+/// A mechanism of the kernel that reports hits.
+pub trait Hits: 'static {
+    /// What it tells of a hit.
+    type Hit<'a>: Copy;
+}
+
+/// What serves the hits of a probe, in stages.
+pub trait Handler<M: Hits>: Send + Sync {
+    /// What a stage passes on to be settled before the next stage.
+    type Unsettled<'a>
+    where
+        Self: 'a;
+
+    /// Returns the stage that the kernel is to call, if the mechanism leaves that open.
+    fn first(&self) -> u8;
+
+    /// Runs the stage with the number `STAGE`. [`NOTHING`] and [`WORD`] must not call a function
+    /// of the kernel; the others up to [`REST`] may, and must recognise the hits of these as
+    /// unusual.
+    ///
+    /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
+    /// allocate or fault.
+    fn run<'a, const STAGE: u8>(
+        &'a self,
+        hit: M::Hit<'_>,
+        here: &'a OnCpu,
+    ) -> Next<Self::Unsettled<'a>>;
+
+    /// Settles what a stage has passed on.
+    ///
+    /// Context: as for [`run`](Self::run).
+    fn settle(&self, unsettled: Self::Unsettled<'_>);
+
+    /// Called after a stage that returns [`Next::Finish`].
+    ///
+    /// Context: as for [`run`](Self::run).
+    fn finish(&self, here: &OnCpu);
+
+    /// Counts a hit that is not served, as the CPU serves another one in the same context.
+    ///
+    /// Context: as for [`run`](Self::run).
+    fn count_missed(&self, here: &OnCpu);
+}
+
+/// The first stage of a handler that uses nothing of a hit.
+pub const NOTHING: u8 = 0;
+/// The first stage of a handler that uses one word of a hit.
+pub const WORD: u8 = 1;
+/// To these numbers the ones above may lead, and [`USUAL`] and [`QUIETLY`] to the next one: the
+/// stages of a handler that serves several users.
+pub const SHARED: u8 = 6;
+/// Any number of words, for several users.
+pub const SHARED_ANY: u8 = SHARED + 2;
+/// The number of stages that only the kernel calls, the first ones, where it is told one.
+pub const FIRST_STAGES: u8 = 10;
+/// May end a hit, and otherwise leads to [`LAST`].
+pub const CHECK: u8 = FIRST_STAGES;
+/// Serves any hit.
+pub const LAST: u8 = 11;
+/// Serves a hit about which nothing is unusual, and otherwise leads to [`REST`].
+pub const USUAL: u8 = 12;
+/// Serves any hit that [`USUAL`] does not.
+pub const REST: u8 = 13;
+/// As [`USUAL`], and calls no function of the kernel; otherwise it leads to [`LAST`].
+pub const QUIETLY: u8 = 14;
+/// As [`SHARED_ANY`], and calls no function of the kernel.
+pub const SHARED_QUIETLY: u8 = 15;
+
+/// What comes after a stage. Its numbers should be constants: the compiler then makes a
+/// jump of each.
+pub enum Next<U> {
+    /// Nothing.
+    Done,
+    /// The stage with this number, as above; the last one for any other.
+    Stage(u8),
+    /// [`Handler::finish`]. It gets no registers, so that no stage keeps them for it.
+    Finish,
+    /// [`Handler::settle`], then the stage with this number.
+    SettleThenStage(U, u8),
+    /// [`Handler::settle`], then [`Handler::finish`].
+    SettleThenFinish(U),
+}
+
+impl<U> Next<U> {
+    /// Lets `settle` settle what the stage left unsettled, if anything.
+    #[inline(always)]
+    pub(super) fn settled(self, settle: impl FnOnce(U)) -> Next<Infallible> {
+        match self {
+            Self::Done => Next::Done,
+            Self::Stage(stage) => Next::Stage(stage),
+            Self::Finish => Next::Finish,
+            Self::SettleThenStage(unsettled, stage) => {
+                settle(unsettled);
+                Next::Stage(stage)
+            }
+            Self::SettleThenFinish(unsettled) => {
+                settle(unsettled);
+                Next::Finish
+            }
+        }
+    }
+}
+
+impl Next<Infallible> {
+    /// Returns the same, of a stage that may leave something unsettled.
+    #[inline(always)]
+    pub fn widen<U>(self) -> Next<U> {
+        match self {
+            Self::Done => Next::Done,
+            Self::Stage(stage) => Next::Stage(stage),
+            Self::Finish => Next::Finish,
+            Self::SettleThenStage(never, _) | Self::SettleThenFinish(never) => match never {},
+        }
+    }
+}

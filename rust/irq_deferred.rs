@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Work that code in any context can start.
+//!
+//! C headers: [`include/linux/irq_work.h`](srctree/include/linux/irq_work.h),
+//! [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
+
+use super::{bindings as extra, context, percpu, work::DelayedWork};
+use core::{marker::PhantomPinned, pin::Pin};
+use kernel::{bindings, container_of, prelude::*, sync::Arc, types::Opaque};
+
+/// The function of the work.
+pub trait RunDeferred: Send + Sync + 'static {
+    /// Runs the work.
+    ///
+    /// Context: process, may sleep.
+    fn run(&self);
+}
+
+/// Interrupts the CPU to queue work.
+///
+/// # Invariants
+///
+/// `irq_work` is initialised with [`Interrupt::interrupt`].
+#[pin_data(PinnedDrop)]
+struct Interrupt {
+    #[pin]
+    irq_work: Opaque<bindings::irq_work>,
+    /// Dropped after the interrupt has been waited for.
+    #[pin]
+    timed: DelayedWork,
+}
+
+// SAFETY: The kernel's structures are designed for use by many threads.
+unsafe impl Sync for Interrupt {}
+// SAFETY: The structures are bound to no thread.
+unsafe impl Send for Interrupt {}
+
+impl Interrupt {
+    /// # Safety
+    ///
+    /// As for [`DelayedWork::new`].
+    unsafe fn new(run: unsafe extern "C" fn(*mut bindings::work_struct)) -> impl PinInit<Self> {
+        // INVARIANT: `irq_work` is initialised as the invariant requires.
+        pin_init!(Self {
+            irq_work <- Opaque::ffi_init(|work| {
+                // SAFETY: `work` is the memory of the structure.
+                unsafe { extra::ferroprobe_init_hard_irq_work(work, Some(Self::interrupt)) }
+            }),
+            // SAFETY: The caller's promise.
+            timed <- unsafe { DelayedWork::new(run) },
+        })
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the `irq_work` of an [`Interrupt`].
+    unsafe extern "C" fn interrupt(work: *mut bindings::irq_work) {
+        // SAFETY: The work is queued by `kick` only, and the drop waits for it.
+        let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, irq_work) };
+        this.timed.start(0, false);
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Interrupt {
+    fn drop(self: Pin<&mut Self>) {
+        // SAFETY: `irq_work` is initialised by the type invariant. The call waits for
+        // `interrupt`, which an online CPU will run. The drop of `timed` then waits for
+        // the work.
+        unsafe { bindings::irq_work_sync(self.irq_work.get()) };
+    }
+}
+
+/// Work that code in any context can start. The drop waits until it does not run; the
+/// caller must not hold a lock that the work takes.
+#[pin_data]
+pub struct IrqDeferred<T: RunDeferred> {
+    /// Dropped first, because its work uses the handler.
+    #[pin]
+    interrupt: Interrupt,
+    handler: T,
+    #[pin]
+    _pinned: PhantomPinned,
+}
+
+impl<T: RunDeferred> IrqDeferred<T> {
+    /// Creates work that is not queued yet.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub fn new(handler: T) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self {
+                // SAFETY: `run` requires no more, and `interrupt` is dropped first.
+                interrupt <- unsafe { Interrupt::new(Self::run) },
+                handler,
+                _pinned: PhantomPinned,
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Queues the work, unless it is queued, soon after the caller's context ends.
+    ///
+    /// Does nothing on a CPU that is not online, because `irq_work` that is queued there
+    /// would block all that is queued later, see [`wake`](super::wake). The caller must
+    /// note elsewhere what is to be done, and call again.
+    ///
+    /// Context: any, NMI included.
+    pub fn kick(&self) {
+        context::on_this_cpu(|here| {
+            // This CPU cannot go offline meanwhile.
+            if percpu::is_online(here.number()) {
+                // SAFETY: `irq_work` is initialised by the type invariant.
+                unsafe { bindings::irq_work_queue(self.interrupt.irq_work.get()) };
+            }
+        });
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the work of a `IrqDeferred<T>`.
+    unsafe extern "C" fn run(work: *mut bindings::work_struct) {
+        // SAFETY: The work is queued by `Interrupt::interrupt` only, and the drop of `timed`
+        // waits for it.
+        let interrupt = unsafe { &*container_of!(DelayedWork::of(work), Interrupt, timed) };
+        // SAFETY: The work is the work of a `IrqDeferred<T>`, whose `interrupt` is that one.
+        let this = unsafe { &*container_of!(core::ptr::from_ref(interrupt), Self, interrupt) };
+        this.handler.run();
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a file or a directory says of itself: its name, its permissions, and the line that
+//! `README` has of it.
+
+use crate::kapi::debugfs::{DebugfsEntry, Dir, File};
+use kernel::{prelude::*, sync::Arc};
+
+/// Read and written.
+pub(super) const READ_WRITE: u16 = 0o600;
+/// Only written.
+pub(super) const WRITE: u16 = 0o200;
+/// Only read.
+pub(super) const READ: u16 = 0o400;
+
+/// A file, or a directory with files of its own.
+pub(super) struct Described {
+    /// Its name, without the directories that it is in.
+    pub(super) name: &'static CStr,
+    /// Its permissions; 0 for a directory, whose permissions debugfs chooses.
+    mode: u16,
+    /// What it is for, in lines of at most 56 characters.
+    pub(super) help: &'static str,
+}
+
+/// A file with the permissions `mode`.
+pub(super) const fn file(name: &'static CStr, mode: u16, help: &'static str) -> Described {
+    Described { name, mode, help }
+}
+
+/// A directory.
+pub(super) const fn folder(name: &'static CStr, help: &'static str) -> Described {
+    file(name, 0, help)
+}
+
+impl Described {
+    /// Creates the file in `dir`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DebugfsEntry::new`].
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn make<F: File>(
+        &self,
+        dir: &Arc<Dir>,
+        data: Arc<F::Data>,
+    ) -> Result<DebugfsEntry<F>> {
+        DebugfsEntry::new(self.name, self.mode, dir, data)
+    }
+
+    /// Whether it is a directory.
+    pub(super) const fn is_folder(&self) -> bool {
+        self.mode == 0
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whether a value can be recorded as it is asked for, by what BTF says of it.
+
+use core::fmt;
+
+use crate::engine::btf::BtfValue;
+use crate::engine::error::{Error, Kind};
+use crate::engine::text::Plain;
+use crate::engine::types::PathOf;
+
+/// Refuses `%pd` or `%pD` for a value that is known to be something else.
+pub(super) fn check_path(of: PathOf, value: BtfValue<'_>, at: usize) -> Result<(), Error> {
+    let pointee = match value.pointee() {
+        Some(Some(pointee)) => pointee,
+        // Nothing is known of it.
+        Some(None) => return Ok(()),
+        // A number may be an address.
+        None if value.size() == Some(8) && !value.is_structure() => return Ok(()),
+        None => {
+            let error = Error::new(Kind::BadType4path, at);
+            return Err(match value.member(b"dentry") {
+                Some(_) => error.with_detail(format_args!("write .dentry behind it, and %pd")),
+                None => error,
+            });
+        }
+    };
+    let error = Error::new(Kind::BadType4path, at);
+    match (of, pointee.structure_name().unwrap_or_default()) {
+        _ if pointee.is_void() => Ok(()),
+        (PathOf::Dentry, b"dentry") | (PathOf::File, b"file") => Ok(()),
+        (PathOf::Dentry, b"file") => {
+            Err(error.with_detail(format_args!("write %pD for a struct file")))
+        }
+        (PathOf::File, b"dentry") => {
+            Err(error.with_detail(format_args!("write %pd for a struct dentry")))
+        }
+        (_, b"path") => Err(error.with_detail(format_args!("write ->dentry behind it, and %pd"))),
+        _ => Err(error),
+    }
+}
+
+/// Returns the value that is recorded of memory without a type.
+pub(super) fn in_memory(value: BtfValue<'_>, at: usize) -> Result<BtfValue<'_>, Error> {
+    let inner = value.unwrapped();
+    let error = || Error::new(Kind::NoSingleValue, at);
+    if value.is_text() {
+        Err(error().with_detail(format_args!("it is an array of characters: write :string")))
+    } else if value.is_array() {
+        Err(error().with_detail(format_args!(
+            "it is an array: write the type of an element and their number, such as :u8[4]"
+        )))
+    } else if inner.is_structure() || inner.is_array() {
+        Err(error().with_detail(format_args!(
+            "write one of its members: {}, or a type such as :x64",
+            ValueMembers(value)
+        )))
+    } else {
+        Ok(inner)
+    }
+}
+
+/// Displays the first members of a structure.
+struct ValueMembers<'a>(BtfValue<'a>);
+
+impl fmt::Display for ValueMembers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Members that are named.
+        const MOST: usize = 8;
+
+        let (mut count, mut result) = (0usize, Ok(()));
+        self.0.each_member(&mut |name| {
+            let comma = if count > 0 { ", " } else { "" };
+            if result.is_ok() && count < MOST {
+                result = write!(f, "{comma}.{}", Plain(name));
+            } else if result.is_ok() && count == MOST {
+                result = f.write_str(", ...");
+            }
+            count = count.saturating_add(1);
+        });
+        result
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Why events are lost.
+
+/// Why an event was not recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Recording is off; the ring does not count these.
+    Disabled,
+    /// The ring is full of unread events and does not overwrite; counted as dropped.
+    Full,
+    /// Interrupts filled the whole ring while they interrupted a writer; counted as commit
+    /// overrun.
+    Nested,
+    /// The event is larger than a sub-buffer; counted separately.
+    TooLarge,
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The defined probes, those of system calls, and what defining one needs to know.
+
+mod calls;
+mod define;
+mod modules;
+mod spares;
+
+use super::{
+    draft::{Comings, Draft},
+    in_use,
+    set::Set,
+};
+use crate::{
+    engine::{
+        error::{Error as Refusal, Kind},
+        filter::Filter,
+        record::Layout,
+    },
+    events::{event::Event, owner::Owner, probe::Probe},
+    formats::Pool,
+    kapi::tracepoint::{self, Tracepoints},
+    source::{
+        functions,
+        live::Live,
+        location,
+        names::{KernelFunctions, Names},
+        points,
+        registered::Removal,
+        types,
+    },
+    sys::{AllocError, Vec},
+};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc};
+use spares::Spares;
+
+pub(super) use calls::{CallLosses, SystemCalls};
+
+/// The defined probes, those of system calls, and what defining one needs to know.
+pub(super) struct Definitions {
+    set: Set,
+    calls: SystemCalls,
+    spares: Spares,
+    types: types::Cache,
+    names: Names,
+    points: Arc<Tracepoints>,
+    numbers: Arc<Pool>,
+    /// The number of writes so far.
+    writes: u64,
+}
+
+impl Definitions {
+    /// Nothing is defined.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self {
+            set: Set::new(),
+            calls: SystemCalls::new(),
+            spares: Spares::new(),
+            types: types::Cache::new(),
+            names: Names::new(),
+            points: Tracepoints::new()?,
+            numbers: Pool::new()?,
+            writes: 0,
+        })
+    }
+
+    /// Returns the draft of a new write by `owner`, or by everybody.
+    pub(super) fn begin(&mut self, owner: Option<Arc<Owner>>) -> Draft {
+        self.writes = self.writes.wrapping_add(1);
+        Draft::new(self.writes, owner)
+    }
+
+    /// Deletes in `draft` the defined probes whose events `which` selects.
+    pub(super) fn delete(&mut self, draft: &mut Draft, which: impl Fn(&Event) -> bool) {
+        draft.delete_all(&mut self.set, which);
+    }
+
+    /// Waits a moment until the probes that `draft` deletes do not serve system calls.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_IN_USE` if they may still do so.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn settle(&self, draft: &Draft) -> Result<(), Refusal> {
+        let mut unsettled = draft
+            .deleted(&self.set)
+            .filter_map(|probe| probe.tracepoint())
+            .filter(|probe| probe.is_unsettled())
+            .peekable();
+        if !draft.deletes() || unsettled.peek().is_none() {
+            return Ok(());
+        }
+        if !tracepoint::settle() {
+            return Err(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!(
+                "another tracer sleeps in a system call, where a user keeps a page from it: try again"
+            )));
+        }
+        unsettled.for_each(|probe| probe.set_settled());
+        Ok(())
+    }
+
+    /// Makes room for the changes of `draft`. Returns which events come and go.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn reserve(&mut self, draft: &mut Draft) -> Result<Comings> {
+        let events = draft.reserve(&mut self.set)?;
+        // Removed probes keep their spares until the next write.
+        let all = Iterator::chain(self.set.in_modules(), draft.added().in_modules());
+        self.spares.keep(all)?;
+        Ok(events)
+    }
+
+    /// Makes the changes of `draft`, for which there is room. Returns what was deleted, which may
+    /// be hit until it is dropped.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn accept(&mut self, draft: &mut Draft) -> Removal {
+        draft.apply(&mut self.set)
+    }
+
+    /// Removes all probes. They may be hit until what it returns is dropped, which waits for them:
+    /// system calls longer than others.
+    pub(super) fn shut_down(&mut self) -> (SystemCalls, Removal) {
+        let mut all = self.begin(None);
+        self.delete(&mut all, |_| true);
+        // Without memory, the removal waits for them in parts.
+        let _ = all.reserve(&mut self.set);
+        let removal = self.accept(&mut all);
+        let calls = self.calls.shut_down();
+        self.spares.clear();
+        (calls, removal)
+    }
+
+    /// Returns the refusal to remove the events that `which` selects; `None` if none of them is
+    /// enabled or has to do with a trigger.
+    pub(super) fn in_use(&self, which: impl Fn(&Event) -> bool) -> Option<Refusal> {
+        in_use::refusal(&self.set, which)
+    }
+
+    /// Returns the probes of all events: first the defined probes, then system calls.
+    pub(super) fn all_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+        Iterator::chain(self.set.iter(), self.calls.probes.iter())
+    }
+
+    /// Returns the probes of the system calls' events.
+    pub(super) fn call_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+        self.calls.probes.iter()
+    }
+
+    /// Returns the defined probes, in the order of their definition.
+    pub(super) fn probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+        self.set.iter()
+    }
+
+    /// Returns whether a probe is armed.
+    pub(super) fn is_any_armed(&self) -> bool {
+        self.all_probes().any(|probe| probe.is_armed())
+    }
+
+    /// Returns the function at `address`; `None` if there is none that can be read.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn live(&mut self, address: u64) -> Result<Option<Live>, AllocError> {
+        Live::at(address, &mut self.names, self.set.originals())
+    }
+
+    /// Compiles the filter `text` for an event with `layout`.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the filter.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn compile_filter(
+        &mut self,
+        text: &[u8],
+        layout: &Layout,
+    ) -> Result<Filter, Refusal> {
+        Filter::compile(text, layout, &mut KernelFunctions(Some(&mut self.names)))
+    }
+
+    /// Adds similar names to the refusal of the function `name`, which does not exist.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn no_symbol(&mut self, refusal: Refusal, name: &[u8]) -> Refusal {
+        location::no_symbol(refusal, None, name, &mut self.names)
+    }
+
+    /// Writes the tracepoints, as [`points::write_all`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`, also when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn write_tracepoints(&mut self, out: &mut dyn fmt::Write) -> fmt::Result {
+        points::write_all(&self.points, &mut self.types, out)
+    }
+
+    /// Returns the functions that `f` events can probe now.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn all_functions(&mut self) -> Result<Vec<functions::SiteGroup>, Refusal> {
+        functions::all(&mut self.names)
+    }
+
+    /// Returns the kernel's tracepoints.
+    pub(super) fn points(&self) -> &Arc<Tracepoints> {
+        &self.points
+    }
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The events of system calls, which exist from when the module is loaded until it goes.
+
+use super::Definitions;
+use crate::{
+    buffer::Buffer,
+    engine::{
+        ast::{Definition, Place, Which},
+        error::{Error as Refusal, Kind},
+        fetch::Program,
+        kind::ProbeKind,
+        record::Layout,
+        syscall::{self, Call, Copies, DEFAULT_COPIED},
+        text::Plain,
+    },
+    events::{
+        event::Event,
+        event_file::EventFile,
+        probe::Probe,
+        registry::{instances::Instances, set::Set},
+    },
+    formats::Format,
+    hit::{
+        calls::CallRecorder,
+        plan::Plan,
+        prepared::Prepared,
+        whole_calls::{InProgress, WholeCallRecorder},
+    },
+    kapi::{
+        stack::StackFunction,
+        tracepoint::{
+            syscall::{Calls, When},
+            Tracepoints,
+        },
+    },
+    source::{
+        machine::MACHINE,
+        registered::{Registered, Removal},
+        syscalls,
+    },
+    sys::{Box, Vec},
+};
+use core::mem;
+use kernel::{prelude::*, sync::Arc};
+
+/// The system calls and their events.
+// The removal is dropped before the tables.
+pub(crate) struct SystemCalls {
+    pub(super) probes: Set,
+    /// Has room for the probes, so that their removal needs no memory.
+    removal: Removal,
+    /// `None` without events.
+    tables: Option<CallTables>,
+}
+
+/// What serves the calls.
+struct CallTables {
+    /// Those that begin and those that return.
+    sides: Arc<Calls<CallRecorder>>,
+    /// Whole calls.
+    whole: Arc<Calls<WholeCallRecorder>>,
+    in_progress: Arc<InProgress>,
+}
+
+impl CallTables {
+    fn new(points: &Arc<Tracepoints>) -> Result<Self> {
+        let in_progress = Arc::new(InProgress::new(points)?, GFP_KERNEL)?;
+        Ok(Self {
+            sides: Calls::new(points, DEFAULT_COPIED, Arc::new((), GFP_KERNEL)?)?,
+            whole: Calls::new(points, DEFAULT_COPIED, in_progress.clone())?,
+            in_progress,
+        })
+    }
+}
+
+impl SystemCalls {
+    /// Makes a table without events.
+    pub(super) const fn new() -> Self {
+        Self {
+            probes: Set::new(),
+            removal: Removal::new(),
+            tables: None,
+        }
+    }
+
+    /// Returns whether one of the events has the names of `definition`.
+    pub(super) fn have(&self, definition: &Definition) -> bool {
+        let groups = [ProbeKind::Enter, ProbeKind::Call].map(|kind| kind.default_group.as_bytes());
+        groups.contains(&&*definition.group) && self.probes.has(definition)
+    }
+
+    /// Adds the event of a system call to `refusal`, if the function of `definition` is or was
+    /// that of the call, and does not exist or has not the arguments of the call.
+    #[cold]
+    pub(super) fn advise(&self, refusal: Refusal, definition: &Definition) -> Refusal {
+        let Some((None, function)) = definition.place.symbol() else {
+            return refusal;
+        };
+        let name = match refusal.kind {
+            Kind::BadProbeAddr => Some(syscall::called(function)),
+            Kind::NoBtfarg | Kind::NoBtfEntry => syscall::served_by(function),
+            _ => None,
+        };
+        let is_call = |probe: &Arc<Probe>| {
+            let other = probe.definition();
+            other.kind == ProbeKind::Call && Some(&*other.event) == name
+        };
+        match name {
+            Some(name) if self.probes.iter().any(is_call) => refusal.with_more(format_args!(
+                "; the arguments of that system call are in events/calls/{}",
+                Plain(name)
+            )),
+            _ => refusal,
+        }
+    }
+
+    /// Removes all events. Calls may be served until what it returns is dropped, which waits for
+    /// them.
+    pub(super) fn shut_down(&mut self) -> Self {
+        let mut all = mem::replace(self, Self::new());
+        while let Some(probe) = all.probes.pop() {
+            probe.remove(&mut all.removal);
+        }
+        all
+    }
+}
+
+impl Definitions {
+    /// Makes the events of all system calls, with their files. Returns false if this kernel
+    /// does not describe its system calls.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of creating files; then there are none.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn add_system_calls(&mut self, instances: &mut Instances) -> Result<bool> {
+        let tables = match CallTables::new(&self.points) {
+            Err(error) if error == ENOENT || error == ENODEV => return Ok(false),
+            tables => tables?,
+        };
+        let plan = Plan::recording(None)?;
+        let buffer = instances.top().buffer.clone();
+        let caller = |name: &[u8]| -> Result<StackFunction> {
+            let point = self.points.find(name)?;
+            Ok(point.map_or_else(StackFunction::default, |point| {
+                StackFunction::at(point.iterator())
+            }))
+        };
+        let (enter, exit) = (caller(b"sys_enter")?, caller(b"sys_exit")?);
+        let mut probes = Set::new();
+        let mut names = mem::replace(&mut self.names, crate::source::names::Names::new());
+        let all = syscalls::each(&mut names, |number, call| {
+            let (program, layout, copies) = call.enter(MACHINE.arch)?;
+            let made = (&call, number, ProbeKind::Enter, program, layout);
+            self.add_call(&mut probes, (&plan, &buffer), made, |mut recorder| {
+                recorder.set_function(enter);
+                let recorder = CallRecorder::new(recorder, copies);
+                Registered::of_call(&tables.sides, (number, &[When::Enter]), recorder)
+            })?;
+            let (program, layout) = call.exit(MACHINE.arch)?;
+            let made = (&call, number, ProbeKind::Exit, program, layout);
+            self.add_call(&mut probes, (&plan, &buffer), made, |mut recorder| {
+                recorder.set_function(exit);
+                let recorder = CallRecorder::new(recorder, Copies::default());
+                Registered::of_call(&tables.sides, (number, &[When::Exit]), recorder)
+            })?;
+            let (program, layout, copies) = call.whole(MACHINE.arch)?;
+            let made = (&call, number, ProbeKind::Call, program, layout);
+            self.add_call(&mut probes, (&plan, &buffer), made, |mut recorder| {
+                recorder.set_function(if call.returns() { exit } else { enter });
+                let in_progress = tables.in_progress.clone();
+                let about = (copies, call.returns(), number);
+                let recorder = WholeCallRecorder::new(recorder, about, in_progress);
+                // The returns first: of calls in progress only these are seen.
+                let sides: &[When] = match call.returns() {
+                    true => &[When::Exit, When::Enter],
+                    false => &[When::Enter],
+                };
+                Registered::of_whole_call(&tables.whole, (number, sides), recorder)
+            })
+        });
+        self.names = names;
+        if !all? {
+            return Ok(false);
+        }
+        let mut removal = Removal::new();
+        removal.expect_only(probes.iter().map(|probe| probe.definition().kind))?;
+        instances.reserve_formats(probes.len(), 0)?;
+        let mut events = Vec::new();
+        for probe in probes.iter() {
+            events.push(probe.event.clone())?;
+            probe.event.set_has_files();
+        }
+        // There is no other instance yet.
+        let permanent = Arc::new(events, GFP_KERNEL)?;
+        instances.make_permanent(&permanent)?;
+        for probe in probes.iter() {
+            instances.add_format(&probe.event);
+        }
+        self.calls = SystemCalls {
+            probes,
+            removal,
+            tables: Some(tables),
+        };
+        Ok(true)
+    }
+
+    /// Adds the probe of one event to `probes`.
+    fn add_call(
+        &self,
+        probes: &mut Set,
+        (plan, buffer): (&Arc<Plan>, &Arc<Buffer>),
+        (call, number, kind, program, layout): (&Call, u32, ProbeKind, Program, Layout),
+        register: impl FnOnce(Prepared) -> Result<Registered>,
+    ) -> Result {
+        let no_memory = |_: Refusal| ENOMEM;
+        let prefix: &[u8] = match kind {
+            ProbeKind::Enter => b"sys_enter_",
+            ProbeKind::Exit => b"sys_exit_",
+            _ => b"",
+        };
+        let mut event = Vec::from_slice(prefix)?;
+        event.extend_from_slice(call.name.strip_prefix(b"sys_").unwrap_or(&call.name))?;
+        let definition = Definition {
+            kind,
+            maxactive: 0,
+            group: Vec::from_slice(kind.default_group.as_bytes())?,
+            event,
+            place: Place::Symbol {
+                name: Vec::from_slice(&call.name)?,
+                which: Which::Only,
+                offset: 0,
+            },
+            place_at: 0,
+            args: Vec::new(),
+        };
+        let number_of_event = self.numbers.take().map_err(no_memory)?;
+        let format = Format::new(&definition, number_of_event, layout).map_err(no_memory)?;
+        let mut files = Vec::new();
+        files.push(Some(EventFile::new(plan.clone())?))?;
+        let event = Event::new(format.clone(), (files, buffer.clone()), None).map_err(no_memory)?;
+        let probe = Probe::of_call(
+            (event, Arc::new(definition, GFP_KERNEL)?),
+            (format, Box::new(program)?),
+            number,
+            register,
+        )?;
+        probes.reserve(1)?;
+        probes.push(Arc::new(probe, GFP_KERNEL)?);
+        Ok(())
+    }
+
+    /// Returns the names of the system calls with their numbers, ascending.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn call_names(&mut self) -> Result<Vec<(u32, Vec<u8>)>> {
+        let mut all = Vec::new();
+        syscalls::each(&mut self.names, |number, call| {
+            Ok(all.push((number, call.name))?)
+        })?;
+        Ok(all)
+    }
+
+    /// Returns the number of bytes of user memory that events of system calls record of an
+    /// argument; `None` if there are no such events.
+    pub(crate) fn call_limit(&self) -> Option<u32> {
+        self.calls
+            .tables
+            .as_ref()
+            .map(|tables| tables.sides.limit())
+    }
+
+    /// Sets that number, for system calls from now on.
+    pub(crate) fn set_call_limit(&self, limit: u32) {
+        if let Some(tables) = &self.calls.tables {
+            tables.sides.set_limit(limit);
+            tables.whole.set_limit(limit);
+        }
+    }
+
+    /// Returns what was not recorded of system calls.
+    pub(crate) fn call_losses(&self) -> CallLosses {
+        let Some(tables) = &self.calls.tables else {
+            return CallLosses::default();
+        };
+        let (sides, whole) = (&tables.sides, &tables.whole);
+        CallLosses {
+            skipped: sides.skipped().max(whole.skipped()),
+            not_noted: tables.in_progress.not_noted(),
+            unread: sides.unread().wrapping_add(whole.unread()),
+        }
+    }
+}
+
+/// What was not recorded of system calls.
+#[derive(Default)]
+pub(crate) struct CallLosses {
+    /// 32-bit calls.
+    pub(crate) skipped: u64,
+    /// Calls whose beginning could not be noted.
+    pub(crate) not_noted: u64,
+    /// Records with an argument whose memory could not be read.
+    pub(crate) unread: u64,
+}

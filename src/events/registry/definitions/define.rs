@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Makes the probe of a definition: finds and judges the location, compiles the fetch
+//! arguments, and registers the probe with the kernel.
+
+use super::Definitions;
+use crate::{
+    engine::{
+        ast::{self, Definition, Place, Request},
+        btf::Btf,
+        error::{Error as Refusal, Kind},
+        fetch::{self, PathOffsets, Program, Target},
+        filter::Filter,
+        lex::{self, Command},
+        parse,
+        record::Layout,
+        text::Plain,
+    },
+    events::{
+        event::Event,
+        probe::Probe,
+        registry::{
+            arming::Arming, draft::Draft, failure::Failure, instances::Instances, set::NO_WRITE,
+        },
+    },
+    formats::Format,
+    kapi::{context, memory, paths, symbol::Symbol},
+    source::{
+        functions::SiteGroup,
+        location::{self, Found},
+        machine::MACHINE,
+        names::KernelFunctions,
+        namesakes, types,
+    },
+    sys::{AllocError, Box},
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Most functions of one event in which parameters are looked up by name: each takes a walk
+/// over the kernel's types.
+const MAX_BY_NAME: usize = 256;
+
+/// About what a definition takes, in bytes.
+const MEMORY: usize = 64 << 10;
+
+/// The name of a function, if it is known, and the name of its module, if it is in one.
+type InModule<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+impl Definitions {
+    /// Applies the lines of `text` to `draft`.
+    pub(crate) fn lines(
+        &mut self,
+        draft: &mut Draft,
+        text: &[u8],
+        others: (&Instances, &Arming),
+    ) -> Result<(), Failure> {
+        for line in lex::lines(text) {
+            if context::is_being_killed() {
+                return Err(Failure::Interrupted);
+            }
+            draft.open.begin_line(line.number);
+            let command =
+                Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
+            if !command.is_empty() {
+                self.line(draft, &command, others)
+                    .map_err(|refusal| Failure::refused(refusal, command.text()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies one line to `draft`.
+    fn line(
+        &mut self,
+        draft: &mut Draft,
+        command: &Command,
+        others: (&Instances, &Arming),
+    ) -> Result<(), Refusal> {
+        match parse::request(command, MACHINE)? {
+            Request::Create(definition) if definition.place.is_each() => {
+                self.create_each(draft, command, &definition, others)
+            }
+            Request::Create(definition) => {
+                let probe = self.create(draft, command, definition, others)?;
+                draft.add(probe)
+            }
+            Request::Delete(deletion) => draft.delete(&mut self.set, &deletion),
+        }
+    }
+
+    /// Makes the probe of `definition`, for the event of that name if `draft` has one,
+    /// else for a new event.
+    fn create(
+        &mut self,
+        draft: &mut Draft,
+        command: &Command,
+        mut definition: Definition,
+        (instances, arming): (&Instances, &Arming),
+    ) -> Result<Arc<Probe>, Refusal> {
+        if is_taken(&definition) || self.calls.have(&definition) {
+            return Err(Refusal::new(Kind::EventExist, 0));
+        }
+        let originals = Iterator::chain(self.set.originals(), draft.added().originals());
+        let found = location::find(&definition, &mut self.names, &self.points, originals);
+        let found = found.map_err(|refusal| {
+            let (names, types) = (&mut self.names, &mut self.types);
+            let refusal = namesakes::describe(refusal, &definition, names, types);
+            self.calls.advise(refusal, &definition)
+        })?;
+        if let Some(site) = found.as_ref().and_then(Found::open_site) {
+            draft.open.add(site, definition.place_at)?;
+        }
+        self.expand(&mut definition, found.as_ref())?;
+        let compiled = self.compile(&definition, found.as_ref());
+        let (program, layout) =
+            compiled.map_err(|refusal| self.calls.advise(refusal, &definition))?;
+        if !memory::suffices(MEMORY) {
+            return Err(Refusal::new(Kind::NoMemory, 0));
+        }
+        if let Some(other) = draft.other_of(&self.set, &definition) {
+            return Err(other.belongs_to_other(Kind::EventExist, 0));
+        }
+        let first = draft.siblings(&self.set, &definition).next();
+        let known = first.map(|probe| probe.event.clone());
+        {
+            let siblings = draft.siblings(&self.set, &definition);
+            let mut described = siblings.map(|probe| ast::DefinedProbe {
+                definition: probe.definition(),
+                layout: &probe.format().layout,
+            });
+            definition.check_append(&layout, command, &mut described)?;
+        }
+        // As late as in the kernel: what is wrong with the event's name is said first.
+        if let Some(found) = &found {
+            found.check_returns(&definition)?;
+        }
+        let (event, format) = match known {
+            Some(event) => {
+                let format = event.format.replaced_by(&definition, layout)?;
+                (event, format)
+            }
+            None => self.new_event(draft, &definition, layout, instances)?,
+        };
+        let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
+        let definition = Arc::init(definition, GFP_KERNEL).map_err(no_memory)?;
+        let (found, sources) = (found.as_ref(), arming.sources(&self.points));
+        Probe::new(event, definition, found, (format, program), &sources)
+    }
+
+    /// Adds to `draft` a probe of each symbol that `definition`, the one of `command`, means.
+    fn create_each(
+        &mut self,
+        draft: &mut Draft,
+        command: &Command,
+        definition: &Definition,
+        others: (&Instances, &Arming),
+    ) -> Result<(), Refusal> {
+        for place in namesakes::each(definition, &mut self.names)? {
+            let Request::Create(mut one) = parse::request(command, MACHINE)? else {
+                break;
+            };
+            one.place = place;
+            let probe = self.create(draft, command, one, others)?;
+            draft.add(probe)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the event of `definition`, which is not in `draft`. If this write has
+    /// deleted an event of that name, the new one takes over its id and its filter.
+    fn new_event(
+        &mut self,
+        draft: &Draft,
+        definition: &Definition,
+        layout: Layout,
+        instances: &Instances,
+    ) -> Result<(Arc<Event>, Arc<Format>), Refusal> {
+        let no_memory = |_: Error| Refusal::new(Kind::NoMemory, 0);
+        let mut before = None;
+        if draft.deletes() {
+            let mut probes = self.set.named(definition, NO_WRITE);
+            before = probes.next().map(|probe| probe.event.clone());
+        }
+        let Some(before) = before else {
+            let format = Format::new(definition, self.numbers.take()?, layout)?;
+            let files = instances.new_files(|_| Ok(None), no_memory)?;
+            let files = (files, instances.top().buffer.clone());
+            let event = Event::new(format.clone(), files, draft.owner().cloned())?;
+            return Ok((event, format));
+        };
+        let format = before.format.replaced_by(definition, layout)?;
+        // It has no triggers, or could not be deleted.
+        let fitting = |of| {
+            let plan = before.file(of).map(|file| file.plan());
+            let filter = plan.as_ref().and_then(|plan| plan.filter());
+            let Some(filter) = filter else {
+                return Ok(None);
+            };
+            let functions = &mut KernelFunctions(None);
+            let fitting = Filter::compile(filter.text(), &format.layout, functions);
+            let fitting = fitting.map_err(|refusal| match refusal.kind {
+                Kind::NoMemory => refusal,
+                kind => Refusal::new(Kind::FilterLost, 0).with_detail(format_args!(
+                    "{}: {}",
+                    Plain(filter.text()),
+                    kind.text()
+                )),
+            })?;
+            let fitting = Arc::new(fitting, GFP_KERNEL);
+            fitting
+                .map(Some)
+                .map_err(|_| Refusal::new(Kind::NoMemory, 0))
+        };
+        let files = instances.new_files(fitting, no_memory)?;
+        let files = (files, instances.top().buffer.clone());
+        let event = Event::new(format.clone(), files, draft.owner().cloned())?;
+        event.set_has_files();
+        draft.replace(&before);
+        Ok((event, format))
+    }
+
+    /// Compiles the fetch arguments of `definition`. `found` is its location, `None` if
+    /// its module is not loaded.
+    pub(super) fn compile(
+        &mut self,
+        definition: &Definition,
+        found: Option<&Found>,
+    ) -> Result<(Box<Program>, Layout), Refusal> {
+        if let Some((groups, arg)) = found
+            .and_then(Found::groups)
+            .zip(types::of_function(definition))
+        {
+            return self.compile_for_all(definition, groups, arg.at);
+        }
+        let function = (
+            found.and_then(Found::function),
+            found.and_then(Found::module),
+        );
+        self.compile_in(definition, is_at_entry(definition, found), function)
+    }
+
+    /// Compiles the fetch arguments of `definition` in the function with a name and a module,
+    /// if one is known.
+    fn compile_in(
+        &mut self,
+        definition: &Definition,
+        at_entry: bool,
+        function: InModule<'_>,
+    ) -> Result<(Box<Program>, Layout), Refusal> {
+        let needs_types = types::are_needed(definition);
+        self.with_target(needs_types, at_entry, function, |target| {
+            fetch::compile(definition, target)
+        })?
+    }
+
+    /// Compiles the fetch arguments of `definition` where they mean the same in all functions
+    /// of `groups`. `at` is the column of the first one that depends on the function.
+    fn compile_for_all(
+        &mut self,
+        definition: &Definition,
+        groups: &[SiteGroup],
+        at: usize,
+    ) -> Result<(Box<Program>, Layout), Refusal> {
+        let count = groups.iter().map(|group| group.sites.len());
+        let count = count.fold(0, usize::saturating_add);
+        if count > MAX_BY_NAME {
+            let refusal = Refusal::new(Kind::NosupBtfarg, at);
+            return Err(refusal.with_detail(format_args!(
+                "{count} functions, where names are looked up in at most {MAX_BY_NAME}: use $argN"
+            )));
+        }
+        let mut first = None;
+        for site in groups.iter().flat_map(|group| group.sites.iter()) {
+            let compiled = self.compile_at(definition, site.function)?;
+            match &first {
+                None => first = Some(compiled),
+                Some(first) if *first == compiled => {}
+                Some(_) => return Err(differs(site.function, at)),
+            }
+        }
+        // Without functions, the names are unknown.
+        first.map_or_else(|| self.compile_in(definition, true, (None, None)), Ok)
+    }
+
+    /// Compiles the fetch arguments of `definition` at the entry of the function at `address`.
+    fn compile_at(
+        &mut self,
+        definition: &Definition,
+        address: u64,
+    ) -> Result<(Box<Program>, Layout), Refusal> {
+        let symbol = Symbol::at(address);
+        let name = symbol.as_ref().map(Symbol::name);
+        let module = symbol.as_ref().and_then(Symbol::module);
+        let compiled = self.compile_in(definition, true, (name, module));
+        compiled.map_err(|refusal| match name {
+            Some(name) if !refusal.has_detail() => {
+                refusal.with_detail(format_args!("in {}", Plain(name)))
+            }
+            _ => refusal,
+        })
+    }
+
+    /// Checks that the arguments of `probe` mean the same in the functions of `group` as in
+    /// those that it has.
+    pub(super) fn check_parameters(
+        &mut self,
+        probe: &Probe,
+        group: &SiteGroup,
+    ) -> Result<(), Refusal> {
+        let definition = probe.definition();
+        let Some(arg) = types::of_function(definition) else {
+            return Ok(());
+        };
+        for site in &group.sites {
+            let (program, layout) = self.compile_at(definition, site.function)?;
+            if Some(&*program) != probe.program() || layout != probe.format().layout {
+                return Err(differs(site.function, arg.at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Expands the arguments of `definition` that stand for parameters.
+    fn expand(
+        &mut self,
+        definition: &mut Definition,
+        found: Option<&Found>,
+    ) -> Result<(), Refusal> {
+        let needs_types = types::are_needed(definition);
+        let at_entry = is_at_entry(definition, found);
+        let function = (
+            found.and_then(Found::function),
+            found.and_then(Found::module),
+        );
+        self.with_target(needs_types, at_entry, function, |target| {
+            fetch::expand(definition, target)
+        })?
+    }
+
+    /// Calls `work` with what is known about the probed location.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory to read type information.
+    fn with_target<R>(
+        &mut self,
+        needs_types: bool,
+        at_entry: bool,
+        function: InModule<'_>,
+        work: impl FnOnce(&mut Target<'_>) -> R,
+    ) -> Result<R, AllocError> {
+        let names = &mut self.names;
+        let work = |btf: Option<Btf<'_>>| {
+            work(&mut Target {
+                arch: MACHINE.arch,
+                at_entry,
+                symbols: names,
+                paths: PathOffsets {
+                    dentry_name: paths::DENTRY_NAME,
+                    file_dentry: paths::FILE_DENTRY,
+                },
+                btf,
+                function: function.0,
+            })
+        };
+        if needs_types {
+            self.types.with(function.1, work)
+        } else {
+            Ok(work(None))
+        }
+    }
+}
+
+/// Returns the refusal of an argument at column `at` that means something else in the function
+/// at `address`.
+fn differs(address: u64, at: usize) -> Refusal {
+    let refusal = Refusal::new(Kind::NoBtfarg, at);
+    match Symbol::at(address) {
+        Some(symbol) => refusal.with_detail(format_args!(
+            "{} has another parameter or type of that name: use $argN",
+            Plain(symbol.name())
+        )),
+        None => refusal,
+    }
+}
+
+/// Returns whether `definition` is at a function's entry. `found` is its location, `None`
+/// if its module is not loaded.
+fn is_at_entry(definition: &Definition, found: Option<&Found>) -> bool {
+    match (found, &definition.place) {
+        (Some(found), _) => found.at_entry,
+        (None, place) => matches!(place, Place::Symbol { offset: 0, .. }),
+    }
+}
+
+/// Returns whether the directory of `definition` would have a file's name.
+fn is_taken(definition: &Definition) -> bool {
+    let above: [&[u8]; 4] = [b"enable", b"ftrace", b"header_event", b"header_page"];
+    let files: [&[u8]; 2] = [b"enable", b"filter"];
+    above.contains(&&*definition.group)
+        || files.contains(&&*definition.group)
+        || files.contains(&&*definition.event)
+}

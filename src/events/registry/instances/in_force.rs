@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the probes of an event do on a hit, for all instances.
+//!
+//! If one instance needs the probes, this is what its plan says, with its buffer: a hit costs
+//! what it costs where there is no other instance. If several do, it is a plan of several, which
+//! lists each instance; if all of them only record, tiers for several serve the hit. The top
+//! directory is in no way special.
+//!
+//! A hit reads the plan and the buffer of a recorder one after the other, and fast tiers read
+//! the buffer alone. So a recorder gets another buffer in three steps, each followed by a grace
+//! period: a plan of several, which says itself where to record; the buffer; the final plan.
+
+use super::Instances;
+use crate::{
+    buffer::Buffer,
+    events::{
+        event::Event,
+        event_file::{EventFile, InstanceId},
+        probe::Probe,
+        registry::definitions::Definitions,
+    },
+    hit::{
+        histograms::ReplacedLists,
+        plan::{Plan, ReplacedPlans, Share},
+    },
+    kapi::rcu::Replaced,
+    sys::Vec,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// What changes for an event in an instance.
+pub(crate) struct Change {
+    event: Arc<Event>,
+    /// Its plan there.
+    plan: Arc<Plan>,
+    /// What the probes do on a hit.
+    in_force: Share,
+    /// What they do until they have another buffer.
+    meanwhile: Option<Arc<Plan>>,
+}
+
+impl Change {
+    fn new(event: &Arc<Event>, plan: Arc<Plan>, in_force: Share) -> Result<Self> {
+        Ok(Self {
+            event: event.clone(),
+            plan,
+            meanwhile: between(&event.in_force(), &in_force)?,
+            in_force,
+        })
+    }
+
+    /// Returns whether it changes nothing.
+    fn is_none(&self) -> bool {
+        let now = self.event.in_force();
+        Arc::ptr_eq(&now.plan, &self.in_force.plan)
+            && Arc::ptr_eq(&now.buffer, &self.in_force.buffer)
+    }
+
+    /// Returns what undoes it, in the instance `of`.
+    fn undone(&self, of: InstanceId) -> Result<Self> {
+        let now = self.event.in_force();
+        Ok(Self {
+            event: self.event.clone(),
+            plan: self.event.in_instance(of)?.plan(),
+            meanwhile: between(&self.in_force, &now)?,
+            in_force: now,
+        })
+    }
+}
+
+/// Returns the plan that is in force between `from` and `to`, if their buffers differ.
+fn between(from: &Share, to: &Share) -> Result<Option<Arc<Plan>>> {
+    if Arc::ptr_eq(&from.buffer, &to.buffer) {
+        return Ok(None);
+    }
+    if to.plan.is_of_several() {
+        return Ok(Some(to.plan.clone()));
+    }
+    let mut only = Vec::new();
+    only.push(to.clone())?;
+    Plan::of_several(only).map(Some)
+}
+
+/// Room for what changes replace.
+pub(crate) struct Room {
+    plans: ReplacedPlans,
+    buffers: Replaced<Buffer>,
+    plans_again: ReplacedPlans,
+    histograms: ReplacedLists,
+}
+
+impl Room {
+    /// Makes room for `recorders`, and for the histograms of `events`.
+    fn new(recorders: usize, events: usize) -> Result<Self> {
+        Ok(Self {
+            plans: ReplacedPlans::with_room(recorders)?,
+            buffers: Replaced::with_room(recorders)?,
+            plans_again: ReplacedPlans::with_room(recorders)?,
+            histograms: ReplacedLists::with_room(events)?,
+        })
+    }
+}
+
+impl Instances {
+    /// Returns what the probes of `event` do on a hit if `plan` returns the plan of each event
+    /// file that needs them; `None` if none does.
+    fn needed(
+        &self,
+        event: &Event,
+        plan: impl Fn(InstanceId, &EventFile) -> Option<Arc<Plan>>,
+    ) -> Result<Option<Share>> {
+        let mut needed = Vec::new();
+        for (of, instance) in self.iter() {
+            // The event of marks is in one instance only.
+            let Some(file) = event.file(of) else {
+                continue;
+            };
+            if let Some(plan) = plan(of, &file) {
+                let buffer = instance.buffer.clone();
+                needed.push(Share { buffer, plan })?;
+            }
+        }
+        if needed.len() < 2 {
+            return Ok(needed.pop());
+        }
+        Ok(Some(Share {
+            buffer: self.top.buffer.clone(),
+            plan: Plan::of_several(needed)?,
+        }))
+    }
+
+    /// Returns what changes for `event` if its plan in the instance `of` is `plan`, with which
+    /// it needs the probes if `is_needed`.
+    fn change(
+        &self,
+        event: &Arc<Event>,
+        of: InstanceId,
+        (plan, is_needed): (Arc<Plan>, bool),
+    ) -> Result<Change> {
+        let needed = self.needed(event, |other, file| match other == of {
+            true => is_needed.then(|| plan.clone()),
+            false => file.is_needed().then(|| file.plan()),
+        })?;
+        let instance = self.get(of)?;
+        let in_force = match needed {
+            Some(needed) => needed,
+            // What users write is recorded in any case.
+            None if of == InstanceId::TOP || Arc::ptr_eq(event, &instance.marks.event) => Share {
+                buffer: instance.buffer.clone(),
+                plan: plan.clone(),
+            },
+            // It is not hit, and most often needed the next time by the same instance.
+            None => event.in_force(),
+        };
+        Change::new(event, plan, in_force)
+    }
+
+    /// Returns what changes for the events that `which` selects once they are enabled or
+    /// disabled in the instance `of`, and what undoes that. It is nothing for most events.
+    pub(crate) fn switched(
+        &self,
+        of: InstanceId,
+        which: impl Fn(&Event) -> bool,
+        enabled: bool,
+    ) -> Result<(Vec<Change>, Vec<Change>)> {
+        let mut changes = Vec::new();
+        let mut undone = Vec::new();
+        for event in self.events().filter(|event| which(event)) {
+            let file = event.in_instance(of)?;
+            let is_needed = enabled || file.is_held();
+            let change = self.change(event, of, (file.plan(), is_needed))?;
+            if !change.is_none() {
+                undone.push(change.undone(of)?)?;
+                changes.push(change)?;
+            }
+        }
+        Ok((changes, undone))
+    }
+
+    /// Returns what changes for all events once there is no instance `of`.
+    pub(crate) fn without(&self, of: InstanceId) -> Result<Vec<Change>> {
+        let gone = &self.get(of)?.buffer;
+        let mut changes = Vec::new();
+        for event in self.events() {
+            let now = event.in_force();
+            if !now.plan.is_of_several() && !Arc::ptr_eq(&now.buffer, gone) {
+                continue;
+            }
+            let needed = self.needed(event, |other, file| {
+                (other != of && file.is_needed()).then(|| file.plan())
+            })?;
+            let in_force = match needed {
+                Some(needed) => needed,
+                // Calls that a return probe follows may still return.
+                None => Share {
+                    buffer: self.top.buffer.clone(),
+                    plan: Plan::of_several(Vec::new())?,
+                },
+            };
+            let plan = event.in_instance(of)?.plan();
+            changes.push(Change::new(event, plan, in_force)?)?;
+        }
+        Ok(changes)
+    }
+
+    /// Returns what puts `plans` in force for their events in the instance `of`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn changes(
+        &self,
+        of: InstanceId,
+        plans: Vec<(Arc<Event>, Arc<Plan>)>,
+    ) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        for (event, plan) in plans {
+            let is_needed = event.in_instance(of)?.is_needed_with(&plan);
+            changes.push(self.change(&event, of, (plan, is_needed))?)?;
+        }
+        Ok(changes)
+    }
+
+    /// Returns what undoes `changes` in the instance `of`, before they are made.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn undone(of: InstanceId, changes: &[Change]) -> Result<Vec<Change>> {
+        let mut undone = Vec::new();
+        for change in changes {
+            undone.push(change.undone(of)?)?;
+        }
+        Ok(undone)
+    }
+
+    /// Puts `plans` in force for their events in the instance `of`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    pub(crate) fn set_plans(
+        &mut self,
+        of: InstanceId,
+        plans: Vec<(Arc<Event>, Arc<Plan>)>,
+        definitions: &Definitions,
+    ) -> Result {
+        let changes = self.changes(of, plans)?;
+        self.put_in_force(of, changes, definitions)
+    }
+
+    /// Makes `changes` in the instance `of`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    pub(crate) fn put_in_force(
+        &mut self,
+        of: InstanceId,
+        changes: Vec<Change>,
+        definitions: &Definitions,
+    ) -> Result {
+        let room = self.room_for(&changes, definitions)?;
+        self.make_changes(of, changes, room, definitions);
+        Ok(())
+    }
+
+    /// Makes room for what `changes` replace.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn room_for(
+        &mut self,
+        changes: &[Change],
+        definitions: &Definitions,
+    ) -> Result<Room> {
+        if changes.is_empty() {
+            return Room::new(0, 0);
+        }
+        let set = self.next_change();
+        for change in changes {
+            change.event.in_change.put_in(set);
+        }
+        let probes = probes_in(definitions, set);
+        // One more for marks.
+        Room::new(probes.count().saturating_add(1), changes.len())
+    }
+
+    /// As [`Instances::put_in_force`], to undo a change. What needs memory can wait for the hits
+    /// of each probe instead.
+    pub(crate) fn undo(&mut self, of: InstanceId, undone: Vec<Change>, definitions: &Definitions) {
+        if let Ok(room) = Room::new(0, 0) {
+            self.make_changes(of, undone, room, definitions);
+        }
+    }
+
+    /// Makes `changes`, with the `room` for them. Once the lists of `room` are dropped, no probe
+    /// uses what they have.
+    pub(crate) fn make_changes(
+        &mut self,
+        of: InstanceId,
+        changes: Vec<Change>,
+        mut room: Room,
+        definitions: &Definitions,
+    ) {
+        let set = self.next_change();
+        let any_later = changes.iter().any(|change| change.meanwhile.is_some());
+        for change in &changes {
+            if let Some(file) = change.event.file(of) {
+                file.set_plan(change.plan.clone());
+                file.replace_histograms(&mut room.histograms);
+            }
+            let mut share = change.in_force.clone();
+            if let Some(meanwhile) = &change.meanwhile {
+                share.plan = meanwhile.clone();
+            }
+            change.event.set_in_force(share);
+            change.event.in_change.put_in(set);
+        }
+        for probe in probes_in(definitions, set) {
+            probe.set_plan(probe.event.in_force().plan, &mut room.plans);
+        }
+        if let Ok(marks) = self.get(of).map(|instance| &instance.marks) {
+            if marks.event.in_change.is_in(set) {
+                let recorder = marks.recorder.recorder();
+                recorder.set_plan(marks.event.in_force().plan, &mut room.plans);
+            }
+        }
+        drop(room.plans);
+        if !any_later {
+            return;
+        }
+        for probe in probes_in(definitions, set) {
+            let buffer = probe.event.in_force().buffer;
+            if !probe.records_in(&buffer) {
+                probe.set_buffer(buffer, &mut room.buffers);
+            }
+        }
+        drop(room.buffers);
+        let set = self.next_change();
+        for change in changes {
+            if change.meanwhile.is_some() {
+                change.event.in_change.put_in(set);
+                change.event.set_in_force(change.in_force);
+            }
+        }
+        for probe in probes_in(definitions, set) {
+            probe.set_plan(probe.event.in_force().plan, &mut room.plans_again);
+        }
+    }
+
+    /// Returns a new number for a change.
+    fn next_change(&mut self) -> u64 {
+        self.changes = self.changes.wrapping_add(1);
+        self.changes
+    }
+}
+
+/// Returns the probes of the events that the change with the number `set` concerns.
+fn probes_in(definitions: &Definitions, set: u64) -> impl Iterator<Item = &Arc<Probe>> {
+    definitions
+        .all_probes()
+        .filter(move |probe| probe.event.in_change.is_in(set))
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The table of formats: how a reader learns what a record holds.
+//!
+//! It has a lock of its own, so that no reader waits for a write to `kprobe_events`.
+
+use super::{format::Format, retired::Retired};
+use crate::{engine::numbers::Needed, sys::Vec};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+
+/// The formats of all records that may be in the buffer.
+#[pin_data]
+pub(crate) struct Formats {
+    #[pin]
+    table: Mutex<FormatTable>,
+}
+
+struct FormatTable {
+    /// The formats of the defined events.
+    live: Vec<Arc<Format>>,
+    retired: Retired,
+}
+
+impl Formats {
+    /// Returns an empty table.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let table = FormatTable {
+            live: Vec::new(),
+            retired: Retired::new(),
+        };
+        Arc::pin_init(pin_init!(Self { table <- new_mutex!(table) }), GFP_KERNEL)
+    }
+
+    /// Returns the format of records with the number `id` at the time `ts`, and the last
+    /// time for which that holds.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn find(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
+        let table = self.table.lock();
+        if let Some(old) = table.retired.find(id, ts) {
+            return Some(old);
+        }
+        let mut live = table.live.iter();
+        let format = live.find(|format| format.id == id)?;
+        Some((format.clone(), u64::MAX))
+    }
+
+    /// Makes room for `new` formats, and for `gone` formats of removed events.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn reserve(&self, new: usize, gone: usize) -> Result {
+        let mut table = self.table.lock();
+        table.live.reserve(new)?;
+        table.retired.reserve(gone)?;
+        Ok(())
+    }
+
+    /// Adds the format of a new event, for which there is room.
+    pub(crate) fn add(&self, format: Arc<Format>) {
+        let _ = self.table.lock().live.push(format);
+    }
+
+    /// Retires the format of a removed event, whose last record may have the time
+    /// `until`. There is room.
+    pub(crate) fn retire(&self, format: &Arc<Format>, until: u64) {
+        let mut table = self.table.lock();
+        let index = table
+            .live
+            .iter()
+            .position(|known| Arc::ptr_eq(known, format));
+        if let Some(format) = index.and_then(|index| table.live.take(index)) {
+            table.retired.add(format, until);
+        }
+    }
+
+    /// Returns whether it is time to ask which formats of removed events are needed.
+    pub(crate) fn are_many(&self) -> bool {
+        self.table.lock().retired.are_many()
+    }
+
+    /// Returns what to ask the buffer: which formats of removed events its records still
+    /// have. `None` if there are no such formats.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn question(&self) -> Result<Option<Needed>> {
+        Ok(self.table.lock().retired.question()?)
+    }
+
+    /// Forgets the formats that no record has, by `answer`. Returns whether there were
+    /// any.
+    pub(crate) fn forget(&self, answer: &Needed) -> bool {
+        self.table.lock().retired.forget(answer)
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A hit as its source tells it, in one form for all sources.
+//!
+//! The fast steps get a [`Source`](super::source::Source) and look at its [`Sample`] without passing
+//! it on, so that it never exists in memory, and the compiler knows which source it is. The slow
+//! step has one copy, which asks.
+
+use crate::{
+    engine::{
+        exec::{Arguments, Memory},
+        record::COMM_LEN,
+        ring::Task,
+        syscall::{Values, COPY_SIZE},
+    },
+    kapi::{
+        clock::Clock,
+        context::{self, EntryWay},
+        functions,
+        kprobe::Way,
+        kretprobe, nofault,
+        regs::Regs,
+        stack::{StackFunction, StackOrigin},
+        symbol, tracepoint, user,
+    },
+};
+
+/// The task that runs.
+pub(super) struct Running(pub(super) context::Current);
+
+impl Task for Running {
+    #[inline(always)]
+    fn id(&self) -> i32 {
+        self.0.pid()
+    }
+
+    #[inline(always)]
+    fn half(&self, n: usize) -> u64 {
+        self.0.half_comm(n)
+    }
+}
+
+/// Copies of the user memory that the arguments of a system call point to.
+pub(super) type Copied<'a> = user::CopiesView<'a, COPY_SIZE>;
+
+/// A hit.
+#[derive(Clone, Copy)]
+pub(super) enum Sample<'a> {
+    /// Of a kprobe.
+    Probe(&'a Regs, Way<'a>),
+    /// Of a kretprobe.
+    Return(&'a Regs, kretprobe::FollowedCall<'a>),
+    /// Of a function that begins, as ftrace reports it.
+    Function(functions::Entry<'a>),
+    /// Of a tracepoint: the index of a register counts the arguments.
+    Tracepoint(tracepoint::PointArguments<'a>),
+    /// Of a system call that begins or returns, or of a function that begins and whose return is
+    /// probed.
+    Registers(&'a Regs, Copied<'a>),
+    /// Of a whole system call.
+    Call(&'a Values, Copied<'a>),
+    /// Of anything with one argument at most.
+    Word(u64),
+}
+
+impl<'a> Sample<'a> {
+    /// Returns how the CPU came to the handler.
+    #[inline(always)]
+    pub(super) fn way(&self) -> EntryWay {
+        match self {
+            Self::Probe(_, way) => way.entry(),
+            Self::Return(..) => EntryWay::Return,
+            _ => EntryWay::Tracepoint,
+        }
+    }
+
+    /// Returns whether nothing about the context of the hit is unusual.
+    #[inline(always)]
+    pub(super) fn is_plain(&self) -> bool {
+        // The compiler lays out the branches of each better than those of one with three cases.
+        match self {
+            Self::Probe(_, way) => context::is_plain(|| way.entry()),
+            Self::Return(..) => context::is_plain(|| EntryWay::Return),
+            _ => context::is_plain(|| EntryWay::Tracepoint),
+        }
+    }
+
+    /// Returns whether interrupts are disabled in the code that is hit.
+    #[inline(always)]
+    pub(super) fn irqs_disabled(&self) -> bool {
+        match self {
+            Self::Probe(regs, _) | Self::Return(regs, _) => regs.irqs_disabled(),
+            // User space has them enabled.
+            Self::Registers(..) | Self::Call(..) => false,
+            Self::Function(_) | Self::Tracepoint(_) | Self::Word(_) => context::irqs_disabled(),
+        }
+    }
+
+    /// Returns the place that the record names. A probe with one place passes it as `own`.
+    #[inline(always)]
+    pub(super) fn place<'b>(&self, own: &'b [u32; 2]) -> &'b [u32; 2]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Function(entry) => entry.place(),
+            _ => own,
+        }
+    }
+
+    /// Returns the address to which the function returns, of a return probe.
+    #[inline(always)]
+    pub(super) fn returns_to(&self) -> Option<u64> {
+        match self {
+            Self::Return(regs, call) => Some(call.return_address(regs)),
+            _ => None,
+        }
+    }
+
+    /// Returns what was saved at the function's entry, for a return probe.
+    #[inline(always)]
+    fn entry(&self) -> &'a [u64] {
+        match self {
+            Self::Return(_, call) => call.data(),
+            _ => &[],
+        }
+    }
+
+    /// Returns the time at which a call began that returns, where that is all that was saved.
+    #[inline(always)]
+    pub(super) fn began(&self) -> Option<u64> {
+        self.entry().first().copied()
+    }
+
+    /// Returns the user memory that was copied before the hit was served.
+    #[inline(always)]
+    pub(super) fn copied(&self) -> Copied<'a> {
+        match self {
+            Self::Registers(_, copied) | Self::Call(_, copied) => *copied,
+            _ => Copied::NOTHING,
+        }
+    }
+
+    /// Returns where the stack of the hit begins. The source is called by `function`, or probes
+    /// it, as far as stacks need it.
+    #[inline(always)]
+    pub(super) fn origin(&self, function: StackFunction) -> StackOrigin<'a> {
+        match self {
+            Self::Probe(regs, way) => StackOrigin::Probe(regs, way.entry(), function),
+            Self::Return(regs, _) => StackOrigin::Return(regs),
+            Self::Function(entry) => StackOrigin::Function(*entry),
+            // The registers belong to the caller of a system call.
+            _ => StackOrigin::Caller(function),
+        }
+    }
+}
+
+impl Arguments for Sample<'_> {
+    #[inline(always)]
+    fn reg(&self, index: u8) -> u64 {
+        let index = usize::from(index);
+        match self {
+            Self::Probe(regs, _) | Self::Return(regs, _) | Self::Registers(regs, _) => {
+                regs.word(index)
+            }
+            Self::Function(entry) => entry.word(index),
+            Self::Tracepoint(arguments) => arguments.get(index),
+            Self::Call(values, _) => values.get(index).copied().unwrap_or(0),
+            Self::Word(word) => *word,
+        }
+    }
+
+    #[inline]
+    fn stack(&self, n: u16) -> u64 {
+        match self {
+            Self::Probe(regs, _) | Self::Return(regs, _) | Self::Registers(regs, _) => {
+                regs.stack_word(u64::from(n))
+            }
+            Self::Function(entry) => entry.stack_word(u64::from(n)),
+            Self::Tracepoint(_) | Self::Call(..) | Self::Word(_) => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn return_address(&self) -> u64 {
+        self.returns_to().unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn entry_data(&self, n: u16) -> u64 {
+        self.entry().get(usize::from(n)).copied().unwrap_or(0)
+    }
+}
+
+impl Memory for Sample<'_> {
+    #[inline(always)]
+    fn comm(&self) -> [u8; COMM_LEN] {
+        context::current().comm()
+    }
+
+    #[inline(always)]
+    fn current(&self) -> u64 {
+        context::current().address()
+    }
+
+    #[inline]
+    fn tgid(&self) -> u32 {
+        context::current().ids().1
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        Clock::Local.now()
+    }
+
+    #[inline]
+    fn this_cpu(&self, address: u64) -> u64 {
+        context::this_cpu_address(address)
+    }
+
+    #[inline]
+    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        nofault::read(address, out)
+    }
+
+    #[inline(always)]
+    fn read_word<const N: usize>(&self, address: u64, out: &mut [u8; N]) -> bool {
+        nofault::read_word(address, out)
+    }
+
+    #[inline]
+    fn read_user(&self, address: u64, out: &mut [u8]) -> bool {
+        nofault::read_user(address, out)
+    }
+
+    #[inline]
+    fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
+        if user {
+            let mut all = self.copied().iter();
+            if let Some((_, copied)) = all.find(|(of, _)| *of == address) {
+                let copied = copied?;
+                out.get_mut(..copied.len())?.copy_from_slice(copied);
+                return Some(copied.len());
+            }
+        }
+        nofault::read_string(address, user, out)
+    }
+
+    #[inline]
+    fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
+        symbol::write_name(address, skip, out)
+    }
+}

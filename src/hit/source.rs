@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The sources of hits.
+
+use crate::{
+    buffer::Unsettled,
+    engine::{exec, syscall::Values},
+    hit::{
+        recorder::Recorder,
+        sample::{Copied, Sample},
+        tier::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
+    },
+    kapi::{
+        context::OnCpu, functions, handler::Next, kprobe::Probed, kretprobe::Returned, regs::Regs,
+        tracepoint,
+    },
+};
+
+/// What a mechanism of the kernel passes to a handler, in registers as far as possible.
+pub(super) trait Source: Copy {
+    /// Whether it is a return, whose records have the address to which the function returns.
+    const IS_RETURN: bool = false;
+
+    /// Returns it in the form of all sources.
+    fn sample(&self) -> Sample<'_>;
+
+    /// Serves any hit. It takes the source by value, so that its callers jump.
+    #[inline(never)]
+    fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {
+        recorder.serve_slow(&self.sample(), here);
+    }
+
+    /// Serves a hit by [`Recorder::serve_fast`], with records of the source's size.
+    #[inline(always)]
+    fn serve_fast<'r, const REGISTER: bool>(
+        self,
+        recorder: &'r Recorder,
+        here: &'r OnCpu,
+    ) -> Next<Unsettled<'r>> {
+        match (Self::IS_RETURN, REGISTER) {
+            (false, false) => recorder.serve_fast::<false, BARE>(self, here),
+            (false, true) => recorder.serve_fast::<true, WITH_REGISTER>(self, here),
+            (true, false) => recorder.serve_fast::<false, RETURN_BARE>(self, here),
+            (true, true) => recorder.serve_fast::<true, RETURN_WITH_REGISTER>(self, here),
+        }
+    }
+
+    /// As [`Self::serve_fast`], by [`Recorder::serve_fast_in_each`].
+    #[inline(always)]
+    fn serve_fast_in_each<U, const REGISTER: bool>(
+        self,
+        recorder: &Recorder,
+        here: &OnCpu,
+    ) -> Next<U> {
+        match (Self::IS_RETURN, REGISTER) {
+            (false, false) => recorder.serve_fast_in_each::<_, false, BARE>(self, here),
+            (false, true) => recorder.serve_fast_in_each::<_, true, WITH_REGISTER>(self, here),
+            (true, false) => recorder.serve_fast_in_each::<_, false, RETURN_BARE>(self, here),
+            (true, true) => {
+                recorder.serve_fast_in_each::<_, true, RETURN_WITH_REGISTER>(self, here)
+            }
+        }
+    }
+
+    /// Fetches the arguments that are not of the common shapes.
+    #[inline(never)]
+    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
+        exec::run_general(&recorder.program, &self.sample(), out);
+    }
+}
+
+impl Source for Probed<'_> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Probe(self.regs, self.way)
+    }
+}
+
+impl Source for Returned<'_> {
+    const IS_RETURN: bool = true;
+
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Return(self.regs, self.call)
+    }
+}
+
+impl Source for functions::Entry<'_> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Function(*self)
+    }
+}
+
+impl Source for tracepoint::PointArguments<'_> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Tracepoint(*self)
+    }
+
+    #[inline(never)]
+    fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {
+        // The unwinder comes from here to the hit: the fewer functions are in between, the
+        // sooner.
+        match recorder.plan.get(here).rest.of_stacks() {
+            Some(acting) => recorder.serve_with_stacks(acting, self, here),
+            None => recorder.serve_slow(&self.sample(), here),
+        }
+    }
+}
+
+/// The registers of a system call whose memory is not copied.
+impl Source for &Regs {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Registers(self, Copied::NOTHING)
+    }
+}
+
+/// The registers of a system call, and copies of its memory.
+#[derive(Clone, Copy)]
+pub(super) struct Called<'a>(pub(super) &'a Regs, pub(super) Copied<'a>);
+
+impl Source for Called<'_> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Registers(self.0, self.1)
+    }
+}
+
+/// The values of a whole system call, and copies of its memory.
+#[derive(Clone, Copy)]
+pub(super) struct WholeCall<'a>(pub(super) &'a Values, pub(super) Copied<'a>);
+
+impl Source for WholeCall<'_> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Call(self.0, self.1)
+    }
+}
+
+/// The only argument, or any word if there is none.
+impl Source for u64 {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Word(*self)
+    }
+}
+
+/// A hit that the slow step serves.
+impl Source for &Sample<'_> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        **self
+    }
+}
