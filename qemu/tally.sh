@@ -64,8 +64,17 @@ small_text() {
 	fi
 }
 
-# module_suite KERNEL-FOLDER: check that the module compiles for the kernel, is small, and
-# links no code for a panic, which would be a BUG() in the kernel.
+# little_stack MODULE RELEASE: check how much of the stack its functions take.
+little_stack() {
+	if "$top/qemu/in-toolbox" "$top/qemu/stack-depth" "$1" 2>&1; then
+		echo "ok - calls leave enough of the stack on $2"
+	else
+		echo "not ok - calls leave enough of the stack on $2"
+	fi
+}
+
+# module_suite KERNEL-FOLDER: check that the module compiles for the kernel, is small, takes
+# little of the stack, and links no code for a panic, which would be a BUG() in the kernel.
 module_suite() {
 	local release module
 	release=$(cat "$1/release")
@@ -83,7 +92,10 @@ module_suite() {
 				echo "not ok - no panic can be reached on $release"
 				grep panicking "$logs/undefined" | sed 's/^ */# /' || :
 			fi
-			grep -qx CONFIG_KASAN=y "$1/build/.config" || small_text "$module" "$release"
+			if ! grep -qx CONFIG_KASAN=y "$1/build/.config"; then
+				small_text "$module" "$release"
+				little_stack "$module" "$release"
+			fi
 		else
 			echo "not ok - compiles for $release"
 		fi

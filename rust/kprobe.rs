@@ -194,7 +194,7 @@ pub fn may_be_at(address: u64) -> bool {
     let mut table = TABLE.load(Ordering::Relaxed);
     if table == 0 {
         let whole = |at: &u64| {
-            symbol::Symbol::at(*at).is_some_and(|symbol| symbol.size == HEAD_LEN << BITS)
+            symbol::Symbol::extent(*at).is_some_and(|(_, size)| size == HEAD_LEN << BITS)
         };
         table = symbol::lookup(c"kprobe_table").filter(whole).unwrap_or(1);
         TABLE.store(table, Ordering::Relaxed);

@@ -28,10 +28,7 @@ impl StackFunction {
     ///
     /// Context: process.
     pub fn at(address: u64) -> Self {
-        Symbol::at(address).map_or_else(Self::default, |symbol| Self {
-            address: address.wrapping_sub(symbol.offset),
-            size: symbol.size,
-        })
+        Symbol::extent(address).map_or_else(Self::default, |(address, size)| Self { address, size })
     }
 
     /// Returns the function of a kprobe at `address`; an empty one if the stacks of kprobes

@@ -29,20 +29,60 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// Returns the symbol that contains `address`; `None` if there is none.
+    /// Returns the symbol that contains `address`; `None` if there is none. It is large: who
+    /// keeps it while calling others takes it [boxed](Self::boxed).
     ///
     /// Context: any that may take a reference to a module.
+    #[inline(never)]
     pub fn at(address: u64) -> Option<Self> {
-        let mut this = Self {
+        // One value, which is filled where the caller wants it.
+        let mut this = Some(Self {
             text: [0; SYMBOL_LEN],
             name: 0,
             offset: 0,
             size: 0,
             module: None,
-        };
-        let length = describe(address, &mut this.text)?;
-        this.parse(length)?;
-        Some(this)
+        });
+        if this.as_mut().and_then(|this| this.fill(address)).is_none() {
+            this = None;
+        }
+        this
+    }
+
+    /// As [`Symbol::at`], in memory of its own.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    #[inline(never)]
+    pub fn boxed(address: u64) -> Result<Option<KBox<Self>>> {
+        let symbol = Self::at(address).map(|symbol| KBox::new(symbol, GFP_KERNEL));
+        Ok(symbol.transpose()?)
+    }
+
+    /// Returns start and size of the symbol that contains `address`; `None` if there is none.
+    ///
+    /// Context: any that may take a reference to a module.
+    #[inline(never)]
+    pub fn extent(address: u64) -> Option<(u64, u64)> {
+        let symbol = Self::at(address)?;
+        Some((address.wrapping_sub(symbol.offset), symbol.size))
+    }
+
+    /// Returns whether `address` belongs to a symbol of a module.
+    ///
+    /// Context: any that may take a reference to a module.
+    #[inline(never)]
+    pub fn is_in_module(address: u64) -> bool {
+        Self::at(address).is_some_and(|symbol| symbol.module.is_some())
+    }
+
+    /// Describes `address`; returns `None` if it is in no symbol.
+    fn fill(&mut self, address: u64) -> Option<()> {
+        let length = describe(address, &mut self.text)?;
+        self.parse(length)
     }
 
     /// Returns the symbol that contains the target of `pointer`. On arm64 with pointer

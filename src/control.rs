@@ -376,6 +376,7 @@ impl InstanceFiles {
     /// As for [`Dir::new`] and [`DebugfsEntry::new`].
     ///
     /// Context: process, may sleep.
+    #[inline(never)]
     pub(crate) fn new(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Self> {
         let is_top = instance.id == InstanceId::TOP;
         let events = Dir::new(c"events", Some(root.clone()))?;

@@ -52,6 +52,7 @@ impl Instance {
     /// # Errors
     ///
     /// `ENOMEM`.
+    #[inline(never)]
     pub(crate) fn top(tracer: Arc<Tracer>) -> Result<Arc<Self>> {
         let (buffer, formats) = (tracer.buffer.clone(), tracer.formats.clone());
         let marks = tracer.registry.lock().top_marks();

@@ -71,6 +71,7 @@ impl Tracer {
     /// # Errors
     ///
     /// `ENOMEM`.
+    #[inline(never)]
     pub(crate) fn new(buffer_kilobytes: usize, hit_limit: u64) -> Result<Arc<Self>> {
         let usual = clock::calibrate();
         let local_clock = LocalClock::new()?;

@@ -100,6 +100,7 @@ impl Buffer {
     /// # Errors
     ///
     /// `ENOMEM`.
+    #[inline(never)]
     pub(crate) fn new(
         kilobytes: usize,
         clock: Clock,

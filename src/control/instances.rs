@@ -66,6 +66,7 @@ impl InstancesDirectory {
     /// As for [`Dir::new`].
     ///
     /// Context: process, may sleep.
+    #[inline(never)]
     pub(crate) fn new(tracer: &Arc<Tracer>, root: &Arc<Dir>, kilobytes: usize) -> Result<Self> {
         let directory = Dir::new(DIRECTORY.name, Some(root.clone()))?;
         let made = InDirectory {

@@ -119,6 +119,7 @@ impl Logged for Scope {
 ///
 /// Context: process, may sleep; without the locks that the log's lock follows.
 #[cold]
+#[inline(never)]
 pub(crate) fn log(of: &impl Logged, file: &OpenFile, text: &[u8], rejected: Rejected) -> Error {
     let tracer = of.tracer();
     let refusal = match rejected {
@@ -142,6 +143,7 @@ pub(crate) fn log(of: &impl Logged, file: &OpenFile, text: &[u8], rejected: Reje
 
 /// As [`log()`], for the opening of a file as the shell's `>` does.
 #[cold]
+#[inline(never)]
 pub(crate) fn log_opening(of: &impl Logged, file: &OpenFile, rejected: Rejected) -> Error {
     log(of, file, b">", rejected)
 }

@@ -101,6 +101,7 @@ fn next_word<'a>(rest: &mut Span<'a>) -> Option<Span<'a>> {
 
 /// Returns the refusal of the event `name`, which does not exist.
 #[cold]
+#[inline(never)]
 fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
     let refusal = name.error(Kind::FileNoEvent);
     if registry.events().next().is_none() {

@@ -237,6 +237,7 @@ fn read(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result<KVVe
 ///
 /// Context: as for [`rejected::log()`].
 #[cold]
+#[inline(never)]
 pub(crate) fn read_only(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result {
     take(of, file, from, |_| {
         Err(Refusal::new(Kind::FileReadOnly, 0).into())

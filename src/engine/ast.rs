@@ -187,6 +187,7 @@ impl Definition {
     /// # Errors
     ///
     /// `DIFF_PROBE_TYPE`, `DIFF_ARG_TYPE`, `SAME_PROBE`.
+    #[inline(never)]
     pub fn check_append(
         &self,
         layout: &Layout,

@@ -12,7 +12,7 @@
 use core::fmt::{self, Write};
 
 use super::text::Appender;
-use crate::sys::{AllocError, Vec};
+use crate::sys::{AllocError, Box, Vec};
 
 /// A kernel error number, as a positive value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,9 +313,16 @@ pub struct Error {
     pub at: usize,
     /// The errno of the write.
     pub errno: Errno,
+    /// In a box: results with errors are many, and deep on the stack.
+    words: Option<Box<Words>>,
+}
+
+/// What is said of an error beside the text of its kind.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Words {
     detail: Vec<u8>,
     /// The event of the histogram, or the path of the file, that was refused.
-    pub(super) of: Vec<u8>,
+    of: Vec<u8>,
 }
 
 impl Error {
@@ -325,8 +332,7 @@ impl Error {
             kind,
             at,
             errno: kind.errno(),
-            detail: Vec::new(),
-            of: Vec::new(),
+            words: None,
         }
     }
 
@@ -351,26 +357,29 @@ impl Error {
 
     /// Returns whether it has a detail.
     pub fn has_detail(&self) -> bool {
-        !self.detail.is_empty()
+        !self.detail().is_empty()
     }
 
     /// Returns the same error with a detail, shown behind the kind's text. If there is no
     /// memory for the detail, the detail is dropped rather than the error.
     #[must_use]
+    #[inline(never)]
     pub fn with_detail(mut self, detail: fmt::Arguments<'_>) -> Self {
-        self.detail.clear();
-        if Appender(&mut self.detail).write_fmt(detail).is_err() {
-            self.detail.clear();
+        if let Some(words) = self.words() {
+            set(&mut words.detail, detail);
         }
         self
     }
 
     /// Returns the same error with `more` behind its detail, if it has one and there is memory.
     #[must_use]
+    #[inline(never)]
     pub fn with_more(mut self, more: fmt::Arguments<'_>) -> Self {
-        let length = self.detail.len();
-        if length > 0 && Appender(&mut self.detail).write_fmt(more).is_err() {
-            self.detail.truncate(length);
+        if let Some(words) = &mut self.words {
+            let length = words.detail.len();
+            if length > 0 && Appender(&mut words.detail).write_fmt(more).is_err() {
+                words.detail.truncate(length);
+            }
         }
         self
     }
@@ -379,17 +388,38 @@ impl Error {
     /// the path of a file in the directory. Without memory for it, `error_log` shows the error
     /// without it.
     #[must_use]
+    #[inline(never)]
     pub fn with_owner(mut self, owner: fmt::Arguments<'_>) -> Self {
-        self.of.clear();
-        if Appender(&mut self.of).write_fmt(owner).is_err() {
-            self.of.clear();
+        if let Some(words) = self.words() {
+            set(&mut words.of, owner);
         }
         self
     }
 
     /// Returns the detail; empty if there is none.
     pub fn detail(&self) -> &[u8] {
-        &self.detail
+        self.words.as_ref().map_or(&[], |words| &words.detail)
+    }
+
+    /// Returns what it is [of](Self::with_owner); empty if that is not known.
+    pub(super) fn of(&self) -> &[u8] {
+        self.words.as_ref().map_or(&[], |words| &words.of)
+    }
+
+    /// Returns the place for words; `None` without memory.
+    fn words(&mut self) -> Option<&mut Words> {
+        if self.words.is_none() {
+            self.words = Box::new(Words::default()).ok();
+        }
+        self.words.as_deref_mut()
+    }
+}
+
+/// Makes `text` what `words` say; empty if there is no memory.
+fn set(text: &mut Vec<u8>, words: fmt::Arguments<'_>) {
+    text.clear();
+    if Appender(text).write_fmt(words).is_err() {
+        text.clear();
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
 
 /// Returns the error `kind` for `name`, which is no field of `layout`.
 #[cold]
+#[inline(never)]
 pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout) -> Error {
     suggest(name.error(kind), name.bytes, |each| {
         layout.fields.iter().for_each(|field| each(&field.name));

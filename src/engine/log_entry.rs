@@ -26,9 +26,9 @@ impl Error {
         let location = self.kind.subject().location(command);
         write!(out, "[{seconds:5}.{micros:06}] ")?;
         match self.kind.subject() {
-            _ if self.of.is_empty() => out.write_str(location)?,
-            Subject::Histogram => write!(out, "{location}:{}", OneLine(&self.of))?,
-            Subject::File => write!(out, "{}", OneLine(&self.of))?,
+            _ if self.of().is_empty() => out.write_str(location)?,
+            Subject::Histogram => write!(out, "{location}:{}", OneLine(self.of()))?,
+            Subject::File => write!(out, "{}", OneLine(self.of()))?,
             _ => out.write_str(location)?,
         }
         let text = self.kind.text();

@@ -32,6 +32,7 @@ impl<T, const SLOTS: usize> Memo<T, SLOTS> {
     }
 
     #[cold]
+    #[inline(never)]
     fn allocate(&mut self) -> Option<()> {
         let mut slots = Vec::with_capacity(SLOTS).ok()?;
         for _ in 0..SLOTS {

@@ -44,6 +44,7 @@ pub const RESERVED_NAMES: [&[u8]; 9] = [
 /// # Errors
 ///
 /// Any kind that concerns the text alone.
+#[inline(never)]
 pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
     let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
     if let Some(b'-' | b'!') = head.first() {

@@ -41,6 +41,7 @@ pub fn parse(text: &[u8]) -> Result<Vec<u32>, Error> {
 }
 
 #[cold]
+#[inline(never)]
 fn no_pid(at: usize) -> Error {
     let error = Error::new(Kind::FileBadNumber, at);
     setting::expected(error, "pids with spaces between them, such as 1 4711")

@@ -7,6 +7,7 @@ use super::error::Kind;
 /// Returns what to write instead, in a few words; empty if there is nothing to say. `error_log`
 /// shows it behind the text of the kind, if the refusal has no detail.
 #[cold]
+#[inline(never)]
 pub fn remedy(kind: Kind) -> &'static str {
     match kind {
         Kind::BadMaxactType => "leave the number out, or write r",

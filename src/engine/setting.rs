@@ -65,17 +65,20 @@ pub fn is_not_zero(text: &[u8]) -> Result<bool, Error> {
 
 /// Returns the refusal of a number that the file does not take. `expects` says what it takes.
 #[cold]
+#[inline(never)]
 pub fn out_of_range(expects: &str) -> Error {
     expected(Error::new(Kind::FileOutOfRange, 0), expects)
 }
 
 /// Adds to `error` what the file takes.
 #[cold]
+#[inline(never)]
 pub fn expected(error: Error, expects: impl fmt::Display) -> Error {
     error.with_detail(format_args!("expected {expects}"))
 }
 
 #[cold]
+#[inline(never)]
 fn no_number(text: &[u8], expects: &str) -> Error {
     let span = Span { bytes: text, at: 0 };
     let digits = lex::leading(text).map_or(0, |(_, length)| length);
@@ -89,6 +92,7 @@ const ON: [&[u8]; 5] = [b"on", b"y", b"yes", b"true", b"enable"];
 const OFF: [&[u8]; 5] = [b"off", b"n", b"no", b"false", b"disable"];
 
 #[cold]
+#[inline(never)]
 fn no_switch(text: &[u8]) -> Error {
     let error = Error::new(Kind::FileBadSwitch, 0);
     let is_in = |words: [&[u8]; 5]| words.iter().any(|word| word.eq_ignore_ascii_case(text));

@@ -12,6 +12,7 @@ const MAX_LISTED: usize = 40;
 /// As [`suggest()`], for names of which there may be too many for a list: without a similar
 /// one, `error` keeps its remedy if there are more than fit.
 #[cold]
+#[inline(never)]
 pub fn suggest_of_many(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(&[u8]))) -> Error {
     let mut nearest = Nearest::to_wrong(name);
     let mut count = 0usize;
@@ -28,6 +29,7 @@ pub fn suggest_of_many(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(
 /// Adds the known names that are similar to `name` to `error`; if none is, all of them.
 /// `known` passes each of them to its argument.
 #[cold]
+#[inline(never)]
 pub fn suggest(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(&[u8]))) -> Error {
     let mut nearest = Nearest::to_wrong(name);
     let mut count = 0usize;

@@ -458,6 +458,7 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
 
 /// Returns the refusal of `text`, whose type `name` does not exist.
 #[cold]
+#[inline(never)]
 fn unknown(name: &[u8], text: Span<'_>) -> Error {
     suggest(text.error(Kind::BadType), name, |each| {
         ROWS.iter().for_each(|row| each(row.name.as_bytes()));

@@ -54,7 +54,8 @@ pub(crate) use instances::InInstance;
 /// The defined events and their files. What is defined, what the instances make of it, and what is
 /// armed have an owner each; one that needs another is passed it.
 pub(crate) struct Registry {
-    definitions: Definitions,
+    /// In a box, as it is large, and passed from function to function when it is made.
+    definitions: KBox<Definitions>,
     instances: Instances,
     arming: Arming,
 }
@@ -66,6 +67,7 @@ impl Registry {
     /// # Errors
     ///
     /// `ENOMEM`.
+    #[inline(never)]
     pub(crate) fn new(top: InInstance) -> Result<Self> {
         Ok(Self {
             definitions: Definitions::new()?,
@@ -291,6 +293,7 @@ impl Registry {
     /// The [`Failure`] of the first line that fails.
     ///
     /// Context: process, may sleep.
+    #[inline(never)]
     pub(crate) fn apply(
         &mut self,
         text: &[u8],
@@ -306,7 +309,7 @@ impl Registry {
         self.definitions
             .settle(&draft)
             .map_err(|refusal| Failure::refused(refusal, text.trim_ascii()))?;
-        self.accept(draft, removed).map_err(|error| {
+        self.accept(&mut draft, removed).map_err(|error| {
             let refusal = Refusal::registration(errno(error), 0);
             Failure::refused(refusal, text.trim_ascii())
         })
@@ -318,23 +321,24 @@ impl Registry {
     ///
     /// `ENOMEM`, and the errors of arming new probes of enabled events; then nothing has
     /// changed.
-    fn accept(&mut self, mut draft: Draft, files: &mut Removed) -> Result {
+    #[inline(never)]
+    fn accept(&mut self, draft: &mut Draft, files: &mut Removed) -> Result {
         // Everything that can fail comes before anything is removed.
-        let events = self.definitions.reserve(&mut draft)?;
+        let events = self.definitions.reserve(draft)?;
         self.instances
             .reserve_formats(events.new.len(), events.removed.len())?;
-        self.change_files(&draft, events.removed.len(), files)?;
+        self.change_files(draft, events.removed.len(), files)?;
         report_waiting(draft.added());
         let arms = draft.added().iter().any(|probe| probe.is_armed());
         for event in events.new.iter() {
             self.instances.add_format(event);
         }
         // Its drop waits for the hits, before their formats can be forgotten.
-        drop(self.definitions.accept(&mut draft));
+        drop(self.definitions.accept(draft));
         for event in events.removed.iter() {
             event.set_gone();
         }
-        self.instances.retire_formats(&events.removed, &draft);
+        self.instances.retire_formats(&events.removed, draft);
         if arms {
             self.watch();
         }
@@ -359,7 +363,7 @@ impl Registry {
         let mut none = self.definitions.begin(None);
         self.definitions.delete(&mut none, is_common);
         self.definitions.settle(&none)?;
-        let accepted = self.accept(none, removed);
+        let accepted = self.accept(&mut none, removed);
         accepted.map_err(|error| Refusal::registration(errno(error), 0))
     }
 }

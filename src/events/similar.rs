@@ -18,6 +18,7 @@ use kernel::sync::Arc;
 /// name; if there are none, all events, unless they are many. The name is `EVENT`, or `GROUP`,
 /// `separator` and `EVENT`.
 #[cold]
+#[inline(never)]
 pub(crate) fn suggest_event<'a, E>(
     refusal: Refusal,
     name: &[u8],

@@ -194,7 +194,7 @@ fn of_modules(
     let noted = note(patterns, names, only, seen)?;
     let mut all: Vec<OfModule> = Vec::new();
     for noted in &noted {
-        let Some(symbol) = Symbol::at(noted.address) else {
+        let Some(symbol) = Symbol::boxed(noted.address).map_err(|_| AllocError)? else {
             continue;
         };
         let Some(module) = symbol.module() else {

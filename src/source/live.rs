@@ -83,7 +83,7 @@ impl Original {
 
 /// The bytes of a function in memory, and the facts known about it.
 pub(crate) struct Live {
-    pub(super) symbol: Symbol,
+    pub(super) symbol: KBox<Symbol>,
     pub(super) address: u64,
     bytes: Vec<u8>,
     /// In the order of their addresses, without overlaps.
@@ -118,7 +118,7 @@ impl Live {
         if !is_text(address, names)? {
             return Ok(None);
         }
-        let Some(symbol) = Symbol::at(address) else {
+        let Some(symbol) = Symbol::boxed(address).map_err(|_| AllocError)? else {
             return Ok(None);
         };
         let start = address.wrapping_sub(symbol.offset);
@@ -158,6 +158,7 @@ impl Live {
     }
 
     /// Reads the facts that tell where the function ends, as far as they are needed.
+    #[inline(never)]
     fn learn_end(&mut self, names: &mut Names) -> Result<(), AllocError> {
         for address in names.no_return()? {
             self.no_return.push(*address)?;
@@ -274,7 +275,7 @@ impl Live {
                     self.patch(original)?;
                 }
                 // Optimised probes jump to memory that belongs to no symbol.
-                Some(to) if Symbol::at(to).is_none() => self.foreign.push(address)?,
+                Some(to) if Symbol::extent(to).is_none() => self.foreign.push(address)?,
                 Some(_) => {}
             }
         }
@@ -340,6 +341,7 @@ impl Live {
     /// # Errors
     ///
     /// [`AllocError`] when there is no memory.
+    #[inline(never)]
     pub(crate) fn judged<R>(
         &self,
         look: impl FnOnce(&Placement<'_>) -> R,
@@ -385,9 +387,24 @@ impl Live {
 /// Returns whether the function at `address` only runs into a BUG. Compilers make such
 /// functions of unlikely code.
 fn is_only_bug(address: u64, names: &mut Names) -> Result<bool, AllocError> {
+    let Some(trap) = certain_trap(address) else {
+        return Ok(false);
+    };
+    // It may be that of the next function.
+    let is_inside = |(start, size)| start == address && trap.wrapping_sub(address) < size;
+    if !Symbol::extent(address).is_some_and(is_inside) {
+        return Ok(false);
+    }
+    let at = trap..trap.saturating_add(1);
+    Ok(tables::ways(names)?.stops.within(&at).next().is_some())
+}
+
+/// Returns the address of the trap to which the function at `address` leads in any case.
+#[inline(never)]
+fn certain_trap(address: u64) -> Option<u64> {
     let mut bytes = [0; MAX_BUG];
     if !nofault::read_kernel(address, &mut bytes) {
-        return Ok(false);
+        return None;
     }
     let function = JudgedFunction {
         name: b"",
@@ -396,16 +413,7 @@ fn is_only_bug(address: u64, names: &mut Names) -> Result<bool, AllocError> {
         arch: MACHINE.arch,
         facts: Facts::default(),
     };
-    let Some(trap) = Placement::of(function).certain_trap() else {
-        return Ok(false);
-    };
-    // It may be that of the next function.
-    let is_inside = |symbol: Symbol| symbol.offset == 0 && trap.wrapping_sub(address) < symbol.size;
-    if !Symbol::at(address).is_some_and(is_inside) {
-        return Ok(false);
-    }
-    let at = trap..trap.saturating_add(1);
-    Ok(tables::ways(names)?.stops.within(&at).next().is_some())
+    Placement::of(function).certain_trap()
 }
 
 /// As [`symbol::original_opcode`], with the engine's error type.
@@ -421,5 +429,5 @@ fn original_opcode(address: u64) -> Result<Option<Opcode>, AllocError> {
 /// [`AllocError`] when there is no memory.
 pub(super) fn is_text(address: u64, names: &mut Names) -> Result<bool, AllocError> {
     let in_kernel = names.text()?.is_none_or(|text| text.contains(&address));
-    Ok(in_kernel || Symbol::at(address).is_some_and(|symbol| symbol.module().is_some()))
+    Ok(in_kernel || Symbol::is_in_module(address))
 }

@@ -81,6 +81,7 @@ enum FoundAt {
 /// function's entry.
 ///
 /// Context: process, may sleep.
+#[inline(never)]
 pub(crate) fn find<'a>(
     definition: &Definition,
     names: &mut Names,
@@ -193,6 +194,18 @@ impl Found {
         let live = live
             .transpose()
             .map_err(|_| Refusal::new(Kind::NoMemory, at))?;
+        Self::of_text(definition, start, address, live)
+    }
+
+    /// As [`Found::new`], of the instructions `live`; apart, as what finds these goes deep.
+    #[inline(never)]
+    fn of_text(
+        definition: &Definition,
+        start: Option<u64>,
+        address: u64,
+        live: Option<KBox<Live>>,
+    ) -> Result<Self, Refusal> {
+        let at = definition.place_at;
         if let (Some(start), Some(live)) = (start, &live) {
             // The entry of another function is no accident; the kernel's tests probe it so.
             if live.address != start && live.address != address {
@@ -262,9 +275,8 @@ impl Found {
         let mut symbol = None;
         // Else it tells nothing that is needed.
         if !is_own || types::are_needed(definition) {
-            let found = Symbol::at(address).ok_or(Refusal::new(Kind::BadProbeAddr, at))?;
-            let found = KBox::new(found, GFP_KERNEL);
-            symbol = Some(found.map_err(|_| Refusal::new(Kind::NoMemory, at))?);
+            let found = Symbol::boxed(address).map_err(|_| Refusal::new(Kind::NoMemory, at))?;
+            symbol = Some(found.ok_or(Refusal::new(Kind::BadProbeAddr, at))?);
         }
         let (site, is_open) = match functions::entry_of(address) {
             FunctionEntry::Here(site) => (Some(site), true),
@@ -461,6 +473,7 @@ impl fmt::Display for Unforeseen {
 /// Returns the refusal, with the caret at column `at`, of the function at `address`, whose
 /// entry ftrace does not report.
 #[cold]
+#[inline(never)]
 pub(crate) fn unreported(address: u64, at: usize) -> Refusal {
     let refusal = Refusal::new(Kind::BadProbeAddr, at);
     match Symbol::at(address) {
@@ -474,6 +487,8 @@ pub(crate) fn unreported(address: u64, at: usize) -> Refusal {
 
 /// Returns the refusal of `address` if it is data. An address without a symbol is left to
 /// the kernel, which refuses it.
+#[cold]
+#[inline(never)]
 fn not_text(address: u64, at: usize) -> Option<Refusal> {
     let symbol = Symbol::at(address)?;
     let refusal = Refusal::registration(Errno::EINVAL, at);
@@ -487,6 +502,8 @@ fn not_text(address: u64, at: usize) -> Option<Refusal> {
 
 /// Returns the refusal of `address`, which is in the function `live` and not in the one
 /// that `definition` names.
+#[cold]
+#[inline(never)]
 fn outside(definition: &Definition, live: &Live, address: u64) -> Refusal {
     let refusal = Refusal::new(Kind::BadPlace, definition.place_at);
     let Place::Symbol { name, offset, .. } = &definition.place else {

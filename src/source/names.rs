@@ -150,6 +150,7 @@ impl Names {
     /// [`AllocError`] when there is no memory.
     ///
     /// Context: process, may sleep.
+    #[inline(never)]
     pub(crate) fn each_similar(
         &mut self,
         module: Option<&[u8]>,
@@ -249,6 +250,7 @@ impl Names {
 /// # Errors
 ///
 /// [`AllocError`] when there is no memory.
+#[inline(never)]
 fn usable_tables() -> Result<Option<(Tables, NameIndex)>, AllocError> {
     let Some(tables) = known_tables() else {
         return Ok(None);
@@ -265,6 +267,7 @@ fn usable_tables() -> Result<Option<(Tables, NameIndex)>, AllocError> {
 }
 
 /// Returns the addresses of the kernel's symbol table, as the kernel reports them.
+#[inline(never)]
 fn known_tables() -> Option<Tables> {
     Some(Tables {
         count: symbol::lookup(c"kallsyms_num_syms")?,
@@ -309,9 +312,8 @@ impl LookupFunctions for KernelFunctions<'_> {
     }
 
     fn around(&mut self, address: u64) -> Option<(u64, u64)> {
-        let symbol = Symbol::at(address)?;
-        let start = address.wrapping_sub(symbol.offset);
-        Some((start, start.wrapping_add(symbol.size)))
+        let (start, size) = Symbol::extent(address)?;
+        Some((start, start.wrapping_add(size)))
     }
 
     fn last_cpu(&self) -> u32 {

@@ -110,6 +110,7 @@ pub(super) fn are_several(
 /// `BAD_PROBE_ADDR` if there is none, or too many.
 ///
 /// Context: process, may sleep.
+#[inline(never)]
 pub(crate) fn each(definition: &Definition, names: &mut Names) -> Result<Vec<Place>, Refusal> {
     let refusal = || Refusal::new(Kind::BadProbeAddr, definition.place_at);
     let mut places = Vec::new();
@@ -155,6 +156,7 @@ pub(crate) fn each(definition: &Definition, names: &mut Names) -> Result<Vec<Pla
 ///
 /// Context: process, may sleep.
 #[cold]
+#[inline(never)]
 pub(crate) fn describe(
     refusal: Refusal,
     definition: &Definition,
@@ -251,8 +253,8 @@ fn all(
 fn of_modules(symbol: &[u8], names: &mut Names) -> Result<Vec<Namesake>, AllocError> {
     let mut found: Vec<Namesake> = Vec::new();
     for address in in_modules(None, symbol, names)? {
-        let at = Symbol::at(address);
-        let Some(module) = at.as_ref().and_then(Symbol::module) else {
+        let at = Symbol::boxed(address).map_err(|_| AllocError)?;
+        let Some(module) = at.as_ref().and_then(|symbol| symbol.module()) else {
             continue;
         };
         let mut name = Vec::from_slice(module)?;
@@ -327,6 +329,7 @@ fn each_in_modules(list: u64, only: Option<&[u8]>, symbol: &[u8], mut each: impl
 /// Adds to the refusal of the function `name`, which does not exist, the functions of similar
 /// names: in the kernel and its modules, or in `module`, which is loaded.
 #[cold]
+#[inline(never)]
 pub(crate) fn no_symbol(
     refusal: Refusal,
     module: Option<&[u8]>,

@@ -33,6 +33,7 @@ impl LimitWatch {
     /// # Errors
     ///
     /// `ENOMEM`.
+    #[inline(never)]
     pub(crate) fn new(tracer: &Arc<Tracer>) -> Result<Self> {
         let looks = Looks::new(tracer)?;
         Ok(Self(Delayed::new(Check(tracer.clone()))?, looks))

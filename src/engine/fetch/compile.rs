@@ -75,6 +75,7 @@ pub(super) struct Compiler<'a, 'b> {
 
 impl Compiler<'_, '_> {
     /// Compiles one argument and assigns its offset in the record.
+    #[inline(never)]
     fn argument(&mut self, arg: &Argument) -> Result<(), Error> {
         let shape = match arg.expression.origin {
             ast::Origin::Comm => None,
@@ -143,6 +144,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Appends an argument that has no compact form.
+    #[inline(never)]
     fn general(&mut self, shape: &ArgumentShape, dst: u16, fault: Option<u8>) -> Result<Op, Error> {
         let program = &mut *self.program;
         let too_big = |_| Error::new(Kind::TooManyOps, 0);
@@ -222,6 +224,7 @@ impl Compiler<'_, '_> {
 }
 
 /// Returns the compact operation for a shape, if there is one.
+#[inline(never)]
 fn compact(shape: &ArgumentShape, dst: u16, fault: u8) -> Option<Op> {
     let LoadOrigin::Register(reg) = shape.origin else {
         return None;

@@ -39,11 +39,21 @@ struct TypeWalk<'a> {
 
 impl<'b> Compiler<'_, 'b> {
     /// Reduces an argument to origin, links and store.
+    #[inline(never)]
     pub(super) fn shape(&mut self, arg: &Argument) -> Result<ArgumentShape, Error> {
         if let ast::Origin::Text(text) = &arg.expression.origin {
             return self.constant(arg, text);
         }
-        let mut walk = self.origin(&arg.expression)?;
+        let mut walk = TypeWalk {
+            origin: LoadOrigin::Immediate(0),
+            links: Vec::new(),
+            value: None,
+            structure: None,
+            bits: None,
+            low: None,
+            at: arg.expression.source_at,
+        };
+        self.origin(&mut walk, &arg.expression)?;
         for step in &arg.expression.steps {
             self.step(&mut walk, step)?;
         }
@@ -75,6 +85,7 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Adds to `error`, the refusal of a text or an array, what to write if it is of a register.
     #[cold]
+    #[inline(never)]
     fn register_as_memory(&self, arg: &Argument, error: Error) -> Error {
         let isa = self.target.arch.isa();
         let ast::Origin::Register(register) = arg.expression.origin else {
@@ -110,6 +121,7 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Returns the function whose entry or return is probed, if BTF knows it. Looked up
     /// once, because that walks over all types.
+    #[inline(never)]
     fn function(&mut self) -> Option<BtfFunction<'b>> {
         if let Some(known) = self.function {
             return known;
@@ -124,21 +136,22 @@ impl<'b> Compiler<'_, 'b> {
         found
     }
 
-    fn origin(&mut self, expression: &Expression) -> Result<TypeWalk<'b>, Error> {
+    /// Begins `walk` with the origin of `expression`.
+    #[inline(never)]
+    fn origin(&mut self, walk: &mut TypeWalk<'b>, expression: &Expression) -> Result<(), Error> {
         let at = expression.source_at;
         let isa = self.target.arch.isa();
-        let (mut value, mut structure, mut low) = (None, None, None);
-        let origin = match &expression.origin {
+        walk.origin = match &expression.origin {
             ast::Origin::Register(reg) => LoadOrigin::Register(*reg),
             ast::Origin::StackPointer => LoadOrigin::Register(isa.stack_register()),
             ast::Origin::Stack(n) => LoadOrigin::Stack(*n),
             ast::Origin::Argument(n) => {
                 let parameter = self.parameter(usize::from(*n), at)?;
-                low = parameter.and_then(|parameter| low_bits(&parameter));
+                walk.low = parameter.and_then(|parameter| low_bits(&parameter));
                 self.function_argument(*n, at)?
             }
             ast::Origin::ReturnValue => {
-                value = self.returned(at)?;
+                walk.value = self.returned(at)?;
                 LoadOrigin::Register(isa.return_register())
             }
             ast::Origin::Duration => LoadOrigin::Since(self.saved(LoadOrigin::Now, at)?),
@@ -153,7 +166,7 @@ impl<'b> Compiler<'_, 'b> {
                     })
                 );
                 let btf = self.target.btf.filter(|_| wanted);
-                structure = btf.and_then(|btf| btf.structure(b"task_struct"));
+                walk.structure = btf.and_then(|btf| btf.structure(b"task_struct"));
                 LoadOrigin::Current
             }
             ast::Origin::Immediate(value) => LoadOrigin::Immediate(*value),
@@ -163,9 +176,9 @@ impl<'b> Compiler<'_, 'b> {
             },
             ast::Origin::Name(name) => {
                 let origin;
-                (origin, value) = self.name(name, at)?;
+                (origin, walk.value) = self.name(name, at)?;
                 let is_low = self.are_passed();
-                low = value.filter(|_| is_low).as_ref().and_then(low_bits);
+                walk.low = walk.value.filter(|_| is_low).as_ref().and_then(low_bits);
                 origin
             }
             ast::Origin::AllArguments => return Err(Error::new(Kind::NosupBtfarg, at)),
@@ -173,15 +186,7 @@ impl<'b> Compiler<'_, 'b> {
                 return Err(Error::new(Kind::BadFetchArg, at))
             }
         };
-        Ok(TypeWalk {
-            origin,
-            links: Vec::new(),
-            value,
-            structure,
-            bits: None,
-            low,
-            at,
-        })
+        Ok(())
     }
 
     /// Returns whether the arguments are those that a tracepoint passes.
@@ -190,6 +195,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Returns the type of argument `n` of a tracepoint, if BTF knows it.
+    #[inline(never)]
     fn parameter(&mut self, n: usize, at: usize) -> Result<Option<BtfValue<'b>>, Error> {
         let Some(function) = self.function().filter(|_| self.are_passed()) else {
             return Ok(None);
@@ -204,6 +210,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Returns the type of the return value, if BTF knows it.
+    #[inline(never)]
     fn returned(&mut self, at: usize) -> Result<Option<BtfValue<'b>>, Error> {
         let Some(function) = self.function() else {
             return Ok(None);
@@ -230,6 +237,7 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Returns the origin of argument `n` of the function, counted from zero; a return
     /// probe saves it at entry.
+    #[inline(never)]
     fn function_argument(&mut self, n: u16, at: usize) -> Result<LoadOrigin, Error> {
         if self.are_passed() {
             let n = u8::try_from(n)
@@ -250,6 +258,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Returns the number of the word that a return probe saves of `origin` at entry.
+    #[inline(never)]
     fn saved(&mut self, origin: LoadOrigin, at: usize) -> Result<u16, Error> {
         let entry = &mut self.program.entry;
         let slot = match entry.iter().position(|saved| *saved == origin) {
@@ -264,6 +273,7 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Returns the refusal of the data symbol `name`, which does not exist.
     #[cold]
+    #[inline(never)]
     fn no_data_symbol(&mut self, name: &[u8], at: usize) -> Error {
         let error = Error::new(Kind::NoDataSymbol, at);
         if let Some(array) = indexed(name) {
@@ -285,6 +295,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Resolves a bare name: a parameter, or the syntax of 2009.
+    #[inline(never)]
     fn name(
         &mut self,
         name: &[u8],
@@ -329,6 +340,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Resolves a name in the syntax of 2009: `aN`, `sN`, `sa`, `rv`, `ra`, `rNAME`.
+    #[inline(never)]
     fn dialect(&mut self, name: &[u8], at: usize) -> Result<Option<LoadOrigin>, Error> {
         let isa = self.target.arch.isa();
         let number = |digits: &[u8]| lex::decimal(digits).and_then(|n| u16::try_from(n).ok());
@@ -356,6 +368,7 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
+    #[inline(never)]
     fn step(&self, walk: &mut TypeWalk<'b>, step: &Step) -> Result<(), Error> {
         walk.at = step.at;
         match &step.action {
@@ -421,6 +434,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 
     /// Appends the links from a dentry or file to its name.
+    #[inline(never)]
     fn path(&mut self, arg: &Argument, walk: &mut TypeWalk<'b>) -> Result<(), Error> {
         let Some(of) = arg.spec.path else {
             return Ok(());
@@ -648,6 +662,7 @@ fn bitfield_type(base: Type, offset: u8, width: u8) -> Option<Type> {
 }
 
 /// Chooses what is recorded, and removes the last link if the type reads it itself.
+#[inline(never)]
 fn store(
     arg: &Argument,
     base: Type,

@@ -13,6 +13,7 @@ use crate::sys::{AllocError, Vec};
 
 /// Returns the array in `ARRAY[INDEX]`.
 #[cold]
+#[inline(never)]
 pub(super) fn indexed(name: &[u8]) -> Option<Plain<'_>> {
     let mut parts = name.splitn(2, |&byte| byte == b'[');
     let array = parts.next().filter(|array| !array.is_empty())?;
@@ -21,6 +22,7 @@ pub(super) fn indexed(name: &[u8]) -> Option<Plain<'_>> {
 
 /// Returns the refusal of a cast to a structure that does not exist.
 #[cold]
+#[inline(never)]
 pub(super) fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
     let mut nearest = Nearest::to_wrong(&cast.structure);
     btf.each_structure(|name| nearest.consider(name));
@@ -36,6 +38,7 @@ pub(super) fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
 
 /// Returns the refusal of an argument behind the last one of `count`.
 #[cold]
+#[inline(never)]
 pub(super) fn too_few(count: usize, at: usize) -> Error {
     let error = Error::new(Kind::NoBtfarg, at);
     match count {
@@ -46,6 +49,7 @@ pub(super) fn too_few(count: usize, at: usize) -> Error {
 
 /// Returns the refusal of the member `name` of what is no structure, to which `before` leads.
 #[cold]
+#[inline(never)]
 pub(super) fn behind_dot(value: BtfValue<'_>, before: Span<'_>, name: Span<'_>) -> Error {
     let error = name.error(Kind::BadBtfTid);
     match value.pointee().flatten() {
@@ -63,6 +67,7 @@ pub(super) fn behind_dot(value: BtfValue<'_>, before: Span<'_>, name: Span<'_>) 
 /// Returns the refusal of the member `name`, which `structure`, to which `before` leads, does
 /// not have.
 #[cold]
+#[inline(never)]
 pub(super) fn no_member(structure: BtfValue<'_>, before: Span<'_>, name: Span<'_>) -> Error {
     let error = name.error(Kind::NoBtfField);
     if let Some(array) = indexed(name.bytes) {
@@ -91,6 +96,7 @@ type IsMeant<'a> = dyn Fn(&[u8]) -> bool + 'a;
 /// alike, or alike but for the letters up to the first `_`. The kernel's structures have macros
 /// for these: `sk_dport` is `__sk_common.skc_dport`.
 #[cold]
+#[inline(never)]
 fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Option<Vec<u8>>, AllocError> {
     let tail = behind_prefix(name).filter(|tail| tail.len() > 1);
     let is_same = |other: &[u8]| other == name;

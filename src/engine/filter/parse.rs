@@ -92,6 +92,7 @@ fn filter(
 
 /// Returns the refusal of `rest`, the part of `text` that follows a complete term.
 #[cold]
+#[inline(never)]
 fn too_many(text: Span<'_>, rest: Span<'_>) -> Error {
     let error = rest.error(Kind::FiltTooManyPreds);
     let before = text.take(rest.at.saturating_sub(text.at)).bytes;

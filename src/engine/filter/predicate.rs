@@ -300,6 +300,7 @@ impl Terms<'_> {
 
     /// Returns the refusal of the function `name`, which does not exist.
     #[cold]
+    #[inline(never)]
     fn no_function(&mut self, name: Span<'_>) -> Error {
         let error = name.error(Kind::FiltNoFunction);
         let mut nearest = Nearest::to_wrong(name.bytes);
@@ -524,6 +525,7 @@ fn number<'s>(
 /// Returns the refusal of an order between the number `text`, which is below all that a field of
 /// `width` bytes without a sign can be, and such a field.
 #[cold]
+#[inline(never)]
 fn no_sign(text: Span<'_>, width: u8) -> Error {
     let bits = width.saturating_mul(8);
     let high = u64::MAX.wrapping_shr(65u32.saturating_sub(bits.into()));

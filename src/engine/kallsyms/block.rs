@@ -28,7 +28,10 @@ pub struct Tables {
 /// Bytes that are read at once where single names are looked at.
 const FEW: usize = 128;
 
-/// Bytes that are read at once where all names are looked at.
+/// The same where all names are looked at, deep on the stack.
+pub(super) const SOME: usize = 256;
+
+/// The same where all names are looked at.
 pub(super) const MANY: usize = 1024;
 
 /// The block of memory that was read last, of `SIZE` bytes: a divisor of the page size, so that

@@ -2,7 +2,7 @@
 
 //! What is read of the table once, for all searches.
 
-use super::block::{array, Block, TableMemory, Tables, MANY};
+use super::block::{array, Block, TableMemory, Tables, SOME};
 use crate::engine::nearest::Outline;
 use crate::sys::{AllocError, Vec};
 
@@ -161,7 +161,7 @@ fn read_marks<M: TableMemory>(
     let Some(count) = count.filter(|count| *count < 1 << 24) else {
         return Ok(None);
     };
-    let mut names = Block::<MANY>::EMPTY;
+    let mut names = Block::<SOME>::EMPTY;
     let mut at = tables.names;
     let mut marks = Vec::new();
     for number in (0..count).step_by(STEP as usize) {

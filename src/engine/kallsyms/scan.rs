@@ -112,6 +112,7 @@ impl Sought<'_> {
 /// `look` is of; returns `None` if the table cannot be read.
 ///
 /// A table of 200,000 symbols takes some milliseconds.
+#[inline(never)]
 pub fn each_like<M: TableMemory>(
     (tables, index): (&Tables, &mut NameIndex),
     memory: &mut M,

@@ -257,6 +257,7 @@ fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
 
 /// Returns the refusal of a cast without its end: of `(struct file *)X` it is the first word.
 #[cold]
+#[inline(never)]
 fn open_cast(text: Span<'_>) -> Error {
     let error = Error::new(Kind::DerefOpenBrace, text.end());
     match text.skip(1).bytes {
@@ -331,6 +332,7 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
 
 /// Returns the refusal of the register `text`, which does not exist.
 #[cold]
+#[inline(never)]
 fn no_register(text: Span<'_>, machine: Machine) -> Error {
     let error = text.error(Kind::BadRegName);
     if let Some((value, member)) = around_arrow(text) {
@@ -363,6 +365,7 @@ fn around_arrow(text: Span<'_>) -> Option<(Plain<'_>, Plain<'_>)> {
 
 /// Returns the refusal of the variable `text`, which does not exist.
 #[cold]
+#[inline(never)]
 fn no_variable(text: Span<'_>) -> Error {
     let error = text.error(Kind::BadVar);
     if let Some((value, member)) = around_arrow(text) {
@@ -399,6 +402,7 @@ fn no_variable(text: Span<'_>) -> Error {
 
 /// Adds to `error`, the refusal of an empty expression, what probably happened.
 #[cold]
+#[inline(never)]
 pub(super) fn shell_took(error: Error) -> Error {
     error.with_detail(format_args!(
         "it is empty: in a shell, quote the line with ' so that $ stays"

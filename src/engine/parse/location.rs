@@ -69,6 +69,7 @@ pub(super) fn one_symbol(word: Span<'_>, kind: ProbeKind) -> Result<Span<'_>, Er
 }
 
 #[cold]
+#[inline(never)]
 fn many_symbols(word: Span<'_>, name: Span<'_>, kind: ProbeKind) -> Error {
     let (error, name) = (word.error(Kind::BadProbeAddr), Plain(name.bytes));
     let letter = kind.letter;

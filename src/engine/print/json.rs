@@ -256,6 +256,7 @@ fn put_arguments(
 
 /// Adds the lists of what could not be read and of what is not complete.
 #[cold]
+#[inline(never)]
 fn put_omissions(buf: &mut SeqBuf<'_>, (layout, record): (&Layout, &[u8]), seen: JsonSeen) {
     if seen & FAULT != 0 {
         buf.text(b",\"faults\":[");

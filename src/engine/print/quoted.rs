@@ -37,6 +37,7 @@ pub(super) fn put_written(buf: &mut SeqBuf<'_>, mut write: impl FnMut(&mut SeqBu
 
 /// Escapes what was added behind `start`.
 #[cold]
+#[inline(never)]
 fn escape_since(buf: &mut SeqBuf<'_>, start: usize) {
     /// Bytes of what is escaped: more than a symbol with offset and module has.
     const LONGEST: usize = 768;
@@ -95,6 +96,7 @@ fn is_plain_word(bytes: [u8; 8]) -> bool {
 
 /// Adds `bytes` with escapes.
 #[cold]
+#[inline(never)]
 fn put_escaped(buf: &mut SeqBuf<'_>, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {

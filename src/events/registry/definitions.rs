@@ -57,17 +57,21 @@ impl Definitions {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn new() -> Result<Self> {
-        Ok(Self {
+    #[inline(never)]
+    pub(super) fn new() -> Result<KBox<Self>> {
+        let points = Tracepoints::new()?;
+        let numbers = Pool::new()?;
+        let definitions = init!(Self {
             set: Set::new(),
             calls: SystemCalls::new(),
             spares: Spares::new(),
             types: types::Cache::new(),
             names: Names::new(),
-            points: Tracepoints::new()?,
-            numbers: Pool::new()?,
+            points,
+            numbers,
             writes: 0,
-        })
+        });
+        KBox::init(definitions, GFP_KERNEL)
     }
 
     /// Returns the draft of a new write by `owner`, or by everybody.

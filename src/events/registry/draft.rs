@@ -312,6 +312,7 @@ impl Draft {
 
 /// Returns the refusal of `deletion`, which names no probe of `set`, with the caret at `at`.
 #[cold]
+#[inline(never)]
 fn no_such_event(set: &Set, deletion: &Deletion, at: usize) -> Refusal {
     let refusal = Refusal::new(Kind::NoSuchEvent, at);
     match (&deletion.group, &deletion.event) {

@@ -49,7 +49,7 @@ impl Registry {
         let mut draft = self.definitions.begin(Some(owner.clone()));
         self.definitions.delete(&mut draft, is_owned);
         self.definitions.settle(&draft).map_err(|_| EBUSY)?;
-        self.accept(draft, removed)
+        self.accept(&mut draft, removed)
     }
 
     /// Returns the triggers in the instance `of` that have to do with the events that `which`

@@ -93,6 +93,7 @@ impl SystemCalls {
     /// Adds the event of a system call to `refusal`, if the function of `definition` is or was
     /// that of the call, and does not exist or has not the arguments of the call.
     #[cold]
+    #[inline(never)]
     pub(super) fn advise(&self, refusal: Refusal, definition: &Definition) -> Refusal {
         let Some((None, function)) = definition.place.symbol() else {
             return refusal;
@@ -135,6 +136,7 @@ impl Definitions {
     /// `ENOMEM`, and the errors of creating files; then there are none.
     ///
     /// Context: process, may sleep.
+    #[inline(never)]
     pub(crate) fn add_system_calls(&mut self, instances: &mut Instances) -> Result<bool> {
         let tables = match CallTables::new(&self.points) {
             Err(error) if error == ENOENT || error == ENODEV => return Ok(false),

@@ -70,6 +70,7 @@ impl Definitions {
     }
 
     /// Applies one line to `draft`.
+    #[inline(never)]
     fn line(
         &mut self,
         draft: &mut Draft,
@@ -90,6 +91,7 @@ impl Definitions {
 
     /// Makes the probe of `definition`, for the event of that name if `draft` has one,
     /// else for a new event.
+    #[inline(never)]
     fn create(
         &mut self,
         draft: &mut Draft,
@@ -148,6 +150,7 @@ impl Definitions {
     }
 
     /// Adds to `draft` a probe of each symbol that `definition`, the one of `command`, means.
+    #[inline(never)]
     fn create_each(
         &mut self,
         draft: &mut Draft,
@@ -168,6 +171,7 @@ impl Definitions {
 
     /// Makes the event of `definition`, which is not in `draft`. If this write has
     /// deleted an event of that name, the new one takes over its id and its filter.
+    #[inline(never)]
     fn new_event(
         &mut self,
         draft: &Draft,
@@ -241,6 +245,7 @@ impl Definitions {
 
     /// Compiles the fetch arguments of `definition` in the function with a name and a module,
     /// if one is known.
+    #[inline(never)]
     fn compile_in(
         &mut self,
         definition: &Definition,
@@ -255,6 +260,7 @@ impl Definitions {
 
     /// Compiles the fetch arguments of `definition` where they mean the same in all functions
     /// of `groups`. `at` is the column of the first one that depends on the function.
+    #[inline(never)]
     fn compile_for_all(
         &mut self,
         definition: &Definition,
@@ -274,7 +280,7 @@ impl Definitions {
             let compiled = self.compile_at(definition, site.function)?;
             match &first {
                 None => first = Some(compiled),
-                Some(first) if *first == compiled => {}
+                Some(first) if is_same(first, &compiled) => {}
                 Some(_) => return Err(differs(site.function, at)),
             }
         }
@@ -283,14 +289,15 @@ impl Definitions {
     }
 
     /// Compiles the fetch arguments of `definition` at the entry of the function at `address`.
+    #[inline(never)]
     fn compile_at(
         &mut self,
         definition: &Definition,
         address: u64,
     ) -> Result<(Box<Program>, Layout), Refusal> {
-        let symbol = Symbol::at(address);
-        let name = symbol.as_ref().map(Symbol::name);
-        let module = symbol.as_ref().and_then(Symbol::module);
+        let symbol = Symbol::boxed(address).map_err(|_| AllocError)?;
+        let name = symbol.as_ref().map(|symbol| symbol.name());
+        let module = symbol.as_ref().and_then(|symbol| symbol.module());
         let compiled = self.compile_in(definition, true, (name, module));
         compiled.map_err(|refusal| match name {
             Some(name) if !refusal.has_detail() => {
@@ -321,6 +328,7 @@ impl Definitions {
     }
 
     /// Expands the arguments of `definition` that stand for parameters.
+    #[inline(never)]
     fn expand(
         &mut self,
         definition: &mut Definition,
@@ -371,8 +379,16 @@ impl Definitions {
     }
 }
 
+/// Returns whether two programs are the same, with their layouts.
+#[inline(never)]
+fn is_same(one: &(Box<Program>, Layout), other: &(Box<Program>, Layout)) -> bool {
+    one == other
+}
+
 /// Returns the refusal of an argument at column `at` that means something else in the function
 /// at `address`.
+#[cold]
+#[inline(never)]
 fn differs(address: u64, at: usize) -> Refusal {
     let refusal = Refusal::new(Kind::NoBtfarg, at);
     match Symbol::at(address) {

@@ -23,6 +23,7 @@ impl Definitions {
     /// arms those of enabled events.
     ///
     /// Context: process, may sleep.
+    #[inline(never)]
     pub(crate) fn module_coming(&mut self, name: &[u8], arming: &Arming) {
         for index in 0..self.set.len() {
             let Some(probe) = self.set.get(index).filter(|probe| probe.is_waiting()) else {
@@ -55,6 +56,7 @@ impl Definitions {
     }
 
     /// Registers `probe` in the module `name`; returns `None` if it lies elsewhere.
+    #[inline(never)]
     fn place_again(
         &mut self,
         probe: &Probe,
