@@ -24,7 +24,10 @@
 
 use crate::{
     buffer::{now_by, Buffer, LocalClock},
-    engine::error::Error as Refusal,
+    engine::{
+        error::Error as Refusal,
+        ready::{ReadyGroup, ReadyRow},
+    },
     errors::ErrorLog,
     events::{
         owner::Owner,
@@ -160,6 +163,17 @@ impl Tracer {
         self.change(|registry, removed| registry.clear(removed))?;
         self.forget_many_formats();
         Ok(())
+    }
+
+    /// Makes the ready-made events that `which` selects, as [`Registry::make_ready`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn make_ready(&self, which: &dyn Fn(&ReadyGroup, &ReadyRow) -> bool) -> Result {
+        self.change(|registry, removed| registry.make_ready(which, removed))
     }
 
     /// Removes the events of `owner`, enabled or not.

@@ -17,20 +17,26 @@ use super::{
     trigger::TriggerFile,
 };
 use crate::{
-    engine::format,
+    engine::{format, ready::ReadyGroup},
     events::{
         event::Event,
         registry::{Directory, EventFiles, EventGroup, Permanent},
     },
     instance::Instance,
     kapi::{
+        c_string::c_string,
         debugfs::{DebugfsEntry, Dir, LateDir, LateFill},
         memory,
+        tracepoint::Tracepoints,
     },
     sys::Vec,
 };
-use core::fmt;
-use kernel::{prelude::*, sync::Arc};
+use core::{fmt, mem, pin::Pin};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
 
 const GROUP_ENABLE: Described = file(c"enable", READ_WRITE, "arm or disarm all events of a group");
 const GROUP_FILTER: Described = file(
@@ -116,12 +122,131 @@ impl Directory for EventsDirectory {
         let group = Arc::new(LateGroup(LateDir::new(name, &self.events, of)?), GFP_KERNEL)?;
         Ok(group)
     }
+
+    fn group_ready(
+        &self,
+        name: &CStr,
+        group: &'static ReadyGroup,
+        points: &Arc<Tracepoints>,
+    ) -> Result<Arc<dyn EventGroup>> {
+        let of = OfReady {
+            members: Members::new(&self.instance, name)?,
+            group,
+            points: points.clone(),
+            ready: KBox::pin_init(new_mutex!(Vec::new()), GFP_KERNEL)?,
+        };
+        let directory = LateDir::new(name, &self.events, of)?;
+        let group = Arc::new(ReadyDirectory(directory), GFP_KERNEL)?;
+        Ok(group)
+    }
 }
 
 /// The directory of a group with permanent events, such as system calls. There are hundreds of
 /// these, in each instance, of which few are used. So their directories are made when somebody
 /// first enters that of the group.
 struct LateGroup(LateDir<OfGroup>);
+
+/// The directory of a group with ready-made events. The directories of these are made when
+/// somebody first enters that of the group; the events, when somebody first uses them.
+struct ReadyDirectory(LateDir<OfReady>);
+
+impl EventGroup for ReadyDirectory {
+    fn event(&self, event: &Arc<Event>) -> Result<KBox<dyn EventFiles>> {
+        let of = self.0.fill();
+        match of.member(event.format.name())? {
+            Some(member) => {
+                member.set_event(Some(event.clone()));
+                let files = KBox::new(ReadyFiles(member), GFP_KERNEL)?;
+                Ok(files)
+            }
+            None => event_directory(&of.members.instance, self.0.dir(), event),
+        }
+    }
+}
+
+/// The directory of a ready-made event, as long as the event is made, or another one of that
+/// name is defined. The directory is there before and afterwards.
+struct ReadyFiles(Arc<EventMember>);
+
+impl EventFiles for ReadyFiles {
+    fn set_event(&self, event: &Arc<Event>) {
+        self.0.set_event(Some(event.clone()));
+    }
+}
+
+impl Drop for ReadyFiles {
+    fn drop(&mut self) {
+        self.0.set_event(None);
+    }
+}
+
+/// What makes what is in the directory of a group with ready-made events.
+struct OfReady {
+    members: Arc<Members>,
+    group: &'static ReadyGroup,
+    points: Arc<Tracepoints>,
+    /// The events whose tracepoints the kernel has, once somebody has asked for one.
+    ready: Pin<KBox<Mutex<Vec<Arc<EventMember>>>>>,
+}
+
+impl OfReady {
+    /// Returns the events.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn all(&self) -> Result<Vec<Arc<EventMember>>> {
+        let mut ready = self.ready.lock();
+        let mut all = Vec::new();
+        if ready.is_empty() {
+            for row in self.group.events() {
+                if self.points.find(row.name.as_bytes())?.is_some() {
+                    all.push(EventMember::ready(&self.members.instance, self.group, row)?)?;
+                }
+            }
+            *ready = mem::take(&mut all);
+        }
+        for member in ready.iter() {
+            all.push(member.clone())?;
+        }
+        Ok(all)
+    }
+
+    /// Returns the event `name`; `None` if no ready-made event is called so.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn member(&self, name: &str) -> Result<Option<Arc<EventMember>>> {
+        let mut all = self.all()?.into_iter();
+        Ok(all.find(|member| member.ready_name() == Some(name)))
+    }
+}
+
+impl LateFill for OfReady {
+    type Files = GroupEntries;
+
+    fn fill(&self, directory: &Arc<Dir>) -> Result<GroupEntries> {
+        let mut made = Vec::new();
+        for member in self.all()? {
+            let Some(name) = member.ready_name() else {
+                continue;
+            };
+            let name = c_string(name.as_bytes()).ok_or(ENOMEM)?;
+            made.push(LateDir::new(&name, directory, OfEvent(member))?)?;
+        }
+        Ok(GroupEntries {
+            _events: made,
+            _enable: GROUP_ENABLE.make(directory, self.members.clone())?,
+            _filter: GROUP_FILTER.make(directory, self.members.clone())?,
+        })
+    }
+
+    /// The directories stay.
+    fn change(&self, _: &mut GroupEntries, _: &Arc<Dir>) -> Result {
+        Ok(())
+    }
+}
 
 impl EventGroup for LateGroup {
     fn event(&self, event: &Arc<Event>) -> Result<KBox<dyn EventFiles>> {
@@ -230,7 +355,7 @@ impl LateFill for OfEvent {
 
     /// The event that the directory is now of may have functions where the former had none.
     fn change(&self, files: &mut EventEntries, directory: &Arc<Dir>) -> Result {
-        if self.0.event().format.has_functions != files.functions.is_some() {
+        if self.has_functions() != files.functions.is_some() {
             files.functions = self.functions(directory)?;
         }
         Ok(())
@@ -238,13 +363,19 @@ impl LateFill for OfEvent {
 }
 
 impl OfEvent {
+    /// Returns whether the event has functions now.
+    fn has_functions(&self) -> bool {
+        let event = self.0.event();
+        event.is_some_and(|event| event.format.has_functions)
+    }
+
     /// Makes the file `functions`, if the event has functions.
     fn functions(
         &self,
         directory: &Arc<Dir>,
     ) -> Result<Option<DebugfsEntry<TextFile<FunctionsFile>>>> {
         let Self(member) = self;
-        match member.event().format.has_functions {
+        match self.has_functions() {
             true => EVENT_FUNCTIONS.make(directory, member.clone()).map(Some),
             false => Ok(None),
         }
@@ -269,8 +400,8 @@ struct EventDirectory(LateDir<OfEvent>);
 impl EventFiles for EventDirectory {
     fn set_event(&self, event: &Arc<Event>) {
         let OfEvent(member) = self.0.fill();
-        let had_functions = member.event().format.has_functions;
-        member.set_event(event.clone());
+        let had_functions = self.0.fill().has_functions();
+        member.set_event(Some(event.clone()));
         if event.format.has_functions != had_functions {
             self.0.again();
         }
@@ -284,17 +415,21 @@ impl Switched for EnableEvent {
     type Data = EventMember;
 
     fn state(member: &Arc<EventMember>) -> u8 {
-        state(&member.instance, core::iter::once(&member.event()))
+        match member.event() {
+            Some(event) => state(&member.instance, core::iter::once(&event)),
+            None => b'0',
+        }
     }
 
     fn is_marked(member: &Arc<EventMember>) -> bool {
-        let file = member.event().file(member.instance.id);
+        let event = member.event();
+        let file = event.and_then(|event| event.file(member.instance.id));
         file.is_some_and(|file| file.is_held())
     }
 
     fn set(member: &Arc<EventMember>, on: bool) -> Result<(), Rejected> {
+        let event = member.made()?;
         let mut registry = member.instance.tracer.registry.lock();
-        let event = member.event();
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }
@@ -312,10 +447,26 @@ impl Switched for EnableGroup {
     fn state(members: &Arc<Members>) -> u8 {
         let registry = members.instance.tracer.registry.lock();
         let events = registry.events().filter(|event| members.has(event));
-        state(&members.instance, events)
+        let state = state(&members.instance, events);
+        // Those that nobody has used are disabled.
+        let mut is_any_unmade = false;
+        if let Some(group) = members.ready() {
+            registry.each_unmade(&mut |of, _| {
+                is_any_unmade = of.name == group.name;
+                !is_any_unmade
+            });
+        }
+        match (state, is_any_unmade) {
+            (b'1', true) => b'X',
+            (b'?', true) => b'0',
+            (state, _) => state,
+        }
     }
 
     fn set(members: &Arc<Members>, on: bool) -> Result<(), Rejected> {
+        if on {
+            members.make_ready()?;
+        }
         let mut registry = members.instance.tracer.registry.lock();
         Ok(registry.set_enabled(members.instance.id, |event| members.has(event), on)?)
     }
@@ -364,8 +515,12 @@ pub(crate) struct FormatFile;
 impl Show for FormatFile {
     type Data = EventMember;
 
+    fn prepare(member: &Arc<EventMember>) -> Result {
+        member.made().map(drop)
+    }
+
     fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let event = member.event();
+        let event = member.event().ok_or(fmt::Error)?;
         let format = &event.format;
         format::write_format(out, format.name(), format.id, &format.layout)
     }
@@ -377,7 +532,12 @@ pub(crate) struct IdFile;
 impl Show for IdFile {
     type Data = EventMember;
 
+    fn prepare(member: &Arc<EventMember>) -> Result {
+        member.made().map(drop)
+    }
+
     fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", member.event().id())
+        let event = member.event().ok_or(fmt::Error)?;
+        writeln!(out, "{}", event.id())
     }
 }

@@ -28,7 +28,10 @@ impl Show for FilterFile {
     type Data = EventMember;
 
     fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Some(file) = member.event().file(member.instance.id) else {
+        let Some(event) = member.event() else {
+            return out.write_str("none\n");
+        };
+        let Some(file) = event.file(member.instance.id) else {
             return Ok(());
         };
         file.with_filters(|in_force, refused| {
@@ -49,8 +52,8 @@ impl Show for FilterFile {
 
 impl TakesText for FilterFile {
     fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
+        let event = member.made()?;
         let mut registry = member.instance.tracer.registry.lock();
-        let event = member.event();
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }

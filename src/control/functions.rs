@@ -15,7 +15,7 @@ impl Show for FunctionsFile {
 
     fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = member.instance.tracer.registry.lock();
-        let event = member.event();
+        let event = member.event().ok_or(fmt::Error)?;
         let mut functions = Vec::new();
         for probe in registry.probes() {
             if probe.event.id() != event.id() {

@@ -44,6 +44,7 @@ impl Show for GroupFilter {
 
 impl TakesText for GroupFilter {
     fn store(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
+        members.make_ready()?;
         let mut registry = members.instance.tracer.registry.lock();
         let mut shown = Vec::new();
         let mut filters = Vec::new();

@@ -55,7 +55,8 @@ pub(crate) struct OpenHist {
 
 /// Returns the number of hits in all histograms of the event.
 fn hits(member: &EventMember) -> u64 {
-    let file = member.event().file(member.instance.id);
+    let event = member.event();
+    let file = event.and_then(|event| event.file(member.instance.id));
     let plan = file.map(|file| file.current_plan());
     let actions = plan.iter().flat_map(|plan| plan.actions());
     let histograms = actions.filter_map(|action| action.histogram());
@@ -105,8 +106,10 @@ impl<const AS_GRAPH: bool> File for HistFile<AS_GRAPH> {
     fn poll<'open>(open: &'open OpenHist, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let member = &open.member;
         let instance = &member.instance;
-        if !instance.tracer.registry.lock().has(&member.event()) {
-            return FAILED;
+        if let Some(event) = member.event() {
+            if !instance.tracer.registry.lock().has(&event) {
+                return FAILED;
+            }
         }
         instance.counted.register(file, table);
         let hits = hits(member);
@@ -180,7 +183,8 @@ struct HistPass {
 impl HistPass {
     fn new(member: &EventMember) -> Result<Self> {
         let mut histograms = Vec::new();
-        let file = member.event().file(member.instance.id);
+        let event = member.event();
+        let file = event.and_then(|event| event.file(member.instance.id));
         let plan = file.map(|file| file.current_plan());
         for action in plan.iter().flat_map(|plan| plan.actions()) {
             if let Some(histogram) = action.histogram() {

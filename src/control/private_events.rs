@@ -39,7 +39,8 @@ impl Show for PrivateEvents {
         let registry = tracer.registry.lock();
         let mut last: *const Owner = ptr::null();
         for probe in registry.probes() {
-            let Some(owner) = probe.event.owner() else {
+            let event = &probe.event;
+            let Some(owner) = event.owner().filter(|_| !event.is_ready_made()) else {
                 continue;
             };
             if !ptr::eq(last, &**owner) {

@@ -15,7 +15,10 @@ impl Show for Profile {
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
-        for probe in registry.probes() {
+        for probe in registry
+            .probes()
+            .filter(|probe| !probe.event.is_ready_made())
+        {
             let counts = probe.counts();
             format::write_profile(
                 out,

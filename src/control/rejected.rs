@@ -90,7 +90,7 @@ impl Logged for EventMember {
     }
 
     fn check(&self) -> Result {
-        if self.event().is_gone() {
+        if self.event().is_some_and(|event| event.is_gone()) {
             return Err(ENODEV);
         }
         Ok(())

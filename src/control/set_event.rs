@@ -10,6 +10,7 @@ use crate::{
     engine::{
         error::{Error as Refusal, Kind},
         lex::Span,
+        ready::{ReadyGroup, ReadyRow},
         text::Plain,
     },
     events::{event::Event, registry::Registry, similar::suggest_event},
@@ -25,7 +26,14 @@ impl Show for AvailableEvents {
     type Data = Instance;
 
     fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        write_names(instance, out, |_| true)
+        write_names(instance, out, |_| true)?;
+        let mut result = Ok(());
+        let registry = instance.tracer.registry.lock();
+        registry.each_unmade(&mut |group, row| {
+            result = writeln!(out, "{}:{}", group.name, row.name);
+            result.is_ok()
+        });
+        result
     }
 }
 
@@ -62,7 +70,6 @@ impl TakesText for SetEvent {
     const ENDS_AT_NUL: bool = false;
 
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let mut registry = instance.tracer.registry.lock();
         let mut rest = Span {
             bytes: text.trim_ascii(),
             at: 0,
@@ -73,6 +80,16 @@ impl TakesText for SetEvent {
                 None => (true, word),
             };
             let named = NamedEvents::new(name.bytes);
+            if on && !named.are_all() {
+                let is_it = |group: &ReadyGroup, row: &ReadyRow| {
+                    named.are_named(group.name.as_bytes(), row.name.as_bytes())
+                };
+                instance.tracer.make_ready(&is_it)?;
+            }
+            let mut registry = instance.tracer.registry.lock();
+            if !on && named.are_unmade(&registry) {
+                continue;
+            }
             if !registry.events().any(|event| named.is(event)) {
                 return Err(no_event(&registry, name).into());
             }
@@ -128,8 +145,27 @@ impl<'a> NamedEvents<'a> {
         }
     }
 
+    /// Returns whether it means all events, whatever their names: only those that somebody has
+    /// used, of the ready-made ones.
+    fn are_all(&self) -> bool {
+        matches!(self, Self::Both(None, None))
+    }
+
+    /// Returns whether it means ready-made events that nobody has used, and no other one.
+    fn are_unmade(&self, registry: &Registry) -> bool {
+        let mut any = false;
+        registry.each_unmade(&mut |group, row| {
+            any = self.are_named(group.name.as_bytes(), row.name.as_bytes());
+            !any
+        });
+        any && !registry.events().any(|event| self.is(event))
+    }
+
     fn is(&self, event: &Event) -> bool {
-        let (group, name) = (event.format.group.to_bytes(), event.format.name.to_bytes());
+        self.are_named(event.format.group.to_bytes(), event.format.name.to_bytes())
+    }
+
+    fn are_named(&self, group: &[u8], name: &[u8]) -> bool {
         match *self {
             Self::Either(either) => either == group || either == name,
             Self::Both(of, event) => {

@@ -23,8 +23,14 @@ impl Show for StatsText {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         out.write_str("# event place hits recorded filtered off lost too-large missed state\n")?;
         let registry = tracer.registry.lock();
-        let result = registry.probes().try_for_each(|probe| row(probe, out));
-        result
+        for probe in registry.probes() {
+            // Of ready-made events, those that were used for more than a look.
+            let is_used = || probe.is_armed() || probe.counts().hits.hits() > 0;
+            if !probe.event.is_ready_made() || is_used() {
+                row(probe, out)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -27,6 +27,15 @@ pub(crate) trait Show: 'static {
     /// What the text is made of.
     type Data: Logged + Send + Sync + 'static;
 
+    /// Makes what the text is of, if it has to be made first.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    fn prepare(_data: &Arc<Self::Data>) -> Result {
+        Ok(())
+    }
+
     /// Writes the text.
     ///
     /// # Errors
@@ -154,6 +163,7 @@ impl<S: Show> OpenText<S> {
         let mut text = self.text.lock();
         if text.is_none() || *offset == 0 {
             self.data.check()?;
+            S::prepare(&self.data)?;
             let mut made = Vec::new();
             S::show(&self.data, &mut Appender(&mut made)).map_err(|_| ENOMEM)?;
             *text = Some(made);

@@ -9,7 +9,10 @@ use super::{
     rejected::Rejected,
     text::{Show, TakesText},
 };
-use crate::engine::trigger::{self, Trigger, TriggerRequest};
+use crate::engine::{
+    ready::{ReadyGroup, ReadyRow},
+    trigger::{self, Trigger, TriggerRequest},
+};
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
@@ -20,7 +23,8 @@ impl Show for TriggerFile {
     type Data = EventMember;
 
     fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        if let Some(file) = member.event().file(member.instance.id) {
+        let event = member.event();
+        if let Some(file) = event.and_then(|event| event.file(member.instance.id)) {
             if file.write_triggers(out)? {
                 return Ok(());
             }
@@ -35,8 +39,11 @@ impl Show for TriggerFile {
 
 impl TakesText for TriggerFile {
     fn truncate(member: &Arc<EventMember>) -> Result<(), Rejected> {
+        // Nothing is made while a file is opened.
+        let Some(event) = member.event() else {
+            return Ok(());
+        };
         let mut registry = member.instance.tracer.registry.lock();
-        let event = member.event();
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }
@@ -53,8 +60,17 @@ impl TakesText for TriggerFile {
             // Takes the readers' lock, which precedes the registry's.
             member.instance.buffer.allocate_snapshot()?;
         }
+        let event = member.made()?;
+        if let Some(Trigger::Event { event, .. } | Trigger::Histograms { event, .. }) =
+            request.trigger()
+        {
+            let is_it = |group: &ReadyGroup, row: &ReadyRow| {
+                *group.name.as_bytes() == *event.group.bytes
+                    && *row.name.as_bytes() == *event.event.bytes
+            };
+            member.instance.tracer.make_ready(&is_it)?;
+        }
         let mut registry = member.instance.tracer.registry.lock();
-        let event = member.event();
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }

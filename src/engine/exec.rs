@@ -12,9 +12,11 @@ mod peek;
 
 pub(super) use peek::{each_piece, each_piece_at, peek_text};
 
+use super::derive;
 use super::fetch::{Constant, General, Hop, Load, LoadOrigin, Op, Program, Steps, Store, WordRead};
 use super::record::{self, Faults, COMM_LEN};
 use super::seq_buf::copy;
+use super::types::{Bits, Derived};
 use crate::sys;
 
 /// What the source of a hit passes to its probe.
@@ -496,6 +498,26 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             }
             return end;
         }
+        Store::FixedText {
+            offset,
+            at: text_at,
+            what,
+        } => {
+            let text = fixed_text(what, env, at.wrapping_add_signed(offset));
+            let length = if text.is_some() { COMM_LEN_U16 } else { 0 };
+            put(out, text_at, text.unwrap_or_default());
+            put(out, dst, record::data_loc(text_at, length).to_le_bytes());
+        }
+        Store::Derived {
+            what,
+            offset,
+            read,
+            bits,
+            width,
+        } => match derived(what, env, (at, offset), read, bits) {
+            Some(value) => store(out, dst, width, value),
+            None => failed(program, out, dst, size, fault),
+        },
         Store::Constant(_) => {}
     }
     end
@@ -682,6 +704,16 @@ pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Op
                     let from = from.wrapping_add(skip);
                     (read_number(env, from, offset, width, user)?, bits, width)
                 }
+                Store::Derived {
+                    what,
+                    offset,
+                    read,
+                    bits,
+                    width,
+                } => {
+                    let value = derived(what, env, (from, offset), read, bits)?;
+                    (value, None, width)
+                }
                 _ => return None,
             };
             Some(truncate(
@@ -709,4 +741,61 @@ fn read_number<E: Env>(env: &E, from: u64, offset: i64, size: u8, user: bool) ->
         env.read(address, to)
     };
     read.then(|| u64::from_le_bytes(bytes))
+}
+
+/// Returns what is made of the value `at`, or of the `read` bytes that are `offset` behind that
+/// address. Returns `None` if they cannot be read.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn derived<E: Env>(
+    what: Derived,
+    env: &E,
+    (at, offset): (u64, i64),
+    read: u8,
+    bits: Option<Bits>,
+) -> Option<u64> {
+    // The kernel has two values of the pointer for which there is nothing to read.
+    match (what, at) {
+        (Derived::PidNumber | Derived::SignalErrno | Derived::SignalCode, 0)
+        | (Derived::SignalErrno, 1) => {
+            return Some(0)
+        }
+        (Derived::SignalCode, 1) => return Some(0x80),
+        _ => {}
+    }
+    let value = match read {
+        0 => at,
+        read => read_number(env, at, offset, read, false)?,
+    };
+    let value = bits.map_or(value, |bits| bits.extract(value));
+    Some(match what {
+        Derived::SwitchState => derive::switch_state(env.reg(0), env.reg(3), value),
+        Derived::InheritedPriority => {
+            let normal = offset.wrapping_add(derive::NORMAL_PRIORITY);
+            let normal = read_number(env, at, normal, 4, false)?;
+            match env.reg(1) {
+                0 => normal,
+                donor => derive::inherited(normal, read_number(env, donor, offset, 4, false)?),
+            }
+        }
+        Derived::IsSet => u64::from(value != 0),
+        // CAST: The same bits.
+        Derived::BlockErrno => i64::from(derive::block_errno(value)) as u64,
+        _ => value,
+    })
+}
+
+/// Returns the text that is made of the memory at `address`; `None` if it cannot be read.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn fixed_text<E: Env>(what: Derived, env: &E, address: u64) -> Option<[u8; COMM_LEN]> {
+    if what == Derived::Rwbs {
+        return read_number(env, address, 0, 4, false).map(derive::rwbs);
+    }
+    let mut name = [0; COMM_LEN];
+    env.read(address, &mut name).then_some(())?;
+    // It may change meanwhile.
+    let [.., last] = &mut name;
+    *last = 0;
+    Some(name)
 }

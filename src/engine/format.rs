@@ -8,10 +8,11 @@
 //! Context: process, may sleep.
 
 mod call;
+mod ready;
 
 use core::fmt::{self, Write};
 
-use super::record::{Class, Faults, Field, Fixed, Layout};
+use super::record::{Class, Faults, Field, Fixed, Head, Layout};
 use super::text::OneLine;
 
 /// Bits of the flags byte of a record's header.
@@ -45,6 +46,10 @@ pub fn write_format(out: &mut dyn Write, name: &str, id: u16, layout: &Layout) -
         fixed_line(out, field)?;
     }
     out.write_char('\n')?;
+    if let Head::Ready(shape) = layout.class.head {
+        ready::write_fields(out, layout, shape)?;
+        return writeln!(out, "\nprint fmt: {}", shape.print);
+    }
     for field in layout.class.fixed {
         fixed_line(out, field)?;
     }

@@ -94,6 +94,19 @@ fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
     })
 }
 
+/// Makes `definition`, which is of each of several places, one of `place`.
+///
+/// # Errors
+///
+/// `NO_MEMORY`.
+pub fn set_place(definition: &mut Definition, place: Place) -> Result<(), Error> {
+    if definition.event.is_empty() {
+        definition.event = generated_name(definition.kind, &place)?;
+    }
+    definition.place = place;
+    Ok(())
+}
+
 /// Parses a definition of the kind, and with the grammar of the location, that its letter is
 /// for.
 fn definition(
@@ -135,6 +148,8 @@ fn definition(
     };
     let event = match event {
         Some(event) => event.to_vec()?,
+        // Each of them has a name.
+        None if location == Location::Tracepoint && place.is_each() => Vec::new(),
         None => generated_name(kind, &place)?,
     };
     let group = match group {

@@ -9,6 +9,7 @@ mod call;
 mod heads;
 mod json;
 mod quoted;
+mod ready;
 mod render;
 mod text;
 pub mod walk;

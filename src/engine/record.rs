@@ -9,6 +9,7 @@
 
 mod layout;
 mod name;
+mod ready;
 
 pub use layout::{
     Builtin, Class, Faults, Field, Fixed, Head, Layout, OpenFlag, Role, ShownMemory, Signature,
@@ -16,6 +17,7 @@ pub use layout::{
 };
 
 pub use name::Name;
+pub use ready::{ReadyField, ReadyShape, FIXED_TEXT};
 
 use crate::sys;
 

@@ -359,6 +359,56 @@ pub enum PathOf {
     File,
 }
 
+/// What is made of a value before it is recorded, for ready-made events: what the kernel
+/// computes for its own event. No definition says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derived {
+    /// The 16 bytes of a task's name, as they are.
+    TaskName,
+    /// The state in which `sched_switch` finds the previous task, by its exit state.
+    SwitchState,
+    /// The priority that a task gets from the one that waits for it.
+    InheritedPriority,
+    /// The number of a `struct pid`, 0 if there is none.
+    PidNumber,
+    /// The error number of the information about a signal, if the pointer to it is one.
+    SignalErrno,
+    /// The code of that.
+    SignalCode,
+    /// 1 for a value that is not 0.
+    IsSet,
+    /// The letters for the flags of block I/O.
+    Rwbs,
+    /// The error number of a block status.
+    BlockErrno,
+}
+
+impl Derived {
+    /// Returns whether it is text.
+    pub fn is_text(self) -> bool {
+        matches!(self, Derived::TaskName | Derived::Rwbs)
+    }
+
+    /// Returns the type that it has; `None` for that of the value.
+    pub(super) fn recorded(self) -> Option<Type> {
+        match self {
+            Derived::TaskName | Derived::Rwbs => Some(Type::STRING),
+            Derived::SwitchState => Some(Type::S64),
+            Derived::InheritedPriority
+            | Derived::PidNumber
+            | Derived::SignalErrno
+            | Derived::SignalCode
+            | Derived::BlockErrno => Some(Type::S32),
+            Derived::IsSet => Type::number(Shown::Unsigned, Width::W8),
+        }
+    }
+
+    /// Returns the bytes of what is made of a value of `width` bytes.
+    pub(super) fn width(self, width: u8) -> u8 {
+        self.recorded().map_or(width, Type::size)
+    }
+}
+
 /// The part behind an argument's colon, or the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeSpec {
@@ -374,6 +424,8 @@ pub struct TypeSpec {
     pub path: Option<PathOf>,
     /// Whether the user gave a type.
     pub explicit: bool,
+    /// What is made of the value first.
+    pub derived: Option<Derived>,
 }
 
 impl TypeSpec {
@@ -385,6 +437,7 @@ impl TypeSpec {
         is_joined: false,
         path: None,
         explicit: false,
+        derived: None,
     };
 
     /// Returns the type `base`, which the user has not given.

@@ -175,6 +175,11 @@ impl Event {
         self.owner.as_ref().filter(|owner| owner.is_here())
     }
 
+    /// Returns whether it is ready-made: nobody has defined it.
+    pub(crate) fn is_ready_made(&self) -> bool {
+        self.owner().is_some_and(|owner| owner.is_nobody())
+    }
+
     /// Returns whether `owner` may delete it and add probes to it.
     pub(super) fn is_of(&self, owner: Option<&Arc<Owner>>) -> bool {
         owner::same(self.owner(), owner)

@@ -16,6 +16,8 @@ pub(crate) struct Owner {
     comm: [u8; context::TASK_COMM_LEN],
     /// Whether it has left its events to everybody.
     has_left: AtomicBool,
+    /// Whether it is nobody: it owns the ready-made events.
+    is_nobody: bool,
 }
 
 impl Owner {
@@ -32,8 +34,29 @@ impl Owner {
             pid: task.pid(),
             comm: task.comm(),
             has_left: AtomicBool::new(false),
+            is_nobody: false,
         };
         Ok(Arc::new(owner, GFP_KERNEL)?)
+    }
+
+    /// Makes the owner of the ready-made events.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn nobody() -> Result<Arc<Self>> {
+        let owner = Self {
+            pid: 0,
+            comm: [0; context::TASK_COMM_LEN],
+            has_left: AtomicBool::new(false),
+            is_nobody: true,
+        };
+        Ok(Arc::new(owner, GFP_KERNEL)?)
+    }
+
+    /// Returns whether it owns the ready-made events.
+    pub(super) fn is_nobody(&self) -> bool {
+        self.is_nobody
     }
 
     /// Returns the pid of the task that made it.

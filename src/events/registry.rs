@@ -21,6 +21,7 @@ mod in_use;
 mod instances;
 mod open_sites;
 mod owned;
+mod ready;
 mod set;
 mod settling;
 mod stacks;

@@ -4,10 +4,11 @@
 
 use crate::{
     engine::{
-        ast::{Definition, Place},
+        ast::{Definition, Place, Which},
         btf::declare::Parameters,
         error::{Error as Refusal, Kind},
         fetch::MAX_TRACEPOINT_ARGUMENTS,
+        glob,
         nearest::Nearest,
         text::Plain,
     },
@@ -75,6 +76,51 @@ pub(super) fn find(
     Err(refusal().with_detail(format_args!(
         "did you mean {nearest}? (load the module first if one has it)"
     )))
+}
+
+/// Returns a location for each of the tracepoints that `definition`, of a pattern, means.
+///
+/// # Errors
+///
+/// `NO_TRACEPOINT` if there is none, or too many.
+///
+/// Context: process, may sleep.
+pub(crate) fn each(
+    definition: &Definition,
+    tracepoints: &Tracepoints,
+) -> Result<Vec<Place>, Refusal> {
+    /// Most tracepoints of one definition.
+    const MAX: usize = 512;
+
+    let refusal = || Refusal::new(Kind::NoTracepoint, definition.place_at);
+    let mut places = Vec::new();
+    let Place::Symbol { name: pattern, .. } = &definition.place else {
+        return Ok(places);
+    };
+    let mut result = Ok(());
+    tracepoints.each(|name, _| {
+        if result.is_ok() && glob::matches(pattern, name.to_bytes()) {
+            result = Vec::from_slice(name.to_bytes()).and_then(|name| {
+                places.push(Place::Symbol {
+                    name,
+                    which: Which::Only,
+                    offset: 0,
+                })
+            });
+        }
+    });
+    result?;
+    match places.len() {
+        0 => Err(refusal().with_detail(format_args!(
+            "none matches {}, see available_tracepoints",
+            Plain(pattern)
+        ))),
+        count if count > MAX => Err(refusal().with_detail(format_args!(
+            "{count} match {}, where at most {MAX} can",
+            Plain(pattern)
+        ))),
+        _ => Ok(places),
+    }
 }
 
 /// Writes the tracepoints, one a line: `NAME(TYPE NAME, ...)`. The line of a module's

@@ -32,6 +32,10 @@ skip() {
 	exit "$skip_status"
 }
 
+# The groups of the ready-made events, for grep -E.
+# shellcheck disable=SC2034
+ready_groups='block|irq|kmem|net|raw_syscalls|sched|signal|timer|workqueue'
+
 # has_functions: whether the kernel has what f events need.  has_tracepoints: the same of t.
 has_functions() { grep -q ' register_ftrace_function$' /proc/kallsyms; }
 has_tracepoints() { grep -q ' __probestub_sched_switch$' /proc/kallsyms; }

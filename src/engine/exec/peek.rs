@@ -4,7 +4,7 @@
 //!
 //! Context: any.
 
-use super::{follow, joined, word, Env, MAX_JOINED, MAX_STRING};
+use super::{fixed_text, follow, joined, word, Env, MAX_JOINED, MAX_STRING};
 use crate::engine::fetch::{Op, Program, Store};
 use crate::engine::record::COMM_LEN;
 use crate::engine::text::up_to_nul;
@@ -43,6 +43,11 @@ pub(in crate::engine) fn peek_text<'a, E: Env>(
             env.read_string(from.wrapping_add_signed(offset), user, buffer)?
         }
         Store::Symbol => env.read_symbol(from, 0, buffer)?,
+        Store::FixedText { offset, what, .. } => {
+            let to = buffer.first_chunk_mut::<COMM_LEN>()?;
+            *to = fixed_text(what, env, from.wrapping_add_signed(offset))?;
+            return Some(to);
+        }
         Store::Joined {
             offset,
             user_pointers,
@@ -90,6 +95,12 @@ pub(in crate::engine) fn each_piece<E: Env>(
     if let Store::Constant(constant) = arg.store {
         let text = program.texts.get(usize::from(constant.start)..)?;
         each(up_to_nul(text.get(..usize::from(constant.len))?));
+        return Some(());
+    }
+    if let Store::FixedText { .. } = arg.store {
+        // As above.
+        let text = peek_text(program, index, n, env, room)?;
+        each(up_to_nul(text));
         return Some(());
     }
     let from = follow(program, arg, env)?;

@@ -180,8 +180,20 @@ impl Compiler<'_, '_> {
             self.offset = self.offset.saturating_add(usize::from(size.get()));
         }
         let mut end = u16::try_from(self.offset).map_err(|_| too_big())?;
-        for op in self.program.ops.iter_mut() {
-            if let Op::Comm(Comm { at, .. }) = op {
+        let program = &mut *self.program;
+        for op in program.ops.iter_mut() {
+            let at = match op {
+                Op::Comm(Comm { at, .. }) => Some(at),
+                Op::General(index) => match program.general.get_mut(usize::from(*index)) {
+                    Some(General {
+                        store: Store::FixedText { at, .. },
+                        ..
+                    }) => Some(at),
+                    _ => None,
+                },
+                _ => None,
+            };
+            if let Some(at) = at {
                 *at = end;
                 end = end.checked_add(COMM_SPACE).ok_or_else(too_big)?;
             }

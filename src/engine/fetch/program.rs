@@ -3,7 +3,7 @@
 //! Compiled fetch arguments.
 
 use crate::engine::record::{self, Faults};
-use crate::engine::types::Bits;
+use crate::engine::types::{Bits, Derived};
 use crate::sys::{AllocError, Vec};
 use core::mem;
 
@@ -99,16 +99,34 @@ pub(in crate::engine) enum Store {
     },
     Symbol,
     Constant(Constant),
+    /// Text of fixed length, at `at` in the record: what is made of the memory at the value.
+    FixedText {
+        offset: i64,
+        at: u16,
+        what: Derived,
+    },
+    /// What is made of the value, or of the `read` bytes of memory to which it points.
+    Derived {
+        what: Derived,
+        offset: i64,
+        read: u8,
+        bits: Option<Bits>,
+        width: u8,
+    },
 }
 
 impl Store {
     /// Returns the bytes in the fixed part of the record.
     pub(in crate::engine) fn size(self) -> u16 {
         match self {
-            Store::Value { width, .. } => u16::from(width),
+            Store::Value { width, .. } | Store::Derived { width, .. } => u16::from(width),
             Store::Memory { width, count, .. } => u16::from(width).saturating_mul(count.into()),
             Store::Texts { count, .. } => u16::from(count).saturating_mul(4),
-            Store::Text { .. } | Store::Joined { .. } | Store::Symbol | Store::Constant(_) => 4,
+            Store::Text { .. }
+            | Store::Joined { .. }
+            | Store::Symbol
+            | Store::Constant(_)
+            | Store::FixedText { .. } => 4,
         }
     }
 
@@ -117,7 +135,11 @@ impl Store {
         match self {
             Store::Texts { count, .. } => u16::from(count),
             Store::Text { .. } | Store::Joined { .. } | Store::Symbol => 1,
-            Store::Value { .. } | Store::Memory { .. } | Store::Constant(_) => 0,
+            Store::Value { .. }
+            | Store::Memory { .. }
+            | Store::Constant(_)
+            | Store::FixedText { .. }
+            | Store::Derived { .. } => 0,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
 use crate::engine::text::Plain;
-use crate::engine::types::{Bits, PathOf, Shown, Stored, Type, Width};
+use crate::engine::types::{Bits, Derived, PathOf, Shown, Stored, Type, Width};
 use crate::sys::Vec;
 
 /// A value on its way from the origin to the recorded value.
@@ -67,6 +67,10 @@ impl<'b> Compiler<'_, 'b> {
         } = walk;
         let store = store(arg, base, bits, origin, &mut links)
             .map_err(|error| self.register_as_memory(arg, error))?;
+        let (store, base) = match arg.spec.derived {
+            None => (store, base),
+            Some(what) => derived(what, store, base),
+        };
         let is_stack = matches!(
             arg.expression.origin,
             ast::Origin::StackPointer | ast::Origin::Stack(_)
@@ -659,6 +663,49 @@ fn bitfield_type(base: Type, offset: u8, width: u8) -> Option<Type> {
         _ => Shown::Unsigned,
     };
     Type::number(shown, container)
+}
+
+/// Returns what is recorded, and its type, of `what` is made of the value that `store` stands for.
+fn derived(what: Derived, store: Store, base: Type) -> (Store, Type) {
+    match (store, what.is_text()) {
+        (Store::Text { offset, .. } | Store::Memory { offset, .. }, true) => (
+            Store::FixedText {
+                offset,
+                at: 0,
+                what,
+            },
+            Type::STRING,
+        ),
+        (
+            Store::Memory {
+                offset,
+                width,
+                bits,
+                ..
+            },
+            false,
+        ) => {
+            let store = Store::Derived {
+                what,
+                offset,
+                read: width,
+                bits,
+                width: what.width(width),
+            };
+            (store, what.recorded().unwrap_or(base))
+        }
+        (Store::Value { bits, width }, false) => {
+            let store = Store::Derived {
+                what,
+                offset: 0,
+                read: 0,
+                bits,
+                width: what.width(width),
+            };
+            (store, what.recorded().unwrap_or(base))
+        }
+        (store, _) => (store, base),
+    }
 }
 
 /// Chooses what is recorded, and removes the last link if the type reads it itself.

@@ -7,8 +7,10 @@ use core::fmt::Write;
 use crate::engine::ast::{Place, Which, MAX_NAME_LEN};
 use crate::engine::error::{Error, Kind};
 use crate::engine::functions::Patterns;
+use crate::engine::glob;
 use crate::engine::kind::{Location, ProbeKind};
 use crate::engine::lex::{self, Span};
+use crate::engine::ready::{ReadyGroup, GROUPS};
 use crate::engine::text::{Appender, Plain};
 use crate::sys::{AllocError, Vec};
 
@@ -135,8 +137,24 @@ pub(super) fn function<'a>(
     }
 }
 
-/// Parses the name of a tracepoint.
+/// Parses the name of a tracepoint, `[GROUP:]NAME`, or a pattern of names. The group is that of
+/// the ready-made event; it is checked, and is not part of the place.
 pub(super) fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
+    let word = match word.find(b':') {
+        Some(colon) => behind_group(word, colon)?,
+        None => word,
+    };
+    if word.find_by(|b| matches!(b, b'*' | b'?' | b'[')).is_some() {
+        let is_in = |b: u8| b.is_ascii_alphanumeric() || b"_*?[]!-".contains(&b);
+        if let Some(wrong) = word.find_by(|b| !is_in(b)) {
+            return Err(word.skip(wrong).error(Kind::BadTpName));
+        }
+        return Ok(Place::Symbol {
+            name: word.to_vec()?,
+            which: Which::All,
+            offset: 0,
+        });
+    }
     let wrong = word.find_by(|b| !b.is_ascii_alphanumeric() && b != b'_');
     match wrong.map(|at| (word.get(at), word.skip(at))) {
         None => Ok(Place::Symbol {
@@ -149,7 +167,7 @@ pub(super) fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
             let refusal = rest.error(Kind::BadTpName);
             Err(match byte {
                 Some(b':' | b'/') => refusal.with_detail(format_args!(
-                    "its group or module is not part of it, see available_tracepoints"
+                    "a group is written GROUP:NAME, and a module not at all, see available_tracepoints"
                 )),
                 Some(b'#') => refusal.with_detail(format_args!(
                     "there is one tracepoint of a name: leave # out, or a space before a comment"
@@ -158,6 +176,30 @@ pub(super) fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
             })
         }
     }
+}
+
+/// Returns the name of the tracepoint in `word`, which has a group before its `colon`.
+fn behind_group(word: Span<'_>, colon: usize) -> Result<Span<'_>, Error> {
+    let (group, name) = word.around(colon);
+    let refusal = || word.skip(colon).error(Kind::BadTpName);
+    let is_it = |known: &&ReadyGroup| known.name.as_bytes() == group.bytes;
+    if let Some(known) = GROUPS.iter().find(is_it) {
+        let mut names = known.events().map(|row| row.name.as_bytes());
+        if names.any(|known| glob::matches(name.bytes, known)) {
+            return Ok(name);
+        }
+    }
+    let of = GROUPS.iter().find(|group| {
+        let mut names = group.events().map(|row| row.name.as_bytes());
+        names.any(|known| known == name.bytes)
+    });
+    Err(match of {
+        Some(of) => refusal().with_detail(format_args!("its group is {}", of.name)),
+        None => refusal().with_detail(format_args!(
+            "no ready-made event is called so: leave the group or module out, see \
+             available_tracepoints"
+        )),
+    })
 }
 
 /// Splits `SYMBOL[+|-OFFSET]`; returns `None` if the offset is not a number.

@@ -117,7 +117,10 @@ impl Renderer for Json {
             PrintedHead::Return { function, to } => {
                 self.put_head(buf, event, (function, Some(to)), symbols);
             }
-            PrintedHead::Enter(_) | PrintedHead::Exit(_) | PrintedHead::Call(_) => {
+            PrintedHead::Enter(_)
+            | PrintedHead::Exit(_)
+            | PrintedHead::Call(_)
+            | PrintedHead::Ready(_) => {
                 put_names(buf, event);
                 buf.text(ARGUMENTS);
             }
@@ -419,7 +422,8 @@ fn put_builtin(buf: &mut SeqBuf<'_>, head: PrintedHead<'_>, symbols: &mut dyn Sy
         | PrintedHead::Return { .. }
         | PrintedHead::Enter(_)
         | PrintedHead::Exit(_)
-        | PrintedHead::Call(_) => {}
+        | PrintedHead::Call(_)
+        | PrintedHead::Ready(_) => {}
     }
     buf.text(b"}}\n");
 }

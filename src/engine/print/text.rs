@@ -8,6 +8,7 @@ use core::fmt::Write;
 
 use super::call;
 use super::heads::{put_place, put_return_place, HeadKey, Heads, LONGEST_HEAD};
+use super::ready;
 use super::render::{Renderer, ShownEvent, SymbolNames};
 use super::walk::{self, Elements, Frames, PrintedHead, PrintedValue, PrintedValues};
 use crate::engine::address;
@@ -117,6 +118,12 @@ impl TextLines {
             }
             PrintedHead::Call(call) => {
                 call::put_whole(buf, event, call, record);
+                return buf.byte(b'\n');
+            }
+            PrintedHead::Ready(shape) => {
+                buf.bytes(event.name);
+                buf.text(b": ");
+                ready::put_ready(buf, (shape, event.layout), record, symbols);
                 return buf.byte(b'\n');
             }
             PrintedHead::Raw(id, bytes) => {

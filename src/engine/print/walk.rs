@@ -7,7 +7,9 @@
 
 use core::slice;
 
-use crate::engine::record::{self, Field, Layout, Name, Role, ShownMemory, Signature, Text};
+use crate::engine::record::{
+    self, Field, Layout, Name, ReadyShape, Role, ShownMemory, Signature, Text,
+};
 use crate::engine::syscall::EXACT_MARK;
 use crate::engine::types::Shown;
 
@@ -40,6 +42,8 @@ pub enum PrintedHead<'a> {
     Exit(&'a Signature),
     /// A whole system call.
     Call(&'a Signature),
+    /// A ready-made event.
+    Ready(&'static ReadyShape),
 }
 
 /// A value.
@@ -118,6 +122,7 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> PrintedHead<'a> {
     };
     match layout.class.head {
         record::Head::Address => PrintedHead::Address(word(Role::Address)),
+        record::Head::Ready(shape) => PrintedHead::Ready(shape),
         record::Head::Return => PrintedHead::Return {
             function: word(Role::Address),
             to: word(Role::ReturnAddress),

@@ -8,6 +8,7 @@
 use core::num::NonZeroU8;
 
 use super::name::Name;
+use super::ready::{ReadyShape, FIXED_TEXT};
 use super::COMMON_SIZE;
 use crate::engine::types::Type;
 use crate::sys::{Box, Vec};
@@ -145,6 +146,8 @@ pub enum Head {
     Exit,
     /// `NAME(ARGUMENT: VALUE, ...) = VALUE, DURATION ns`, the whole text.
     Call,
+    /// `EVENT: ` and the text of this shape, the whole text.
+    Ready(&'static ReadyShape),
 }
 
 impl Class {
@@ -295,6 +298,15 @@ impl Class {
         head: Head::Call,
         print_format: ("", ""),
     };
+
+    /// Returns the class of the records of `shape`: those of a probe. Their place is not shown.
+    pub const fn ready(shape: &'static ReadyShape) -> Self {
+        Self {
+            fixed: Self::PROBE.fixed,
+            head: Head::Ready(shape),
+            print_format: ("", ""),
+        }
+    }
 
     /// Returns all fixed fields, the common header's first.
     pub fn fields(&self) -> impl Iterator<Item = &'static Fixed> {
@@ -506,6 +518,19 @@ impl Layout {
             |(a, b): (&Field, &Field)| *a.name == *b.name && a.base == b.base && a.count == b.count;
         let common = pairs.take_while(|&pair| same(pair)).count();
         (common < self.fields.len().max(other.fields.len())).then_some(common)
+    }
+
+    /// Returns the offset of the first text of fixed length: behind the fault bits, one behind the
+    /// other.
+    pub fn fixed_texts(&self) -> impl Iterator<Item = u16> {
+        let behind_fields = self
+            .fields
+            .last()
+            .map_or(0, |field| field.offset.saturating_add(field.size()));
+        let start = self.faults.map_or(behind_fields, |faults| {
+            faults.offset.saturating_add(faults.size.get().into())
+        });
+        (0u16..).map(move |n| start.saturating_add(n.saturating_mul(FIXED_TEXT)))
     }
 
     /// Returns the offset of the first argument.

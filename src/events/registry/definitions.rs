@@ -5,6 +5,7 @@
 mod calls;
 mod define;
 mod modules;
+mod ready;
 mod spares;
 
 use super::{
@@ -47,6 +48,8 @@ pub(super) struct Definitions {
     names: Names,
     points: Arc<Tracepoints>,
     numbers: Arc<Pool>,
+    /// Owns the ready-made events.
+    nobody: Arc<Owner>,
     /// The number of writes so far.
     writes: u64,
 }
@@ -61,6 +64,7 @@ impl Definitions {
     pub(super) fn new() -> Result<KBox<Self>> {
         let points = Tracepoints::new()?;
         let numbers = Pool::new()?;
+        let nobody = Owner::nobody()?;
         let definitions = init!(Self {
             set: Set::new(),
             calls: SystemCalls::new(),
@@ -69,6 +73,7 @@ impl Definitions {
             names: Names::new(),
             points,
             numbers,
+            nobody,
             writes: 0,
         });
         KBox::init(definitions, GFP_KERNEL)

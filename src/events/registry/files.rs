@@ -11,7 +11,16 @@
 //! lock released.
 
 use super::draft::Draft;
-use crate::{drop_where::take_where, events::event::Event, sys::Vec};
+use crate::{
+    drop_where::take_where,
+    engine::ready::{ReadyGroup, GROUPS},
+    events::event::Event,
+    kapi::{
+        c_string::c_string,
+        tracepoint::{self, Tracepoints},
+    },
+    sys::Vec,
+};
 use core::{
     slice,
     sync::atomic::{AtomicUsize, Ordering},
@@ -42,6 +51,21 @@ pub(crate) trait Directory: Send + Sync {
     ///
     /// Context: process, may sleep.
     fn group_with(&self, name: &CStr, permanent: &Permanent) -> Result<Arc<dyn EventGroup>>;
+
+    /// As [`Directory::group`], with directories of those of the ready-made events of `group`
+    /// whose tracepoints are among `points`. They may be made later.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Directory::group`].
+    ///
+    /// Context: process, may sleep.
+    fn group_ready(
+        &self,
+        name: &CStr,
+        group: &'static ReadyGroup,
+        points: &Arc<Tracepoints>,
+    ) -> Result<Arc<dyn EventGroup>>;
 }
 
 /// Events that are defined until the module goes.
@@ -210,6 +234,29 @@ impl Files {
             self.add_group(name, 1, |name| events.group_with(name, permanent))?;
         }
         self.permanent = Some(permanent.clone());
+        Ok(())
+    }
+
+    /// Creates the groups of the ready-made events that have tracepoints among `points`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Files::make_permanent`].
+    pub(super) fn make_ready(&mut self, points: &Arc<Tracepoints>) -> Result {
+        if tracepoint::support().is_err() {
+            return Ok(());
+        }
+        for group in GROUPS {
+            let mut is_any = false;
+            for row in group.events() {
+                is_any = is_any || points.find(row.name.as_bytes())?.is_some();
+            }
+            if is_any {
+                let events = self.directory.clone().ok_or(ENODEV)?;
+                let name = c_string(group.name.as_bytes()).ok_or(ENOMEM)?;
+                self.add_group(&name, 1, |name| events.group_ready(name, group, points))?;
+            }
+        }
         Ok(())
     }
 

@@ -82,6 +82,7 @@ impl Registry {
         self.instances.reserve_removed(removed, events.len(), 0)?;
         let files = &mut self.instances.get_mut(of)?.files;
         files.set_directory(Some(directory));
+        files.make_ready(self.definitions.points())?;
         if let Some(permanent) = &permanent {
             files.make_permanent(permanent)?;
         }

@@ -11,9 +11,10 @@ use crate::{
         error::{Error as Refusal, Kind},
         fetch::{self, PathOffsets, Program, Target},
         filter::Filter,
+        kind::Mechanism,
         lex::{self, Command},
         parse,
-        record::Layout,
+        record::{Class, Layout},
         text::Plain,
     },
     events::{
@@ -30,7 +31,7 @@ use crate::{
         location::{self, Found},
         machine::MACHINE,
         names::KernelFunctions,
-        namesakes, types,
+        namesakes, points, types,
     },
     sys::{AllocError, Box},
 };
@@ -82,7 +83,7 @@ impl Definitions {
                 self.create_each(draft, command, &definition, others)
             }
             Request::Create(definition) => {
-                let probe = self.create(draft, command, definition, others)?;
+                let probe = self.create(draft, command, (definition, None), others)?;
                 draft.add(probe)
             }
             Request::Delete(deletion) => draft.delete(&mut self.set, &deletion),
@@ -90,13 +91,13 @@ impl Definitions {
     }
 
     /// Makes the probe of `definition`, for the event of that name if `draft` has one,
-    /// else for a new event.
+    /// else for a new event. A ready-made event has a class of its own.
     #[inline(never)]
-    fn create(
+    pub(super) fn create(
         &mut self,
         draft: &mut Draft,
         command: &Command,
-        mut definition: Definition,
+        (mut definition, class): (Definition, Option<&'static Class>),
         (instances, arming): (&Instances, &Arming),
     ) -> Result<Arc<Probe>, Refusal> {
         if is_taken(&definition) || self.calls.have(&definition) {
@@ -114,11 +115,15 @@ impl Definitions {
         }
         self.expand(&mut definition, found.as_ref())?;
         let compiled = self.compile(&definition, found.as_ref());
-        let (program, layout) =
+        let (program, mut layout) =
             compiled.map_err(|refusal| self.calls.advise(refusal, &definition))?;
+        if let Some(class) = class {
+            layout.class = class;
+        }
         if !memory::suffices(MEMORY) {
             return Err(Refusal::new(Kind::NoMemory, 0));
         }
+        self.make_way(draft, &definition)?;
         if let Some(other) = draft.other_of(&self.set, &definition) {
             return Err(other.belongs_to_other(Kind::EventExist, 0));
         }
@@ -158,12 +163,16 @@ impl Definitions {
         definition: &Definition,
         others: (&Instances, &Arming),
     ) -> Result<(), Refusal> {
-        for place in namesakes::each(definition, &mut self.names)? {
+        let places = match definition.kind.mechanism {
+            Mechanism::Tracepoint => points::each(definition, &self.points)?,
+            _ => namesakes::each(definition, &mut self.names)?,
+        };
+        for place in places {
             let Request::Create(mut one) = parse::request(command, MACHINE)? else {
                 break;
             };
-            one.place = place;
-            let probe = self.create(draft, command, one, others)?;
+            parse::set_place(&mut one, place)?;
+            let probe = self.create(draft, command, (one, None), others)?;
             draft.add(probe)?;
         }
         Ok(())

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Makes the ready-made events: those of a table, when somebody first uses them.
+//!
+//! They are events as any other, of an owner that is nobody: no definition lists or deletes them.
+//! Who defines an event of the same names takes their place, unless they are in use.
+
+use super::Definitions;
+use crate::{
+    engine::{
+        ast::{Definition, Request},
+        error::{Error as Refusal, Kind},
+        lex::Command,
+        parse,
+        ready::{ReadyGroup, ReadyRow, GROUPS},
+    },
+    events::registry::{arming::Arming, draft::Draft, instances::Instances},
+    source::machine::MACHINE,
+};
+use kernel::prelude::*;
+
+impl Definitions {
+    /// Returns the draft of a write that makes ready-made events.
+    pub(crate) fn begin_ready(&mut self) -> Draft {
+        let nobody = self.nobody.clone();
+        self.begin(Some(nobody))
+    }
+
+    /// Adds to `draft` the ready-made events that `which` selects, without those whose names are
+    /// taken, and those for which the kernel lacks the tracepoint or a member.
+    ///
+    /// # Errors
+    ///
+    /// `NO_MEMORY`, `NO_NUMBER`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn add_ready(
+        &mut self,
+        draft: &mut Draft,
+        which: &dyn Fn(&ReadyGroup, &ReadyRow) -> bool,
+        others: (&Instances, &Arming),
+    ) -> Result<(), Refusal> {
+        let rows = GROUPS
+            .iter()
+            .flat_map(|group| group.rows.iter().map(move |row| (group, row)));
+        for (group, row) in rows.filter(|(group, row)| which(group, row)) {
+            let line = row.definition(group.name)?;
+            let command = Command::new(&line)?;
+            let Request::Create(definition) = parse::request(&command, MACHINE)? else {
+                continue;
+            };
+            let is_taken = self.set.has(&definition) || draft.added().has(&definition);
+            if is_taken || !self.has_point(row)? {
+                continue;
+            }
+            match self.create(
+                draft,
+                &command,
+                (derived(definition, row), Some(row.class)),
+                others,
+            ) {
+                Ok(probe) => draft.add(probe)?,
+                Err(refusal) if matches!(refusal.kind, Kind::NoMemory | Kind::NoNumber) => {
+                    return Err(refusal)
+                }
+                Err(refusal) => pr_debug!(
+                    "event {}/{} is not made: {} at {}\n",
+                    group.name,
+                    row.name,
+                    refusal.kind.text(),
+                    refusal.at
+                ),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether the kernel has the tracepoint of `row`.
+    ///
+    /// # Errors
+    ///
+    /// `NO_MEMORY`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn has_point(&self, row: &ReadyRow) -> Result<bool, Refusal> {
+        let found = self.points.find(row.name.as_bytes());
+        let found = found.map_err(|_| Refusal::new(Kind::NoMemory, 0))?;
+        Ok(found.is_some())
+    }
+
+    /// Deletes in `draft` the ready-made event with the names of `definition`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// `EVENT_EXIST` if that is in use.
+    pub(super) fn make_way(
+        &mut self,
+        draft: &mut Draft,
+        definition: &Definition,
+    ) -> Result<(), Refusal> {
+        let Some(other) = draft.other_of(&self.set, definition) else {
+            return Ok(());
+        };
+        if !other.is_ready_made() {
+            return Ok(());
+        }
+        if other.is_needed() {
+            return Err(Refusal::new(Kind::EventExist, 0).with_detail(format_args!(
+                "the ready-made event is in use: disable it and remove its triggers first"
+            )));
+        }
+        let id = other.id();
+        self.delete(draft, |event| event.id() == id);
+        Ok(())
+    }
+}
+
+/// Returns `definition`, which is that of `row`, with what is derived of the values.
+fn derived(mut definition: Definition, row: &ReadyRow) -> Definition {
+    for (argument, field) in definition.args.iter_mut().zip(row.fields()) {
+        argument.spec.derived = field.derived;
+    }
+    definition
+}
