@@ -27,6 +27,7 @@ Files:
 /// What is between the files and the triggers.
 const GROUPS: &str = "  events/syscalls/\t- sys_enter_NAME, sys_exit_NAME of each system call
   events/calls/\t\t- NAME: a whole call in one record, with result and duration
+  events/sched/, ...\t- the kernel's own events, made when they are first used
 
 Triggers, written to events/GROUP/EVENT/trigger; [if FILTER] may follow, !TRIGGER removes it:
 ";
