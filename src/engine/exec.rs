@@ -513,9 +513,8 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             offset,
             read,
             bits,
-            width,
         } => match derived(what, env, (at, offset), read, bits) {
-            Some(value) => store(out, dst, width, value),
+            Some(value) => store(out, dst, what.recorded().size(), value),
             None => failed(program, out, dst, size, fault),
         },
         Store::Constant(_) => {}
@@ -709,10 +708,9 @@ pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Op
                     offset,
                     read,
                     bits,
-                    width,
                 } => {
                     let value = derived(what, env, (from, offset), read, bits)?;
-                    (value, None, width)
+                    (value, None, what.recorded().size())
                 }
                 _ => return None,
             };
@@ -757,16 +755,12 @@ fn derived<E: Env>(
     // The kernel has two values of the pointer for which there is nothing to read.
     match (what, at) {
         (Derived::PidNumber | Derived::SignalErrno | Derived::SignalCode, 0)
-        | (Derived::SignalErrno, 1) => {
-            return Some(0)
-        }
+        | (Derived::SignalErrno, 1) => return Some(0),
         (Derived::SignalCode, 1) => return Some(0x80),
         _ => {}
     }
-    let value = match read {
-        0 => at,
-        read => read_number(env, at, offset, read, false)?,
-    };
+    let from_memory = || read_number(env, at, offset, read, false);
+    let value = if read == 0 { at } else { from_memory()? };
     let value = bits.map_or(value, |bits| bits.extract(value));
     Some(match what {
         Derived::SwitchState => derive::switch_state(env.reg(0), env.reg(3), value),
@@ -778,7 +772,8 @@ fn derived<E: Env>(
                 donor => derive::inherited(normal, read_number(env, donor, offset, 4, false)?),
             }
         }
-        Derived::IsSet => u64::from(value != 0),
+        // CAST: The sign of an `int`.
+        Derived::Long => i64::from(value as i32) as u64,
         // CAST: The same bits.
         Derived::BlockErrno => i64::from(derive::block_errno(value)) as u64,
         _ => value,

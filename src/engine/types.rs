@@ -375,8 +375,8 @@ pub enum Derived {
     SignalErrno,
     /// The code of that.
     SignalCode,
-    /// 1 for a value that is not 0.
-    IsSet,
+    /// A `long` of an `int`.
+    Long,
     /// The letters for the flags of block I/O.
     Rwbs,
     /// The error number of a block status.
@@ -389,23 +389,17 @@ impl Derived {
         matches!(self, Derived::TaskName | Derived::Rwbs)
     }
 
-    /// Returns the type that it has; `None` for that of the value.
-    pub(super) fn recorded(self) -> Option<Type> {
+    /// Returns the type that it has.
+    pub(super) fn recorded(self) -> Type {
         match self {
-            Derived::TaskName | Derived::Rwbs => Some(Type::STRING),
-            Derived::SwitchState => Some(Type::S64),
+            Derived::TaskName | Derived::Rwbs => Type::STRING,
+            Derived::SwitchState | Derived::Long => Type::S64,
             Derived::InheritedPriority
             | Derived::PidNumber
             | Derived::SignalErrno
             | Derived::SignalCode
-            | Derived::BlockErrno => Some(Type::S32),
-            Derived::IsSet => Type::number(Shown::Unsigned, Width::W8),
+            | Derived::BlockErrno => Type::S32,
         }
-    }
-
-    /// Returns the bytes of what is made of a value of `width` bytes.
-    pub(super) fn width(self, width: u8) -> u8 {
-        self.recorded().map_or(width, Type::size)
     }
 }
 

@@ -111,7 +111,6 @@ pub(in crate::engine) enum Store {
         offset: i64,
         read: u8,
         bits: Option<Bits>,
-        width: u8,
     },
 }
 
@@ -119,7 +118,8 @@ impl Store {
     /// Returns the bytes in the fixed part of the record.
     pub(in crate::engine) fn size(self) -> u16 {
         match self {
-            Store::Value { width, .. } | Store::Derived { width, .. } => u16::from(width),
+            Store::Value { width, .. } => u16::from(width),
+            Store::Derived { what, .. } => u16::from(what.recorded().size()),
             Store::Memory { width, count, .. } => u16::from(width).saturating_mul(count.into()),
             Store::Texts { count, .. } => u16::from(count).saturating_mul(4),
             Store::Text { .. }

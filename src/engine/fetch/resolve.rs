@@ -667,45 +667,28 @@ fn bitfield_type(base: Type, offset: u8, width: u8) -> Option<Type> {
 
 /// Returns what is recorded, and its type, of `what` is made of the value that `store` stands for.
 fn derived(what: Derived, store: Store, base: Type) -> (Store, Type) {
-    match (store, what.is_text()) {
-        (Store::Text { offset, .. } | Store::Memory { offset, .. }, true) => (
-            Store::FixedText {
-                offset,
-                at: 0,
-                what,
-            },
-            Type::STRING,
-        ),
-        (
-            Store::Memory {
-                offset,
-                width,
-                bits,
-                ..
-            },
-            false,
-        ) => {
-            let store = Store::Derived {
-                what,
-                offset,
-                read: width,
-                bits,
-                width: what.width(width),
-            };
-            (store, what.recorded().unwrap_or(base))
-        }
-        (Store::Value { bits, width }, false) => {
-            let store = Store::Derived {
-                what,
-                offset: 0,
-                read: 0,
-                bits,
-                width: what.width(width),
-            };
-            (store, what.recorded().unwrap_or(base))
-        }
-        (store, _) => (store, base),
-    }
+    let (offset, read, bits) = match store {
+        Store::Text { offset, .. } => (offset, 0, None),
+        Store::Memory {
+            offset,
+            width,
+            bits,
+            ..
+        } => (offset, width, bits),
+        Store::Value { bits, .. } => (0, 0, bits),
+        _ => return (store, base),
+    };
+    let at = 0;
+    let store = match what.is_text() {
+        true => Store::FixedText { offset, at, what },
+        false => Store::Derived {
+            what,
+            offset,
+            read,
+            bits,
+        },
+    };
+    (store, what.recorded())
 }
 
 /// Chooses what is recorded, and removes the last link if the type reads it itself.

@@ -17,7 +17,7 @@ shape! {
 shape! {
     /// `sys_exit` of arm64.
     OF_ARM64 {
-        (long) id = "regs->syscallno:b32@0/64",
+        (long) id = "regs->syscallno:s32" as Long,
         (long) ret = "ret:s64",
     }
     r#""NR %ld = %ld", REC->id, REC->ret"#
