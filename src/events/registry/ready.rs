@@ -27,7 +27,7 @@ impl Registry {
         if draft.added().len() == 0 {
             return Ok(());
         }
-        self.accept(draft, removed)
+        self.accept(&mut draft, removed)
     }
 
     /// Calls `each` with the ready-made events that nobody has used yet and whose names are free,
