@@ -314,12 +314,12 @@ pub struct Error {
     /// The errno of the write.
     pub errno: Errno,
     /// In a box: results with errors are many, and deep on the stack.
-    words: Option<Box<Words>>,
+    words: Option<Box<ErrorWords>>,
 }
 
 /// What is said of an error beside the text of its kind.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Words {
+struct ErrorWords {
     detail: Vec<u8>,
     /// The event of the histogram, or the path of the file, that was refused.
     of: Vec<u8>,
@@ -407,9 +407,9 @@ impl Error {
     }
 
     /// Returns the place for words; `None` without memory.
-    fn words(&mut self) -> Option<&mut Words> {
+    fn words(&mut self) -> Option<&mut ErrorWords> {
         if self.words.is_none() {
-            self.words = Box::new(Words::default()).ok();
+            self.words = Box::new(ErrorWords::default()).ok();
         }
         self.words.as_deref_mut()
     }
