@@ -12,6 +12,7 @@
 //! 1` are both false, and `!(a == 1)` is true. A term on an array is true if it is true for
 //! one of the elements.
 
+mod arithmetic;
 mod cpus;
 mod eval;
 mod gate;

@@ -100,7 +100,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::NoSingleValue => "write one of its members, or a type",
         Kind::BadType4path => "%pd takes a pointer to a struct dentry, %pD one to a struct file",
         Kind::BadPlace => "write the symbol to placement: it lists where probes can be",
-        Kind::FiltInvalidOp => "there is == != < <= > >= & and ~",
+        Kind::FiltInvalidOp => "there is == != < <= > >= & and ~, and + - * / % << >> with a number before these",
         Kind::FiltTooManyOpen => "close it with )",
         Kind::FiltTooManyClose => "open it with (, or leave it out",
         Kind::FiltMissingQuote => "end the text with the same quote",

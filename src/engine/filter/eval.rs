@@ -191,6 +191,15 @@ impl Filter {
                 value: right,
                 signed,
             } => relation.holds(value, right, signed),
+            Test::Made {
+                made_by,
+                relation,
+                value: right,
+                signed,
+            } => {
+                let made = self.arithmetic.get(usize::from(made_by));
+                made.is_some_and(|made| relation.holds(made.of(value, signed), right, signed))
+            }
             Test::Range {
                 start,
                 end,

@@ -6,6 +6,7 @@
 //! complete part is a [`Fragment`]: its first term, and the undecided targets of its terms,
 //! which are chained through the target fields themselves.
 
+use super::arithmetic;
 use super::predicate::{trim, LookupFunctions, Terms};
 use super::terms::{Filter, Single, Term, ACCEPT, REJECT};
 use crate::engine::error::{Error, Kind};
@@ -74,6 +75,7 @@ fn filter(
             functions,
             patterns: Vec::new(),
             cpus: Vec::new(),
+            arithmetic: Vec::new(),
         },
         list: Vec::new(),
         waiting: Vec::new(),
@@ -86,6 +88,7 @@ fn filter(
         terms: parser.list,
         patterns: parser.terms.patterns,
         cpus: parser.terms.cpus,
+        arithmetic: parser.terms.arithmetic,
         single,
     })
 }
@@ -157,6 +160,7 @@ impl Parser<'_> {
                     return Err(rest.error(Kind::FiltNoFilter));
                 }
                 [] => return Err(rest.error(Kind::FiltInvalidFilter)),
+                [b'(', ..] if arithmetic::enclosed(rest).is_some() => break,
                 [b'(', ..] => self.waiting.push(Waiting::Open(rest.at))?,
                 [b'!', b'=' | b'~', ..] => return Err(rest.error(Kind::FiltFieldNotFound)),
                 [b'!', ..] => self.waiting.push(Waiting::Not)?,

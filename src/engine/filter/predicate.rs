@@ -2,6 +2,7 @@
 
 //! Parses one term of a filter: `FIELD OP VALUE`.
 
+use super::arithmetic::{self, Arithmetic};
 use super::cpus;
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
 use crate::engine::address;
@@ -38,6 +39,8 @@ pub(super) struct Terms<'a> {
     pub(super) patterns: Vec<u8>,
     /// Sets of CPUs of the terms.
     pub(super) cpus: Vec<u64>,
+    /// What is made of fields before they are compared.
+    pub(super) arithmetic: Vec<Arithmetic>,
 }
 
 /// Returns `text` without leading white space.
@@ -49,13 +52,17 @@ pub(super) fn trim(text: Span<'_>) -> Span<'_> {
 }
 
 /// Returns whether the name of a field may contain the byte `b`.
-fn is_name(b: u8) -> bool {
+pub(super) fn is_name(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
 impl Terms<'_> {
     /// Parses `FIELD OP VALUE`; also returns the rest.
     pub(super) fn term<'s>(&mut self, text: Span<'s>) -> Result<(Operand, Test, Span<'s>), Error> {
+        let (text, behind) = match arithmetic::enclosed(text) {
+            Some((inside, behind)) => (trim(inside), Some(behind)),
+            None => (text, None),
+        };
         let end = text.find_by(|b| !is_name(b)).unwrap_or(text.bytes.len());
         let (name, mut rest) = (text.take(end), text.skip(end));
         let mut operand = self
@@ -69,6 +76,12 @@ impl Terms<'_> {
         }
         let function = rest.strip(b".function");
         rest = trim(function.unwrap_or(rest));
+        if operand.is_number() && function.is_none() {
+            if let Some((made, rest)) = Arithmetic::parse(rest, behind.is_some())? {
+                let (test, rest) = self.made(operand, made, rest, behind)?;
+                return Ok((operand, test, rest));
+            }
+        }
         let (relation, length) = relation(rest).ok_or(rest.error(Kind::FiltInvalidOp))?;
         let operator = rest;
         let value = trim(rest.skip(length));
@@ -91,6 +104,61 @@ impl Terms<'_> {
                 self.field(operand, relation, operator, value)?
             };
         Ok((operand, parsed.0, parsed.1))
+    }
+
+    /// Parses `OP NUMBER` behind arithmetic on a field; `behind` is what follows its parentheses.
+    #[inline(never)]
+    fn made<'s>(
+        &mut self,
+        operand: Operand,
+        made: Arithmetic,
+        rest: Span<'s>,
+        behind: Option<Span<'s>>,
+    ) -> Result<(Test, Span<'s>), Error> {
+        let mut rest = trim(rest);
+        if let Some(behind) = behind {
+            if !rest.bytes.is_empty() {
+                return Err(rest.error(Kind::FiltInvalidOp));
+            }
+            rest = trim(behind);
+        }
+        let compared = relation(rest).filter(|_| !rest.bytes.starts_with(b"&&"));
+        let (relation, length) = compared.ok_or(rest.error(Kind::FiltInvalidOp))?;
+        if relation.is_none() {
+            return Err(rest.error(Kind::FiltIllegalFieldOp));
+        }
+        let value = trim(rest.skip(length));
+        let signed = match operand {
+            Operand::Argument { signed, .. } => signed,
+            operand => operand == Operand::Pid,
+        };
+        let whole = Operand::Argument {
+            index: 0,
+            count: 1,
+            width: 8,
+            signed,
+        };
+        let is_number = |b: u8| b.is_ascii_digit() || b == b'-';
+        if !value.first().is_some_and(is_number) {
+            return Err(value.error(Kind::FiltExpectDigit));
+        }
+        let (test, rest) = number(whole, relation, rest, value)?;
+        let Test::Number {
+            relation, value, ..
+        } = test
+        else {
+            return Err(rest.error(Kind::FiltInvalidOp));
+        };
+        // CAST: the filter is shorter than 4 KiB.
+        let made_by = self.arithmetic.len() as u16;
+        self.arithmetic.push(made)?;
+        let test = Test::Made {
+            made_by,
+            relation,
+            value,
+            signed,
+        };
+        Ok((test, rest))
     }
 
     /// Returns how the argument called `name` is shown.
@@ -447,7 +515,7 @@ fn pointer(operand: Operand, user: bool) -> Option<Operand> {
 }
 
 /// Returns the operator at the start of `text` and its length; `~` is not a relation.
-fn relation(text: Span<'_>) -> Option<(Option<Relation>, usize)> {
+pub(super) fn relation(text: Span<'_>) -> Option<(Option<Relation>, usize)> {
     Some(match text.bytes {
         [b'~', ..] => (None, 1),
         [b'!', b'=', ..] => (Some(Relation::NotEqual), 2),

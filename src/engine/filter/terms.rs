@@ -2,6 +2,7 @@
 
 //! A compiled filter: its terms, each an operand and the test it must pass.
 
+use super::arithmetic::Arithmetic;
 use crate::engine::glob;
 use crate::engine::record::Header;
 use crate::sys::Vec;
@@ -30,6 +31,8 @@ pub struct Filter {
     pub(super) patterns: Vec<u8>,
     /// Sets of CPUs of the terms, 64 in a word.
     pub(super) cpus: Vec<u64>,
+    /// What is made of fields before they are compared.
+    pub(super) arithmetic: Vec<Arithmetic>,
     /// The filter as a single comparison, if it is one.
     pub(super) single: Option<Single>,
 }
@@ -108,6 +111,14 @@ pub(super) enum Operand {
 pub(super) enum Test {
     /// The relation to a number; both are signed or both are not.
     Number {
+        relation: Relation,
+        value: u64,
+        signed: bool,
+    },
+    /// The relation of what the arithmetic `made_by` makes of the operand to a number; all are
+    /// signed or all are not.
+    Made {
+        made_by: u16,
         relation: Relation,
         value: u64,
         signed: bool,
