@@ -261,7 +261,7 @@ kinds! {
             "Non-hitcount value is required for 'nohitcount'"
         // Ours: ftrace refuses these without an entry in the log, or does more.
         HistNoKeys HIST_NO_KEYS EINVAL "No keys: expected keys=FIELD"
-        HistTooManyKeys HIST_TOO_MANY_KEYS EINVAL "Too many keys (3 max)"
+        HistTooManyKeys HIST_TOO_MANY_KEYS EINVAL "Too many keys (4 max)"
         HistTooManyVals HIST_TOO_MANY_VALS EINVAL "Too many values (6 max)"
         HistKeyTooLarge HIST_KEY_TOO_LARGE EINVAL
             "The keys are too large: expected at most one string and one stack"

@@ -18,6 +18,7 @@ use crate::{
         recorder::Recorder,
         sample::Sample,
         source::Source,
+        stacks::save_user_stack,
     },
     kapi::context::{self, OnCpu},
 };
@@ -246,5 +247,9 @@ impl Moment for At<'_> {
 
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
         self.recorder.save_stack(self.sample, frames);
+    }
+
+    fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32 {
+        save_user_stack(frames)
     }
 }

@@ -125,6 +125,18 @@ impl Recorder {
     }
 }
 
+/// Writes the frames that the task has in user space, with zeroes behind them; returns the number of
+/// its process.
+#[inline(never)]
+pub(super) fn save_user_stack(to: &mut [u64; STACK_DEPTH]) -> u32 {
+    let mut bytes = [0; STACK_DEPTH * FRAME_SIZE];
+    frames::save_user(&mut bytes);
+    for (to, frame) in to.iter_mut().zip(bytes.chunks_exact(FRAME_SIZE)) {
+        *to = frame.try_into().map_or(0, u64::from_ne_bytes);
+    }
+    context::current().ids().1
+}
+
 /// Records the stack of the user whose task is hit, with that header. As in the kernel, the
 /// record of a thread of the kernel has no frames, and there is none in an NMI.
 #[inline(never)]

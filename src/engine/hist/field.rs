@@ -25,6 +25,7 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
     match name {
         b"common_timestamp" => return FoundField::Source(KeySource::Time),
         b"common_stacktrace" => return FoundField::Source(KeySource::Stack),
+        b"common_ustacktrace" => return FoundField::Source(KeySource::UserStack),
         b"common_cpu" => return FoundField::Source(KeySource::Cpu),
         b"common_comm" => return FoundField::Source(KeySource::Comm),
         b"hitcount" => return FoundField::Source(KeySource::Hits),

@@ -164,6 +164,10 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
                     ends_line = true;
                     write_stack(out, words, names)?;
                 }
+                KeySource::UserStack => {
+                    ends_line = true;
+                    write_user_stack(out, words)?;
+                }
                 KeySource::Text { .. } | KeySource::Comm => {
                     write!(out, "{}: ", OneLine(&key.name))?;
                     let length = write_text(out, words.iter())?;
@@ -266,6 +270,16 @@ fn write_stack(out: &mut dyn Write, words: Words<'_>, names: &mut dyn KeyNames) 
         pad(out, 0, INDENT)?;
         write_name(out, 0, |buf| names.symbolize(frame, true, buf))?;
         out.write_char('\n')?;
+    }
+    Ok(())
+}
+
+/// Writes the process, and the addresses in its memory, as for the records of such stacks.
+fn write_user_stack(out: &mut dyn Write, words: Words<'_>) -> fmt::Result {
+    writeln!(out, "common_ustacktrace: process {}", words.get(0))?;
+    for frame in words.iter().skip(1).take_while(|&frame| frame != 0) {
+        pad(out, 0, INDENT)?;
+        writeln!(out, "<{frame:016x}>")?;
     }
     Ok(())
 }

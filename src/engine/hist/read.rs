@@ -428,7 +428,7 @@ impl Key {
                 let (a, b) = (a.iter(), b.iter());
                 a.map(u64::swap_bytes).cmp(b.map(u64::swap_bytes))
             }
-            KeySource::Stack => a.cmp(b),
+            KeySource::Stack | KeySource::UserStack => a.cmp(b),
             source => {
                 let (width, signed) = source.shape();
                 if signed {

@@ -34,6 +34,10 @@ pub trait Moment {
 
     /// Writes the addresses of the stack's frames, the innermost first; zeroes behind them.
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]);
+
+    /// As [`Moment::stack`], of the stack in user space; returns the number of the process. There are
+    /// no frames in an NMI, and of a thread of the kernel.
+    fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32;
 }
 
 /// A source of keys and values: one hit.
@@ -52,6 +56,9 @@ pub trait Values {
 
     /// Writes the frames of the stack; zeroes behind them.
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]);
+
+    /// As [`Values::stack`], of the stack in user space; returns the number of the process.
+    fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32;
 }
 
 /// The hit of a probe, whose arguments are fetched from registers and memory.
@@ -90,7 +97,7 @@ impl<E: Env, M: Moment> Values for ProbeHit<'_, E, M> {
             KeySource::Type => u64::from(self.moment.header().event),
             KeySource::Flags => u64::from(self.moment.header().flags),
             KeySource::PreemptCount => u64::from(self.moment.header().preempt_count),
-            KeySource::Text { .. } | KeySource::Comm | KeySource::Stack => 0,
+            KeySource::Text { .. } | KeySource::Comm | KeySource::Stack | KeySource::UserStack => 0,
         }
     }
 
@@ -106,6 +113,10 @@ impl<E: Env, M: Moment> Values for ProbeHit<'_, E, M> {
 
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
         self.moment.stack(frames);
+    }
+
+    fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32 {
+        self.moment.user_stack(frames)
     }
 }
 

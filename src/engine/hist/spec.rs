@@ -6,8 +6,8 @@ use core::num::NonZeroU64;
 
 use crate::sys::Vec;
 
-/// Most keys: the kernel's `TRACING_MAP_KEYS_MAX`.
-pub const MAX_KEYS: usize = 3;
+/// Most keys. The kernel has three, its `TRACING_MAP_KEYS_MAX`.
+pub const MAX_KEYS: usize = 4;
 
 /// Most values besides the number of hits. The kernel has two.
 pub const MAX_VALUES: usize = 6;
@@ -26,6 +26,9 @@ pub const CUT: u8 = 1;
 
 /// Frames of a stack as a key: the kernel's `HIST_STACKTRACE_DEPTH`.
 pub const STACK_DEPTH: usize = 16;
+
+/// Words of a user's stack as a key: the process, and the frames.
+pub(super) const USER_STACK_WORDS: usize = 1 + STACK_DEPTH;
 
 /// Most words of all keys together: a text and a stack, as in the kernel.
 pub const MAX_KEY_WORDS: usize = TEXT_SIZE / 8 + STACK_DEPTH;
@@ -134,6 +137,8 @@ pub enum KeySource {
     Time,
     /// `common_stacktrace`.
     Stack,
+    /// `common_ustacktrace`.
+    UserStack,
     /// The address of the probe, or of the function that returns; the number of a system
     /// call.
     Place,
@@ -146,7 +151,10 @@ pub enum KeySource {
 impl KeySource {
     /// Returns whether it is a number.
     pub fn is_number(self) -> bool {
-        !matches!(self, Self::Text { .. } | Self::Comm | Self::Stack)
+        !matches!(
+            self,
+            Self::Text { .. } | Self::Comm | Self::Stack | Self::UserStack
+        )
     }
 
     /// Returns its bytes as the kernel's field and whether its sign is shown; of a number.
@@ -299,6 +307,7 @@ impl Key {
             KeySource::Text { .. } => TEXT_SIZE / 8,
             KeySource::Comm => COMM_WORDS,
             KeySource::Stack => STACK_DEPTH,
+            KeySource::UserStack => USER_STACK_WORDS,
             _ => 1,
         }
     }

@@ -226,6 +226,7 @@ impl Histogram {
                 KeySource::Text { index } => put_text(index, hit, to),
                 KeySource::Comm => to.copy_from(&comm_words(hit.comm())),
                 KeySource::Stack => put_stack(hit, to),
+                KeySource::UserStack => put_user_stack(hit, to),
                 _ => to.copy_from(&[self.number_of(key, hit)]),
             }
             length = length.wrapping_add(words);
@@ -308,4 +309,15 @@ fn put_stack<V: Values>(hit: &V, to: &mut [u64]) {
     let mut frames = [0; STACK_DEPTH];
     hit.stack(&mut frames);
     to.copy_from(&frames);
+}
+
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn put_user_stack<V: Values>(hit: &V, to: &mut [u64]) {
+    let mut frames = [0; STACK_DEPTH];
+    let process = hit.user_stack(&mut frames);
+    if let Some((first, rest)) = to.split_first_mut() {
+        *first = process.into();
+        rest.copy_from(&frames);
+    }
 }

@@ -431,6 +431,11 @@ impl Moment for Machine {
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
         frames.fill(0x4000);
     }
+
+    fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32 {
+        frames.fill(0x4000);
+        9
+    }
 }
 
 /// Every trigger of a histogram is refused with a caret inside it, or is listed as one that

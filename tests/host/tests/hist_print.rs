@@ -45,6 +45,11 @@ impl Values for Hit {
         frames[0] = 0x8010;
         frames[1] = self.1;
     }
+
+    fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32 {
+        frames[0] = self.1;
+        9
+    }
 }
 
 struct Kallsyms;
@@ -239,6 +244,14 @@ fn every_modifier_of_a_key() {
         format!(
             "{{ common_stacktrace:\n         vfs_read+0x10/0x100\n         \
              vfs_read+0x10/0x100\n}}{tail}"
+        )
+    );
+    assert_eq!(
+        one("keys=common_ustacktrace,num", hit),
+        format!(
+            "{{ common_ustacktrace: process 9\n         <0000000000008010>\n\
+             , num: {:>10}}}{tail}",
+            32784
         )
     );
     let idle = one("keys=common_pid.execname", Hit(0, 1, "swapper/0"));

@@ -84,6 +84,11 @@ impl Values for Hit {
         frames[0] = self.0;
         frames[1] = 7;
     }
+
+    fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32 {
+        frames[0] = self.0;
+        9
+    }
 }
 
 impl AtHand for Hit {
@@ -595,6 +600,11 @@ impl Moment for Now {
 
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
         frames[0] = 0x99;
+    }
+
+    fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32 {
+        frames[0] = 0x98;
+        9
     }
 }
 
