@@ -389,6 +389,15 @@ impl Derived {
         matches!(self, Derived::TaskName | Derived::Rwbs)
     }
 
+    /// Returns the last argument of the tracepoint that it is also made of.
+    pub(super) fn argument(self) -> Option<u8> {
+        match self {
+            Derived::SwitchState => Some(3),
+            Derived::InheritedPriority => Some(1),
+            _ => None,
+        }
+    }
+
     /// Returns the type that it has.
     pub(super) fn recorded(self) -> Type {
         match self {

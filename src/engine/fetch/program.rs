@@ -425,10 +425,15 @@ impl Program {
             LoadOrigin::Register(reg) => Some(reg),
             _ => None,
         });
+        let derived = self.general.iter().filter_map(|arg| match arg.store {
+            Store::Derived { what, .. } => what.argument(),
+            _ => None,
+        });
         let loads = self.words.iter().chain(&self.narrow).map(|load| load.reg);
         let reads = self.reads.iter().map(|read| read.reg);
         let chains = self.chains.iter().map(|chain| chain.steps.reg);
         let all = loads.chain(reads).chain(chains).chain(general);
+        let all = all.chain(derived);
         all.map(|reg| usize::from(reg).saturating_add(1))
             .max()
             .unwrap_or(0)
