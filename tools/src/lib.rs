@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From source lines and variables to definitions of probes, by debug information.
+//!
+//! [`data`], [`image`] and [`debug`] read files; [`index`] finds functions and files in them;
+//! [`lines`] and [`scope`] say which code belongs to which line and function; [`place`] and
+//! [`types`] say where variables are; [`define`] writes definitions.
+
+pub mod arch;
+pub mod build_id;
+pub mod data;
+pub mod debug;
+pub mod error;
+pub mod find;
+pub mod image;
+pub mod index;
+pub mod lines;
+pub mod place;
+pub mod scope;
+pub mod session;
+pub mod target;
+pub mod types;

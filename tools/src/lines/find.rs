@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From what the user wrote to locations: addresses, each in the code of a function.
+
+use super::table::Row;
+use crate::error::{Refusal, Result};
+use crate::index::Site;
+use crate::place::loclist::Moment;
+use crate::refuse;
+use crate::scope::{Kind, Line, Scopes};
+use crate::session::{Session, Source};
+use crate::target::{path_matches, At, Target};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// A location of a probe.
+pub struct Location<'s> {
+    /// The unit.
+    pub source: Rc<Source<'s>>,
+    /// The scopes of the function whose code it is.
+    pub scopes: Rc<Scopes<'s>>,
+    /// The scope of the function in whose text the line is, `None` if there is none any more.
+    pub owner: Option<usize>,
+    /// The address, and the view of the line there.
+    pub moment: Moment,
+    /// The line that is about to run.
+    pub line: Option<Line>,
+}
+
+/// A function with code: its own, or where it is inlined.
+pub struct Function<'s> {
+    /// Its name.
+    pub name: String,
+    /// The path of the file that defines it.
+    pub path: String,
+    /// The line on which it is defined.
+    pub line: u32,
+    /// Its code.
+    pub instances: Vec<Instance<'s>>,
+}
+
+/// Code of a function.
+pub struct Instance<'s> {
+    /// The unit.
+    pub source: Rc<Source<'s>>,
+    /// The scopes of the function that it is in.
+    pub scopes: Rc<Scopes<'s>>,
+    /// Which of the scopes it is.
+    pub scope: usize,
+}
+
+/// The function `name`, of a file whose path ends with `file`.
+pub fn function<'s>(session: &Session<'s>, name: &str, file: Option<&str>) -> Result<Function<'s>> {
+    let mut found: BTreeMap<(String, u32), Vec<Instance<'s>>> = BTreeMap::new();
+    for site in session.index.function(name) {
+        let source = session.source(site.unit)?;
+        let scopes = session.scopes(site)?;
+        for (at, scope) in scopes.all.iter().enumerate() {
+            let Some(declared) = scope.declared.filter(|_| scope.name == Some(name)) else {
+                continue;
+            };
+            let path = source.path(declared.file);
+            if !scope.is_function() || file.is_some_and(|file| !path_matches(path, file)) {
+                continue;
+            }
+            let key = (path.to_string(), declared.line);
+            found.entry(key).or_default().push(Instance {
+                source: source.clone(),
+                scopes: scopes.clone(),
+                scope: at,
+            });
+        }
+    }
+    let mut found = found.into_iter();
+    let Some(((path, line), instances)) = found.next() else {
+        return Err(unknown(session, name, file));
+    };
+    let others: Vec<_> = found.map(|((path, _), _)| path).collect();
+    if let Some(other) = others.first() {
+        refuse!(
+            "{} functions are called {name}: write {name}@{path}, {name}@{other}{}",
+            others.len() + 1,
+            if others.len() > 1 {
+                " or one of the others"
+            } else {
+                ""
+            }
+        );
+    }
+    Ok(Function {
+        name: name.into(),
+        path,
+        line,
+        instances,
+    })
+}
+
+fn unknown(session: &Session<'_>, name: &str, file: Option<&str>) -> Refusal {
+    if let Some(file) = file {
+        return Refusal::new(format!("no function {name} of a file {file} has code"));
+    }
+    let similar = session.index.functions().filter(|other| {
+        other.len().abs_diff(name.len()) <= 2
+            && (other.contains(name) || name.contains(other) || differs_by_one(other, name))
+    });
+    let similar: Vec<_> = similar.take(3).collect();
+    let hint = match similar.as_slice() {
+        [] => {
+            "the compiler removed it, or it is a macro or a function of a module (--module)".into()
+        }
+        names => format!("similar: {}", names.join(", ")),
+    };
+    Refusal::new(format!("no function {name} has code: {hint}"))
+}
+
+/// Whether two names differ in one place.
+fn differs_by_one(a: &str, b: &str) -> bool {
+    let common = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let rest = |text: &str, skip: usize| text.get(common + skip..).map(str::to_string);
+    match a.len().cmp(&b.len()) {
+        std::cmp::Ordering::Equal => rest(a, 1) == rest(b, 1),
+        std::cmp::Ordering::Less => rest(a, 0) == rest(b, 1),
+        std::cmp::Ordering::Greater => rest(a, 1) == rest(b, 0),
+    }
+}
+
+/// The rows of an instance on which statements of its own text begin; the function's own entry
+/// is the line that it is defined on.
+pub fn rows<'s>(session: &Session<'s>, instance: &Instance<'s>) -> Vec<Row> {
+    let Instance {
+        source,
+        scopes,
+        scope: at,
+    } = instance;
+    let Some(scope) = scopes.all.get(*at) else {
+        return Vec::new();
+    };
+    let entry = scope.start.zip(scope.declared);
+    let entry = entry.filter(|_| scope.kind == Kind::Function);
+    let entry = entry.map(|((address, view), line)| Row {
+        address,
+        view,
+        file: line.file,
+        line: line.line,
+        is_statement: true,
+    });
+    let rows = source.table.rows.iter().filter(|row| {
+        row.is_statement
+            && scope.contains(row.address)
+            && session.owner(source, scopes, row) == Some(*at)
+    });
+    entry.into_iter().chain(rows.copied()).collect()
+}
+
+/// All locations of a target, by address.
+pub fn locations<'s>(session: &Session<'s>, target: &Target) -> Result<Vec<Location<'s>>> {
+    let mut found = match target {
+        Target::Function { name, file, at } => {
+            let function = function(session, name, file.as_deref())?;
+            match at {
+                At::Entry => entries(&function, Kind::Function)?,
+                At::Inlined => entries(&function, Kind::Inlined)?,
+                At::Line(offset) => on_line(session, &function, *offset)?,
+            }
+        }
+        Target::File {
+            file,
+            line: Some(line),
+        } => in_file(session, file, *line)?,
+        Target::File { file, line: None } => {
+            refuse!("{file}: a probe needs a line: write {file}:LINE")
+        }
+    };
+    found.sort_by_key(|location| location.moment);
+    found.dedup_by_key(|location| location.moment.0);
+    Ok(found)
+}
+
+/// Where a function is entered.
+fn entries<'s>(function: &Function<'s>, kind: Kind) -> Result<Vec<Location<'s>>> {
+    let mut found = Vec::new();
+    for instance in &function.instances {
+        let scope = instance.scopes.get(instance.scope)?;
+        let Some(moment) = scope.start.filter(|_| scope.kind == kind) else {
+            continue;
+        };
+        found.push(Location {
+            source: instance.source.clone(),
+            scopes: instance.scopes.clone(),
+            owner: Some(instance.scope),
+            moment,
+            line: scope.declared,
+        });
+    }
+    let name = &function.name;
+    match (found.is_empty(), kind) {
+        (false, _) => Ok(found),
+        (true, Kind::Inlined) => refuse!("{name} is inlined nowhere: write {name}"),
+        (true, _) => {
+            refuse!("{name} has no code of its own, it is always inlined: write {name}%inlined")
+        }
+    }
+}
+
+/// A line of a function, counted from the one that it is defined on.
+fn on_line<'s>(
+    session: &Session<'s>,
+    function: &Function<'s>,
+    offset: u32,
+) -> Result<Vec<Location<'s>>> {
+    let wanted = function.line.saturating_add(offset);
+    let mut found = Vec::new();
+    let mut others = BTreeSet::new();
+    for instance in &function.instances {
+        for row in rows(session, instance) {
+            if row.line != wanted {
+                others.insert(row.line);
+                continue;
+            }
+            found.push(Location {
+                source: instance.source.clone(),
+                scopes: instance.scopes.clone(),
+                owner: Some(instance.scope),
+                moment: (row.address, row.view),
+                line: Some(Line {
+                    file: row.file,
+                    line: row.line,
+                }),
+            });
+        }
+    }
+    if found.is_empty() {
+        let others: BTreeSet<u32> = others
+            .iter()
+            .filter_map(|line| line.checked_sub(function.line))
+            .collect();
+        refuse!(
+            "{}:{offset}: no statement of this line has code{}",
+            function.name,
+            nearest(&others, offset)
+        );
+    }
+    Ok(found)
+}
+
+/// A line of a file.
+fn in_file<'s>(session: &Session<'s>, wanted: &str, line: u32) -> Result<Vec<Location<'s>>> {
+    let path = file(session, wanted)?;
+    let mut found = Vec::new();
+    let mut others = BTreeSet::new();
+    for number in session.index.units_of_file(&path) {
+        let source = session.source(number)?;
+        let rows = source.table.rows.iter();
+        let mut rows =
+            rows.filter(|row| row.is_statement && source.table.path(row.file) == Some(&path));
+        let mut wanted = Vec::new();
+        rows.by_ref().for_each(|row| match row.line == line {
+            true => wanted.push(*row),
+            false => {
+                others.insert(row.line);
+            }
+        });
+        if wanted.is_empty() {
+            continue;
+        }
+        let sites = functions_of(session, &source)?;
+        for row in wanted {
+            let site = sites
+                .iter()
+                .find(|(start, end, _)| (*start..*end).contains(&row.address));
+            let Some((_, _, entry)) = site else {
+                continue;
+            };
+            let site = Site {
+                unit: number,
+                entry: *entry,
+            };
+            let scopes = session.scopes(site)?;
+            let owner = session.owner(&source, &scopes, &row);
+            found.push(Location {
+                source: source.clone(),
+                scopes,
+                owner,
+                moment: (row.address, row.view),
+                line: Some(Line {
+                    file: row.file,
+                    line,
+                }),
+            });
+        }
+    }
+    if found.is_empty() {
+        refuse!(
+            "{wanted}:{line}: no statement of this line has code{}",
+            nearest(&others, line)
+        );
+    }
+    Ok(found)
+}
+
+/// The functions with code of a unit: where it is, and their entries.
+fn functions_of<'s>(session: &Session<'s>, source: &Source<'s>) -> Result<Vec<(u64, u64, u32)>> {
+    let mut found = Vec::new();
+    let mut tree = source.unit.entries_tree(None)?;
+    let mut children = tree.root()?.children();
+    while let Some(child) = children.next()? {
+        let entry = child.entry();
+        if entry.tag() != gimli::DW_TAG_subprogram {
+            continue;
+        }
+        let mut ranges = session.debug.dwarf.die_ranges(&source.unit, entry)?;
+        while let Some(range) = ranges.next()? {
+            let entry = u32::try_from(entry.offset().0);
+            let entry = entry.map_err(|_| Refusal::new("a unit of 4 GiB"))?;
+            found.push((range.begin, range.end, entry));
+        }
+    }
+    Ok(found)
+}
+
+/// The path of the only file with lines that ends with `wanted`.
+pub fn file(session: &Session<'_>, wanted: &str) -> Result<String> {
+    let files = session.index.files();
+    let found: Vec<_> = files.filter(|path| path_matches(path, wanted)).collect();
+    match found.as_slice() {
+        [path] => Ok((*path).into()),
+        [] => refuse!("no file {wanted} has lines with code"),
+        [first, second, ..] => match found.iter().find(|path| **path == wanted) {
+            Some(path) => Ok((*path).into()),
+            None => refuse!(
+                "{} files end with {wanted}: write more of its path, such as {first} or {second}",
+                found.len()
+            ),
+        },
+    }
+}
+
+/// The nearest lines that have code, in words.
+fn nearest(lines: &BTreeSet<u32>, wanted: u32) -> String {
+    let before = lines.range(..wanted).next_back();
+    let behind = lines.range(wanted..).next();
+    match (before, behind) {
+        (Some(before), Some(behind)) => {
+            format!(": the nearest that have are {before} and {behind}")
+        }
+        (Some(line), None) | (None, Some(line)) => format!(": the nearest that has is {line}"),
+        (None, None) => String::new(),
+    }
+}

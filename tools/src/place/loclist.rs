@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Location lists: where a variable is, by address and, where GCC says so, by view.
+
+use crate::debug::{attribute, Debug, Entry, Slice, Unit, Value};
+use crate::error::{Refusal, Result};
+use crate::refuse;
+use gimli::{AttributeValue, DwAt, EndianSlice, Expression, LittleEndian, RawLocListEntry, Reader};
+
+const DW_AT_GNU_LOCVIEWS: DwAt = DwAt(0x2137);
+
+/// An address, and which of the rows of the line table there.
+pub type Moment = (u64, u64);
+
+/// One entry of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct Span<'s> {
+    /// From this moment on.
+    pub start: Moment,
+    /// Until before this moment.
+    pub end: Moment,
+    /// Where the variable is.
+    pub expression: Expression<Slice<'s>>,
+}
+
+/// What the debug information says of a variable.
+#[derive(Debug, Clone)]
+pub enum Location<'s> {
+    /// The same as long as its block runs.
+    Fixed(Expression<Slice<'s>>),
+    /// By address.
+    Listed(Vec<Span<'s>>),
+    /// A constant.
+    Constant(Value<'s>),
+    /// Nothing: the compiler removed it.
+    Removed,
+}
+
+impl<'s> Location<'s> {
+    /// Reads that of a variable's entry.
+    pub fn read(debug: &Debug<'s>, unit: &Unit<'s>, entry: &Entry<'_, '_, 's>) -> Result<Self> {
+        if let Some(value) = attribute(entry, gimli::DW_AT_location)? {
+            return match value {
+                AttributeValue::Exprloc(expression) if expression.0.is_empty() => Ok(Self::Removed),
+                AttributeValue::Exprloc(expression) => Ok(Self::Fixed(expression)),
+                value => list(debug, unit, entry, value),
+            };
+        }
+        let constant = crate::debug::inherited(unit, entry, gimli::DW_AT_const_value)?;
+        Ok(constant.map_or(Self::Removed, Self::Constant))
+    }
+
+    /// The expression at `moment`, `None` if it is nowhere then.
+    pub fn at(&self, moment: Moment) -> Option<Expression<Slice<'s>>> {
+        match self {
+            Self::Fixed(expression) => Some(*expression),
+            Self::Listed(spans) => {
+                let mut spans = spans.iter();
+                let span = spans.find(|span| span.start <= moment && moment < span.end)?;
+                Some(span.expression).filter(|expression| !expression.0.is_empty())
+            }
+            Self::Constant(_) | Self::Removed => None,
+        }
+    }
+}
+
+fn list<'s>(
+    debug: &Debug<'s>,
+    unit: &Unit<'s>,
+    entry: &Entry<'_, '_, 's>,
+    value: Value<'s>,
+) -> Result<Location<'s>> {
+    let Some(offset) = debug.dwarf.attr_locations_offset(unit, value)? else {
+        refuse!("a location in an unknown form");
+    };
+    let mut views = match attribute(entry, DW_AT_GNU_LOCVIEWS)? {
+        Some(AttributeValue::SecOffset(views)) => Some(views_at(debug, unit, views, offset.0)?),
+        _ => None,
+    };
+    let mut base = unit.low_pc;
+    let mut spans = Vec::new();
+    let mut entries = debug.dwarf.raw_locations(unit, offset)?;
+    while let Some(entry) = entries.next()? {
+        let address = |index| debug.dwarf.address(unit, index);
+        let (start, end, expression) = match entry {
+            RawLocListEntry::BaseAddress { addr } => {
+                base = addr;
+                continue;
+            }
+            RawLocListEntry::BaseAddressx { addr } => {
+                base = address(addr)?;
+                continue;
+            }
+            RawLocListEntry::AddressOrOffsetPair { begin, end, data }
+            | RawLocListEntry::OffsetPair { begin, end, data } => {
+                (base.wrapping_add(begin), base.wrapping_add(end), data)
+            }
+            RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data),
+            RawLocListEntry::StartLength {
+                begin,
+                length,
+                data,
+            } => (begin, begin.wrapping_add(length), data),
+            RawLocListEntry::StartxEndx { begin, end, data } => {
+                (address(begin)?, address(end)?, data)
+            }
+            RawLocListEntry::StartxLength {
+                begin,
+                length,
+                data,
+            } => {
+                let begin = address(begin)?;
+                (begin, begin.wrapping_add(length), data)
+            }
+            RawLocListEntry::DefaultLocation { .. } => {
+                refuse!("a default location, which no compiler of the kernel makes")
+            }
+        };
+        let (from, to) = match &mut views {
+            Some(views) => (views.read_uleb128()?, views.read_uleb128()?),
+            None => (0, 0),
+        };
+        spans.push(Span {
+            start: (start, from),
+            end: (end, to),
+            expression,
+        });
+    }
+    if views.is_none() {
+        spans = without_views(spans);
+    }
+    Ok(Location::Listed(spans))
+}
+
+/// Without views, an entry holds at all rows of its addresses, and an empty one never.
+fn without_views(spans: Vec<Span<'_>>) -> Vec<Span<'_>> {
+    let spans = spans.into_iter();
+    spans.filter(|span| span.start.0 < span.end.0).collect()
+}
+
+/// The list of views, which lies before the list of locations.
+fn views_at<'s>(
+    debug: &Debug<'s>,
+    unit: &Unit<'s>,
+    views: usize,
+    locations: usize,
+) -> Result<Slice<'s>> {
+    let section = match unit.encoding().version {
+        ..=4 => debug.debug_loc,
+        _ => debug.debug_loclists,
+    };
+    let bytes = section.get(views..locations);
+    let bytes = bytes.ok_or_else(|| Refusal::new("damaged debug information: views"))?;
+    Ok(EndianSlice::new(bytes, LittleEndian))
+}
