@@ -5,6 +5,7 @@
 use clap::{Args, Parser, Subcommand};
 use ferroprobe_tools::data::Data;
 use ferroprobe_tools::debug::{Debug, Sections};
+use ferroprobe_tools::define::{self, Definitions, Request};
 use ferroprobe_tools::error::{Refusal, Result};
 use ferroprobe_tools::find::{self, Wanted};
 use ferroprobe_tools::image::Image;
@@ -12,8 +13,10 @@ use ferroprobe_tools::index::cache;
 use ferroprobe_tools::lines;
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::target::Target;
+use ferroprobe_tools::{refuse, vars};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Define kernel probes by source line and variable
@@ -35,6 +38,37 @@ enum Command {
         source: Option<PathBuf>,
         /// FUNCTION[@FILE][:LINE] or FILE[:LINE]
         target: String,
+    },
+    /// Show the variables of a line: where each is, and on which lines
+    Vars {
+        #[command(flatten)]
+        file: FileArgs,
+        /// FUNCTION[@FILE][:LINE], FUNCTION%inlined or FILE:LINE
+        target: String,
+    },
+    /// Print the definitions of an event on a line, with variables
+    Define {
+        #[command(flatten)]
+        file: FileArgs,
+        /// Name of the event, default: after the target
+        #[arg(long, short, value_name = "[GROUP/]NAME")]
+        event: Option<String>,
+        /// Leave out locations where a variable cannot be fetched
+        #[arg(long)]
+        skip: bool,
+        /// Append the definitions to DIR/kprobe_events
+        #[arg(
+            long,
+            short,
+            value_name = "DIR",
+            num_args = 0..=1,
+            require_equals = true,
+            default_missing_value = "/sys/kernel/debug/ferroprobe"
+        )]
+        write: Option<PathBuf>,
+        /// TARGET [[NAME=]VARIABLE[->MEMBER|.MEMBER|[NUMBER]]...[:TYPE]]...
+        #[arg(required = true, value_name = "DEFINITION")]
+        definition: Vec<String>,
     },
 }
 
@@ -74,6 +108,23 @@ impl FileArgs {
         let index = cache::open(&debug, build_id.as_deref(), data.len()).map_err(about)?;
         work(&Session::new(&image, &debug, index))
     }
+
+    /// The name of the module, of which definitions are to be.
+    fn module_name(&self, image: &Image<'_>) -> Result<Option<String>> {
+        let Some(given) = &self.module else {
+            return match image.is_module() {
+                true => refuse!("it is a module: give it with --module"),
+                false => Ok(None),
+            };
+        };
+        let path = Path::new(given);
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .replace('-', "_");
+        Ok(Some(image.module_name().unwrap_or(name)))
+    }
 }
 
 /// Prints to the standard output; a reader that has seen enough is no error.
@@ -96,5 +147,64 @@ pub(crate) fn run() -> Result<ExitCode> {
                 file.with(|session| lines::list::text(session, &target, source.as_deref()))?;
             print(&text)
         }
+        Command::Vars { file, target } => {
+            let target = Target::parse(&target)?;
+            let text = file.with(|session| {
+                let module = file.module_name(session.image)?;
+                vars::text(session, &target, module)
+            })?;
+            print(&text)
+        }
+        Command::Define {
+            file,
+            event,
+            skip,
+            write,
+            definition,
+        } => {
+            let request = Request::parse(&definition.join(" "))?;
+            let all = file.with(|session| {
+                let module = file.module_name(session.image)?;
+                define::definitions(session, &request, event.as_deref(), module)
+            })?;
+            give(&all, skip, write)
+        }
     }
+}
+
+/// Prints or writes definitions, all or, with `skip`, those that there are.
+fn give(all: &Definitions, skip: bool, write: Option<PathBuf>) -> Result<ExitCode> {
+    for refused in &all.refused {
+        eprintln!("ferroprobe: {refused}");
+    }
+    let (bad, good) = (all.refused.len(), all.lines.len());
+    if good == 0 {
+        return Ok(ExitCode::FAILURE);
+    }
+    if bad > 0 && !skip {
+        refuse!(
+            "{bad} of {} locations are refused: --skip leaves them out",
+            bad + good
+        );
+    }
+    let text = all.lines.iter().map(|line| format!("{line}\n"));
+    let text: String = text.collect();
+    let Some(folder) = write else {
+        return print(&text);
+    };
+    let path = folder.join("kprobe_events");
+    let about = |error: io::Error| {
+        let log = folder.join("error_log");
+        let said = std::fs::read_to_string(log).unwrap_or_default();
+        let said = said
+            .lines()
+            .rev()
+            .find_map(|line| line.split_once("error: "));
+        let said = said.map_or_else(|| error.to_string(), |(_, said)| said.to_string());
+        Refusal::new(said).about(path.display())
+    };
+    let mut file = OpenOptions::new().append(true).open(&path).map_err(about)?;
+    // In one write, which is all or nothing.
+    file.write_all(text.as_bytes()).map_err(about)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -14,8 +14,8 @@ pub enum Kind {
     Integer {
         /// Whether it has a sign.
         signed: bool,
-        /// Whether it is a character.
-        character: bool,
+        /// Whether it is a truth value, of which only the lowest bit counts.
+        truth: bool,
     },
     /// A pointer, to nothing known if it is `void *`.
     Pointer(Option<UnitOffset>),
@@ -82,7 +82,7 @@ fn of_entry<'s>(debug: &Debug<'s>, unit: &Unit<'s>, entry: &Entry<'_, '_, 's>) -
         dw::DW_TAG_base_type => base(entry)?,
         dw::DW_TAG_enumeration_type => Kind::Integer {
             signed: enumeration_is_signed(debug, unit, entry)?,
-            character: false,
+            truth: false,
         },
         dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type => {
             found.size = 8;
@@ -110,18 +110,24 @@ fn base(entry: &Entry<'_, '_, '_>) -> Result<Kind> {
         Some(gimli::AttributeValue::Encoding(encoding)) => encoding,
         _ => return Ok(Kind::Other("a number without encoding")),
     };
-    let (signed, character) = match encoding {
-        dw::DW_ATE_signed => (true, false),
-        dw::DW_ATE_unsigned | dw::DW_ATE_boolean => (false, false),
-        dw::DW_ATE_signed_char => (true, true),
-        dw::DW_ATE_unsigned_char => (false, true),
-        dw::DW_ATE_UTF => (false, false),
+    let signed = match encoding {
+        dw::DW_ATE_signed | dw::DW_ATE_signed_char => true,
+        dw::DW_ATE_unsigned | dw::DW_ATE_unsigned_char | dw::DW_ATE_UTF => false,
+        dw::DW_ATE_boolean => {
+            return Ok(Kind::Integer {
+                signed: false,
+                truth: true,
+            })
+        }
         dw::DW_ATE_float | dw::DW_ATE_complex_float => {
             return Ok(Kind::Other("a floating-point number"))
         }
         _ => return Ok(Kind::Other("a number of an unknown encoding")),
     };
-    Ok(Kind::Integer { signed, character })
+    Ok(Kind::Integer {
+        signed,
+        truth: false,
+    })
 }
 
 /// The sign of an enumeration: that of the type below it or, if there is none, of its values.

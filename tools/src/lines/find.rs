@@ -27,6 +27,15 @@ pub struct Location<'s> {
     pub line: Option<Line>,
 }
 
+impl Location<'_> {
+    /// Whether it is the first instruction of the function whose code it is.
+    pub fn is_entry(&self) -> bool {
+        let function = self.scopes.all.first();
+        let start = function.and_then(|function| function.start);
+        start.is_some_and(|(start, _)| start == self.moment.0)
+    }
+}
+
 /// A function with code: its own, or where it is inlined.
 pub struct Function<'s> {
     /// Its name.
@@ -124,8 +133,10 @@ fn differs_by_one(a: &str, b: &str) -> bool {
     }
 }
 
-/// The rows of an instance on which statements of its own text begin; the function's own entry
-/// is the line that it is defined on.
+/// The rows of an instance on which statements of its own text begin.
+///
+/// The line that the function is defined on is its entry, and nothing else, as for `perf probe`. A
+/// line that has no rows, but calls a function that is inlined, begins where that does.
 pub fn rows<'s>(session: &Session<'s>, instance: &Instance<'s>) -> Vec<Row> {
     let Instance {
         source,
@@ -135,21 +146,37 @@ pub fn rows<'s>(session: &Session<'s>, instance: &Instance<'s>) -> Vec<Row> {
     let Some(scope) = scopes.all.get(*at) else {
         return Vec::new();
     };
-    let entry = scope.start.zip(scope.declared);
-    let entry = entry.filter(|_| scope.kind == Kind::Function);
-    let entry = entry.map(|((address, view), line)| Row {
-        address,
-        view,
-        file: line.file,
-        line: line.line,
-        is_statement: true,
-    });
+    let row = |moment: Option<Moment>, line: Option<Line>| {
+        let ((address, view), line) = moment.zip(line)?;
+        Some(Row {
+            address,
+            view,
+            file: line.file,
+            line: line.line,
+            is_statement: true,
+        })
+    };
+    let mut found: Vec<Row> = row(scope.start, scope.declared).into_iter().collect();
     let rows = source.table.rows.iter().filter(|row| {
         row.is_statement
             && scope.contains(row.address)
+            && scope
+                .declared
+                .is_none_or(|declared| declared.line != row.line)
             && session.owner(source, scopes, row) == Some(*at)
     });
-    entry.into_iter().chain(rows.copied()).collect()
+    found.extend(rows.copied());
+    let lines: BTreeSet<u32> = found.iter().map(|row| row.line).collect();
+    let own_file = scope.declared.map(|declared| declared.file);
+    let inlined = scopes.all.iter().filter(|inner| {
+        let called = inner.called.filter(|called| Some(called.file) == own_file);
+        inner
+            .parent
+            .is_some_and(|parent| scopes.function_of(parent) == *at)
+            && called.is_some_and(|called| !lines.contains(&called.line))
+    });
+    found.extend(inlined.filter_map(|inner| row(inner.start, inner.called)));
+    found
 }
 
 /// All locations of a target, by address.

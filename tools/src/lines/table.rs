@@ -68,6 +68,12 @@ impl LineTable {
         Ok(Some(Self { rows, paths }))
     }
 
+    /// Whether no row of the same address is behind `moment`.
+    pub fn is_last(&self, (address, view): (u64, u64)) -> bool {
+        let mut rows = self.rows.iter();
+        !rows.any(|row| row.address == address && row.view > view)
+    }
+
     /// The path of a file.
     pub fn path(&self, file: u64) -> Option<&str> {
         self.paths.get(&file).map(String::as_str)

@@ -28,8 +28,8 @@ pub struct Span<'s> {
 pub enum Location<'s> {
     /// The same as long as its block runs.
     Fixed(Expression<Slice<'s>>),
-    /// By address.
-    Listed(Vec<Span<'s>>),
+    /// By address; whether the views are known.
+    Listed(Vec<Span<'s>>, bool),
     /// A constant.
     Constant(Value<'s>),
     /// Nothing: the compiler removed it.
@@ -50,17 +50,37 @@ impl<'s> Location<'s> {
         Ok(constant.map_or(Self::Removed, Self::Constant))
     }
 
-    /// The expression at `moment`, `None` if it is nowhere then.
-    pub fn at(&self, moment: Moment) -> Option<Expression<Slice<'s>>> {
-        match self {
-            Self::Fixed(expression) => Some(*expression),
-            Self::Listed(spans) => {
-                let mut spans = spans.iter();
-                let span = spans.find(|span| span.start <= moment && moment < span.end)?;
-                Some(span.expression).filter(|expression| !expression.0.is_empty())
-            }
-            Self::Constant(_) | Self::Removed => None,
+    /// The expression at `moment`; `is_last` says whether no other row of its address is behind
+    /// it.
+    ///
+    /// A probe is hit however its address is reached. What a view that is not the last one says
+    /// holds only for who comes from the instruction before: a jump to the address goes to its
+    /// last view. So both must be the same.
+    pub fn at(&self, moment: Moment, is_last: bool) -> Result<Expression<Slice<'s>>> {
+        let (spans, has_views) = match self {
+            Self::Fixed(expression) => return Ok(*expression),
+            Self::Listed(spans, has_views) => (spans, *has_views),
+            Self::Constant(_) | Self::Removed => refuse!("the compiler removed it"),
+        };
+        let find = |moment: Moment| {
+            let mut spans = spans.iter();
+            let span = spans.find(|span| span.start <= moment && moment < span.end)?;
+            Some(span).filter(|span| !span.expression.0.is_empty())
+        };
+        let Some(here) = find(moment) else {
+            refuse!("the compiler keeps it nowhere on this line");
+        };
+        let settled = find((moment.0, u64::MAX)).map(|span| span.expression);
+        let changes = match has_views {
+            true => settled != Some(here.expression),
+            false => here.start.0 == moment.0 && !is_last,
+        };
+        if changes {
+            refuse!(
+                "it changes at this very address, where several lines begin: take the next line"
+            );
         }
+        Ok(here.expression)
     }
 }
 
@@ -126,10 +146,11 @@ fn list<'s>(
             expression,
         });
     }
-    if views.is_none() {
+    let has_views = views.is_some();
+    if !has_views {
         spans = without_views(spans);
     }
-    Ok(Location::Listed(spans))
+    Ok(Location::Listed(spans, has_views))
 }
 
 /// Without views, an entry holds at all rows of its addresses, and an empty one never.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Programs in C for the tests, and sessions on what compilers made of them.
+
+#![allow(dead_code)] // Each test uses some of it.
+
+use ferroprobe_tools::data::Data;
+use ferroprobe_tools::debug::{Debug, Sections};
+use ferroprobe_tools::define::{self, Definitions, Request};
+use ferroprobe_tools::error::Result;
+use ferroprobe_tools::image::Image;
+use ferroprobe_tools::index::cache::Bytes;
+use ferroprobe_tools::index::{build, Index};
+use ferroprobe_tools::session::Session;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// The folder of the programs.
+pub fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
+}
+
+/// A compiled file, which is removed with its folder.
+pub struct Compiled {
+    /// Where it is.
+    pub path: PathBuf,
+    _folder: TempDir,
+}
+
+/// Compiles `program`, a file of the folder of programs, by `compiler` with `flags`.
+pub fn compile(compiler: &str, program: &str, flags: &[&str]) -> Compiled {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("out");
+    let output = Command::new(compiler)
+        .args(["-g", "-w"])
+        .args(flags)
+        .arg(programs().join(program))
+        .arg("-o")
+        .arg(&path)
+        .output();
+    let output = output.expect(compiler);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{compiler} {flags:?}: {said}");
+    Compiled {
+        path,
+        _folder: folder,
+    }
+}
+
+/// Calls `work` with a session on the file at `path`.
+pub fn with<T>(path: &Path, work: impl FnOnce(&Session<'_>) -> T) -> T {
+    let data = Data::open(path).expect("a file");
+    let image = Image::parse(&data).expect("an ELF file");
+    let sections = Sections::load(&image).expect("sections");
+    let debug = Debug::new(&sections).expect("debug information");
+    let index = build::build(&debug, &|_, _| {}).expect("an index");
+    let index = Index::new(Bytes::Made(index)).expect("an index");
+    work(&Session::new(&image, &debug, index))
+}
+
+/// The definitions of `text`.
+pub fn define(session: &Session<'_>, text: &str) -> Result<Definitions> {
+    let request = Request::parse(text)?;
+    let module = session.image.is_module().then(|| "test".to_string());
+    define::definitions(session, &request, Some("e"), module)
+}
