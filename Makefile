@@ -88,8 +88,9 @@ bench: ## measure beside others; rows in build/bench.tsv
 proof: ## the decoders beside the kernel's own code: all verdicts, all modules, 10^9 buffers
 	@qemu/proof
 
-tools: ## build/ferroprobe-insn: maps of functions in kernels and modules, as files
-	@qemu/tools
+tools: ## build/ferroprobe: probes by source line and variable; build/ferroprobe-insn: maps of functions
+	@qemu/tools ferroprobe
+	@qemu/tools ferroprobe-insn
 
 lint: ## formatting, clippy on host and kernel code, shellcheck, layers
 	@qemu/lint
