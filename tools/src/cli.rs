@@ -2,10 +2,12 @@
 
 //! The commands and what they are told.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use ferroprobe_tools::data::Data;
 use ferroprobe_tools::debug::{Debug, Sections};
 use ferroprobe_tools::define::{self, Definitions, Request};
+use ferroprobe_tools::doctor::Machine;
 use ferroprobe_tools::error::{Refusal, Result};
 use ferroprobe_tools::find::{self, Wanted};
 use ferroprobe_tools::image::Image;
@@ -13,7 +15,7 @@ use ferroprobe_tools::index::cache;
 use ferroprobe_tools::lines;
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::target::Target;
-use ferroprobe_tools::{refuse, vars};
+use ferroprobe_tools::{flame, refuse, vars};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -69,6 +71,33 @@ enum Command {
         /// TARGET [[NAME=]VARIABLE[->MEMBER|.MEMBER|[NUMBER]]...[:TYPE]]...
         #[arg(required = true, value_name = "DEFINITION")]
         definition: Vec<String>,
+    },
+    /// Draw the stacks of a hist file or of a trace as a flame graph
+    Flame {
+        /// Value of a histogram that stacks count for, default: hitcount
+        #[arg(long, value_name = "NAME")]
+        value: Option<String>,
+        /// Title of the picture
+        #[arg(long, default_value = "Stacks")]
+        title: String,
+        /// Write the picture to a file, default: the standard output
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// The hist file or trace; - is the standard input
+        file: PathBuf,
+    },
+    /// Say what this kernel and machine can do, and what to do about the rest
+    Doctor,
+    /// Print the completions of a shell
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+    /// Write manual pages to a folder
+    Man {
+        /// The folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
     },
 }
 
@@ -169,15 +198,75 @@ pub(crate) fn run() -> Result<ExitCode> {
             })?;
             give(&all, skip, write)
         }
+        Command::Flame {
+            value,
+            title,
+            output,
+            file,
+        } => {
+            let text = read(&file)?;
+            let about = |refusal: Refusal| refusal.about(file.display());
+            let folded = flame::fold(&text, value.as_deref()).map_err(about)?;
+            let picture = flame::svg(&folded, &title)?;
+            match output {
+                Some(path) => {
+                    let written = std::fs::write(&path, picture);
+                    written.map_err(|error| Refusal::from(error).about(path.display()))?;
+                    Ok(ExitCode::SUCCESS)
+                }
+                None => print(&String::from_utf8_lossy(&picture)),
+            }
+        }
+        Command::Doctor => {
+            let machine = Machine { root: "/".into() };
+            let (text, works) = machine.report();
+            print(&text)?;
+            Ok(if works {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            })
+        }
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "ferroprobe", &mut text);
+            print(&String::from_utf8_lossy(&text))
+        }
+        Command::Man { folder } => {
+            let written = clap_mangen::generate_to(Cli::command(), &folder);
+            written.map_err(|error| Refusal::from(error).about(folder.display()))?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
+}
+
+/// The whole of a text file, or of the standard input.
+fn read(path: &Path) -> Result<String> {
+    let text = match path.as_os_str() == "-" {
+        true => io::read_to_string(io::stdin().lock()),
+        false => std::fs::read_to_string(path),
+    };
+    text.map_err(|error| Refusal::from(error).about(path.display()))
 }
 
 /// Prints or writes definitions, all or, with `skip`, those that there are.
 fn give(all: &Definitions, skip: bool, write: Option<PathBuf>) -> Result<ExitCode> {
-    for refused in &all.refused {
+    /// More refusals say nothing new.
+    const SHOWN: usize = 10;
+
+    for refused in all.refused.iter().take(SHOWN) {
         eprintln!("ferroprobe: {refused}");
     }
     let (bad, good) = (all.refused.len(), all.lines.len());
+    if bad > SHOWN {
+        eprintln!("ferroprobe: and {} more", bad - SHOWN);
+    }
+    if all.gone > 0 {
+        eprintln!(
+            "ferroprobe: left out {} in code that is only run at boot",
+            all.gone
+        );
+    }
     if good == 0 {
         return Ok(ExitCode::FAILURE);
     }

@@ -2,6 +2,7 @@
 
 //! `ferroprobe define`: definitions of one event, with a probe at each location of a target.
 
+use crate::boundary::Boundaries;
 use crate::error::{Refusal, Result};
 use crate::fetch::expression::Expression;
 use crate::fetch::render::{Fetch, Names};
@@ -91,6 +92,8 @@ pub struct Definitions {
     pub lines: Vec<String>,
     /// A line for each location without a probe.
     pub refused: Vec<String>,
+    /// How many locations were left out because their code is not in memory any more.
+    pub gone: usize,
 }
 
 /// Writes the definitions of `request`, of the event `event`, which is `[GROUP/]NAME`.
@@ -109,11 +112,21 @@ pub fn definitions(
         arch: session.image.arch,
         symbols: &symbols,
     };
+    let boundaries = Boundaries::new(session.image);
     let mut all = Definitions::default();
     // All probes of an event have the types of its first.
     let mut kinds: Option<Vec<String>> = None;
-    for location in find::locations(session, &request.target)? {
-        let probe = probe(session, &names, &location, request).and_then(|(place, fetched)| {
+    let locations = find::locations(session, &request.target)?;
+    let is_gone = |location: &Location<'_>| symbols.is_gone(location.moment.0);
+    let any_stays = locations.iter().any(|location| !is_gone(location));
+    for location in locations {
+        if any_stays && is_gone(&location) {
+            all.gone += 1;
+            continue;
+        }
+        let fetched = probe(session, &names, &location, request);
+        let probe = fetched.and_then(|(place, fetched)| {
+            boundaries.judge(location.moment.0)?;
             let own: Vec<_> = fetched.iter().map(|fetch| fetch.kind.clone()).collect();
             let first = kinds.get_or_insert_with(|| own.clone());
             let differs = first.iter().zip(&own).position(|(first, own)| first != own);

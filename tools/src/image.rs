@@ -11,6 +11,7 @@ use object::{
     RelocationKind, RelocationTarget, SectionFlags, SectionIndex, SymbolIndex, SymbolKind,
 };
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Where the sections of a file that is not linked are taken to begin: far from zero, which is
@@ -55,8 +56,7 @@ pub struct Image<'d> {
     pub arch: Arch,
     /// The sections that are in memory.
     pub sections: Vec<Section>,
-    /// All symbols in sections, in the order of their addresses.
-    pub symbols: Vec<Symbol<'d>>,
+    symbols: OnceCell<Vec<Symbol<'d>>>,
     by_index: HashMap<SectionIndex, usize>,
 }
 
@@ -75,16 +75,22 @@ impl<'d> Image<'d> {
         let sections = sections(&file);
         let by_index = sections.iter().enumerate();
         let by_index = by_index.map(|(at, section)| (section.index, at)).collect();
-        let mut image = Self {
+        Ok(Self {
             file,
             arch,
             sections,
-            symbols: Vec::new(),
+            symbols: OnceCell::new(),
             by_index,
-        };
-        image.symbols = image.own_symbols();
-        image.symbols.sort_by_key(|symbol| symbol.address);
-        Ok(image)
+        })
+    }
+
+    /// All symbols in sections, in the order of their addresses.
+    pub fn symbols(&self) -> &[Symbol<'d>] {
+        self.symbols.get_or_init(|| {
+            let mut symbols = self.own_symbols();
+            symbols.sort_by_key(|symbol| symbol.address);
+            symbols
+        })
     }
 
     /// Whether the file is not linked, as modules are.
@@ -117,7 +123,7 @@ impl<'d> Image<'d> {
             let is_code = self.sections.get(section)?.is_code;
             Some(Symbol {
                 name,
-                address: self.address_of(symbol.index()),
+                address: self.placed(section, symbol.address()),
                 size: symbol.size(),
                 is_code,
                 is_global: symbol.is_global(),
@@ -133,10 +139,17 @@ impl<'d> Image<'d> {
             return 0;
         };
         let section = symbol.section_index();
-        let section = section.and_then(|at| self.by_index.get(&at));
-        match section.and_then(|at| self.sections.get(*at)) {
-            Some(section) if self.is_module() => section.address.wrapping_add(symbol.address()),
-            _ => symbol.address(),
+        match section.and_then(|at| self.by_index.get(&at)) {
+            Some(section) => self.placed(*section, symbol.address()),
+            None => symbol.address(),
+        }
+    }
+
+    /// The address of what is `value` of a section, which it counts from in modules.
+    fn placed(&self, section: usize, value: u64) -> u64 {
+        match self.sections.get(section) {
+            Some(section) if self.is_module() => section.address.wrapping_add(value),
+            _ => value,
         }
     }
 

@@ -7,13 +7,16 @@
 //! [`types`] say where variables are; [`define`] writes definitions.
 
 pub mod arch;
+pub mod boundary;
 pub mod build_id;
 pub mod data;
 pub mod debug;
 pub mod define;
+pub mod doctor;
 pub mod error;
 pub mod fetch;
 pub mod find;
+pub mod flame;
 pub mod image;
 pub mod index;
 pub mod lines;

@@ -238,6 +238,32 @@ pub fn member(
     Ok(None)
 }
 
+/// The type of the only member of a structure, which begins where the structure does.
+pub fn only_member(
+    debug: &Debug<'_>,
+    unit: &Unit<'_>,
+    structure: UnitOffset,
+) -> Result<Option<UnitOffset>> {
+    let mut only = None;
+    let mut tree = unit.entries_tree(Some(structure))?;
+    let mut children = tree.root()?.children();
+    while let Some(child) = children.next()? {
+        let entry = child.entry();
+        if entry.tag() != dw::DW_TAG_member {
+            continue;
+        }
+        let Some(offset) = reference(unit, entry, dw::DW_AT_type)? else {
+            return Ok(None);
+        };
+        let member = placed(debug, unit, entry, offset)?;
+        if only.is_some() || member.bits.is_some() || member.start != 0 {
+            return Ok(None);
+        }
+        only = Some(offset);
+    }
+    Ok(only)
+}
+
 /// Where a member is.
 fn placed<'s>(
     debug: &Debug<'s>,

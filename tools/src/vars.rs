@@ -119,7 +119,7 @@ fn alive<'s>(
     let alive = rows.filter(|row| {
         let moment = (row.address, row.view);
         found
-            .at(moment, location.source.table.is_last(moment))
+            .at(moment, variable::rows(location, variable, moment))
             .is_ok()
     });
     let lines: BTreeSet<u32> = alive

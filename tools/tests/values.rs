@@ -103,7 +103,7 @@ fn probes(session: &Session<'_>, spots: &[&Spot], result: &mut Result) -> HashMa
             let argument = words.next().expect("an argument");
             let argument = argument.strip_prefix("x=").expect("its name");
             let (name, offset) = place.split_once('+').unwrap_or((place, "0"));
-            let mut symbols = session.image.symbols.iter();
+            let mut symbols = session.image.symbols().iter();
             let symbol = symbols.find(|symbol| symbol.name == name).expect(place);
             let address = symbol.address + offset.parse::<u64>().expect(place);
             probes.entry(address).or_default().push(Probe {

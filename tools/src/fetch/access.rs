@@ -91,6 +91,22 @@ pub fn walk(
     Ok(object)
 }
 
+/// The member of a structure that has only one, as large as itself, such as `kuid_t`; any other
+/// object as it is.
+pub fn only_member(debug: &Debug<'_>, unit: &Unit<'_>, mut object: Object) -> Result<Object> {
+    while object.kind.kind == Kind::Structure {
+        let Some(only) = types::only_member(debug, unit, object.kind.entry)? else {
+            break;
+        };
+        let kind = types::read(debug, unit, only)?;
+        if kind.size != object.kind.size {
+            break;
+        }
+        object.kind = kind;
+    }
+    Ok(object)
+}
+
 /// What `object` points to, or the element `index` behind that.
 fn follow(
     debug: &Debug<'_>,

@@ -9,7 +9,7 @@ use crate::debug::{attribute, inherited, origin, reference, unsigned, Debug, Uni
 use crate::error::{Refusal, Result};
 use crate::lines::find::Location;
 use crate::place::eval::{self, Context};
-use crate::place::loclist::{self, Moment};
+use crate::place::loclist::{self, Moment, Rows};
 use crate::place::{Place, Sum};
 use crate::refuse;
 use crate::scope::{Kind as ScopeKind, Line, Scope};
@@ -227,7 +227,7 @@ pub fn place<'s>(
     let moment = location.moment;
     let expression = match &found {
         loclist::Location::Constant(value) => return constant(*value),
-        found => found.at(moment, location.source.table.is_last(moment))?,
+        found => found.at(moment, rows(location, variable, moment))?,
     };
     if matches!(found, loclist::Location::Listed(..)) {
         check_tracking(debug, unit)?;
@@ -249,6 +249,19 @@ pub fn place<'s>(
         frame.check_fixed(variable, address)?;
     }
     Ok(place)
+}
+
+/// What is known of the rows at `moment`.
+pub fn rows(location: &Location<'_>, variable: &Variable<'_>, moment: Moment) -> Rows {
+    let owner = location
+        .owner
+        .and_then(|owner| location.scopes.all.get(owner));
+    let begins = owner.is_some_and(|owner| owner.start == Some(moment));
+    let inlined = owner.is_some_and(|owner| owner.kind == ScopeKind::Inlined);
+    Rows {
+        is_last: location.source.table.is_last(moment),
+        is_argument: variable.is_parameter && inlined && begins,
+    }
 }
 
 /// Refuses what GCC says of variables if it has not followed their values.
@@ -385,6 +398,7 @@ pub fn fetch<'s>(
             at_entry: location.is_entry(),
         };
         let object = access::walk(debug, unit, object, &expression.steps, expression.user)?;
+        let object = access::only_member(debug, unit, object)?;
         let is_truth = matches!(object.kind.kind, Kind::Integer { truth: true, .. });
         let wanted = match expression.kind.as_deref() {
             // GCC keeps a truth value in a register whose other bits are anything.

@@ -23,6 +23,16 @@ pub struct Span<'s> {
     pub expression: Expression<Slice<'s>>,
 }
 
+/// What is known of the rows at an address.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows {
+    /// Whether no other row is behind the one in question.
+    pub is_last: bool,
+    /// Whether the variable is a parameter of an inlined function that begins with this row: then
+    /// it has its argument as soon as it is anywhere, which can be a row later.
+    pub is_argument: bool,
+}
+
 /// What the debug information says of a variable.
 #[derive(Debug, Clone)]
 pub enum Location<'s> {
@@ -50,13 +60,12 @@ impl<'s> Location<'s> {
         Ok(constant.map_or(Self::Removed, Self::Constant))
     }
 
-    /// The expression at `moment`; `is_last` says whether no other row of its address is behind
-    /// it.
+    /// The expression at `moment`.
     ///
     /// A probe is hit however its address is reached. What a view that is not the last one says
     /// holds only for who comes from the instruction before: a jump to the address goes to its
     /// last view. So both must be the same.
-    pub fn at(&self, moment: Moment, is_last: bool) -> Result<Expression<Slice<'s>>> {
+    pub fn at(&self, moment: Moment, rows: Rows) -> Result<Expression<Slice<'s>>> {
         let (spans, has_views) = match self {
             Self::Fixed(expression) => return Ok(*expression),
             Self::Listed(spans, has_views) => (spans, *has_views),
@@ -67,13 +76,20 @@ impl<'s> Location<'s> {
             let span = spans.find(|span| span.start <= moment && moment < span.end)?;
             Some(span).filter(|span| !span.expression.0.is_empty())
         };
-        let Some(here) = find(moment) else {
+        let mut here = find(moment);
+        if here.is_none() && rows.is_argument {
+            let later = spans.iter().filter(|span| {
+                span.start.0 == moment.0 && span.start.1 > moment.1 && span.start < span.end
+            });
+            here = later.min_by_key(|span| span.start);
+        }
+        let Some(here) = here else {
             refuse!("the compiler keeps it nowhere on this line");
         };
         let settled = find((moment.0, u64::MAX)).map(|span| span.expression);
         let changes = match has_views {
             true => settled != Some(here.expression),
-            false => here.start.0 == moment.0 && !is_last,
+            false => here.start.0 == moment.0 && !rows.is_last,
         };
         if changes {
             refuse!(

@@ -51,7 +51,7 @@ impl Machine<'_, '_> {
     /// The address of `SYMBOL[+OFFSET]`.
     fn symbol(&self, text: &str) -> u64 {
         let (name, offset) = text.split_once('+').unwrap_or((text, "0"));
-        let mut symbols = self.image.symbols.iter();
+        let mut symbols = self.image.symbols().iter();
         let symbol = symbols.find(|symbol| symbol.name == name).expect(text);
         symbol.address + offset.parse::<u64>().expect(text)
     }
