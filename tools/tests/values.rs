@@ -20,15 +20,51 @@ use std::process::Command;
 
 const PROGRAM: &str = "values.c";
 
-/// A line and an expression on it.
-type Spot = (u32, String);
+/// Something to record, and the values that it must have.
+struct Spot {
+    /// What is defined.
+    definition: String,
+    expression: String,
+    expected: Vec<i64>,
+}
 
-/// The values that each expression has when its line is about to run, in their order.
-fn oracle() -> BTreeMap<Spot, Vec<i64>> {
+/// Functions, with the expressions that their first line knows and that they are called with.
+const ENTRIES: [(&str, &str); 9] = [
+    ("clamp_it%inlined", "value low high"),
+    ("mix%inlined", "salt"),
+    ("sum_pair%inlined", "both.left both.right"),
+    ("arguments", "a b c d e f g h"),
+    (
+        "structures",
+        "object->flag object->kind object->rest object->wide index",
+    ),
+    ("by_value", "both.left both.right"),
+    ("inlined", "start salt"),
+    ("narrow", "wide"),
+    ("shadows", "value"),
+];
+
+/// The line of the first `SEE` behind the definition of a function.
+fn first_line(function: &str) -> u32 {
+    let source = std::fs::read_to_string(support::programs().join(PROGRAM)).expect("source");
+    let name = function.split('%').next().expect("a name");
+    let mut lines = (1..).zip(source.lines());
+    lines
+        .find(|(_, line)| line.contains(&format!(" {name}(")))
+        .expect(name);
+    lines
+        .find(|(_, line)| line.starts_with("\tSEE("))
+        .expect(name)
+        .0
+}
+
+/// All that is recorded: each expression on each of its lines, with the values that it has when the
+/// line is about to run, in their order; and parameters at the entries of functions.
+fn spots() -> Vec<Spot> {
     let compiled = support::compile("gcc", PROGRAM, &["-O0", "-DORACLE"]);
     let output = Command::new(&compiled.path).output().expect("the oracle");
     let text = String::from_utf8(output.stdout).expect("text");
-    let mut known: BTreeMap<Spot, Vec<i64>> = BTreeMap::new();
+    let mut known: BTreeMap<(u32, &str), Vec<i64>> = BTreeMap::new();
     for line in text.lines() {
         let mut columns = line.split('\t');
         let number = columns
@@ -38,10 +74,25 @@ fn oracle() -> BTreeMap<Spot, Vec<i64>> {
         let names = columns.next().expect(line).split(", ");
         for (name, value) in names.zip(columns) {
             let value = value.parse().expect(line);
-            known.entry((number, name.into())).or_default().push(value);
+            known.entry((number, name)).or_default().push(value);
         }
     }
-    known
+    let spot = |target: &str, (line, expression): (u32, &str)| Spot {
+        definition: format!("{target} x={expression}"),
+        expression: expression.into(),
+        expected: known[&(line, expression)].clone(),
+    };
+    let lines = known
+        .keys()
+        .map(|key| spot(&format!("{PROGRAM}:{}", key.0), *key));
+    let entries = ENTRIES.iter().flat_map(|(function, expressions)| {
+        let line = first_line(function);
+        expressions
+            .split(' ')
+            .map(move |expression| (*function, (line, expression)))
+    });
+    let entries = entries.map(|(function, key)| spot(function, key));
+    lines.chain(entries).collect()
 }
 
 /// What is fetched at one address for one spot.
@@ -68,13 +119,14 @@ struct Result {
     recorded: usize,
     refused: usize,
     reasons: BTreeMap<String, usize>,
-    wrong: Vec<String>,
+    /// Expressions, and what was recorded of them.
+    wrong: Vec<(String, String)>,
 }
 
-fn probes(session: &Session<'_>, spots: &[&Spot], result: &mut Result) -> HashMap<u64, Vec<Probe>> {
+fn probes(session: &Session<'_>, spots: &[Spot], result: &mut Result) -> HashMap<u64, Vec<Probe>> {
     let mut probes: HashMap<u64, Vec<Probe>> = HashMap::new();
-    for (at, (line, expression)) in spots.iter().enumerate() {
-        let found = support::define(session, &format!("{PROGRAM}:{line} x={expression}"));
+    for (at, spot) in spots.iter().enumerate() {
+        let found = support::define(session, &spot.definition);
         let found = match found {
             Ok(found) => found,
             // The compiler left nothing of the line.
@@ -116,8 +168,7 @@ fn probes(session: &Session<'_>, spots: &[&Spot], result: &mut Result) -> HashMa
 }
 
 fn compare(compiler: &str, flags: &[&str]) -> Result {
-    let known = oracle();
-    let spots: Vec<&Spot> = known.keys().collect();
+    let spots = spots();
     assert!(spots.len() >= 150, "{} spots", spots.len());
     let compiled = support::compile(compiler, PROGRAM, &[flags, &["-no-pie"]].concat());
     let mut result = Result {
@@ -146,10 +197,16 @@ fn compare(compiler: &str, flags: &[&str]) -> Result {
     });
     let mut wrong = Vec::new();
     for (spot, recorded) in spots.iter().zip(&recorded) {
-        let expected = &known[*spot];
+        let expected = &spot.expected;
         if !is_part_of(&collapsed(recorded), &collapsed(expected)) {
-            wrong.push(format!(
-                "{spot:?}: recorded {recorded:?}, expected {expected:?}"
+            let Spot {
+                definition,
+                expression,
+                ..
+            } = spot;
+            wrong.push((
+                expression.clone(),
+                format!("{definition}: recorded {recorded:?}, expected {expected:?}"),
             ));
         }
     }
@@ -171,21 +228,11 @@ fn compare(compiler: &str, flags: &[&str]) -> Result {
 /// of the spots are recorded. Of the variables in `except`, the debug information is wrong.
 fn compare_all(compiler: &str, share: usize, flags: &[&[&str]], except: &[&str]) {
     let results: Vec<_> = flags.iter().map(|flags| compare(compiler, flags)).collect();
-    let is_known = |wrong: &String| {
-        except
-            .iter()
-            .any(|name| wrong.contains(&format!("\"{name}\"")))
-    };
-    let wrong: Vec<_> = flags
-        .iter()
-        .zip(&results)
-        .flat_map(|(flags, result)| {
-            result
-                .wrong
-                .iter()
-                .map(move |wrong| format!("{flags:?} {wrong}"))
-        })
-        .filter(|wrong| !is_known(wrong))
+    let all = flags.iter().zip(&results);
+    let wrong: Vec<_> = all
+        .flat_map(|(flags, result)| result.wrong.iter().map(move |wrong| (flags, wrong)))
+        .filter(|(_, (expression, _))| !except.contains(&expression.as_str()))
+        .map(|(flags, (_, text))| format!("{flags:?} {text}"))
         .collect();
     assert!(wrong.is_empty(), "{compiler}:\n{}", wrong.join("\n"));
     for (flags, result) in flags.iter().zip(&results) {
