@@ -180,6 +180,7 @@ fn probe<'s>(
     let place = names
         .symbols
         .code(location.moment.0, function_name(location))?;
+    location.check()?;
     let arguments = request.arguments.iter();
     let fetched: Result<Vec<_>> = arguments
         .map(|argument| variable::fetch(session, names, location, argument))

@@ -7,6 +7,7 @@
 //! [`types`] say where variables are; [`define`] writes definitions.
 
 pub mod arch;
+pub mod arrivals;
 pub mod boundary;
 pub mod build_id;
 pub mod data;

@@ -2,6 +2,7 @@
 
 //! What one call works with: a file, its debug information, and what was read of it so far.
 
+use crate::arrivals::Arrivals;
 use crate::debug::{Debug, Unit};
 use crate::error::{Refusal, Result};
 use crate::image::Image;
@@ -9,6 +10,7 @@ use crate::index::cache::Bytes;
 use crate::index::{Index, Site};
 use crate::lines::table::{LineTable, Row};
 use crate::place::cfa::Frames;
+use crate::place::loclist::Moment;
 use crate::scope::{Line, Scopes};
 use gimli::UnitOffset;
 use std::cell::{OnceCell, RefCell};
@@ -44,6 +46,7 @@ pub struct Session<'s> {
     functions: RefCell<HashMap<Site, Rc<Scopes<'s>>>>,
     declarations: RefCell<HashMap<String, Rc<Vec<u32>>>>,
     frames: OnceCell<Frames<'s>>,
+    arrivals: Arrivals<'s, 's>,
 }
 
 impl<'s> Session<'s> {
@@ -57,6 +60,7 @@ impl<'s> Session<'s> {
             functions: RefCell::default(),
             declarations: RefCell::default(),
             frames: OnceCell::new(),
+            arrivals: Arrivals::new(image),
         }
     }
 
@@ -91,6 +95,20 @@ impl<'s> Session<'s> {
         let scopes = Rc::new(Scopes::read(self.debug, &source.unit, entry)?);
         self.functions.borrow_mut().insert(site, scopes.clone());
         Ok(scopes)
+    }
+
+    /// The line that begins last at the address of `moment`, if it is another one, and jumps may lead
+    /// there: they go to that line, and not through the one of `moment`.
+    pub fn shared_with(
+        &self,
+        source: &Source<'s>,
+        scopes: &Scopes<'s>,
+        moment: Moment,
+    ) -> Option<u32> {
+        let last = source.table.last_at(moment.0)?;
+        let function = scopes.all.first()?;
+        let is_shared = last.view > moment.1 && self.arrivals.is_target(&function.ranges, moment.0);
+        is_shared.then_some(last.line)
     }
 
     /// The unwind tables.

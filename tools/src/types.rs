@@ -67,6 +67,24 @@ pub fn read(debug: &Debug<'_>, unit: &Unit<'_>, mut offset: UnitOffset) -> Resul
     refuse!("damaged debug information: a type that is made of itself")
 }
 
+/// Whether the type at `offset` is `const`.
+pub fn is_const(unit: &Unit<'_>, mut offset: UnitOffset) -> Result<bool> {
+    for _ in 0..LONGEST {
+        let entry = unit.entry(offset)?;
+        match entry.tag() {
+            dw::DW_TAG_const_type => return Ok(true),
+            dw::DW_TAG_typedef | dw::DW_TAG_volatile_type => {
+                match reference(unit, &entry, dw::DW_AT_type)? {
+                    Some(next) => offset = next,
+                    None => break,
+                }
+            }
+            _ => break,
+        }
+    }
+    Ok(false)
+}
+
 fn of_entry<'s>(debug: &Debug<'s>, unit: &Unit<'s>, entry: &Entry<'_, '_, 's>) -> Result<Type> {
     if attribute(entry, dw::DW_AT_endianity)?.is_some() {
         refuse!("its type has a byte order of its own");

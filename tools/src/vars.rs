@@ -29,7 +29,8 @@ pub fn text(session: &Session<'_>, target: &Target, module: Option<String>) -> R
         let place = place.unwrap_or_else(|_| format!("{:#x}", location.moment.0));
         // Writing to a string does not fail.
         let _ = writeln!(out, "<{place}>");
-        match variable::visible(session, &location) {
+        let visible = location.check();
+        match visible.and_then(|()| variable::visible(session, &location)) {
             Ok(variables) => {
                 let mut seen = BTreeSet::new();
                 for variable in variables

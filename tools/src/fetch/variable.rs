@@ -226,7 +226,10 @@ pub fn place<'s>(
     let found = loclist::Location::read(debug, unit, &entry)?;
     let moment = location.moment;
     let expression = match &found {
-        loclist::Location::Constant(value) => return constant(*value),
+        loclist::Location::Constant(value) => {
+            check_constant(unit, variable)?;
+            return constant(*value);
+        }
         found => found.at(moment, rows(location, variable, moment))?,
     };
     if matches!(found, loclist::Location::Listed(..)) {
@@ -251,6 +254,21 @@ pub fn place<'s>(
     Ok(place)
 }
 
+/// Refuses a constant that need not hold everywhere: GCC calls so a variable that has one known
+/// value, even if it has it, or any, only from some line on. A parameter has it from the beginning.
+fn check_constant(unit: &Unit<'_>, variable: &Variable<'_>) -> Result<()> {
+    let entry = unit.entry(variable.entry)?;
+    let kind = inherited(unit, &entry, dw::DW_AT_type)?;
+    let is_const = match kind {
+        Some(AttributeValue::UnitRef(offset)) => types::is_const(unit, offset)?,
+        _ => false,
+    };
+    if !is_const && !variable.is_parameter {
+        refuse!("it is a constant somewhere in its block, and the compiler does not say where");
+    }
+    Ok(())
+}
+
 /// What is known of the rows at `moment`.
 pub fn rows(location: &Location<'_>, variable: &Variable<'_>, moment: Moment) -> Rows {
     let owner = location
@@ -258,8 +276,9 @@ pub fn rows(location: &Location<'_>, variable: &Variable<'_>, moment: Moment) ->
         .and_then(|owner| location.scopes.all.get(owner));
     let begins = owner.is_some_and(|owner| owner.start == Some(moment));
     let inlined = owner.is_some_and(|owner| owner.kind == ScopeKind::Inlined);
+    let last = location.source.table.last_at(moment.0);
     Rows {
-        is_last: location.source.table.is_last(moment),
+        is_last: last.is_none_or(|last| last.view <= moment.1),
         is_argument: variable.is_parameter && inlined && begins,
     }
 }

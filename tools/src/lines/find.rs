@@ -25,9 +25,19 @@ pub struct Location<'s> {
     pub moment: Moment,
     /// The line that is about to run.
     pub line: Option<Line>,
+    /// The line to which jumps to the address go, and not to this one.
+    pub shared_with: Option<u32>,
 }
 
 impl Location<'_> {
+    /// Refuses a location that is reached without its line.
+    pub fn check(&self) -> Result<()> {
+        if let Some(line) = self.shared_with {
+            refuse!("line {line} of the file begins at this address too, and jumps may lead to it and not to this one: take line {line}");
+        }
+        Ok(())
+    }
+
     /// Whether it is the first instruction of the function whose code it is.
     pub fn is_entry(&self) -> bool {
         let function = self.scopes.all.first();
@@ -200,6 +210,10 @@ pub fn locations<'s>(session: &Session<'s>, target: &Target) -> Result<Vec<Locat
     };
     found.sort_by_key(|location| location.moment);
     found.dedup_by_key(|location| location.moment.0);
+    for location in &mut found {
+        let (source, scopes) = (&location.source, &location.scopes);
+        location.shared_with = session.shared_with(source, scopes, location.moment);
+    }
     Ok(found)
 }
 
@@ -217,6 +231,7 @@ fn entries<'s>(function: &Function<'s>, kind: Kind) -> Result<Vec<Location<'s>>>
             owner: Some(instance.scope),
             moment,
             line: scope.declared,
+            shared_with: None,
         });
     }
     let name = &function.name;
@@ -253,6 +268,7 @@ fn on_line<'s>(
                     file: row.file,
                     line: row.line,
                 }),
+                shared_with: None,
             });
         }
     }
@@ -313,6 +329,7 @@ fn in_file<'s>(session: &Session<'s>, wanted: &str, line: u32) -> Result<Vec<Loc
                     file: row.file,
                     line,
                 }),
+                shared_with: None,
             });
         }
     }

@@ -24,7 +24,12 @@ pub fn text(session: &Session<'_>, target: &Target, sources: Option<&Path>) -> R
             let function = find::function(session, name, file.as_deref())?;
             let mut lines = Lines::new();
             for instance in &function.instances {
-                for row in find::rows(session, instance) {
+                let (source, scopes) = (&instance.source, &instance.scopes);
+                let rows = find::rows(session, instance).into_iter();
+                for row in rows.filter(|row| {
+                    let moment = (row.address, row.view);
+                    session.shared_with(source, scopes, moment).is_none()
+                }) {
                     lines.entry(row.line).or_default().insert(row.address);
                 }
             }

@@ -68,10 +68,10 @@ impl LineTable {
         Ok(Some(Self { rows, paths }))
     }
 
-    /// Whether no row of the same address is behind `moment`.
-    pub fn is_last(&self, (address, view): (u64, u64)) -> bool {
-        let mut rows = self.rows.iter();
-        !rows.any(|row| row.address == address && row.view > view)
+    /// The row of `address` that is behind all others.
+    pub fn last_at(&self, address: u64) -> Option<&Row> {
+        let rows = self.rows.iter().filter(|row| row.address == address);
+        rows.max_by_key(|row| row.view)
     }
 
     /// The path of a file.

@@ -62,9 +62,9 @@ impl<'s> Location<'s> {
 
     /// The expression at `moment`.
     ///
-    /// A probe is hit however its address is reached. What a view that is not the last one says
-    /// holds only for who comes from the instruction before: a jump to the address goes to its
-    /// last view. So both must be the same.
+    /// What a view that is not the last one of its address says holds only for who comes from the
+    /// instruction before: the caller knows that no jump leads there. Without views, a variable
+    /// that changes at the address has its new value on the last line that begins there.
     pub fn at(&self, moment: Moment, rows: Rows) -> Result<Expression<Slice<'s>>> {
         let (spans, has_views) = match self {
             Self::Fixed(expression) => return Ok(*expression),
@@ -86,11 +86,7 @@ impl<'s> Location<'s> {
         let Some(here) = here else {
             refuse!("the compiler keeps it nowhere on this line");
         };
-        let settled = find((moment.0, u64::MAX)).map(|span| span.expression);
-        let changes = match has_views {
-            true => settled != Some(here.expression),
-            false => here.start.0 == moment.0 && !rows.is_last,
-        };
+        let changes = !has_views && here.start.0 == moment.0 && !rows.is_last;
         if changes {
             refuse!(
                 "it changes at this very address, where several lines begin: take the next line"

@@ -1,33 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //
-// Variables whose values are known.  Compiled with ORACLE, SEE() prints the values that
-// expressions have before the rest of its line runs; without, it is nothing, and a probe on the
-// line must find the same.
+// Variables whose values are known.
 
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/ptrace.h>
-
-#ifdef ORACLE
-static void see(int line, const char *names, int count, const long long *values)
-{
-	printf("%d\t%s", line, names);
-	for (int at = 0; at < count; at++)
-		printf("\t%lld", values[at]);
-	printf("\n");
-}
-#define SEE(...)								\
-	see(__LINE__, #__VA_ARGS__,						\
-	    sizeof((long long[]){ __VA_ARGS__ }) / sizeof(long long),		\
-	    (long long[]){ __VA_ARGS__ });
-#else
-#define SEE(...)
-#endif
-
-#define NOINLINE __attribute__((noinline, noclone))
+#include "see.h"
 
 struct inner {
 	int8_t a;
@@ -67,21 +42,9 @@ struct mixed {
 enum color { RED, GREEN = 5, BLUE = 1000 };
 enum sign { MINUS = -3, ZERO = 0, PLUS = 3 };
 
-volatile int64_t sink;
 static int64_t counter = 40;
 int32_t global_table[4] = { 9, 8, 7, 6 };
 struct outer global_outer;
-
-NOINLINE void use(int64_t value)
-{
-	sink += value;
-}
-
-NOINLINE int64_t opaque(int64_t value)
-{
-	sink = value;
-	return sink;
-}
 
 NOINLINE void fill(int32_t *table, int count)
 {
@@ -313,10 +276,7 @@ int main(void)
 	static struct inner next = { -7, 700, -70000, 7000000000 };
 	struct outer object = { 5, 99, -9, 0x1abcd, 0x123456789a, { -1, 2, -3, 4 }, &next };
 
-#ifndef ORACLE
-	ptrace(PTRACE_TRACEME, 0, 0, 0);
-	raise(SIGSTOP);
-#endif
+	begin();
 	object.word = 0x89abcdef;
 	fill(object.table, 6);
 	for (int at = 0; at < 12; at++)

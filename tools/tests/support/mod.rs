@@ -4,6 +4,13 @@
 
 #![allow(dead_code)] // Each test uses some of it.
 
+#[cfg(target_arch = "x86_64")]
+pub mod compare;
+#[cfg(target_arch = "x86_64")]
+pub mod fetch;
+#[cfg(target_arch = "x86_64")]
+pub mod process;
+
 use ferroprobe_tools::data::Data;
 use ferroprobe_tools::debug::{Debug, Sections};
 use ferroprobe_tools::define::{self, Definitions, Request};
@@ -28,12 +35,14 @@ pub struct Compiled {
     _folder: TempDir,
 }
 
-/// Compiles `program`, a file of the folder of programs, by `compiler` with `flags`.
-pub fn compile(compiler: &str, program: &str, flags: &[&str]) -> Compiled {
+/// Compiles `program`, a path or a file of the folder of programs, by `compiler` with `flags`.
+pub fn compile(compiler: &str, program: impl AsRef<Path>, flags: &[&str]) -> Compiled {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("out");
     let output = Command::new(compiler)
         .args(["-g", "-w"])
+        .arg("-I")
+        .arg(programs())
         .args(flags)
         .arg(programs().join(program))
         .arg("-o")

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Compiled with ORACLE, SEE() prints the values that expressions have before the rest of its line
+ * runs; without, it is nothing, and a probe on the line must find the same.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#ifdef ORACLE
+static void see(int line, const char *names, int count, const long long *values)
+{
+	printf("%d\t%s", line, names);
+	for (int at = 0; at < count; at++)
+		printf("\t%lld", values[at]);
+	printf("\n");
+}
+#define SEE(...)								\
+	see(__LINE__, #__VA_ARGS__,						\
+	    sizeof((long long[]){ __VA_ARGS__ }) / sizeof(long long),		\
+	    (long long[]){ __VA_ARGS__ });
+#else
+#define SEE(...)
+#endif
+
+/* Lets the test trace the process. */
+static void begin(void)
+{
+#ifndef ORACLE
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	raise(SIGSTOP);
+#endif
+}
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+volatile int64_t sink;
+
+NOINLINE void use(int64_t value)
+{
+	sink += value;
+}
+
+NOINLINE int64_t opaque(int64_t value)
+{
+	sink = value;
+	return sink;
+}
