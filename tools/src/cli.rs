@@ -58,6 +58,9 @@ enum Command {
         /// Leave out locations where a variable cannot be fetched
         #[arg(long)]
         skip: bool,
+        /// Take lines whose address jumps may lead to without running them
+        #[arg(long)]
+        shared: bool,
         /// Append the definitions to DIR/kprobe_events
         #[arg(
             long,
@@ -188,10 +191,12 @@ pub(crate) fn run() -> Result<ExitCode> {
             file,
             event,
             skip,
+            shared,
             write,
             definition,
         } => {
-            let request = Request::parse(&definition.join(" "))?;
+            let mut request = Request::parse(&definition.join(" "))?;
+            request.shared = shared;
             let all = file.with(|session| {
                 let module = file.module_name(session.image)?;
                 define::definitions(session, &request, event.as_deref(), module)

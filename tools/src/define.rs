@@ -20,6 +20,8 @@ pub struct Request {
     pub target: Target,
     /// What to record.
     pub arguments: Vec<Expression>,
+    /// Whether lines are taken that jumps to their address may not run.
+    pub shared: bool,
 }
 
 /// Characters of an event's name.
@@ -36,6 +38,7 @@ impl Request {
         let mut request = Self {
             target: Target::parse(target)?,
             arguments: arguments?,
+            shared: false,
         };
         request.name_arguments()?;
         Ok(request)
@@ -180,7 +183,9 @@ fn probe<'s>(
     let place = names
         .symbols
         .code(location.moment.0, function_name(location))?;
-    location.check()?;
+    if !request.shared {
+        location.check()?;
+    }
     let arguments = request.arguments.iter();
     let fetched: Result<Vec<_>> = arguments
         .map(|argument| variable::fetch(session, names, location, argument))

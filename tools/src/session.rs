@@ -97,18 +97,18 @@ impl<'s> Session<'s> {
         Ok(scopes)
     }
 
-    /// The line that begins last at the address of `moment`, if it is another one, and jumps may lead
-    /// there: they go to that line, and not through the one of `moment`.
-    pub fn shared_with(
+    /// The row that begins last at the address of `moment`, if it is another one and jumps may lead
+    /// there: they go to that row, and not through the one of `moment`.
+    pub fn jumped_to<'t>(
         &self,
-        source: &Source<'s>,
+        source: &'t Source<'s>,
         scopes: &Scopes<'s>,
         moment: Moment,
-    ) -> Option<u32> {
+    ) -> Option<&'t Row> {
         let last = source.table.last_at(moment.0)?;
         let function = scopes.all.first()?;
-        let is_shared = last.view > moment.1 && self.arrivals.is_target(&function.ranges, moment.0);
-        is_shared.then_some(last.line)
+        let is_other = last.view > moment.1;
+        (is_other && self.arrivals.is_target(&function.ranges, moment.0)).then_some(last)
     }
 
     /// The unwind tables.

@@ -279,6 +279,7 @@ pub fn rows(location: &Location<'_>, variable: &Variable<'_>, moment: Moment) ->
     let last = location.source.table.last_at(moment.0);
     Rows {
         is_last: last.is_none_or(|last| last.view <= moment.1),
+        is_jumped_over: location.is_jumped_over,
         is_argument: variable.is_parameter && inlined && begins,
     }
 }

@@ -25,15 +25,30 @@ pub struct Location<'s> {
     pub moment: Moment,
     /// The line that is about to run.
     pub line: Option<Line>,
-    /// The line to which jumps to the address go, and not to this one.
-    pub shared_with: Option<u32>,
+    /// The line to which jumps to the address go, and not to this one, as `FILE:LINE`.
+    pub shared_with: Option<String>,
+    /// Whether jumps may lead to a later row of the address, so that only what holds there too is
+    /// certain.
+    pub is_jumped_over: bool,
 }
 
 impl Location<'_> {
+    /// Whether it is the beginning of an inlined function whose code the instruction there is: who
+    /// comes there runs the function.
+    fn is_inlined_code(&self) -> Result<bool> {
+        let Some(owner) = self.owner else {
+            return Ok(false);
+        };
+        let scope = self.scopes.get(owner)?;
+        Ok(scope.kind == Kind::Inlined
+            && scope.start == Some(self.moment)
+            && scope.contains(self.moment.0))
+    }
+
     /// Refuses a location that is reached without its line.
     pub fn check(&self) -> Result<()> {
-        if let Some(line) = self.shared_with {
-            refuse!("line {line} of the file begins at this address too, and jumps may lead to it and not to this one: take line {line}");
+        if let Some(line) = &self.shared_with {
+            refuse!("{line} begins at this address too, and jumps may lead there without this line: take that one, or --shared");
         }
         Ok(())
     }
@@ -211,8 +226,24 @@ pub fn locations<'s>(session: &Session<'s>, target: &Target) -> Result<Vec<Locat
     found.sort_by_key(|location| location.moment);
     found.dedup_by_key(|location| location.moment.0);
     for location in &mut found {
-        let (source, scopes) = (&location.source, &location.scopes);
-        location.shared_with = session.shared_with(source, scopes, location.moment);
+        let source = location.source.clone();
+        let Some(row) = session.jumped_to(&source, &location.scopes, location.moment) else {
+            continue;
+        };
+        let line = Some(Line {
+            file: row.file,
+            line: row.line,
+        });
+        if line == location.line {
+            // The same line, which begins anew: what holds last holds for all who come.
+            location.moment.1 = row.view;
+            continue;
+        }
+        location.is_jumped_over = true;
+        if !location.is_inlined_code()? {
+            let name = source.path(row.file).rsplit('/').next().unwrap_or("?");
+            location.shared_with = Some(format!("{name}:{}", row.line));
+        }
     }
     Ok(found)
 }
@@ -232,6 +263,7 @@ fn entries<'s>(function: &Function<'s>, kind: Kind) -> Result<Vec<Location<'s>>>
             moment,
             line: scope.declared,
             shared_with: None,
+            is_jumped_over: false,
         });
     }
     let name = &function.name;
@@ -269,6 +301,7 @@ fn on_line<'s>(
                     line: row.line,
                 }),
                 shared_with: None,
+                is_jumped_over: false,
             });
         }
     }
@@ -330,6 +363,7 @@ fn in_file<'s>(session: &Session<'s>, wanted: &str, line: u32) -> Result<Vec<Loc
                     line,
                 }),
                 shared_with: None,
+                is_jumped_over: false,
             });
         }
     }

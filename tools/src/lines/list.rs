@@ -28,7 +28,9 @@ pub fn text(session: &Session<'_>, target: &Target, sources: Option<&Path>) -> R
                 let rows = find::rows(session, instance).into_iter();
                 for row in rows.filter(|row| {
                     let moment = (row.address, row.view);
-                    session.shared_with(source, scopes, moment).is_none()
+                    session
+                        .jumped_to(source, scopes, moment)
+                        .is_none_or(|last| (last.file, last.line) == (row.file, row.line))
                 }) {
                     lines.entry(row.line).or_default().insert(row.address);
                 }

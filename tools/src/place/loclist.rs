@@ -28,6 +28,8 @@ pub struct Span<'s> {
 pub struct Rows {
     /// Whether no other row is behind the one in question.
     pub is_last: bool,
+    /// Whether jumps may lead to a later row, where the variable must be at the same place then.
+    pub is_jumped_over: bool,
     /// Whether the variable is a parameter of an inlined function that begins with this row: then
     /// it has its argument as soon as it is anywhere, which can be a row later.
     pub is_argument: bool,
@@ -86,7 +88,11 @@ impl<'s> Location<'s> {
         let Some(here) = here else {
             refuse!("the compiler keeps it nowhere on this line");
         };
-        let changes = !has_views && here.start.0 == moment.0 && !rows.is_last;
+        let settled = find((moment.0, u64::MAX)).map(|span| span.expression);
+        let changes = match has_views {
+            true => rows.is_jumped_over && settled != Some(here.expression),
+            false => here.start.0 == moment.0 && !rows.is_last,
+        };
         if changes {
             refuse!(
                 "it changes at this very address, where several lines begin: take the next line"
