@@ -8,6 +8,7 @@
 pub mod compare;
 #[cfg(target_arch = "x86_64")]
 pub mod fetch;
+pub mod language;
 #[cfg(target_arch = "x86_64")]
 pub mod process;
 
@@ -68,9 +69,13 @@ pub fn with<T>(path: &Path, work: impl FnOnce(&Session<'_>) -> T) -> T {
     work(&Session::new(&image, &debug, index))
 }
 
-/// The definitions of `text`.
+/// The definitions of `text`, which ferroprobe accepts.
 pub fn define(session: &Session<'_>, text: &str) -> Result<Definitions> {
     let request = Request::parse(text)?;
     let module = session.image.is_module().then(|| "test".to_string());
-    define::definitions(session, &request, Some("e"), module)
+    let found = define::definitions(session, &request, Some("e"), module)?;
+    for line in &found.lines {
+        language::check(line, session.image.arch);
+    }
+    Ok(found)
 }
