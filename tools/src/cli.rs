@@ -208,20 +208,7 @@ pub(crate) fn run() -> Result<ExitCode> {
             title,
             output,
             file,
-        } => {
-            let text = read(&file)?;
-            let about = |refusal: Refusal| refusal.about(file.display());
-            let folded = flame::fold(&text, value.as_deref()).map_err(about)?;
-            let picture = flame::svg(&folded, &title)?;
-            match output {
-                Some(path) => {
-                    let written = std::fs::write(&path, picture);
-                    written.map_err(|error| Refusal::from(error).about(path.display()))?;
-                    Ok(ExitCode::SUCCESS)
-                }
-                None => print(&String::from_utf8_lossy(&picture)),
-            }
-        }
+        } => draw(&file, value.as_deref(), &title, output.as_deref()),
         Command::Doctor => {
             let machine = Machine { root: "/".into() };
             let (text, works) = machine.report();
@@ -242,6 +229,22 @@ pub(crate) fn run() -> Result<ExitCode> {
             written.map_err(|error| Refusal::from(error).about(folder.display()))?;
             Ok(ExitCode::SUCCESS)
         }
+    }
+}
+
+/// Draws a flame graph.
+fn draw(file: &Path, value: Option<&str>, title: &str, output: Option<&Path>) -> Result<ExitCode> {
+    let text = read(file)?;
+    let about = |refusal: Refusal| refusal.about(file.display());
+    let folded = flame::fold(&text, value).map_err(about)?;
+    let picture = flame::svg(&folded, title)?;
+    match output {
+        Some(path) => {
+            let written = std::fs::write(path, picture);
+            written.map_err(|error| Refusal::from(error).about(path.display()))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None => print(&String::from_utf8_lossy(&picture)),
     }
 }
 

@@ -5,5 +5,6 @@
 pub mod access;
 pub mod expression;
 pub mod kind;
+pub mod locate;
 pub mod render;
 pub mod variable;

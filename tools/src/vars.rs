@@ -4,6 +4,7 @@
 
 use crate::error::Result;
 use crate::fetch::expression::Expression;
+use crate::fetch::locate;
 use crate::fetch::render::Names;
 use crate::fetch::variable::{self, Variable};
 use crate::lines::find::{self, Instance, Location};
@@ -37,7 +38,8 @@ pub fn text(session: &Session<'_>, target: &Target, module: Option<String>) -> R
                     .iter()
                     .filter(|variable| seen.insert(variable.name))
                 {
-                    let _ = writeln!(out, "{}", line(session, &names, &location, variable));
+                    let line = line(session, &names, &location, variable);
+                    let _ = writeln!(out, "{}", line.trim_end());
                 }
             }
             Err(refusal) => {
@@ -67,7 +69,7 @@ fn line<'s>(
     let kind = variable::kind(session.debug, unit, variable);
     let whole = match kind.as_ref().map(|kind| &kind.kind) {
         Ok(Kind::Structure | Kind::Array { .. }) => {
-            let place = variable::place(session, location, variable);
+            let place = locate::place(session, location, variable);
             place.and_then(|place| names.aggregate(&place))
         }
         _ => variable::fetch(session, names, location, &expression)
@@ -120,7 +122,7 @@ fn alive<'s>(
     let alive = rows.filter(|row| {
         let moment = (row.address, row.view);
         found
-            .at(moment, variable::rows(location, variable, moment))
+            .at(moment, locate::rows(location, variable, moment))
             .is_ok()
     });
     let lines: BTreeSet<u32> = alive

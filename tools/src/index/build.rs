@@ -118,6 +118,17 @@ fn scan<'s>(debug: &Debug<'s>, number: u32, offset: u64, found: &mut Found<'s>) 
             instances.push((origin, outer.entry));
         }
     }
+    add_instances(&names, instances, number, found);
+    scan_lines(debug, &unit, number, &declarations, found)
+}
+
+/// Adds the functions of which code is in others, by their abstract entries.
+fn add_instances<'s>(
+    names: &HashMap<UnitOffset, &'s str>,
+    mut instances: Vec<(UnitOffset, u32)>,
+    number: u32,
+    found: &mut Found<'s>,
+) {
     instances.sort_unstable_by_key(|(origin, entry)| (origin.0, *entry));
     instances.dedup();
     for (origin, entry) in instances {
@@ -131,7 +142,6 @@ fn scan<'s>(debug: &Debug<'s>, number: u32, offset: u64, found: &mut Found<'s>) 
             ));
         }
     }
-    scan_lines(debug, &unit, number, &declarations, found)
 }
 
 /// Adds the files that the unit has lines of, and the functions declared in them.

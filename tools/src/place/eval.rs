@@ -4,7 +4,7 @@
 
 mod arithmetic;
 
-use self::arithmetic::{binary, computed, name, plus, Item};
+use self::arithmetic::{binary, computed, name, plus, unary, Item};
 use super::{Base, Number, Piece, Place, Sum};
 use crate::debug::{Debug, Slice, Unit};
 use crate::error::{Refusal, Result};
@@ -160,14 +160,7 @@ impl<'s> Machine<'_, 's> {
                 let left = self.pop()?;
                 binary(&operation, left, right)?
             }
-            Operation::Neg => match self.pop()?.as_constant() {
-                Some(value) => Item::constant(value.wrapping_neg()),
-                None => return Err(computed("DW_OP_neg")),
-            },
-            Operation::Not => match self.pop()?.as_constant() {
-                Some(value) => Item::constant(!value),
-                None => return Err(computed("DW_OP_not")),
-            },
+            Operation::Neg | Operation::Not => unary(&operation, self.pop()?)?,
             Operation::Deref {
                 base_type,
                 size,

@@ -119,40 +119,8 @@ fn list<'s>(
     let mut spans = Vec::new();
     let mut entries = debug.dwarf.raw_locations(unit, offset)?;
     while let Some(entry) = entries.next()? {
-        let address = |index| debug.dwarf.address(unit, index);
-        let (start, end, expression) = match entry {
-            RawLocListEntry::BaseAddress { addr } => {
-                base = addr;
-                continue;
-            }
-            RawLocListEntry::BaseAddressx { addr } => {
-                base = address(addr)?;
-                continue;
-            }
-            RawLocListEntry::AddressOrOffsetPair { begin, end, data }
-            | RawLocListEntry::OffsetPair { begin, end, data } => {
-                (base.wrapping_add(begin), base.wrapping_add(end), data)
-            }
-            RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data),
-            RawLocListEntry::StartLength {
-                begin,
-                length,
-                data,
-            } => (begin, begin.wrapping_add(length), data),
-            RawLocListEntry::StartxEndx { begin, end, data } => {
-                (address(begin)?, address(end)?, data)
-            }
-            RawLocListEntry::StartxLength {
-                begin,
-                length,
-                data,
-            } => {
-                let begin = address(begin)?;
-                (begin, begin.wrapping_add(length), data)
-            }
-            RawLocListEntry::DefaultLocation { .. } => {
-                refuse!("a default location, which no compiler of the kernel makes")
-            }
+        let Some((start, end, expression)) = span(debug, unit, entry, &mut base)? else {
+            continue;
         };
         let (from, to) = match &mut views {
             Some(views) => (views.read_uleb128()?, views.read_uleb128()?),
@@ -169,6 +137,49 @@ fn list<'s>(
         spans = without_views(spans);
     }
     Ok(Location::Listed(spans, has_views))
+}
+
+/// The range of an entry and its expression; `None` if it is another base address.
+fn span<'s>(
+    debug: &Debug<'s>,
+    unit: &Unit<'s>,
+    entry: RawLocListEntry<Slice<'s>>,
+    base: &mut u64,
+) -> Result<Option<(u64, u64, Expression<Slice<'s>>)>> {
+    let address = |index| debug.dwarf.address(unit, index);
+    let (start, end, data) = match entry {
+        RawLocListEntry::BaseAddress { addr } => {
+            *base = addr;
+            return Ok(None);
+        }
+        RawLocListEntry::BaseAddressx { addr } => {
+            *base = address(addr)?;
+            return Ok(None);
+        }
+        RawLocListEntry::AddressOrOffsetPair { begin, end, data }
+        | RawLocListEntry::OffsetPair { begin, end, data } => {
+            (base.wrapping_add(begin), base.wrapping_add(end), data)
+        }
+        RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data),
+        RawLocListEntry::StartLength {
+            begin,
+            length,
+            data,
+        } => (begin, begin.wrapping_add(length), data),
+        RawLocListEntry::StartxEndx { begin, end, data } => (address(begin)?, address(end)?, data),
+        RawLocListEntry::StartxLength {
+            begin,
+            length,
+            data,
+        } => {
+            let begin = address(begin)?;
+            (begin, begin.wrapping_add(length), data)
+        }
+        RawLocListEntry::DefaultLocation { .. } => {
+            refuse!("a default location, which no compiler of the kernel makes")
+        }
+    };
+    Ok(Some((start, end, data)))
 }
 
 /// Without views, an entry holds at all rows of its addresses, and an empty one never.

@@ -55,6 +55,15 @@ pub(super) fn plus(item: Item, offset: i64) -> Result<Item> {
     }
 }
 
+/// What an operation makes of one entry.
+pub(super) fn unary(operation: &Operation<Slice<'_>>, item: Item) -> Result<Item> {
+    match (operation, item.as_constant()) {
+        (Operation::Neg, Some(value)) => Ok(Item::constant(value.wrapping_neg())),
+        (Operation::Not, Some(value)) => Ok(Item::constant(!value)),
+        _ => Err(computed(name(operation))),
+    }
+}
+
 /// What an operation makes of two entries.
 pub(super) fn binary(operation: &Operation<Slice<'_>>, left: Item, right: Item) -> Result<Item> {
     if let (Some(left), Some(right)) = (left.as_constant(), right.as_constant()) {
@@ -181,6 +190,8 @@ pub(super) fn name(operation: &Operation<Slice<'_>>) -> &'static str {
         Operation::Gt => "DW_OP_gt",
         Operation::Ge => "DW_OP_ge",
         Operation::Abs => "DW_OP_abs",
+        Operation::Neg => "DW_OP_neg",
+        Operation::Not => "DW_OP_not",
         Operation::ParameterRef { .. } => "DW_OP_GNU_parameter_ref",
         Operation::Reinterpret { .. } => "DW_OP_reinterpret",
         _ => "an operation that definitions do not have",
