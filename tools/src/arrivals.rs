@@ -103,7 +103,7 @@ impl<'a, 'd> Arrivals<'a, 'd> {
         self.landings.get_or_init(|| {
             let mut found = Vec::new();
             for (section, start, end, len) in TABLES {
-                if let Some((address, bytes)) = self.table(section, start, end) {
+                if let Some((address, bytes)) = self.image.table(section, start, end) {
                     let sites = Sites::new(address, &bytes, len);
                     found.extend(sites.filter_map(|(entry, place)| landing(entry, place)));
                 }
@@ -111,24 +111,5 @@ impl<'a, 'd> Arrivals<'a, 'd> {
             found.sort_unstable();
             found
         })
-    }
-
-    /// Where a table is, and its bytes.
-    fn table(&self, name: &str, start: &str, end: &str) -> Option<(u64, Vec<u8>)> {
-        let mut sections = self.image.sections.iter();
-        if let Some(section) = sections.find(|section| section.name == name) {
-            let bytes = self.image.debug_section(name).ok()?;
-            return Some((section.address, bytes.into_owned()));
-        }
-        let address = |name: &str| {
-            let mut symbols = self.image.symbols().iter();
-            Some(symbols.find(|symbol| symbol.name == name)?.address)
-        };
-        let (start, end) = (address(start)?, address(end)?);
-        let section = self.image.section_at(start)?;
-        let from = usize::try_from(start.checked_sub(section.address)?).ok()?;
-        let to = usize::try_from(end.checked_sub(section.address)?).ok()?;
-        let bytes = self.image.code(section)?.get(from..to)?;
-        Some((start, bytes.to_vec()))
     }
 }

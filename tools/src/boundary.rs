@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::image::Image;
 use crate::refuse;
 use ferroprobe_engine::engine::arch::Arch as EngineArch;
+use ferroprobe_engine::engine::placement::tables::Sites;
 use ferroprobe_engine::engine::placement::{
     Facts, JudgedFunction, Placement, Region, SpecialRole, Verdict,
 };
@@ -48,8 +49,16 @@ impl<'a, 'd> Boundaries<'a, 'd> {
                 push(&mut regions, entry, end.saturating_sub(entry));
             }
         }
+        patched(image, &mut regions);
         regions.sort_by_key(|region| region.start);
         Self { image, regions }
+    }
+
+    /// The regions that overlap a function.
+    fn near(&self, start: u64, end: u64) -> Vec<Region> {
+        let regions = self.regions.iter();
+        let near = regions.filter(|region| region.start < end && region.end > start);
+        near.copied().collect()
     }
 
     /// Refuses what ferroprobe would; accepts everything in a file without code.
@@ -83,7 +92,7 @@ impl<'a, 'd> Boundaries<'a, 'd> {
             },
             facts: Facts {
                 all_patches_known: true,
-                regions: &self.regions,
+                regions: &self.near(symbol.address, end),
                 kprobes_on_ftrace: self.image.arch == Arch::X86_64,
                 next: slice(end, end.saturating_add(16)).unwrap_or_default(),
                 ..Facts::default()
@@ -98,6 +107,33 @@ impl<'a, 'd> Boundaries<'a, 'd> {
         {
             Ok(Verdict::Refused { why, .. }) => refuse!("no probe can be here: {why}"),
             _ => Ok(()),
+        }
+    }
+}
+
+/// What the kernel patches while it runs: jump labels and static calls.
+fn patched(image: &Image<'_>, regions: &mut Vec<Region>) {
+    let tables = [
+        (
+            "__jump_table",
+            "__start___jump_table",
+            "__stop___jump_table",
+            16,
+            SpecialRole::JumpLabel,
+        ),
+        (
+            ".static_call_sites",
+            "__start_static_call_sites",
+            "__stop_static_call_sites",
+            8,
+            SpecialRole::StaticCall,
+        ),
+    ];
+    for (section, start, end, len, role) in tables {
+        if let Some((address, bytes)) = image.table(section, start, end) {
+            // The first byte suffices: a location is the beginning of an instruction.
+            let sites = Sites::new(address, &bytes, len);
+            regions.extend(sites.map(|(_, place)| Region::new(place, 1, role)));
         }
     }
 }

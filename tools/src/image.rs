@@ -205,6 +205,26 @@ impl<'d> Image<'d> {
         Ok(())
     }
 
+    /// Where a table is, and its bytes: the section `name` or, if there is none, what is between two
+    /// symbols.
+    pub fn table(&self, name: &str, start: &str, end: &str) -> Option<(u64, Vec<u8>)> {
+        let mut sections = self.sections.iter();
+        if let Some(section) = sections.find(|section| section.name == name) {
+            let bytes = self.debug_section(name).ok()?;
+            return Some((section.address, bytes.into_owned()));
+        }
+        let address = |name: &str| {
+            let mut symbols = self.symbols().iter();
+            Some(symbols.find(|symbol| symbol.name == name)?.address)
+        };
+        let (start, end) = (address(start)?, address(end)?);
+        let section = self.section_at(start)?;
+        let from = usize::try_from(start.checked_sub(section.address)?).ok()?;
+        let to = usize::try_from(end.checked_sub(section.address)?).ok()?;
+        let bytes = self.code(section)?.get(from..to)?;
+        Some((start, bytes.to_vec()))
+    }
+
     /// The bytes of a section in memory, `None` if the file has none of it: files of debug
     /// information alone have no code.
     pub fn code(&self, section: &Section) -> Option<&'d [u8]> {
