@@ -16,6 +16,7 @@ mod arithmetic;
 mod cpus;
 mod eval;
 mod gate;
+mod operators;
 mod parse;
 mod predicate;
 mod terms;

@@ -5,10 +5,6 @@
 //! Behind a field is one operator and one number. `&`, `|` and `^` take parentheses: in C they bind
 //! less closely than `==`, and `n & 4` alone is a test of its own.
 
-use super::predicate::{is_name, relation, trim};
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::{self, Span};
-
 /// What is made of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
@@ -32,75 +28,7 @@ pub(super) struct Arithmetic {
     pub(super) by: u64,
 }
 
-impl Operator {
-    /// Returns the operator at the start of `text`, and its length.
-    fn at(text: Span<'_>) -> Option<(Self, usize)> {
-        Some(match text.bytes {
-            [b'<', b'<', ..] => (Self::Left, 2),
-            [b'>', b'>', ..] => (Self::Right, 2),
-            [b'&', b'&', ..] | [b'|', b'|', ..] => return None,
-            [b'&', ..] => (Self::And, 1),
-            [b'|', ..] => (Self::Or, 1),
-            [b'^', ..] => (Self::Xor, 1),
-            [b'+', ..] => (Self::Add, 1),
-            [b'-', ..] => (Self::Subtract, 1),
-            [b'*', ..] => (Self::Multiply, 1),
-            [b'/', ..] => (Self::Divide, 1),
-            [b'%', ..] => (Self::Remainder, 1),
-            _ => return None,
-        })
-    }
-
-    /// Returns whether it stands in parentheses only.
-    fn needs_parentheses(self) -> bool {
-        matches!(self, Self::And | Self::Or | Self::Xor)
-    }
-}
-
 impl Arithmetic {
-    /// Parses the operator and the number at the start of `text`, if there is an operator; also
-    /// returns the rest.
-    ///
-    /// # Errors
-    ///
-    /// `FILT_INVALID_OP` for one that takes parentheses and has none; `FILT_ILLEGAL_INTVAL` for a
-    /// number by which it cannot be done.
-    pub(super) fn parse<'s>(
-        text: Span<'s>,
-        in_parentheses: bool,
-    ) -> Result<Option<(Self, Span<'s>)>, Error> {
-        /// Cannot be a number with a sign.
-        const MORE: u64 = 1 << 63;
-        let Some((operator, length)) = Operator::at(text) else {
-            return Ok(None);
-        };
-        if operator.needs_parentheses() && !in_parentheses {
-            return Ok(None);
-        }
-        let number = trim(text.skip(length));
-        let digits = number.find_by(|b| !b.is_ascii_alphanumeric());
-        let end = digits.unwrap_or(number.bytes.len());
-        let (number, rest) = (number.take(end), number.skip(end));
-        let bad = |why: &str| {
-            let refusal = number.error(Kind::FiltIllegalIntval);
-            Err(refusal.with_detail(format_args!("{why}")))
-        };
-        let by = match (lex::unsigned(number.bytes), operator) {
-            (None, _) => return bad("the right side of an operator is a number without a sign"),
-            (Some(0), Operator::Divide | Operator::Remainder) => {
-                return bad("nothing can be divided by 0")
-            }
-            (Some(MORE..), Operator::Divide | Operator::Remainder) => {
-                return bad("the greatest number by which one can divide is 0x7fffffffffffffff")
-            }
-            (Some(64..), Operator::Left | Operator::Right) => {
-                return bad("a number is shifted by at most 63 bits")
-            }
-            (Some(by), _) => by,
-        };
-        Ok(Some((Self { operator, by }, rest)))
-    }
-
     /// Returns `value` as the operator makes it, modulo 2^64. It has a sign if it is `signed`, and
     /// then so has the result.
     ///
@@ -127,19 +55,6 @@ impl Arithmetic {
             Operator::Remainder => value.checked_rem(by).unwrap_or(0),
         }
     }
-}
-
-/// Returns what is between the parentheses at the start of `text`, and what follows them, if they
-/// enclose arithmetic on a field and are compared: `(FIELD OPERATOR NUMBER) == ...`.
-pub(super) fn enclosed(text: Span<'_>) -> Option<(Span<'_>, Span<'_>)> {
-    let inside = text.strip(b"(")?;
-    let (inside, behind) = inside.around(inside.find(b')')?);
-    let name = trim(inside);
-    let end = name.find_by(|b| !is_name(b)).filter(|end| *end > 0)?;
-    Operator::at(trim(name.skip(end)))?;
-    let compared = trim(behind);
-    let is_compared = relation(compared).is_some() && !compared.bytes.starts_with(b"&&");
-    is_compared.then_some((inside, behind))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 //! complete part is a [`Fragment`]: its first term, and the undecided targets of its terms,
 //! which are chained through the target fields themselves.
 
-use super::arithmetic;
-use super::predicate::{trim, LookupFunctions, Terms};
+use super::operators::{enclosed, trim};
+use super::predicate::{LookupFunctions, Terms};
 use super::terms::{Filter, Single, Term, ACCEPT, REJECT};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::Span;
@@ -160,7 +160,7 @@ impl Parser<'_> {
                     return Err(rest.error(Kind::FiltNoFilter));
                 }
                 [] => return Err(rest.error(Kind::FiltInvalidFilter)),
-                [b'(', ..] if arithmetic::enclosed(rest).is_some() => break,
+                [b'(', ..] if enclosed(rest).is_some() => break,
                 [b'(', ..] => self.waiting.push(Waiting::Open(rest.at))?,
                 [b'!', b'=' | b'~', ..] => return Err(rest.error(Kind::FiltFieldNotFound)),
                 [b'!', ..] => self.waiting.push(Waiting::Not)?,

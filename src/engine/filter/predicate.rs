@@ -2,8 +2,9 @@
 
 //! Parses one term of a filter: `FIELD OP VALUE`.
 
-use super::arithmetic::{self, Arithmetic};
+use super::arithmetic::Arithmetic;
 use super::cpus;
+use super::operators::{arithmetic, enclosed, is_name, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
 use crate::engine::address;
 use crate::engine::errno;
@@ -43,23 +44,10 @@ pub(super) struct Terms<'a> {
     pub(super) arithmetic: Vec<Arithmetic>,
 }
 
-/// Returns `text` without leading white space.
-pub(super) fn trim(text: Span<'_>) -> Span<'_> {
-    text.skip(
-        text.find_by(|b| !lex::is_space(b))
-            .unwrap_or(text.bytes.len()),
-    )
-}
-
-/// Returns whether the name of a field may contain the byte `b`.
-pub(super) fn is_name(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
-}
-
 impl Terms<'_> {
     /// Parses `FIELD OP VALUE`; also returns the rest.
     pub(super) fn term<'s>(&mut self, text: Span<'s>) -> Result<(Operand, Test, Span<'s>), Error> {
-        let (text, behind) = match arithmetic::enclosed(text) {
+        let (text, behind) = match enclosed(text) {
             Some((inside, behind)) => (trim(inside), Some(behind)),
             None => (text, None),
         };
@@ -77,7 +65,7 @@ impl Terms<'_> {
         let function = rest.strip(b".function");
         rest = trim(function.unwrap_or(rest));
         if operand.is_number() && function.is_none() {
-            if let Some((made, rest)) = Arithmetic::parse(rest, behind.is_some())? {
+            if let Some((made, rest)) = arithmetic(rest, behind.is_some())? {
                 let (test, rest) = self.made(operand, made, rest, behind)?;
                 return Ok((operand, test, rest));
             }
@@ -512,21 +500,6 @@ fn pointer(operand: Operand, user: bool) -> Option<Operand> {
         text @ Operand::Text { .. } => Some(text),
         _ => None,
     }
-}
-
-/// Returns the operator at the start of `text` and its length; `~` is not a relation.
-pub(super) fn relation(text: Span<'_>) -> Option<(Option<Relation>, usize)> {
-    Some(match text.bytes {
-        [b'~', ..] => (None, 1),
-        [b'!', b'=', ..] => (Some(Relation::NotEqual), 2),
-        [b'=', b'=', ..] => (Some(Relation::Equal), 2),
-        [b'<', b'=', ..] => (Some(Relation::LessEqual), 2),
-        [b'<', ..] => (Some(Relation::Less), 1),
-        [b'>', b'=', ..] => (Some(Relation::GreaterEqual), 2),
-        [b'>', ..] => (Some(Relation::Greater), 1),
-        [b'&', ..] => (Some(Relation::Bits), 1),
-        _ => return None,
-    })
 }
 
 /// Parses `FIELD OP NUMBER`.
