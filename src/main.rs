@@ -85,15 +85,14 @@ impl kernel::Module for Ferroprobe {
         let modules = watch::modules::watch(&tracer)?;
         let root = control::directory()?;
         let top = instance::Instance::top(tracer.clone())?;
-        let files = control::InstanceFiles::new(&top, &root)?;
+        // As in the drop: the registry holds files that hold it.
+        let shut_down = |_: &Error| tracer.shut_down();
+        let files = control::InstanceFiles::new(&top, &root).inspect_err(shut_down)?;
         let with_calls = module_parameters::syscall_events.value();
         let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
         let instances = add_system_calls(&tracer, with_calls)
             .and_then(|()| control::InstancesDirectory::new(&tracer, &root, kilobytes));
-        let instances = instances.inspect_err(|_| {
-            // As in the drop: the registry holds files that hold it.
-            tracer.shut_down();
-        })?;
+        let instances = instances.inspect_err(shut_down)?;
         // Nothing may fail behind this: the registry now holds files that hold it, until
         // the module's drop.
         tracer.registry.lock().set_watch(watch);
