@@ -8,10 +8,7 @@ use super::{
     text::{Show, TakesText},
 };
 use crate::{
-    engine::{
-        setting,
-        syscall::{DEFAULT_COPIED, MAX_COPIED},
-    },
+    engine::{setting, syscall::MAX_COPIED},
     tracer::Tracer,
 };
 use core::fmt;
@@ -25,7 +22,7 @@ impl Show for SyscallUserBufSize {
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let limit = tracer.registry.lock().call_limit();
-        writeln!(out, "{}", limit.unwrap_or(DEFAULT_COPIED))
+        writeln!(out, "{limit}")
     }
 }
 

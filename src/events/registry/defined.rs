@@ -108,13 +108,13 @@ impl Registry {
     }
 
     /// Returns the number of bytes of user memory that events of system calls record of an
-    /// argument; `None` if there are no such events.
-    pub(crate) fn call_limit(&self) -> Option<u32> {
+    /// argument, or would, if there were such events.
+    pub(crate) fn call_limit(&self) -> u32 {
         self.definitions.call_limit()
     }
 
     /// Sets that number, for system calls from now on.
-    pub(crate) fn set_call_limit(&self, limit: u32) {
+    pub(crate) fn set_call_limit(&mut self, limit: u32) {
         self.definitions.set_call_limit(limit);
     }
 

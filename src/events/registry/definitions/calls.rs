@@ -52,6 +52,8 @@ pub(crate) struct SystemCalls {
     removal: Removal,
     /// `None` without events.
     tables: Option<CallTables>,
+    /// The limit of what is recorded of an argument, for who asks where there are no events.
+    limit: u32,
 }
 
 /// What serves the calls.
@@ -81,6 +83,7 @@ impl SystemCalls {
             probes: Set::new(),
             removal: Removal::new(),
             tables: None,
+            limit: DEFAULT_COPIED,
         }
     }
 
@@ -205,6 +208,7 @@ impl Definitions {
             probes,
             removal,
             tables: Some(tables),
+            limit: DEFAULT_COPIED,
         };
         Ok(true)
     }
@@ -270,16 +274,14 @@ impl Definitions {
     }
 
     /// Returns the number of bytes of user memory that events of system calls record of an
-    /// argument; `None` if there are no such events.
-    pub(crate) fn call_limit(&self) -> Option<u32> {
-        self.calls
-            .tables
-            .as_ref()
-            .map(|tables| tables.sides.limit())
+    /// argument, or would, if there were such events.
+    pub(crate) fn call_limit(&self) -> u32 {
+        self.calls.limit
     }
 
     /// Sets that number, for system calls from now on.
-    pub(crate) fn set_call_limit(&self, limit: u32) {
+    pub(crate) fn set_call_limit(&mut self, limit: u32) {
+        self.calls.limit = limit;
         if let Some(tables) = &self.calls.tables {
             tables.sides.set_limit(limit);
             tables.whole.set_limit(limit);
