@@ -34,7 +34,7 @@ enum { NR_pread = 67, NR_finit_module = 273, NR_delete_module = 106,
        NR_mkdirat = 34, NR_unlinkat = 35 };
 #endif
 
-enum { ENOMEM = 12, ROOM = 1 << 20, MOST = 20000, AT_REMOVEDIR = 0x200 };
+enum { ENOMEM = 12, ROOM = 1 << 20, MOST = 100000, AT_REMOVEDIR = 0x200 };
 
 struct text {
 	u64 size;
