@@ -307,6 +307,11 @@ impl Registry {
         // A line before the one that failed may be refused for this.
         ask_for_sites(&draft, text)?;
         drafted?;
+        if draft.is_empty() {
+            // It needs no memory, either: behind an opening that has removed all events, it must not
+            // fail.
+            return Ok(());
+        }
         self.definitions
             .settle(&draft)
             .map_err(|refusal| Failure::refused(refusal, text.trim_ascii()))?;

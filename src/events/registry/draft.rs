@@ -84,6 +84,11 @@ impl Draft {
         self.deletes
     }
 
+    /// Returns whether it changes nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.deletes && self.added.len() == 0
+    }
+
     /// Returns the probes of `set`, the registry's, that it deletes.
     pub(super) fn deleted<'a>(&self, set: &'a Set) -> impl Iterator<Item = &'a Arc<Probe>> {
         set.deleted(self.write)
