@@ -37,6 +37,7 @@ pub mod memo;
 pub mod nearest;
 pub mod noreturn;
 pub mod numbers;
+pub mod pairs;
 pub mod parse;
 pub mod pids;
 pub mod placement;
