@@ -22,6 +22,7 @@ mod listing;
 mod member;
 mod named;
 mod options;
+mod pairs;
 mod per_cpu;
 mod placement;
 mod private_events;
@@ -37,6 +38,7 @@ mod snapshot;
 mod snapshot_raw;
 mod stats;
 mod switch;
+mod synthetic_events;
 mod syscall_user_buf_size;
 mod text;
 mod trace;
@@ -124,6 +126,8 @@ const FILES: &[FileRow] = &[
         setting::<kprobe_events::KprobeEvents>),
     root(file(c"dynamic_events", READ_WRITE, "Create/append/remove/show the generic dynamic events"),
         setting::<kprobe_events::KprobeEvents>),
+    root(file(c"synthetic_events", READ_WRITE, "Create/append/remove/show synthetic events"),
+        setting::<synthetic_events::SyntheticEvents>),
     root(file(c"private_events", READ_WRITE, "definitions that go when the file is closed"),
         one::<private_events::PrivateEvents>),
     each(file(c"trace", READ_WRITE, "the buffer as text; writing clears it"),
@@ -162,6 +166,8 @@ const FILES: &[FileRow] = &[
         shown::<profile::Profile>),
     root(file(c"kprobe_stats", READ, "place, hits and how they ended, for each probe"),
         shown::<stats::StatsText>),
+    root(file(c"pairs", READ, "what became of the beginnings of pairs, and which are open"),
+        shown::<pairs::Pairs>),
     root(file(c"syscall_stats", READ, "the same of the system calls' events, and 32-bit calls"),
         shown::<stats::SyscallStats>),
     each(file(c"error_log", READ_WRITE, "why the last writes to any file failed"),

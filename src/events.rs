@@ -2,6 +2,7 @@
 
 //! The defined events and their probes.
 
+mod attachment;
 pub(crate) mod event;
 pub(crate) mod event_file;
 pub(crate) mod marks;

@@ -27,10 +27,12 @@ use crate::{
     buffer::{now_by, Buffer, LocalClock},
     engine::{
         error::Error as Refusal,
+        parse::Grammar,
         ready::{ReadyGroup, ReadyRow},
     },
     errors::ErrorLog,
     events::{
+        event::Event,
         owner::Owner,
         rate::HitLimit,
         registry::{Failure, InInstance, Registry, Removed},
@@ -134,16 +136,20 @@ impl Tracer {
         }
     }
 
-    /// Applies a write to `private_events` by `owner`, or to `kprobe_events` or
-    /// `dynamic_events`.
+    /// Applies a write to `private_events` by `owner`, or to `kprobe_events`, `dynamic_events`
+    /// or `synthetic_events`.
     ///
     /// # Errors
     ///
     /// The [`Failure`] of the first line that fails; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn define(&self, text: &[u8], owner: Option<&Arc<Owner>>) -> Result<(), Failure> {
-        let apply = || self.change(|registry, removed| registry.apply(text, owner, removed));
+    pub(crate) fn define(
+        &self,
+        written: (&[u8], Grammar),
+        owner: Option<&Arc<Owner>>,
+    ) -> Result<(), Failure> {
+        let apply = || self.change(|registry, removed| registry.apply(written, owner, removed));
         let mut result = apply();
         // Some ids may belong to removed events without records.
         if matches!(&result, Err(failure) if failure.is_for_numbers()) && self.forget_formats() {
@@ -153,15 +159,15 @@ impl Tracer {
         result
     }
 
-    /// Removes all events that are everybody's.
+    /// Removes all events that are everybody's and that `which` selects.
     ///
     /// # Errors
     ///
     /// As for [`Registry::clear`].
     ///
     /// Context: process, may sleep.
-    pub(crate) fn clear_definitions(&self) -> Result<(), Refusal> {
-        self.change(|registry, removed| registry.clear(removed))?;
+    pub(crate) fn clear_definitions(&self, which: &dyn Fn(&Event) -> bool) -> Result<(), Refusal> {
+        self.change(|registry, removed| registry.clear(which, removed))?;
         self.forget_many_formats();
         Ok(())
     }

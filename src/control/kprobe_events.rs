@@ -9,7 +9,7 @@ use super::{
     rejected::Rejected,
     text::{Show, TakesText},
 };
-use crate::tracer::Tracer;
+use crate::{engine::parse::Grammar, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
@@ -36,10 +36,10 @@ impl TakesText for KprobeEvents {
     const ENDS_AT_NUL: bool = false;
 
     fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
-        Ok(tracer.define(text, None)?)
+        Ok(tracer.define((text, Grammar::Letters), None)?)
     }
 
     fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
-        Ok(tracer.clear_definitions()?)
+        Ok(tracer.clear_definitions(&|_| true)?)
     }
 }

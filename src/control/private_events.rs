@@ -5,6 +5,7 @@
 
 use super::text::{self, OpenText, Show};
 use crate::{
+    engine::parse::Grammar,
     events::owner::Owner,
     kapi::debugfs::{File, OpenFile},
     tracer::Tracer,
@@ -80,7 +81,7 @@ impl File for PrivateEvents {
     fn write(open: &OpenPrivateEvents, file: &OpenFile, from: UserSliceReader) -> Result {
         let tracer = &open.text.data;
         text::take(&**tracer, file, from, |text| {
-            Ok(tracer.define(text, Some(&open.owner))?)
+            Ok(tracer.define((text, Grammar::Letters), Some(&open.owner))?)
         })
     }
 }

@@ -42,6 +42,9 @@ another, and the same arguments, appends its probe to that event.
 	        f[:[<group>/][<event>]] <func-name>[%return] [<args>]
 	        f[:[<group>/][<event>]] <patterns> [!<pattern>...] [<args>]
 	        t[:[<group>/][<event>]] <tracepoint> [<args>]
+	        e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
+	        b[pairs][:[<group>/][<event>]] <group>.<event>(<key>,...) <group>.<event>(<key>,...) [<args>] [if <filter>]
+	        s:[synthetic/]<event> <type> <field>[; <type> <field>...]
 	        -:[<group>/][<event>] [<place> [<args>]]
 	place: [<module>:]<symbol>[+<offset>]|<memaddr>
 	symbol: of several of one name <symbol>#2 is the second, <symbol>#* each
@@ -54,10 +57,15 @@ another, and the same arguments, appends its probe to that event.
 	          this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>),
 	          +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
 	kernel return probes support: $retval, $duration, $arg<N>, $comm
+	args (e): <name>=$<field>[:type], of the attached event; filter is one of its fields, too
+	args (b): the same of the second event, $begin.<field> of the first, $duration
 	type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
 	      be16/32/64, ip4, ip6, mac, errno,
 	      symstr, %pd/%pD, ustring, b<bit-width>@<bit-offset>/<container-size>,
 	      <type>\\[<array-size>\\], string[*], ustring[*]
+Synthetic events, which actions of triggers make:
+	# echo 'wakeup pid_t pid; u64 lat; char comm[]; unsigned long[] stack' >> synthetic_events
+	# echo '!wakeup' >> synthetic_events
 ";
 
 /// Writes the line of `file`, which is in `path`.

@@ -13,7 +13,7 @@ use super::functions::Patterns;
 use super::kind::ProbeKind;
 use super::lex::Command;
 use super::record::Layout;
-use super::text::Plain;
+use super::text::{Appender, Plain};
 use super::types::TypeSpec;
 use crate::sys::Vec;
 
@@ -25,8 +25,6 @@ pub const MAX_ARG_LEN: usize = 255;
 pub const MAX_ARG_NAME_LEN: usize = 32;
 /// Longest name of an event or a group.
 pub const MAX_NAME_LEN: usize = 63;
-/// Largest number of instances of a return probe that a definition may request.
-pub const MAX_MAXACTIVE: u64 = 4096;
 /// Deepest nesting of dereferences and typecasts.
 pub const MAX_NESTING: usize = 8;
 
@@ -55,6 +53,41 @@ pub enum Place {
     Address(u64),
     /// The entries of the functions that a list of patterns selects.
     Functions(Patterns),
+    /// `GROUP.EVENT`: another event.
+    Event {
+        /// Its group.
+        group: Vec<u8>,
+        /// Its name.
+        event: Vec<u8>,
+    },
+    /// `GROUP.EVENT(KEY,...)` twice: the event that begins a pair, and the one that ends it.
+    Pair(Vec<PairSide>),
+    /// None: an action of a trigger makes the event.
+    None,
+}
+
+/// An event that begins or ends a pair.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PairSide {
+    /// Its group.
+    pub group: Vec<u8>,
+    /// Its name.
+    pub event: Vec<u8>,
+    /// The fields by which the two are found together.
+    pub keys: Vec<Vec<u8>>,
+    /// Column of the group.
+    pub at: usize,
+}
+
+impl fmt::Display for PairSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", Plain(&self.group), Plain(&self.event))?;
+        for (n, key) in self.keys.iter().enumerate() {
+            let before = if n == 0 { '(' } else { ',' };
+            write!(f, "{before}{}", Plain(key))?;
+        }
+        f.write_str(if self.keys.is_empty() { "" } else { ")" })
+    }
 }
 
 /// Which of several symbols of one name.
@@ -117,6 +150,14 @@ impl fmt::Display for Place {
             } => write!(f, "{}{which}+{offset}", Plain(name)),
             Place::Address(address) => write!(f, "{address:#x}"),
             Place::Functions(patterns) => write!(f, "{patterns}"),
+            Place::Event { group, event } => write!(f, "{}.{}", Plain(group), Plain(event)),
+            Place::Pair(sides) => {
+                for (n, side) in sides.iter().enumerate() {
+                    write!(f, "{}{side}", if n == 0 { "" } else { " " })?;
+                }
+                Ok(())
+            }
+            Place::None => Ok(()),
         }
     }
 }
@@ -138,6 +179,17 @@ pub struct Definition {
     pub place_at: usize,
     /// The fetch arguments.
     pub args: Vec<Argument>,
+    /// On which hits of the other event it fires.
+    pub condition: Option<Condition>,
+}
+
+/// A filter of the event that a definition names: `if FILTER`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The filter.
+    pub text: Vec<u8>,
+    /// Its column.
+    pub at: usize,
 }
 
 impl Definition {
@@ -148,6 +200,10 @@ impl Definition {
     ///
     /// The errors of `out`.
     pub fn write_line(&self, out: &mut dyn Write) -> fmt::Result {
+        if self.kind == ProbeKind::Synthetic {
+            write!(out, "s:{}/{}\t", Plain(&self.group), Plain(&self.event))?;
+            return self.write_fields(out);
+        }
         out.write_char(self.kind.letter)?;
         if self.maxactive > 0 {
             write!(out, "{}", self.maxactive)?;
@@ -167,7 +223,31 @@ impl Definition {
                 _ => write!(out, " {}={}", Plain(&arg.name), Plain(&arg.text))?,
             }
         }
+        if let Some(condition) = &self.condition {
+            write!(out, " if {}", Plain(&condition.text))?;
+        }
         out.write_char('\n')
+    }
+
+    /// Writes the fields of a synthetic event, `TYPE NAME; ...`, and a line feed.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub fn write_fields(&self, out: &mut dyn Write) -> fmt::Result {
+        for (n, field) in self.args.iter().enumerate() {
+            let before = if n == 0 { "" } else { "; " };
+            write!(out, "{before}{} {}", Plain(&field.text), Plain(&field.name))?;
+        }
+        out.write_char('\n')
+    }
+
+    /// Returns group and name of the event that it names as its location.
+    pub fn attached_to(&self) -> Option<(&[u8], &[u8])> {
+        match &self.place {
+            Place::Event { group, event } => Some((group, event)),
+            _ => None,
+        }
     }
 }
 
@@ -284,6 +364,8 @@ pub enum Origin {
     },
     /// A bare name: a parameter known from BTF, or the syntax of 2009.
     Name(Vec<u8>),
+    /// A field of the other event, or `$comm` if it has none of that name.
+    Field(Vec<u8>),
 }
 
 /// One step of an expression.
@@ -348,8 +430,16 @@ impl Deletion {
         let same = |wanted: &Option<Vec<u8>>, name: &[u8]| {
             wanted.as_ref().is_none_or(|wanted| **wanted == *name)
         };
-        same(&self.group, &definition.group)
-            && same(&self.event, &definition.event)
+        if let Place::Pair(_) = definition.place {
+            return self.matches_pair(definition);
+        }
+        let has_names =
+            same(&self.group, &definition.group) && same(&self.event, &definition.event);
+        if definition.kind == ProbeKind::Synthetic {
+            // As in the kernel, its fields do not matter.
+            return has_names;
+        }
+        has_names
             && self
                 .place
                 .as_ref()
@@ -365,6 +455,24 @@ impl Deletion {
                         .and_then(|r| r.strip_prefix(b"="));
                     rest == Some(&*arg.text)
                 })
+    }
+}
+
+impl Deletion {
+    /// As [`Deletion::matches`], of a pair: its second event is the first word behind the place.
+    fn matches_pair(&self, definition: &Definition) -> bool {
+        let same = |wanted: &Option<Vec<u8>>, name: &[u8]| {
+            wanted.as_ref().is_none_or(|wanted| **wanted == *name)
+        };
+        let mut line = Vec::new();
+        if definition.write_line(&mut Appender(&mut line)).is_err() {
+            return false;
+        }
+        let mut words = line.trim_ascii().split(|&byte| byte == b' ').skip(1);
+        let mut wanted = Iterator::chain(self.place.iter(), &self.args);
+        same(&self.group, &definition.group)
+            && same(&self.event, &definition.event)
+            && wanted.all(|wanted| words.next() == Some(&**wanted))
     }
 }
 
@@ -388,6 +496,12 @@ fn same_place(text: &[u8], place: &Place) -> bool {
     match place {
         Place::Address(address) => super::lex::unsigned(text) == Some(*address),
         Place::Functions(patterns) => text == patterns.text(),
+        Place::None | Place::Pair(_) => false,
+        Place::Event { group, event } => {
+            let rest = text.strip_prefix(&**group);
+            let separator = rest.and_then(|rest| rest.split_first());
+            separator.is_some_and(|(byte, name)| matches!(byte, b'.' | b'/') && name == &**event)
+        }
         Place::Symbol {
             name,
             which,

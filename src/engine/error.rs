@@ -40,6 +40,8 @@ impl Errno {
 pub enum Subject {
     /// A probe definition.
     Definition,
+    /// The definition of a synthetic event.
+    Synthetic,
     /// An event filter.
     Filter,
     /// A trigger of an event.
@@ -57,7 +59,9 @@ impl Subject {
         match self {
             // ftrace reports a definition where it handles its letter.
             Subject::Definition if matches!(command, [b'f' | b't', ..]) => "trace_fprobe",
+            Subject::Definition if matches!(command, [b'e' | b'b', ..]) => "event_probe",
             Subject::Definition => "trace_kprobe",
+            Subject::Synthetic => "synthetic_events",
             Subject::Filter => "event filter parse error",
             Subject::Trigger => "event trigger",
             Subject::Histogram => "hist",
@@ -183,6 +187,12 @@ kinds! {
             "Typecast field option is not byte-aligned"
         TypecastBadArrow TYPECAST_BAD_ARROW EINVAL
             "Typecast field option does not support -> operator"
+        BadAttachArg BAD_ATTACH_ARG EINVAL "Attached event does not have this field"
+        BadAttachEvent BAD_ATTACH_EVENT EINVAL "Attached event does not exist"
+        NosupPercpu NOSUP_PERCPU EINVAL "Per-cpu variable access is only for kernel probes"
+        NoEpFilter NO_EP_FILTER EINVAL "No filter rule after 'if'"
+        NoEventField NO_EVENT_FIELD EINVAL "This event field is not found."
+        NoEventInfo NO_EVENT_INFO EINVAL "This requires both group and event name to attach"
         TypecastSymOffset TYPECAST_SYM_OFFSET EINVAL
             "@SYM+/-OFFSET with typecast needs parentheses"
         // Ours: ftrace refuses these without an entry in the log.
@@ -201,10 +211,28 @@ kinds! {
         // Ours: ftrace reports these as another error.
         NoDataSymbol NO_DATA_SYMBOL ENOENT "Data symbol is not found"
         BadPlace BAD_PLACE EINVAL "This place can not be probed"
+        // Ours: such events could call each other without an end.
+        NoPairEnd NO_PAIR_END EINVAL "A pair needs a second event, which ends it"
+        BadPairKeys BAD_PAIR_KEYS EINVAL
+            "Both events of a pair have the same number of keys, one or two"
+        AttachedTooDeep ATTACHED_TOO_DEEP EINVAL "Too many event probes on one another"
         // Ours: ftrace takes these, and records nothing, or what happens to be there.
         NeverReturns NEVER_RETURNS EINVAL "This function never returns"
         NoSingleValue NO_SINGLE_VALUE EINVAL "A structure or an array is no single value"
         BadType4path BAD_TYPE4PATH EINVAL "This type does not fit for %pd or %pD"
+    }
+    Synthetic {
+        SynthBadName BAD_NAME EINVAL "Illegal name"
+        SynthInvalidCmd INVALID_CMD EINVAL
+            "Command must be of the form: <name> field[;field] ..."
+        SynthInvalidDynCmd INVALID_DYN_CMD EINVAL
+            "Command must be of the form: s or -:[synthetic/]<name> field[;field] ..."
+        SynthEventExists EVENT_EXISTS EEXIST "Event already exists"
+        SynthTooManyFields TOO_MANY_FIELDS EINVAL "Too many fields"
+        SynthIncompleteType INCOMPLETE_TYPE EINVAL "Incomplete type"
+        SynthInvalidType INVALID_TYPE EINVAL "Invalid type"
+        SynthInvalidField INVALID_FIELD EINVAL "Invalid field"
+        SynthInvalidArraySpec INVALID_ARRAY_SPEC EINVAL "Invalid array specification"
     }
     Filter {
         FiltInvalidOp FILT_INVALID_OP EINVAL "Invalid operator"

@@ -14,6 +14,7 @@
 //!
 //! Context: process, may sleep.
 
+mod attach;
 mod by_value;
 mod compile;
 mod expand;
@@ -22,6 +23,9 @@ mod resolve;
 mod target;
 mod unknown;
 
+pub use attach::{
+    attach, pair_keys, BegunField, PairKey, Taken, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION,
+};
 pub use compile::compile;
 pub use expand::expand;
 pub(in crate::engine) use program::{

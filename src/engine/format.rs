@@ -9,10 +9,11 @@
 
 mod call;
 mod ready;
+mod synthetic;
 
 use core::fmt::{self, Write};
 
-use super::record::{Class, Faults, Field, Fixed, Head, Layout};
+use super::record::{Class, Faults, Field, Fixed, Head, Layout, LayoutNames};
 use super::text::OneLine;
 
 /// Bits of the flags byte of a record's header.
@@ -50,12 +51,15 @@ pub fn write_format(out: &mut dyn Write, name: &str, id: u16, layout: &Layout) -
         ready::write_fields(out, layout, shape)?;
         return writeln!(out, "\nprint fmt: {}", shape.print);
     }
-    for field in layout.class.fixed {
-        fixed_line(out, field)?;
+    if layout.class.shows_fixed() {
+        for field in layout.class.fixed {
+            fixed_line(out, field)?;
+        }
     }
-    match &layout.call {
-        Some(call) => call::write_fields(out, layout, call)?,
-        None => {
+    match (&layout.call, layout.names.as_deref()) {
+        (Some(call), _) => call::write_fields(out, layout, call)?,
+        (None, Some(LayoutNames::Types(types))) => synthetic::write_fields(out, layout, types)?,
+        (None, _) => {
             for field in &layout.fields {
                 argument_line(out, field)?;
             }
@@ -77,9 +81,12 @@ pub fn write_format(out: &mut dyn Write, name: &str, id: u16, layout: &Layout) -
         )?;
     }
     out.write_str("\nprint fmt: ")?;
-    match &layout.call {
-        Some(call) => call::write_print_format(out, layout, call)?,
-        None => print_format(out, layout)?,
+    match (&layout.call, layout.names.as_deref()) {
+        (Some(call), _) => call::write_print_format(out, layout, call)?,
+        (None, Some(LayoutNames::Types(types))) => {
+            synthetic::write_print_format(out, layout, types)?;
+        }
+        (None, _) => print_format(out, layout)?,
     }
     out.write_char('\n')
 }
@@ -124,7 +131,8 @@ fn print_format(out: &mut dyn Write, layout: &Layout) -> fmt::Result {
             }
         }
     }
-    write!(out, "\", {arguments}")?;
+    out.write_str(if arguments.is_empty() { "\"" } else { "\", " })?;
+    out.write_str(arguments)?;
     for field in &layout.fields {
         let name = OneLine(&field.name);
         match (field.count, field.base.is_text()) {

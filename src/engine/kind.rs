@@ -6,6 +6,12 @@ use core::ops::Deref;
 
 use super::record::Class;
 
+/// Largest number of instances of a return probe that a definition may request.
+pub const MAX_MAXACTIVE: u32 = 4096;
+
+/// Largest number of beginnings of a pair that a definition may request.
+pub const MAX_PAIRS: u32 = 1 << 20;
+
 /// The properties of a kind.
 #[derive(Debug)]
 pub struct Row {
@@ -21,8 +27,9 @@ pub struct Row {
     pub suffix: &'static str,
     /// The kind of a definition with this letter whose location ends in `%return`.
     pub returning: Option<ProbeKind>,
-    /// Whether a number may follow the letter: how many concurrent calls can be followed.
-    pub has_maxactive: bool,
+    /// The largest number that may follow the letter: how many concurrent calls or pairs can be
+    /// followed. `None` if no number may follow.
+    pub most_followed: Option<u32>,
     /// Whether it is hit when a function returns: then there are a return value, a return
     /// address and a duration.
     pub is_return: bool,
@@ -48,6 +55,10 @@ pub enum Location {
     Function,
     /// The name of a tracepoint. The event is called as the tracepoint.
     Tracepoint,
+    /// The names of another event. The event is called as that one.
+    Event,
+    /// The names of two events, with their keys. The event is called as the second one.
+    Pair,
 }
 
 /// The origin of the arguments of a function.
@@ -61,6 +72,8 @@ pub enum ArgumentsFrom {
     Saved,
     /// What a tracepoint passes. Its function has one parameter before them, for its own use.
     Passed,
+    /// The fields of an event.
+    Fields,
 }
 
 /// What reports the hits of a kind.
@@ -78,6 +91,8 @@ pub enum Mechanism {
     Call,
     /// A handler of whole system calls.
     WholeCall,
+    /// Another event, or an action of a trigger.
+    Sender,
 }
 
 macro_rules! kinds {
@@ -116,7 +131,7 @@ const PLAIN: Row = Row {
     location: Some(Location::Text),
     suffix: "",
     returning: None,
-    has_maxactive: false,
+    most_followed: None,
     is_return: false,
     arguments: ArgumentsFrom::Registers,
     no_registers: None,
@@ -158,7 +173,7 @@ kinds! {
     Return {
         letter: 'r',
         returning: Some(ProbeKind::Return),
-        has_maxactive: true,
+        most_followed: Some(MAX_MAXACTIVE),
         is_return: true,
         arguments: ArgumentsFrom::Saved,
         class: Class::RETURN,
@@ -203,6 +218,41 @@ kinds! {
         mechanism: Mechanism::WholeCall,
         ..CALL
     }
+    /// When another event is hit.
+    Event {
+        letter: 'e',
+        default_group: "eprobes",
+        location: Some(Location::Event),
+        arguments: ArgumentsFrom::Fields,
+        no_registers: Some("an event has fields, and no registers"),
+        no_stack: Some("an event has fields, and no stack"),
+        class: Class::EVENT,
+        mechanism: Mechanism::Sender,
+        ..PLAIN
+    }
+    /// When an event ends what another one has begun.
+    Pair {
+        letter: 'b',
+        default_group: "pairs",
+        location: Some(Location::Pair),
+        most_followed: Some(MAX_PAIRS),
+        arguments: ArgumentsFrom::Fields,
+        no_registers: Some("an event has fields, and no registers"),
+        no_stack: Some("an event has fields, and no stack"),
+        class: Class::EVENT,
+        mechanism: Mechanism::Sender,
+        ..PLAIN
+    }
+    /// When an action of a trigger makes it.
+    Synthetic {
+        letter: 's',
+        default_group: "synthetic",
+        location: None,
+        arguments: ArgumentsFrom::Fields,
+        class: Class::SYNTHETIC,
+        mechanism: Mechanism::Sender,
+        ..PLAIN
+    }
 }
 
 impl ProbeKind {
@@ -245,7 +295,10 @@ mod tests {
                 kind.arguments == ArgumentsFrom::Saved,
                 "{kind:?}"
             );
-            assert!(!kind.has_maxactive || kind.is_return, "{kind:?}");
+            assert!(
+                kind.most_followed.is_none() || kind.is_return || *kind == ProbeKind::Pair,
+                "{kind:?}"
+            );
         }
     }
 }

@@ -7,15 +7,18 @@
 //!
 //! Context: process, may sleep.
 
+mod condition;
 mod fetcharg;
 mod location;
+mod pair;
+mod synthetic;
 
 use core::fmt::Write;
 
 use super::arch::Machine;
 use super::ast::{
     Argument, Definition, Deletion, Expression, Origin, Place, Request, MAX_ARGS, MAX_ARG_LEN,
-    MAX_ARG_NAME_LEN, MAX_MAXACTIVE, MAX_NAME_LEN,
+    MAX_ARG_NAME_LEN, MAX_NAME_LEN,
 };
 use super::error::{Error, Kind};
 use super::functions;
@@ -24,7 +27,10 @@ use super::lex::{self, Command, Span};
 use super::text::Appender;
 use super::types::{self, TypeSpec};
 use crate::sys::{AllocError, Vec};
-use location::{function, generated_name, one_symbol, place, tracepoint};
+use location::{attached, function, generated_name, one_symbol, place, tracepoint};
+
+pub use fetcharg::BEGIN;
+pub use synthetic::{synthetic, SYNTHETIC_STACK};
 
 /// Names that no argument may have, because the record has fields with these names.
 pub const RESERVED_NAMES: [&[u8]; 9] = [
@@ -39,6 +45,29 @@ pub const RESERVED_NAMES: [&[u8]; 9] = [
     b"__probe_faults",
 ];
 
+/// The language of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grammar {
+    /// All definitions, each behind its letter.
+    Letters,
+    /// Synthetic events alone, without a letter, and `!` before what is deleted.
+    Synthetic,
+}
+
+impl Grammar {
+    /// Parses one command, which must not be empty.
+    ///
+    /// # Errors
+    ///
+    /// Any kind that concerns the text alone.
+    pub fn request(self, command: &Command, machine: Machine) -> Result<Request, Error> {
+        match self {
+            Self::Letters => request(command, machine),
+            Self::Synthetic => synthetic::request(command),
+        }
+    }
+}
+
 /// Parses one command, which must not be empty.
 ///
 /// # Errors
@@ -49,6 +78,9 @@ pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
     let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
     if let Some(b'-' | b'!') = head.first() {
         return deletion(command, head).map(Request::Delete);
+    }
+    if head.bytes.starts_with(b"s:") {
+        return synthetic::prefixed(command).map(Request::Create);
     }
     match head.first().and_then(ProbeKind::by_letter) {
         Some(written) => definition(command, head, written, machine).map(Request::Create),
@@ -76,12 +108,12 @@ fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
     }
     let first_arg = first_argument(command);
     let mut args = Vec::new();
-    for n in first_arg..command.len() {
+    for n in first_arg..condition::start(command) {
         if let Some(word) = command.word(n) {
             args.push(word.to_vec()?)?;
         }
     }
-    let place = (1..first_arg).filter_map(|n| command.word(n));
+    let place = (1..first_arg.min(condition::start(command))).filter_map(|n| command.word(n));
     let place = functions::joined(place.map(|word| word.bytes))?;
     Ok(Deletion {
         group: group.map(|group| group.to_vec()).transpose()?,
@@ -132,6 +164,8 @@ fn definition(
             let more = (2..first_argument(command)).filter_map(|n| command.word(n));
             function(place_word, more)?
         }
+        Location::Event => (attached(place_word)?, false),
+        Location::Pair => (pair::place(command, place_word)?, false),
         Location::Text => place(one_symbol(place_word, kind)?)?,
     };
     let kind = match (returns, kind.returning) {
@@ -164,15 +198,23 @@ fn definition(
         place,
         place_at: place_word.at,
         args: Vec::new(),
+        condition: None,
     };
-    if command.len() > MAX_ARGS.saturating_add(2) {
+    let end = match location {
+        Location::Event | Location::Pair => condition::start(command),
+        _ => command.len(),
+    };
+    if end > MAX_ARGS.saturating_add(2) {
         return Err(Error::new(Kind::TooManyArgs, command.column(2)));
     }
     let first_arg = match definition.place {
         Place::Functions(_) => first_argument(command),
+        Place::Pair(_) => 3,
         _ => 2,
     };
-    for n in first_arg..command.len() {
+    // As in the kernel, it is looked at first.
+    definition.condition = condition::parse(command, end)?;
+    for n in first_arg..end {
         if let Some(word) = command.word(n) {
             let argument = argument(word, &definition, machine)?;
             definition.args.push(argument)?;
@@ -189,14 +231,14 @@ fn maxactive(text: Span<'_>, kind: ProbeKind) -> Result<u32, Error> {
         Some(b'0'..=b'9') => {}
         Some(_) => return Err(text.error(Kind::BadProbeType)),
     }
-    if !kind.has_maxactive {
+    let Some(most) = kind.most_followed else {
         return Err(text.error(Kind::BadMaxactType));
-    }
+    };
     match lex::unsigned(text.bytes).filter(|_| text.bytes.len() <= MAX_NAME_LEN) {
         None | Some(0) => Err(text.error(Kind::BadMaxact)),
         Some(n) if n > u64::from(u32::MAX) => Err(text.error(Kind::BadMaxact)),
         Some(n) => {
-            let small = u32::try_from(n).ok().filter(|_| n <= MAX_MAXACTIVE);
+            let small = u32::try_from(n).ok().filter(|n| *n <= most);
             small.ok_or(text.error(Kind::MaxactTooBig))
         }
     }
@@ -266,7 +308,10 @@ fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result
     let (text, type_text) = split_type(body);
     let name = match given {
         Some(name) => name.to_vec()?,
-        None => generated_arg_name(text.bytes, definition.args.len())?,
+        None => match field_name(text.bytes, definition.kind) {
+            Some(name) => Vec::from_slice(name)?,
+            None => generated_arg_name(text.bytes, definition.args.len())?,
+        },
     };
     if !lex::is_identifier(&name) {
         return Err(word.error(Kind::BadArgName));
@@ -357,6 +402,13 @@ fn split_type(body: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
         }
         None => (body, None),
     }
+}
+
+/// Returns the name of the field of a pair that `text` is, `$FIELD` or `$begin.FIELD`.
+fn field_name(text: &[u8], kind: ProbeKind) -> Option<&[u8]> {
+    let name = text.strip_prefix(b"$").filter(|_| kind == ProbeKind::Pair)?;
+    let name = name.strip_prefix(BEGIN).unwrap_or(name);
+    (lex::is_identifier(name) && name.len() <= MAX_ARG_NAME_LEN).then_some(name)
 }
 
 /// Returns the name of an argument whose definition gives none: its text if that is a valid

@@ -11,7 +11,9 @@ mod json;
 mod quoted;
 mod ready;
 mod render;
+mod synthetic;
 mod text;
+mod value;
 pub mod walk;
 
 pub use json::Json;

@@ -12,8 +12,8 @@ mod name;
 mod ready;
 
 pub use layout::{
-    Builtin, Class, Faults, Field, Fixed, Head, Layout, OpenFlag, Role, ShownMemory, Signature,
-    KERNEL_STACK, PRINT, RAW_DATA, USER_STACK,
+    Builtin, Class, Faults, Field, Fixed, Head, Layout, LayoutNames, OpenFlag, Role, ShownMemory,
+    Signature, KERNEL_STACK, PRINT, RAW_DATA, USER_STACK,
 };
 
 pub use name::Name;

@@ -18,6 +18,26 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::BadRetprobe => "leave the offset out",
         Kind::NoTracepoint => "available_tracepoints lists them",
         Kind::BadTpName => "write the name only, without its group, see available_tracepoints",
+        Kind::NoEventInfo => "write e GROUP.EVENT",
+        Kind::BadAttachEvent => "available_events lists them",
+        Kind::BadAttachArg | Kind::NoEventField => "the format file of that event has its fields",
+        Kind::NoEpFilter => "write a filter of that event's fields, or leave if out",
+        Kind::NosupPercpu => "an event has values: write it in the definition of that event",
+        Kind::NoPairEnd | Kind::BadPairKeys => {
+            "such as: b:runq sched.sched_waking(pid) sched.sched_switch(next_pid) $duration"
+        }
+        Kind::AttachedTooDeep => "attach it to the event at the bottom",
+        Kind::SynthBadName => "letters, digits and _, and no digit first",
+        Kind::SynthInvalidCmd => "such as: wakeup u64 latency; pid_t pid; char comm[]",
+        Kind::SynthInvalidDynCmd => "such as: s:wakeup u64 latency; pid_t pid; char comm[]",
+        Kind::SynthEventExists => "choose another name, or delete that event with !NAME",
+        Kind::SynthTooManyFields => "at most 64",
+        Kind::SynthIncompleteType => "write unsigned TYPE NAME",
+        Kind::SynthInvalidType | Kind::SynthInvalidArraySpec => {
+            "there is s8 to s64, u8 to u64, char, int, long, bool, pid_t, gfp_t, char[N], char[] \
+             and unsigned long[]"
+        }
+        Kind::SynthInvalidField => "a field is TYPE NAME",
         Kind::BadAddrSuffix => "only %return may follow the symbol",
         Kind::NoGroupName => "write GROUP/EVENT, or EVENT only",
         Kind::GroupTooLong | Kind::EventTooLong => "at most 63 characters",

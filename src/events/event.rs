@@ -14,7 +14,7 @@ use crate::{
     hit::plan::Share,
     sys::Vec,
 };
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -37,6 +37,8 @@ pub(crate) struct Event {
     pub(super) in_change: ChangeMark,
     /// Whether it is defined no more.
     gone: AtomicBool,
+    /// The number of event probes that are attached to it.
+    attached: AtomicUsize,
     /// Whether its directory exists, its own or that of the event that it replaces.
     has_files: AtomicBool,
 }
@@ -80,6 +82,7 @@ impl Event {
             in_write: WriteMarks::new(),
             in_change: ChangeMark::new(),
             gone: AtomicBool::new(false),
+            attached: AtomicUsize::new(0),
             has_files: AtomicBool::new(false),
         });
         Arc::pin_init(event, GFP_KERNEL).map_err(|_| no_memory())
@@ -156,6 +159,20 @@ impl Event {
     pub(super) fn is_needed_besides(&self, of: InstanceId) -> bool {
         let needed = self.find_file(|other, file| (other != of && file.is_needed()).then_some(()));
         needed.is_some()
+    }
+
+    /// Counts one event probe more that is attached to it, or one less.
+    pub(super) fn count_attached(&self, more: bool) {
+        if more {
+            self.attached.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.attached.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether event probes are attached to it.
+    pub(super) fn is_attached(&self) -> bool {
+        self.attached.load(Ordering::Relaxed) != 0
     }
 
     /// Returns what the probes do on a hit.

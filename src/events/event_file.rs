@@ -212,9 +212,10 @@ impl EventFile {
     /// The errors of `out`.
     pub(crate) fn write_triggers(&self, out: &mut dyn fmt::Write) -> Result<bool, fmt::Error> {
         let plan = self.plan();
-        for action in plan.actions() {
-            action.write(out)?;
-        }
-        Ok(!plan.actions().is_empty())
+        let all = plan.actions().iter();
+        let mut shown = all.filter(|action| action.receiver().is_none()).peekable();
+        let is_any = shown.peek().is_some();
+        shown.try_for_each(|action| action.write(out))?;
+        Ok(is_any)
     }
 }

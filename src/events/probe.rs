@@ -10,14 +10,17 @@ use crate::{
         fetch::Program,
     },
     events::{
+        attachment::Attachment,
         event::Event,
         rate::{Rate, SeenCounters},
     },
     formats::Format,
     hit::{
         counters::Totals,
+        pair::Pair,
         plan::{Plan, ReplacedPlans},
         prepared::Prepared,
+        receiver::Receiver,
         recorder::Recorder,
     },
     kapi::{functions, lockdown, percpu, rcu::Replaced, tracepoint},
@@ -44,6 +47,10 @@ pub(crate) struct Probe {
     limited: AtomicBool,
     /// What was counted where it was placed before.
     before: Counts,
+    /// What attaches it to other events, in the order in which these are to send hits.
+    attachments: Vec<Attachment>,
+    /// The beginnings of a pair.
+    pair: Option<Arc<Pair>>,
 }
 
 /// A probe that the kernel knows.
@@ -115,6 +122,8 @@ impl Probe {
             armed: AtomicBool::new(false),
             limited: AtomicBool::new(false),
             before: Counts::default(),
+            attachments: Vec::new(),
+            pair: None,
         });
         Arc::init(probe, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
     }
@@ -136,13 +145,7 @@ impl Probe {
         // The number takes the place of the address in a record.
         let place = u64::from(number);
         let recorder = Prepared::new(&format, program, event.in_force(), place)?;
-        let placed = PlacedProbe {
-            registered: register(recorder)?,
-            address: 0,
-            module: None,
-            original: None,
-            seen: SeenCounters::default(),
-        };
+        let placed = PlacedProbe::nowhere(register(recorder)?);
         Ok(Self {
             event,
             definition,
@@ -151,7 +154,37 @@ impl Probe {
             armed: AtomicBool::new(false),
             limited: AtomicBool::new(false),
             before: Counts::default(),
+            attachments: Vec::new(),
+            pair: None,
         })
+    }
+
+    /// Makes the probe of an event that others cause, by `attachments` if it is attached to
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn of_receiver(
+        (event, definition): (Arc<Event>, Arc<Definition>),
+        format: Arc<Format>,
+        registered: Registered,
+        (attachments, pair): (Vec<Attachment>, Option<Arc<Pair>>),
+    ) -> Result<Arc<Self>> {
+        let probe = Self {
+            event,
+            definition,
+            format,
+            placed: Some(PlacedProbe::nowhere(registered)),
+            armed: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
+            before: Counts::default(),
+            attachments,
+            pair,
+        };
+        Ok(Arc::new(probe, GFP_KERNEL)?)
     }
 
     /// The same probe, waiting for its module.
@@ -164,6 +197,8 @@ impl Probe {
             armed: AtomicBool::new(false),
             limited: AtomicBool::new(false),
             before: self.counts(),
+            attachments: Vec::new(),
+            pair: None,
         }
     }
 
@@ -191,6 +226,8 @@ impl Probe {
             armed: AtomicBool::new(false),
             limited: AtomicBool::new(false),
             before: self.before,
+            attachments: Vec::new(),
+            pair: None,
         })
     }
 
@@ -202,6 +239,35 @@ impl Probe {
     /// Returns it as a probe of a tracepoint, if it is one of those.
     pub(crate) fn tracepoint(&self) -> Option<&tracepoint::PointRegistration<Recorder>> {
         self.placed.as_ref()?.source().tracepoint()
+    }
+
+    /// Returns what attaches it to other events.
+    pub(super) fn attachments(&self) -> &[Attachment] {
+        &self.attachments
+    }
+
+    /// Returns the beginnings of a pair, if it is that.
+    pub(crate) fn pair(&self) -> Option<&Arc<Pair>> {
+        self.pair.as_ref()
+    }
+
+    /// Returns the name of the field `index` of the event that begins the pair.
+    pub(crate) fn begun_name(&self, index: u8) -> &[u8] {
+        let begin = self.attachments.first();
+        let fields = begin.map(|begin| &begin.to().format.layout.fields);
+        let field = fields.and_then(|fields| fields.get(usize::from(index)));
+        field.map_or(b"?", |field| &field.name)
+    }
+
+    /// Returns whether it is attached to `event`.
+    pub(super) fn is_attached_to(&self, event: &Event) -> bool {
+        let mut all = self.attachments.iter();
+        all.any(|attachment| attachment.to().id() == event.id())
+    }
+
+    /// Returns what others send its hits to, if they do.
+    pub(crate) fn receiver(&self) -> Option<&Arc<Receiver>> {
+        self.placed.as_ref()?.source().receiver()
     }
 
     /// Returns what fetches the arguments; `None` if it waits.
@@ -406,6 +472,17 @@ impl PlacedProbe {
             original: found.original,
             seen: SeenCounters::default(),
         })
+    }
+
+    /// Makes one that is at no address.
+    fn nowhere(registered: Registered) -> Self {
+        Self {
+            registered,
+            address: 0,
+            module: None,
+            original: None,
+            seen: SeenCounters::default(),
+        }
     }
 
     fn source(&self) -> &dyn ProbeSource {

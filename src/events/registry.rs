@@ -19,6 +19,7 @@ mod histograms;
 mod in_instances;
 mod in_use;
 mod instances;
+mod links;
 mod open_sites;
 mod owned;
 mod ready;
@@ -33,6 +34,7 @@ use crate::{
         error::Error as Refusal,
         filter::Filter,
         lex::{self, Command},
+        parse::Grammar,
     },
     events::{event::Event, event_file::InstanceId, owner::Owner},
     hit::tasks::Tasks,
@@ -171,12 +173,34 @@ impl Registry {
         which: impl Fn(&Event) -> bool,
         enabled: bool,
     ) -> Result {
-        let (changes, undone) = self.instances.switched(of, &which, enabled)?;
+        if !self.definitions.has_attachments() {
+            return self.switch(of, &which, enabled);
+        }
+        let mut changed = Vec::new();
+        for event in self.events().filter(|event| which(event)) {
+            if event.in_instance(of)?.is_enabled() != enabled {
+                changed.push(event.clone())?;
+            }
+        }
+        self.switch(of, &which, enabled)?;
+        let result = self.link_receivers();
+        if result.is_err() {
+            let is_changed = |event: &Event| changed.iter().any(|other| other.id() == event.id());
+            // As it was, as far as that is possible.
+            let _ = self.switch(of, &is_changed, !enabled);
+            let _ = self.link_receivers();
+        }
+        result
+    }
+
+    /// As [`Registry::set_enabled`], but for event probes, which get no hits yet.
+    fn switch(&mut self, of: InstanceId, which: &dyn Fn(&Event) -> bool, enabled: bool) -> Result {
+        let (changes, undone) = self.instances.switched(of, which, enabled)?;
         let room = self.instances.room_for(&changes, &self.definitions)?;
         let at_last = if enabled {
             self.instances
                 .make_changes(of, changes, room, &self.definitions);
-            if let Err(error) = self.set_armed(&which, true) {
+            if let Err(error) = self.set_armed(which, true) {
                 self.instances.undo(of, undone, &self.definitions);
                 return Err(error);
             }
@@ -297,13 +321,14 @@ impl Registry {
     #[inline(never)]
     pub(crate) fn apply(
         &mut self,
-        text: &[u8],
+        (text, grammar): (&[u8], Grammar),
         owner: Option<&Arc<Owner>>,
         removed: &mut Removed,
     ) -> Result<(), Failure> {
+        self.make_attachable(text, removed);
         let mut draft = self.definitions.begin(owner.cloned());
         let others = (&self.instances, &self.arming);
-        let drafted = self.definitions.lines(&mut draft, text, others);
+        let drafted = self.definitions.lines(&mut draft, (text, grammar), others);
         // A line before the one that failed may be refused for this.
         ask_for_sites(&draft, text)?;
         drafted?;
@@ -348,12 +373,12 @@ impl Registry {
         if arms {
             self.watch();
         }
-        Ok(())
+        self.link_receivers()
     }
 }
 
 impl Registry {
-    /// Removes all events that are everybody's.
+    /// Removes all events that are everybody's and that `which` selects.
     ///
     /// # Errors
     ///
@@ -361,8 +386,12 @@ impl Registry {
     /// `NO_MEMORY`.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn clear(&mut self, removed: &mut Removed) -> Result<(), Refusal> {
-        let is_common = |event: &Event| event.owner().is_none();
+    pub(crate) fn clear(
+        &mut self,
+        which: &dyn Fn(&Event) -> bool,
+        removed: &mut Removed,
+    ) -> Result<(), Refusal> {
+        let is_common = |event: &Event| event.owner().is_none() && which(event);
         if let Some(refusal) = self.definitions.in_use(is_common) {
             return Err(refusal);
         }

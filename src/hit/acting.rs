@@ -15,6 +15,7 @@ use crate::{
         action::{Action, OnHit},
         counters::HitEnd,
         plan::{Acting, Rest},
+        receives::SentHit,
         recorder::Recorder,
         sample::Sample,
         source::Source,
@@ -114,7 +115,17 @@ impl Recorder {
     fn run(&self, action: &Action, (sample, buffer): (&Sample<'_>, &Buffer), here: &OnCpu) {
         match action.histogram() {
             Some(histogram) => self.count_in(histogram, (sample, buffer), here),
-            None => action.act_blindly(buffer, here),
+            None => action.act(self.sent(sample), buffer, here),
+        }
+    }
+
+    /// Returns a hit as it is sent to event probes.
+    #[inline(always)]
+    pub(super) fn sent<'a>(&'a self, sample: &'a Sample<'_>) -> SentHit<'a> {
+        SentHit {
+            program: &self.program,
+            sample,
+            function: self.function,
         }
     }
 
@@ -154,7 +165,7 @@ impl Recorder {
         let of = (acting, buffer);
         let (end, later) = self.act_and_record(of, (sample, &known), here);
         if let Some(action) = later.last {
-            action.act_blindly(buffer, here);
+            action.act(self.sent(sample), buffer, here);
         }
         end
     }

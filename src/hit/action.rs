@@ -17,7 +17,12 @@ use crate::{
         trigger,
     },
     formats::Format,
-    hit::{histograms::Histograms, sample::Sample, snapshots::Snapshots},
+    hit::{
+        histograms::Histograms,
+        receives::{Receives, SentHit},
+        sample::Sample,
+        snapshots::Snapshots,
+    },
     kapi::context::OnCpu,
 };
 use core::{
@@ -83,6 +88,8 @@ pub(crate) enum Other {
     Snapshot(Arc<Snapshots>),
     /// Records the stack of the kernel.
     Stack,
+    /// Sends the hit to an event probe. No `trigger` file shows it.
+    Send(Arc<dyn Receives>),
     /// Makes the histograms of an event count, or pauses them.
     Histograms {
         /// Whether they count.
@@ -215,6 +222,14 @@ impl Action {
         Ok(Arc::new(action, GFP_KERNEL)?)
     }
 
+    /// Returns the event probe to which it sends hits, if it does.
+    pub(crate) fn receiver(&self) -> Option<&Arc<dyn Receives>> {
+        match &self.what {
+            ActionKind::Other(Other::Send(receiver)) => Some(receiver),
+            _ => None,
+        }
+    }
+
     /// Returns the filter that decides on which hits it acts.
     pub(crate) fn filter(&self) -> Option<&Filter> {
         self.filter.as_deref()
@@ -311,11 +326,11 @@ impl Action {
         }
     }
 
-    /// Acts on a hit of which it takes no value.
+    /// Acts on a hit, without a histogram and without what filters need to know.
     ///
     /// Context: any, with preemption disabled.
     #[inline(never)]
-    pub(super) fn act_blindly(&self, buffer: &Buffer, here: &OnCpu) {
+    pub(super) fn act(&self, hit: SentHit<'_>, buffer: &Buffer, here: &OnCpu) {
         match &self.what {
             // Most hits change nothing, and write nothing.
             _ if self.is_idle(buffer) => {}
@@ -323,6 +338,7 @@ impl Action {
             ActionKind::Event { on, target } => self.count.use_for(|| target.changes.change(*on)),
             // The recorder does it.
             ActionKind::Count(_) | ActionKind::Other(Other::Stack) => {}
+            ActionKind::Other(Other::Send(receiver)) => receiver.receive_hit(hit, here),
             ActionKind::Other(Other::Snapshot(snapshots)) => {
                 self.count.use_for(|| snapshots.request(buffer))
             }
@@ -345,6 +361,7 @@ impl Action {
             ActionKind::Trace { on: false } => out.write_str("traceoff")?,
             ActionKind::Other(Other::Snapshot(_)) => out.write_str("snapshot")?,
             ActionKind::Other(Other::Stack) => out.write_str("stacktrace")?,
+            ActionKind::Other(Other::Send(_)) => return Ok(()),
             ActionKind::Other(Other::Histograms { on, target }) => {
                 write_target(out, (*on, "hist"), &target.format)?;
             }

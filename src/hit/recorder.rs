@@ -15,7 +15,7 @@ use crate::{
         ring::Short,
     },
     hit::{
-        counters::{HitCounters, Totals},
+        counters::{HitCounters, HitEnd, Totals},
         plan::{Plan, ReplacedPlans, Rest},
         tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
     },
@@ -145,6 +145,13 @@ impl Recorder {
     /// Returns what fetches the arguments.
     pub(crate) fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Counts a hit that is not served.
+    ///
+    /// Context: any, with preemption disabled.
+    pub(super) fn count_missed(&self, here: &OnCpu) {
+        self.counters.count(HitEnd::Missed, here);
     }
 
     /// How the hits ended so far.

@@ -43,9 +43,20 @@ impl Task for Running {
 /// Copies of the user memory that the arguments of a system call point to.
 pub(super) type Copied<'a> = user::CopiesView<'a, COPY_SIZE>;
 
+/// The values that another event sends.
+pub(crate) trait Sent {
+    /// Returns the value with this index.
+    ///
+    /// Context: any.
+    fn value(&self, index: u8) -> u64;
+
+    /// Returns where the stack of the hit begins.
+    fn origin(&self) -> StackOrigin<'_>;
+}
+
 /// A hit.
 #[derive(Clone, Copy)]
-pub(super) enum Sample<'a> {
+pub(crate) enum Sample<'a> {
     /// Of a kprobe.
     Probe(&'a Regs, Way<'a>),
     /// Of a kretprobe.
@@ -61,6 +72,8 @@ pub(super) enum Sample<'a> {
     Call(&'a Values, Copied<'a>),
     /// Of anything with one argument at most.
     Word(u64),
+    /// Of another event: the index of a register counts the values.
+    Sent(&'a dyn Sent),
 }
 
 impl<'a> Sample<'a> {
@@ -92,7 +105,9 @@ impl<'a> Sample<'a> {
             Self::Probe(regs, _) | Self::Return(regs, _) => regs.irqs_disabled(),
             // User space has them enabled.
             Self::Registers(..) | Self::Call(..) => false,
-            Self::Function(_) | Self::Tracepoint(_) | Self::Word(_) => context::irqs_disabled(),
+            Self::Function(_) | Self::Tracepoint(_) | Self::Word(_) | Self::Sent(_) => {
+                context::irqs_disabled()
+            }
         }
     }
 
@@ -149,6 +164,7 @@ impl<'a> Sample<'a> {
             Self::Probe(regs, way) => StackOrigin::Probe(regs, way.entry(), function),
             Self::Return(regs, _) => StackOrigin::Return(regs),
             Self::Function(entry) => StackOrigin::Function(*entry),
+            Self::Sent(sent) => sent.origin(),
             // The registers belong to the caller of a system call.
             _ => StackOrigin::Caller(function),
         }
@@ -167,6 +183,7 @@ impl Arguments for Sample<'_> {
             Self::Tracepoint(arguments) => arguments.get(index),
             Self::Call(values, _) => values.get(index).copied().unwrap_or(0),
             Self::Word(word) => *word,
+            Self::Sent(sent) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
         }
     }
 
@@ -177,7 +194,7 @@ impl Arguments for Sample<'_> {
                 regs.stack_word(u64::from(n))
             }
             Self::Function(entry) => entry.stack_word(u64::from(n)),
-            Self::Tracepoint(_) | Self::Call(..) | Self::Word(_) => 0,
+            Self::Tracepoint(_) | Self::Call(..) | Self::Word(_) | Self::Sent(_) => 0,
         }
     }
 

@@ -104,6 +104,8 @@ pub(crate) fn find<'a>(
             which,
             offset,
         } => (name, *which, *offset),
+        // Other events are no locations.
+        Place::Event { .. } | Place::Pair(_) | Place::None => return Ok(None),
         Place::Functions(patterns) => {
             let groups = functions::find(patterns, names, at)?;
             return Ok(Some(Found::functions_of(groups)));

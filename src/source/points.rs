@@ -47,7 +47,7 @@ pub(super) fn find(
     let refusal = || Refusal::new(Kind::NoTracepoint, at);
     let name = match &definition.place {
         Place::Symbol { name, .. } => name,
-        Place::Address(_) | Place::Functions(_) => return Err(refusal()),
+        _ => return Err(refusal()),
     };
     tracepoint::support().map_err(|reason| {
         let reason = match reason {

@@ -12,7 +12,8 @@ use crate::{
         kind::{Mechanism, ProbeKind},
     },
     hit::{
-        calls::CallRecorder, prepared::Prepared, recorder::Recorder, whole_calls::WholeCallRecorder,
+        calls::CallRecorder, prepared::Prepared, receiver::Receiver, recorder::Recorder,
+        whole_calls::WholeCallRecorder,
     },
     kapi::{
         batch::{Batch, Batched},
@@ -29,7 +30,7 @@ use crate::{
     source::location::Found,
 };
 use core::pin::Pin;
-use kernel::{prelude::*, sync::Arc};
+use kernel::{alloc::KVVec, prelude::*, sync::Arc};
 
 /// What a registered mechanism does for its probe.
 pub(crate) trait ProbeSource: Send + Sync {
@@ -67,6 +68,11 @@ pub(crate) trait ProbeSource: Send + Sync {
 
     /// Returns it as a probe of a tracepoint, if it is one.
     fn tracepoint(&self) -> Option<&tracepoint::PointRegistration<Recorder>> {
+        None
+    }
+
+    /// Returns it as what other events send to, if it is that.
+    fn receiver(&self) -> Option<&Arc<Receiver>> {
         None
     }
 
@@ -150,6 +156,31 @@ impl ProbeSource for tracepoint::PointRegistration<Recorder> {
 
     fn tracepoint(&self) -> Option<&tracepoint::PointRegistration<Recorder>> {
         Some(self)
+    }
+}
+
+/// What other events send to. They do so by actions of their plans, which are gone, and have been for
+/// a grace period, before it is.
+pub(crate) struct ReceiverRegistration(Arc<Receiver>);
+
+impl Batched for ReceiverRegistration {
+    type Probe = Receiver;
+
+    fn end_all(_: &mut [Pin<KBox<Self>>], _: &mut KVVec<*mut Receiver>) {}
+}
+
+impl ProbeSource for ReceiverRegistration {
+    fn recorder(&self) -> &Recorder {
+        self.0.recorder()
+    }
+
+    fn set_armed(&self, armed: bool) -> Result {
+        self.0.set_armed(armed);
+        Ok(())
+    }
+
+    fn receiver(&self) -> Option<&Arc<Receiver>> {
+        Some(&self.0)
     }
 }
 
@@ -257,6 +288,8 @@ mechanisms! {
     Call, calls: syscall::CallRegistration<CallRecorder>;
     /// A handler of whole system calls.
     WholeCall, whole_calls: syscall::CallRegistration<WholeCallRecorder>;
+    /// What other events send to.
+    Sender, receivers: ReceiverRegistration;
 }
 
 impl Registered {
@@ -309,8 +342,8 @@ impl Registered {
                 tracepoint::PointRegistration::new(sources.points.clone(), point, recorder.init())
                     .map(Self::Tracepoint)
             }
-            // See `of_call` and `of_whole_call`.
-            Mechanism::Call | Mechanism::WholeCall => Err(EINVAL),
+            // See `of_call`, `of_whole_call` and `of_receiver`.
+            Mechanism::Call | Mechanism::WholeCall | Mechanism::Sender => Err(EINVAL),
         }
     }
 
@@ -327,6 +360,16 @@ impl Registered {
         recorder: impl Init<CallRecorder>,
     ) -> Result<Self> {
         syscall::CallRegistration::new(table.clone(), (number, sides), recorder).map(Self::Call)
+    }
+
+    /// Makes a receiver the source, disarmed.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn of_receiver(receiver: Arc<Receiver>) -> Result<Self> {
+        let registration = KBox::pin(ReceiverRegistration(receiver), GFP_KERNEL)?;
+        Ok(Self::Sender(registration))
     }
 
     /// As [`Registered::of_call`], for whole calls.

@@ -174,6 +174,8 @@ impl<'b> Compiler<'_, 'b> {
                 LoadOrigin::Current
             }
             ast::Origin::Immediate(value) => LoadOrigin::Immediate(*value),
+            // `attach` has resolved it.
+            ast::Origin::Field(_) => return Err(Error::new(Kind::BadAttachArg, at)),
             ast::Origin::Symbol { name, offset } => match self.target.symbols.address(name) {
                 Some(address) => LoadOrigin::Immediate(address.wrapping_add_signed(*offset)),
                 None => return Err(self.no_data_symbol(name, at)),

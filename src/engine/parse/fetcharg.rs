@@ -22,6 +22,9 @@ const DURATION: &[u8] = b"$duration";
 const NSECS: &[u8] = b"$nsecs";
 const TGID: &[u8] = b"$tgid";
 
+/// What stands before a field of the event that begins a pair.
+pub const BEGIN: &[u8] = b"begin.";
+
 /// Returns whether `text` is recorded as a string of its own, without an address.
 pub(super) fn is_constant_text(text: &[u8]) -> bool {
     matches!(text, b"$comm" | b"$COMM") || text.starts_with(b"\\\"")
@@ -63,8 +66,10 @@ pub(super) fn expression(
         let peel = match inner.first() {
             Some(b'+' | b'-') => dereference,
             Some(b'(') => typecast,
-            _ if inner.bytes.starts_with(THIS_CPU_PTR) => this_cpu,
-            _ if inner.bytes.starts_with(THIS_CPU_READ) => this_cpu,
+            _ if is_this_cpu(inner) && is_of_event(kind) => {
+                return Err(inner.error(Kind::NosupPercpu));
+            }
+            _ if is_this_cpu(inner) => this_cpu,
             _ => break,
         };
         if layers.len() >= MAX_NESTING {
@@ -79,6 +84,10 @@ pub(super) fn expression(
         wrap(&mut expression, layer, inner)?;
     }
     Ok(expression)
+}
+
+fn is_this_cpu(text: Span<'_>) -> bool {
+    text.bytes.starts_with(THIS_CPU_PTR) || text.bytes.starts_with(THIS_CPU_READ)
 }
 
 /// Appends the steps of `layer`; `origin` is the text of the innermost part.
@@ -294,6 +303,7 @@ fn closing(text: Span<'_>, open: usize) -> Option<usize> {
 fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expression, Error> {
     let mut steps = Vec::new();
     let origin = match text.first() {
+        Some(b'$') if is_of_event(kind) => field(text, kind)?,
         Some(b'$') => variable(text, kind, machine, &mut steps)?,
         Some(b'%') => {
             if let Some(why) = kind.no_registers {
@@ -317,6 +327,9 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
             origin
         }
         Some(b'\\') => immediate(text)?,
+        Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') if is_of_event(kind) => {
+            return Err(no_field(text));
+        }
         Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
             Origin::Name(members(text, &mut steps)?.to_vec()?)
         }
@@ -328,6 +341,32 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
         source_at: text.at,
         steps,
     })
+}
+
+/// Returns whether the values of a probe are the fields of other events.
+fn is_of_event(kind: ProbeKind) -> bool {
+    matches!(kind, ProbeKind::Event | ProbeKind::Pair)
+}
+
+/// Parses `$FIELD`, a field of the event to which a probe is attached, or `$begin.FIELD`, one of
+/// the event that begins a pair.
+fn field(text: Span<'_>, kind: ProbeKind) -> Result<Origin, Error> {
+    let name = text.skip(1);
+    let begun = name.strip(BEGIN).filter(|_| kind == ProbeKind::Pair);
+    match lex::is_identifier(begun.unwrap_or(name).bytes) {
+        true => Ok(Origin::Field(name.to_vec()?)),
+        false => Err(text.error(Kind::BadAttachArg)),
+    }
+}
+
+/// Returns the refusal of a field without its `$`.
+#[cold]
+#[inline(never)]
+fn no_field(text: Span<'_>) -> Error {
+    let end = text.find_by(|byte| !byte.is_ascii_alphanumeric() && byte != b'_');
+    let name = text.take(end.unwrap_or(text.bytes.len()));
+    text.error(Kind::NoEventField)
+        .with_detail(format_args!("a field is written ${}", Plain(name.bytes)))
 }
 
 /// Returns the refusal of the register `text`, which does not exist.

@@ -131,9 +131,7 @@ pub(super) fn function<'a>(
         Place::Symbol { .. } => {
             Err(bad().with_detail(format_args!("only p probes inside of a function")))
         }
-        Place::Address(_) | Place::Functions(_) => {
-            Err(bad().with_detail(format_args!("f takes a name, p an address")))
-        }
+        _ => Err(bad().with_detail(format_args!("f takes a name, p an address"))),
     }
 }
 
@@ -176,6 +174,20 @@ pub(super) fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
             })
         }
     }
+}
+
+/// Parses the names of an event: `GROUP.EVENT` or `GROUP/EVENT`.
+pub(super) fn attached(word: Span<'_>) -> Result<Place, Error> {
+    let separator = word.find(b'/').or_else(|| word.find(b'.'));
+    let refusal = || word.error(Kind::NoEventInfo);
+    let (group, event) = word.around(separator.ok_or_else(refusal)?);
+    if !lex::is_group_name(group.bytes) || !lex::is_identifier(event.bytes) {
+        return Err(refusal());
+    }
+    Ok(Place::Event {
+        group: group.to_vec()?,
+        event: event.to_vec()?,
+    })
 }
 
 /// Returns the name of the tracepoint in `word`, which has a group before its `colon`.
@@ -250,6 +262,12 @@ pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, 
             function_event_name(&mut out, patterns.text(), Which::Only, kind)
         }
         Place::Address(address) => write!(out, "{letter}_{address:#x}"),
+        Place::Event { event, .. } => out.0.extend_from_slice(event).map_err(|_| core::fmt::Error),
+        Place::Pair(sides) => {
+            let end = sides.last().map_or(&b""[..], |side| &side.event);
+            out.0.extend_from_slice(end).map_err(|_| core::fmt::Error)
+        }
+        Place::None => Ok(()),
     };
     written.map_err(|_| AllocError)?;
     name.truncate(MAX_NAME_LEN);

@@ -120,6 +120,8 @@ impl Renderer for Json {
             PrintedHead::Enter(_)
             | PrintedHead::Exit(_)
             | PrintedHead::Call(_)
+            | PrintedHead::Event(_)
+            | PrintedHead::Synthetic
             | PrintedHead::Ready(_) => {
                 put_names(buf, event);
                 buf.text(ARGUMENTS);
@@ -423,6 +425,8 @@ fn put_builtin(buf: &mut SeqBuf<'_>, head: PrintedHead<'_>, symbols: &mut dyn Sy
         | PrintedHead::Enter(_)
         | PrintedHead::Exit(_)
         | PrintedHead::Call(_)
+        | PrintedHead::Event(_)
+        | PrintedHead::Synthetic
         | PrintedHead::Ready(_) => {}
     }
     buf.text(b"}}\n");

@@ -10,10 +10,10 @@ use super::call;
 use super::heads::{put_place, put_return_place, HeadKey, Heads, LONGEST_HEAD};
 use super::ready;
 use super::render::{Renderer, ShownEvent, SymbolNames};
-use super::walk::{self, Elements, Frames, PrintedHead, PrintedValue, PrintedValues};
-use crate::engine::address;
+use super::synthetic;
+use super::value::{put_array, put_value};
+use super::walk::{self, Frames, PrintedHead, PrintedValues};
 use crate::engine::context::{Columns, Context};
-use crate::engine::errno;
 use crate::engine::format;
 use crate::engine::record::{Header, Layout};
 use crate::engine::seq_buf::SeqBuf;
@@ -125,6 +125,15 @@ impl TextLines {
                 buf.text(b": ");
                 ready::put_ready(buf, (shape, event.layout), record, symbols);
                 return buf.byte(b'\n');
+            }
+            PrintedHead::Synthetic => {
+                return synthetic::put_synthetic(buf, event, record, symbols);
+            }
+            PrintedHead::Event(names) => {
+                buf.bytes(event.name);
+                buf.text(b": (");
+                buf.bytes(names);
+                buf.byte(b')');
             }
             PrintedHead::Raw(id, bytes) => {
                 // An overflow is recorded in the buffer.
@@ -256,60 +265,4 @@ fn put_arguments(
         }
     }
     buf.byte(b'\n');
-}
-
-/// Adds `{VALUE,...}`.
-#[inline(never)]
-fn put_array(buf: &mut SeqBuf<'_>, elements: Elements<'_>, symbols: &mut dyn SymbolNames) {
-    let mut before = b'{';
-    for value in elements {
-        buf.byte(before);
-        put_value(buf, value, symbols);
-        before = b',';
-    }
-    buf.byte(b'}');
-}
-
-/// Adds the name of an error with its sign, or a number that is no error.
-#[inline(never)]
-fn put_errno(buf: &mut SeqBuf<'_>, value: i64) {
-    match errno::name(value).filter(|name| !name.is_empty()) {
-        Some(name) => {
-            buf.byte(b'-');
-            buf.bytes(name.as_bytes());
-        }
-        None => buf.signed(value),
-    }
-}
-
-/// Adds a value. Inlined together with the walk, so that the value stays in registers.
-#[inline(always)]
-fn put_value(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &mut dyn SymbolNames) {
-    match value {
-        PrintedValue::Fault => buf.text(b"(fault)"),
-        PrintedValue::Unsigned(value) => buf.decimal(value),
-        PrintedValue::Hex(value) => {
-            buf.text(b"0x");
-            buf.hexadecimal(value);
-        }
-        PrintedValue::Signed(value) => buf.signed(value),
-        PrintedValue::Char(character) => {
-            buf.byte(b'\'');
-            buf.one_line(&[character]);
-            buf.byte(b'\'');
-        }
-        PrintedValue::Symbol(address) => symbols.symbolize(address, true, buf),
-        PrintedValue::Errno(value) => put_errno(buf, value),
-        PrintedValue::Ip4(address) => address::put_ip4(buf, address),
-        PrintedValue::Ip6(address) => address::put_ip6(buf, address),
-        PrintedValue::Mac(address) => address::put_mac(buf, address),
-        PrintedValue::Text(text, is_whole) => {
-            buf.byte(b'"');
-            buf.one_line(text);
-            buf.byte(b'"');
-            if !is_whole {
-                buf.text(b"...");
-            }
-        }
-    }
 }

@@ -8,7 +8,7 @@
 use core::slice;
 
 use crate::engine::record::{
-    self, Field, Layout, Name, ReadyShape, Role, ShownMemory, Signature, Text,
+    self, Field, Layout, LayoutNames, Name, ReadyShape, Role, ShownMemory, Signature, Text,
 };
 use crate::engine::syscall::EXACT_MARK;
 use crate::engine::types::Shown;
@@ -44,6 +44,10 @@ pub enum PrintedHead<'a> {
     Call(&'a Signature),
     /// A ready-made event.
     Ready(&'static ReadyShape),
+    /// The event to which the probe is attached: `GROUP.EVENT`.
+    Event(&'a [u8]),
+    /// A synthetic event.
+    Synthetic,
 }
 
 /// A value.
@@ -123,6 +127,11 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> PrintedHead<'a> {
     match layout.class.head {
         record::Head::Address => PrintedHead::Address(word(Role::Address)),
         record::Head::Ready(shape) => PrintedHead::Ready(shape),
+        record::Head::Synthetic => PrintedHead::Synthetic,
+        record::Head::Event => PrintedHead::Event(match layout.names.as_deref() {
+            Some(LayoutNames::Attached(names)) => names,
+            _ => b"",
+        }),
         record::Head::Return => PrintedHead::Return {
             function: word(Role::Address),
             to: word(Role::ReturnAddress),

@@ -148,6 +148,10 @@ pub enum Head {
     Call,
     /// `EVENT: ` and the text of this shape, the whole text.
     Ready(&'static ReadyShape),
+    /// `(GROUP.EVENT)`, the event to which the probe is attached.
+    Event,
+    /// `NAME=VALUE ...` without quotes, the whole text.
+    Synthetic,
 }
 
 impl Class {
@@ -298,6 +302,25 @@ impl Class {
         head: Head::Call,
         print_format: ("", ""),
     };
+
+    /// The class of event probes. Their place is not shown.
+    pub const EVENT: &Self = &Self {
+        fixed: Self::PROBE.fixed,
+        head: Head::Event,
+        print_format: ("", ""),
+    };
+
+    /// The class of synthetic events. Their place is not shown.
+    pub const SYNTHETIC: &Self = &Self {
+        fixed: Self::PROBE.fixed,
+        head: Head::Synthetic,
+        print_format: ("", ""),
+    };
+
+    /// Returns whether the `format` file names the fields of the class.
+    pub fn shows_fixed(&self) -> bool {
+        !matches!(self.head, Head::Ready(_) | Head::Event | Head::Synthetic)
+    }
 
     /// Returns the class of the records of `shape`: those of a probe. Their place is not shown.
     pub const fn ready(shape: &'static ReadyShape) -> Self {
@@ -461,6 +484,17 @@ pub struct Layout {
     /// The system call, if it is the event of one.
     // Few events have one: in a box, because layouts are passed on by value.
     pub call: Option<Box<Signature>>,
+    /// The names that the texts about the event need besides those of its fields.
+    pub names: Option<Box<LayoutNames>>,
+}
+
+/// Names that the texts about an event need.
+#[derive(Debug, PartialEq, Eq)]
+pub enum LayoutNames {
+    /// Of an event probe: `GROUP.EVENT`, to which it is attached.
+    Attached(Vec<u8>),
+    /// Of a synthetic event: the C type of each field.
+    Types(Vec<Vec<u8>>),
 }
 
 /// What the texts about a system call's event say besides its fields.
@@ -507,6 +541,7 @@ impl Layout {
             fields: Vec::new(),
             faults: None,
             call: None,
+            names: None,
         }
     }
 

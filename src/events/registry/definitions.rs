@@ -6,6 +6,7 @@ mod calls;
 mod define;
 mod modules;
 mod ready;
+mod receivers;
 mod spares;
 
 use super::{
@@ -19,8 +20,9 @@ use crate::{
         filter::Filter,
         record::Layout,
     },
-    events::{event::Event, owner::Owner, probe::Probe},
+    events::{attachment::AttachmentCount, event::Event, owner::Owner, probe::Probe},
     formats::Pool,
+    hit::receiver::Nesting,
     kapi::tracepoint::{self, Tracepoints},
     source::{
         functions,
@@ -50,6 +52,10 @@ pub(super) struct Definitions {
     numbers: Arc<Pool>,
     /// Owns the ready-made events.
     nobody: Arc<Owner>,
+    /// How many events cause each other.
+    nesting: Arc<Nesting>,
+    /// How many event probes there are.
+    attachments: Arc<AttachmentCount>,
     /// The number of writes so far.
     writes: u64,
 }
@@ -65,6 +71,7 @@ impl Definitions {
         let points = Tracepoints::new()?;
         let numbers = Pool::new()?;
         let nobody = Owner::nobody()?;
+        let (nesting, attachments) = (Nesting::new()?, AttachmentCount::new()?);
         let definitions = init!(Self {
             set: Set::new(),
             calls: SystemCalls::new(),
@@ -74,6 +81,8 @@ impl Definitions {
             points,
             numbers,
             nobody,
+            nesting,
+            attachments,
             writes: 0,
         });
         KBox::init(definitions, GFP_KERNEL)

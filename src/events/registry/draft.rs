@@ -109,6 +109,19 @@ impl Draft {
         event.in_write.is_removed_in(self.write)
     }
 
+    /// Returns whether `event` has a probe after the write.
+    pub(super) fn keeps(&self, event: &Event) -> bool {
+        event.in_write.probes_after(self.write) != 0
+    }
+
+    /// Returns whether event probes are attached to `event` after the write; `set` is the
+    /// registry's.
+    fn has_attached(&self, set: &Set, event: &Event) -> bool {
+        let mut all = Iterator::chain(set.iter(), self.added.iter());
+        event.is_attached()
+            && all.any(|probe| probe.is_attached_to(event) && self.keeps(&probe.event))
+    }
+
     /// Returns the new probes.
     pub(super) fn added(&self) -> &Set {
         &self.added
@@ -178,17 +191,28 @@ impl Draft {
         let from_set = kept.iter().filter_map(|&index| set.get(index));
         let from_new = new.iter().filter_map(|&index| self.added.get(index));
         let events = Iterator::chain(from_set, from_new).map(|probe| &probe.event);
-        let is_empty = |event: &&Arc<Event>| event.in_write.probes_after(self.write) == 0;
         for event in events.clone() {
             event.in_write.delete_probe(self.write);
         }
-        let mut needed = events.clone().filter(is_empty);
-        if let Some(busy) = needed.find(|event| event.is_needed()) {
+        // Not a `find`, as the name of its function would be too long.
+        let mut busy = None;
+        for event in events.clone() {
+            if event.in_write.probes_after(self.write) == 0
+                && (event.is_needed() || self.has_attached(set, event))
+            {
+                busy = Some(event);
+                break;
+            }
+        }
+        if let Some(busy) = busy {
             let refusal = Refusal::new(Kind::EventBusy, NAMES);
             let is_enabled = busy
                 .file(InstanceId::TOP)
                 .is_some_and(|top| top.is_enabled());
             let refusal = match (is_enabled, busy.is_enabled()) {
+                _ if !busy.is_needed() => refusal.with_detail(format_args!(
+                    "an event probe is attached to it: delete that first"
+                )),
                 (true, _) => refusal,
                 (false, true) => refusal.with_detail(format_args!(
                     "in an instance: instances/*/events/{}/{}/enable",

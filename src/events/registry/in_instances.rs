@@ -110,6 +110,8 @@ impl Registry {
         for event in self.events() {
             event.set_file(of, None);
         }
+        // As above.
+        let _ = self.link_receivers();
         self.instances.set(of, None).ok_or(ENODEV)
     }
 

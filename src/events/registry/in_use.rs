@@ -18,11 +18,19 @@ const MAX_NAMED: usize = 8;
 /// Returns the refusal to remove the events that `which` selects; `None` if none of them is
 /// enabled or has to do with a trigger. `set` is the registry's.
 pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Option<Refusal> {
-    let is_in_use = |event: &Event| which(event) && event.is_needed();
+    // Of those that are attached to each other, all go or none.
+    let has_attached = |event: &Event| {
+        let mut all = set.iter();
+        event.is_attached() && all.any(|probe| probe.is_attached_to(event) && !which(&probe.event))
+    };
+    let is_in_use = |event: &Event| which(event) && (event.is_needed() || has_attached(event));
     let first = set.iter().find(|probe| is_in_use(&probe.event))?;
     let remedy = match (is_enabled_at_top(&first.event), first.event.is_enabled()) {
         (true, _) => "write 0 to events/enable first, or use >> to add",
         (false, true) => "write 0 to events/enable of the instance first, or use >> to add",
+        (false, false) if !first.event.is_needed() => {
+            "delete the event probes that are attached to it first, or use >> to add"
+        }
         (false, false) => "remove the triggers with !TRIGGER first, or use >> to add",
     };
     let names = InUse { set, is_in_use };
@@ -59,6 +67,7 @@ impl<F: Fn(&Event) -> bool> fmt::Display for InUse<'_, F> {
             let how = match (is_enabled_at_top(event), event.is_enabled()) {
                 (true, _) => "enabled",
                 (false, true) => "enabled in an instance",
+                (false, false) if !event.is_needed() => "with an event probe",
                 (false, false) => "with a trigger",
             };
             write!(f, "{comma}{group}/{} ({how})", event.format.name())?;

@@ -3,7 +3,10 @@
 //! The ready-made events, for who uses or lists them.
 
 use super::{files::Removed, Registry};
-use crate::engine::ready::{ReadyGroup, ReadyRow, GROUPS};
+use crate::engine::{
+    lex,
+    ready::{ReadyGroup, ReadyRow, GROUPS},
+};
 use kernel::prelude::*;
 
 impl Registry {
@@ -30,6 +33,23 @@ impl Registry {
         self.accept(&mut draft, removed)
     }
 
+    /// Makes the ready-made events to which `text` attaches event probes. An event that cannot be
+    /// made is refused later, as one that does not exist.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn make_attachable(&mut self, text: &[u8], removed: &mut Removed) {
+        let attaching = |text: &[u8]| matches!(text.trim_ascii(), [b'e' | b'b', ..]);
+        for line in lex::lines(text).filter(|line| attaching(line.text)) {
+            let words = line.text.split(|&byte| lex::is_space(byte));
+            let places = words.filter(|word| !word.is_empty()).skip(1);
+            for place in places.take_while(|word| !word.contains(&b'=')) {
+                let is_it = |group: &ReadyGroup, row: &ReadyRow| is_named(place, group, row);
+                // What is missing is told when it is looked up.
+                let _ = self.make_ready(&is_it, removed);
+            }
+        }
+    }
+
     /// Calls `each` with the ready-made events that nobody has used yet and whose names are free,
     /// until it returns false.
     ///
@@ -49,4 +69,14 @@ impl Registry {
             }
         }
     }
+}
+
+/// Returns whether `text` is the name of an event, `GROUP.EVENT`, with keys behind it or not.
+fn is_named(text: &[u8], group: &ReadyGroup, row: &ReadyRow) -> bool {
+    let name = text.strip_prefix(group.name.as_bytes());
+    let name = name.and_then(|name| name.split_first());
+    name.is_some_and(|(byte, name)| {
+        let rest = name.strip_prefix(row.name.as_bytes());
+        matches!(byte, b'.' | b'/') && rest.is_some_and(|rest| matches!(rest, [] | [b'(', ..]))
+    })
 }

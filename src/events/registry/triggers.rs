@@ -209,6 +209,7 @@ impl Registry {
         };
         // What was armed before stays as it is.
         let result = self.set_armed(is_held, true);
+        let result = result.and_then(|()| self.link_receivers());
         if result.is_err() {
             self.instances.undo(of, undone, &self.definitions);
         }
@@ -252,6 +253,8 @@ impl Registry {
             // Where that fails it keeps its plan, with which it records nothing.
             let _ = self.release(of, target, &file);
         }
+        // What is not removed is sent to what is not armed.
+        let _ = self.link_receivers();
         Ok(())
     }
 

@@ -241,6 +241,7 @@ impl Definitions {
             },
             place_at: 0,
             args: Vec::new(),
+            condition: None,
         };
         let number_of_event = self.numbers.take().map_err(no_memory)?;
         let format = Format::new(&definition, number_of_event, layout).map_err(no_memory)?;

@@ -13,7 +13,7 @@ use crate::{
         filter::Filter,
         kind::Mechanism,
         lex::{self, Command},
-        parse,
+        parse::{self, Grammar},
         record::{Class, Layout},
         text::Plain,
     },
@@ -52,7 +52,7 @@ impl Definitions {
     pub(crate) fn lines(
         &mut self,
         draft: &mut Draft,
-        text: &[u8],
+        (text, grammar): (&[u8], Grammar),
         others: (&Instances, &Arming),
     ) -> Result<(), Failure> {
         for line in lex::lines(text) {
@@ -63,7 +63,7 @@ impl Definitions {
             let command =
                 Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
             if !command.is_empty() {
-                self.line(draft, &command, others)
+                self.line(draft, (&command, grammar), others)
                     .map_err(|refusal| Failure::refused(refusal, command.text()))?;
             }
         }
@@ -75,10 +75,10 @@ impl Definitions {
     fn line(
         &mut self,
         draft: &mut Draft,
-        command: &Command,
+        (command, grammar): (&Command, Grammar),
         others: (&Instances, &Arming),
     ) -> Result<(), Refusal> {
-        match parse::request(command, MACHINE)? {
+        match grammar.request(command, MACHINE)? {
             Request::Create(definition) if definition.place.is_each() => {
                 self.create_each(draft, command, &definition, others)
             }
@@ -100,6 +100,9 @@ impl Definitions {
         (mut definition, class): (Definition, Option<&'static Class>),
         (instances, arming): (&Instances, &Arming),
     ) -> Result<Arc<Probe>, Refusal> {
+        if definition.kind.mechanism == Mechanism::Sender {
+            return self.create_receiver(draft, definition, instances);
+        }
         if is_taken(&definition) || self.calls.have(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
@@ -181,7 +184,7 @@ impl Definitions {
     /// Makes the event of `definition`, which is not in `draft`. If this write has
     /// deleted an event of that name, the new one takes over its id and its filter.
     #[inline(never)]
-    fn new_event(
+    pub(super) fn new_event(
         &mut self,
         draft: &Draft,
         definition: &Definition,
@@ -419,7 +422,7 @@ fn is_at_entry(definition: &Definition, found: Option<&Found>) -> bool {
 }
 
 /// Returns whether the directory of `definition` would have a file's name.
-fn is_taken(definition: &Definition) -> bool {
+pub(super) fn is_taken(definition: &Definition) -> bool {
     let above: [&[u8]; 4] = [b"enable", b"ftrace", b"header_event", b"header_page"];
     let files: [&[u8]; 2] = [b"enable", b"filter"];
     above.contains(&&*definition.group)

@@ -104,7 +104,7 @@ impl Definitions {
         if !other.is_ready_made() {
             return Ok(());
         }
-        if other.is_needed() {
+        if other.is_needed() || other.is_attached() {
             return Err(Refusal::new(Kind::EventExist, 0).with_detail(format_args!(
                 "the ready-made event is in use: disable it and remove its triggers first"
             )));

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `synthetic_events`: the events that actions of triggers make.
+//!
+//! Opening it for writing without appending removes them, and no other event.
+
+use super::{
+    rejected::Rejected,
+    text::{Show, TakesText},
+};
+use crate::{
+    engine::{kind::ProbeKind, parse::Grammar, record::Head, text::Plain},
+    tracer::Tracer,
+};
+use core::fmt;
+use kernel::sync::Arc;
+
+/// The file.
+pub(crate) struct SyntheticEvents;
+
+impl Show for SyntheticEvents {
+    type Data = Tracer;
+
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let registry = tracer.registry.lock();
+        let common = registry
+            .probes()
+            .filter(|probe| probe.event.owner().is_none())
+            .map(|probe| probe.definition());
+        for definition in common.filter(|definition| definition.kind == ProbeKind::Synthetic) {
+            write!(out, "{}\t", Plain(&definition.event))?;
+            definition.write_fields(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl TakesText for SyntheticEvents {
+    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+        Ok(tracer.define((text, Grammar::Synthetic), None)?)
+    }
+
+    fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
+        let is_synthetic = |event: &_| is_synthetic(event);
+        Ok(tracer.clear_definitions(&is_synthetic)?)
+    }
+}
+
+fn is_synthetic(event: &crate::events::event::Event) -> bool {
+    event.format.layout.class.head == Head::Synthetic
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Values as text.
+
+use super::render::SymbolNames;
+use super::walk::{Elements, PrintedValue};
+use crate::engine::address;
+use crate::engine::errno;
+use crate::engine::seq_buf::SeqBuf;
+
+/// Adds `{VALUE,...}`.
+#[inline(never)]
+pub(super) fn put_array(
+    buf: &mut SeqBuf<'_>,
+    elements: Elements<'_>,
+    symbols: &mut dyn SymbolNames,
+) {
+    let mut before = b'{';
+    for value in elements {
+        buf.byte(before);
+        put_value(buf, value, symbols);
+        before = b',';
+    }
+    buf.byte(b'}');
+}
+
+/// Adds the name of an error with its sign, or a number that is no error.
+#[inline(never)]
+fn put_errno(buf: &mut SeqBuf<'_>, value: i64) {
+    match errno::name(value).filter(|name| !name.is_empty()) {
+        Some(name) => {
+            buf.byte(b'-');
+            buf.bytes(name.as_bytes());
+        }
+        None => buf.signed(value),
+    }
+}
+
+/// Adds a value. Inlined together with the walk, so that the value stays in registers.
+#[inline(always)]
+pub(super) fn put_value(
+    buf: &mut SeqBuf<'_>,
+    value: PrintedValue<'_>,
+    symbols: &mut dyn SymbolNames,
+) {
+    match value {
+        PrintedValue::Fault => buf.text(b"(fault)"),
+        PrintedValue::Unsigned(value) => buf.decimal(value),
+        PrintedValue::Hex(value) => {
+            buf.text(b"0x");
+            buf.hexadecimal(value);
+        }
+        PrintedValue::Signed(value) => buf.signed(value),
+        PrintedValue::Char(character) => {
+            buf.byte(b'\'');
+            buf.one_line(&[character]);
+            buf.byte(b'\'');
+        }
+        PrintedValue::Symbol(address) => symbols.symbolize(address, true, buf),
+        PrintedValue::Errno(value) => put_errno(buf, value),
+        PrintedValue::Ip4(address) => address::put_ip4(buf, address),
+        PrintedValue::Ip6(address) => address::put_ip6(buf, address),
+        PrintedValue::Mac(address) => address::put_mac(buf, address),
+        PrintedValue::Text(text, is_whole) => {
+            buf.byte(b'"');
+            buf.one_line(text);
+            buf.byte(b'"');
+            if !is_whole {
+                buf.text(b"...");
+            }
+        }
+    }
+}
+/// Adds a value, out of line.
+#[inline(never)]
+pub(super) fn put_one(
+    buf: &mut SeqBuf<'_>,
+    value: PrintedValue<'_>,
+    symbols: &mut dyn SymbolNames,
+) {
+    put_value(buf, value, symbols);
+}

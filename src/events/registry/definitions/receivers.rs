@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Makes the probes that other events cause: event probes and synthetic events.
+
+use super::Definitions;
+use crate::{
+    engine::{
+        ast::{Definition, Place},
+        error::{Error as Refusal, Kind},
+        fetch::{self, Taken},
+        filter::Filter,
+        kind::ProbeKind,
+        pairs::DEFAULT_PAIRS,
+        record::LayoutNames,
+        text::{Appender, Plain},
+        trigger::Count,
+    },
+    events::{
+        attachment::Attachment,
+        event::Event,
+        probe::Probe,
+        registry::{draft::Draft, instances::Instances},
+        similar::suggest_event,
+    },
+    hit::{
+        action::{Action, ActionKind, Other},
+        pair::{Pair, PairBegin, PairEnd},
+        prepared::Prepared,
+        receiver::{AttachedFields, Receiver},
+        receives::Receives,
+    },
+    kapi::memory,
+    source::registered::Registered,
+    sys::{Box, Vec},
+};
+use core::fmt::Write;
+use kernel::{prelude::*, sync::Arc};
+
+/// Most event probes that are attached to each other: each takes some of the stack.
+const MAX_ATTACHED: usize = 3;
+
+/// About what a definition takes, in bytes.
+const MEMORY: usize = 16 << 10;
+
+impl Definitions {
+    /// Makes the probe of `definition`, which another event or an action causes.
+    #[inline(never)]
+    pub(super) fn create_receiver(
+        &mut self,
+        draft: &mut Draft,
+        mut definition: Definition,
+        instances: &Instances,
+    ) -> Result<Arc<Probe>, Refusal> {
+        let is_synthetic = definition.kind == ProbeKind::Synthetic;
+        let exists = match is_synthetic {
+            true => Refusal::new(Kind::SynthEventExists, definition.place_at),
+            false => Refusal::new(Kind::EventExist, 0),
+        };
+        if super::define::is_taken(&definition) || self.calls.have(&definition) {
+            return Err(exists);
+        }
+        let to = self.all_attachable(draft, &definition)?;
+        let no_memory = |_: Error| Refusal::new(Kind::NoMemory, 0);
+        // Of a pair, the second event causes the hit.
+        let (begin, end) = match &*to {
+            [] => (None, None),
+            [only] => (None, Some(&only.format.layout)),
+            [begin, end, ..] => (Some(&begin.format.layout), Some(&end.format.layout)),
+        };
+        let (mut taken, mut fields) = (Taken::default(), AttachedFields::NONE);
+        if let Some(end) = end {
+            taken = fetch::attach(&mut definition, end, begin)?;
+            let texts = core::mem::take(&mut taken.texts);
+            fields = AttachedFields::of(end, texts).map_err(no_memory)?;
+        }
+        let mut keys = [Vec::new(), Vec::new()];
+        if let Place::Pair(sides) = &definition.place {
+            for ((keys, side), to) in keys.iter_mut().zip(sides).zip(&to) {
+                *keys = fetch::pair_keys(side, &to.format.layout)?;
+            }
+        }
+        let (program, mut layout) = self.compile(&definition, None)?;
+        layout.names = Some(Box::new(names(&definition, &to)?)?);
+        if !memory::suffices(MEMORY) {
+            return Err(Refusal::new(Kind::NoMemory, 0));
+        }
+        self.make_way(draft, &definition)?;
+        if draft.siblings(&self.set, &definition).next().is_some() {
+            return Err(exists);
+        }
+        if let Some(other) = draft.other_of(&self.set, &definition) {
+            return Err(other.belongs_to_other(exists.kind, exists.at));
+        }
+        let condition = self.condition(&definition, to.last())?;
+        let (event, format) = self.new_event(draft, &definition, layout, instances)?;
+        let recorder = Prepared::new(&format, program, event.in_force(), 0).map_err(no_memory)?;
+        let receiver = Receiver::new(recorder, fields, self.nesting.clone()).map_err(no_memory)?;
+        let mut pair = None;
+        if let Place::Pair(_) = definition.place {
+            let room = match definition.maxactive {
+                0 => DEFAULT_PAIRS,
+                // CAST: u32 to usize widens.
+                room => room as usize,
+            };
+            let made = Pair::new(receiver.clone(), keys, taken.begun, room);
+            pair = Some(made.map_err(no_memory)?);
+        }
+        let attached = self.attachments(&receiver, pair.as_ref(), to, condition);
+        let attached = attached.map_err(no_memory)?;
+        let registered = Registered::of_receiver(receiver).map_err(no_memory)?;
+        let definition = Arc::init(definition, GFP_KERNEL).map_err(no_memory)?;
+        let attached = (attached, pair);
+        Probe::of_receiver((event, definition), format, registered, attached).map_err(no_memory)
+    }
+
+    /// Returns what makes the events `to` send their hits: to `receiver`, or to both sides of
+    /// `pair`. The last one sends those that `condition` accepts.
+    #[inline(never)]
+    fn attachments(
+        &self,
+        receiver: &Arc<Receiver>,
+        pair: Option<&Arc<Pair>>,
+        to: Vec<Arc<Event>>,
+        mut condition: Option<Filter>,
+    ) -> Result<Vec<Attachment>> {
+        let last = to.len().wrapping_sub(1);
+        let mut all = Vec::new();
+        for (n, to) in to.into_iter().enumerate() {
+            let receives: Arc<dyn Receives> = match pair {
+                None => receiver.clone(),
+                Some(pair) if n < last => Arc::new(PairBegin(pair.clone()), GFP_KERNEL)?,
+                Some(pair) => Arc::new(PairEnd(pair.clone()), GFP_KERNEL)?,
+            };
+            let condition = if n == last { condition.take() } else { None };
+            let action = ActionKind::Other(Other::Send(receives));
+            let action = Action::new(action, condition, Count::Unlimited)?;
+            all.push(Attachment::new(to, action, self.attachments.clone()))?;
+        }
+        Ok(all)
+    }
+
+    /// Returns the events to which `definition` is to be attached, in their order.
+    #[inline(never)]
+    fn all_attachable(
+        &self,
+        draft: &Draft,
+        definition: &Definition,
+    ) -> Result<Vec<Arc<Event>>, Refusal> {
+        let mut all = Vec::new();
+        match &definition.place {
+            Place::Event { group, event } => {
+                all.push(self.attachable(draft, (group, event), definition.place_at)?)?;
+            }
+            Place::Pair(sides) => {
+                for side in sides {
+                    all.push(self.attachable(draft, (&side.group, &side.event), side.at)?)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(all)
+    }
+
+    /// Returns the filter of the hits that `definition` is to get of the event `to`.
+    fn condition(
+        &mut self,
+        definition: &Definition,
+        to: Option<&Arc<Event>>,
+    ) -> Result<Option<Filter>, Refusal> {
+        let Some((condition, to)) = definition.condition.as_ref().zip(to) else {
+            return Ok(None);
+        };
+        let filter = self.compile_filter(&condition.text, &to.format.layout);
+        filter.map(Some).map_err(|mut refusal| {
+            refusal.at = refusal.at.saturating_add(condition.at);
+            refusal
+        })
+    }
+
+    /// Returns the event to which a probe of `draft` is to be attached. `at` is the column of its
+    /// names.
+    fn attachable(
+        &self,
+        draft: &Draft,
+        (group, name): (&[u8], &[u8]),
+        at: usize,
+    ) -> Result<Arc<Event>, Refusal> {
+        let is_it = |probe: &&Arc<Probe>| {
+            let definition = probe.definition();
+            *definition.group == *group && *definition.event == *name
+        };
+        let defined = self.set.iter().filter(|probe| draft.keeps(&probe.event));
+        let all = Iterator::chain(defined, draft.added().iter());
+        let found = Iterator::chain(all, self.calls.probes.iter()).find(is_it);
+        let Some(found) = found else {
+            return Err(self.no_event((group, name), at));
+        };
+        let event = &found.event;
+        let owner = event.owner().filter(|owner| !owner.is_nobody());
+        if owner.is_some() && !event.is_of(draft.owner()) {
+            return Err(event.belongs_to_other(Kind::BadAttachEvent, at));
+        }
+        if self.depth(draft, event, MAX_ATTACHED) >= MAX_ATTACHED {
+            return Err(Refusal::new(Kind::AttachedTooDeep, at));
+        }
+        Ok(event.clone())
+    }
+
+    /// Returns how many event probes are below `event` at most, itself among them; not more than
+    /// `most`.
+    fn depth(&self, draft: &Draft, event: &Event, most: usize) -> usize {
+        let mut deepest = 0;
+        let all = Iterator::chain(self.set.iter(), draft.added().iter());
+        // A loop for each, up to a small number of times.
+        for probe in all.filter(|probe| probe.event.id() == event.id()) {
+            for attachment in probe.attachments() {
+                let below = match most.checked_sub(1) {
+                    None | Some(0) => 0,
+                    Some(most) => self.depth(draft, attachment.to(), most),
+                };
+                deepest = below.saturating_add(1).max(deepest);
+            }
+        }
+        deepest.min(most)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_event(&self, (group, name): (&[u8], &[u8]), at: usize) -> Refusal {
+        let refusal = Refusal::new(Kind::BadAttachEvent, at);
+        let mut both = Vec::new();
+        let written = write!(Appender(&mut both), "{}.{}", Plain(group), Plain(name));
+        match written {
+            Ok(()) => suggest_event(refusal, &both, b'.', || {
+                self.all_probes().map(|probe| &probe.event)
+            }),
+            Err(_) => refusal,
+        }
+    }
+
+    /// Returns an event probe that is armed and not linked, or linked and not armed.
+    pub(crate) fn unlinked(&self) -> Option<Arc<Probe>> {
+        if !self.attachments.is_any() {
+            return None;
+        }
+        let is_unlinked = |probe: &&Arc<Probe>| {
+            let is_armed = probe.is_armed();
+            let mut all = probe.attachments().iter();
+            all.any(|attachment| attachment.is_linked() != is_armed)
+        };
+        self.set.iter().find(is_unlinked).cloned()
+    }
+
+    /// Returns whether there are event probes.
+    pub(crate) fn has_attachments(&self) -> bool {
+        self.attachments.is_any()
+    }
+}
+
+/// Returns the names that the texts about `definition` need. It is attached to the events `to`.
+fn names(definition: &Definition, to: &[Arc<Event>]) -> Result<LayoutNames, Refusal> {
+    if !to.is_empty() {
+        let mut names = Vec::new();
+        for event in to {
+            if !names.is_empty() {
+                names.extend_from_slice(b" -> ")?;
+            }
+            names.extend_from_slice(event.format.group.to_bytes())?;
+            names.push(b'.')?;
+            names.extend_from_slice(event.format.name.to_bytes())?;
+        }
+        return Ok(LayoutNames::Attached(names));
+    }
+    let mut types = Vec::new();
+    for field in &definition.args {
+        types.push(Vec::from_slice(&field.text)?)?;
+    }
+    Ok(LayoutNames::Types(types))
+}

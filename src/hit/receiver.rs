@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! [`Receiver`]: serves the hits of a probe that another event causes.
+//!
+//! Numbers are read from the other event's sample when they are asked for. Texts are copied, so
+//! that there is an address at which they can be read.
+
+use crate::{
+    engine::{
+        exec,
+        fetch::{BegunField, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION},
+        hist::TEXT_ROOM,
+        record::{Field, Layout},
+    },
+    hit::{
+        prepared::Prepared,
+        receives::{Receives, ReceivesValues, SentHit},
+        recorder::Recorder,
+        sample::{Sample, Sent},
+    },
+    kapi::{context::OnCpu, percpu::PerCpu, stack::StackOrigin},
+    sys::Vec,
+};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use kernel::{prelude::*, sync::Arc};
+
+/// Most events that cause each other on one CPU: each takes stack, and an action may lead back to
+/// the event that it is of.
+const MAX_NESTED: u32 = 4;
+
+/// How many events cause each other at the moment, on each CPU.
+pub(crate) struct Nesting(PerCpu<AtomicU32>);
+
+impl Nesting {
+    /// No event causes another one.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let nesting = Self(PerCpu::new(|_| Ok(AtomicU32::new(0)))?);
+        Ok(Arc::new(nesting, GFP_KERNEL)?)
+    }
+
+    /// Calls `serve`, unless too many events cause each other. Returns whether it did.
+    #[inline(always)]
+    fn enter(&self, here: &OnCpu, serve: impl FnOnce()) -> bool {
+        let depth = self.0.this_cpu(here);
+        let before = depth.load(Ordering::Relaxed);
+        if before >= MAX_NESTED {
+            return false;
+        }
+        // What interrupts it leaves it as it was.
+        depth.store(before.wrapping_add(1), Ordering::Relaxed);
+        serve();
+        depth.store(before, Ordering::Relaxed);
+        true
+    }
+}
+
+/// The fields of the event to which a probe is attached.
+pub(crate) struct AttachedFields {
+    /// Bytes of each, and whether it has a sign.
+    shapes: Vec<(u8, bool)>,
+    /// The texts that are copied, by their indices.
+    texts: Vec<u8>,
+}
+
+impl AttachedFields {
+    /// Those of a synthetic event: it is attached to none.
+    pub(crate) const NONE: Self = Self {
+        shapes: Vec::new(),
+        texts: Vec::new(),
+    };
+
+    /// Returns those of an event with `layout`, of which `texts` are copied.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn of(layout: &Layout, texts: Vec<u8>) -> Result<Self> {
+        let mut shapes = Vec::new();
+        for field in &layout.fields {
+            shapes.push(Self::shape(field))?;
+        }
+        Ok(Self { shapes, texts })
+    }
+
+    fn shape(field: &Field) -> (u8, bool) {
+        (field.base.size(), field.base.is_signed())
+    }
+}
+
+/// Serves the hits of a probe that another event causes.
+pub(crate) struct Receiver {
+    recorder: Recorder,
+    is_armed: AtomicBool,
+    fields: AttachedFields,
+    nesting: Arc<Nesting>,
+}
+
+impl Receiver {
+    /// Makes a receiver that is not armed.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        recorder: Prepared,
+        fields: AttachedFields,
+        nesting: Arc<Nesting>,
+    ) -> Result<Arc<Self>> {
+        let receiver = init!(Self {
+            recorder <- recorder.init(),
+            is_armed: AtomicBool::new(false),
+            fields,
+            nesting,
+        });
+        Arc::init(receiver, GFP_KERNEL)
+    }
+
+    /// Returns what records the hits.
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Arms or disarms it.
+    pub(crate) fn set_armed(&self, armed: bool) {
+        self.is_armed.store(armed, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    pub(super) fn is_armed(&self) -> bool {
+        self.is_armed.load(Ordering::Relaxed)
+    }
+
+    /// Serves a hit with the values of `sent`.
+    #[inline(always)]
+    fn serve(&self, sent: &dyn Sent, here: &OnCpu) {
+        let serve = || self.recorder.serve_slow(&Sample::Sent(sent), here);
+        if !self.nesting.enter(here, serve) {
+            self.recorder.count_missed(here);
+        }
+    }
+
+    /// Serves a hit that an event has sent, with what a beginning has left for it.
+    #[inline(always)]
+    pub(super) fn serve_hit(&self, hit: SentHit<'_>, begun: Begun<'_>, here: &OnCpu) {
+        match self.fields.texts.len() {
+            0 => {
+                let fields = FieldsOf {
+                    hit,
+                    shapes: &self.fields.shapes,
+                    texts: &[],
+                    begun,
+                };
+                self.serve(&fields, here);
+            }
+            1 => self.serve_with_texts::<1>(hit, begun, here),
+            _ => self.serve_with_texts::<MAX_TEXTS>(hit, begun, here),
+        }
+    }
+
+    /// As [`Receiver::serve_hit`], with copies of `N` texts.
+    #[inline(never)]
+    fn serve_with_texts<const N: usize>(&self, hit: SentHit<'_>, begun: Begun<'_>, here: &OnCpu) {
+        let mut room = [[0u8; TEXT_ROOM]; N];
+        let mut texts = [(0u8, 0u64); N];
+        let all = texts.iter_mut().zip(&mut room);
+        for ((text, room), &index) in all.zip(&self.fields.texts) {
+            let is_found = exec::copy_text(hit.program, index, hit.sample, room);
+            // CAST: An address, at which a probe reads as at any other.
+            let address = if is_found { room.as_ptr() as u64 } else { 0 };
+            *text = (index, address);
+        }
+        let fields = FieldsOf {
+            hit,
+            shapes: &self.fields.shapes,
+            texts: &texts,
+            begun,
+        };
+        self.serve(&fields, here);
+    }
+}
+
+impl Receives for Receiver {
+    fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu) {
+        if self.is_armed() {
+            self.serve_hit(hit, Begun::NOTHING, here);
+        }
+    }
+}
+
+impl ReceivesValues for Receiver {
+    fn receive_values(&self, values: &[u64], here: &OnCpu) {
+        if self.is_armed() {
+            self.serve(&SentValues(values), here);
+        }
+    }
+}
+
+/// What the beginning of a pair has left for its end.
+#[derive(Clone, Copy)]
+pub(super) struct Begun<'a> {
+    pub(super) fields: &'a [BegunField],
+    pub(super) words: &'a [u64],
+    /// How long the pair took.
+    pub(super) duration: u64,
+}
+
+impl Begun<'_> {
+    /// There is no beginning.
+    const NOTHING: Self = Self {
+        fields: &[],
+        words: &[],
+        duration: 0,
+    };
+
+    /// Returns the value in the register `index`, which is not a field of the end.
+    #[inline(never)]
+    fn value(&self, index: u8) -> u64 {
+        if index == PAIR_DURATION {
+            return self.duration;
+        }
+        let field = self
+            .fields
+            .get(usize::from(index.wrapping_sub(FIRST_BEGUN)));
+        let word = field.and_then(|field| self.words.get(usize::from(field.start)));
+        match (field, word) {
+            // CAST: An address, at which a probe reads as at any other.
+            (Some(field), Some(word)) if field.is_text => core::ptr::from_ref(word) as u64,
+            (_, word) => word.copied().unwrap_or(0),
+        }
+    }
+}
+
+/// The fields of a hit, by their indices.
+struct FieldsOf<'a> {
+    hit: SentHit<'a>,
+    shapes: &'a [(u8, bool)],
+    /// The addresses of the copied texts, 0 for one that could not be read.
+    texts: &'a [(u8, u64)],
+    begun: Begun<'a>,
+}
+
+impl Sent for FieldsOf<'_> {
+    fn value(&self, index: u8) -> u64 {
+        if index >= FIRST_BEGUN {
+            return self.begun.value(index);
+        }
+        let mut texts = self.texts.iter();
+        if let Some((_, address)) = texts.find(|(text, _)| *text == index) {
+            return *address;
+        }
+        let SentHit {
+            program, sample, ..
+        } = self.hit;
+        let shape = self.shapes.get(usize::from(index));
+        shape.map_or(0, |&shape| exec::field_value(program, index, shape, sample))
+    }
+
+    fn origin(&self) -> StackOrigin<'_> {
+        self.hit.sample.origin(self.hit.function)
+    }
+}
+
+/// The values of a synthetic event.
+struct SentValues<'a>(&'a [u64]);
+
+impl Sent for SentValues<'_> {
+    fn value(&self, index: u8) -> u64 {
+        self.0.get(usize::from(index)).copied().unwrap_or(0)
+    }
+
+    fn origin(&self) -> StackOrigin<'_> {
+        StackOrigin::Caller(Default::default())
+    }
+}

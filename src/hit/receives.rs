@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What events send each other: hits to event probes, and values to synthetic events.
+//!
+//! Context: any, with preemption disabled, as for all of [`Recorder`](super::recorder::Recorder).
+
+use crate::{
+    engine::fetch::Program,
+    hit::sample::Sample,
+    kapi::{context::OnCpu, stack::StackFunction},
+};
+
+/// A hit that an event sends.
+#[derive(Clone, Copy)]
+pub(crate) struct SentHit<'a> {
+    /// Fetches the arguments.
+    pub(super) program: &'a Program,
+    pub(super) sample: &'a Sample<'a>,
+    /// The function that is probed, as far as its stacks need it.
+    pub(super) function: StackFunction,
+}
+
+/// Serves the hits that another event sends.
+pub(crate) trait Receives: Send + Sync {
+    /// Serves a hit of the event to which it is attached.
+    fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu);
+}
+
+/// Serves the values that the action of a trigger sends.
+pub(crate) trait ReceivesValues: Send + Sync {
+    /// Serves values, one for each field of a synthetic event: a number, or the address of a text
+    /// with its NUL, or of the frames of a stack with zeroes behind them.
+    fn receive_values(&self, values: &[u64], here: &OnCpu);
+}
