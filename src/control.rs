@@ -142,7 +142,8 @@ const FILES: &[FileRow] = &[
         one::<trace_marker::TraceMarker<false>>),
     each(file(c"trace_marker_raw", WRITE, "so do bytes; the first four are a number for them"),
         one::<trace_marker::TraceMarker<true>>),
-    each(file(c"set_event", READ_WRITE, "the enabled events; write names to enable, !names to disable"),
+    each(file(c"set_event", READ_WRITE, "the enabled events; write names to enable, !names to disable\n\
+         Can enable module events via: :mod:<module>"),
         setting::<set_event::SetEvent>),
     each(file(c"set_event_pid", READ_WRITE, "the tasks whose hits count, all if there is none"),
         setting::<set_event_pid::SetEventPid<false>>),

@@ -152,6 +152,15 @@ impl<H: Handler<Function>> FunctionRegistration<H> {
             .all(|group| group.links.is_empty())
     }
 
+    /// Returns whether it has functions of an owner that `which` selects.
+    ///
+    /// Context: process, may sleep.
+    pub fn has(&self, which: impl Fn(SitesOwner<'_>) -> bool) -> bool {
+        let groups = self.groups.lock();
+        let mut with_functions = groups.iter().filter(|group| !group.links.is_empty());
+        with_functions.any(|group| which(group.owner()))
+    }
+
     /// Calls `each` with the address of each function and its hits; with `None` if the hits
     /// are not counted by function.
     ///

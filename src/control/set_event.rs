@@ -9,15 +9,18 @@ use super::{
 use crate::{
     engine::{
         error::{Error as Refusal, Kind},
+        event_names::{EventNames, ModuleName},
         lex::Span,
         ready::{ReadyGroup, ReadyRow},
-        text::Plain,
+        text::{Appender, Plain},
     },
     events::{event::Event, registry::Registry, similar::suggest_event},
     instance::Instance,
+    kapi::module,
+    sys::Vec,
 };
-use core::fmt;
-use kernel::sync::Arc;
+use core::fmt::{self, Write};
+use kernel::{prelude::*, sync::Arc};
 
 /// `available_events`: all of them.
 pub(crate) struct AvailableEvents;
@@ -48,7 +51,9 @@ impl Show for SetEvent {
         write_names(instance, out, |event| {
             let file = event.file(instance.id);
             file.is_some_and(|file| file.is_enabled())
-        })
+        })?;
+        let registry = instance.tracer.registry.lock();
+        registry.write_awaited(instance.id, out)
     }
 }
 
@@ -79,29 +84,97 @@ impl TakesText for SetEvent {
                 Some(name) => (false, name),
                 None => (true, word),
             };
-            let named = NamedEvents::new(name.bytes);
-            if on && !named.are_all() {
-                let is_it = |group: &ReadyGroup, row: &ReadyRow| {
-                    named.are_named(group.name.as_bytes(), row.name.as_bytes())
-                };
-                instance.tracer.make_ready(&is_it)?;
+            let named = EventNames::new(name.bytes);
+            match named.module() {
+                Some(module) => set_in_module(instance, (name, module), &named, on)?,
+                None => set(instance, name, &named, on)?,
             }
-            let mut registry = instance.tracer.registry.lock();
-            if !on && named.are_unmade(&registry) {
-                continue;
-            }
-            if !registry.events().any(|event| named.is(event)) {
-                return Err(no_event(&registry, name).into());
-            }
-            registry.set_enabled(instance.id, |event| named.is(event), on)?;
         }
         Ok(())
     }
 
     fn truncate(instance: &Arc<Instance>) -> Result<(), Rejected> {
         let mut registry = instance.tracer.registry.lock();
-        Ok(registry.set_enabled(instance.id, |_| true, false)?)
+        registry.set_enabled(instance.id, |_| true, false)?;
+        Ok(registry.clear_awaited(instance.id)?)
     }
+}
+
+/// Enables or disables the events that the word `name` means, wherever they are.
+fn set(
+    instance: &Instance,
+    name: Span<'_>,
+    named: &EventNames<'_>,
+    on: bool,
+) -> Result<(), Rejected> {
+    // All, whatever their names: only those that somebody has used, of the ready-made ones.
+    if on && !named.are_all() {
+        let is_it = |group: &ReadyGroup, row: &ReadyRow| {
+            named.are_named(group.name.as_bytes(), row.name.as_bytes())
+        };
+        instance.tracer.make_ready(&is_it)?;
+    }
+    let mut registry = instance.tracer.registry.lock();
+    if !on && are_unmade(named, &registry) {
+        return Ok(());
+    }
+    if !registry.events().any(|event| is(named, event)) {
+        return Err(no_event(&registry, name).into());
+    }
+    Ok(registry.set_enabled(instance.id, |event| is(named, event), on)?)
+}
+
+/// Enables or disables the events that the word `name` means in `module`; if that is not loaded,
+/// once it is, or no longer.
+#[inline(never)]
+fn set_in_module(
+    instance: &Instance,
+    (name, module): (Span<'_>, ModuleName<'_>),
+    named: &EventNames<'_>,
+    on: bool,
+) -> Result<(), Rejected> {
+    let refused = |why: fmt::Arguments<'_>| {
+        let refusal = name.error(Kind::FileNoEvent).with_detail(why);
+        Err(Rejected::from(refusal))
+    };
+    if !module.is_possible() {
+        return refused(format_args!("write the name of one module behind :mod:"));
+    }
+    let mut registry = instance.tracer.registry.lock();
+    if registry.set_enabled_in_module(instance.id, named, on)? {
+        return Ok(());
+    }
+    let mut as_loaded = Vec::new();
+    write!(Appender(&mut as_loaded), "{module}").map_err(|_| ENOMEM)?;
+    if module::is_loaded(&as_loaded)? {
+        return refused(format_args!(
+            "module {module} is loaded, and no such event has a probe in it"
+        ));
+    }
+    if on {
+        return Ok(registry.await_events(instance.id, named)?);
+    }
+    match registry.forget_awaited(instance.id, named)? {
+        true => Ok(()),
+        false => refused(format_args!(
+            "none is awaited with module {module}, which is not loaded"
+        )),
+    }
+}
+
+/// Returns whether `named` means the event.
+fn is(named: &EventNames<'_>, event: &Event) -> bool {
+    named.are_named(event.format.group.to_bytes(), event.format.name.to_bytes())
+}
+
+/// Returns whether `named` means ready-made events that nobody has used, and no other one.
+fn are_unmade(named: &EventNames<'_>, registry: &Registry) -> bool {
+    let mut any = false;
+    registry.each_unmade(&mut |group, row| {
+        any = named.are_named(group.name.as_bytes(), row.name.as_bytes());
+        !any
+    });
+    any && !registry.events().any(|event| is(named, event))
 }
 
 /// Takes the next word of `rest`; `None` if there is none. White space and NULs are between
@@ -125,52 +198,4 @@ fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
         return refusal.with_detail(format_args!("there is none: define one in kprobe_events"));
     }
     suggest_event(refusal, name.bytes, b':', || registry.events())
-}
-
-/// The events that a word means: `GROUP:EVENT`, where `*` and nothing stand
-/// for any, or one name of either.
-enum NamedEvents<'a> {
-    Either(&'a [u8]),
-    Both(Option<&'a [u8]>, Option<&'a [u8]>),
-}
-
-impl<'a> NamedEvents<'a> {
-    fn new(word: &'a [u8]) -> Self {
-        let given = |name: &'a [u8]| Some(name).filter(|name| !matches!(*name, b"" | b"*"));
-        let mut parts = word.splitn(2, |&byte| byte == b':');
-        match (parts.next().unwrap_or_default(), parts.next()) {
-            (group, Some(event)) => Self::Both(given(group), given(event)),
-            (b"*", None) => Self::Both(None, None),
-            (name, None) => Self::Either(name),
-        }
-    }
-
-    /// Returns whether it means all events, whatever their names: only those that somebody has
-    /// used, of the ready-made ones.
-    fn are_all(&self) -> bool {
-        matches!(self, Self::Both(None, None))
-    }
-
-    /// Returns whether it means ready-made events that nobody has used, and no other one.
-    fn are_unmade(&self, registry: &Registry) -> bool {
-        let mut any = false;
-        registry.each_unmade(&mut |group, row| {
-            any = self.are_named(group.name.as_bytes(), row.name.as_bytes());
-            !any
-        });
-        any && !registry.events().any(|event| self.is(event))
-    }
-
-    fn is(&self, event: &Event) -> bool {
-        self.are_named(event.format.group.to_bytes(), event.format.name.to_bytes())
-    }
-
-    fn are_named(&self, group: &[u8], name: &[u8]) -> bool {
-        match *self {
-            Self::Either(either) => either == group || either == name,
-            Self::Both(of, event) => {
-                of.is_none_or(|of| of == group) && event.is_none_or(|event| event == name)
-            }
-        }
-    }
 }

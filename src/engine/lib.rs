@@ -18,6 +18,7 @@ mod derive;
 pub mod digits;
 pub mod errno;
 pub mod error;
+pub mod event_names;
 pub mod excerpt;
 pub mod exec;
 pub mod fetch;

@@ -7,6 +7,7 @@ use crate::{
     engine::{
         ast::Definition,
         error::{Error as Refusal, Kind},
+        event_names::ModuleName,
         fetch::Program,
     },
     events::{
@@ -294,6 +295,20 @@ impl Probe {
             .as_ref()
             .and_then(|placed| placed.module.as_ref());
         module.is_some_and(|module| **module == *name)
+    }
+
+    /// Whether it lies in the module `name`, or one of its functions does.
+    pub(crate) fn has_part_in(&self, name: ModuleName<'_>) -> bool {
+        let Some(placed) = &self.placed else {
+            return false;
+        };
+        let is_it = |owner: functions::SitesOwner<'_>| {
+            let module = owner.module;
+            module.is_some_and(|module| name.is(module.to_bytes()))
+        };
+        let module = placed.module.as_ref();
+        module.is_some_and(|module| name.is(module))
+            || self.functions().is_some_and(|all| all.has(is_it))
     }
 
     /// Whether the kernel has given it up, because the probed code is gone.

@@ -10,6 +10,7 @@
 //! event, which exists as long as it has a probe.
 
 mod arming;
+mod awaited;
 mod defined;
 mod definitions;
 mod draft;

@@ -124,11 +124,12 @@ impl Registry {
     }
 
     /// Registers the probes that wait for the module `name`, which is loaded now, and
-    /// arms those of enabled events.
+    /// arms those of enabled events; and of those that instances await, which it enables.
     ///
     /// Context: process, may sleep.
     pub(crate) fn module_coming(&mut self, name: &[u8]) {
         self.definitions.module_coming(name, &self.arming);
+        self.enable_awaited(name);
         self.watch();
     }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     buffer::{now_by, Buffer},
-    engine::filter::Filter,
+    engine::{event_names::AwaitedEvents, filter::Filter},
     events::{
         event::Event,
         event_file::{EventFile, InstanceId},
@@ -48,6 +48,8 @@ pub(crate) struct InInstance {
     pub(super) tasks: Option<Arc<Tasks>>,
     /// The stacks that are recorded behind each record.
     pub(super) stacks: Stacks,
+    /// The events that are enabled once their modules are loaded.
+    pub(super) awaited: AwaitedEvents,
 }
 
 impl InInstance {
@@ -66,6 +68,7 @@ impl InInstance {
             recording: Plan::recording(None)?,
             tasks: None,
             stacks: Stacks::default(),
+            awaited: AwaitedEvents::default(),
         })
     }
 
