@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Expressions of numbers, as a hit computes them.
+
+use super::source::{stepped, Values};
+use super::spec::{KeySource, KeyStep};
+use super::variable::ValueShape;
+use crate::sys::Vec;
+
+/// Numbers that a computation holds at the same time: an expression has at most four operands.
+const DEPTH: usize = 4;
+
+/// A step of a computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExprStep {
+    /// Takes a number of the hit.
+    Source(KeySource, KeyStep),
+    /// Takes the value of a variable: the reference with this number.
+    Ref(u8),
+    /// Takes a constant.
+    Constant(u64),
+    /// Replaces the two numbers that were taken last by their sum.
+    Add,
+    /// By their difference.
+    Subtract,
+    /// By their product.
+    Multiply,
+    /// By their quotient; all ones if the divisor is zero, as in the kernel.
+    Divide,
+    /// Changes the sign of the last number.
+    Negate,
+}
+
+/// An expression.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct HistExpr {
+    /// What it is, as it is listed.
+    pub text: Vec<u8>,
+    /// How it is computed: operands first.
+    pub(super) steps: Vec<ExprStep>,
+    /// What it results in.
+    pub(super) shape: ValueShape,
+}
+
+impl HistExpr {
+    /// Returns whether it needs the time.
+    pub(super) fn has_time(&self) -> bool {
+        let is_time = |step: &ExprStep| matches!(step, ExprStep::Source(KeySource::Time, _));
+        self.steps.iter().any(is_time)
+    }
+
+    /// Returns whether it is a field in buckets or its logarithm.
+    pub(super) fn is_stepped(&self) -> bool {
+        matches!(&*self.steps, [ExprStep::Source(_, step)] if *step != KeyStep::None)
+    }
+
+    /// Computes it for a hit; `refs` are the values of the variables that the histogram refers
+    /// to.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn evaluate<V: Values>(&self, hit: &V, in_usecs: bool, refs: &[u64]) -> u64 {
+        match *self.steps {
+            [step] => operand(step, hit, in_usecs, refs),
+            [left, right, operator] => {
+                let left = operand(left, hit, in_usecs, refs);
+                let right = operand(right, hit, in_usecs, refs);
+                result(operator, left, right)
+            }
+            _ => self.compute(hit, in_usecs, refs),
+        }
+    }
+
+    /// As [`HistExpr::evaluate`], of any number of steps.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn compute<V: Values>(&self, hit: &V, in_usecs: bool, refs: &[u64]) -> u64 {
+        let mut held = [0u64; DEPTH];
+        let mut last = 0u64;
+        let mut depth = 0usize;
+        for &step in &self.steps {
+            match step {
+                ExprStep::Source(..) | ExprStep::Ref(_) | ExprStep::Constant(_) => {
+                    if let Some(slot) = held.get_mut(depth) {
+                        *slot = last;
+                    }
+                    depth = depth.wrapping_add(1);
+                    last = operand(step, hit, in_usecs, refs);
+                }
+                ExprStep::Negate => last = last.wrapping_neg(),
+                operator => {
+                    depth = depth.wrapping_sub(1);
+                    let left = held.get(depth).copied().unwrap_or(0);
+                    last = result(operator, left, last);
+                }
+            }
+        }
+        last
+    }
+}
+
+/// Returns the number that `step` takes.
+#[inline(always)]
+fn operand<V: Values>(step: ExprStep, hit: &V, in_usecs: bool, refs: &[u64]) -> u64 {
+    match step {
+        ExprStep::Source(source, step) => stepped(step, hit.number(source, in_usecs)),
+        ExprStep::Ref(number) => refs.get(usize::from(number)).copied().unwrap_or(0),
+        ExprStep::Constant(value) => value,
+        _ => 0,
+    }
+}
+
+/// Returns what `operator` makes of two numbers.
+#[inline(always)]
+pub(super) fn result(operator: ExprStep, left: u64, right: u64) -> u64 {
+    match operator {
+        ExprStep::Add => left.wrapping_add(right),
+        ExprStep::Subtract => left.wrapping_sub(right),
+        ExprStep::Multiply => left.wrapping_mul(right),
+        ExprStep::Divide => left.checked_div(right).unwrap_or(u64::MAX),
+        _ => 0,
+    }
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Parses expressions: fields, variables and constants with `+ - * /`.
+//!
+//! As in the kernel, the operator that is applied last is the last `+` or `-`, or without
+//! these the last `*` or `/`; there are no parentheses but in `-(EXPRESSION)`.
+
+use core::fmt::Write;
+
+use super::expr::{result, ExprStep, HistExpr};
+use super::field::{self, FoundOperand};
+use super::find_var::{find_variable, OnEvent};
+use super::scope::{HistScope, ValueSort};
+use super::spec::KeySource;
+use super::variable::{ValueShape, VarRefs, VarSource};
+use super::write::write_modifier;
+use crate::engine::error::{Error, Kind};
+use crate::engine::lex::{self, Span};
+use crate::engine::record::Layout;
+use crate::engine::text::{Appender, Plain};
+use crate::sys::Vec;
+
+/// Most operators of an expression, as in the kernel.
+const MAX_OPERATORS: u8 = 3;
+
+/// A variable as the trigger defines it: `NAME=EXPRESSION`.
+#[derive(Clone, Copy)]
+pub(super) struct VarDefinition<'a> {
+    /// Its name.
+    pub(super) name: Span<'a>,
+    /// Its expression.
+    pub(super) value: Span<'a>,
+}
+
+/// What the expressions of a trigger are parsed with.
+pub(super) struct ExprContext<'p, 'a> {
+    pub(super) layout: &'p Layout,
+    pub(super) scope: &'p dyn HistScope,
+    /// The variables that the trigger defines itself.
+    pub(super) own: &'p [VarDefinition<'a>],
+    /// The events that its actions match.
+    pub(super) matched: &'p [OnEvent<'a>],
+    /// The references to variables of others.
+    pub(super) refs: &'p mut VarRefs,
+}
+
+/// An expression while it is parsed.
+#[derive(Default)]
+struct ExprBuilder {
+    steps: Vec<ExprStep>,
+    text: Vec<u8>,
+}
+
+/// What a part of an expression results in.
+struct ExprTerm {
+    shape: ValueShape,
+    /// Its value, if that is known.
+    constant: Option<u64>,
+    /// Where it comes from, if it is not a number that can be computed with.
+    whole: Option<VarSource>,
+    /// The reference to a variable that it is.
+    reference: Option<u8>,
+}
+
+impl ExprTerm {
+    fn number(shape: ValueShape) -> Self {
+        Self {
+            shape,
+            constant: None,
+            whole: None,
+            reference: None,
+        }
+    }
+
+    fn is_number(&self) -> bool {
+        self.shape.sort == ValueSort::Number
+    }
+}
+
+/// A value of a hit, as it is parsed.
+pub(super) struct ParsedValue {
+    /// Where it comes from.
+    pub(super) source: VarSource,
+    /// What it is, as it is listed.
+    pub(super) text: Vec<u8>,
+    /// What is known of it.
+    pub(super) shape: ValueShape,
+}
+
+/// Returns whether `text` is more than the name of a field with a modifier.
+pub(super) fn is_expression(text: Span<'_>) -> bool {
+    let is_constant = text.first().is_some_and(|b| b.is_ascii_digit());
+    is_constant || text.find(b'$').is_some() || root(text).is_some()
+}
+
+/// Returns the offset of the operator that is applied last, and what it does.
+fn root(text: Span<'_>) -> Option<(usize, ExprStep)> {
+    let is_sign = |at: usize| {
+        !text.take(at).bytes.ends_with(b".sym") || !text.skip(at).bytes.starts_with(b"-offset")
+    };
+    let last = |byte: u8| {
+        let places = text.bytes.iter().enumerate();
+        let mut places = places
+            .rev()
+            .filter(|&(at, &found)| found == byte && is_sign(at));
+        places.next().map(|(at, _)| at)
+    };
+    let (minus, plus) = (last(b'-'), last(b'+'));
+    match (minus, plus) {
+        (Some(0), _) => return Some((0, ExprStep::Negate)),
+        (Some(minus), plus) if plus.is_none_or(|plus| plus < minus) => {
+            return Some((minus, ExprStep::Subtract));
+        }
+        (_, Some(plus)) => return Some((plus, ExprStep::Add)),
+        _ => {}
+    }
+    let (divide, multiply) = (last(b'/'), last(b'*'));
+    if multiply > divide {
+        return multiply.map(|at| (at, ExprStep::Multiply));
+    }
+    divide.map(|at| (at, ExprStep::Divide))
+}
+
+impl<'a> ExprContext<'_, 'a> {
+    /// Parses the value of a variable, a value, a key or a parameter.
+    ///
+    /// # Errors
+    ///
+    /// A refusal.
+    pub(super) fn parse(&mut self, text: Span<'a>) -> Result<ParsedValue, Error> {
+        let mut out = ExprBuilder::default();
+        let term = self.term(text, &mut 0, &mut out)?;
+        let shape = term.shape;
+        if let Some(source) = term.whole {
+            let text = out.text;
+            return Ok(ParsedValue {
+                source,
+                text,
+                shape,
+            });
+        }
+        let text = Vec::from_slice(&out.text)?;
+        let ExprBuilder { steps, text: own } = out;
+        let expression = HistExpr {
+            text: own,
+            steps,
+            shape,
+        };
+        Ok(ParsedValue {
+            source: VarSource::Computed(expression),
+            text,
+            shape,
+        })
+    }
+
+    fn term(
+        &mut self,
+        text: Span<'a>,
+        operators: &mut u8,
+        out: &mut ExprBuilder,
+    ) -> Result<ExprTerm, Error> {
+        if *operators > MAX_OPERATORS {
+            return Err(text.error(Kind::TooManySubexpr));
+        }
+        let Some((at, operator)) = root(text) else {
+            return self.atom(text, out);
+        };
+        *operators = operators.saturating_add(1);
+        if operator == ExprStep::Negate {
+            return self.negated(text, operators, out);
+        }
+        let (left, right) = text.around(at);
+        if left.bytes.is_empty() || right.bytes.is_empty() {
+            return Err(text.error(Kind::HistNoOperand));
+        }
+        let (steps, start) = (out.steps.len(), out.text.len());
+        let first = self.operand(left, operators, out)?;
+        out.text.push(match operator {
+            ExprStep::Add => b'+',
+            ExprStep::Subtract => b'-',
+            ExprStep::Multiply => b'*',
+            _ => b'/',
+        })?;
+        let second = self.operand(right, operators, out)?;
+        let are_constant = first.constant.is_some() || second.constant.is_some();
+        if !are_constant && first.shape.in_usecs != second.shape.in_usecs {
+            return Err(text.error(Kind::TimestampMismatch));
+        }
+        if operator == ExprStep::Divide && second.constant == Some(0) {
+            return Err(right.error(Kind::DivisionByZero));
+        }
+        for reference in [first.reference, second.reference].into_iter().flatten() {
+            if let Some(reference) = self.refs.0.get_mut(usize::from(reference)) {
+                reference.once = true;
+            }
+        }
+        let in_usecs = first.shape.in_usecs || second.shape.in_usecs;
+        let mut term = ExprTerm::number(ValueShape {
+            in_usecs,
+            ..first.shape
+        });
+        match (first.constant, second.constant) {
+            (Some(left), Some(right)) => {
+                let value = result(operator, left, right);
+                out.steps.truncate(steps);
+                out.text.truncate(start);
+                out.steps.push(ExprStep::Constant(value))?;
+                out.write(format_args!("{value}"))?;
+                term.constant = Some(value);
+            }
+            _ => out.steps.push(operator)?,
+        }
+        Ok(term)
+    }
+
+    /// Parses an operand, which must be a number.
+    fn operand(
+        &mut self,
+        text: Span<'a>,
+        operators: &mut u8,
+        out: &mut ExprBuilder,
+    ) -> Result<ExprTerm, Error> {
+        let term = self.term(text, operators, out)?;
+        match term.is_number() {
+            true => Ok(term),
+            false => Err(text.error(Kind::InvalidStrOperand)),
+        }
+    }
+
+    /// Parses `-(EXPRESSION)`.
+    fn negated(
+        &mut self,
+        text: Span<'a>,
+        operators: &mut u8,
+        out: &mut ExprBuilder,
+    ) -> Result<ExprTerm, Error> {
+        if *operators > MAX_OPERATORS {
+            return Err(text.error(Kind::TooManySubexpr));
+        }
+        let Some(inner) = text.strip(b"-(") else {
+            return Err(text.error(Kind::HistNoOperand));
+        };
+        let Some(close) = inner.rfind(b')') else {
+            return Err(inner.error(Kind::NoClosingParen));
+        };
+        let (inner, behind) = inner.around(close);
+        if !behind.bytes.is_empty() {
+            return Err(inner.error(Kind::UnaryMinusSubexpr));
+        }
+        out.text.extend_from_slice(b"-(")?;
+        let term = self.operand(inner, operators, out)?;
+        out.text.push(b')')?;
+        out.steps.push(ExprStep::Negate)?;
+        Ok(ExprTerm::number(term.shape))
+    }
+
+    /// Parses a constant, a variable or a field.
+    fn atom(&mut self, text: Span<'a>, out: &mut ExprBuilder) -> Result<ExprTerm, Error> {
+        if text.first().is_some_and(|b| b.is_ascii_digit()) {
+            let value = lex::unsigned(text.bytes).ok_or(text.error(Kind::ExpectNumber))?;
+            out.steps.push(ExprStep::Constant(value))?;
+            out.write(format_args!("{value}"))?;
+            let mut term = ExprTerm::number(ValueShape::WORD);
+            term.constant = Some(value);
+            return Ok(term);
+        }
+        let (event, name) = qualified(text);
+        let Some(variable) = name.strip(b"$").filter(|name| !name.bytes.is_empty()) else {
+            return self.field(text, event, name, out);
+        };
+        let own = OnEvent::named(self.scope.own());
+        if event.is_none_or(|event| event.is_same(&own)) {
+            let mut all = self.own.iter();
+            let plain = all.find(|it| {
+                *it.name.bytes == *variable.bytes
+                    && it.value.find(b'$').is_none()
+                    && root(it.value).is_none()
+            });
+            if let Some(plain) = plain {
+                return self.atom(plain.value, out);
+            }
+        }
+        let reference = find_variable(self.scope, event, self.matched, variable)?;
+        let shape = reference.shape;
+        let number = self.refs.add(reference)?;
+        let number = number.ok_or(text.error(Kind::HistTooManyRefs))?;
+        out.steps.push(ExprStep::Ref(number))?;
+        out.text.extend_from_slice(text.bytes)?;
+        let mut term = ExprTerm::number(shape);
+        term.reference = Some(number);
+        Ok(term)
+    }
+
+    /// Parses a field of the event, which `event` may name.
+    fn field(
+        &mut self,
+        text: Span<'a>,
+        event: Option<OnEvent<'a>>,
+        name: Span<'a>,
+        out: &mut ExprBuilder,
+    ) -> Result<ExprTerm, Error> {
+        let own = OnEvent::named(self.scope.own());
+        let is_own = event.is_some_and(|event| event.is_same(&own));
+        if event.is_some() && !is_own {
+            let refusal = text.error(Kind::HistFieldNotFound);
+            return Err(refusal.with_detail(format_args!(
+                "it is of another event: keep it in a variable of a histogram there"
+            )));
+        }
+        let found = field::operand(if is_own { name } else { text }, self.layout)?;
+        let FoundOperand {
+            name,
+            source,
+            modifier,
+        } = found;
+        out.text.extend_from_slice(name)?;
+        write_modifier(&mut Appender(&mut out.text), modifier)
+            .map_err(|_| crate::sys::AllocError)?;
+        let shape = field::shape(source, modifier);
+        let mut term = ExprTerm::number(shape);
+        term.whole = match source {
+            KeySource::Text { index } => Some(VarSource::Text(index)),
+            KeySource::Stack => Some(VarSource::Stack),
+            KeySource::Comm => Some(VarSource::Comm),
+            KeySource::Pid if shape.sort == ValueSort::Text => Some(VarSource::Comm),
+            _ => None,
+        };
+        if term.whole.is_none() {
+            out.steps.push(ExprStep::Source(source, modifier.step()))?;
+        }
+        Ok(term)
+    }
+}
+
+/// Splits `GROUP.EVENT.NAME`.
+pub(super) fn qualified(text: Span<'_>) -> (Option<OnEvent<'_>>, Span<'_>) {
+    let whole = (None, text);
+    let Some(dot) = text.find(b'.') else {
+        return whole;
+    };
+    let (group, rest) = text.around(dot);
+    let Some(dot) = rest.find(b'.') else {
+        return whole;
+    };
+    let (event, name) = rest.around(dot);
+    let (group, event) = (group.bytes, event.bytes);
+    (Some(OnEvent { group, event }), name)
+}
+
+impl ExprBuilder {
+    fn write(&mut self, text: core::fmt::Arguments<'_>) -> Result<(), Error> {
+        let mut out = Appender(&mut self.text);
+        Ok(out.write_fmt(text).map_err(|_| crate::sys::AllocError)?)
+    }
+}
+
+/// Shows what names an event.
+impl core::fmt::Display for OnEvent<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}.{}", Plain(self.group), Plain(self.event))
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Finds the variable that a name refers to.
+//!
+//! As in the kernel: a name with its event is of the first histogram of that event that has such
+//! a variable. A name alone is looked for on the events that the actions match, then on all
+//! events; it must be on one event only.
+
+use super::scope::{HistScope, KnownHistogram};
+use super::variable::{VarRef, VarRole, Variable};
+use crate::engine::error::{Error, Kind};
+use crate::engine::lex::Span;
+use crate::engine::suggest::suggest;
+
+/// The names of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OnEvent<'a> {
+    /// Its group.
+    pub group: &'a [u8],
+    /// Its name.
+    pub event: &'a [u8],
+}
+
+impl<'a> OnEvent<'a> {
+    pub(super) fn named((group, event): (&'a [u8], &'a [u8])) -> Self {
+        Self { group, event }
+    }
+
+    pub(super) fn is_same(&self, other: &OnEvent<'_>) -> bool {
+        *self.group == *other.group && *self.event == *other.event
+    }
+}
+
+/// Returns a reference to the variable `name` of `event`; without one, of those that are
+/// `matched`, or of any.
+///
+/// # Errors
+///
+/// `VAR_NOT_FOUND`, `VAR_NOT_UNIQUE`.
+pub(super) fn find_variable(
+    scope: &dyn HistScope,
+    event: Option<OnEvent<'_>>,
+    matched: &[OnEvent<'_>],
+    name: Span<'_>,
+) -> Result<VarRef, Error> {
+    let found = match event {
+        Some(event) => on_event(scope, event, name.bytes),
+        None => {
+            let mut first: Option<(OnEvent<'_>, _)> = None;
+            for &event in matched {
+                let Some(found) = on_event(scope, event, name.bytes) else {
+                    continue;
+                };
+                if first
+                    .as_ref()
+                    .is_some_and(|(other, _)| !other.is_same(&event))
+                {
+                    return Err(name.error(Kind::VarNotUnique));
+                }
+                first = Some((event, found));
+            }
+            match first {
+                Some((_, found)) => Some(found),
+                None => on_any(scope, name)?,
+            }
+        }
+    };
+    found.ok_or_else(|| unknown(scope, name, Kind::VarNotFound))
+}
+
+/// Returns the refusal of a name that no variable has.
+#[cold]
+pub(super) fn unknown(scope: &dyn HistScope, name: Span<'_>, kind: Kind) -> Error {
+    suggest(name.error(kind), name.bytes, |each| {
+        let all = scope.histograms().iter();
+        let all = all.flat_map(|known| known.histogram.spec().variables());
+        all.filter(|var| var.role == VarRole::Named)
+            .for_each(|var| each(&var.name));
+    })
+}
+
+/// Returns a reference to the variable `name` of the first histogram of `event` that has it.
+pub(super) fn on_event(scope: &dyn HistScope, event: OnEvent<'_>, name: &[u8]) -> Option<VarRef> {
+    let mut all = scope.histograms().iter();
+    all.find_map(|known| match known.is_of(event.group, event.event) {
+        true => refer(known, name),
+        false => None,
+    })
+}
+
+fn on_any(scope: &dyn HistScope, name: Span<'_>) -> Result<Option<VarRef>, Error> {
+    let mut first: Option<(&KnownHistogram<'_>, VarRef)> = None;
+    for known in scope.histograms() {
+        let Some(found) = refer(known, name.bytes) else {
+            continue;
+        };
+        match &first {
+            None => first = Some((known, found)),
+            Some((other, _)) if other.is_beside(known) => {}
+            Some((other, _)) => {
+                let (one, two) = (
+                    OnEvent::named((other.group, other.event)),
+                    OnEvent::named((known.group, known.event)),
+                );
+                return Err(name
+                    .error(Kind::VarNotUnique)
+                    .with_detail(format_args!("it is of {one} and {two}: write {one}.$NAME")));
+            }
+        }
+    }
+    Ok(first.map(|(_, found)| found))
+}
+
+fn refer(known: &KnownHistogram<'_>, name: &[u8]) -> Option<VarRef> {
+    let owner = known.histogram.var_table()?;
+    let mut all = known.histogram.spec().variables().iter();
+    let found = all.find(|var| is_named(var, name))?;
+    Some(VarRef {
+        owner: Some(owner.clone()),
+        at: found.at,
+        shape: found.shape,
+        once: false,
+    })
+}
+
+/// Returns whether `variable` can be referred to by `name`.
+pub(super) fn is_named(variable: &Variable, name: &[u8]) -> bool {
+    variable.role == VarRole::Named && *variable.name == *name
+}

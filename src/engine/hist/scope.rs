@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a histogram with variables has to know of others in its instance.
+
+use super::update::Histogram;
+
+/// A histogram of the instance.
+#[derive(Clone, Copy)]
+pub struct KnownHistogram<'a> {
+    /// The group of the event in whose `trigger` it was written.
+    pub group: &'a [u8],
+    /// The name of that event.
+    pub event: &'a [u8],
+    /// The histogram.
+    pub histogram: &'a Histogram,
+    /// Its filter.
+    pub filter: Option<&'a [u8]>,
+}
+
+/// A field of a synthetic event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynthField {
+    /// What it holds.
+    pub sort: ValueSort,
+    /// Bytes of a number.
+    pub size: u8,
+    /// Whether a number has a sign.
+    pub signed: bool,
+}
+
+/// What a variable or a field of a synthetic event holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueSort {
+    /// A number.
+    Number,
+    /// A text.
+    Text,
+    /// The frames of a stack.
+    Stack,
+}
+
+/// The instance in which a histogram is set.
+pub trait HistScope {
+    /// Returns the group and the name of the histogram's own event.
+    fn own(&self) -> (&[u8], &[u8]);
+
+    /// Returns the histograms that are set: event by event, the earliest of an event first.
+    fn histograms(&self) -> &[KnownHistogram<'_>];
+
+    /// Returns whether there is such an event.
+    fn has_event(&self, group: &[u8], event: &[u8]) -> bool;
+
+    /// Returns the fields of the synthetic event with this name.
+    fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]>;
+}
+
+impl<'a> KnownHistogram<'a> {
+    /// Returns whether it is of the event with these names.
+    pub(super) fn is_of(&self, group: &[u8], event: &[u8]) -> bool {
+        self.group == group && self.event == event
+    }
+
+    /// Returns whether `other` is of the same event.
+    pub(super) fn is_beside(&self, other: &KnownHistogram<'_>) -> bool {
+        self.is_of(other.group, other.event)
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Variables of histograms, and references to them.
+//!
+//! A variable belongs to an entry: each key has its own. It has two words in the entry, the
+//! flag that says whether it is set, and its value; a text and a stack have a block behind these,
+//! whose address is the value.
+
+use core::fmt;
+
+use super::expr::HistExpr;
+use super::rooms::SharedTable;
+use super::scope::ValueSort;
+use super::spec::{STACK_DEPTH, TEXT_SIZE};
+use crate::sys::{Arc, AtomicU64, Vec};
+
+/// Most variables that a trigger may define: the kernel's `TRACING_MAP_VARS_MAX`.
+pub(super) const MAX_VARS: usize = 16;
+
+/// Most references to variables of a histogram. The kernel has 16.
+pub(super) const MAX_REFS: usize = 32;
+
+/// Words of a variable before its block: the flag and the value.
+pub(super) const VAR_WORDS: usize = 2;
+
+/// What is known of a value when the trigger is parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ValueShape {
+    /// What it is.
+    pub sort: ValueSort,
+    /// Bytes of a number.
+    pub size: u8,
+    /// Whether a number has a sign.
+    pub signed: bool,
+    /// Whether it is a time in microseconds, or the difference of such.
+    pub in_usecs: bool,
+}
+
+impl ValueShape {
+    /// A constant, or a time as the clock counts.
+    pub(super) const WORD: Self = Self {
+        sort: ValueSort::Number,
+        size: 8,
+        signed: false,
+        in_usecs: false,
+    };
+}
+
+/// Why a variable exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VarRole {
+    /// The trigger names it.
+    Named,
+    /// It holds a field that an action passes on.
+    Field,
+    /// It holds a field that `save()` keeps.
+    Saved,
+}
+
+/// Where the value of a variable comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum VarSource {
+    /// A number; also the value of another variable.
+    Computed(HistExpr),
+    /// The text argument with this index.
+    Text(u8),
+    /// The name of the task.
+    Comm,
+    /// The kernel's stack.
+    Stack,
+}
+
+impl VarSource {
+    /// Returns the words of the block of a variable with such values.
+    fn block(&self) -> usize {
+        match self {
+            Self::Computed(_) => 0,
+            Self::Text(_) | Self::Comm => TEXT_SIZE / 8,
+            Self::Stack => STACK_DEPTH.saturating_add(1),
+        }
+    }
+}
+
+impl Variable {
+    /// Returns where its words end among those of an entry.
+    pub(super) fn end(&self) -> usize {
+        let words = self.source.block().saturating_add(VAR_WORDS);
+        self.at.saturating_add(words)
+    }
+}
+
+/// A variable that a hit sets.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// What it is set to, as it is listed.
+    pub text: Vec<u8>,
+    /// Why it exists.
+    pub role: VarRole,
+    /// Where its value comes from.
+    pub(super) source: VarSource,
+    /// What its value is.
+    pub(super) shape: ValueShape,
+    /// Where its words begin among those of the variables of an entry: the flag, the value, the
+    /// block.
+    pub(super) at: usize,
+}
+
+/// The table of a histogram that has variables or refers to them, which all CPUs share.
+pub struct VarTable {
+    pub(super) table: SharedTable,
+    /// The tables to which texts in this one may point.
+    #[expect(dead_code, reason = "owned, so that they live as long")]
+    keeps: Vec<Arc<VarTable>>,
+    /// The value for which a snapshot was taken last.
+    pub(super) taken_for: AtomicU64,
+    /// Its entry, counted from 1; 0 before the first.
+    pub(super) taken_at: AtomicU64,
+}
+
+impl VarTable {
+    pub(super) fn new(table: SharedTable, keeps: Vec<Arc<VarTable>>) -> Self {
+        Self {
+            table,
+            keeps,
+            taken_for: AtomicU64::new(0),
+            taken_at: AtomicU64::new(0),
+        }
+    }
+
+    /// Removes all entries, which no hit uses any more.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn clear(&self) {
+        self.table.clear();
+        self.taken_for.store_relaxed(0);
+        self.taken_at.store_relaxed(0);
+    }
+}
+
+/// A reference to a variable.
+pub(super) struct VarRef {
+    /// The table that has it; `None` for that of the histogram itself.
+    pub(super) owner: Option<Arc<VarTable>>,
+    /// Where its words begin.
+    pub(super) at: usize,
+    /// What its value is.
+    pub(super) shape: ValueShape,
+    /// Whether it is not set any more once it is read.
+    pub(super) once: bool,
+}
+
+impl VarRef {
+    /// Returns whether it is of `table`.
+    pub(super) fn is_of(&self, table: &VarTable) -> bool {
+        let owner = self.owner.as_ref();
+        owner.is_some_and(|owner| core::ptr::eq::<VarTable>(&**owner, table))
+    }
+
+    /// Returns whether both are of the same variable.
+    fn is_like(&self, other: &VarRef) -> bool {
+        let is_of_same = match &other.owner {
+            Some(owner) => self.is_of(owner),
+            None => self.owner.is_none(),
+        };
+        is_of_same && self.at == other.at
+    }
+}
+
+impl PartialEq for VarRef {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_like(other) && self.once == other.once
+    }
+}
+
+impl Eq for VarRef {}
+
+impl fmt::Debug for VarRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whose = if self.owner.is_some() { "other" } else { "own" };
+        write!(f, "{whose} {}", self.at)
+    }
+}
+
+/// The references of a histogram, each variable once.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct VarRefs(pub(super) Vec<VarRef>);
+
+impl VarRefs {
+    /// Returns the number of the reference to the same variable as `new`, which is added if
+    /// there is none; `None` if there are too many.
+    pub(super) fn add(&mut self, new: VarRef) -> Result<Option<u8>, crate::sys::AllocError> {
+        let found = self.0.iter().position(|known| known.is_like(&new));
+        let number = match found {
+            Some(number) => {
+                if let Some(known) = self.0.get_mut(number) {
+                    known.once |= new.once;
+                }
+                number
+            }
+            None if self.0.len() >= MAX_REFS => return Ok(None),
+            None => {
+                self.0.push(new)?;
+                self.0.len().saturating_sub(1)
+            }
+        };
+        Ok(u8::try_from(number).ok())
+    }
+
+    /// Returns the tables of others that are referred to.
+    pub(super) fn owners(&self) -> Result<Vec<Arc<VarTable>>, crate::sys::AllocError> {
+        let mut owners = Vec::new();
+        for owner in self
+            .0
+            .iter()
+            .filter_map(|reference| reference.owner.as_ref())
+        {
+            owners.push(owner.clone())?;
+        }
+        Ok(owners)
+    }
+}
