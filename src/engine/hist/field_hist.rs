@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Histograms that exist for the sake of a field of another event.
+//!
+//! A parameter of an action may be a field of the event that the action matches. Then a histogram
+//! is set on that event, with the keys and the filter of one that it has, and with the variable
+//! `synthetic_FIELD`, as in the kernel.
+
+use core::fmt::Write;
+
+use super::find_var::OnEvent;
+use super::scope::{HistScope, KnownHistogram};
+use super::spec::{Key, Spec};
+use super::variable::VarRef;
+use super::write::write_key;
+use crate::engine::error::{Error, Kind};
+use crate::engine::lex::Span;
+use crate::engine::text::{Appender, Plain};
+use crate::sys::{AllocError, Vec};
+
+/// What the variable of a field is called: this, and the name of the field.
+pub(super) const PREFIX: &[u8] = b"synthetic_";
+
+/// A histogram that has to be set before another one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FieldHistogram {
+    /// The group of its event.
+    pub group: Vec<u8>,
+    /// The name of its event.
+    pub event: Vec<u8>,
+    /// What follows `hist:` in its trigger.
+    pub text: Vec<u8>,
+    /// Where the field stands in the trigger of the other.
+    at: usize,
+}
+
+impl FieldHistogram {
+    /// Returns the refusal of the other histogram if this one is refused for `reason`.
+    pub fn refused(&self, reason: &Error) -> Error {
+        let error = Error::new(Kind::HistCreateFail, self.at);
+        match reason.has_detail() {
+            true => error.with_detail(format_args!("{}", Plain(reason.detail()))),
+            false => error,
+        }
+    }
+}
+
+/// Returns a reference to the variable of the field `name` of `event`, for a histogram with
+/// the keys of `spec`; or what has to be set before.
+///
+/// # Errors
+///
+/// `EVENT_FILE_NOT_FOUND`, `HIST_NOT_FOUND`.
+pub(super) fn find_or_need(
+    scope: &dyn HistScope,
+    spec: &Spec,
+    event: OnEvent<'_>,
+    name: Span<'_>,
+) -> Result<Result<VarRef, FieldHistogram>, Error> {
+    if !scope.has_event(event.group, event.event) {
+        return Err(name.error(Kind::EventFileNotFound));
+    }
+    let all = scope.histograms().iter();
+    let mut fitting = all.filter(|known| {
+        known.is_of(event.group, event.event) && have_like_keys(known.histogram.spec(), spec)
+    });
+    let Some(first) = fitting.next() else {
+        return Err(name.error(Kind::HistNotFound));
+    };
+    let variable = |known: &KnownHistogram<'_>| {
+        let mut variables = known.histogram.spec().variables().iter();
+        let found = variables.find(|var| var.name.strip_prefix(PREFIX) == Some(name.bytes))?;
+        Some(VarRef {
+            owner: Some(known.histogram.var_table()?.clone()),
+            at: found.at,
+            shape: found.shape,
+            once: false,
+        })
+    };
+    let mut all = Iterator::chain(core::iter::once(first), fitting);
+    match all.find_map(variable) {
+        Some(found) => Ok(Ok(found)),
+        None => Ok(Err(need(first, name)?)),
+    }
+}
+
+fn need(like: &KnownHistogram<'_>, field: Span<'_>) -> Result<FieldHistogram, AllocError> {
+    let mut text = Vec::new();
+    let mut out = Appender(&mut text);
+    write(&mut out, like, field.bytes).map_err(|_| AllocError)?;
+    Ok(FieldHistogram {
+        group: Vec::from_slice(like.group)?,
+        event: Vec::from_slice(like.event)?,
+        text,
+        at: field.at,
+    })
+}
+
+fn write(out: &mut dyn Write, like: &KnownHistogram<'_>, field: &[u8]) -> core::fmt::Result {
+    for (n, key) in like.histogram.spec().keys.iter().enumerate() {
+        out.write_str(if n == 0 { "keys=" } else { "," })?;
+        write_key(out, key)?;
+    }
+    let field = Plain(field);
+    write!(out, ":{}{field}={field}", Plain(PREFIX))?;
+    match like.filter {
+        Some(filter) => write!(out, " if {}", Plain(filter)),
+        None => Ok(()),
+    }
+}
+
+/// Returns whether both have the same keys, as far as their entries can be found by them.
+fn have_like_keys(a: &Spec, b: &Spec) -> bool {
+    let like = |key: &Key| (key.words(), key.source.is_number(), key.source.shape());
+    a.keys.iter().map(like).eq(b.keys.iter().map(like))
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a histogram has to do with others: variables, references, expressions and actions.
+
+use super::expr::HistExpr;
+use super::spec::{KeySource, Spec};
+use super::variable::{VarRefs, VarRole, VarSource, VarTable, Variable, VAR_WORDS};
+use crate::sys::{AllocError, Vec};
+
+/// Most actions of a histogram, as in the kernel.
+pub(super) const MAX_ACTIONS: usize = 8;
+
+/// Most parameters of an action, and most variables for fields, as in the kernel.
+pub(super) const MAX_PARAMS: usize = 64;
+
+/// The part of a histogram that others need, or that needs others.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct InterEvent {
+    /// The expressions of keys and values.
+    pub(super) computed: Vec<HistExpr>,
+    /// The variables: those that the trigger names come first.
+    pub(super) variables: Vec<Variable>,
+    /// The variables that it refers to.
+    pub(super) refs: VarRefs,
+    /// What it does on a hit.
+    pub(super) actions: Vec<HistAction>,
+    /// Words of an entry for variables.
+    pub(super) words: usize,
+}
+
+/// When an action acts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum HistHandler {
+    /// On each hit whose variables are set, for those of this event.
+    Match {
+        /// Its group.
+        group: Vec<u8>,
+        /// Its name.
+        event: Vec<u8>,
+    },
+    /// When a variable is greater than ever before in the entry.
+    Max(Tracked),
+    /// When a variable has changed.
+    Change(Tracked),
+}
+
+/// The variable that `onmax` or `onchange` looks at.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Tracked {
+    /// It, as written.
+    pub(super) text: Vec<u8>,
+    /// The number of the reference to it.
+    pub(super) value: u8,
+    /// Where the value is kept among the words of an entry.
+    pub(super) at: usize,
+}
+
+/// What an action does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionSort {
+    /// Keeps fields of the hit.
+    Save,
+    /// Takes a snapshot.
+    Snapshot,
+    /// Emits a synthetic event.
+    Trace,
+}
+
+/// An action.
+#[derive(Debug, PartialEq, Eq)]
+pub struct HistAction {
+    /// When it acts.
+    pub(super) handler: HistHandler,
+    /// What it does.
+    pub sort: ActionSort,
+    /// The word before the parenthesis.
+    pub(super) word: Vec<u8>,
+    /// The synthetic event; empty unless it emits one.
+    pub event: Vec<u8>,
+    /// The parameters, as written, separated by commas; without the synthetic event.
+    pub(super) params: Vec<u8>,
+    /// What the synthetic event gets: numbers of references.
+    pub(super) args: Vec<u8>,
+}
+
+impl HistHandler {
+    /// Returns what it tracks.
+    pub(super) fn tracked(&self) -> Option<&Tracked> {
+        match self {
+            Self::Match { .. } => None,
+            Self::Max(tracked) | Self::Change(tracked) => Some(tracked),
+        }
+    }
+
+    /// Returns whether both are written alike.
+    fn is_like(&self, other: &HistHandler) -> bool {
+        match (self, other) {
+            (Self::Match { .. }, Self::Match { .. }) => self == other,
+            (Self::Max(a), Self::Max(b)) | (Self::Change(a), Self::Change(b)) => a.text == b.text,
+            _ => false,
+        }
+    }
+}
+
+impl InterEvent {
+    /// Returns whether it is of no use.
+    pub(super) fn is_empty(&self) -> bool {
+        self.computed.is_empty() && self.variables.is_empty() && self.actions.is_empty()
+    }
+
+    /// Adds a variable, and returns where its words begin.
+    pub(super) fn add(
+        &mut self,
+        role: VarRole,
+        (name, text): (&[u8], Vec<u8>),
+        (source, shape): (VarSource, super::variable::ValueShape),
+    ) -> Result<usize, AllocError> {
+        let at = self.words;
+        let variable = Variable {
+            name: Vec::from_slice(name)?,
+            text,
+            role,
+            source,
+            shape,
+            at,
+        };
+        self.words = variable.end();
+        self.variables.push(variable)?;
+        Ok(at)
+    }
+
+    /// Takes words for a value that is tracked, and returns where they begin.
+    pub(super) fn track(&mut self) -> usize {
+        let at = self.words;
+        self.words = at.saturating_add(VAR_WORDS);
+        at
+    }
+
+    /// Returns whether both are written alike.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        fn named(all: &[Variable]) -> impl Iterator<Item = (&[u8], &[u8])> {
+            let named = all.iter().filter(|var| var.role == VarRole::Named);
+            named.map(|var| (&*var.name, &*var.text))
+        }
+        let is_like = |(a, b): (&HistAction, &HistAction)| {
+            a.handler.is_like(&b.handler)
+                && (a.sort, &a.event, &a.params) == (b.sort, &b.event, &b.params)
+        };
+        named(&self.variables).eq(named(&other.variables))
+            && self.actions.len() == other.actions.len()
+            && self.actions.iter().zip(&other.actions).all(is_like)
+    }
+}
+
+impl Spec {
+    /// Returns the variables; none of a histogram that has to do with no other.
+    pub fn variables(&self) -> &[Variable] {
+        self.inter.as_ref().map_or(&[], |inter| &inter.variables)
+    }
+
+    /// Returns whether a hit needs the kernel's stack.
+    pub fn takes_stack(&self) -> bool {
+        let mut keys = self.keys.iter();
+        keys.any(|key| key.source == KeySource::Stack)
+            || self
+                .variables()
+                .iter()
+                .any(|var| var.source == VarSource::Stack)
+    }
+
+    /// Returns whether it has to do with others.
+    pub fn is_linked(&self) -> bool {
+        self.inter.is_some()
+    }
+
+    /// Returns the actions.
+    pub fn actions(&self) -> &[HistAction] {
+        self.inter.as_ref().map_or(&[], |inter| &inter.actions)
+    }
+
+    /// Returns whether it refers to a variable of `table`.
+    pub fn refers_to(&self, table: &VarTable) -> bool {
+        let inter = self.inter.as_ref();
+        let mut refs = inter.iter().flat_map(|inter| &inter.refs.0);
+        refs.any(|reference| reference.is_of(table))
+    }
+}
