@@ -8,6 +8,7 @@ pub(crate) mod action;
 pub(crate) mod calls;
 pub(crate) mod counters;
 pub(crate) mod histograms;
+pub(crate) mod linked;
 pub(crate) mod marks;
 pub(crate) mod pair;
 pub(crate) mod plan;

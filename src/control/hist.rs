@@ -59,7 +59,7 @@ fn hits(member: &EventMember) -> u64 {
     let file = event.and_then(|event| event.file(member.instance.id));
     let plan = file.map(|file| file.current_plan());
     let actions = plan.iter().flat_map(|plan| plan.actions());
-    let histograms = actions.filter_map(|action| action.histogram());
+    let histograms = actions.filter_map(|action| action.counts());
     histograms.fold(0, |sum, histogram| sum.wrapping_add(histogram.hits()))
 }
 
@@ -187,7 +187,7 @@ impl HistPass {
         let file = event.and_then(|event| event.file(member.instance.id));
         let plan = file.map(|file| file.current_plan());
         for action in plan.iter().flat_map(|plan| plan.actions()) {
-            if let Some(histogram) = action.histogram() {
+            if let Some(histogram) = action.counts() {
                 histograms.push((histogram.clone(), action.clone()))?;
             }
         }

@@ -10,6 +10,7 @@ use super::{
     text::{Show, TakesText},
 };
 use crate::engine::{
+    hist,
     ready::{ReadyGroup, ReadyRow},
     trigger::{self, Trigger, TriggerRequest},
 };
@@ -52,11 +53,14 @@ impl TakesText for TriggerFile {
 
     fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
         let request = trigger::parse(text)?;
-        if let TriggerRequest::Set {
-            trigger: Trigger::Snapshot,
-            ..
-        } = request
-        {
+        let takes_snapshots = match request {
+            TriggerRequest::Set { trigger, .. } => trigger == Trigger::Snapshot,
+            TriggerRequest::Histogram { text, removes } => {
+                !removes && hist::may_snapshot(text.bytes)
+            }
+            TriggerRequest::Remove(_) => false,
+        };
+        if takes_snapshots {
             // Takes the readers' lock, which precedes the registry's.
             member.instance.buffer.allocate_snapshot()?;
         }
@@ -70,10 +74,27 @@ impl TakesText for TriggerFile {
             };
             member.instance.tracer.make_ready(&is_it)?;
         }
+        if let TriggerRequest::Histogram { text, .. } = request {
+            make_matched(member, text.bytes)?;
+        }
         let mut registry = member.instance.tracer.registry.lock();
         if !registry.has(&event) {
             return Err(ENODEV.into());
         }
         Ok(registry.change_triggers(member.instance.id, &event, &request)?)
     }
+}
+
+/// Makes the ready-made events that actions of the histogram `text` match.
+fn make_matched(member: &EventMember, text: &[u8]) -> Result<(), Rejected> {
+    let mut result = Ok(());
+    hist::each_matched(text, &mut |group, event| {
+        let is_it = |of: &ReadyGroup, row: &ReadyRow| {
+            *of.name.as_bytes() == *group && *row.name.as_bytes() == *event
+        };
+        if result.is_ok() {
+            result = member.instance.tracer.make_ready(&is_it);
+        }
+    });
+    Ok(result?)
 }

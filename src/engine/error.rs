@@ -30,6 +30,7 @@ impl Errno {
     pub const ENODEV: Self = Self(19);
     pub const EINVAL: Self = Self(22);
     pub const ENOSPC: Self = Self(28);
+    pub const EDOM: Self = Self(33);
     pub const EOVERFLOW: Self = Self(75);
     pub const EILSEQ: Self = Self(84);
     pub const EOPNOTSUPP: Self = Self(95);
@@ -272,6 +273,11 @@ kinds! {
         TriggerTooLong TRIGGER_TOO_LONG EINVAL "Trigger is too long"
     }
     Histogram {
+        DuplicateVar DUPLICATE_VAR EINVAL "Variable already defined"
+        VarNotUnique VAR_NOT_UNIQUE EINVAL
+            "Variable name not unique, need to use fully qualified name (subsys.event.var) for variable"
+        TooManyVars TOO_MANY_VARS EINVAL "Too many variables defined"
+        MalformedAssignment MALFORMED_ASSIGNMENT EINVAL "Malformed assignment"
         NamedMismatch NAMED_MISMATCH EINVAL
             "Named hist trigger doesn't match existing named trigger (includes variables)"
         TriggerEexist TRIGGER_EEXIST EEXIST "Hist trigger already exists"
@@ -279,12 +285,48 @@ kinds! {
             "Can't clear or continue a nonexistent hist trigger"
         SetClockFail SET_CLOCK_FAIL EINVAL "Couldn't set trace_clock"
         BadFieldModifier BAD_FIELD_MODIFIER EINVAL "Invalid field modifier"
+        TooManySubexpr TOO_MANY_SUBEXPR EINVAL "Too many subexpressions (3 max)"
+        TimestampMismatch TIMESTAMP_MISMATCH EINVAL "Timestamp units in expression don't match"
+        TooManyFieldVars TOO_MANY_FIELD_VARS EINVAL "Too many field variables defined"
+        EventFileNotFound EVENT_FILE_NOT_FOUND EINVAL "Event file not found"
+        HistNotFound HIST_NOT_FOUND EINVAL "Matching event histogram not found"
+        HistCreateFail HIST_CREATE_FAIL EINVAL "Couldn't create histogram for field"
+        SynthEventNotFound SYNTH_EVENT_NOT_FOUND EINVAL "Couldn't find synthetic event"
+        SynthTypeMismatch SYNTH_TYPE_MISMATCH EINVAL
+            "Param type doesn't match synthetic event field type"
+        SynthCountMismatch SYNTH_COUNT_MISMATCH EINVAL
+            "Param count doesn't match synthetic event field count"
+        FieldVarParseFail FIELD_VAR_PARSE_FAIL EINVAL "Couldn't parse field variable"
+        VarCreateFindFail VAR_CREATE_FIND_FAIL EINVAL "Couldn't create or find variable"
+        OnxNotVar ONX_NOT_VAR EINVAL "For onmax(x) or onchange(x), x must be a variable"
+        OnxVarNotFound ONX_VAR_NOT_FOUND EINVAL "Couldn't find onmax or onchange variable"
+        OnxVarCreateFail ONX_VAR_CREATE_FAIL EINVAL "Couldn't create onmax or onchange variable"
+        FieldVarCreateFail FIELD_VAR_CREATE_FAIL EINVAL "Couldn't create field variable"
+        TooManyParams TOO_MANY_PARAMS EINVAL "Too many action params"
+        ParamNotFound PARAM_NOT_FOUND EINVAL "Couldn't find param"
+        InvalidParam INVALID_PARAM EINVAL "Invalid action param"
+        ActionNotFound ACTION_NOT_FOUND EINVAL "No action found"
+        NoSaveParams NO_SAVE_PARAMS EINVAL "No params found for save()"
+        TooManySaveActions TOO_MANY_SAVE_ACTIONS EEXIST
+            "Can't have more than one save() action per hist"
+        ActionMismatch ACTION_MISMATCH EINVAL "Handler doesn't support action"
+        NoClosingParen NO_CLOSING_PAREN EINVAL "No closing paren found"
+        SubsysNotFound SUBSYS_NOT_FOUND EINVAL "Missing subsystem"
+        InvalidSubsysEvent INVALID_SUBSYS_EVENT EINVAL "Invalid subsystem or event name"
+        InvalidRefKey INVALID_REF_KEY EINVAL "Using variable references in keys not supported"
+        VarNotFound VAR_NOT_FOUND EINVAL "Couldn't find variable"
         HistFieldNotFound FIELD_NOT_FOUND EINVAL "Couldn't find field"
         EmptyAssignment EMPTY_ASSIGNMENT EINVAL "Empty assignment"
         InvalidSortModifier INVALID_SORT_MODIFIER EINVAL "Invalid sort modifier"
         EmptySortField EMPTY_SORT_FIELD EINVAL "Empty sort field"
         TooManySortFields TOO_MANY_SORT_FIELDS EINVAL "Too many sort fields (Max = 2)"
         InvalidSortField INVALID_SORT_FIELD EINVAL "Sort field must be a key or a val"
+        InvalidStrOperand INVALID_STR_OPERAND EINVAL
+            "String type can not be an operand in expression"
+        ExpectNumber EXPECT_NUMBER EINVAL "Expecting numeric literal"
+        UnaryMinusSubexpr UNARY_MINUS_SUBEXPR EINVAL
+            "Unary minus not supported in sub-expressions"
+        DivisionByZero DIVISION_BY_ZERO EDOM "Division by zero"
         NeedNohcVal NEED_NOHC_VAL ENOENT
             "Non-hitcount value is required for 'nohitcount'"
         // Ours: ftrace refuses these without an entry in the log, or does more.
@@ -302,7 +344,10 @@ kinds! {
         HistArray HIST_ARRAY EINVAL "An array can not be a key or a value"
         HistValueText HIST_VALUE_TEXT EINVAL "A value must be a number"
         HistNoMemory HIST_NO_MEMORY ENOMEM "Too little memory for the histogram"
-        HistVars HIST_VARS EINVAL "Variables, expressions and actions are not supported"
+        HistNoOperand HIST_NO_OPERAND EINVAL "An operand is missing"
+        HistTooManyRefs HIST_TOO_MANY_REFS EINVAL "Too many references to variables (32 max)"
+        HistTooManyActions HIST_TOO_MANY_ACTIONS EINVAL "Too many actions (8 max)"
+        HistInUse HIST_IN_USE EBUSY "A variable of this histogram is in use"
     }
     // Ours: ftrace refuses these without an entry in the log.
     File {

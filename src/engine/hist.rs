@@ -21,37 +21,61 @@
 //!   replace the plan, and drop the old one after a grace period of RCU. Hits until then are
 //!   counted in the old one.
 //! * To pause it or to continue: [`Histogram::set_paused`], in any context.
+//! * A trigger may have to do with others: it may have variables, refer to those of other
+//!   histograms, and have actions. Then the [`Decision::Set`] is followed by
+//!   [`HistRequest::bind`], the histogram is made by [`Histogram::linked`], and a hit calls
+//!   [`Histogram::update_linked`], which counts in one table of all CPUs. It is not replaced to
+//!   clear it, see [`Histogram::clear_linked`], and not removed while another one
+//!   [refers to it](Spec::refers_to).
 //! * To show it: [`Snapshot::of`] in a process, then a [`Printing`] with the symbols and names
 //!   of the kernel as a [`KeyNames`], which writes one entry at a time.
 
+mod action_bind;
+mod action_parse;
 mod bar;
 mod decide;
 mod entry;
+mod expr;
+mod expr_parse;
 mod fast;
 mod field;
+mod field_hist;
+mod find_var;
 mod graph;
+mod inter;
+mod inter_print;
+mod inter_update;
 mod names;
 mod order;
 mod parse;
 mod print;
 mod read;
 mod rooms;
+mod scope;
 mod source;
 mod spec;
 mod stop;
 mod table;
+mod unique;
 mod update;
+mod var_store;
+mod variable;
 mod word;
 mod write;
 
+pub use action_parse::{each_matched, may_snapshot};
 pub use decide::{decide, find, Decision, Existing};
 pub use entry::{BucketEntry, Read};
 pub use fast::{AtHand, RegisterHit};
+pub use field_hist::FieldHistogram;
+pub use inter::{ActionSort, HistAction};
+pub use inter_update::Emit;
 pub use names::KeyNames;
 pub use parse::{parse, HistRequest, Verb};
 pub use print::{Heading, Printing};
 pub use read::Snapshot;
 pub use rooms::SharedTable;
+pub use scope::{HistScope, KnownHistogram, SynthField, ValueSort};
 pub use source::{Moment, ProbeHit, Values};
 pub use spec::{
     Column, Fold, Key, KeySource, KeyStep, Modifier, Sort, Spec, Value, BELOW_ZERO, COMM_WORDS,
@@ -60,4 +84,5 @@ pub use spec::{
 pub use stop::Stop;
 pub use table::{EntryShape, HistTable};
 pub use update::Histogram;
+pub use variable::{VarRole, VarTable, Variable};
 pub use word::HistWord;

@@ -38,7 +38,13 @@ pub const ROWS: &[TriggerRow] = &[
         "hist",
         ":keys=FIELD[.MODIFIER],...",
         "counts hits by these\n\
-         [:vals=FIELD,...][:sort=FIELD,...][:size=N][:pause|cont|clear]",
+         [:vals=FIELD,...][:sort=FIELD,...][:size=N][:pause|cont|clear]\n\
+         [:<var1>=<field|var_ref|numeric_literal>[,<var2>=...]], with + - * /;\n\
+         a field can be any field, or the special string 'common_stacktrace',\n\
+         a var_ref is $<var> or <group>.<event>.$<var>\n\
+         [:<handler>.<action>]; handlers: onmatch(<group>.<event>), onmax(var), onchange(var)\n\
+         actions: trace(<synthetic_event>,param list), <synthetic_event>(param list),\n\
+         save(field,...), snapshot()",
     ),
 ];
 

@@ -10,6 +10,7 @@
 //! event, which exists as long as it has a probe.
 
 mod arming;
+mod around;
 mod awaited;
 mod defined;
 mod definitions;
@@ -27,6 +28,7 @@ mod ready;
 mod set;
 mod settling;
 mod stacks;
+mod synthetic;
 mod triggers;
 mod waiting;
 

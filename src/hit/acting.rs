@@ -115,7 +115,7 @@ impl Recorder {
     fn run(&self, action: &Action, (sample, buffer): (&Sample<'_>, &Buffer), here: &OnCpu) {
         match action.histogram() {
             Some(histogram) => self.count_in(histogram, (sample, buffer), here),
-            None => action.act(self.sent(sample), buffer, here),
+            None => self.run_other(action, (sample, buffer), here),
         }
     }
 
@@ -127,6 +127,26 @@ impl Recorder {
             sample,
             function: self.function,
         }
+    }
+
+    /// As [`Recorder::run`], of what does not count in a plain histogram.
+    #[inline(never)]
+    fn run_other(&self, action: &Action, (sample, buffer): (&Sample<'_>, &Buffer), here: &OnCpu) {
+        let Some(linked) = action.linked() else {
+            return action.act(self.sent(sample), buffer, here);
+        };
+        let moment = At {
+            recorder: self,
+            buffer,
+            sample,
+            here,
+        };
+        let hit = ProbeHit {
+            program: &self.program,
+            env: sample,
+            moment: &moment,
+        };
+        linked.update(&hit, buffer, here);
     }
 
     /// Counts a hit in a histogram; apart, so that other triggers save no registers for it.

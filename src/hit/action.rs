@@ -19,6 +19,7 @@ use crate::{
     formats::Format,
     hit::{
         histograms::Histograms,
+        linked::Linked,
         receives::{Receives, SentHit},
         sample::Sample,
         snapshots::Snapshots,
@@ -97,6 +98,8 @@ pub(crate) enum Other {
         /// The event.
         target: ActionTarget<Histograms>,
     },
+    /// Counts the hit in a histogram that has to do with others.
+    Linked(Linked),
 }
 
 /// The event that a trigger changes, and what it changes. It is not removed before the
@@ -199,7 +202,21 @@ impl Action {
         Ok(Arc::new(action, GFP_KERNEL)?)
     }
 
-    /// Returns the histogram in which it counts.
+    /// Returns the histogram in which it counts, of any kind.
+    pub(crate) fn counts(&self) -> Option<&Arc<Histogram>> {
+        let linked = self.linked().map(|linked| &linked.histogram);
+        self.histogram().or(linked)
+    }
+
+    /// Returns what it counts in a histogram that has to do with others.
+    pub(crate) fn linked(&self) -> Option<&Linked> {
+        match &self.what {
+            ActionKind::Other(Other::Linked(linked)) => Some(linked),
+            _ => None,
+        }
+    }
+
+    /// Returns the histogram in which it counts, if that has nothing to do with others.
     #[inline(always)]
     pub(crate) fn histogram(&self) -> Option<&Arc<Histogram>> {
         match &self.what {
@@ -337,7 +354,7 @@ impl Action {
             ActionKind::Trace { on } => self.count.use_for(|| buffer.switch_in_hit(*on, here)),
             ActionKind::Event { on, target } => self.count.use_for(|| target.changes.change(*on)),
             // The recorder does it.
-            ActionKind::Count(_) | ActionKind::Other(Other::Stack) => {}
+            ActionKind::Count(_) | ActionKind::Other(Other::Stack | Other::Linked(_)) => {}
             ActionKind::Other(Other::Send(receiver)) => receiver.receive_hit(hit, here),
             ActionKind::Other(Other::Snapshot(snapshots)) => {
                 self.count.use_for(|| snapshots.request(buffer))
@@ -365,7 +382,8 @@ impl Action {
             ActionKind::Other(Other::Histograms { on, target }) => {
                 write_target(out, (*on, "hist"), &target.format)?;
             }
-            ActionKind::Count(histogram) => {
+            ActionKind::Count(histogram)
+            | ActionKind::Other(Other::Linked(Linked { histogram, .. })) => {
                 let filter = self.filter().map(Filter::text);
                 return histogram
                     .spec()

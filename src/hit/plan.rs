@@ -191,7 +191,7 @@ impl Plan {
             _ => Gate::UNKNOWN,
         };
         let mut histograms = List::new();
-        for histogram in actions.iter().filter_map(|action| action.histogram()) {
+        for histogram in actions.iter().filter_map(|action| action.counts()) {
             histograms.push(histogram.clone())?;
         }
         let histograms = match histograms.is_empty() {

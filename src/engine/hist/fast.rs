@@ -22,7 +22,7 @@ pub(super) enum Fast {
 impl Fast {
     pub(super) fn of(spec: &Spec) -> Self {
         let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
-        if !are_numbers || !spec.values.is_empty() {
+        if !are_numbers || !spec.values.is_empty() || spec.is_linked() {
             return Self::Never;
         }
         match spec.keys.len() {

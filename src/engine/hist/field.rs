@@ -4,7 +4,9 @@
 
 use core::num::NonZeroU64;
 
+use super::scope::ValueSort;
 use super::spec::{Fold, Key, KeySource, Modifier, Value};
+use super::variable::ValueShape;
 use crate::engine::error::{Error, Kind};
 use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
@@ -65,17 +67,6 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
     }
 }
 
-/// Returns an error if `text` is an expression, a constant or a variable.
-fn check_plain(text: Span<'_>) -> Result<(), Error> {
-    let is_operator = |b: u8| matches!(b, b'+' | b'*' | b'/' | b'(' | b')' | b'$');
-    let has_minus = text.find(b'-').is_some() && !text.bytes.ends_with(b".sym-offset");
-    let is_number = text.first().is_some_and(|b| b.is_ascii_digit());
-    if is_number || has_minus || text.find_by(is_operator).is_some() {
-        return Err(text.error(Kind::HistVars));
-    }
-    Ok(())
-}
-
 /// Splits `FIELD.MODIFIER`.
 pub(super) fn split(text: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     match text.find(b'.') {
@@ -97,7 +88,6 @@ struct Parsed<'a> {
 }
 
 fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Parsed<'a>, Error> {
-    check_plain(text)?;
     let (name, behind) = split(text);
     let (modifier, fold) = match behind {
         None => (Modifier::None, Fold::Sum),
@@ -118,6 +108,63 @@ fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Parsed<'a>, Error> {
         modifier,
         behind,
     })
+}
+
+/// An operand of an expression: a field of the event.
+pub(super) struct FoundOperand<'a> {
+    /// Its name.
+    pub(super) name: &'a [u8],
+    pub(super) source: KeySource,
+    pub(super) modifier: Modifier,
+}
+
+/// Parses an operand of an expression.
+///
+/// # Errors
+///
+/// `FIELD_NOT_FOUND`, `BAD_FIELD_MODIFIER`, `HIST_ARRAY`.
+pub(super) fn operand<'a>(text: Span<'a>, layout: &Layout) -> Result<FoundOperand<'a>, Error> {
+    let parsed = match text.bytes {
+        b"common_stacktrace.stacktrace" => parse(text.take(b"common_stacktrace".len()), layout)?,
+        _ => parse(text, layout)?,
+    };
+    let (source, modifier) = (parsed.source, parsed.modifier);
+    let is_stack = matches!(source, KeySource::Stack | KeySource::UserStack);
+    let is_shown = matches!(modifier, Modifier::Percent | Modifier::Graph);
+    let is_plain = modifier == Modifier::None;
+    if is_shown || parsed.fold != Fold::Sum || !(is_plain || source.is_number()) {
+        return Err(parsed.behind.unwrap_or(text).error(Kind::BadFieldModifier));
+    }
+    if source == KeySource::UserStack {
+        return Err(text.error(Kind::HistValueText));
+    }
+    Ok(FoundOperand {
+        name: match is_stack {
+            true => b"common_stacktrace",
+            false => parsed.name.bytes,
+        },
+        source,
+        modifier: modifier.of_sign(source.shape().1),
+    })
+}
+
+/// Returns what is known of an operand.
+pub(super) fn shape(source: KeySource, modifier: Modifier) -> ValueShape {
+    let (size, signed) = match source {
+        KeySource::Cpu => (4, false),
+        source => source.shape(),
+    };
+    ValueShape {
+        sort: match source {
+            KeySource::Stack => ValueSort::Stack,
+            KeySource::Text { .. } | KeySource::Comm => ValueSort::Text,
+            KeySource::Pid if modifier == Modifier::Execname => ValueSort::Text,
+            _ => ValueSort::Number,
+        },
+        size,
+        signed,
+        in_usecs: modifier == Modifier::Usecs,
+    }
 }
 
 /// Parses a modifier: of the kernel's, or how a value is folded.

@@ -2,14 +2,21 @@
 
 //! Parses the trigger of a histogram.
 
+use super::action_bind::{matched, unbound};
+use super::action_parse::{is_action, WrittenAction};
+use super::expr_parse::{is_expression, ExprContext, VarDefinition};
 use super::field;
+use super::inter::{InterEvent, MAX_ACTIONS};
+use super::scope::{HistScope, ValueSort};
 use super::spec::{
-    Column, Fold, Key, Modifier, Sort, Spec, Value, MAX_KEYS, MAX_KEY_WORDS, MAX_SORTS, MAX_VALUES,
+    Column, Fold, Key, KeySource, KeyStep, Modifier, Sort, Spec, Value, MAX_KEYS, MAX_KEY_WORDS,
+    MAX_SORTS, MAX_VALUES,
 };
+use super::variable::{VarRefs, VarRole, VarSource, MAX_VARS};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
 use crate::engine::record::Layout;
-use crate::sys::Vec;
+use crate::sys::{Box, Vec};
 
 /// Entries of a histogram that does not name its size.
 const DEFAULT_SIZE: usize = 2048;
@@ -40,6 +47,10 @@ pub struct HistRequest<'a> {
     pub verb: Verb,
     /// The filter, behind `if`; all hits without one.
     pub filter: Option<Span<'a>>,
+    /// The actions, which are [bound](HistRequest::bind) if it is set.
+    pub(super) written: Vec<WrittenAction<'a>>,
+    /// The names of its variables.
+    pub(super) names: Vec<Span<'a>>,
 }
 
 /// What is done with a histogram. The first that the trigger has of the kernel's order.
@@ -69,14 +80,21 @@ struct Parts<'a> {
     pauses: bool,
     continues: bool,
     clears: bool,
+    /// The variables, in order.
+    definitions: Vec<VarDefinition<'a>>,
+    actions: Vec<Span<'a>>,
 }
 
-/// Parses what follows `hist:` in a trigger of an event with `layout`.
+/// Parses what follows `hist:` in a trigger of an event with `layout`, in `scope`.
 ///
 /// # Errors
 ///
 /// The kinds of [`Subject::Histogram`](crate::engine::error::Subject::Histogram).
-pub fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<HistRequest<'a>, Error> {
+pub fn parse<'a>(
+    text: Span<'a>,
+    layout: &Layout,
+    scope: &dyn HistScope,
+) -> Result<HistRequest<'a>, Error> {
     let (text, filter) = split_filter(text)?;
     if text.bytes.is_empty() {
         return Err(text.error(Kind::HistNoKeys));
@@ -85,12 +103,33 @@ pub fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<HistRequest<'a>, Err
     let Some(keys) = parts.keys else {
         return Err(text.error(Kind::HistNoKeys));
     };
-    let keys = parse_keys(keys, layout)?;
-    let values = parse_values(parts.values, layout)?;
+    let mut written = Vec::new();
+    for &action in &parts.actions {
+        written.push(WrittenAction::parse(action, scope)?)?;
+    }
+    let matched = matched(&written)?;
+    let mut inter = InterEvent::default();
+    let mut refs = VarRefs::default();
+    let mut context = ExprContext {
+        layout,
+        scope,
+        own: &parts.definitions,
+        matched: &matched,
+        refs: &mut refs,
+    };
+    let values = parse_values(parts.values, &mut context, &mut inter)?;
     if parts.hides_hits && values.is_empty() {
         return Err(text.error(Kind::NeedNohcVal));
     }
+    let mut names = Vec::new();
+    for definition in &parts.definitions {
+        names.push(definition.name)?;
+        define(*definition, &mut context, &mut inter)?;
+    }
+    let keys = parse_keys(keys, &mut context, &mut inter)?;
     let sorts = parse_sorts(parts.sort, &keys, &values)?;
+    inter.refs = refs;
+    inter.actions = unbound(&written)?;
     let copy = |text: Option<Span<'_>>| text.map(|text| text.to_vec()).transpose();
     let spec = Spec {
         name: copy(parts.name)?,
@@ -100,6 +139,10 @@ pub fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<HistRequest<'a>, Err
         size: parts.size.unwrap_or(DEFAULT_SIZE),
         clock: copy(parts.clock)?,
         hides_hits: parts.hides_hits,
+        inter: match inter.is_empty() {
+            true => None,
+            false => Some(Box::new(inter)?),
+        },
     };
     let verb = match (parts.pauses, parts.continues, parts.clears) {
         (true, ..) => Verb::Pause,
@@ -107,7 +150,13 @@ pub fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<HistRequest<'a>, Err
         (.., true) => Verb::Clear,
         _ => Verb::Set,
     };
-    Ok(HistRequest { spec, verb, filter })
+    Ok(HistRequest {
+        spec,
+        verb,
+        filter,
+        written,
+        names,
+    })
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -115,7 +164,7 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// Returns `text` without surrounding blanks.
-fn trim(text: Span<'_>) -> Span<'_> {
+pub(super) fn trim(text: Span<'_>) -> Span<'_> {
     let start = text.find_by(|b| !is_blank(b)).unwrap_or(text.bytes.len());
     let text = text.skip(start);
     let end = text.bytes.iter().rposition(|&b| !is_blank(b));
@@ -143,7 +192,7 @@ fn split_filter(text: Span<'_>) -> Result<(Span<'_>, Option<Span<'_>>), Error> {
 }
 
 /// Returns the parts of `text` between the bytes `at`.
-fn pieces(text: Span<'_>, at: u8) -> impl Iterator<Item = Span<'_>> {
+pub(super) fn pieces(text: Span<'_>, at: u8) -> impl Iterator<Item = Span<'_>> {
     let mut rest = Some(text);
     core::iter::from_fn(move || {
         let text = rest?;
@@ -181,15 +230,11 @@ impl<'a> Parts<'a> {
             b"pause" => self.pauses = true,
             b"cont" | b"continue" => self.continues = true,
             b"clear" => self.clears = true,
-            _ => {
-                let mut actions = [&b"onmatch("[..], b"onmax(", b"onchange("].into_iter();
-                let is_action = actions.any(|action| word.bytes.starts_with(action));
-                return Err(word.error(if is_action {
-                    Kind::HistVars
-                } else {
-                    Kind::HistBadWord
-                }));
+            _ if !is_action(word) => return Err(word.error(Kind::HistBadWord)),
+            _ if self.actions.len() >= MAX_ACTIONS => {
+                return Err(word.error(Kind::HistTooManyActions));
             }
+            _ => self.actions.push(word)?,
         }
         Ok(())
     }
@@ -198,8 +243,14 @@ impl<'a> Parts<'a> {
         // A key has an equals sign of its own: buckets=N.
         let name = word.take(behind.at.saturating_sub(word.at));
         match name.bytes {
-            b"key=" | b"keys=" => self.keys = Some(behind),
-            b"val=" | b"vals=" | b"values=" => self.values = Some(behind),
+            b"key=" | b"keys=" => {
+                self.define_among(behind)?;
+                self.keys = Some(behind);
+            }
+            b"val=" | b"vals=" | b"values=" => {
+                self.define_among(behind)?;
+                self.values = Some(behind);
+            }
             b"sort=" => self.sort = Some((word, behind)),
             b"name=" => {
                 // Each byte of UTF-8 is one, too.
@@ -223,36 +274,139 @@ impl<'a> Parts<'a> {
                 let size = size.filter(|size| SIZES.contains(size));
                 self.size = Some(size.ok_or(behind.error(Kind::HistBadSize))?);
             }
-            _ => return Err(word.error(Kind::HistVars)),
+            _ => {
+                for piece in pieces(word, b',') {
+                    let Some(equals) = piece.find(b'=') else {
+                        return Err(piece.error(Kind::MalformedAssignment));
+                    };
+                    let (name, value) = piece.around(equals);
+                    self.define(VarDefinition { name, value })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, definition: VarDefinition<'a>) -> Result<(), Error> {
+        let VarDefinition { name, value } = definition;
+        if self.definitions.len() >= MAX_VARS {
+            return Err(name.error(Kind::TooManyVars));
+        }
+        if !lex::is_identifier(name.bytes) || value.bytes.is_empty() {
+            return Err(name.error(Kind::MalformedAssignment));
+        }
+        let mut all = self.definitions.iter();
+        if all.any(|other| *other.name.bytes == *name.bytes) {
+            return Err(name.error(Kind::DuplicateVar));
+        }
+        Ok(self.definitions.push(definition)?)
+    }
+
+    /// Takes the variables that stand among keys or values.
+    fn define_among(&mut self, text: Span<'a>) -> Result<(), Error> {
+        for piece in pieces(text, b',') {
+            if let Some(definition) = definition(piece) {
+                self.define(definition)?;
+            }
         }
         Ok(())
     }
 }
 
-fn parse_keys(text: Span<'_>, layout: &Layout) -> Result<Vec<Key>, Error> {
+/// Returns the variable that `piece` defines, if it is no key or value.
+fn definition(piece: Span<'_>) -> Option<VarDefinition<'_>> {
+    let (name, value) = piece.around(piece.find(b'=')?);
+    lex::is_identifier(name.bytes).then_some(VarDefinition { name, value })
+}
+
+/// Adds a variable that the trigger names.
+fn define<'a>(
+    definition: VarDefinition<'a>,
+    context: &mut ExprContext<'_, 'a>,
+    inter: &mut InterEvent,
+) -> Result<(), Error> {
+    let VarDefinition { name, value } = definition;
+    let parsed = context.parse(value)?;
+    if let VarSource::Computed(expression) = &parsed.source {
+        if expression.is_stepped() {
+            return Err(value.error(Kind::BadFieldModifier));
+        }
+    }
+    let source = (parsed.source, parsed.shape);
+    inter.add(VarRole::Named, (name.bytes, parsed.text), source)?;
+    Ok(())
+}
+
+/// Parses a key or a value that is an expression; returns its name and where it comes from.
+fn computed<'a>(
+    text: Span<'a>,
+    context: &mut ExprContext<'_, 'a>,
+    inter: &mut InterEvent,
+) -> Result<(Vec<u8>, KeySource), Error> {
+    let parsed = context.parse(text)?;
+    let VarSource::Computed(expression) = parsed.source else {
+        return Err(text.error(Kind::HistValueText));
+    };
+    if parsed.shape.sort != ValueSort::Number {
+        return Err(text.error(Kind::HistValueText));
+    }
+    let source = KeySource::Computed {
+        // CAST: There are less keys and values.
+        index: inter.computed.len() as u8,
+        width: parsed.shape.size,
+        signed: parsed.shape.signed,
+    };
+    inter.computed.push(expression)?;
+    Ok((parsed.text, source))
+}
+
+fn parse_keys<'a>(
+    text: Span<'a>,
+    context: &mut ExprContext<'_, 'a>,
+    inter: &mut InterEvent,
+) -> Result<Vec<Key>, Error> {
     let mut keys = Vec::new();
     let mut words = 0usize;
-    for piece in pieces(text, b',') {
+    for piece in pieces(text, b',').filter(|&piece| definition(piece).is_none()) {
         if keys.len() >= MAX_KEYS {
             return Err(piece.error(Kind::HistTooManyKeys));
         }
-        let key = Key::parse(piece, layout)?;
+        let key = match is_expression(piece) {
+            false => Key::parse(piece, context.layout)?,
+            true if piece.find(b'$').is_some() => return Err(piece.error(Kind::InvalidRefKey)),
+            true => {
+                let (name, source) = computed(piece, context, inter)?;
+                Key {
+                    name,
+                    source,
+                    modifier: Modifier::None,
+                    step: KeyStep::None,
+                }
+            }
+        };
         words = words.saturating_add(key.words());
         if words > MAX_KEY_WORDS {
             return Err(piece.error(Kind::HistKeyTooLarge));
         }
         keys.push(key)?;
     }
-    Ok(keys)
+    match keys.is_empty() {
+        true => Err(text.error(Kind::HistNoKeys)),
+        false => Ok(keys),
+    }
 }
 
-fn parse_values(text: Option<Span<'_>>, layout: &Layout) -> Result<Vec<Value>, Error> {
+fn parse_values<'a>(
+    text: Option<Span<'a>>,
+    context: &mut ExprContext<'_, 'a>,
+    inter: &mut InterEvent,
+) -> Result<Vec<Value>, Error> {
     let mut values = Vec::new();
     let Some(text) = text else {
         return Ok(values);
     };
     let mut names_hits = false;
-    for piece in pieces(text, b',') {
+    for piece in pieces(text, b',').filter(|&piece| definition(piece).is_none()) {
         if piece.bytes == b"hitcount" && !names_hits {
             names_hits = true;
             continue;
@@ -260,7 +414,19 @@ fn parse_values(text: Option<Span<'_>>, layout: &Layout) -> Result<Vec<Value>, E
         if values.len() >= MAX_VALUES {
             return Err(piece.error(Kind::HistTooManyVals));
         }
-        values.push(Value::parse(piece, layout)?)?;
+        let value = match is_expression(piece) {
+            false => Value::parse(piece, context.layout)?,
+            true => {
+                let (name, source) = computed(piece, context, inter)?;
+                Value {
+                    name,
+                    source,
+                    fold: Fold::Sum,
+                    modifier: Modifier::None,
+                }
+            }
+        };
+        values.push(value)?;
     }
     Ok(values)
 }

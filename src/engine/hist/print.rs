@@ -91,7 +91,10 @@ impl<H: Deref<Target = Histogram>> Printing<H> {
                     }
                 }
             },
-            Some(n) if n == snapshot.entries() => snapshot.write_totals(out)?,
+            Some(n) if n == snapshot.entries() => {
+                snapshot.write_taken(out, names)?;
+                snapshot.write_totals(out)?;
+            }
             Some(_) => return Ok(false),
         }
         *next = next.saturating_add(1);
@@ -133,6 +136,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
             out.write_str("  ")?;
             self.write_value(out, (n, value), row)?;
         }
+        self.write_tracked(out, row)?;
         out.write_char('\n')
     }
 
@@ -223,7 +227,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
     }
 }
 
-fn pad(out: &mut dyn Write, length: usize, width: usize) -> fmt::Result {
+pub(super) fn pad(out: &mut dyn Write, length: usize, width: usize) -> fmt::Result {
     for _ in length..width {
         out.write_char(' ')?;
     }
@@ -232,7 +236,10 @@ fn pad(out: &mut dyn Write, length: usize, width: usize) -> fmt::Result {
 
 /// Writes a text and returns its length. Behind one that is cut there is the mark that such
 /// texts have in `trace`.
-fn write_text(out: &mut dyn Write, words: impl Iterator<Item = u64>) -> Result<usize, fmt::Error> {
+pub(super) fn write_text(
+    out: &mut dyn Write,
+    words: impl Iterator<Item = u64>,
+) -> Result<usize, fmt::Error> {
     const MARK: &str = "...";
 
     let mut bytes = [0u8; TEXT_SIZE];

@@ -109,6 +109,14 @@ impl ReadRow<'_> {
         }
     }
 
+    /// Returns the words of the variables of a histogram that has to do with others.
+    pub(super) fn vars(&self) -> &[AtomicU64] {
+        match self.place {
+            ReadPlace::Own(..) => &[],
+            ReadPlace::Shared(table, slot) => table.vars_of(slot),
+        }
+    }
+
     /// Returns value `n`: as 64 bits, which are signed if the value is.
     pub(super) fn value(&self, n: usize, value: &Value) -> u64 {
         let word = self.values.get(n).copied().unwrap_or(0);
@@ -179,6 +187,19 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         self.histogram.spec()
     }
 
+    /// Returns the value and the entry for which a snapshot of the buffer was taken last.
+    pub(super) fn taken(&self) -> Option<(u64, ReadRow<'_>)> {
+        let linked = self.histogram.var_table()?;
+        let slot = linked.taken_at.load_relaxed().checked_sub(1)?;
+        let place = ReadPlace::Shared(&linked.table, usize::try_from(slot).ok()?);
+        let row = ReadRow {
+            place,
+            hits: 0,
+            values: &[],
+        };
+        Some((linked.taken_for.load_relaxed(), row))
+    }
+
     /// Reads all tables.
     fn fill(&mut self) -> Result<(), Stop> {
         let (mut words, mut rows) = (Vec::new(), Vec::new());
@@ -198,6 +219,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
             table.read(TRIES, |slot, values, read| add(cpu, slot, values, read))?;
         }
         if let Some(table) = self.histogram.shared() {
+            dropped = dropped.wrapping_add(table.dropped());
             table.read(TRIES, |slot, values, read| add(SHARED, slot, values, read))?;
         }
         (self.words, self.rows) = (words, rows);

@@ -24,6 +24,10 @@ pub type SharedTable = HistTable<AtomicU64>;
 impl Spec {
     /// Returns the entries of the table of each CPU that is present.
     fn own_entries(&self) -> usize {
+        if self.inter.is_some() {
+            // All CPUs find the variables in the table that they share.
+            return 0;
+        }
         let bytes = HistTable::<AtomicU64>::bytes_of_entry(EntryShape::of(self));
         let fitting = MOST_BYTES.checked_div(bytes).unwrap_or(0);
         self.size.min(fitting.max(LEAST))

@@ -97,7 +97,11 @@ impl<E: Env, M: Moment> Values for ProbeHit<'_, E, M> {
             KeySource::Type => u64::from(self.moment.header().event),
             KeySource::Flags => u64::from(self.moment.header().flags),
             KeySource::PreemptCount => u64::from(self.moment.header().preempt_count),
-            KeySource::Text { .. } | KeySource::Comm | KeySource::Stack | KeySource::UserStack => 0,
+            KeySource::Text { .. }
+            | KeySource::Comm
+            | KeySource::Stack
+            | KeySource::UserStack
+            | KeySource::Computed { .. } => 0,
         }
     }
 

@@ -4,7 +4,10 @@
 
 use core::num::NonZeroU64;
 
-use crate::sys::Vec;
+use super::expr::HistExpr;
+use super::inter::InterEvent;
+use super::variable::VarSource;
+use crate::sys::{Box, Vec};
 
 /// Most keys. The kernel has three, its `TRACING_MAP_KEYS_MAX`.
 pub const MAX_KEYS: usize = 4;
@@ -59,6 +62,9 @@ pub struct Spec {
     pub clock: Option<Vec<u8>>,
     /// Whether the number of hits is not shown.
     pub hides_hits: bool,
+    /// What it has to do with others, if it does.
+    // Few histograms do: in a box, because specs are passed on by value.
+    pub(super) inter: Option<Box<InterEvent>>,
 }
 
 /// A key.
@@ -146,6 +152,15 @@ pub enum KeySource {
     ReturnAddress,
     /// `hitcount`: 1 for each hit.
     Hits,
+    /// What the expression with this index results in.
+    Computed {
+        /// The index.
+        index: u8,
+        /// Bytes.
+        width: u8,
+        /// Whether it is shown with its sign.
+        signed: bool,
+    },
 }
 
 impl KeySource {
@@ -160,7 +175,9 @@ impl KeySource {
     /// Returns its bytes as the kernel's field and whether its sign is shown; of a number.
     pub fn shape(self) -> (u8, bool) {
         match self {
-            Self::Argument { width, signed, .. } => (width, signed),
+            Self::Argument { width, signed, .. } | Self::Computed { width, signed, .. } => {
+                (width, signed)
+            }
             Self::Type => (2, false),
             Self::Flags | Self::PreemptCount => (1, false),
             Self::Pid => (4, true),
@@ -332,7 +349,21 @@ impl Spec {
             self.keys.iter().map(|key| key.source),
             self.values.iter().map(|value| value.source),
         );
-        sources.any(|source| source == KeySource::Time)
+        sources.any(|source| source == KeySource::Time) || self.computes(|it| it.has_time())
+    }
+
+    /// Returns whether `is` holds for an expression of a key, a value or a variable.
+    fn computes(&self, is: impl Fn(&HistExpr) -> bool) -> bool {
+        let Some(inter) = &self.inter else {
+            return false;
+        };
+        let variables = inter.variables.iter().map(|var| &var.source);
+        let variables = variables.filter_map(|source| match source {
+            VarSource::Computed(expression) => Some(expression),
+            _ => None,
+        });
+        let mut all = Iterator::chain(inter.computed.iter(), variables);
+        all.any(is)
     }
 
     /// Returns whether times are counted in microseconds, of a clock of nanoseconds.
@@ -344,6 +375,7 @@ impl Spec {
                 .map(|value| (value.source, value.modifier)),
         );
         modifiers.any(|it| it == (KeySource::Time, Modifier::Usecs))
+            || self.computes(|it| it.has_time() && it.shape.in_usecs)
     }
 
     /// Returns whether `other` is the same histogram, whatever their sizes are: the kernel
@@ -355,5 +387,9 @@ impl Spec {
             && self.values == other.values
             && self.sorts == other.sorts
             && self.hides_hits == other.hides_hits
+            && match (&self.inter, &other.inter) {
+                (Some(own), Some(other)) => own.is_like(other),
+                (own, other) => own.is_none() && other.is_none(),
+            }
     }
 }

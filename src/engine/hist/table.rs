@@ -9,7 +9,7 @@
 //! An entry is found by open addressing with at most [`PROBES`] steps. Its words are::
 //!
 //! ```text
-//! claim | hits | [ended | values ...] | [comm | comm] | [keys ...]
+//! claim | hits | [ended | values ...] | [comm | comm] | [keys ...] | [variables ...]
 //! ```
 //!
 //! In a table of one word `claim` is the key itself, [mixed](SALT) so that it is not 0; a
@@ -31,7 +31,7 @@ use crate::sys::{self, AllocError, PublishedWord, Vec, Zeroed};
 
 /// Most entries that are looked at to find a key. A table is at most four fifths full, so
 /// keys are this far from their place only if their hashes are made for it.
-const PROBES: usize = 256;
+pub(super) const PROBES: usize = 256;
 
 /// Entries that [`HistTable::near`] looks at.
 const NEAR: usize = 8;
@@ -47,10 +47,10 @@ const SALT: u64 = 0x5bf0_3635_dcd3_8a4d;
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Bit of a claim: an entry is claimed.
-const CLAIMED: u64 = 1;
+pub(super) const CLAIMED: u64 = 1;
 
 /// Bits of a claim: an entry is claimed, and its key is complete.
-const COMPLETE: u64 = 3;
+pub(super) const COMPLETE: u64 = 3;
 
 /// The words of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub struct EntryShape {
     pub comm: usize,
     /// Words of the keys.
     pub keys: usize,
+    /// Words of variables.
+    pub vars: usize,
 }
 
 impl EntryShape {
@@ -70,6 +72,7 @@ impl EntryShape {
             values: spec.values.len(),
             comm: if spec.keeps_comm() { COMM_WORDS } else { 0 },
             keys: spec.key_words(),
+            vars: spec.inter.as_ref().map_or(0, |inter| inter.words),
         }
     }
 
@@ -81,19 +84,24 @@ impl EntryShape {
 
     /// Returns the words of `ended` and the values.
     #[inline(always)]
-    fn folded(self) -> usize {
+    pub(super) fn folded(self) -> usize {
         match self.values {
             0 => 0,
             values => values.wrapping_add(1),
         }
     }
 
+    /// Returns the words between the values and the variables.
+    #[inline(always)]
+    pub(super) fn before_vars(self) -> usize {
+        match self.is_word() {
+            true => 0,
+            false => self.comm.wrapping_add(self.keys),
+        }
+    }
+
     fn stride(self) -> usize {
-        let behind = if self.is_word() {
-            0
-        } else {
-            self.comm.saturating_add(self.keys)
-        };
+        let behind = self.before_vars().saturating_add(self.vars);
         self.folded().saturating_add(behind).saturating_add(2)
     }
 }
@@ -232,13 +240,32 @@ impl<W: HistWord> HistTable<W> {
 
     /// Returns the slot where the search for a hash begins.
     #[inline(always)]
-    fn first(&self, hash: u64) -> usize {
+    pub(super) fn first(&self, hash: u64) -> usize {
         // CAST: The product's high half is less than `slots`.
         ((u128::from(hash) * self.slots as u128) >> 64) as usize
     }
 
+    /// As [`HistTable::first`], of a key of one word that is [mixed](mix).
     #[inline(always)]
-    fn next(&self, slot: usize) -> usize {
+    pub(super) fn first_of_word(&self, mixed: u64) -> usize {
+        self.first(mixed.wrapping_mul(MULTIPLIER))
+    }
+
+    /// Returns the number of slots that keys are hashed to.
+    #[inline(always)]
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Counts from 0 again what was claimed and lost.
+    pub(super) fn forget_losses(&self) {
+        for counter in [&self.claimed, &self.dropped] {
+            counter.add(counter.load().wrapping_neg());
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn next(&self, slot: usize) -> usize {
         let next = slot.wrapping_add(1);
         if next >= self.slots {
             0
@@ -249,7 +276,7 @@ impl<W: HistWord> HistTable<W> {
 
     /// Returns the words of an entry: claim, hits, and the rest.
     #[inline(always)]
-    fn slot(&self, slot: usize) -> Option<(&W, &W, &[W])> {
+    pub(super) fn slot(&self, slot: usize) -> Option<(&W, &W, &[W])> {
         let start = slot.wrapping_mul(self.stride);
         let words = self.words.get(start..start.wrapping_add(self.stride))?;
         let [claim, hits, rest @ ..] = words else {
@@ -304,7 +331,7 @@ impl<W: HistWord> HistTable<W> {
     }
 
     /// Takes one of the entries that may be claimed.
-    fn may_claim(&self) -> bool {
+    pub(super) fn may_claim(&self) -> bool {
         if self.claimed.load() >= self.limit {
             return false;
         }
@@ -313,7 +340,7 @@ impl<W: HistWord> HistTable<W> {
     }
 
     /// Gives back what [`HistTable::may_claim`] took.
-    fn unclaim(&self) {
+    pub(super) fn unclaim(&self) {
         self.claimed.add(u64::MAX);
     }
 
@@ -363,7 +390,12 @@ impl<W: HistWord> HistTable<W> {
     /// Writes the key of an entry that was claimed.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn complete(&self, words: &[W], key: &[u64], comm: impl FnOnce() -> [u64; COMM_WORDS]) {
+    pub(super) fn complete(
+        &self,
+        words: &[W],
+        key: &[u64],
+        comm: impl FnOnce() -> [u64; COMM_WORDS],
+    ) {
         let Some((comm_words, key_words)) = words.split_at_checked(self.shape.comm) else {
             return;
         };
@@ -505,8 +537,14 @@ fn spare(stride: usize, size: usize) -> usize {
     }
 }
 
+/// Returns a key of one word so that it is not 0, but for one key.
 #[inline(always)]
-fn hash(key: &[u64]) -> u64 {
+pub(super) fn mix(key: u64) -> u64 {
+    key ^ SALT
+}
+
+#[inline(always)]
+pub(super) fn hash(key: &[u64]) -> u64 {
     let mut hash = 0u64;
     for word in key {
         hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);

@@ -10,13 +10,14 @@ use super::spec::{
     Key, KeySource, Spec, CUT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
 };
 use super::table::HistTable;
+use super::variable::VarTable;
 use super::word::HistWord;
 use crate::engine::record::COMM_LEN;
 use crate::engine::text::up_to_nul;
-use crate::sys::{AtomicU32, OnCpu, PerCpu, PublishedWord};
+use crate::sys::{AllocError, Arc, AtomicU32, OnCpu, PerCpu, PublishedWord};
 
 /// What the key of an unreadable text is.
-const FAULT: &[u8] = b"(fault)";
+pub(super) const FAULT: &[u8] = b"(fault)";
 
 /// A histogram that counts.
 pub struct Histogram {
@@ -30,11 +31,13 @@ pub struct Histogram {
     /// 1 while hits are not counted.
     paused: AtomicU32,
     in_usecs: bool,
+    /// The table of a histogram that has to do with others, whose hits count only there.
+    linked: Option<Arc<VarTable>>,
 }
 
 /// How an entry is found: the first that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UpdateForm {
+pub(super) enum UpdateForm {
     /// The key is one number.
     Word,
     /// The key is two numbers.
@@ -70,6 +73,56 @@ impl Histogram {
             tables,
             shared,
             paused: AtomicU32::new(u32::from(is_paused)),
+            linked: None,
+        }
+    }
+
+    /// As [`Histogram::new`]; one that [has to do with others](Spec::is_linked) counts by
+    /// [`Histogram::update_linked`].
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`].
+    pub fn linked(
+        spec: Spec,
+        (tables, shared): (PerCpu<HistTable>, Option<SharedTable>),
+        is_paused: bool,
+    ) -> Result<Self, AllocError> {
+        let owners = spec.inter.as_ref().map(|inter| inter.refs.owners());
+        let (shared, linked) = match (shared, owners) {
+            (Some(table), Some(owners)) => (None, Some(Arc::new(VarTable::new(table, owners?))?)),
+            (shared, _) => (shared, None),
+        };
+        let mut histogram = Self::new(spec, (tables, shared), is_paused);
+        histogram.linked = linked;
+        Ok(histogram)
+    }
+
+    /// Returns the table in which others find its variables; `None` of one that has nothing to
+    /// do with others.
+    #[inline(always)]
+    pub fn var_table(&self) -> Option<&Arc<VarTable>> {
+        self.linked.as_ref()
+    }
+
+    #[inline(always)]
+    pub(super) fn form(&self) -> UpdateForm {
+        self.form
+    }
+
+    #[inline(always)]
+    pub(super) fn counts_usecs(&self) -> bool {
+        self.in_usecs
+    }
+
+    /// Removes all entries of one that has to do with others, which no hit uses any more: it is
+    /// paused, and a grace period of RCU has passed. Others still refer to its variables, so it
+    /// is not replaced.
+    ///
+    /// Context: process, may sleep.
+    pub fn clear_linked(&self) {
+        if let Some(linked) = &self.linked {
+            linked.clear();
         }
     }
 
@@ -83,7 +136,8 @@ impl Histogram {
     }
 
     pub(super) fn shared(&self) -> Option<&SharedTable> {
-        self.shared.as_ref()
+        let linked = self.linked.as_ref().map(|linked| &linked.table);
+        linked.or(self.shared.as_ref())
     }
 
     /// Returns whether hits are not counted.
@@ -214,6 +268,21 @@ impl Histogram {
         hit: &V,
     ) -> Option<BucketEntry<'a, PublishedWord>> {
         let mut room = [0u64; MAX_KEY_WORDS];
+        let length = self.put_key(hit, &mut room, |key| self.number_of(key, hit));
+        let key = room.get(..length).unwrap_or_default();
+        let own = table.entry(key, || comm_words(comm_of(hit)));
+        own.or_else(|| self.elsewhere(table, key, hit))
+    }
+
+    /// Writes the key of a hit, whose numbers are those that `number` returns, and returns its
+    /// length.
+    #[inline(always)]
+    pub(super) fn put_key<V: Values>(
+        &self,
+        hit: &V,
+        room: &mut [u64; MAX_KEY_WORDS],
+        number: impl Fn(&Key) -> u64,
+    ) -> usize {
         let mut rest = &mut room[..];
         let mut length = 0usize;
         for key in &self.spec.keys {
@@ -227,14 +296,12 @@ impl Histogram {
                 KeySource::Comm => to.copy_from(&comm_words(hit.comm())),
                 KeySource::Stack => put_stack(hit, to),
                 KeySource::UserStack => put_user_stack(hit, to),
-                _ => to.copy_from(&[self.number_of(key, hit)]),
+                _ => to.copy_from(&[number(key)]),
             }
             length = length.wrapping_add(words);
             rest = behind;
         }
-        let key = room.get(..length).unwrap_or_default();
-        let own = table.entry(key, || comm_words(comm_of(hit)));
-        own.or_else(|| self.elsewhere(table, key, hit))
+        length
     }
 
     /// Adds a hit with its values to `entry`.
@@ -256,7 +323,7 @@ impl Histogram {
 }
 
 /// Returns the name of the task as it is shown beside its pid: the idle tasks are `<idle>`.
-fn comm_of<V: Values>(hit: &V) -> [u8; COMM_LEN] {
+pub(super) fn comm_of<V: Values>(hit: &V) -> [u8; COMM_LEN] {
     if hit.number(KeySource::Pid, false) == 0 {
         *b"<idle>\0\0\0\0\0\0\0\0\0\0"
     } else {

@@ -6,7 +6,9 @@
 
 use core::fmt::{self, Write};
 
+use super::inter::{ActionSort, HistAction, HistHandler};
 use super::spec::{Column, Fold, Key, KeySource, Modifier, Spec, Value};
+use super::variable::VarRole;
 use crate::engine::text::Plain;
 
 /// The clock of which the kernel tells where the trigger names none.
@@ -36,6 +38,7 @@ impl Spec {
             comma(out, n > 0 || !self.hides_hits)?;
             write_value(out, value)?;
         }
+        self.write_variables(out)?;
         out.write_str(":sort=")?;
         for (n, sort) in self.sorts.iter().enumerate() {
             comma(out, n > 0)?;
@@ -55,6 +58,17 @@ impl Spec {
         }
         if self.hides_hits {
             out.write_str(":nohitcount")?;
+        }
+        let mut actions = self.actions().iter();
+        actions.try_for_each(|action| write_action(out, action))
+    }
+
+    fn write_variables(&self, out: &mut dyn Write) -> fmt::Result {
+        let named = self.variables().iter();
+        let named = named.filter(|var| var.role == VarRole::Named);
+        for (n, var) in named.enumerate() {
+            out.write_str(if n == 0 { ":" } else { "," })?;
+            write!(out, "{}={}", Plain(&var.name), Plain(&var.text))?;
         }
         Ok(())
     }
@@ -79,11 +93,28 @@ impl Spec {
     }
 }
 
+fn write_action(out: &mut dyn Write, action: &HistAction) -> fmt::Result {
+    match &action.handler {
+        HistHandler::Match { group, event } => {
+            write!(out, ":onmatch({}.{})", Plain(group), Plain(event))?;
+        }
+        HistHandler::Max(tracked) => write!(out, ":onmax({})", Plain(&tracked.text))?,
+        HistHandler::Change(tracked) => write!(out, ":onchange({})", Plain(&tracked.text))?,
+    }
+    write!(out, ".{}(", Plain(&action.word))?;
+    let has_keyword = action.sort == ActionSort::Trace && *action.event != *action.word;
+    if has_keyword {
+        write!(out, "{}", Plain(&action.event))?;
+        comma(out, !action.params.is_empty())?;
+    }
+    write!(out, "{})", Plain(&action.params))
+}
+
 fn comma(out: &mut dyn Write, is_needed: bool) -> fmt::Result {
     out.write_str(if is_needed { "," } else { "" })
 }
 
-fn write_key(out: &mut dyn Write, key: &Key) -> fmt::Result {
+pub(super) fn write_key(out: &mut dyn Write, key: &Key) -> fmt::Result {
     if key.source == KeySource::Stack {
         return out.write_str("common_stacktrace");
     }
@@ -99,7 +130,7 @@ fn write_value(out: &mut dyn Write, value: &Value) -> fmt::Result {
     }
 }
 
-fn write_modifier(out: &mut dyn Write, modifier: Modifier) -> fmt::Result {
+pub(super) fn write_modifier(out: &mut dyn Write, modifier: Modifier) -> fmt::Result {
     if let Some(name) = modifier.name() {
         write!(out, ".{name}")?;
     }

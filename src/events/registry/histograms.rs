@@ -2,23 +2,29 @@
 
 //! Setting, changing and removing histograms.
 
-use super::Registry;
+use super::{
+    around::{Around, Counted},
+    Registry,
+};
 use crate::{
     engine::{
         error::{Error as Refusal, Kind},
         filter::Filter,
-        hist::{self, Decision, Existing, Histogram, KeySource, Spec},
+        hist::{self, Decision, Existing, FieldHistogram, HistRequest, Histogram, Spec},
         lex::Span,
         trigger::Count,
     },
     events::{event::Event, event_file::InstanceId},
-    hit::action::{Action, ActionKind},
+    hit::{
+        action::{Action, ActionKind, Other},
+        linked::Linked,
+    },
     kapi::{
         percpu::{self, PerCpu},
-        stack,
+        rcu, stack,
     },
     source::machine::errno,
-    sys::{AllocError, Vec},
+    sys::Vec,
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -43,9 +49,19 @@ fn allocated(spec: Spec, is_paused: bool) -> Result<Arc<Histogram>> {
     let own = PerCpu::new(|cpu| Ok(spec.own_table(percpu::is_present(cpu))?))?;
     let shared = spec.shared_table(&own)?;
     Ok(Arc::new(
-        Histogram::new(spec, (own, shared), is_paused),
+        Histogram::linked(spec, (own, shared), is_paused)?,
         GFP_KERNEL,
     )?)
+}
+
+/// What becomes of a trigger.
+enum Chosen {
+    /// The histogram with this index is removed.
+    Remove(Option<usize>),
+    /// Another one has to be set first.
+    Before(FieldHistogram),
+    /// This.
+    Decided(Decision),
 }
 
 fn failed(error: Error) -> Refusal {
@@ -53,7 +69,8 @@ fn failed(error: Error) -> Refusal {
 }
 
 impl Registry {
-    /// Removes all histograms of `event` in the instance `of`.
+    /// Removes all histograms of `event` in the instance `of`; as in the kernel none, if another
+    /// one refers to a variable of theirs.
     ///
     /// # Errors
     ///
@@ -61,7 +78,13 @@ impl Registry {
     ///
     /// Context: process, may sleep.
     pub(crate) fn remove_histograms(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
-        self.remove_trigger(of, event, |action| action.histogram().is_some(), None)
+        let counted = self.counted(of, event)?;
+        let mut own = counted.iter().filter(|it| Arc::ptr_eq(&it.event, event));
+        if own.any(|it| is_referred_to(it, &counted)) {
+            return Ok(());
+        }
+        self.remove_trigger(of, event, |action| action.counts().is_some(), None)?;
+        self.remove_unneeded(of, event)
     }
 
     /// Does what a trigger `hist:TEXT` of `event` in the instance `of` requests.
@@ -78,12 +101,51 @@ impl Registry {
         text: Span<'_>,
         removes: bool,
     ) -> Result<(), Refusal> {
-        let layout = &event.format.layout;
-        let mut request = hist::parse(text, layout)?;
-        let mut keys = request.spec.keys.iter();
-        if keys.any(|key| key.source == KeySource::Stack) {
-            stack::prepare();
+        let result = loop {
+            let needed = match self.change_one(of, event, text, (removes, false)) {
+                Ok(None) => break Ok(()),
+                Ok(Some(needed)) => needed,
+                Err(refusal) => break Err(refusal),
+            };
+            // With it the trigger is parsed anew.
+            if let Err(refusal) = self.set_needed(of, &needed) {
+                break Err(refusal);
+            }
+        };
+        if removes || result.is_err() {
+            // Where that fails some are left, which do no harm.
+            let _ = self.remove_unneeded(of, event);
         }
+        result
+    }
+
+    /// Sets a histogram that another one needs.
+    fn set_needed(&mut self, of: InstanceId, needed: &FieldHistogram) -> Result<(), Refusal> {
+        let Some(event) = self.event_with(&needed.group, &needed.event).cloned() else {
+            return Ok(());
+        };
+        let text = Span {
+            bytes: &needed.text,
+            at: 0,
+        };
+        let result = self.change_one(of, &event, text, (false, true));
+        result
+            .map(|_| ())
+            .map_err(|refusal| needed.refused(&refusal))
+    }
+
+    /// As [`Registry::change_histograms`], of one that exists for the sake of another if it
+    /// `is_of_field`. Returns what has to be set before; then nothing has changed.
+    fn change_one(
+        &mut self,
+        of: InstanceId,
+        event: &Arc<Event>,
+        text: Span<'_>,
+        (removes, is_of_field): (bool, bool),
+    ) -> Result<Option<FieldHistogram>, Refusal> {
+        let layout = &event.format.layout;
+        let counted = self.counted(of, event)?;
+        let (mut request, chosen) = self.choose(event, text, removes, &counted)?;
         let filter = request.filter.map(|text| {
             self.compile_filter(text.bytes, layout)
                 .map_err(|mut refusal| {
@@ -92,84 +154,139 @@ impl Registry {
                 })
         });
         let filter = filter.transpose()?;
-        let plan = event.in_instance(of).map_err(failed)?.plan();
-        let counted = self.counted(of, event, request.spec.name.is_some())?;
-        let mut existing = Vec::new();
-        for (histogram, action) in &counted {
-            existing.push(Existing {
-                spec: histogram.spec(),
-                filter: action.filter().map(Filter::text),
-                is_here: plan.actions().iter().any(|own| Arc::ptr_eq(own, action)),
-            })?;
-        }
-        if removes {
-            let found = hist::find(&request, &existing).and_then(|index| counted.get(index));
-            let Some((found, _)) = found else {
-                return Ok(());
-            };
-            return self
-                .remove_trigger(of, event, |action| counts_in(action, found), None)
-                .map_err(failed);
-        }
-        match hist::decide(&request, &existing, text.at)? {
-            Decision::Share { with, is_paused } => {
-                let Some((shared, _)) = counted.get(with) else {
-                    return Ok(());
-                };
-                Action::new(ActionKind::Count(shared.clone()), filter, Count::Unlimited)
-                    .and_then(|action| self.add_trigger(of, event, action, None))
-                    .map_err(failed)?;
-                if is_paused {
-                    shared.set_paused(true);
+        let decision = match chosen {
+            Chosen::Before(needed) => return Ok(Some(needed)),
+            Chosen::Remove(index) => {
+                if let Some(found) = index.and_then(|index| counted.get(index)) {
+                    self.remove_one(of, found, &counted)?;
                 }
-                Ok(())
+                return Ok(None);
+            }
+            Chosen::Decided(decision) => decision,
+        };
+        if request.spec.takes_stack() {
+            stack::prepare();
+        }
+        match decision {
+            Decision::Share { with, is_paused } => {
+                if let Some(shared) = counted.get(with) {
+                    let histogram = shared.histogram.clone();
+                    self.count_in(of, event, (&histogram, filter), is_of_field)
+                        .map_err(failed)?;
+                    if is_paused {
+                        histogram.set_paused(true);
+                    }
+                }
             }
             Decision::SetPaused { index, is_paused } => {
-                if let Some((histogram, _)) = counted.get(index) {
-                    histogram.set_paused(is_paused);
+                if let Some(it) = counted.get(index) {
+                    it.histogram.set_paused(is_paused);
                 }
-                Ok(())
             }
             Decision::Set { is_paused } => {
                 let histogram = counting(request.spec, is_paused, text.at)?;
-                Action::new(ActionKind::Count(histogram), filter, Count::Unlimited)
-                    .and_then(|action| self.add_trigger(of, event, action, None))
-                    .map_err(failed)
+                self.count_in(of, event, (&histogram, filter), is_of_field)
+                    .map_err(failed)?;
             }
             Decision::Clear { index } => {
-                let Some((former, _)) = counted.get(index) else {
-                    return Ok(());
+                let Some(former) = counted.get(index).map(|it| &it.histogram) else {
+                    return Ok(None);
                 };
+                if former.var_table().is_some() {
+                    clear(former);
+                    return Ok(None);
+                }
                 // They are alike but for the size.
                 request.spec.size = former.spec().size;
                 let new = counting(request.spec, former.is_paused(), text.at)?;
-                self.replace(of, former, &new).map_err(failed)
+                self.replace(of, former, &new).map_err(failed)?;
             }
         }
+        Ok(None)
     }
 
-    /// Returns the histograms of `event` with their actions; the histograms of all other
-    /// events follow, if `with_others`.
-    fn counted(
+    /// Parses a trigger of `event`, and says what becomes of it among those that are `counted`.
+    #[inline(never)]
+    fn choose<'a>(
         &self,
-        of: InstanceId,
         event: &Arc<Event>,
-        with_others: bool,
-    ) -> Result<Vec<Counted>, AllocError> {
-        let mut counted = Vec::new();
-        let others = self
-            .triggered(of)
-            .filter(|other| !Arc::ptr_eq(other, event));
-        let others = others.filter(|_| with_others);
-        for event in Iterator::chain(core::iter::once(event), others) {
-            let plan = event.file(of).map(|file| file.plan());
-            for action in plan.iter().flat_map(|plan| plan.actions()) {
-                if let Some(histogram) = action.histogram() {
-                    counted.push((histogram.clone(), action.clone()))?;
-                }
+        text: Span<'a>,
+        removes: bool,
+        counted: &[Counted],
+    ) -> Result<(HistRequest<'a>, Chosen), Refusal> {
+        let layout = &event.format.layout;
+        let around = Around::new(self, event, counted)?;
+        let mut request = hist::parse(text, layout, &around)?;
+        let mut existing = Vec::new();
+        for it in counted {
+            existing.push(Existing {
+                spec: it.histogram.spec(),
+                filter: it.filter(),
+                is_here: Arc::ptr_eq(&it.event, event),
+            })?;
+        }
+        if removes {
+            let found = hist::find(&request, &existing);
+            return Ok((request, Chosen::Remove(found)));
+        }
+        let decision = hist::decide(&request, &existing, text.at)?;
+        if let Decision::Set { .. } = decision {
+            if let Some(needed) = request.bind(layout, &around)? {
+                return Ok((request, Chosen::Before(needed)));
             }
         }
-        Ok(counted)
+        Ok((request, Chosen::Decided(decision)))
+    }
+
+    /// Removes a histogram.
+    fn remove_one(&mut self, of: InstanceId, it: &Counted, all: &[Counted]) -> Result<(), Refusal> {
+        if is_referred_to(it, all) {
+            return Err(Refusal::new(Kind::HistInUse, 0));
+        }
+        let is_it = |action: &Action| counts_in(action, &it.histogram);
+        self.remove_trigger(of, &it.event, is_it, None)
+            .map_err(failed)
+    }
+
+    /// Adds the trigger of `event` that counts in `histogram` what `filter` accepts.
+    fn count_in(
+        &mut self,
+        of: InstanceId,
+        event: &Arc<Event>,
+        (histogram, filter): (&Arc<Histogram>, Option<Filter>),
+        is_of_field: bool,
+    ) -> Result {
+        let what = match histogram.var_table() {
+            None => ActionKind::Count(histogram.clone()),
+            Some(_) => {
+                let receiver = |name: &[u8]| {
+                    let found = self.synthetic(name);
+                    found.map(|(_, receiver)| receiver.clone())
+                };
+                let snapshots = self.instances.get(of)?.snapshots.clone();
+                let linked = Linked::new(histogram.clone(), receiver, snapshots, is_of_field)?;
+                ActionKind::Other(Other::Linked(linked))
+            }
+        };
+        let action = Action::new(what, filter, Count::Unlimited)?;
+        self.add_trigger(of, event, action, None)
+    }
+
+    /// Removes the histograms that exist for the sake of others, none of which is there any
+    /// more. `event` is any event.
+    fn remove_unneeded(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
+        loop {
+            let counted = self.counted(of, event)?;
+            let mut of_fields = counted.iter().filter(|it| {
+                let linked = it.action.linked();
+                linked.is_some_and(|linked| linked.is_of_field)
+            });
+            let Some(unneeded) = of_fields.find(|it| !is_referred_to(it, &counted)) else {
+                return Ok(());
+            };
+            let is_it = |action: &Action| counts_in(action, &unneeded.histogram);
+            self.remove_trigger(of, &unneeded.event, is_it, None)?;
+        }
     }
 
     /// Makes `new` count in place of `former`, in all events that share it. On an error some
@@ -201,10 +318,29 @@ impl Registry {
     }
 }
 
-/// A histogram, and the action that counts in it.
-type Counted = (Arc<Histogram>, Arc<Action>);
-
 fn counts_in(action: &Action, histogram: &Arc<Histogram>) -> bool {
-    let own = action.histogram();
+    let own = action.counts();
     own.is_some_and(|own| Arc::ptr_eq(own, histogram))
+}
+
+/// Returns whether another one of `all` refers to a variable of `it`. As in the kernel, it
+/// itself may.
+fn is_referred_to(it: &Counted, all: &[Counted]) -> bool {
+    let Some(table) = it.histogram.var_table() else {
+        return false;
+    };
+    let mut others = all
+        .iter()
+        .filter(|other| !Arc::ptr_eq(&other.histogram, &it.histogram));
+    others.any(|other| other.histogram.spec().refers_to(table))
+}
+
+/// Removes the entries of a histogram that has to do with others.
+fn clear(histogram: &Histogram) {
+    let is_paused = histogram.is_paused();
+    histogram.set_paused(true);
+    // No hit uses its entries any more.
+    rcu::synchronize();
+    histogram.clear_linked();
+    histogram.set_paused(is_paused);
 }

@@ -127,12 +127,15 @@ impl Registry {
         })
     }
 
+    /// Returns the event with these names.
+    pub(super) fn event_with(&self, group: &[u8], name: &[u8]) -> Option<&Arc<Event>> {
+        self.events().find(|event| {
+            *event.format.group.to_bytes() == *group && *event.format.name.to_bytes() == *name
+        })
+    }
+
     fn event_named(&self, name: EventName<'_>) -> Result<Arc<Event>, Refusal> {
-        let mut events = self.events();
-        let found = events.find(|event| {
-            *event.format.group.to_bytes() == *name.group.bytes
-                && *event.format.name.to_bytes() == *name.event.bytes
-        });
+        let found = self.event_with(name.group.bytes, name.event.bytes);
         found.cloned().ok_or_else(|| {
             let refusal = name.group.error(Kind::TriggerEventNotFound);
             let mut both = Vec::new();
@@ -157,7 +160,7 @@ impl Registry {
         target: Option<&Arc<Event>>,
     ) -> Result {
         let mut all = Vec::new();
-        let is_last = action.histogram().is_some();
+        let is_last = action.counts().is_some();
         if !is_last {
             all.push(action.clone())?;
         }

@@ -12,7 +12,8 @@ use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::hist::{
-    self, Heading, Histogram, KeyNames as HistNames, Moment, Printing, ProbeHit, STACK_DEPTH,
+    self, Emit, Heading, HistScope, Histogram, KeyNames as HistNames, KnownHistogram, Moment,
+    Printing, ProbeHit, SynthField, ValueSort, STACK_DEPTH,
 };
 use ferroprobe_engine::engine::lex::{self, Command};
 use ferroprobe_engine::engine::nearest::Nearest;
@@ -438,6 +439,40 @@ impl Moment for Machine {
     }
 }
 
+/// An instance without other histograms.
+struct Alone;
+
+impl HistScope for Alone {
+    fn own(&self) -> (&[u8], &[u8]) {
+        (b"kprobes", b"own")
+    }
+
+    fn histograms(&self) -> &[KnownHistogram<'_>] {
+        &[]
+    }
+
+    fn has_event(&self, group: &[u8], _event: &[u8]) -> bool {
+        group == b"kprobes"
+    }
+
+    fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]> {
+        const FIELD: SynthField = SynthField {
+            sort: ValueSort::Number,
+            size: 8,
+            signed: false,
+        };
+        (name == b"synth").then_some(&[FIELD])
+    }
+}
+
+impl Emit for Alone {
+    fn emit(&self, _action: usize, values: &[u64]) {
+        assert_eq!(values.len(), 1);
+    }
+
+    fn snapshot(&self) {}
+}
+
 /// Every trigger of a histogram is refused with a caret inside it, or is listed as one that
 /// is listed in the same way, and counts each hit once.
 fn histograms(input: &[u8]) {
@@ -447,7 +482,13 @@ fn histograms(input: &[u8]) {
     let program = compile(&mut definition, Arch::X86_64, None).expect("the event");
     let span = |bytes| lex::Span { bytes, at: 0 };
     let text = input.strip_prefix(b"hist:").unwrap_or(input);
-    let spec = match hist::parse(span(text), program.layout()) {
+    let parsed = hist::parse(span(text), program.layout(), &Alone);
+    let parsed = parsed.and_then(|mut request| {
+        let needed = request.bind(program.layout(), &Alone)?;
+        assert_eq!(needed, None);
+        Ok(request)
+    });
+    let spec = match parsed {
         Ok(request) => request.spec,
         Err(error) => return assert!(error.at <= text.len()),
     };
@@ -457,14 +498,15 @@ fn histograms(input: &[u8]) {
         out
     };
     let first = listed(&spec);
-    let again = hist::parse(span(&first.as_bytes()[5..]), program.layout());
+    let again = hist::parse(span(&first.as_bytes()[5..]), program.layout(), &Alone);
     assert_eq!(listed(&again.expect(&first).spec), first);
     if spec.size > 256 {
         return;
     }
     let tables = PerCpu::new(1, |_| spec.own_table(true)).expect("memory");
     let shared = spec.shared_table(&tables).expect("memory");
-    let histogram = Histogram::new(spec, (tables, shared), false);
+    let is_linked = spec.is_linked();
+    let histogram = Histogram::linked(spec, (tables, shared), false).expect("memory");
     let machine = Machine {
         reads: Cell::new(0),
     };
@@ -476,7 +518,10 @@ fn histograms(input: &[u8]) {
     // SAFETY: this thread is the only one.
     let here = unsafe { OnCpu::new(0) };
     for _ in 0..3 {
-        histogram.update(&hit, &here);
+        match is_linked {
+            true => histogram.update_linked(&hit, &Alone),
+            false => histogram.update(&hit, &here),
+        }
     }
     let snapshot = histogram.read().expect("memory");
     assert_eq!(snapshot.hits() + snapshot.dropped(), 3);

@@ -12,7 +12,7 @@ use ferroprobe_engine::engine::lex::Span;
 use ferroprobe_engine::engine::print::SymbolNames;
 use ferroprobe_engine::engine::seq_buf::SeqBuf;
 use ferroprobe_engine::sys::{OnCpu, PerCpu};
-use support::{compile, Kernel};
+use support::{compile, Alone, Kernel};
 
 /// Pid, a number and a text.
 #[derive(Clone, Copy)]
@@ -80,7 +80,9 @@ fn histogram(trigger: &str, hits: &[Hit]) -> Histogram {
         bytes: trigger.as_bytes(),
         at: 0,
     };
-    let spec = hist::parse(span, program.layout()).expect(trigger).spec;
+    let spec = hist::parse(span, program.layout(), &Alone)
+        .expect(trigger)
+        .spec;
     let tables = PerCpu::new(1, |_| spec.own_table(true)).unwrap();
     let histogram = Histogram::new(spec, (tables, None), false);
     // SAFETY: the test has one thread.

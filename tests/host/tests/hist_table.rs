@@ -17,7 +17,7 @@ use ferroprobe_engine::engine::record::Header;
 use ferroprobe_engine::sys::{
     fail_allocation_after, kill_after, set_hook, AllocError, AtomicU64, OnCpu, PerCpu,
 };
-use support::{compile, Compiled, Kernel};
+use support::{compile, Alone, Compiled, Kernel};
 
 const EVENT: &str = "p f num=%cx neg=%bx:s32 str=+8(%di):string";
 
@@ -31,7 +31,7 @@ fn spec(text: &str) -> Spec {
         at: 0,
     };
     let event = event();
-    hist::parse(span, event.layout()).expect(text).spec
+    hist::parse(span, event.layout(), &Alone).expect(text).spec
 }
 
 fn with_tables(
@@ -552,6 +552,7 @@ fn entries_hold_what_their_shape_says() {
         values: 2,
         comm: 0,
         keys: 3,
+        vars: 0,
     };
     let table: HistTable = HistTable::with_shape(shape, 4).unwrap();
     let entry = table.entry(&[1, 2, 3], || [0, 0]).unwrap();
@@ -626,7 +627,9 @@ fn a_probes_hit_is_evaluated() {
             bytes: trigger.as_bytes(),
             at: 0,
         };
-        let spec = hist::parse(span, program.layout()).expect(trigger).spec;
+        let spec = hist::parse(span, program.layout(), &Alone)
+            .expect(trigger)
+            .spec;
         let tables = PerCpu::new(1, |_| spec.own_table(true)).unwrap();
         let histogram = Histogram::new(spec, (tables, None), false);
         let hit = ProbeHit {

@@ -153,6 +153,7 @@ fn the_table_of_refusals_is_up_to_date() {
                 Errno::EOVERFLOW => " (``EOVERFLOW``)",
                 Errno::EEXIST => " (``EEXIST``)",
                 Errno::ENOSPC => " (``ENOSPC``)",
+                Errno::EDOM => " (``EDOM``)",
                 Errno::EILSEQ => " (``EILSEQ``)",
                 Errno::EOPNOTSUPP => " (``EOPNOTSUPP``)",
                 other => panic!("{other:?} has no name here"),

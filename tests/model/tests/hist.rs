@@ -29,11 +29,13 @@ const SHAPES: [EntryShape; 2] = [
         values: 1,
         comm: 0,
         keys: 1,
+        vars: 0,
     },
     EntryShape {
         values: 1,
         comm: 0,
         keys: 2,
+        vars: 0,
     },
 ];
 

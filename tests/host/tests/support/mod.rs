@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub mod btf;
+pub mod linked;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
+use ferroprobe_engine::engine::hist::{HistScope, KnownHistogram, SynthField};
 use ferroprobe_engine::engine::kind::ProbeKind;
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::nearest::Nearest;
@@ -369,4 +371,25 @@ pub fn put(
         layout: program.layout(),
     };
     TextLines::new().put(buf, event, record, &mut kernel);
+}
+
+/// An instance without other histograms, and without synthetic events.
+pub struct Alone;
+
+impl HistScope for Alone {
+    fn own(&self) -> (&[u8], &[u8]) {
+        (b"kprobes", b"own")
+    }
+
+    fn histograms(&self) -> &[KnownHistogram<'_>] {
+        &[]
+    }
+
+    fn has_event(&self, _group: &[u8], event: &[u8]) -> bool {
+        event == b"own"
+    }
+
+    fn synthetic(&self, _name: &[u8]) -> Option<&[SynthField]> {
+        None
+    }
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The synthetic events that actions of histograms emit.
+
+use super::Registry;
+use crate::{engine::hist::SynthField, hit::receiver::Receiver};
+use kernel::sync::Arc;
+
+impl Registry {
+    /// Returns the fields of the synthetic event `name`, and what gets it.
+    // There are none yet.
+    pub(super) fn synthetic(&self, _name: &[u8]) -> Option<(&[SynthField], &Arc<Receiver>)> {
+        None
+    }
+}

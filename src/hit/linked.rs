@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Counting in a histogram that has to do with others, and what its actions do.
+
+use crate::{
+    buffer::Buffer,
+    engine::hist::{ActionSort, Emit, Histogram, Values},
+    hit::{receiver::Receiver, snapshots::Snapshots},
+    kapi::context::OnCpu,
+    sys::Vec,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// A histogram that has to do with others, with what its actions need.
+pub(crate) struct Linked {
+    pub(crate) histogram: Arc<Histogram>,
+    /// For each action the synthetic event that it emits, if it emits one.
+    receivers: Vec<Option<Arc<Receiver>>>,
+    /// Takes snapshots of the instance's buffer.
+    snapshots: Arc<Snapshots>,
+    /// Whether it exists for the sake of another one, which refers to it.
+    pub(crate) is_of_field: bool,
+}
+
+impl Linked {
+    /// Makes the action that counts in `histogram`; `receiver` finds the synthetic event with a
+    /// name.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        histogram: Arc<Histogram>,
+        receiver: impl Fn(&[u8]) -> Option<Arc<Receiver>>,
+        snapshots: Arc<Snapshots>,
+        is_of_field: bool,
+    ) -> Result<Self> {
+        let mut receivers = Vec::new();
+        for action in histogram.spec().actions() {
+            receivers.push(match action.sort {
+                ActionSort::Trace => receiver(&action.event),
+                ActionSort::Save | ActionSort::Snapshot => None,
+            })?;
+        }
+        Ok(Self {
+            histogram,
+            receivers,
+            snapshots,
+            is_of_field,
+        })
+    }
+
+    /// Counts a hit of the instance with the buffer, and acts.
+    ///
+    /// Context: any, with preemption disabled.
+    #[inline(always)]
+    pub(super) fn update(&self, hit: &impl Values, buffer: &Buffer, here: &OnCpu) {
+        let outside = Outside {
+            linked: self,
+            buffer,
+            here,
+        };
+        self.histogram.update_linked(hit, &outside);
+    }
+}
+
+/// What the actions of a hit do outside of the histogram.
+struct Outside<'a> {
+    linked: &'a Linked,
+    buffer: &'a Buffer,
+    here: &'a OnCpu,
+}
+
+impl Emit for Outside<'_> {
+    #[inline]
+    fn emit(&self, action: usize, values: &[u64]) {
+        if let Some(Some(receiver)) = self.linked.receivers.get(action) {
+            receiver.receive(values, self.here);
+        }
+    }
+
+    #[inline]
+    fn snapshot(&self) {
+        self.linked.snapshots.request(self.buffer);
+    }
+}
