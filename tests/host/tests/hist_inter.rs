@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Histograms that have to do with each other: what is accepted, how it is listed, how it is
+//! refused, and what it does.
+
+mod support;
+
+use ferroprobe_engine::engine::error::Subject;
+use ferroprobe_engine::engine::hist::{Heading, KeyNames, Printing};
+use ferroprobe_engine::engine::print::SymbolNames;
+use ferroprobe_engine::engine::seq_buf::SeqBuf;
+use support::linked::{Fields, Instance};
+
+/// The events of the kernel whose triggers its tests have, and synthetic ones.
+const EVENTS: &[(&str, &str)] = &[
+    (
+        "sched:sched_waking",
+        "comm=+0(%di):string pid=%bx:s32 prio=%cx:s32",
+    ),
+    (
+        "sched:sched_wakeup",
+        "comm=+0(%di):string pid=%bx:s32 prio=%cx:s32",
+    ),
+    (
+        "sched:sched_switch",
+        "prev_comm=+0(%di):string prev_pid=%bx:s32 prev_prio=%cx:s32 prev_state=%cx:s64 \
+         next_comm=+0(%di):string next_pid=%bx:s32 next_prio=%cx:s32",
+    ),
+    (
+        "sched:sched_process_exec",
+        "filename=+0(%di):string pid=%bx:s32",
+    ),
+    (
+        "sched:sched_process_exit",
+        "comm=+0(%di):string pid=%bx:s32",
+    ),
+    ("syscalls:sys_enter_openat", "dfd=%bx:u64 filename=%bx:u64"),
+    ("syscalls:sys_exit_openat", "ret=%bx:s64"),
+    (
+        "sched:many",
+        "a0=%bx a1=%bx a2=%bx a3=%bx a4=%bx a5=%bx a6=%bx a7=%bx a8=%bx a9=%bx b0=%bx b1=%bx \
+         b2=%bx b3=%bx b4=%bx b5=%bx b6=%bx b7=%bx b8=%bx b9=%bx c0=%bx c1=%bx c2=%bx c3=%bx \
+         c4=%bx c5=%bx c6=%bx c7=%bx c8=%bx c9=%bx d0=%bx d1=%bx d2=%bx d3=%bx d4=%bx d5=%bx",
+    ),
+    (
+        "synthetic:wakeup_latency",
+        "lat=%bx:u64 pid=%bx:s32 prio=%cx:s32 comm=+0(%di):string",
+    ),
+    ("synthetic:waking_latency", "lat=%bx:u64 pid=%bx:s32"),
+    (
+        "synthetic:ping_test_latency",
+        "lat=%bx:u64 filename=+0(%di):string",
+    ),
+];
+
+fn instance() -> Instance {
+    let mut instance = Instance::default();
+    for (name, arguments) in EVENTS {
+        instance.add_event(name, arguments);
+    }
+    instance
+}
+
+fn lines() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = include_str!("../../data/lang-hist-inter.txt").lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| line.split_once(' ').expect(line))
+}
+
+#[test]
+fn triggers_are_accepted_listed_or_refused() {
+    let mut instance = instance();
+    for (word, rest) in lines() {
+        if word == "new" {
+            instance = self::instance();
+            continue;
+        }
+        let (event, text) = rest.split_once(' ').expect(rest);
+        match word {
+            "synth" => instance.add_synthetic(event, text),
+            "set" => instance
+                .write(event, text)
+                .unwrap_or_else(|e| panic!("{rest}: {e:?}")),
+            "as" => {
+                let (text, listed) = text.split_once(" => ").expect(text);
+                instance
+                    .write(event, text)
+                    .unwrap_or_else(|e| panic!("{rest}: {e:?}"));
+                assert_eq!(instance.listed(event).pop().as_deref(), Some(listed));
+            }
+            "lists" | "lacks" => {
+                let all = instance.listed(event);
+                assert_eq!(
+                    all.iter().any(|it| it == text),
+                    word == "lists",
+                    "{rest} {all:?}"
+                );
+            }
+            kind => {
+                let before: Vec<_> = EVENTS.iter().map(|(e, _)| instance.listed(e)).collect();
+                let error = instance.write(event, &text.replacen('^', "", 1));
+                let error = error.expect_err(rest);
+                assert_eq!(error.kind.name(), kind, "{rest}");
+                assert_eq!(error.kind.subject(), Subject::Histogram);
+                assert_eq!(Some(error.at), text.find('^'), "{rest}: {error:?}");
+                let after: Vec<_> = EVENTS.iter().map(|(e, _)| instance.listed(e)).collect();
+                assert_eq!(before, after, "{rest}");
+            }
+        }
+    }
+}
+
+fn fields(numbers: &[u64], text: &'static str, now: u64) -> Fields {
+    Fields {
+        numbers: numbers.to_vec(),
+        text,
+        pid: 7,
+        now,
+    }
+}
+
+/// A hit of `sched_waking` or `sched_wakeup`.
+fn waking(pid: u64, prio: u64, now: u64) -> Fields {
+    fields(&[0, pid, prio], "waker", now)
+}
+
+/// A hit of `sched_switch`.
+fn switch(pid: u64, prio: u64, now: u64) -> Fields {
+    fields(&[0, 1, prio, 0, 0, pid, prio], "next", now)
+}
+
+struct NoNames;
+
+impl SymbolNames for NoNames {
+    fn symbolize(&mut self, _address: u64, _with_offset: bool, _buf: &mut SeqBuf<'_>) {}
+}
+
+impl KeyNames for NoNames {
+    fn syscall(&mut self, _number: u64, _buf: &mut SeqBuf<'_>) -> bool {
+        false
+    }
+}
+
+fn shown(instance: &Instance, event: &str, n: usize) -> String {
+    let histogram = &instance.histograms(event)[n];
+    let mut printing = Printing::new(histogram.read().unwrap(), false).unwrap();
+    let mut out = String::new();
+    let heading = Heading {
+        filter: None,
+        is_paused: false,
+        index: 0,
+    };
+    while printing
+        .write_next(&mut out, heading, &mut NoNames)
+        .unwrap()
+    {}
+    let (_, entries) = out.split_once("#\n\n").unwrap();
+    entries.to_owned()
+}
+
+#[test]
+fn a_variable_goes_from_one_event_to_another_once() {
+    let mut it = instance();
+    it.add_synthetic("lat", "u64 s32 text s32");
+    it.write(
+        "sched:sched_waking",
+        "hist:keys=pid:ts0=common_timestamp.usecs",
+    )
+    .unwrap();
+    it.write(
+        "sched:sched_switch",
+        "hist:keys=next_pid:lat=common_timestamp.usecs-$ts0:\
+         onmatch(sched.sched_waking).lat($lat,next_pid,next_comm,prio)",
+    )
+    .unwrap();
+    it.hit("sched:sched_switch", &switch(5, 1, 9_000));
+    assert!(it.emitted.borrow().is_empty());
+    it.hit("sched:sched_waking", &waking(5, 77, 10_000));
+    it.hit("sched:sched_switch", &switch(6, 1, 11_000));
+    assert!(it.emitted.borrow().is_empty());
+    it.hit("sched:sched_switch", &switch(5, 1, 25_000));
+    it.hit("sched:sched_switch", &switch(5, 1, 26_000));
+    let emitted = it.emitted.borrow();
+    let [(name, values)] = &emitted[..] else {
+        panic!("{emitted:?}");
+    };
+    assert_eq!(name, "lat");
+    assert_eq!((values[0], values[1], values[3]), (15, 5, 77));
+    // SAFETY: the text is in the table, which lives.
+    let text = unsafe { std::ffi::CStr::from_ptr(values[2] as *const _) };
+    assert_eq!(text.to_bytes(), b"next");
+    let entries = shown(&it, "sched:sched_switch", 0);
+    assert!(
+        entries.starts_with("{ next_pid:          5 } hitcount:          1\n"),
+        "{entries}"
+    );
+}
+
+#[test]
+fn the_greatest_and_what_was_saved_are_shown() {
+    let mut it = instance();
+    it.write(
+        "sched:sched_waking",
+        "hist:keys=pid:x=prio:onmax($x).save(comm,pid):onchange($x).snapshot()",
+    )
+    .unwrap();
+    for prio in [3, 9, 9, 4] {
+        it.hit("sched:sched_waking", &waking(5, prio, 0));
+    }
+    it.hit("sched:sched_waking", &waking(6, 4, 0));
+    assert_eq!(it.snapshots.get(), 3);
+    assert_eq!(
+        shown(&it, "sched:sched_waking", 0),
+        "{ pid:          6 } hitcount:          1\n\
+         \tmax:          4  comm: waker                             pid:          6\n\
+         { pid:          5 } hitcount:          4\n\
+         \tmax:          9  comm: waker                             pid:          5\n\
+         \n\
+         Snapshot taken (see tracing/snapshot).  Details:\n\
+         \ttriggering value { onchange($x) }:          4\ttriggered by event with key: \
+         { pid:          5 }\n\
+         \n\
+         Totals:\n    Hits: 5\n    Entries: 2\n    Dropped: 0\n"
+    );
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Histograms that have to do with each other, against a simple model: random hits of two
+//! events.
+
+mod support;
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use support::linked::{Fields, Instance};
+
+const FIRST: &str = "model:first";
+const SECOND: &str = "model:second";
+
+/// What a hit of either event has: a key of two numbers, a value and the time.
+#[derive(Clone, Debug)]
+struct Hit {
+    is_first: bool,
+    key: (u64, u64),
+    value: u64,
+    now: u64,
+}
+
+fn hits() -> impl Strategy<Value = Vec<Hit>> {
+    let hit = (any::<bool>(), 0..4u64, 0..3u64, 0..50u64, 0..1u64 << 40);
+    let hit = hit.prop_map(|(is_first, a, b, value, now)| Hit {
+        is_first,
+        key: (a, b),
+        value,
+        now,
+    });
+    prop::collection::vec(hit, 0..200)
+}
+
+/// What the model knows of a key.
+#[derive(Clone, Default)]
+struct Entry {
+    /// The time, which an expression takes.
+    start: Option<u64>,
+    /// The value, which is copied.
+    value: Option<u64>,
+    field: Option<u64>,
+}
+
+#[derive(Default)]
+struct Second {
+    max: u64,
+    change: u64,
+}
+
+/// Serves the hits as the triggers below say; returns what is emitted, and how often a snapshot
+/// is taken.
+fn model(hits: &[Hit], two_keys: bool) -> (Vec<(String, Vec<u64>)>, usize) {
+    let mut first: HashMap<(u64, u64), Entry> = HashMap::new();
+    let mut second: HashMap<(u64, u64), Second> = HashMap::new();
+    let (mut emitted, mut snapshots, mut last) = (vec![], 0, 0);
+    for hit in hits {
+        let key = if two_keys { hit.key } else { (hit.key.0, 0) };
+        let entry = first.entry(key).or_default();
+        if hit.is_first {
+            *entry = Entry {
+                start: Some(hit.now / 1000),
+                value: Some(hit.value),
+                field: Some(hit.value),
+            };
+            continue;
+        }
+        let (Some(value), Some(start)) = (entry.value, entry.start.take()) else {
+            continue;
+        };
+        let lat = (hit.now / 1000).wrapping_sub(start);
+        let mixed = hit.value.wrapping_mul(3).wrapping_sub(hit.value / 7);
+        let own = second.entry(key).or_default();
+        let args = vec![lat, hit.value, value, entry.field.unwrap()];
+        emitted.push(("match".to_owned(), args));
+        if hit.value > own.max {
+            own.max = hit.value;
+            emitted.push(("max".to_owned(), vec![own.max, mixed]));
+        }
+        if lat != own.change {
+            own.change = lat;
+            if lat != last {
+                last = lat;
+                snapshots += 1;
+            }
+        }
+    }
+    (emitted, snapshots)
+}
+
+fn instance(two_keys: bool) -> Instance {
+    let mut it = Instance::default();
+    it.add_event(FIRST, "a=%bx:u64 b=%bx:u64 value=%bx:u64");
+    it.add_event(SECOND, "c=%bx:u64 d=%bx:u64 own=%bx:u64");
+    it.add_synthetic("match", "u64 u64 u64 u64");
+    it.add_synthetic("max", "u64 u64");
+    let (first, second) = match two_keys {
+        true => ("a,b", "c,d"),
+        false => ("a", "c"),
+    };
+    let text = format!("hist:keys={first}:start=common_timestamp.usecs,v=value");
+    it.write(FIRST, &text).unwrap();
+    let text = format!(
+        "hist:keys={second}:vals=own*3-own/7:lat=common_timestamp.usecs-$start,copy=$v,o=own,\
+         mixed=own*3-own/7:onmatch(model.first).trace(match,$lat,own,$copy,value):\
+         onmax($o).max($o,$mixed):onchange($lat).snapshot()"
+    );
+    it.write(SECOND, &text).unwrap();
+    it
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn hits_do_what_the_model_does(hits in hits(), two_keys: bool) {
+        let it = instance(two_keys);
+        for hit in &hits {
+            let fields = Fields {
+                numbers: vec![hit.key.0, hit.key.1, hit.value],
+                text: "",
+                pid: 1,
+                now: hit.now,
+            };
+            it.hit(if hit.is_first { FIRST } else { SECOND }, &fields);
+        }
+        let (emitted, snapshots) = model(&hits, two_keys);
+        prop_assert_eq!(&*it.emitted.borrow(), &emitted);
+        prop_assert_eq!(it.snapshots.get(), snapshots);
+        let served = emitted.iter().filter(|(event, _)| event == "match").count();
+        let histogram = &it.histograms(SECOND)[0];
+        prop_assert_eq!(histogram.hits(), served as u64);
+    }
+}
