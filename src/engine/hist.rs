@@ -33,6 +33,7 @@
 mod action_bind;
 mod action_parse;
 mod bar;
+mod column;
 mod decide;
 mod entry;
 mod expr;
@@ -48,6 +49,7 @@ mod inter_update;
 mod names;
 mod order;
 mod parse;
+mod pieces;
 mod print;
 mod read;
 mod rooms;
@@ -58,12 +60,17 @@ mod stop;
 mod table;
 mod unique;
 mod update;
+mod value_shape;
 mod var_store;
 mod variable;
 mod word;
 mod write;
 
 pub use action_parse::{each_matched, may_snapshot};
+pub use column::{
+    Column, Fold, Key, KeySource, KeyStep, Modifier, Sort, Value, BELOW_ZERO, COMM_WORDS, CUT,
+    MAX_KEYS, MAX_KEY_WORDS, MAX_SORTS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
+};
 pub use decide::{decide, find, Decision, Existing};
 pub use entry::{BucketEntry, Read};
 pub use fast::{AtHand, RegisterHit};
@@ -74,15 +81,12 @@ pub use names::KeyNames;
 pub use parse::{parse, HistRequest, Verb};
 pub use print::{Heading, Printing};
 pub use read::Snapshot;
-pub use rooms::SharedTable;
-pub use scope::{HistScope, KnownHistogram, SynthField, ValueSort};
+pub use scope::{HistScope, KnownHistogram};
 pub use source::{Moment, ProbeHit, Values};
-pub use spec::{
-    Column, Fold, Key, KeySource, KeyStep, Modifier, Sort, Spec, Value, BELOW_ZERO, COMM_WORDS,
-    CUT, MAX_KEYS, MAX_KEY_WORDS, MAX_SORTS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
-};
+pub use spec::Spec;
 pub use stop::Stop;
-pub use table::{EntryShape, HistTable};
+pub use table::{EntryShape, HistTable, SharedTable};
 pub use update::Histogram;
+pub use value_shape::{SynthField, ValueSort};
 pub use variable::{VarRole, VarTable, Variable};
 pub use word::HistWord;

@@ -3,19 +3,21 @@
 //! Binds the actions of a histogram that is about to be set: to variables, to fields, which
 //! become variables, and to synthetic events.
 
-use super::action_parse::{is_keyword, WrittenAction, WrittenHandler};
+use super::action_parse::{is_keyword, matched, WrittenAction, WrittenHandler};
 use super::expr_parse::{is_expression, qualified, ExprContext, ParsedValue};
 use super::field_hist::{self, FieldHistogram};
 use super::find_var::{find_variable, is_named, on_event, unknown, OnEvent};
-use super::inter::{ActionSort, HistAction, HistHandler, InterEvent, Tracked};
+use super::inter::{ActionSort, HistHandler, InterEvent};
 use super::parse::HistRequest;
-use super::scope::{HistScope, SynthField, ValueSort};
+use super::scope::HistScope;
 use super::spec::Spec;
-use super::variable::{ValueShape, VarRef, VarRefs, VarRole, MAX_REFS};
+use super::value_shape::ValueShape;
+use super::value_shape::{SynthField, ValueSort};
+use super::variable::{VarRef, VarRefs, VarRole, MAX_REFS};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::Span;
 use crate::engine::record::Layout;
-use crate::sys::{AllocError, Box, Vec};
+use crate::sys::{Box, Vec};
 
 /// A parameter is bound, or another histogram has to be set first.
 enum Param {
@@ -68,54 +70,6 @@ impl HistRequest<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns the events that actions match.
-pub(super) fn matched<'a>(written: &[WrittenAction<'a>]) -> Result<Vec<OnEvent<'a>>, AllocError> {
-    let mut matched = Vec::new();
-    for action in written {
-        if let WrittenHandler::Match(event) = action.handler {
-            matched.push(event)?;
-        }
-    }
-    Ok(matched)
-}
-
-/// Makes the actions as they are written, which are not bound yet.
-pub(super) fn unbound(written: &[WrittenAction<'_>]) -> Result<Vec<HistAction>, AllocError> {
-    let mut actions = Vec::new();
-    for action in written {
-        let tracked = |text: Span<'_>| {
-            Ok::<_, AllocError>(Tracked {
-                text: text.to_vec()?,
-                value: 0,
-                at: 0,
-            })
-        };
-        let mut params = Vec::new();
-        for (n, param) in action.params.iter().enumerate() {
-            if n > 0 {
-                params.push(b',')?;
-            }
-            params.extend_from_slice(param.bytes)?;
-        }
-        actions.push(HistAction {
-            handler: match action.handler {
-                WrittenHandler::Match(event) => HistHandler::Match {
-                    group: Vec::from_slice(event.group)?,
-                    event: Vec::from_slice(event.event)?,
-                },
-                WrittenHandler::Max(text) => HistHandler::Max(tracked(text)?),
-                WrittenHandler::Change(text) => HistHandler::Change(tracked(text)?),
-            },
-            sort: action.sort,
-            word: action.word.to_vec()?,
-            event: action.event.to_vec()?,
-            params,
-            args: Vec::new(),
-        })?;
-    }
-    Ok(actions)
 }
 
 /// What actions are bound with.

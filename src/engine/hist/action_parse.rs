@@ -3,11 +3,12 @@
 //! Parses an action: `HANDLER(WHAT).ACTION(PARAMETERS)`.
 
 use super::find_var::OnEvent;
-use super::inter::{ActionSort, MAX_PARAMS};
+use super::inter::{ActionSort, HistAction, HistHandler, Tracked, MAX_PARAMS};
+use super::pieces::{pieces, trim};
 use super::scope::HistScope;
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::Span;
-use crate::sys::Vec;
+use crate::sys::{AllocError, Vec};
 
 /// An action as it is written.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl<'a> WrittenAction<'a> {
         };
         let (what, rest) = rest.around(close);
         let handler = match handler.bytes {
-            b"onmatch" => WrittenHandler::Match(matched(what, scope)?),
+            b"onmatch" => WrittenHandler::Match(match_of(what, scope)?),
             b"onmax" => WrittenHandler::Max(what),
             _ => WrittenHandler::Change(what),
         };
@@ -119,12 +120,12 @@ impl<'a> WrittenAction<'a> {
     }
 
     fn add_params(&mut self, text: Span<'a>) -> Result<(), Error> {
-        for param in super::parse::pieces(text, b',') {
+        for param in pieces(text, b',') {
             // The keyword has the event as its first one.
             if self.params.len() > MAX_PARAMS {
                 return Err(param.error(Kind::TooManyParams));
             }
-            let param = super::parse::trim(param);
+            let param = trim(param);
             if param.bytes.len() < 2 {
                 return Err(param.error(Kind::InvalidParam));
             }
@@ -149,7 +150,7 @@ pub(super) fn is_keyword(word: Span<'_>) -> bool {
 }
 
 /// Parses `GROUP.EVENT`, which must exist.
-fn matched<'a>(text: Span<'a>, scope: &dyn HistScope) -> Result<OnEvent<'a>, Error> {
+fn match_of<'a>(text: Span<'a>, scope: &dyn HistScope) -> Result<OnEvent<'a>, Error> {
     let Some(dot) = text.find(b'.') else {
         return Err(text.error(Kind::SubsysNotFound));
     };
@@ -158,4 +159,52 @@ fn matched<'a>(text: Span<'a>, scope: &dyn HistScope) -> Result<OnEvent<'a>, Err
         return Err(event.error(Kind::InvalidSubsysEvent));
     }
     Ok(OnEvent::named((group.bytes, event.bytes)))
+}
+
+/// Returns the events that actions match.
+pub(super) fn matched<'a>(written: &[WrittenAction<'a>]) -> Result<Vec<OnEvent<'a>>, AllocError> {
+    let mut matched = Vec::new();
+    for action in written {
+        if let WrittenHandler::Match(event) = action.handler {
+            matched.push(event)?;
+        }
+    }
+    Ok(matched)
+}
+
+/// Makes the actions as they are written, which are not bound yet.
+pub(super) fn unbound(written: &[WrittenAction<'_>]) -> Result<Vec<HistAction>, AllocError> {
+    let mut actions = Vec::new();
+    for action in written {
+        let tracked = |text: Span<'_>| {
+            Ok::<_, AllocError>(Tracked {
+                text: text.to_vec()?,
+                value: 0,
+                at: 0,
+            })
+        };
+        let mut params = Vec::new();
+        for (n, param) in action.params.iter().enumerate() {
+            if n > 0 {
+                params.push(b',')?;
+            }
+            params.extend_from_slice(param.bytes)?;
+        }
+        actions.push(HistAction {
+            handler: match action.handler {
+                WrittenHandler::Match(event) => HistHandler::Match {
+                    group: Vec::from_slice(event.group)?,
+                    event: Vec::from_slice(event.event)?,
+                },
+                WrittenHandler::Max(text) => HistHandler::Max(tracked(text)?),
+                WrittenHandler::Change(text) => HistHandler::Change(tracked(text)?),
+            },
+            sort: action.sort,
+            word: action.word.to_vec()?,
+            event: action.event.to_vec()?,
+            params,
+            args: Vec::new(),
+        })?;
+    }
+    Ok(actions)
 }

@@ -2,7 +2,7 @@
 
 //! An entry of a table: how a hit is added to it, and how it is read meanwhile.
 
-use super::spec::Fold;
+use super::column::Fold;
 use super::word::HistWord;
 use crate::sys;
 

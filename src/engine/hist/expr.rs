@@ -2,9 +2,9 @@
 
 //! Expressions of numbers, as a hit computes them.
 
+use super::column::{KeySource, KeyStep};
 use super::source::{stepped, Values};
-use super::spec::{KeySource, KeyStep};
-use super::variable::ValueShape;
+use super::value_shape::ValueShape;
 use crate::sys::Vec;
 
 /// Numbers that a computation holds at the same time: an expression has at most four operands.

@@ -7,12 +7,14 @@
 
 use core::fmt::Write;
 
+use super::column::KeySource;
 use super::expr::{result, ExprStep, HistExpr};
 use super::field::{self, FoundOperand};
 use super::find_var::{find_variable, OnEvent};
-use super::scope::{HistScope, ValueSort};
-use super::spec::KeySource;
-use super::variable::{ValueShape, VarRefs, VarSource};
+use super::scope::HistScope;
+use super::value_shape::ValueShape;
+use super::value_shape::ValueSort;
+use super::variable::{VarRefs, VarSource};
 use super::write::write_modifier;
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};

@@ -2,8 +2,9 @@
 
 //! The hits that are counted in few instructions.
 
+use super::column::KeySource;
 use super::source::extend;
-use super::spec::{KeySource, Spec};
+use super::spec::Spec;
 use super::table::EntryShape;
 use crate::engine::exec::{self, Arguments, Memory};
 use crate::engine::fetch::Program;

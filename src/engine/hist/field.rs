@@ -4,9 +4,9 @@
 
 use core::num::NonZeroU64;
 
-use super::scope::ValueSort;
-use super::spec::{Fold, Key, KeySource, Modifier, Value};
-use super::variable::ValueShape;
+use super::column::{Fold, Key, KeySource, Modifier, Value};
+use super::value_shape::ValueShape;
+use super::value_shape::ValueSort;
 use crate::engine::error::{Error, Kind};
 use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};

@@ -8,9 +8,10 @@
 
 use core::fmt::Write;
 
+use super::column::Key;
 use super::find_var::OnEvent;
 use super::scope::{HistScope, KnownHistogram};
-use super::spec::{Key, Spec};
+use super::spec::Spec;
 use super::variable::VarRef;
 use super::write::write_key;
 use crate::engine::error::{Error, Kind};

@@ -12,10 +12,11 @@ use core::fmt::{self, Write};
 use core::ops::Deref;
 
 use super::bar::{percentage, write_bar};
+use super::column::{Column, Modifier, BELOW_ZERO};
 use super::names::KeyNames;
 use super::order;
 use super::read::{ReadRow, Snapshot};
-use super::spec::{Column, Modifier, Spec, BELOW_ZERO};
+use super::spec::Spec;
 use super::stop::Stop;
 use super::update::Histogram;
 use crate::sys::Vec;

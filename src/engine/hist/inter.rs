@@ -3,8 +3,8 @@
 //! What a histogram has to do with others: variables, references, expressions and actions.
 
 use super::expr::HistExpr;
-use super::spec::{KeySource, Spec};
-use super::variable::{VarRefs, VarRole, VarSource, VarTable, Variable, VAR_WORDS};
+use super::value_shape::ValueShape;
+use super::variable::{VarRefs, VarRole, VarSource, Variable, VAR_WORDS};
 use crate::sys::{AllocError, Vec};
 
 /// Most actions of a histogram, as in the kernel.
@@ -113,7 +113,7 @@ impl InterEvent {
         &mut self,
         role: VarRole,
         (name, text): (&[u8], Vec<u8>),
-        (source, shape): (VarSource, super::variable::ValueShape),
+        (source, shape): (VarSource, ValueShape),
     ) -> Result<usize, AllocError> {
         let at = self.words;
         let variable = Variable {
@@ -149,39 +149,5 @@ impl InterEvent {
         named(&self.variables).eq(named(&other.variables))
             && self.actions.len() == other.actions.len()
             && self.actions.iter().zip(&other.actions).all(is_like)
-    }
-}
-
-impl Spec {
-    /// Returns the variables; none of a histogram that has to do with no other.
-    pub fn variables(&self) -> &[Variable] {
-        self.inter.as_ref().map_or(&[], |inter| &inter.variables)
-    }
-
-    /// Returns whether a hit needs the kernel's stack.
-    pub fn takes_stack(&self) -> bool {
-        let mut keys = self.keys.iter();
-        keys.any(|key| key.source == KeySource::Stack)
-            || self
-                .variables()
-                .iter()
-                .any(|var| var.source == VarSource::Stack)
-    }
-
-    /// Returns whether it has to do with others.
-    pub fn is_linked(&self) -> bool {
-        self.inter.is_some()
-    }
-
-    /// Returns the actions.
-    pub fn actions(&self) -> &[HistAction] {
-        self.inter.as_ref().map_or(&[], |inter| &inter.actions)
-    }
-
-    /// Returns whether it refers to a variable of `table`.
-    pub fn refers_to(&self, table: &VarTable) -> bool {
-        let inter = self.inter.as_ref();
-        let mut refs = inter.iter().flat_map(|inter| &inter.refs.0);
-        refs.any(|reference| reference.is_of(table))
     }
 }

@@ -7,11 +7,11 @@
 //! actions act. A variable is stored as value and flag: who sees the flag sees this value or a
 //! later one.
 
+use super::column::{Key, KeySource, COMM_WORDS, MAX_KEY_WORDS, MAX_VALUES};
 use super::entry::BucketEntry;
 use super::expr::HistExpr;
 use super::inter::{ActionSort, HistAction, HistHandler, InterEvent, MAX_PARAMS};
 use super::source::{comm_words, stepped, Values};
-use super::spec::{Key, KeySource, COMM_WORDS, MAX_KEY_WORDS, MAX_VALUES};
 use super::unique::VarEntry;
 use super::update::{comm_of, Histogram, UpdateForm};
 use super::var_store::store;

@@ -2,16 +2,18 @@
 
 //! Parses the trigger of a histogram.
 
-use super::action_bind::{matched, unbound};
-use super::action_parse::{is_action, WrittenAction};
+use super::action_parse::{is_action, matched, unbound, WrittenAction};
+use super::column::{
+    Column, Fold, Key, KeySource, KeyStep, Modifier, Sort, Value, MAX_KEYS, MAX_KEY_WORDS,
+    MAX_SORTS, MAX_VALUES,
+};
 use super::expr_parse::{is_expression, ExprContext, VarDefinition};
 use super::field;
 use super::inter::{InterEvent, MAX_ACTIONS};
-use super::scope::{HistScope, ValueSort};
-use super::spec::{
-    Column, Fold, Key, KeySource, KeyStep, Modifier, Sort, Spec, Value, MAX_KEYS, MAX_KEY_WORDS,
-    MAX_SORTS, MAX_VALUES,
-};
+use super::pieces::{is_blank, pieces, trim};
+use super::scope::HistScope;
+use super::spec::Spec;
+use super::value_shape::ValueSort;
 use super::variable::{VarRefs, VarRole, VarSource, MAX_VARS};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
@@ -159,18 +161,6 @@ pub fn parse<'a>(
     })
 }
 
-fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
-}
-
-/// Returns `text` without surrounding blanks.
-pub(super) fn trim(text: Span<'_>) -> Span<'_> {
-    let start = text.find_by(|b| !is_blank(b)).unwrap_or(text.bytes.len());
-    let text = text.skip(start);
-    let end = text.bytes.iter().rposition(|&b| !is_blank(b));
-    text.take(end.map_or(0, |end| end.saturating_add(1)))
-}
-
 /// Splits the trigger at the first word `if`.
 fn split_filter(text: Span<'_>) -> Result<(Span<'_>, Option<Span<'_>>), Error> {
     let mut rest = text;
@@ -189,23 +179,6 @@ fn split_filter(text: Span<'_>) -> Result<(Span<'_>, Option<Span<'_>>), Error> {
         }
     }
     Ok((trim(text), None))
-}
-
-/// Returns the parts of `text` between the bytes `at`.
-pub(super) fn pieces(text: Span<'_>, at: u8) -> impl Iterator<Item = Span<'_>> {
-    let mut rest = Some(text);
-    core::iter::from_fn(move || {
-        let text = rest?;
-        let (piece, behind) = match text.find(at) {
-            Some(n) => {
-                let (piece, behind) = text.around(n);
-                (piece, Some(behind))
-            }
-            None => (text, None),
-        };
-        rest = behind;
-        Some(piece)
-    })
 }
 
 impl<'a> Parts<'a> {

@@ -6,11 +6,11 @@ use core::fmt::{self, Write};
 use core::ops::Deref;
 
 use super::bar::{percentage, write_bar};
+use super::column::{Fold, Key, KeySource, Modifier, Value, BELOW_ZERO, CUT, TEXT_SIZE};
 use super::graph::Bars;
 use super::names::KeyNames;
 use super::read::{ReadRow, Snapshot, Words};
 use super::source::extend;
-use super::spec::{Fold, Key, KeySource, Modifier, Value, BELOW_ZERO, CUT, TEXT_SIZE};
 use super::stop::Stop;
 use super::update::Histogram;
 use crate::engine::errno;

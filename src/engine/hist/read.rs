@@ -7,11 +7,10 @@
 use core::cmp::Ordering;
 use core::ops::Deref;
 
+use super::column::{Column, Fold, Key, KeySource, Value, COMM_WORDS, MAX_KEY_WORDS, MAX_VALUES};
 use super::entry::{decode, Read};
 use super::order;
-use super::spec::{
-    Column, Fold, Key, KeySource, Spec, Value, COMM_WORDS, MAX_KEY_WORDS, MAX_VALUES,
-};
+use super::spec::Spec;
 use super::stop::Stop;
 use super::table::{HistTable, StoredKey};
 use super::update::Histogram;

@@ -8,8 +8,9 @@
 //! histogram that is not large has none, unless a CPU may come later: the hits of such a CPU
 //! are all counted in it.
 
+use super::column::COMM_WORDS;
 use super::spec::Spec;
-use super::table::{EntryShape, HistTable};
+use super::table::{EntryShape, HistTable, SharedTable};
 use crate::sys::{AllocError, AtomicU64, PerCpu};
 
 /// Entries of a CPU's own table, if `size=` is not less: the default of `size=`.
@@ -18,8 +19,17 @@ const LEAST: usize = 2048;
 /// Bytes that a CPU's own table with more entries than [`LEAST`] may have.
 const MOST_BYTES: usize = 512 << 10;
 
-/// The table that all CPUs share.
-pub type SharedTable = HistTable<AtomicU64>;
+impl EntryShape {
+    /// Returns the words of an entry of `spec`.
+    pub fn of(spec: &Spec) -> Self {
+        Self {
+            values: spec.values.len(),
+            comm: if spec.keeps_comm() { COMM_WORDS } else { 0 },
+            keys: spec.key_words(),
+            vars: spec.inter.as_ref().map_or(0, |inter| inter.words),
+        }
+    }
+}
 
 impl Spec {
     /// Returns the entries of the table of each CPU that is present.

@@ -3,6 +3,7 @@
 //! What a histogram with variables has to know of others in its instance.
 
 use super::update::Histogram;
+use super::value_shape::SynthField;
 
 /// A histogram of the instance.
 #[derive(Clone, Copy)]
@@ -15,28 +16,6 @@ pub struct KnownHistogram<'a> {
     pub histogram: &'a Histogram,
     /// Its filter.
     pub filter: Option<&'a [u8]>,
-}
-
-/// A field of a synthetic event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SynthField {
-    /// What it holds.
-    pub sort: ValueSort,
-    /// Bytes of a number.
-    pub size: u8,
-    /// Whether a number has a sign.
-    pub signed: bool,
-}
-
-/// What a variable or a field of a synthetic event holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueSort {
-    /// A number.
-    Number,
-    /// A text.
-    Text,
-    /// The frames of a stack.
-    Stack,
 }
 
 /// The instance in which a histogram is set.

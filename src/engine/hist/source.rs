@@ -4,7 +4,7 @@
 
 use core::num::NonZeroU64;
 
-use super::spec::{KeySource, KeyStep, BELOW_ZERO, COMM_WORDS, STACK_DEPTH, TEXT_ROOM};
+use super::column::{KeySource, KeyStep, BELOW_ZERO, COMM_WORDS, STACK_DEPTH, TEXT_ROOM};
 use crate::engine::exec::{self, Env};
 use crate::engine::fetch::Program;
 use crate::engine::record::{Header, COMM_LEN};

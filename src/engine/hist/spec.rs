@@ -1,51 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a histogram counts: its keys, its values and how they are shown.
+//! What a histogram counts, and what it has to do with others.
 
-use core::num::NonZeroU64;
-
+use super::column::{Key, KeySource, Modifier, Sort, Value};
 use super::expr::HistExpr;
-use super::inter::InterEvent;
-use super::variable::VarSource;
+use super::inter::{HistAction, InterEvent};
+use super::variable::{VarSource, VarTable, Variable};
 use crate::sys::{Box, Vec};
-
-/// Most keys. The kernel has three, its `TRACING_MAP_KEYS_MAX`.
-pub const MAX_KEYS: usize = 4;
-
-/// Most values besides the number of hits. The kernel has two.
-pub const MAX_VALUES: usize = 6;
-
-/// Most orders of sorting: the kernel's `TRACING_MAP_SORT_KEYS_MAX`.
-pub const MAX_SORTS: usize = 2;
-
-/// Bytes of a text as a key, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
-pub const TEXT_SIZE: usize = 256;
-
-/// Bytes into which a text is read: more than a key has room for.
-pub const TEXT_ROOM: usize = TEXT_SIZE + 8;
-
-/// What a text that is cut as a key has in place of its NUL.
-pub const CUT: u8 = 1;
-
-/// Frames of a stack as a key: the kernel's `HIST_STACKTRACE_DEPTH`.
-pub const STACK_DEPTH: usize = 16;
-
-/// Words of a user's stack as a key: the process, and the frames.
-pub(super) const USER_STACK_WORDS: usize = 1 + STACK_DEPTH;
-
-/// Most words of all keys together: a text and a stack, as in the kernel.
-pub const MAX_KEY_WORDS: usize = TEXT_SIZE / 8 + STACK_DEPTH;
-
-/// Words of a task's name.
-pub const COMM_WORDS: usize = 2;
 
 /// A compiled histogram: where each key and each value comes from, and how it is shown.
 ///
 /// # Invariants
 ///
-/// There are 1 to [`MAX_KEYS`] keys, at most [`MAX_VALUES`] values, and 1 to [`MAX_SORTS`]
+/// There are 1 to [`MAX_KEYS`](super::MAX_KEYS) keys, at most [`MAX_VALUES`](super::MAX_VALUES) values, and 1 to [`MAX_SORTS`](super::MAX_SORTS)
 /// sorts, which name keys and values by their indexes. The keys have at most
-/// [`MAX_KEY_WORDS`] words.
+/// [`MAX_KEY_WORDS`](super::MAX_KEY_WORDS) words.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spec {
     /// The name under which several events share it.
@@ -65,269 +34,6 @@ pub struct Spec {
     /// What it has to do with others, if it does.
     // Few histograms do: in a box, because specs are passed on by value.
     pub(super) inter: Option<Box<InterEvent>>,
-}
-
-/// A key.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Key {
-    /// Its name, as it is shown.
-    pub name: Vec<u8>,
-    /// Where it comes from.
-    pub source: KeySource,
-    /// How it is changed and shown.
-    pub modifier: Modifier,
-    /// How a hit changes it: [`Modifier::step`].
-    pub step: KeyStep,
-}
-
-/// How a hit changes a number that is a key. It has few kinds, so that a hit soon knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyStep {
-    /// Not at all.
-    None,
-    /// As [`Modifier::Log2`].
-    Log2,
-    /// To the start of its bucket of `size` numbers, if it is at most `last`.
-    Bucket {
-        /// The size.
-        size: NonZeroU64,
-        /// The greatest number that is not below zero; 0 if the numbers that are not are changed
-        /// as by [`Modifier::SignedLog2`], which leaves 0 as it is.
-        last: u64,
-    },
-}
-
-/// A value that is folded over the hits with one key.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Value {
-    /// Its name, as it is shown.
-    pub name: Vec<u8>,
-    /// Where it comes from.
-    pub source: KeySource,
-    /// How it is folded.
-    pub fold: Fold,
-    /// How it is shown.
-    pub modifier: Modifier,
-}
-
-/// Where a key or a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeySource {
-    /// The argument with this index, a number of `width` bytes.
-    Argument {
-        /// The index.
-        index: u8,
-        /// Bytes.
-        width: u8,
-        /// Whether its sign is extended.
-        signed: bool,
-    },
-    /// The argument with this index, a text.
-    Text {
-        /// The index.
-        index: u8,
-    },
-    /// `common_type`.
-    Type,
-    /// `common_flags`.
-    Flags,
-    /// `common_preempt_count`.
-    PreemptCount,
-    /// `common_pid`.
-    Pid,
-    /// `common_cpu`.
-    Cpu,
-    /// `common_comm`.
-    Comm,
-    /// `common_timestamp`.
-    Time,
-    /// `common_stacktrace`.
-    Stack,
-    /// `common_ustacktrace`.
-    UserStack,
-    /// The address of the probe, or of the function that returns; the number of a system
-    /// call.
-    Place,
-    /// The address to which the function returns.
-    ReturnAddress,
-    /// `hitcount`: 1 for each hit.
-    Hits,
-    /// What the expression with this index results in.
-    Computed {
-        /// The index.
-        index: u8,
-        /// Bytes.
-        width: u8,
-        /// Whether it is shown with its sign.
-        signed: bool,
-    },
-}
-
-impl KeySource {
-    /// Returns whether it is a number.
-    pub fn is_number(self) -> bool {
-        !matches!(
-            self,
-            Self::Text { .. } | Self::Comm | Self::Stack | Self::UserStack
-        )
-    }
-
-    /// Returns its bytes as the kernel's field and whether its sign is shown; of a number.
-    pub fn shape(self) -> (u8, bool) {
-        match self {
-            Self::Argument { width, signed, .. } | Self::Computed { width, signed, .. } => {
-                (width, signed)
-            }
-            Self::Type => (2, false),
-            Self::Flags | Self::PreemptCount => (1, false),
-            Self::Pid => (4, true),
-            _ => (8, false),
-        }
-    }
-}
-
-/// What all numbers below zero are as keys of [`Modifier::SignedLog2`].
-pub const BELOW_ZERO: u64 = u64::MAX;
-
-/// How a key or a value is changed and shown. One modifier at most, as in the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Modifier {
-    /// As a decimal number, text or stack.
-    None,
-    /// As a hexadecimal number.
-    Hex,
-    /// As a symbol.
-    Sym,
-    /// As a symbol with its offset.
-    SymOffset,
-    /// As the name of a task beside its pid.
-    Execname,
-    /// As the name of a system call beside its number.
-    Syscall,
-    /// The power of two that the number does not exceed.
-    Log2,
-    /// As [`Modifier::Log2`], of a number with a sign: all below zero are one.
-    SignedLog2,
-    /// The start of its bucket of that many numbers.
-    Buckets(NonZeroU64),
-    /// As [`Modifier::Buckets`], of a number with a sign.
-    SignedBuckets(NonZeroU64),
-    /// As the name of an error, or as a number with its sign.
-    Errno,
-    /// A time in microseconds.
-    Usecs,
-    /// The percentage of the sum over all entries.
-    Percent,
-    /// A bar.
-    Graph,
-}
-
-impl Modifier {
-    /// Returns it for a number that has a sign if it is `signed`.
-    pub fn of_sign(self, signed: bool) -> Self {
-        match self {
-            Self::Log2 if signed => Self::SignedLog2,
-            Self::Buckets(size) if signed => Self::SignedBuckets(size),
-            other => other,
-        }
-    }
-
-    /// Returns how a hit changes a key.
-    pub fn step(self) -> KeyStep {
-        const SIGNED: u64 = u64::MAX >> 1;
-        let bucket = |size, last| KeyStep::Bucket { size, last };
-        match self {
-            Self::Log2 => KeyStep::Log2,
-            Self::SignedLog2 => bucket(NonZeroU64::MIN, 0),
-            Self::Buckets(size) => bucket(size, u64::MAX),
-            Self::SignedBuckets(size) => bucket(size, SIGNED),
-            _ => KeyStep::None,
-        }
-    }
-
-    /// Returns how many numbers a bucket has.
-    pub fn bucket(self) -> Option<NonZeroU64> {
-        match self {
-            Self::Buckets(size) | Self::SignedBuckets(size) => Some(size),
-            _ => None,
-        }
-    }
-
-    /// Returns its name in a trigger, without the number of a [bucket](Modifier::bucket).
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::None => return None,
-            Self::Hex => "hex",
-            Self::Sym => "sym",
-            Self::SymOffset => "sym-offset",
-            Self::Execname => "execname",
-            Self::Syscall => "syscall",
-            Self::Log2 | Self::SignedLog2 => "log2",
-            Self::Buckets(_) | Self::SignedBuckets(_) => "buckets",
-            Self::Errno => "errno",
-            Self::Usecs => "usecs",
-            Self::Percent => "percent",
-            Self::Graph => "graph",
-        })
-    }
-}
-
-/// How a value is folded over the hits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fold {
-    /// Their sum, modulo 2^64.
-    Sum,
-    /// The least.
-    Min,
-    /// The greatest.
-    Max,
-    /// The mean, rounded towards zero.
-    Avg,
-}
-
-impl Fold {
-    /// Returns its name in a trigger; a sum has none.
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::Sum => None,
-            Self::Min => Some("min"),
-            Self::Max => Some("max"),
-            Self::Avg => Some("avg"),
-        }
-    }
-}
-
-/// One order of sorting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sort {
-    /// What is compared.
-    pub by: Column,
-    /// Whether the greatest comes first.
-    pub descending: bool,
-}
-
-/// A column of the histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
-    /// The number of hits.
-    Hits,
-    /// The value with this index.
-    Value(usize),
-    /// The key with this index.
-    Key(usize),
-}
-
-impl Key {
-    /// Returns the number of words that it takes.
-    pub fn words(&self) -> usize {
-        match self.source {
-            KeySource::Text { .. } => TEXT_SIZE / 8,
-            KeySource::Comm => COMM_WORDS,
-            KeySource::Stack => STACK_DEPTH,
-            KeySource::UserStack => USER_STACK_WORDS,
-            _ => 1,
-        }
-    }
 }
 
 impl Spec {
@@ -391,5 +97,37 @@ impl Spec {
                 (Some(own), Some(other)) => own.is_like(other),
                 (own, other) => own.is_none() && other.is_none(),
             }
+    }
+
+    /// Returns the variables; none of a histogram that has to do with no other.
+    pub fn variables(&self) -> &[Variable] {
+        self.inter.as_ref().map_or(&[], |inter| &inter.variables)
+    }
+
+    /// Returns whether a hit needs the kernel's stack.
+    pub fn takes_stack(&self) -> bool {
+        let mut keys = self.keys.iter();
+        keys.any(|key| key.source == KeySource::Stack)
+            || self
+                .variables()
+                .iter()
+                .any(|var| var.source == VarSource::Stack)
+    }
+
+    /// Returns whether it has to do with others.
+    pub fn is_linked(&self) -> bool {
+        self.inter.is_some()
+    }
+
+    /// Returns the actions.
+    pub fn actions(&self) -> &[HistAction] {
+        self.inter.as_ref().map_or(&[], |inter| &inter.actions)
+    }
+
+    /// Returns whether it refers to a variable of `table`.
+    pub fn refers_to(&self, table: &VarTable) -> bool {
+        let inter = self.inter.as_ref();
+        let mut refs = inter.iter().flat_map(|inter| &inter.refs.0);
+        refs.any(|reference| reference.is_of(table))
     }
 }

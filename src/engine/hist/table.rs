@@ -23,11 +23,11 @@
 //! two if they are equal, however deeply writers are nested; so a reader that reads `ended`
 //! first and `hits` last knows whether what it read belongs together.
 
+use super::column::COMM_WORDS;
 use super::entry::{BucketEntry, Read};
-use super::spec::{Spec, COMM_WORDS};
 use super::stop::Stop;
 use super::word::HistWord;
-use crate::sys::{self, AllocError, PublishedWord, Vec, Zeroed};
+use crate::sys::{self, AllocError, AtomicU64, PublishedWord, Vec, Zeroed};
 
 /// Most entries that are looked at to find a key. A table is at most four fifths full, so
 /// keys are this far from their place only if their hashes are made for it.
@@ -66,16 +66,6 @@ pub struct EntryShape {
 }
 
 impl EntryShape {
-    /// Returns the words of an entry of `spec`.
-    pub fn of(spec: &Spec) -> Self {
-        Self {
-            values: spec.values.len(),
-            comm: if spec.keeps_comm() { COMM_WORDS } else { 0 },
-            keys: spec.key_words(),
-            vars: spec.inter.as_ref().map_or(0, |inter| inter.words),
-        }
-    }
-
     /// Returns whether the key is the claim itself.
     #[inline(always)]
     pub fn is_word(self) -> bool {
@@ -124,6 +114,9 @@ pub struct HistTable<W: HistWord = PublishedWord> {
     claimed: W,
     dropped: W,
 }
+
+/// The table that all CPUs share.
+pub type SharedTable = HistTable<AtomicU64>;
 
 /// The key of an entry, which does not change any more, and the name of its task.
 pub(super) enum StoredKey<'a, W> {

@@ -6,9 +6,9 @@
 //! writer that finds the entry of its key claimed but not complete, because it interrupts the
 //! owner or is faster on another CPU, does not wait: its hit is lost, and counted as such.
 
+use super::column::COMM_WORDS;
 use super::entry::BucketEntry;
-use super::rooms::SharedTable;
-use super::spec::COMM_WORDS;
+use super::table::SharedTable;
 use super::table::{hash, mix, CLAIMED, COMPLETE, PROBES};
 use crate::sys::{self, AtomicU64};
 

@@ -2,14 +2,15 @@
 
 //! Counts a hit.
 
+use super::column::{
+    Key, KeySource, CUT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
+};
 use super::entry::BucketEntry;
 use super::fast::{AtHand, Fast};
-use super::rooms::SharedTable;
 use super::source::{comm_words, stepped, Values};
-use super::spec::{
-    Key, KeySource, Spec, CUT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
-};
+use super::spec::Spec;
 use super::table::HistTable;
+use super::table::SharedTable;
 use super::variable::VarTable;
 use super::word::HistWord;
 use crate::engine::record::COMM_LEN;

@@ -2,8 +2,8 @@
 
 //! Stores a variable in an entry.
 
+use super::column::{KeySource, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE};
 use super::source::Values;
-use super::spec::{KeySource, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE};
 use super::update::FAULT;
 use super::variable::{VarSource, Variable, VAR_WORDS};
 use crate::engine::text::up_to_nul;

@@ -8,10 +8,10 @@
 
 use core::fmt;
 
+use super::column::{STACK_DEPTH, TEXT_SIZE};
 use super::expr::HistExpr;
-use super::rooms::SharedTable;
-use super::scope::ValueSort;
-use super::spec::{STACK_DEPTH, TEXT_SIZE};
+use super::table::SharedTable;
+use super::value_shape::ValueShape;
 use crate::sys::{Arc, AtomicU64, Vec};
 
 /// Most variables that a trigger may define: the kernel's `TRACING_MAP_VARS_MAX`.
@@ -22,29 +22,6 @@ pub(super) const MAX_REFS: usize = 32;
 
 /// Words of a variable before its block: the flag and the value.
 pub(super) const VAR_WORDS: usize = 2;
-
-/// What is known of a value when the trigger is parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ValueShape {
-    /// What it is.
-    pub sort: ValueSort,
-    /// Bytes of a number.
-    pub size: u8,
-    /// Whether a number has a sign.
-    pub signed: bool,
-    /// Whether it is a time in microseconds, or the difference of such.
-    pub in_usecs: bool,
-}
-
-impl ValueShape {
-    /// A constant, or a time as the clock counts.
-    pub(super) const WORD: Self = Self {
-        sort: ValueSort::Number,
-        size: 8,
-        signed: false,
-        in_usecs: false,
-    };
-}
 
 /// Why a variable exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,9 @@
 
 use core::fmt::{self, Write};
 
+use super::column::{Column, Fold, Key, KeySource, Modifier, Value};
 use super::inter::{ActionSort, HistAction, HistHandler};
-use super::spec::{Column, Fold, Key, KeySource, Modifier, Spec, Value};
+use super::spec::Spec;
 use super::variable::VarRole;
 use crate::engine::text::Plain;
 
