@@ -406,7 +406,9 @@ fn split_type(body: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
 
 /// Returns the name of the field of a pair that `text` is, `$FIELD` or `$begin.FIELD`.
 fn field_name(text: &[u8], kind: ProbeKind) -> Option<&[u8]> {
-    let name = text.strip_prefix(b"$").filter(|_| kind == ProbeKind::Pair)?;
+    let name = text
+        .strip_prefix(b"$")
+        .filter(|_| kind == ProbeKind::Pair)?;
     let name = name.strip_prefix(BEGIN).unwrap_or(name);
     (lex::is_identifier(name) && name.len() <= MAX_ARG_NAME_LEN).then_some(name)
 }

@@ -271,6 +271,11 @@ impl Probe {
         self.placed.as_ref()?.source().receiver()
     }
 
+    /// Returns whether actions of triggers emit it.
+    pub(super) fn is_emitted(&self) -> bool {
+        self.receiver().is_some_and(|receiver| receiver.is_used())
+    }
+
     /// Returns what fetches the arguments; `None` if it waits.
     pub(super) fn program(&self) -> Option<&Program> {
         Some(self.placed.as_ref()?.source().recorder().program())

@@ -5,7 +5,7 @@
 use crate::{
     buffer::Buffer,
     engine::hist::{ActionSort, Emit, Histogram, Values},
-    hit::{receiver::Receiver, snapshots::Snapshots},
+    hit::{receives::ReceivesValues, snapshots::Snapshots},
     kapi::context::OnCpu,
     sys::Vec,
 };
@@ -15,7 +15,7 @@ use kernel::{prelude::*, sync::Arc};
 pub(crate) struct Linked {
     pub(crate) histogram: Arc<Histogram>,
     /// For each action the synthetic event that it emits, if it emits one.
-    receivers: Vec<Option<Arc<Receiver>>>,
+    receivers: Vec<Option<Emitted>>,
     /// Takes snapshots of the instance's buffer.
     snapshots: Arc<Snapshots>,
     /// Whether it exists for the sake of another one, which refers to it.
@@ -31,14 +31,14 @@ impl Linked {
     /// `ENOMEM`.
     pub(crate) fn new(
         histogram: Arc<Histogram>,
-        receiver: impl Fn(&[u8]) -> Option<Arc<Receiver>>,
+        receiver: impl Fn(&[u8]) -> Option<Arc<dyn ReceivesValues>>,
         snapshots: Arc<Snapshots>,
         is_of_field: bool,
     ) -> Result<Self> {
         let mut receivers = Vec::new();
         for action in histogram.spec().actions() {
             receivers.push(match action.sort {
-                ActionSort::Trace => receiver(&action.event),
+                ActionSort::Trace => receiver(&action.event).map(Emitted::new),
                 ActionSort::Save | ActionSort::Snapshot => None,
             })?;
         }
@@ -64,6 +64,22 @@ impl Linked {
     }
 }
 
+/// A synthetic event that is emitted: it is not deleted meanwhile.
+struct Emitted(Arc<dyn ReceivesValues>);
+
+impl Emitted {
+    fn new(receiver: Arc<dyn ReceivesValues>) -> Self {
+        receiver.count_use(true);
+        Self(receiver)
+    }
+}
+
+impl Drop for Emitted {
+    fn drop(&mut self) {
+        self.0.count_use(false);
+    }
+}
+
 /// What the actions of a hit do outside of the histogram.
 struct Outside<'a> {
     linked: &'a Linked,
@@ -75,7 +91,7 @@ impl Emit for Outside<'_> {
     #[inline]
     fn emit(&self, action: usize, values: &[u64]) {
         if let Some(Some(receiver)) = self.linked.receivers.get(action) {
-            receiver.receive(values, self.here);
+            receiver.0.receive_values(values, self.here);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     engine::{
         exec,
         fetch::{BegunField, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION},
-        hist::TEXT_ROOM,
+        hist::{SynthField, TEXT_ROOM},
         record::{Field, Layout},
     },
     hit::{
@@ -21,7 +21,7 @@ use crate::{
     kapi::{context::OnCpu, percpu::PerCpu, stack::StackOrigin},
     sys::Vec,
 };
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// Most events that cause each other on one CPU: each takes stack, and an action may lead back to
@@ -96,6 +96,10 @@ pub(crate) struct Receiver {
     recorder: Recorder,
     is_armed: AtomicBool,
     fields: AttachedFields,
+    /// The fields of a synthetic event.
+    values: Vec<SynthField>,
+    /// The number of actions that emit it.
+    uses: AtomicUsize,
     nesting: Arc<Nesting>,
 }
 
@@ -107,13 +111,15 @@ impl Receiver {
     /// `ENOMEM`.
     pub(crate) fn new(
         recorder: Prepared,
-        fields: AttachedFields,
+        (fields, values): (AttachedFields, Vec<SynthField>),
         nesting: Arc<Nesting>,
     ) -> Result<Arc<Self>> {
         let receiver = init!(Self {
             recorder <- recorder.init(),
             is_armed: AtomicBool::new(false),
             fields,
+            values,
+            uses: AtomicUsize::new(0),
             nesting,
         });
         Arc::init(receiver, GFP_KERNEL)
@@ -122,6 +128,16 @@ impl Receiver {
     /// Returns what records the hits.
     pub(crate) fn recorder(&self) -> &Recorder {
         &self.recorder
+    }
+
+    /// Returns the fields of a synthetic event.
+    pub(crate) fn fields(&self) -> &[SynthField] {
+        &self.values
+    }
+
+    /// Returns whether actions emit it.
+    pub(crate) fn is_used(&self) -> bool {
+        self.uses.load(Ordering::Relaxed) != 0
     }
 
     /// Arms or disarms it.
@@ -192,6 +208,14 @@ impl Receives for Receiver {
 }
 
 impl ReceivesValues for Receiver {
+    fn count_use(&self, more: bool) {
+        if more {
+            self.uses.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.uses.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     fn receive_values(&self, values: &[u64], here: &OnCpu) {
         if self.is_armed() {
             self.serve(&SentValues(values), here);

@@ -28,7 +28,11 @@ pub(crate) trait Receives: Send + Sync {
 
 /// Serves the values that the action of a trigger sends.
 pub(crate) trait ReceivesValues: Send + Sync {
+    /// Counts one action more that sends values, or one less.
+    fn count_use(&self, more: bool);
+
     /// Serves values, one for each field of a synthetic event: a number, or the address of a text
-    /// with its NUL, or of the frames of a stack with zeroes behind them.
+    /// with its NUL, or of the number of frames of a stack, behind which are the frames, and
+    /// zeroes.
     fn receive_values(&self, values: &[u64], here: &OnCpu);
 }

@@ -169,10 +169,10 @@ fn field(
     })?;
     let mut steps = Vec::new();
     if spec.base.is_text() || spec.count.is_some() {
-        // The value is the address of the text or of the frames.
+        // The value is the address of the text, or of the number of frames, before these.
         steps.push(Step {
             action: StepKind::Dereference {
-                offset: 0,
+                offset: if spec.base.is_text() { 0 } else { 8 },
                 user: false,
             },
             at: written.at,

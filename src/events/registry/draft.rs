@@ -114,10 +114,14 @@ impl Draft {
         event.in_write.probes_after(self.write) != 0
     }
 
-    /// Returns whether event probes are attached to `event` after the write; `set` is the
+    /// Returns whether triggers emit `event`, or event probes are attached to it after the write; `set` is the
     /// registry's.
     fn has_attached(&self, set: &Set, event: &Event) -> bool {
         let mut all = Iterator::chain(set.iter(), self.added.iter());
+        let mut own = set.iter().filter(|probe| probe.event.id() == event.id());
+        if own.any(|probe| probe.is_emitted()) {
+            return true;
+        }
         event.is_attached()
             && all.any(|probe| probe.is_attached_to(event) && self.keeps(&probe.event))
     }
@@ -211,7 +215,7 @@ impl Draft {
                 .is_some_and(|top| top.is_enabled());
             let refusal = match (is_enabled, busy.is_enabled()) {
                 _ if !busy.is_needed() => refusal.with_detail(format_args!(
-                    "an event probe is attached to it: delete that first"
+                    "an event probe is attached to it, or a trigger emits it: delete that first"
                 )),
                 (true, _) => refusal,
                 (false, true) => refusal.with_detail(format_args!(

@@ -18,6 +18,7 @@ use crate::{
     hit::{
         action::{Action, ActionKind, Other},
         linked::Linked,
+        receives::ReceivesValues,
     },
     kapi::{
         percpu::{self, PerCpu},
@@ -259,9 +260,9 @@ impl Registry {
         let what = match histogram.var_table() {
             None => ActionKind::Count(histogram.clone()),
             Some(_) => {
-                let receiver = |name: &[u8]| {
-                    let found = self.synthetic(name);
-                    found.map(|(_, receiver)| receiver.clone())
+                let receiver = |name: &[u8]| -> Option<Arc<dyn ReceivesValues>> {
+                    let (_, receiver) = self.synthetic(name)?;
+                    Some(receiver.clone())
                 };
                 let snapshots = self.instances.get(of)?.snapshots.clone();
                 let linked = Linked::new(histogram.clone(), receiver, snapshots, is_of_field)?;

@@ -21,6 +21,12 @@ pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Option<Refus
     // Of those that are attached to each other, all go or none.
     let has_attached = |event: &Event| {
         let mut all = set.iter();
+        if all
+            .clone()
+            .any(|probe| ptr::eq(&*probe.event, event) && probe.is_emitted())
+        {
+            return true;
+        }
         event.is_attached() && all.any(|probe| probe.is_attached_to(event) && !which(&probe.event))
     };
     let is_in_use = |event: &Event| which(event) && (event.is_needed() || has_attached(event));
@@ -29,7 +35,8 @@ pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Option<Refus
         (true, _) => "write 0 to events/enable first, or use >> to add",
         (false, true) => "write 0 to events/enable of the instance first, or use >> to add",
         (false, false) if !first.event.is_needed() => {
-            "delete the event probes that are attached to it first, or use >> to add"
+            "delete the event probes that are attached to it, and the triggers that emit it, first, \
+             or use >> to add"
         }
         (false, false) => "remove the triggers with !TRIGGER first, or use >> to add",
     };
@@ -67,7 +74,9 @@ impl<F: Fn(&Event) -> bool> fmt::Display for InUse<'_, F> {
             let how = match (is_enabled_at_top(event), event.is_enabled()) {
                 (true, _) => "enabled",
                 (false, true) => "enabled in an instance",
-                (false, false) if !event.is_needed() => "with an event probe",
+                (false, false) if event.is_attached() && !event.is_needed() => {
+                    "with an event probe"
+                }
                 (false, false) => "with a trigger",
             };
             write!(f, "{comma}{group}/{} ({how})", event.format.name())?;

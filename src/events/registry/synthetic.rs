@@ -8,8 +8,8 @@ use kernel::sync::Arc;
 
 impl Registry {
     /// Returns the fields of the synthetic event `name`, and what gets it.
-    // There are none yet.
-    pub(super) fn synthetic(&self, _name: &[u8]) -> Option<(&[SynthField], &Arc<Receiver>)> {
-        None
+    pub(super) fn synthetic(&self, name: &[u8]) -> Option<(&[SynthField], &Arc<Receiver>)> {
+        let receiver = self.definitions.synthetic(name)?;
+        Some((receiver.fields(), receiver))
     }
 }

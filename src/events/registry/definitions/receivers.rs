@@ -9,6 +9,7 @@ use crate::{
         error::{Error as Refusal, Kind},
         fetch::{self, Taken},
         filter::Filter,
+        hist::{SynthField, ValueSort},
         kind::ProbeKind,
         pairs::DEFAULT_PAIRS,
         record::LayoutNames,
@@ -94,6 +95,8 @@ impl Definitions {
         let condition = self.condition(&definition, to.last())?;
         let (event, format) = self.new_event(draft, &definition, layout, instances)?;
         let recorder = Prepared::new(&format, program, event.in_force(), 0).map_err(no_memory)?;
+        let values = synthetic_fields(&definition)?;
+        let fields = (fields, values);
         let receiver = Receiver::new(recorder, fields, self.nesting.clone()).map_err(no_memory)?;
         let mut pair = None;
         if let Place::Pair(_) = definition.place {
@@ -238,6 +241,15 @@ impl Definitions {
         }
     }
 
+    /// Returns what gets the values of the synthetic event `name`.
+    pub(crate) fn synthetic(&self, name: &[u8]) -> Option<&Arc<Receiver>> {
+        let is_it = |probe: &&Arc<Probe>| {
+            let definition = probe.definition();
+            definition.kind == ProbeKind::Synthetic && *definition.event == *name
+        };
+        self.set.iter().find(is_it)?.receiver()
+    }
+
     /// Returns an event probe that is armed and not linked, or linked and not armed.
     pub(crate) fn unlinked(&self) -> Option<Arc<Probe>> {
         if !self.attachments.is_any() {
@@ -276,4 +288,24 @@ fn names(definition: &Definition, to: &[Arc<Event>]) -> Result<LayoutNames, Refu
         types.push(Vec::from_slice(&field.text)?)?;
     }
     Ok(LayoutNames::Types(types))
+}
+
+/// Returns the fields of `definition`, if it is one of a synthetic event.
+fn synthetic_fields(definition: &Definition) -> Result<Vec<SynthField>, Refusal> {
+    let mut fields = Vec::new();
+    if definition.kind != ProbeKind::Synthetic {
+        return Ok(fields);
+    }
+    for spec in definition.args.iter().map(|arg| &arg.spec) {
+        fields.push(SynthField {
+            sort: match (spec.base.is_text(), spec.count) {
+                (true, _) => ValueSort::Text,
+                (false, Some(_)) => ValueSort::Stack,
+                (false, None) => ValueSort::Number,
+            },
+            size: spec.base.size(),
+            signed: spec.base.is_signed(),
+        })?;
+    }
+    Ok(fields)
 }
