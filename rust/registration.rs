@@ -215,6 +215,7 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
             7 => Self::stage::<7>,
             8 => Self::stage::<8>,
             9 => Self::stage::<9>,
+            10 => Self::stage::<10>,
             CHECK => Self::stage::<CHECK>,
             _ => Self::stage::<LAST>,
         };

@@ -44,6 +44,7 @@ mod field_hist;
 mod find_var;
 mod graph;
 mod inter;
+mod inter_fast;
 mod inter_print;
 mod inter_update;
 mod names;

@@ -34,8 +34,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::SynthTooManyFields => "at most 64",
         Kind::SynthIncompleteType => "write unsigned TYPE NAME",
         Kind::SynthInvalidType | Kind::SynthInvalidArraySpec => {
-            "there is s8 to s64, u8 to u64, char, int, long, bool, pid_t, gfp_t, char[N], char[] \
-             and unsigned long[]"
+            "such as s32, u64, char, int, unsigned long, bool, pid_t, gfp_t, char[], unsigned long[]"
         }
         Kind::SynthInvalidField => "a field is TYPE NAME",
         Kind::BadAddrSuffix => "only %return may follow the symbol",

@@ -14,6 +14,7 @@ use crate::{
     hit::{
         action::{Action, OnHit},
         counters::HitEnd,
+        linked::Linked,
         plan::{Acting, Rest},
         receives::SentHit,
         recorder::Recorder,
@@ -54,6 +55,38 @@ impl Recorder {
             self.counters.count(HitEnd::Off, here);
         }
         is_done
+    }
+
+    /// As [`Recorder::acts_fast`], of a trigger that counts in a histogram that has to do with
+    /// others: its variables are set, or there is nothing to do.
+    #[inline(always)]
+    pub(super) fn links_fast(&self, source: impl Source, here: &OnCpu) -> bool {
+        let Rest::Act(acting) = &self.plan.get(here).rest else {
+            return false;
+        };
+        let Some(linked) = acting.quick_action().and_then(|action| action.linked()) else {
+            return false;
+        };
+        let is_done = self.sets_fast(linked, source, here);
+        if is_done {
+            self.counters.count(HitEnd::Off, here);
+        }
+        is_done
+    }
+
+    /// Serves a hit of a histogram that has to do with others, if that takes few instructions.
+    #[inline(always)]
+    fn sets_fast(&self, linked: &Linked, source: impl Source, here: &OnCpu) -> bool {
+        let histogram = &linked.histogram;
+        let hit = RegisterHit {
+            program: &self.program,
+            env: &source.sample(),
+            pid: || context::current().pid(),
+            cpu: || here.number(),
+        };
+        let in_usecs = histogram.counts_usecs();
+        let buffer = self.buffer.get(here);
+        histogram.update_linked_fast(&hit, || buffer.now_fast(in_usecs, here))
     }
 
     /// Returns whether a hit has ended, because the filter rejects it or because triggers have
@@ -135,6 +168,21 @@ impl Recorder {
         let Some(linked) = action.linked() else {
             return action.act(self.sent(sample), buffer, here);
         };
+        if self.sets_fast(linked, sample, here) {
+            return;
+        }
+        self.count_linked(linked, (sample, buffer), here);
+    }
+
+    /// Counts a hit in a histogram that has to do with others; apart, so that fewer hits save
+    /// registers for it.
+    #[inline(never)]
+    fn count_linked(
+        &self,
+        linked: &Linked,
+        (sample, buffer): (&Sample<'_>, &Buffer),
+        here: &OnCpu,
+    ) {
         let moment = At {
             recorder: self,
             buffer,

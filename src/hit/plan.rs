@@ -144,6 +144,13 @@ impl Acting {
         self.quick_action().is_some()
     }
 
+    /// Returns whether the [quick action](Self::quick_action) counts in a histogram that has to
+    /// do with others.
+    pub(super) fn is_linked(&self) -> bool {
+        let action = self.quick_action();
+        action.is_some_and(|action| action.linked().is_some())
+    }
+
     /// Returns the only action, if it acts on the hit, which is not recorded whatever it does.
     ///
     /// Context: any.

@@ -90,6 +90,7 @@ impl Recorder {
             )
         };
         match &plan.rest {
+            Rest::Act(acting) if acting.is_linked() => Tier::LINKED,
             Rest::Act(acting) if acting.is_quick() => Tier::QUICK,
             Rest::Act(_) if plan.is_gated() => Tier::GATED,
             Rest::Several(several) if !several.recording.is_empty() => match program.form() {

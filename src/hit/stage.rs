@@ -28,6 +28,8 @@ impl Stage {
     pub(super) const SEVERAL: u8 = handler::SHARED_ANY;
     /// Serves the tier `SEVERAL_TEXT`.
     pub(super) const SEVERAL_TEXT: u8 = 9;
+    /// Counts in a histogram that has to do with others, by the only trigger of a disabled event.
+    pub(super) const LINK: u8 = 10;
     /// Evaluates a filter that compares a register.
     pub(super) const FILTER: u8 = handler::CHECK;
     /// Serves any hit.

@@ -201,7 +201,7 @@ impl<'a> Binder<'_, 'a> {
         if let Some(variable) = name.strip(b"$") {
             let found = match self.own(variable.bytes).filter(|_| is_own) {
                 Some(own) => Ok(own),
-                None => find_variable(self.scope, on, self.matched, variable),
+                None => find_variable(self.scope, on, (self.matched, None), variable),
             };
             let found = found.map_err(|refusal| match refusal.kind {
                 Kind::VarNotFound => unknown(self.scope, variable, Kind::ParamNotFound),

@@ -126,7 +126,7 @@ impl<'a> WrittenAction<'a> {
                 return Err(param.error(Kind::TooManyParams));
             }
             let param = trim(param);
-            if param.bytes.len() < 2 {
+            if matches!(param.bytes, b"" | b"$") {
                 return Err(param.error(Kind::InvalidParam));
             }
             self.params.push(param)?;

@@ -282,7 +282,13 @@ impl<'a> ExprContext<'_, 'a> {
                 return self.atom(plain.value, out);
             }
         }
-        let reference = find_variable(self.scope, event, self.matched, variable)?;
+        // A variable of this name that the event has already is the one of this trigger, which
+        // is set: it does not stand for itself.
+        let mut all = self.own.iter();
+        let except = all
+            .any(|it| *it.name.bytes == *variable.bytes)
+            .then_some(own);
+        let reference = find_variable(self.scope, event, (self.matched, except), variable)?;
         let shape = reference.shape;
         let number = self.refs.add(reference)?;
         let number = number.ok_or(text.error(Kind::HistTooManyRefs))?;

@@ -34,6 +34,17 @@ impl Fast {
     }
 }
 
+/// What [`Histogram::update_linked_fast`](super::Histogram::update_linked_fast) does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkedFast {
+    /// Nothing.
+    Never,
+    /// A hit is found to do nothing.
+    Rejects,
+    /// This, and variables are set.
+    Sets,
+}
+
 /// The numbers of a hit that take few instructions.
 ///
 /// Context: any.

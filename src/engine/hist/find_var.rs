@@ -32,7 +32,7 @@ impl<'a> OnEvent<'a> {
 }
 
 /// Returns a reference to the variable `name` of `event`; without one, of those that are
-/// `matched`, or of any.
+/// `matched`, or of any but `except`.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ impl<'a> OnEvent<'a> {
 pub(super) fn find_variable(
     scope: &dyn HistScope,
     event: Option<OnEvent<'_>>,
-    matched: &[OnEvent<'_>],
+    (matched, except): (&[OnEvent<'_>], Option<OnEvent<'_>>),
     name: Span<'_>,
 ) -> Result<VarRef, Error> {
     let found = match event {
@@ -61,7 +61,7 @@ pub(super) fn find_variable(
             }
             match first {
                 Some((_, found)) => Some(found),
-                None => on_any(scope, name)?,
+                None => on_any(scope, except, name)?,
             }
         }
     };
@@ -88,15 +88,23 @@ pub(super) fn on_event(scope: &dyn HistScope, event: OnEvent<'_>, name: &[u8]) -
     })
 }
 
-fn on_any(scope: &dyn HistScope, name: Span<'_>) -> Result<Option<VarRef>, Error> {
+fn on_any(
+    scope: &dyn HistScope,
+    except: Option<OnEvent<'_>>,
+    name: Span<'_>,
+) -> Result<Option<VarRef>, Error> {
     let mut first: Option<(&KnownHistogram<'_>, VarRef)> = None;
-    for known in scope.histograms() {
+    let is_excepted =
+        |known: &KnownHistogram<'_>| except.is_some_and(|it| known.is_of(it.group, it.event));
+    let all = scope.histograms().iter();
+    for known in all.filter(|known| !is_excepted(known)) {
         let Some(found) = refer(known, name.bytes) else {
             continue;
         };
         match &first {
             None => first = Some((known, found)),
-            Some((other, _)) if other.is_beside(known) => {}
+            // Events may share a histogram.
+            Some((other, _)) if other.is_beside(known) || other.shares(known) => {}
             Some((other, _)) => {
                 let (one, two) = (
                     OnEvent::named((other.group, other.event)),

@@ -55,6 +55,11 @@ pub struct HistRequest<'a> {
     pub(super) names: Vec<Span<'a>>,
 }
 
+/// What stands before the `=` of parts that define no variable.
+const OPTIONS: &[&[u8]] = &[
+    b"key", b"keys", b"val", b"vals", b"values", b"sort", b"name", b"clock", b"size",
+];
+
 /// What is done with a histogram. The first that the trigger has of the kernel's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -267,6 +272,10 @@ impl<'a> Parts<'a> {
         }
         if !lex::is_identifier(name.bytes) || value.bytes.is_empty() {
             return Err(name.error(Kind::MalformedAssignment));
+        }
+        if OPTIONS.contains(&name.bytes) {
+            let refusal = name.error(Kind::MalformedAssignment);
+            return Err(refusal.with_detail(format_args!("a part of a trigger is called so")));
         }
         let mut all = self.definitions.iter();
         if all.any(|other| *other.name.bytes == *name.bytes) {

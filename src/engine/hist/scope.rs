@@ -33,10 +33,15 @@ pub trait HistScope {
     fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]>;
 }
 
-impl<'a> KnownHistogram<'a> {
+impl KnownHistogram<'_> {
     /// Returns whether it is of the event with these names.
     pub(super) fn is_of(&self, group: &[u8], event: &[u8]) -> bool {
         self.group == group && self.event == event
+    }
+
+    /// Returns whether both events count in the same one.
+    pub(super) fn shares(&self, other: &KnownHistogram<'_>) -> bool {
+        core::ptr::eq(self.histogram, other.histogram)
     }
 
     /// Returns whether `other` is of the same event.

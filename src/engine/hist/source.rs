@@ -195,7 +195,7 @@ pub(super) fn comm_words(comm: [u8; COMM_LEN]) -> [u64; COMM_WORDS] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::hist::spec::Modifier;
+    use crate::engine::hist::column::Modifier;
 
     #[test]
     fn log2_is_the_kernels() {

@@ -82,8 +82,7 @@ impl EntryShape {
     }
 
     /// Returns the words between the values and the variables.
-    #[inline(always)]
-    pub(super) fn before_vars(self) -> usize {
+    fn before_vars(self) -> usize {
         match self.is_word() {
             true => 0,
             false => self.comm.wrapping_add(self.keys),
@@ -104,6 +103,8 @@ pub struct HistTable<W: HistWord = PublishedWord> {
     stride: usize,
     /// Words of an entry before its key, if the key is not the claim.
     before_key: usize,
+    /// Words of an entry behind the number of hits and before its variables.
+    before_vars: usize,
     /// Entries that keys are hashed to.
     slots: usize,
     /// Keys for which there is room.
@@ -170,6 +171,7 @@ impl<W: HistWord> HistTable<W> {
             shape,
             stride,
             before_key: shape.folded().saturating_add(shape.comm).saturating_add(2),
+            before_vars: shape.folded().saturating_add(shape.before_vars()),
             slots,
             room: size,
             // CAST: A size in memory has at most 64 bits.
@@ -242,6 +244,12 @@ impl<W: HistWord> HistTable<W> {
     #[inline(always)]
     pub(super) fn first_of_word(&self, mixed: u64) -> usize {
         self.first(mixed.wrapping_mul(MULTIPLIER))
+    }
+
+    /// Returns the number of words of an entry behind the number of hits and before its variables.
+    #[inline(always)]
+    pub(super) fn before_vars(&self) -> usize {
+        self.before_vars
     }
 
     /// Returns the number of slots that keys are hashed to.

@@ -35,8 +35,8 @@ impl SharedTable {
         hits: &'a AtomicU64,
         rest: &'a [AtomicU64],
     ) -> Option<VarEntry<'a>> {
-        let (folded, behind) = rest.split_at_checked(self.shape().folded())?;
-        let vars = behind.get(self.shape().before_vars()..)?;
+        let folded = rest.get(..self.shape().folded())?;
+        let vars = rest.get(self.before_vars()..)?;
         let bucket = BucketEntry { hits, folded };
         Some(VarEntry { bucket, vars, slot })
     }
@@ -49,6 +49,15 @@ impl SharedTable {
         match *key {
             [key] if self.shape().is_word() => self.find_by_word(key),
             _ => self.find_by_words(key),
+        }
+    }
+
+    /// As [`SharedTable::find_entry`], of a key of one word, if the table has such keys.
+    #[inline(always)]
+    pub(super) fn find_of_word(&self, key: u64) -> Option<VarEntry<'_>> {
+        match self.shape().is_word() {
+            true => self.find_by_word(key),
+            false => None,
         }
     }
 
@@ -239,5 +248,126 @@ impl SharedTable {
             }
         }
         self.forget_losses();
+    }
+}
+
+// Not for the model checker, whose atomics exist in its models only.
+#[cfg(all(test, feature = "hooks"))]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::BTreeMap;
+    use std::rc::Rc;
+    use std::sync::atomic::{AtomicU64 as Count, Ordering};
+
+    use super::*;
+    use crate::engine::hist::table::{EntryShape, HistTable};
+    use crate::sys::set_hook;
+
+    fn table(keys: usize, size: usize) -> SharedTable {
+        let shape = EntryShape {
+            values: 0,
+            comm: 0,
+            keys,
+            vars: 2,
+        };
+        HistTable::with_shape(shape, size).unwrap()
+    }
+
+    /// The key of each slot that has one.
+    fn keys(table: &SharedTable) -> Vec<Vec<u64>> {
+        let mut found = vec![];
+        for slot in 0..=table.slots() {
+            if table.stored(slot).is_some() && table.slot(slot).unwrap().1.load_relaxed() > 0 {
+                let words = (0..table.shape().keys).map(|n| table.key_word(slot, n));
+                found.push(words.collect());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn no_key_has_two_entries() {
+        for words in [1, 2, 3] {
+            let table = table(words, 64);
+            let lost = Count::new(0);
+            std::thread::scope(|scope| {
+                for thread in 0..4u64 {
+                    let (table, lost) = (&table, &lost);
+                    scope.spawn(move || {
+                        for n in 0..20_000u64 {
+                            let key = [(n * 7 + thread) % 50, 1, 2];
+                            let key = &key[..words];
+                            match table.make_entry(key, || [0, 0]) {
+                                Some(entry) => entry.bucket.begin(),
+                                None => _ = lost.fetch_add(1, Ordering::Relaxed),
+                            }
+                        }
+                    });
+                }
+            });
+            let mut all = keys(&table);
+            assert_eq!(all.len(), 50, "{words}");
+            all.sort();
+            all.dedup();
+            assert_eq!(all.len(), 50, "{words}");
+            assert_eq!(table.hits() + lost.into_inner(), 80_000);
+        }
+    }
+
+    #[test]
+    fn an_interrupt_finds_the_same_entry_or_none() {
+        for words in [1, 2] {
+            // At each atomic operation once.
+            for at in 0..20 {
+                let table = Rc::new(table(words, 8));
+                let found = Rc::new(Cell::new(None));
+                let (nested, result) = (table.clone(), found.clone());
+                let left = Cell::new(at);
+                set_hook(Some(Box::new(move || {
+                    let n = left.get();
+                    left.set(n - 1);
+                    if n == 0 {
+                        let entry = nested.make_entry(&[5, 6][..words], || [0, 0]);
+                        result.set(entry.map(|entry| entry.slot));
+                    }
+                })));
+                let own = table.make_entry(&[5, 6][..words], || [0, 0]);
+                set_hook(None);
+                let own = own.map(|entry| entry.slot);
+                if let Some(nested) = found.get() {
+                    assert!(own.is_none_or(|own| own == nested), "{words} {at}");
+                }
+                let again = table.make_entry(&[5, 6][..words], || [0, 0]);
+                let slot = again.map(|entry| entry.slot);
+                assert!(slot.is_some() && (own.is_none() || own == slot));
+            }
+        }
+    }
+
+    #[test]
+    fn entries_are_found_until_they_are_cleared() {
+        for words in [1, 2] {
+            let table = table(words, 128);
+            let mut slots = BTreeMap::new();
+            for n in 0..100u64 {
+                // One of them is 0 when it is mixed.
+                let key = [if n == 7 { mix(0) } else { n }, n];
+                assert!(table.find_entry(&key[..words]).is_none() || words == 1 && n == 7);
+                let entry = table.make_entry(&key[..words], || [0, 0]).unwrap();
+                entry.bucket.begin();
+                slots.insert(key, entry.slot);
+            }
+            for (key, slot) in &slots {
+                let found = table.find_entry(&key[..words]).unwrap();
+                assert_eq!(found.slot, *slot);
+                assert_eq!(found.vars.len(), 2);
+            }
+            table.drop_hit();
+            table.clear();
+            assert_eq!((table.hits(), table.dropped()), (0, 0));
+            for key in slots.keys().filter(|key| key[0] != mix(0)) {
+                assert!(table.find_entry(&key[..words]).is_none());
+            }
+        }
     }
 }

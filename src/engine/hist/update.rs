@@ -6,7 +6,7 @@ use super::column::{
     Key, KeySource, CUT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
 };
 use super::entry::BucketEntry;
-use super::fast::{AtHand, Fast};
+use super::fast::{AtHand, Fast, LinkedFast};
 use super::source::{comm_words, stepped, Values};
 use super::spec::Spec;
 use super::table::HistTable;
@@ -34,6 +34,8 @@ pub struct Histogram {
     in_usecs: bool,
     /// The table of a histogram that has to do with others, whose hits count only there.
     linked: Option<Arc<VarTable>>,
+    /// What [`Histogram::update_linked_fast`] does.
+    linked_fast: LinkedFast,
 }
 
 /// How an entry is found: the first that fits.
@@ -75,6 +77,7 @@ impl Histogram {
             shared,
             paused: AtomicU32::new(u32::from(is_paused)),
             linked: None,
+            linked_fast: LinkedFast::Never,
         }
     }
 
@@ -89,6 +92,7 @@ impl Histogram {
         (tables, shared): (PerCpu<HistTable>, Option<SharedTable>),
         is_paused: bool,
     ) -> Result<Self, AllocError> {
+        let fast = spec.linked_fast();
         let owners = spec.inter.as_ref().map(|inter| inter.refs.owners());
         let (shared, linked) = match (shared, owners) {
             (Some(table), Some(owners)) => (None, Some(Arc::new(VarTable::new(table, owners?))?)),
@@ -96,6 +100,7 @@ impl Histogram {
         };
         let mut histogram = Self::new(spec, (tables, shared), is_paused);
         histogram.linked = linked;
+        histogram.linked_fast = fast;
         Ok(histogram)
     }
 
@@ -107,12 +112,18 @@ impl Histogram {
     }
 
     #[inline(always)]
+    pub(super) fn linked_fast(&self) -> LinkedFast {
+        self.linked_fast
+    }
+
+    #[inline(always)]
     pub(super) fn form(&self) -> UpdateForm {
         self.form
     }
 
+    /// Returns whether times are in microseconds.
     #[inline(always)]
-    pub(super) fn counts_usecs(&self) -> bool {
+    pub fn counts_usecs(&self) -> bool {
         self.in_usecs
     }
 

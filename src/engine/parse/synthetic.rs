@@ -76,12 +76,12 @@ pub(super) fn prefixed(command: &Command) -> Result<Definition, Error> {
 
 /// Parses what follows the prefix.
 fn definition(text: Span<'_>) -> Result<Definition, Error> {
-    let mut parts = Parts(Some(text));
+    let mut parts = FieldParts(Some(text));
     let first = parts.next().unwrap_or(text);
-    let mut words = Words(first);
+    let mut words = FieldWords(first);
     let name = words.next().unwrap_or(first);
     // The first field stands before the first semicolon.
-    if Words(first).count() < 3 {
+    if FieldWords(first).count() < 3 {
         return Err(Error::new(Kind::SynthInvalidCmd, 0));
     }
     if !lex::is_identifier(name.bytes) {
@@ -104,14 +104,14 @@ fn definition(text: Span<'_>) -> Result<Definition, Error> {
     };
     fields(&mut definition, words)?;
     for part in parts {
-        fields(&mut definition, Words(part))?;
+        fields(&mut definition, FieldWords(part))?;
     }
     Ok(definition)
 }
 
 /// Adds the fields of `words` to `definition`.
 #[inline(never)]
-fn fields(definition: &mut Definition, mut words: Words<'_>) -> Result<(), Error> {
+fn fields(definition: &mut Definition, mut words: FieldWords<'_>) -> Result<(), Error> {
     while let Some(first) = words.next() {
         let (prefix, c_type) = match first.bytes {
             b"unsigned" => (&b"unsigned "[..], words.next()),
@@ -233,9 +233,9 @@ fn array(c_type: &[u8]) -> Result<TypeSpec, NoType> {
 }
 
 /// The parts of a text between semicolons.
-struct Parts<'a>(Option<Span<'a>>);
+struct FieldParts<'a>(Option<Span<'a>>);
 
-impl<'a> Iterator for Parts<'a> {
+impl<'a> Iterator for FieldParts<'a> {
     type Item = Span<'a>;
 
     fn next(&mut self) -> Option<Span<'a>> {
@@ -247,9 +247,9 @@ impl<'a> Iterator for Parts<'a> {
 
 /// The words of a text.
 #[derive(Clone)]
-struct Words<'a>(Span<'a>);
+struct FieldWords<'a>(Span<'a>);
 
-impl<'a> Iterator for Words<'a> {
+impl<'a> Iterator for FieldWords<'a> {
     type Item = Span<'a>;
 
     fn next(&mut self) -> Option<Span<'a>> {

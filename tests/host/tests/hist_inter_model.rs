@@ -114,8 +114,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn hits_do_what_the_model_does(hits in hits(), two_keys: bool) {
+    fn hits_do_what_the_model_does(hits in hits(), two_keys: bool, is_fast: bool) {
         let it = instance(two_keys);
+        it.is_fast.set(is_fast);
         for hit in &hits {
             let fields = Fields {
                 numbers: vec![hit.key.0, hit.key.1, hit.value],
@@ -132,4 +133,55 @@ proptest! {
         let histogram = &it.histograms(SECOND)[0];
         prop_assert_eq!(histogram.hits(), served as u64);
     }
+}
+
+/// A histogram that copies and computes without actions, behind one that has only variables:
+/// both are served fast.
+#[test]
+fn the_fast_way_does_the_same() {
+    let mut shown = vec![];
+    for is_fast in [false, true] {
+        let mut it = Instance::default();
+        it.add_event(FIRST, "a=%bx:u64 b=%bx:u64 value=%bx:u64");
+        it.add_event(SECOND, "c=%bx:u64 d=%bx:u64 own=%bx:u64");
+        it.is_fast.set(is_fast);
+        it.write(FIRST, "hist:keys=a:start=common_timestamp.usecs,v=value")
+            .unwrap();
+        let second = "hist:keys=c:lat=common_timestamp.usecs-$start,w=$v";
+        it.write(SECOND, second).unwrap();
+        it.write(SECOND, "hist:keys=d:vals=own:max=own:onmax($max).save(c)")
+            .unwrap();
+        let third = "hist:keys=c:sum=model.second.$w+own:onmax($sum).save(own,d)";
+        it.write(SECOND, third).unwrap();
+        let mut seed = 1u64;
+        for _ in 0..2_000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let draw = |shift: u32, below: u64| (seed >> shift) % below;
+            let fields = Fields {
+                numbers: vec![draw(33, 5), draw(40, 4), draw(45, 100)],
+                text: "",
+                pid: 1,
+                now: draw(20, 1 << 30),
+            };
+            let event = if draw(60, 2) == 0 { FIRST } else { SECOND };
+            it.hit(event, &fields);
+        }
+        let of = |event| {
+            let all = it.histograms(event);
+            let counted = all.iter().map(|histogram| {
+                let mut entries = vec![];
+                let read = histogram.read().unwrap();
+                read.for_each(|keys, hits, values| {
+                    entries.push((keys.to_vec(), hits, values.to_vec()));
+                });
+                entries
+            });
+            counted.collect::<Vec<_>>()
+        };
+        shown.push((of(FIRST), of(SECOND)));
+    }
+    let fast = shown.pop();
+    assert_eq!(shown.pop(), fast);
+    let (_, second) = fast.unwrap();
+    assert!(second[0].len() == 5 && second[2].len() == 5, "{second:?}");
 }

@@ -22,6 +22,11 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "BAD_RETPROBE",
     "NEVER_RETURNS",
     "BAD_INSN_BNDRY",
+    // Other events.
+    "BAD_ATTACH_ARG",
+    "BAD_ATTACH_EVENT",
+    "ATTACHED_TOO_DEEP",
+    "EVENT_EXISTS",
     // Registration.
     "FAIL_REG_PROBE",
     "EVENT_EXIST",

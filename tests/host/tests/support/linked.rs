@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use ferroprobe_engine::engine::error::{Error, Kind};
 use ferroprobe_engine::engine::hist::{
-    self, Decision, Emit, Existing, HistScope, Histogram, KeySource, KnownHistogram, SynthField,
-    ValueSort, Values, STACK_DEPTH, TEXT_ROOM,
+    self, AtHand, Decision, Emit, Existing, HistScope, Histogram, KeySource, KnownHistogram,
+    SynthField, ValueSort, Values, STACK_DEPTH, TEXT_ROOM,
 };
 use ferroprobe_engine::engine::lex::Span;
 use ferroprobe_engine::sys::{OnCpu, PerCpu};
@@ -39,6 +39,8 @@ pub struct Instance {
     /// What was emitted: event and values.
     pub emitted: RefCell<Vec<(String, Vec<u64>)>>,
     pub snapshots: Cell<usize>,
+    /// Whether what is at hand is tried first, as on a hit.
+    pub is_fast: Cell<bool>,
 }
 
 /// The values of a hit, by the indexes of the fields.
@@ -80,6 +82,15 @@ impl Values for Fields {
 
     fn user_stack(&self, _frames: &mut [u64; STACK_DEPTH]) -> u32 {
         0
+    }
+}
+
+/// All numbers are at hand.
+struct FieldsAtHand<'a>(&'a Fields);
+
+impl AtHand for FieldsAtHand<'_> {
+    fn number(&self, source: KeySource) -> Option<u64> {
+        Some(Values::number(self.0, source, false))
     }
 }
 
@@ -286,7 +297,15 @@ impl Instance {
         for set in self.sets.iter().filter(|set| set.event == event) {
             let histogram = &set.histogram;
             match histogram.spec().is_linked() {
-                true => histogram.update_linked(fields, &Emitter(self, histogram)),
+                true => {
+                    let in_usecs = histogram.counts_usecs();
+                    let time = || Some(Values::number(fields, KeySource::Time, in_usecs));
+                    let is_done = self.is_fast.get()
+                        && histogram.update_linked_fast(&FieldsAtHand(fields), time);
+                    if !is_done {
+                        histogram.update_linked(fields, &Emitter(self, histogram));
+                    }
+                }
                 false => histogram.update(fields, &here),
             }
         }
