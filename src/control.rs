@@ -123,9 +123,9 @@ impl<F: File> MadeFile for DebugfsEntry<F> {}
 #[rustfmt::skip]
 const FILES: &[FileRow] = &[
     root(file(c"kprobe_events", READ_WRITE, "Create/append/remove/show the kernel dynamic events"),
-        setting::<kprobe_events::KprobeEvents>),
+        setting::<kprobe_events::DefinedEvents<false>>),
     root(file(c"dynamic_events", READ_WRITE, "Create/append/remove/show the generic dynamic events"),
-        setting::<kprobe_events::KprobeEvents>),
+        setting::<kprobe_events::DefinedEvents<true>>),
     root(file(c"synthetic_events", READ_WRITE, "Create/append/remove/show synthetic events"),
         setting::<synthetic_events::SyntheticEvents>),
     root(file(c"private_events", READ_WRITE, "definitions that go when the file is closed"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_events` and `dynamic_events`, two doors to the definitions.
+//! `kprobe_events` and `dynamic_events`, two doors to the definitions. The former does not show or
+//! clear the events that others cause.
 //!
 //! Opening one for writing without appending, as the shell's `>` does, removes
 //! all events. Private events are not among them.
@@ -9,21 +10,33 @@ use super::{
     rejected::Rejected,
     text::{Show, TakesText},
 };
-use crate::{engine::parse::Grammar, tracer::Tracer};
+use crate::{
+    engine::{
+        parse::Grammar,
+        record::{Class, Head},
+    },
+    tracer::Tracer,
+};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// Either file.
-pub(crate) struct KprobeEvents;
+/// Either file: `ALL` is that with all definitions.
+pub(crate) struct DefinedEvents<const ALL: bool>;
 
-impl Show for KprobeEvents {
+/// Returns whether others cause the events of a class.
+fn is_caused(class: &Class) -> bool {
+    matches!(class.head, Head::Event | Head::Synthetic)
+}
+
+impl<const ALL: bool> Show for DefinedEvents<ALL> {
     type Data = Tracer;
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
         let common = registry
             .probes()
-            .filter(|probe| probe.event.owner().is_none());
+            .filter(|probe| probe.event.owner().is_none())
+            .filter(|probe| ALL || !is_caused(probe.format().layout.class));
         for probe in common {
             probe.definition().write_line(out)?;
         }
@@ -31,7 +44,7 @@ impl Show for KprobeEvents {
     }
 }
 
-impl TakesText for KprobeEvents {
+impl<const ALL: bool> TakesText for DefinedEvents<ALL> {
     /// A NUL is refused in any line, as by tracefs.
     const ENDS_AT_NUL: bool = false;
 
@@ -40,6 +53,6 @@ impl TakesText for KprobeEvents {
     }
 
     fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
-        Ok(tracer.clear_definitions(&|_| true)?)
+        Ok(tracer.clear_definitions(&|event| ALL || !is_caused(event.format.layout.class))?)
     }
 }

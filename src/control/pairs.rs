@@ -20,6 +20,9 @@ use kernel::sync::Arc;
 /// Most beginnings of a pair that are shown.
 const MOST_SHOWN: usize = 100;
 
+/// Keys below this number are pointers.
+const POINTERS: i64 = -1 << 32;
+
 /// The file.
 pub(crate) struct Pairs;
 
@@ -68,7 +71,10 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
         write!(out, "\t{} ns", now.saturating_sub(one.time))?;
         for (name, value) in begin.keys.iter().zip(one.keys) {
             // CAST: A key is a number with its sign extended.
-            write!(out, " {}={}", Plain(name), value as i64)?;
+            match value as i64 {
+                ..POINTERS => write!(out, " {}={value:#x}", Plain(name))?,
+                number => write!(out, " {}={number}", Plain(name))?,
+            }
         }
         for field in pair.begun() {
             write!(out, " {}=", Plain(probe.begun_name(field.index)))?;

@@ -325,6 +325,7 @@ reset_state() {
 	if [ -e events/enable ]; then
 		echo 0 >events/enable || return 1
 	fi
+	[ ! -e dynamic_events ] || true >dynamic_events || return 1
 	true >kprobe_events || return 1
 	if grep . kprobe_events >&2; then
 		return 1

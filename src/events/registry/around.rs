@@ -60,6 +60,7 @@ impl Registry {
 pub(super) struct Around<'a> {
     registry: &'a Registry,
     event: &'a Event,
+    of: InstanceId,
     known: Vec<KnownHistogram<'a>>,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Around<'a> {
     /// set](Registry::counted).
     pub(super) fn new(
         registry: &'a Registry,
-        event: &'a Event,
+        (of, event): (InstanceId, &'a Event),
         counted: &'a [Counted],
     ) -> Result<Self, AllocError> {
         let mut known = Vec::new();
@@ -84,6 +85,7 @@ impl<'a> Around<'a> {
         Ok(Self {
             registry,
             event,
+            of,
             known,
         })
     }
@@ -104,7 +106,9 @@ impl HistScope for Around<'_> {
     }
 
     fn has_event(&self, group: &[u8], event: &[u8]) -> bool {
-        self.registry.event_with(group, event).is_some()
+        self.registry
+            .triggered_with(self.of, group, event)
+            .is_some()
     }
 
     fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]> {

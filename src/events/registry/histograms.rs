@@ -122,7 +122,10 @@ impl Registry {
 
     /// Sets a histogram that another one needs.
     fn set_needed(&mut self, of: InstanceId, needed: &FieldHistogram) -> Result<(), Refusal> {
-        let Some(event) = self.event_with(&needed.group, &needed.event).cloned() else {
+        let Some(event) = self
+            .triggered_with(of, &needed.group, &needed.event)
+            .cloned()
+        else {
             return Ok(());
         };
         let text = Span {
@@ -146,7 +149,7 @@ impl Registry {
     ) -> Result<Option<FieldHistogram>, Refusal> {
         let layout = &event.format.layout;
         let counted = self.counted(of, event)?;
-        let (mut request, chosen) = self.choose(event, text, removes, &counted)?;
+        let (mut request, chosen) = self.choose((of, event), text, removes, &counted)?;
         let filter = request.filter.map(|text| {
             self.compile_filter(text.bytes, layout)
                 .map_err(|mut refusal| {
@@ -210,13 +213,13 @@ impl Registry {
     #[inline(never)]
     fn choose<'a>(
         &self,
-        event: &Arc<Event>,
+        (of, event): (InstanceId, &Arc<Event>),
         text: Span<'a>,
         removes: bool,
         counted: &[Counted],
     ) -> Result<(HistRequest<'a>, Chosen), Refusal> {
         let layout = &event.format.layout;
-        let around = Around::new(self, event, counted)?;
+        let around = Around::new(self, (of, event), counted)?;
         let mut request = hist::parse(text, layout, &around)?;
         let mut existing = Vec::new();
         for it in counted {
@@ -266,7 +269,7 @@ impl Registry {
                 };
                 let snapshots = self.instances.get(of)?.snapshots.clone();
                 let linked = Linked::new(histogram.clone(), receiver, snapshots, is_of_field)?;
-                ActionKind::Other(Other::Linked(linked))
+                ActionKind::Other(Other::Linked(KBox::new(linked, GFP_KERNEL)?))
             }
         };
         let action = Action::new(what, filter, Count::Unlimited)?;

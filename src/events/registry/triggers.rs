@@ -127,15 +127,21 @@ impl Registry {
         })
     }
 
-    /// Returns the event with these names.
-    pub(super) fn event_with(&self, group: &[u8], name: &[u8]) -> Option<&Arc<Event>> {
-        self.events().find(|event| {
-            *event.format.group.to_bytes() == *group && *event.format.name.to_bytes() == *name
-        })
+    /// Returns the event with these names that can have triggers in the instance `of`.
+    pub(super) fn triggered_with(
+        &self,
+        of: InstanceId,
+        group: &[u8],
+        name: &[u8],
+    ) -> Option<&Arc<Event>> {
+        self.triggered(of)
+            .find(|event| has_names(event, group, name))
     }
 
     fn event_named(&self, name: EventName<'_>) -> Result<Arc<Event>, Refusal> {
-        let found = self.event_with(name.group.bytes, name.event.bytes);
+        let (group, event) = (name.group.bytes, name.event.bytes);
+        let mut events = self.events();
+        let found = events.find(|other| has_names(other, group, event));
         found.cloned().ok_or_else(|| {
             let refusal = name.group.error(Kind::TriggerEventNotFound);
             let mut both = Vec::new();
@@ -272,4 +278,8 @@ impl Registry {
         plans.push((event.clone(), plan))?;
         self.instances.set_plans(of, plans, &self.definitions)
     }
+}
+
+fn has_names(event: &Event, group: &[u8], name: &[u8]) -> bool {
+    *event.format.group.to_bytes() == *group && *event.format.name.to_bytes() == *name
 }
