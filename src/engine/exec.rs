@@ -8,10 +8,9 @@
 //!
 //! Context: any.
 
-mod field;
 mod peek;
 
-pub use field::{copy_text, field_value};
+pub use peek::{copy_text, field_value};
 pub(super) use peek::{each_piece, each_piece_at, peek_text};
 
 use super::derive;

@@ -67,7 +67,7 @@ pub struct PairCounts {
 
 /// The counters, by their indices.
 #[derive(Clone, Copy)]
-enum Count {
+enum PairCounter {
     Begun,
     Ended,
     Superseded,
@@ -80,8 +80,8 @@ enum Count {
 pub type PairCounters = [PublishedWord; 6];
 
 /// Returns counters that are 0.
-pub const fn no_counts() -> PairCounters {
-    [const { PublishedWord::new(0) }; 6]
+pub fn no_counts() -> PairCounters {
+    core::array::from_fn(|_| PublishedWord::new(0))
 }
 
 /// The beginnings of one kind of pair.
@@ -141,7 +141,7 @@ impl Beginnings {
     }
 
     #[inline(always)]
-    fn count(&self, what: Count, here: &OnCpu) {
+    fn count(&self, what: PairCounter, here: &OnCpu) {
         // CAST: The number of a variant.
         if let Some(counter) = self.counters.this_cpu(here).get(what as usize) {
             counter.increment();
@@ -244,19 +244,19 @@ impl Beginnings {
     #[inline(always)]
     pub fn begin(&self, key: &[u64], now: u64, left: &[u64], here: &OnCpu) {
         let hash = Self::hash(key);
-        self.count(Count::Begun, here);
+        self.count(PairCounter::Begun, here);
         let found = self.take(hash, key);
         if found.is_some() {
-            self.count(Count::Superseded, here);
+            self.count(PairCounter::Superseded, here);
         }
         let taken = match found.or_else(|| self.take_free(hash)) {
             Some(taken) => taken,
             None => match self.take_expired(hash, now) {
                 Some(taken) => {
-                    self.count(Count::Expired, here);
+                    self.count(PairCounter::Expired, here);
                     taken
                 }
-                None => return self.count(Count::Lost, here),
+                None => return self.count(PairCounter::Lost, here),
             },
         };
         let (slot, claim) = taken;
@@ -273,7 +273,7 @@ impl Beginnings {
     pub fn end(&self, key: &[u64], left: &mut [u64], here: &OnCpu) -> Option<u64> {
         let hash = Self::hash(key);
         let Some((slot, claim)) = self.take(hash, key) else {
-            self.count(Count::Unmatched, here);
+            self.count(PairCounter::Unmatched, here);
             return None;
         };
         let (_, behind) = self.slot(slot).split_at_checked(self.keys)?;
@@ -283,7 +283,7 @@ impl Beginnings {
             *to = word.load_relaxed();
         }
         claim.store_release(0);
-        self.count(Count::Ended, here);
+        self.count(PairCounter::Ended, here);
         Some(time)
     }
 

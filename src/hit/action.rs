@@ -99,7 +99,8 @@ pub(crate) enum Other {
         target: ActionTarget<Histograms>,
     },
     /// Counts the hit in a histogram that has to do with others.
-    Linked(Linked),
+    // In a box: with a larger one, hits of other triggers would take longer to tell them apart.
+    Linked(KBox<Linked>),
 }
 
 /// The event that a trigger changes, and what it changes. It is not removed before the
@@ -382,12 +383,9 @@ impl Action {
             ActionKind::Other(Other::Histograms { on, target }) => {
                 write_target(out, (*on, "hist"), &target.format)?;
             }
-            ActionKind::Count(histogram)
-            | ActionKind::Other(Other::Linked(Linked { histogram, .. })) => {
-                let filter = self.filter().map(Filter::text);
-                return histogram
-                    .spec()
-                    .write_line(out, filter, histogram.is_paused());
+            ActionKind::Count(histogram) => return self.write_histogram(out, histogram),
+            ActionKind::Other(Other::Linked(linked)) => {
+                return self.write_histogram(out, &linked.histogram);
             }
             ActionKind::Event { on, target } => write_target(out, (*on, "event"), &target.format)?,
         }
@@ -399,6 +397,14 @@ impl Action {
             write!(out, " if {}", Plain(filter.text()))?;
         }
         out.write_str("\n")
+    }
+}
+
+impl Action {
+    fn write_histogram(&self, out: &mut dyn fmt::Write, histogram: &Histogram) -> fmt::Result {
+        let filter = self.filter().map(Filter::text);
+        let spec = histogram.spec();
+        spec.write_line(out, filter, histogram.is_paused())
     }
 }
 

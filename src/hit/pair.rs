@@ -12,7 +12,7 @@ use crate::{
         pairs::{self, Beginnings, PairCounts, MAX_PAIR_KEYS, MAX_PAIR_WORDS, PAIR_TEXT_WORDS},
     },
     hit::{
-        receiver::{Begun, Receiver},
+        receiver::{BegunValues, Receiver},
         receives::{Receives, SentHit},
     },
     kapi::{
@@ -138,7 +138,7 @@ impl Pair {
         let Some(began) = self.beginnings.end(key, &mut left, here) else {
             return;
         };
-        let begun = Begun {
+        let begun = BegunValues {
             fields: &self.begun,
             words: &left,
             // The clock may differ between CPUs by some nanoseconds.

@@ -153,7 +153,12 @@ impl Receiver {
     /// Serves a hit with the values of `sent`.
     #[inline(always)]
     fn serve(&self, sent: &dyn Sent, here: &OnCpu) {
-        let serve = || self.recorder.serve_slow(&Sample::Sent(sent), here);
+        let serve = || {
+            let sample = Sample::Sent(sent);
+            if !self.recorder.serve_sent(&sample, here) {
+                self.recorder.serve_slow(&sample, here);
+            }
+        };
         if !self.nesting.enter(here, serve) {
             self.recorder.count_missed(here);
         }
@@ -161,7 +166,7 @@ impl Receiver {
 
     /// Serves a hit that an event has sent, with what a beginning has left for it.
     #[inline(always)]
-    pub(super) fn serve_hit(&self, hit: SentHit<'_>, begun: Begun<'_>, here: &OnCpu) {
+    pub(super) fn serve_hit(&self, hit: SentHit<'_>, begun: BegunValues<'_>, here: &OnCpu) {
         match self.fields.texts.len() {
             0 => {
                 let fields = FieldsOf {
@@ -179,7 +184,12 @@ impl Receiver {
 
     /// As [`Receiver::serve_hit`], with copies of `N` texts.
     #[inline(never)]
-    fn serve_with_texts<const N: usize>(&self, hit: SentHit<'_>, begun: Begun<'_>, here: &OnCpu) {
+    fn serve_with_texts<const N: usize>(
+        &self,
+        hit: SentHit<'_>,
+        begun: BegunValues<'_>,
+        here: &OnCpu,
+    ) {
         let mut room = [[0u8; TEXT_ROOM]; N];
         let mut texts = [(0u8, 0u64); N];
         let all = texts.iter_mut().zip(&mut room);
@@ -202,7 +212,7 @@ impl Receiver {
 impl Receives for Receiver {
     fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu) {
         if self.is_armed() {
-            self.serve_hit(hit, Begun::NOTHING, here);
+            self.serve_hit(hit, BegunValues::NOTHING, here);
         }
     }
 }
@@ -225,14 +235,14 @@ impl ReceivesValues for Receiver {
 
 /// What the beginning of a pair has left for its end.
 #[derive(Clone, Copy)]
-pub(super) struct Begun<'a> {
+pub(super) struct BegunValues<'a> {
     pub(super) fields: &'a [BegunField],
     pub(super) words: &'a [u64],
     /// How long the pair took.
     pub(super) duration: u64,
 }
 
-impl Begun<'_> {
+impl BegunValues<'_> {
     /// There is no beginning.
     const NOTHING: Self = Self {
         fields: &[],
@@ -264,7 +274,7 @@ struct FieldsOf<'a> {
     shapes: &'a [(u8, bool)],
     /// The addresses of the copied texts, 0 for one that could not be read.
     texts: &'a [(u8, u64)],
-    begun: Begun<'a>,
+    begun: BegunValues<'a>,
 }
 
 impl Sent for FieldsOf<'_> {

@@ -277,6 +277,14 @@ impl Recorder {
         exec::Arguments::reg(&source.sample(), self.register)
     }
 
+    /// Serves a hit that another event has sent, where nothing about it is unusual; returns false
+    /// otherwise, and then nothing has happened.
+    #[inline(always)]
+    pub(super) fn serve_sent(&self, source: impl Source, here: &OnCpu) -> bool {
+        let next = self.serve_short::<false>(source, here);
+        self.is_served(next, here)
+    }
+
     /// Returns whether `next` is not another stage; wakes the readers if they wait.
     #[inline(always)]
     pub(super) fn is_served(&self, next: Next<Infallible>, here: &OnCpu) -> bool {

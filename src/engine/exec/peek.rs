@@ -1,13 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reads the text arguments of a hit without a record, for filters and histograms.
+//! Reads arguments of a hit without a record, for filters, histograms and event probes.
 //!
 //! Context: any.
 
-use super::{fixed_text, follow, joined, word, Env, MAX_JOINED, MAX_STRING};
+use super::{fixed_text, follow, joined, number, register, word, Env, MAX_JOINED, MAX_STRING};
 use crate::engine::fetch::{Op, Program, Store};
 use crate::engine::record::COMM_LEN;
 use crate::engine::text::up_to_nul;
+
+/// Returns the argument of this index as a number of `width` bytes, with its sign extended if
+/// `signed`; 0 for text and for what cannot be read.
+///
+/// Context: any.
+#[inline(always)]
+pub fn field_value<E: Env>(
+    program: &Program,
+    index: u8,
+    (width, signed): (u8, bool),
+    env: &E,
+) -> u64 {
+    let value = match register(program, index, env) {
+        Some(value) => value,
+        None => number(program, index, 0, env).unwrap_or(0),
+    };
+    let unused = 64u32.wrapping_sub(u32::from(width).wrapping_mul(8));
+    let high = value.wrapping_shl(unused);
+    match signed {
+        // CAST: Extends the sign.
+        true => (high as i64).wrapping_shr(unused) as u64,
+        false => high.wrapping_shr(unused),
+    }
+}
+
+/// Writes the text argument of this index with its NUL, as much of it as fits; returns false if it
+/// is not text or cannot be read.
+///
+/// Context: any.
+pub fn copy_text<E: Env>(program: &Program, index: u8, env: &E, out: &mut [u8]) -> bool {
+    let is_found = peek_text(program, index, 0, env, out).is_some();
+    if let Some(last) = out.last_mut() {
+        *last = 0;
+    }
+    is_found
+}
 
 /// Returns element `n` of the text argument of this index, with its NUL; `None` if it is not
 /// text or cannot be read. A text that fills `buffer` did not fit, see
@@ -147,16 +183,16 @@ pub(in crate::engine) fn each_piece_at<E: Env>(
 /// A text that is passed on in pieces.
 struct TextPieces<'a> {
     room: &'a mut [u8],
-    to: Receiver<'a>,
+    to: PieceReceiver<'a>,
 }
 
-struct Receiver<'a> {
+struct PieceReceiver<'a> {
     each: &'a mut dyn FnMut(&[u8]) -> bool,
     /// Bytes that are still wanted.
     left: usize,
 }
 
-impl Receiver<'_> {
+impl PieceReceiver<'_> {
     fn put(&mut self, text: &[u8]) {
         let text = text.get(..self.left).unwrap_or(text);
         self.left = match (self.each)(text) {
@@ -172,7 +208,7 @@ impl<'a> TextPieces<'a> {
         let left = MAX_STRING - 1;
         Self {
             room,
-            to: Receiver { each, left },
+            to: PieceReceiver { each, left },
         }
     }
 
@@ -244,7 +280,7 @@ impl<'a> TextPieces<'a> {
         let left = self.to.left;
         let mut all = TextPieces {
             room: self.room,
-            to: Receiver {
+            to: PieceReceiver {
                 each: ignored,
                 left,
             },

@@ -148,6 +148,7 @@ impl Definitions {
     /// Removes all probes. They may be hit until what it returns is dropped, which waits for them:
     /// system calls longer than others.
     pub(super) fn shut_down(&mut self) -> (SystemCalls, Removal) {
+        self.cut_circles();
         let mut all = self.begin(None);
         self.delete(&mut all, |_| true);
         // Without memory, the removal waits for them in parts.

@@ -79,6 +79,10 @@ impl Definitions {
         others: (&Instances, &Arming),
     ) -> Result<(), Refusal> {
         match grammar.request(command, MACHINE)? {
+            Request::Create(definition) if definition.kind.mechanism == Mechanism::Sender => {
+                let probe = self.create_receiver(draft, definition, others.0)?;
+                draft.add(probe)
+            }
             Request::Create(definition) if definition.place.is_each() => {
                 self.create_each(draft, command, &definition, others)
             }
@@ -100,9 +104,6 @@ impl Definitions {
         (mut definition, class): (Definition, Option<&'static Class>),
         (instances, arming): (&Instances, &Arming),
     ) -> Result<Arc<Probe>, Refusal> {
-        if definition.kind.mechanism == Mechanism::Sender {
-            return self.create_receiver(draft, definition, instances);
-        }
         if is_taken(&definition) || self.calls.have(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }

@@ -26,6 +26,7 @@ use crate::{
     hit::{
         action::{Action, ActionKind, Other},
         pair::{Pair, PairBegin, PairEnd},
+        plan::{Plan, ReplacedPlans},
         prepared::Prepared,
         receiver::{AttachedFields, Receiver},
         receives::Receives,
@@ -261,6 +262,25 @@ impl Definitions {
             all.any(|attachment| attachment.is_linked() != is_armed)
         };
         self.set.iter().find(is_unlinked).cloned()
+    }
+
+    /// Takes the plans from what other events send to: an event whose action emits another one holds
+    /// that by its plan, perhaps in a circle. Without memory, a circle is never freed.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn cut_circles(&self) {
+        let is_sent_to = |probe: &&Arc<Probe>| probe.receiver().is_some();
+        let count = self.set.iter().filter(is_sent_to).count();
+        if count == 0 {
+            return;
+        }
+        let (Ok(plan), Ok(mut replaced)) = (Plan::recording(None), ReplacedPlans::with_room(count))
+        else {
+            return;
+        };
+        for probe in self.set.iter().filter(is_sent_to) {
+            probe.set_plan(plan.clone(), &mut replaced);
+        }
     }
 
     /// Returns whether there are event probes.
