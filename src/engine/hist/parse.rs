@@ -273,7 +273,8 @@ impl<'a> Parts<'a> {
         if !lex::is_identifier(name.bytes) || value.bytes.is_empty() {
             return Err(name.error(Kind::MalformedAssignment));
         }
-        if OPTIONS.contains(&name.bytes) {
+        // Listed behind another one, it is none of these.
+        if self.definitions.is_empty() && OPTIONS.contains(&name.bytes) {
             let refusal = name.error(Kind::MalformedAssignment);
             return Err(refusal.with_detail(format_args!("a part of a trigger is called so")));
         }

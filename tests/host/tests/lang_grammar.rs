@@ -134,6 +134,7 @@ fn the_table_of_refusals_is_up_to_date() {
     table.push_str(".. Made by tests/host/tests/lang_grammar.rs from src/engine/error.rs.\n");
     for (subject, title) in [
         (Subject::Definition, "Definitions"),
+        (Subject::Synthetic, "Synthetic events"),
         (Subject::Filter, "Filters"),
         (Subject::Trigger, "Triggers"),
         (Subject::Histogram, "Histograms"),
