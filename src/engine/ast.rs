@@ -15,7 +15,7 @@ use super::lex::Command;
 use super::record::Layout;
 use super::text::{Appender, Plain};
 use super::types::TypeSpec;
-use crate::sys::Vec;
+use crate::sys::{Box, Vec};
 
 /// Largest number of fetch arguments.
 pub const MAX_ARGS: usize = 128;
@@ -180,7 +180,8 @@ pub struct Definition {
     /// The fetch arguments.
     pub args: Vec<Argument>,
     /// On which hits of the other event it fires.
-    pub condition: Option<Condition>,
+    // In a box: few have one, and definitions are passed on by value.
+    pub condition: Option<Box<Condition>>,
 }
 
 /// A filter of the event that a definition names: `if FILTER`.

@@ -5,7 +5,7 @@
 use crate::engine::ast::Condition;
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::Command;
-use crate::sys::Vec;
+use crate::sys::{Box, Vec};
 
 /// Returns the index of the word `if` of `command`, or of the end.
 pub(super) fn start(command: &Command) -> usize {
@@ -18,7 +18,7 @@ pub(super) fn start(command: &Command) -> usize {
 /// # Errors
 ///
 /// `NO_EP_FILTER` if nothing is behind the `if`.
-pub(super) fn parse(command: &Command, n: usize) -> Result<Option<Condition>, Error> {
+pub(super) fn parse(command: &Command, n: usize) -> Result<Option<Box<Condition>>, Error> {
     if n >= command.len() {
         return Ok(None);
     }
@@ -27,8 +27,8 @@ pub(super) fn parse(command: &Command, n: usize) -> Result<Option<Condition>, Er
         return Err(Error::new(Kind::NoEpFilter, command.column(first)));
     };
     let text = command.text().get(word.at..).unwrap_or_default();
-    Ok(Some(Condition {
+    Ok(Some(Box::new(Condition {
         text: Vec::from_slice(text)?,
         at: word.at,
-    }))
+    })?))
 }

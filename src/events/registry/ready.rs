@@ -37,6 +37,7 @@ impl Registry {
     /// made is refused later, as one that does not exist.
     ///
     /// Context: process, may sleep.
+    #[inline(never)]
     pub(super) fn make_attachable(&mut self, text: &[u8], removed: &mut Removed) {
         let attaching = |text: &[u8]| matches!(text.trim_ascii(), [b'e' | b'b', ..]);
         for line in lex::lines(text).filter(|line| attaching(line.text)) {

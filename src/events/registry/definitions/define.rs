@@ -78,20 +78,18 @@ impl Definitions {
         (command, grammar): (&Command, Grammar),
         others: (&Instances, &Arming),
     ) -> Result<(), Refusal> {
-        match grammar.request(command, MACHINE)? {
-            Request::Create(definition) if definition.kind.mechanism == Mechanism::Sender => {
-                let probe = self.create_receiver(draft, definition, others.0)?;
-                draft.add(probe)
-            }
-            Request::Create(definition) if definition.place.is_each() => {
-                self.create_each(draft, command, &definition, others)
-            }
-            Request::Create(definition) => {
-                let probe = self.create(draft, command, (definition, None), others)?;
-                draft.add(probe)
-            }
-            Request::Delete(deletion) => draft.delete(&mut self.set, &deletion),
+        let definition = match grammar.request(command, MACHINE)? {
+            Request::Create(definition) => definition,
+            Request::Delete(deletion) => return draft.delete(&mut self.set, &deletion),
+        };
+        if definition.kind.mechanism == Mechanism::Sender {
+            return self.add_receiver(draft, definition, others.0);
         }
+        if definition.place.is_each() {
+            return self.create_each(draft, command, &definition, others);
+        }
+        let probe = self.create(draft, command, (definition, None), others)?;
+        draft.add(probe)
     }
 
     /// Makes the probe of `definition`, for the event of that name if `draft` has one,

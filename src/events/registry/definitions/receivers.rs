@@ -45,9 +45,20 @@ const MAX_ATTACHED: usize = 3;
 const MEMORY: usize = 16 << 10;
 
 impl Definitions {
-    /// Makes the probe of `definition`, which another event or an action causes.
+    /// Adds to `draft` the probe of `definition`, which another event or an action causes.
     #[inline(never)]
-    pub(super) fn create_receiver(
+    pub(super) fn add_receiver(
+        &mut self,
+        draft: &mut Draft,
+        definition: Definition,
+        instances: &Instances,
+    ) -> Result<(), Refusal> {
+        let probe = self.create_receiver(draft, definition, instances)?;
+        draft.add(probe)
+    }
+
+    #[inline(never)]
+    fn create_receiver(
         &mut self,
         draft: &mut Draft,
         mut definition: Definition,
