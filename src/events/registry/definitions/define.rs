@@ -33,7 +33,7 @@ use crate::{
         names::KernelFunctions,
         namesakes, points, types,
     },
-    sys::{AllocError, Box},
+    sys::{AllocError, Box, Vec},
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -63,33 +63,44 @@ impl Definitions {
             let command =
                 Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
             if !command.is_empty() {
-                self.line(draft, (&command, grammar), others)
-                    .map_err(|refusal| Failure::refused(refusal, command.text()))?;
+                let refused = |refusal| Failure::refused(refusal, command.text());
+                let each = self.line(draft, (&command, grammar), others);
+                // Not within `line`, whose locals take much of the stack.
+                for place in each.map_err(refused)? {
+                    self.create_at(draft, &command, place, others)
+                        .map_err(refused)?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Applies one line to `draft`.
+    /// Applies one line to `draft`. Returns the places of a definition of each of several, of which
+    /// the probes are not made yet.
     #[inline(never)]
     fn line(
         &mut self,
         draft: &mut Draft,
         (command, grammar): (&Command, Grammar),
         others: (&Instances, &Arming),
-    ) -> Result<(), Refusal> {
+    ) -> Result<Vec<Place>, Refusal> {
         let definition = match grammar.request(command, MACHINE)? {
             Request::Create(definition) => definition,
-            Request::Delete(deletion) => return draft.delete(&mut self.set, &deletion),
+            Request::Delete(deletion) => {
+                draft.delete(&mut self.set, &deletion)?;
+                return Ok(Vec::new());
+            }
         };
         if definition.kind.mechanism == Mechanism::Sender {
-            return self.add_receiver(draft, definition, others.0);
+            self.add_receiver(draft, definition, others.0)?;
+            return Ok(Vec::new());
         }
         if definition.place.is_each() {
-            return self.create_each(draft, command, &definition, others);
+            return self.places(&definition);
         }
         let probe = self.create(draft, command, (definition, None), others)?;
-        draft.add(probe)
+        draft.add(probe)?;
+        Ok(Vec::new())
     }
 
     /// Makes the probe of `definition`, for the event of that name if `draft` has one,
@@ -156,28 +167,30 @@ impl Definitions {
         Probe::new(event, definition, found, (format, program), &sources)
     }
 
-    /// Adds to `draft` a probe of each symbol that `definition`, the one of `command`, means.
+    /// Returns each place that `definition` means.
     #[inline(never)]
-    fn create_each(
+    fn places(&mut self, definition: &Definition) -> Result<Vec<Place>, Refusal> {
+        match definition.kind.mechanism {
+            Mechanism::Tracepoint => points::each(definition, &self.points),
+            _ => namesakes::each(definition, &mut self.names),
+        }
+    }
+
+    /// Adds to `draft` the probe of `command` at one of the places that this means.
+    #[inline(never)]
+    fn create_at(
         &mut self,
         draft: &mut Draft,
         command: &Command,
-        definition: &Definition,
+        place: Place,
         others: (&Instances, &Arming),
     ) -> Result<(), Refusal> {
-        let places = match definition.kind.mechanism {
-            Mechanism::Tracepoint => points::each(definition, &self.points)?,
-            _ => namesakes::each(definition, &mut self.names)?,
+        let Request::Create(mut one) = parse::request(command, MACHINE)? else {
+            return Ok(());
         };
-        for place in places {
-            let Request::Create(mut one) = parse::request(command, MACHINE)? else {
-                break;
-            };
-            parse::set_place(&mut one, place)?;
-            let probe = self.create(draft, command, (one, None), others)?;
-            draft.add(probe)?;
-        }
-        Ok(())
+        parse::set_place(&mut one, place)?;
+        let probe = self.create(draft, command, (one, None), others)?;
+        draft.add(probe)
     }
 
     /// Makes the event of `definition`, which is not in `draft`. If this write has
