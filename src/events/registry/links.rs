@@ -19,8 +19,9 @@ impl Registry {
     pub(super) fn link_receivers(&mut self) -> Result {
         while let Some(probe) = self.definitions.unlinked() {
             let is_armed = probe.is_armed();
-            if let Some(pair) = probe.pair().filter(|_| is_armed) {
-                // Nobody sends to it: the actions have been gone for a grace period.
+            let is_sent_to = probe.attachments().iter().any(Attachment::is_linked);
+            if let Some(pair) = probe.pair().filter(|_| is_armed && !is_sent_to) {
+                // The actions that sent to it have been gone for a grace period.
                 pair.beginnings().clear();
             }
             for attachment in probe.attachments() {
