@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     engine::{kind::ProbeKind, parse::Grammar, record::Head, text::Plain},
+    events::event::Event,
     tracer::Tracer,
 };
 use core::fmt;
@@ -41,11 +42,7 @@ impl TakesText for SyntheticEvents {
     }
 
     fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
-        let is_synthetic = |event: &_| is_synthetic(event);
+        let is_synthetic = |event: &Event| event.format.layout.class.head == Head::Synthetic;
         Ok(tracer.clear_definitions(&is_synthetic)?)
     }
-}
-
-fn is_synthetic(event: &crate::events::event::Event) -> bool {
-    event.format.layout.class.head == Head::Synthetic
 }

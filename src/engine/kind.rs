@@ -162,6 +162,16 @@ const FUNCTION: Row = Row {
     ..PLAIN
 };
 
+/// An event that others cause.
+const CAUSED: Row = Row {
+    arguments: ArgumentsFrom::Fields,
+    no_registers: Some("an event has fields, and no registers"),
+    no_stack: Some("an event has fields, and no stack"),
+    class: Class::EVENT,
+    mechanism: Mechanism::Sender,
+    ..PLAIN
+};
+
 // Where kinds share a letter, the first is that of a location without `%return`.
 kinds! {
     /// Before the instruction at its location is executed.
@@ -223,12 +233,7 @@ kinds! {
         letter: 'e',
         default_group: "eprobes",
         location: Some(Location::Event),
-        arguments: ArgumentsFrom::Fields,
-        no_registers: Some("an event has fields, and no registers"),
-        no_stack: Some("an event has fields, and no stack"),
-        class: Class::EVENT,
-        mechanism: Mechanism::Sender,
-        ..PLAIN
+        ..CAUSED
     }
     /// When an event ends what another one has begun.
     Pair {
@@ -236,22 +241,15 @@ kinds! {
         default_group: "pairs",
         location: Some(Location::Pair),
         most_followed: Some(MAX_PAIRS),
-        arguments: ArgumentsFrom::Fields,
-        no_registers: Some("an event has fields, and no registers"),
-        no_stack: Some("an event has fields, and no stack"),
-        class: Class::EVENT,
-        mechanism: Mechanism::Sender,
-        ..PLAIN
+        ..CAUSED
     }
     /// When an action of a trigger makes it.
     Synthetic {
         letter: 's',
         default_group: "synthetic",
         location: None,
-        arguments: ArgumentsFrom::Fields,
         class: Class::SYNTHETIC,
-        mechanism: Mechanism::Sender,
-        ..PLAIN
+        ..CAUSED
     }
 }
 

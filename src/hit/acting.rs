@@ -174,14 +174,13 @@ impl Recorder {
         self.count_linked(linked, (sample, buffer), here);
     }
 
-    /// Counts a hit in a histogram that has to do with others; apart, so that fewer hits save
-    /// registers for it.
-    #[inline(never)]
-    fn count_linked(
+    /// Calls `count` with what a histogram can ask of a hit.
+    #[inline(always)]
+    fn with_hit(
         &self,
-        linked: &Linked,
         (sample, buffer): (&Sample<'_>, &Buffer),
         here: &OnCpu,
+        count: impl FnOnce(&ProbeHit<'_, Sample<'_>, At<'_>>),
     ) {
         let moment = At {
             recorder: self,
@@ -194,7 +193,21 @@ impl Recorder {
             env: sample,
             moment: &moment,
         };
-        linked.update(&hit, buffer, here);
+        count(&hit);
+    }
+
+    /// Counts a hit in a histogram that has to do with others; apart, so that fewer hits save
+    /// registers for it.
+    #[inline(never)]
+    fn count_linked(
+        &self,
+        linked: &Linked,
+        (sample, buffer): (&Sample<'_>, &Buffer),
+        here: &OnCpu,
+    ) {
+        self.with_hit((sample, buffer), here, |hit| {
+            linked.update(hit, buffer, here)
+        });
     }
 
     /// Counts a hit in a histogram; apart, so that other triggers save no registers for it.
@@ -205,18 +218,7 @@ impl Recorder {
         (sample, buffer): (&Sample<'_>, &Buffer),
         here: &OnCpu,
     ) {
-        let moment = At {
-            recorder: self,
-            buffer,
-            sample,
-            here,
-        };
-        let hit = ProbeHit {
-            program: &self.program,
-            env: sample,
-            moment: &moment,
-        };
-        histogram.update(&hit, here);
+        self.with_hit((sample, buffer), here, |hit| histogram.update(hit, here));
     }
 
     /// Runs the triggers of a hit, and records it if the event is enabled, all in one instance.

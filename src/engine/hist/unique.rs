@@ -252,7 +252,8 @@ impl SharedTable {
 }
 
 // Not for the model checker, whose atomics exist in its models only.
-#[cfg(all(test, feature = "hooks"))]
+#[cfg(test)]
+#[cfg(feature = "hooks")]
 mod tests {
     use std::cell::Cell;
     use std::collections::BTreeMap;
