@@ -92,6 +92,23 @@ macro_rules! atomic_type {
             pub fn fetch_add_relaxed(&self, value: $value) -> $value {
                 self.0.fetch_add(value, Ordering::Relaxed)
             }
+
+            /// Replaces `old` by `new`, before all later accesses if it succeeds.
+            ///
+            /// # Errors
+            ///
+            /// The value found, if it is not `old`.
+            #[inline(always)]
+            pub fn cmpxchg_acquire(&self, old: $value, new: $value) -> Result<$value, $value> {
+                self.0
+                    .compare_exchange(old, new, Ordering::Acquire, Ordering::Relaxed)
+            }
+
+            /// Adds `value`, wrapping, after all earlier accesses.
+            #[inline(always)]
+            pub fn add_release(&self, value: $value) {
+                self.0.fetch_add(value, Ordering::Release);
+            }
         }
     };
 }

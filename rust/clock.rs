@@ -97,6 +97,14 @@ pub fn now_fast(here: &OnCpu) -> Option<u64> {
     LOCAL.read_on(here).now_fast()
 }
 
+/// Returns the time by [`Clock::Local`].
+///
+/// Context: any.
+#[inline(always)]
+pub fn now(here: &OnCpu) -> u64 {
+    LOCAL.read_on(here).now()
+}
+
 /// Reads [`Clock::Local`] by the counter and by the scheduler's clock; returns `None` if
 /// the counter is not in use.
 ///

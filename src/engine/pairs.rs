@@ -3,14 +3,15 @@
 //! The beginnings of pairs of events: what one event leaves for another one with the same key.
 //!
 //! All CPUs share a table, as a pair may begin on one CPU and end on another. Its slots are in
-//! buckets; a key has two of these, where its slot is one that is free. So a search looks at a
-//! bounded number of claims, which are beside each other, and a slot that becomes free leaves no
-//! mark.
+//! buckets of eight; a key has two neighbours among these, where its slot is one that is free. So
+//! a search looks at two words, and a slot that becomes free leaves no mark.
 //!
-//! A claim is 0 (free), [`TAKEN`] (somebody reads or writes the slot), or the hash of a key. Who
-//! changes a slot takes it first, by a compare-exchange, and waits for nobody: a slot that is taken is
-//! not there for others. So two CPUs that begin with one key at the same time may make two
-//! beginnings, of which the second ends never; it is superseded or expires as any other.
+//! A bucket has a word with a byte for each slot, its tag: [`FREE`], [`TAKEN`] (somebody reads or
+//! writes the slot), or some bits of the hash of a key. Who changes a slot takes it first, by a
+//! compare-exchange of the word, and waits for nobody: a slot that is taken is not there for
+//! others. So two CPUs that begin with one key at the same time may make two beginnings, of which
+//! the second ends never; it is superseded or expires as any other. Nothing but compare-exchanges
+//! and additions change the word, so that what is released by one is acquired by any later one.
 //!
 //! Each beginning is, in the end, one of [`PairCounts`], or still open.
 //!
@@ -21,6 +22,12 @@ use crate::sys::{self, AllocError, AtomicU64, OnCpu, PerCpu, PublishedWord, Vec,
 /// Most keys of a pair.
 pub const MAX_PAIR_KEYS: usize = 2;
 
+/// The keys of a pair, 0 for those that it does not have.
+pub type PairKeys = [u64; MAX_PAIR_KEYS];
+
+/// Words of a slot before what was left: the keys and the time.
+const BEFORE_VALUES: usize = MAX_PAIR_KEYS + 1;
+
 /// Most words that a beginning leaves.
 pub const MAX_PAIR_WORDS: usize = 24;
 
@@ -30,20 +37,29 @@ pub const PAIR_TEXT_WORDS: usize = 8;
 /// Beginnings for which there is room, if a definition does not say how many.
 pub const DEFAULT_PAIRS: usize = 4096;
 
-/// Slots of a bucket: a cache line of claims.
+/// Slots of a bucket: the bytes of a word.
 const BUCKET: usize = 8;
 
-/// Slots that are read before another task may run.
-const SLOTS_AT_ONCE: usize = 1 << 13;
+/// Buckets of a key.
+const NEIGHBOURS: usize = 2;
+
+/// 1 in each byte of a word.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// Buckets that are read before another task may run.
+const BUCKETS_AT_ONCE: usize = 1 << 10;
 
 /// After this time, a beginning may be replaced if there is no room: 10 s.
 const EXPIRES: u64 = 10_000_000_000;
 
-/// A claim of a slot that somebody reads or writes.
-const TAKEN: u64 = 1;
+/// The tag of a slot without a beginning.
+const FREE: u8 = 0;
 
-/// A bit of the claims that are hashes.
-const HASHED: u64 = 2;
+/// The tag of a slot that somebody reads or writes.
+const TAKEN: u8 = 1;
+
+/// A bit of the tags of keys.
+const HASHED: u8 = 2;
 
 /// 2^64 divided by the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -86,12 +102,11 @@ pub fn no_counts() -> PairCounters {
 
 /// The beginnings of one kind of pair.
 pub struct Beginnings {
-    claims: Zeroed<AtomicU64>,
-    /// For each claim the keys, the time, and what was left.
+    /// For each bucket the tags of its slots.
+    tags: Zeroed<AtomicU64>,
+    /// For each slot the keys, the time, and what was left.
     words: Zeroed<AtomicU64>,
-    keys: usize,
     stride: usize,
-    buckets: usize,
     counters: PerCpu<PairCounters>,
     /// Beginnings that were [cleared](Beginnings::clear).
     forgotten: AtomicU64,
@@ -103,14 +118,13 @@ pub struct OpenBeginning {
     /// When it was.
     pub time: u64,
     /// Its keys.
-    pub keys: [u64; MAX_PAIR_KEYS],
+    pub keys: PairKeys,
     /// What it left.
     pub words: [u64; MAX_PAIR_WORDS],
 }
 
 impl Beginnings {
-    /// Makes room for `room` beginnings that have `keys` and leave `values`, both in words.
-    /// `counters` are all 0.
+    /// Makes room for `room` beginnings that leave so many `values`, in words. `counters` are all 0.
     ///
     /// # Errors
     ///
@@ -119,22 +133,18 @@ impl Beginnings {
     /// Context: process, may sleep.
     pub fn new(
         room: usize,
-        (keys, values): (usize, usize),
+        values: usize,
         counters: PerCpu<PairCounters>,
     ) -> Result<Self, AllocError> {
-        // Half of the slots stay free: then both buckets of a key are rarely full.
-        let buckets = room.saturating_mul(2).div_ceil(BUCKET).max(2);
+        // Two thirds of the slots stay free: then the buckets of a key are rarely full.
+        let buckets = room.saturating_mul(3).div_ceil(BUCKET);
+        let buckets = buckets.max(2).next_multiple_of(NEIGHBOURS);
         let slots = buckets.checked_mul(BUCKET).ok_or(AllocError)?;
-        let keys = keys.min(MAX_PAIR_KEYS);
-        let stride = keys
-            .saturating_add(values.min(MAX_PAIR_WORDS))
-            .saturating_add(1);
+        let stride = values.min(MAX_PAIR_WORDS).saturating_add(BEFORE_VALUES);
         Ok(Self {
-            claims: Zeroed::new(slots)?,
+            tags: Zeroed::new(buckets)?,
             words: Zeroed::new(slots.checked_mul(stride).ok_or(AllocError)?)?,
-            keys,
             stride,
-            buckets,
             counters,
             forgotten: AtomicU64::new(0),
         })
@@ -148,30 +158,34 @@ impl Beginnings {
         }
     }
 
-    /// Returns the claim of a key.
     #[inline(always)]
-    fn hash(key: &[u64]) -> u64 {
-        let mixed = key.iter().fold(0u64, |hash, word| {
-            (hash ^ word).wrapping_mul(MULTIPLIER).rotate_left(29)
-        });
-        mixed | HASHED
+    fn hash([first, second]: PairKeys) -> u64 {
+        let hash = first.wrapping_mul(MULTIPLIER).rotate_left(29);
+        (hash ^ second).wrapping_mul(MULTIPLIER)
     }
 
-    /// Returns the first slots of the buckets of a hash.
+    /// Returns the tag of a key with this hash.
     #[inline(always)]
-    fn buckets_of(&self, hash: u64) -> [usize; 2] {
-        let of = |hash: u64| {
-            // CAST: The product's high half is less than the number of buckets.
-            let bucket = ((u128::from(hash) * self.buckets as u128) >> 64) as usize;
-            bucket.wrapping_mul(BUCKET)
-        };
-        [of(hash), of(hash.wrapping_mul(MULTIPLIER))]
+    fn tag(hash: u64) -> u8 {
+        // CAST: The bits that choose no bucket.
+        hash as u8 | HASHED
     }
 
+    /// Returns the buckets of a hash, which there always are.
     #[inline(always)]
-    fn bucket(&self, first: usize) -> &[AtomicU64] {
-        let end = first.wrapping_add(BUCKET);
-        self.claims.get(first..end).unwrap_or_default()
+    fn buckets(&self, hash: u64) -> Option<[Bucket<'_>; NEIGHBOURS]> {
+        let all: &[AtomicU64] = &self.tags;
+        // CAST: The product's high half is less than the number of pairs of neighbours.
+        let pair = ((u128::from(hash) * (all.len() / NEIGHBOURS) as u128) >> 64) as usize;
+        let number = pair.wrapping_mul(NEIGHBOURS);
+        let both = all.get(number..number.wrapping_add(NEIGHBOURS));
+        let slot = number.wrapping_mul(BUCKET);
+        let [first, second] = both?.first_chunk()?;
+        let bucket = |tags, first| Bucket { tags, first };
+        Some([
+            bucket(first, slot),
+            bucket(second, slot.wrapping_add(BUCKET)),
+        ])
     }
 
     #[inline(always)]
@@ -181,110 +195,156 @@ impl Beginnings {
         self.words.get(start..end).unwrap_or_default()
     }
 
-    /// Takes the slot of `key`, if that has one; returns the slot and its claim.
+    /// Takes the slot of the key with this tag, if it is among those of `bucket`.
     #[inline(always)]
-    fn take(&self, hash: u64, key: &[u64]) -> Option<(usize, &AtomicU64)> {
-        for first in self.buckets_of(hash) {
-            for (n, claim) in self.bucket(first).iter().enumerate() {
-                if claim.load_relaxed() != hash || claim.cmpxchg_full(hash, TAKEN).is_err() {
-                    continue;
-                }
-                let slot = first.wrapping_add(n);
-                let words = self.slot(slot).iter();
-                if words
-                    .zip(key)
-                    .all(|(word, key)| word.load_relaxed() == *key)
-                {
-                    return Some((slot, claim));
-                }
-                claim.store_release(hash);
+    fn take<'a>(&self, bucket: Bucket<'a>, (tag, key): (u8, PairKeys)) -> Option<Slot<'a>> {
+        let mut left = bucket.with(tag);
+        while let Some(place) = Place::first(left) {
+            left &= place.others();
+            let Some(slot) = bucket.take(place, tag) else {
+                continue;
+            };
+            if self.has_key(slot.number, key) {
+                return Some(slot);
             }
+            slot.release(tag);
         }
         None
     }
 
-    /// Takes a free slot for `hash`.
     #[inline(always)]
-    fn take_free(&self, hash: u64) -> Option<(usize, &AtomicU64)> {
-        for first in self.buckets_of(hash) {
-            for (n, claim) in self.bucket(first).iter().enumerate() {
-                if claim.load_relaxed() == 0 && claim.cmpxchg_full(0, TAKEN).is_ok() {
-                    return Some((first.wrapping_add(n), claim));
-                }
-            }
+    fn has_key(&self, slot: usize, key: PairKeys) -> bool {
+        match self.slot(slot) {
+            [first, second, ..] => [first.load_relaxed(), second.load_relaxed()] == key,
+            _ => false,
         }
-        None
     }
 
-    /// Takes the slot of the oldest beginning where `hash` has its place, if that has expired.
+    /// Takes the slot of the oldest beginning in `buckets`, if that has expired.
     #[cold]
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn take_expired(&self, hash: u64, now: u64) -> Option<(usize, &AtomicU64)> {
-        let mut oldest: Option<(u64, usize, &AtomicU64, u64)> = None;
-        for first in self.buckets_of(hash) {
-            for (n, claim) in self.bucket(first).iter().enumerate() {
-                let held = claim.load_acquire();
-                let slot = first.wrapping_add(n);
-                let time = self.slot(slot).get(self.keys);
-                let time = time.map_or(u64::MAX, AtomicU64::load_relaxed);
-                if held > TAKEN && oldest.is_none_or(|(least, ..)| time < least) {
-                    oldest = Some((time, slot, claim, held));
+    fn take_expired<'a>(&self, buckets: [Bucket<'a>; NEIGHBOURS], now: u64) -> Option<Slot<'a>> {
+        let mut oldest: Option<(u64, Bucket<'a>, Place, u8)> = None;
+        for bucket in buckets {
+            let held = bucket.tags.load_acquire();
+            for place in Place::all() {
+                let time = self.time(bucket.first.wrapping_add(place.index()));
+                let tag = place.tag(held);
+                if tag > TAKEN && oldest.is_none_or(|(least, ..)| time < least) {
+                    oldest = Some((time, bucket, place, tag));
                 }
             }
         }
-        let (time, slot, claim, held) = oldest?;
-        if now.saturating_sub(time) < EXPIRES || claim.cmpxchg_full(held, TAKEN).is_err() {
+        let (time, bucket, place, tag) = oldest?;
+        if now.saturating_sub(time) < EXPIRES {
             return None;
         }
-        Some((slot, claim))
+        bucket.take(place, tag)
+    }
+
+    /// Returns the time in a slot.
+    fn time(&self, slot: usize) -> u64 {
+        match self.slot(slot) {
+            [_, _, time, ..] => time.load_relaxed(),
+            _ => u64::MAX,
+        }
     }
 
     /// Notes a beginning with `key` at the time `now`, and what it leaves.
     #[inline(always)]
-    pub fn begin(&self, key: &[u64], now: u64, left: &[u64], here: &OnCpu) {
+    pub fn begin(&self, key: PairKeys, now: u64, left: &[u64], here: &OnCpu) {
         let hash = Self::hash(key);
+        let tag = Self::tag(hash);
         self.count(PairCounter::Begun, here);
-        let found = self.take(hash, key);
-        if found.is_some() {
-            self.count(PairCounter::Superseded, here);
-        }
-        let taken = match found.or_else(|| self.take_free(hash)) {
-            Some(taken) => taken,
-            None => match self.take_expired(hash, now) {
-                Some(taken) => {
-                    self.count(PairCounter::Expired, here);
-                    taken
-                }
-                None => return self.count(PairCounter::Lost, here),
-            },
+        let quick = self.buckets(hash).map(|[first, second]| {
+            let taken = first.take_free_without(tag);
+            (taken, second.with(tag) == 0)
+        });
+        let slot = match quick {
+            Some((Some(slot), true)) => Some(slot),
+            other => {
+                let taken = other.and_then(|(taken, _)| taken);
+                self.take_any(taken, (hash, key), now, here)
+            }
         };
-        let (slot, claim) = taken;
-        let all = key.iter().chain(core::iter::once(&now)).chain(left);
-        for (word, value) in self.slot(slot).iter().zip(all) {
-            word.store_relaxed(*value);
+        let Some(slot) = slot else {
+            return self.count(PairCounter::Lost, here);
+        };
+        if let [own_first, own_second, time, words @ ..] = self.slot(slot.number) {
+            let [first, second] = key;
+            own_first.store_relaxed(first);
+            own_second.store_relaxed(second);
+            time.store_relaxed(now);
+            for (word, value) in words.iter().zip(left) {
+                word.store_relaxed(*value);
+            }
         }
-        claim.store_release(hash);
+        slot.release(tag);
+    }
+
+    /// Takes the slot of `key`, or a free one, or one that has expired, for a key that may have
+    /// begun, or whose first bucket is full. `taken` is a free slot that has been taken already.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn take_any<'a>(
+        &'a self,
+        taken: Option<Slot<'a>>,
+        (hash, key): (u64, PairKeys),
+        now: u64,
+        here: &OnCpu,
+    ) -> Option<Slot<'a>> {
+        let tag = Self::tag(hash);
+        let buckets = self.buckets(hash)?;
+        for bucket in buckets {
+            if let Some(slot) = self.take(bucket, (tag, key)) {
+                self.count(PairCounter::Superseded, here);
+                if let Some(free) = taken {
+                    free.release(FREE);
+                }
+                return Some(slot);
+            }
+        }
+        if taken.is_some() {
+            return taken;
+        }
+        let free = buckets.iter().find_map(Bucket::take_free);
+        free.or_else(|| {
+            let expired = self.take_expired(buckets, now)?;
+            self.count(PairCounter::Expired, here);
+            Some(expired)
+        })
     }
 
     /// Ends the beginning with `key`, if there is one: writes what it left to `left`, and returns
     /// its time.
     #[inline(always)]
-    pub fn end(&self, key: &[u64], left: &mut [u64], here: &OnCpu) -> Option<u64> {
+    pub fn end(&self, key: PairKeys, left: &mut [u64], here: &OnCpu) -> Option<u64> {
         let hash = Self::hash(key);
-        let Some((slot, claim)) = self.take(hash, key) else {
+        let [first, second] = self.buckets(hash)?;
+        let like = (Self::tag(hash), key);
+        let found = self.take(first, like);
+        let Some(slot) = found.or_else(|| self.take_there(second, like)) else {
             self.count(PairCounter::Unmatched, here);
             return None;
         };
-        let (_, behind) = self.slot(slot).split_at_checked(self.keys)?;
-        let (time, words) = behind.split_first()?;
+        let [_, _, time, words @ ..] = self.slot(slot.number) else {
+            return None;
+        };
         let time = time.load_relaxed();
         for (to, word) in left.iter_mut().zip(words) {
             *to = word.load_relaxed();
         }
-        claim.store_release(0);
+        slot.release(FREE);
         self.count(PairCounter::Ended, here);
         Some(time)
+    }
+
+    /// As [`Self::take`], out of line.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn take_there<'a>(&self, bucket: Bucket<'a>, like: (u8, PairKeys)) -> Option<Slot<'a>> {
+        self.take(bucket, like)
     }
 
     /// Forgets all beginnings: they have expired. Nothing may begin or end at the same time.
@@ -292,13 +352,15 @@ impl Beginnings {
     /// Context: process, may sleep.
     pub fn clear(&self) {
         let mut forgotten = 0;
-        for (n, claim) in self.claims.iter().enumerate() {
-            if n % SLOTS_AT_ONCE == 0 {
+        for (n, tags) in self.tags.iter().enumerate() {
+            if n % BUCKETS_AT_ONCE == 0 {
                 sys::cond_resched();
             }
-            let is_open = claim.load_relaxed() != 0;
-            forgotten = u64::wrapping_add(forgotten, u64::from(is_open));
-            claim.store_relaxed(0);
+            let held = tags.load_relaxed();
+            let open = Place::all().filter(|place| place.tag(held) != FREE);
+            // CAST: At most eight.
+            forgotten = u64::wrapping_add(forgotten, open.count() as u64);
+            tags.store_relaxed(0);
         }
         self.forgotten.fetch_add_relaxed(forgotten);
     }
@@ -334,36 +396,175 @@ impl Beginnings {
     /// Context: process, may sleep.
     pub fn open(&self) -> Result<Vec<OpenBeginning>, AllocError> {
         let mut open = Vec::new();
-        for (slot, claim) in self.claims.iter().enumerate() {
-            if slot % SLOTS_AT_ONCE == 0 {
+        for (n, tags) in self.tags.iter().enumerate() {
+            if n % BUCKETS_AT_ONCE == 0 {
                 sys::cond_resched();
             }
-            let before = claim.load_acquire();
-            if before <= TAKEN {
-                continue;
-            }
-            let mut one = OpenBeginning {
-                time: 0,
-                keys: [0; MAX_PAIR_KEYS],
-                words: [0; MAX_PAIR_WORDS],
-            };
-            let mut words = self.slot(slot).iter();
-            for (to, word) in one.keys.iter_mut().zip(words.by_ref().take(self.keys)) {
-                *to = word.load_relaxed();
-            }
-            one.time = words.next().map_or(0, AtomicU64::load_relaxed);
-            for (to, word) in one.words.iter_mut().zip(words) {
-                *to = word.load_relaxed();
-            }
-            sys::fence_acquire();
-            // Who has changed it in between has taken it; the time tells a beginning from one
-            // with the same key.
-            let again = self.slot(slot).get(self.keys).map(AtomicU64::load_relaxed);
-            if claim.load_relaxed() == before && again == Some(one.time) {
-                open.push(one)?;
+            for place in Place::all() {
+                let before = place.tag(tags.load_acquire());
+                if before <= TAKEN {
+                    continue;
+                }
+                let slot = n.wrapping_mul(BUCKET).wrapping_add(place.index());
+                let one = self.read(slot);
+                sys::fence_acquire();
+                // Who has changed it in between has taken it; the time tells a beginning from
+                // one with the same key.
+                if place.tag(tags.load_relaxed()) == before && self.time(slot) == one.time {
+                    open.push(one)?;
+                }
             }
         }
         open.sort_unstable_by_key(|one| one.time);
         Ok(open)
+    }
+
+    /// Returns the beginning in a slot.
+    fn read(&self, slot: usize) -> OpenBeginning {
+        let mut one = OpenBeginning {
+            time: 0,
+            keys: [0; MAX_PAIR_KEYS],
+            words: [0; MAX_PAIR_WORDS],
+        };
+        let mut words = self.slot(slot).iter();
+        for (to, word) in one.keys.iter_mut().zip(words.by_ref().take(MAX_PAIR_KEYS)) {
+            *to = word.load_relaxed();
+        }
+        one.time = words.next().map_or(0, AtomicU64::load_relaxed);
+        for (to, word) in one.words.iter_mut().zip(words) {
+            *to = word.load_relaxed();
+        }
+        one
+    }
+}
+
+/// Where the tag of a slot is in the word of its bucket: its lowest bit.
+#[derive(Clone, Copy)]
+struct Place(u32);
+
+impl Place {
+    /// Returns those of all slots.
+    fn all() -> impl Iterator<Item = Self> {
+        (0..u64::BITS).step_by(8).map(Self)
+    }
+
+    /// Returns the first of the places whose highest bits are set in `marks`.
+    #[inline(always)]
+    fn first(marks: u64) -> Option<Self> {
+        (marks != 0).then(|| Self(marks.trailing_zeros() & !7))
+    }
+
+    /// Returns a word with the bits of all other places.
+    #[inline(always)]
+    fn others(self) -> u64 {
+        !(0xff << self.0)
+    }
+
+    /// Returns the number of the slot in its bucket.
+    #[inline(always)]
+    fn index(self) -> usize {
+        // CAST: Less than eight.
+        (self.0 / 8) as usize
+    }
+
+    /// Returns the tag in the word of a bucket.
+    #[inline(always)]
+    fn tag(self, word: u64) -> u8 {
+        // CAST: The lowest byte.
+        (word >> self.0) as u8
+    }
+}
+
+/// Returns the highest bit of each byte of `word` that is `tag`.
+#[inline(always)]
+fn with(word: u64, tag: u8) -> u64 {
+    let other = word ^ EACH.wrapping_mul(u64::from(tag));
+    // The highest bit of each byte that is not 0. No sum exceeds its byte.
+    let low = EACH.wrapping_mul(0x7f);
+    let sum = (other & low).wrapping_add(low);
+    !(sum | other | low)
+}
+
+/// Slots that a key may have.
+#[derive(Clone, Copy)]
+struct Bucket<'a> {
+    /// The word of their tags.
+    tags: &'a AtomicU64,
+    /// The number of the first one.
+    first: usize,
+}
+
+impl<'a> Bucket<'a> {
+    /// Returns the places of the slots with this tag: their highest bits.
+    #[inline(always)]
+    fn with(&self, tag: u8) -> u64 {
+        with(self.tags.load_relaxed(), tag)
+    }
+
+    /// Takes a free slot if there is none with this tag.
+    #[inline(always)]
+    fn take_free_without(&self, tag: u8) -> Option<Slot<'a>> {
+        let found = self.tags.load_relaxed();
+        let place = Place::first(with(found, FREE))?;
+        if with(found, tag) != 0 {
+            return None;
+        }
+        let taken = found | u64::from(TAKEN) << place.0;
+        self.tags.cmpxchg_acquire(found, taken).ok()?;
+        Some(self.slot(place))
+    }
+
+    /// Takes a free slot.
+    #[inline(always)]
+    fn take_free(&self) -> Option<Slot<'a>> {
+        while let Some(place) = Place::first(self.with(FREE)) {
+            // If not, another writer was faster.
+            if let Some(slot) = self.take(place, FREE) {
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn slot(&self, place: Place) -> Slot<'a> {
+        Slot {
+            tags: self.tags,
+            place,
+            number: self.first.wrapping_add(place.index()),
+        }
+    }
+
+    /// Takes the slot at `place`, if its tag is this one.
+    ///
+    /// Each turn after the first is due to another writer that has changed a slot of the bucket.
+    #[inline(always)]
+    fn take(&self, place: Place, tag: u8) -> Option<Slot<'a>> {
+        let mut found = self.tags.load_relaxed();
+        let change = u64::from(tag ^ TAKEN) << place.0;
+        while place.tag(found) == tag {
+            match self.tags.cmpxchg_acquire(found, found ^ change) {
+                Ok(_) => return Some(self.slot(place)),
+                Err(other) => found = other,
+            }
+        }
+        None
+    }
+}
+
+/// A slot that is taken.
+struct Slot<'a> {
+    tags: &'a AtomicU64,
+    place: Place,
+    number: usize,
+}
+
+impl Slot<'_> {
+    /// Gives it back with this tag, after all accesses to it.
+    #[inline(always)]
+    fn release(self, tag: u8) {
+        // Its tag is `TAKEN`, and nobody else changes it: no other byte is reached.
+        let change = u64::from(tag).wrapping_sub(u64::from(TAKEN));
+        self.tags.add_release(change << self.place.0);
     }
 }

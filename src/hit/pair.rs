@@ -7,15 +7,16 @@
 
 use crate::{
     engine::{
-        exec::{self, Memory},
+        exec,
         fetch::{BegunField, PairKey},
-        pairs::{self, Beginnings, PairCounts, MAX_PAIR_KEYS, MAX_PAIR_WORDS, PAIR_TEXT_WORDS},
+        pairs::{self, Beginnings, PairCounts, PairKeys, MAX_PAIR_WORDS, PAIR_TEXT_WORDS},
     },
     hit::{
         receiver::{BegunValues, Receiver},
         receives::{Receives, SentHit},
     },
     kapi::{
+        clock,
         context::{self, OnCpu},
         percpu::PerCpu,
     },
@@ -30,8 +31,13 @@ pub(crate) struct Pair {
     keys: [Vec<PairKey>; 2],
     /// What a beginning leaves.
     begun: Vec<BegunField>,
+    /// Whether these are [few words](FEW_WORDS), and no text.
+    is_small: bool,
     beginnings: Beginnings,
 }
+
+/// Words that most beginnings leave at most.
+const FEW_WORDS: usize = 4;
 
 impl Pair {
     /// Makes a pair whose ends are sent to `receiver`, with room for `room` beginnings.
@@ -50,11 +56,12 @@ impl Pair {
         let words = begun.iter().map(BegunField::words);
         let words = words.fold(0, usize::saturating_add);
         let counts = PerCpu::new(|_| Ok(pairs::no_counts()))?;
-        let count = keys.iter().map(|keys| keys.len()).max().unwrap_or(0);
-        let beginnings = Beginnings::new(room, (count, words), counts)?;
+        let beginnings = Beginnings::new(room, words, counts)?;
+        let is_small = words <= FEW_WORDS && begun.iter().all(|field| !field.is_text);
         let pair = init!(Self {
             receiver,
             keys,
+            is_small,
             begun,
             beginnings,
         });
@@ -78,40 +85,53 @@ impl Pair {
 
     /// Returns the words of `hit` that are `keys`.
     #[inline(always)]
-    fn key(keys: &[PairKey], hit: SentHit<'_>, here: &OnCpu) -> [u64; MAX_PAIR_KEYS] {
-        let mut words = [0; MAX_PAIR_KEYS];
-        for (word, key) in words.iter_mut().zip(keys) {
-            *word = match *key {
-                PairKey::Field(index, shape) => {
-                    exec::field_value(hit.program, index, shape, hit.sample)
-                }
-                // CAST: Extends the sign.
-                PairKey::Pid => i64::from(context::current().pid()) as u64,
-                PairKey::Cpu => u64::from(here.number()),
-            };
+    fn key(keys: &[PairKey], hit: SentHit<'_>, here: &OnCpu) -> PairKeys {
+        let word = |key: &PairKey| match *key {
+            PairKey::Field(index, shape) => {
+                exec::field_value(hit.program, index, shape, hit.sample)
+            }
+            // CAST: Extends the sign.
+            PairKey::Pid => i64::from(context::current().pid()) as u64,
+            PairKey::Cpu => u64::from(here.number()),
+        };
+        match keys {
+            [key] => [word(key), 0],
+            [first, second] => [word(first), word(second)],
+            _ => [0, 0],
         }
-        words
     }
 
+    #[inline(always)]
     fn begin(&self, hit: SentHit<'_>, here: &OnCpu) {
+        match self.is_small {
+            true => self.begin_with::<FEW_WORDS>(hit, here),
+            false => self.begin_with_many(hit, here),
+        }
+    }
+
+    #[inline(never)]
+    fn begin_with_many(&self, hit: SentHit<'_>, here: &OnCpu) {
+        self.begin_with::<MAX_PAIR_WORDS>(hit, here);
+    }
+
+    /// Notes a beginning that leaves at most `N` words; no text if these are few.
+    #[inline(always)]
+    fn begin_with<const N: usize>(&self, hit: SentHit<'_>, here: &OnCpu) {
         let [keys, _] = &self.keys;
-        let words = Self::key(keys, hit, here);
-        let Some(key) = words.get(..keys.len()) else {
-            return;
-        };
-        let mut left = [0u64; MAX_PAIR_WORDS];
+        let key = Self::key(keys, hit, here);
+        let mut left = [0u64; N];
         let mut count = 0;
         for field in &self.begun {
             let start = usize::from(field.start);
             count = start.wrapping_add(field.words());
-            if field.is_text {
+            if N > FEW_WORDS && field.is_text {
                 Self::leave_text(field, hit, left.get_mut(start..).unwrap_or_default());
             } else if let Some(word) = left.get_mut(start) {
                 *word = exec::field_value(hit.program, field.index, field.shape, hit.sample);
             }
         }
         let left = left.get(..count).unwrap_or_default();
-        self.beginnings.begin(key, hit.sample.now(), left, here);
+        self.beginnings.begin(key, clock::now(here), left, here);
     }
 
     /// Writes the text `field` of `hit`, as much of it as there is room for.
@@ -128,13 +148,25 @@ impl Pair {
         }
     }
 
+    #[inline(always)]
     fn end(&self, hit: SentHit<'_>, here: &OnCpu) {
+        match self.is_small {
+            true => self.end_with::<FEW_WORDS>(hit, here),
+            false => self.end_with_many(hit, here),
+        }
+    }
+
+    #[inline(never)]
+    fn end_with_many(&self, hit: SentHit<'_>, here: &OnCpu) {
+        self.end_with::<MAX_PAIR_WORDS>(hit, here);
+    }
+
+    /// Ends a pair whose beginning leaves at most `N` words.
+    #[inline(always)]
+    fn end_with<const N: usize>(&self, hit: SentHit<'_>, here: &OnCpu) {
         let [_, keys] = &self.keys;
-        let words = Self::key(keys, hit, here);
-        let Some(key) = words.get(..keys.len()) else {
-            return;
-        };
-        let mut left = [0u64; MAX_PAIR_WORDS];
+        let key = Self::key(keys, hit, here);
+        let mut left = [0u64; N];
         let Some(began) = self.beginnings.end(key, &mut left, here) else {
             return;
         };
@@ -142,9 +174,9 @@ impl Pair {
             fields: &self.begun,
             words: &left,
             // The clock may differ between CPUs by some nanoseconds.
-            duration: hit.sample.now().saturating_sub(began),
+            duration: clock::now(here).saturating_sub(began),
         };
-        self.receiver.serve_hit(hit, begun, here);
+        self.receiver.serve_hit(&hit, &begun, here);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
         receives::{Receives, ReceivesValues, SentHit},
         recorder::Recorder,
         sample::{Sample, Sent},
+        source::Source,
     },
     kapi::{context::OnCpu, percpu::PerCpu, stack::StackOrigin},
     sys::Vec,
@@ -42,19 +43,49 @@ impl Nesting {
         Ok(Arc::new(nesting, GFP_KERNEL)?)
     }
 
-    /// Calls `serve`, unless too many events cause each other. Returns whether it did.
+    /// Lets an event cause another one; returns `None` if too many do.
     #[inline(always)]
-    fn enter(&self, here: &OnCpu, serve: impl FnOnce()) -> bool {
+    fn enter<'a>(&'a self, here: &'a OnCpu) -> Option<Nested<'a>> {
         let depth = self.0.this_cpu(here);
         let before = depth.load(Ordering::Relaxed);
         if before >= MAX_NESTED {
-            return false;
+            return None;
         }
         // What interrupts it leaves it as it was.
         depth.store(before.wrapping_add(1), Ordering::Relaxed);
-        serve();
-        depth.store(before, Ordering::Relaxed);
-        true
+        Some(Nested { depth, before })
+    }
+}
+
+/// An event that another one causes, until it [leaves](Self::leave).
+struct Nested<'a> {
+    depth: &'a AtomicU32,
+    before: u32,
+}
+
+impl Nested<'_> {
+    #[inline(always)]
+    fn leave(self) {
+        self.depth.store(self.before, Ordering::Relaxed);
+    }
+}
+
+/// What another event sends, as a source of hits. The compiler knows of which kind it is.
+struct SentBy<'a, S>(&'a S);
+
+impl<S> Clone for SentBy<'_, S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for SentBy<'_, S> {}
+
+impl<S: Sent> Source for SentBy<'_, S> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Sent(self.0)
     }
 }
 
@@ -152,21 +183,20 @@ impl Receiver {
 
     /// Serves a hit with the values of `sent`.
     #[inline(always)]
-    fn serve(&self, sent: &dyn Sent, here: &OnCpu) {
-        let serve = || {
-            let sample = Sample::Sent(sent);
-            if !self.recorder.serve_sent(&sample, here) {
-                self.recorder.serve_slow(&sample, here);
-            }
+    fn serve(&self, sent: &impl Sent, here: &OnCpu) {
+        let Some(nested) = self.nesting.enter(here) else {
+            return self.recorder.count_missed(here);
         };
-        if !self.nesting.enter(here, serve) {
-            self.recorder.count_missed(here);
+        let source = SentBy(sent);
+        if !self.recorder.serve_sent(source, here) {
+            source.serve_slow(&self.recorder, here);
         }
+        nested.leave();
     }
 
     /// Serves a hit that an event has sent, with what a beginning has left for it.
     #[inline(always)]
-    pub(super) fn serve_hit(&self, hit: SentHit<'_>, begun: BegunValues<'_>, here: &OnCpu) {
+    pub(super) fn serve_hit(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
         match self.fields.texts.len() {
             0 => {
                 let fields = FieldsOf {
@@ -186,8 +216,8 @@ impl Receiver {
     #[inline(never)]
     fn serve_with_texts<const N: usize>(
         &self,
-        hit: SentHit<'_>,
-        begun: BegunValues<'_>,
+        hit: &SentHit<'_>,
+        begun: &BegunValues<'_>,
         here: &OnCpu,
     ) {
         let mut room = [[0u8; TEXT_ROOM]; N];
@@ -212,7 +242,7 @@ impl Receiver {
 impl Receives for Receiver {
     fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu) {
         if self.is_armed() {
-            self.serve_hit(hit, BegunValues::NOTHING, here);
+            self.serve_hit(&hit, &BegunValues::NOTHING, here);
         }
     }
 }
@@ -270,14 +300,15 @@ impl BegunValues<'_> {
 
 /// The fields of a hit, by their indices.
 struct FieldsOf<'a> {
-    hit: SentHit<'a>,
+    hit: &'a SentHit<'a>,
     shapes: &'a [(u8, bool)],
     /// The addresses of the copied texts, 0 for one that could not be read.
     texts: &'a [(u8, u64)],
-    begun: BegunValues<'a>,
+    begun: &'a BegunValues<'a>,
 }
 
 impl Sent for FieldsOf<'_> {
+    #[inline(always)]
     fn value(&self, index: u8) -> u64 {
         if index >= FIRST_BEGUN {
             return self.begun.value(index);
@@ -288,7 +319,7 @@ impl Sent for FieldsOf<'_> {
         }
         let SentHit {
             program, sample, ..
-        } = self.hit;
+        } = *self.hit;
         let shape = self.shapes.get(usize::from(index));
         shape.map_or(0, |&shape| exec::field_value(program, index, shape, sample))
     }
@@ -302,6 +333,7 @@ impl Sent for FieldsOf<'_> {
 struct SentValues<'a>(&'a [u64]);
 
 impl Sent for SentValues<'_> {
+    #[inline(always)]
     fn value(&self, index: u8) -> u64 {
         self.0.get(usize::from(index)).copied().unwrap_or(0)
     }

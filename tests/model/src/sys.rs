@@ -153,6 +153,23 @@ macro_rules! atomic_type {
             pub fn fetch_add_relaxed(&self, value: $value) -> $value {
                 self.0.fetch_add(value, Ordering::Relaxed)
             }
+
+            /// Replaces `old` by `new`, before all later accesses if it succeeds.
+            ///
+            /// # Errors
+            ///
+            /// The value found, when it is not `old`.
+            pub fn cmpxchg_acquire(&self, old: $value, new: $value) -> Result<$value, $value> {
+                let order = unless(Fault::Exchange, Ordering::Acquire);
+                self.0
+                    .compare_exchange(old, new, order, Ordering::Relaxed)
+            }
+
+            /// Adds `value`, wrapping, after all earlier accesses.
+            pub fn add_release(&self, value: $value) {
+                let order = unless(Fault::Release, Ordering::Release);
+                self.0.fetch_add(value, order);
+            }
         }
     };
 }

@@ -33,22 +33,22 @@ fn run(fault: Fault) {
     builder.preemption_bound = Some(2);
     builder.check(|| {
         let counters = PerCpu::new(3, |_| Ok(no_counts())).unwrap();
-        let pairs = Arc::new(Beginnings::new(1, (1, 1), counters).unwrap());
+        let pairs = Arc::new(Beginnings::new(1, 1, counters).unwrap());
         let ends = [1, 2].map(|cpu| {
             let pairs = pairs.clone();
             thread::spawn(move || {
                 let mut left = [0];
-                let time = pairs.end(&[3], &mut left, &here(cpu));
+                let time = pairs.end([3, 0], &mut left, &here(cpu));
                 time.map(|time| (time, left))
             })
         });
-        pairs.begin(&[3], 5, &[7], &here(0));
+        pairs.begin([3, 0], 5, &[7], &here(0));
         let mut found: Vec<_> = ends
             .into_iter()
             .filter_map(|end| end.join().unwrap())
             .collect();
         let mut left = [0];
-        let later = pairs.end(&[3], &mut left, &here(0));
+        let later = pairs.end([3, 0], &mut left, &here(0));
         found.extend(later.map(|time| (time, left)));
         assert_eq!(found, [(5, [7])]);
     });

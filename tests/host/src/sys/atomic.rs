@@ -148,6 +148,25 @@ macro_rules! atomic_type {
                 hook::call();
                 self.0.fetch_add(value, Ordering::Relaxed)
             }
+
+            /// Replaces `old` by `new`, before all later accesses when it succeeds.
+            ///
+            /// # Errors
+            ///
+            /// The value found, when it is not `old`.
+            #[inline]
+            pub fn cmpxchg_acquire(&self, old: $value, new: $value) -> Result<$value, $value> {
+                hook::call();
+                self.0
+                    .compare_exchange(old, new, Ordering::Acquire, Ordering::Relaxed)
+            }
+
+            /// Adds `value`, wrapping, after all earlier accesses.
+            #[inline]
+            pub fn add_release(&self, value: $value) {
+                hook::call();
+                self.0.fetch_add(value, Ordering::Release);
+            }
         }
     };
 }
