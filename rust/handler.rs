@@ -64,19 +64,19 @@ pub const SHARED: u8 = 6;
 /// Any number of words, for several users.
 pub const SHARED_ANY: u8 = SHARED + 2;
 /// The number of stages that only the kernel calls, the first ones, where it is told one.
-pub const FIRST_STAGES: u8 = 11;
+pub const FIRST_STAGES: u8 = 13;
 /// May end a hit, and otherwise leads to [`LAST`].
 pub const CHECK: u8 = FIRST_STAGES;
 /// Serves any hit.
-pub const LAST: u8 = 12;
+pub const LAST: u8 = 14;
 /// Serves a hit about which nothing is unusual, and otherwise leads to [`REST`].
-pub const USUAL: u8 = 13;
+pub const USUAL: u8 = 15;
 /// Serves any hit that [`USUAL`] does not.
-pub const REST: u8 = 14;
+pub const REST: u8 = 16;
 /// As [`USUAL`], and calls no function of the kernel; otherwise it leads to [`LAST`].
-pub const QUIETLY: u8 = 15;
+pub const QUIETLY: u8 = 17;
 /// As [`SHARED_ANY`], and calls no function of the kernel.
-pub const SHARED_QUIETLY: u8 = 16;
+pub const SHARED_QUIETLY: u8 = 18;
 
 /// What comes after a stage. Its numbers should be constants: the compiler then makes a
 /// jump of each.

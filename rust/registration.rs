@@ -216,6 +216,8 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
             8 => Self::stage::<8>,
             9 => Self::stage::<9>,
             10 => Self::stage::<10>,
+            11 => Self::stage::<11>,
+            12 => Self::stage::<12>,
             CHECK => Self::stage::<CHECK>,
             _ => Self::stage::<LAST>,
         };

@@ -74,7 +74,7 @@ pub use column::{
 };
 pub use decide::{decide, find, Decision, Existing};
 pub use entry::{BucketEntry, Read};
-pub use fast::{AtHand, RegisterHit};
+pub use fast::{AtHand, NumberHit, RegisterHit};
 pub use field_hist::FieldHistogram;
 pub use inter::{ActionSort, HistAction};
 pub use inter_update::Emit;

@@ -8,7 +8,7 @@ use crate::{
     buffer::Buffer,
     engine::{
         filter::{self, Filter},
-        hist::{Histogram, Moment, ProbeHit, RegisterHit, STACK_DEPTH},
+        hist::{Histogram, Moment, NumberHit, ProbeHit, RegisterHit, STACK_DEPTH},
         record::Header,
     },
     hit::{
@@ -41,12 +41,8 @@ impl Recorder {
         };
         let is_done = match action.histogram() {
             Some(histogram) => {
-                let hit = RegisterHit {
-                    program: &self.program,
-                    env: &source.sample(),
-                    pid: || context::current().pid(),
-                    cpu: || here.number(),
-                };
+                let sample = source.sample();
+                let hit = self.at_hand(&sample, here);
                 histogram.update_fast(&hit, here)
             }
             None => action.is_idle(self.buffer.get(here)),
@@ -58,13 +54,10 @@ impl Recorder {
     }
 
     /// As [`Recorder::acts_fast`], of a trigger that counts in a histogram that has to do with
-    /// others: its variables are set, or there is nothing to do.
+    /// others: its variables are set, a synthetic event is emitted, or there is nothing to do.
     #[inline(always)]
     pub(super) fn links_fast(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Rest::Act(acting) = &self.plan.get(here).rest else {
-            return false;
-        };
-        let Some(linked) = acting.quick_action().and_then(|action| action.linked()) else {
+        let Some(linked) = self.quick_linked(here) else {
             return false;
         };
         let is_done = self.sets_fast(linked, source, here);
@@ -74,19 +67,84 @@ impl Recorder {
         is_done
     }
 
+    /// As [`Recorder::links_fast`], if all that is done is to set a variable to the time.
+    #[inline(always)]
+    pub(super) fn stamps(&self, source: impl Source, here: &OnCpu) -> bool {
+        let Some(linked) = self.quick_linked(here) else {
+            return false;
+        };
+        let histogram = &linked.histogram;
+        let in_usecs = histogram.counts_usecs();
+        let buffer = self.buffer.get(here);
+        let sample = source.sample();
+        let hit = NumberHit(self.at_hand(&sample, here));
+        let is_done = histogram.stamp(&hit, || buffer.now_fast(in_usecs, here));
+        if is_done {
+            self.counters.count(HitEnd::Off, here);
+        }
+        is_done
+    }
+
+    /// Returns the histogram that has to do with others in which the quick action counts.
+    #[inline(always)]
+    fn quick_linked<'a>(&'a self, here: &'a OnCpu) -> Option<&'a Linked> {
+        match &self.plan.get(here).rest {
+            Rest::Act(acting) => acting.quick_action()?.linked(),
+            _ => None,
+        }
+    }
+
+    /// Returns what is at hand of a hit.
+    #[inline(always)]
+    fn at_hand<'a>(
+        &'a self,
+        sample: &'a Sample<'a>,
+        here: &'a OnCpu,
+    ) -> RegisterHit<'a, Sample<'a>, impl Fn() -> i32, impl Fn() -> u32 + 'a> {
+        RegisterHit {
+            program: &self.program,
+            env: sample,
+            pid: || context::current().pid(),
+            cpu: || here.number(),
+        }
+    }
+
+    /// Serves a hit of which nothing is recorded but what it causes: it is sent to event probes,
+    /// or sets variables. Returns false if more is to be done, and then nothing has happened.
+    #[inline(always)]
+    pub(super) fn serves_related(&self, source: impl Source, here: &OnCpu) -> bool {
+        self.sends(source, here) || source.links_fast(self, here)
+    }
+
+    /// Serves a hit that is only sent to event probes; returns false if more is to be done, and
+    /// then nothing has happened.
+    #[inline(always)]
+    fn sends(&self, source: impl Source, here: &OnCpu) -> bool {
+        let Rest::Act(acting) = &self.plan.get(here).rest else {
+            return false;
+        };
+        if !acting.sends_only() {
+            return false;
+        }
+        let sample = source.sample();
+        let hit = self.sent(&sample);
+        for receiver in acting.actions.iter().filter_map(|it| it.receiver()) {
+            receiver.receive_hit(hit, here);
+        }
+        self.counters.count(HitEnd::Off, here);
+        true
+    }
+
     /// Serves a hit of a histogram that has to do with others, if that takes few instructions.
     #[inline(always)]
     fn sets_fast(&self, linked: &Linked, source: impl Source, here: &OnCpu) -> bool {
         let histogram = &linked.histogram;
-        let hit = RegisterHit {
-            program: &self.program,
-            env: &source.sample(),
-            pid: || context::current().pid(),
-            cpu: || here.number(),
-        };
+        let sample = source.sample();
+        let hit = NumberHit(self.at_hand(&sample, here));
         let in_usecs = histogram.counts_usecs();
         let buffer = self.buffer.get(here);
-        histogram.update_linked_fast(&hit, || buffer.now_fast(in_usecs, here))
+        let time = || buffer.now_fast(in_usecs, here);
+        histogram.update_linked_fast(&hit, time, &linked.outside(buffer, here))
     }
 
     /// Returns whether a hit has ended, because the filter rejects it or because triggers have

@@ -241,6 +241,7 @@ impl Action {
     }
 
     /// Returns the event probe to which it sends hits, if it does.
+    #[inline(always)]
     pub(crate) fn receiver(&self) -> Option<&Arc<dyn Receives>> {
         match &self.what {
             ActionKind::Other(Other::Send(receiver)) => Some(receiver),

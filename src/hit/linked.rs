@@ -55,12 +55,18 @@ impl Linked {
     /// Context: any, with preemption disabled.
     #[inline(always)]
     pub(super) fn update(&self, hit: &impl Values, buffer: &Buffer, here: &OnCpu) {
-        let outside = Outside {
+        self.histogram
+            .update_linked(hit, &self.outside(buffer, here));
+    }
+
+    /// Returns what actions can do on a hit of the instance with the buffer.
+    #[inline(always)]
+    pub(super) fn outside<'a>(&'a self, buffer: &'a Buffer, here: &'a OnCpu) -> Outside<'a> {
+        Outside {
             linked: self,
             buffer,
             here,
-        };
-        self.histogram.update_linked(hit, &outside);
+        }
     }
 }
 
@@ -81,7 +87,7 @@ impl Drop for Emitted {
 }
 
 /// What the actions of a hit do outside of the histogram.
-struct Outside<'a> {
+pub(super) struct Outside<'a> {
     linked: &'a Linked,
     buffer: &'a Buffer,
     here: &'a OnCpu,

@@ -89,6 +89,9 @@ pub(super) struct Acting {
     pub(super) switch: Arc<Switch>,
     /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
     is_plain: bool,
+    /// Whether all actions send the hits to event probes, and are blind; not `bool`, for the sake of
+    /// `is_plain`.
+    sends: u8,
     /// The histograms of the actions; `None` if there are none.
     histograms: Option<Arc<List>>,
     /// The stacks that hits record. It has no invalid values: the invalid values of `is_plain`
@@ -139,6 +142,14 @@ impl Acting {
         self.is_plain && !self.switch.is_on()
     }
 
+    /// Returns whether all that is done on a hit is to send it to event probes.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn sends_only(&self) -> bool {
+        self.sends != 0 && !self.switch.is_on()
+    }
+
     /// Returns whether there is a [quick action](Self::quick_action).
     pub(super) fn is_quick(&self) -> bool {
         self.quick_action().is_some()
@@ -149,6 +160,13 @@ impl Acting {
     pub(super) fn is_linked(&self) -> bool {
         let action = self.quick_action();
         action.is_some_and(|action| action.linked().is_some())
+    }
+
+    /// As [`Self::is_linked`], of one that only sets a variable to the time.
+    pub(super) fn is_stamp(&self) -> bool {
+        let action = self.quick_action();
+        let linked = action.and_then(|action| action.linked());
+        linked.is_some_and(|linked| linked.histogram.is_stamp())
     }
 
     /// Returns the only action, if it acts on the hit, which is not recorded whatever it does.
@@ -206,9 +224,12 @@ impl Plan {
             false => Some(Arc::new(histograms, GFP_KERNEL)?),
         };
         let mut all = actions.iter();
+        let mut sends = actions.iter();
+        let sends = sends.all(|action| action.receiver().is_some() && action.is_blind());
         let acting = Acting {
             histograms,
             is_plain: all.all(|action| action.is_blind() && !action.switches(&switch)),
+            sends: u8::from(sends && !actions.is_empty()),
             stacks: stacks.with(
                 Stacks::BY_TRIGGER,
                 actions.iter().any(|action| action.is_stack()),

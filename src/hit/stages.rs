@@ -34,6 +34,8 @@ where
             Tier::REGISTER => Stage::REGISTER,
             Tier::QUICK => Stage::ACT,
             Tier::LINKED => Stage::LINK,
+            Tier::STAMPING => Stage::STAMP,
+            Tier::SENDING => Stage::SEND,
             Tier::DURATION => Stage::DURATION,
             Tier::REGISTER_AND_DURATION => Stage::REGISTER_AND_DURATION,
             Tier::FILTERED | Tier::GATED => Stage::FILTER,
@@ -57,6 +59,8 @@ where
             Stage::REGISTER => hit.serve_fast::<true>(self, here),
             Stage::ACT => done_if(self.acts_fast(hit, here)),
             Stage::LINK => done_if(self.links_fast(hit, here)),
+            Stage::STAMP => done_if(self.stamps(hit, here)),
+            Stage::SEND => done_if(self.serves_related(hit, here)),
             Stage::DURATION => self.serve_timed::<false, RETURN_WITH_REGISTER>(hit, here),
             Stage::REGISTER_AND_DURATION => self.serve_timed::<true, RETURN_WITH_TWO>(hit, here),
             Stage::TASK => done_if(self.rejects_task(here)),
@@ -73,9 +77,10 @@ where
                 Next::Done
             }
             _ => {
-                let next = self.serve_short::<false>(hit, here);
-                if !self.is_served(next, here) {
-                    hit.serve_slow(self, here);
+                match self.serve_short::<false>(hit, here) {
+                    Next::Stage(Stage::SEND) if self.serves_related(hit, here) => {}
+                    Next::Stage(_) => hit.serve_slow(self, here),
+                    next => _ = self.is_served(next, here),
                 }
                 Next::Done
             }

@@ -128,6 +128,7 @@ impl Recorder {
                 },
                 Tier::SEVERAL_BARE..=Tier::SEVERAL => return Next::Stage(Stage::SEVERAL),
                 Tier::OF_TASKS if self.records_task(here) => {}
+                Tier::LINKED..=Tier::SENDING => return Next::Stage(Stage::SEND),
                 _ => return Next::Stage(Stage::SERVE),
             }
             if Self::short(&self.program).is_none() {
@@ -204,6 +205,7 @@ impl Recorder {
             if tier < Tier::FILTERED {
                 return Next::Stage(match tier {
                     Tier::SEVERAL_BARE..=Tier::SEVERAL_SLOW => Stage::SEVERAL,
+                    Tier::LINKED..=Tier::SENDING => Stage::SEND,
                     _ => Stage::SERVE,
                 });
             }

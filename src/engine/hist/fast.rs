@@ -39,11 +39,36 @@ impl Fast {
 pub(super) enum LinkedFast {
     /// Nothing.
     Never,
+    /// The only thing that a hit does is to set a variable to the time.
+    Stamps {
+        /// Where the variable's words begin.
+        at: usize,
+    },
     /// A hit is found to do nothing.
     Rejects,
-    /// This, and variables are set.
-    Sets,
+    /// This, and variables are set, and then a synthetic event is emitted if there is an action.
+    Sets(QuickArgs),
 }
+
+/// What a synthetic event gets, in few instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct QuickArgs {
+    /// Indices in the values of the variables of others, behind which are those of the own ones.
+    pub(super) from: [u8; QUICK_ARGS],
+    /// How many there are.
+    pub(super) count: usize,
+}
+
+impl QuickArgs {
+    /// Nothing.
+    pub(super) const NONE: Self = Self {
+        from: [0; QUICK_ARGS],
+        count: 0,
+    };
+}
+
+/// Most of these.
+pub(super) const QUICK_ARGS: usize = 8;
 
 /// The numbers of a hit that take few instructions.
 ///
@@ -54,7 +79,36 @@ pub trait AtHand {
     fn number(&self, source: KeySource) -> Option<u64>;
 }
 
-/// What is at hand of a probe's hit.
+/// What is at hand of a probe's hit: registers, and then what else is a number.
+#[derive(Clone, Copy)]
+pub struct NumberHit<'a, E, P, C>(pub RegisterHit<'a, E, P, C>);
+
+impl<E, P, C> AtHand for NumberHit<'_, E, P, C>
+where
+    E: Arguments + Memory,
+    P: Fn() -> i32,
+    C: Fn() -> u32,
+{
+    #[inline(always)]
+    fn number(&self, source: KeySource) -> Option<u64> {
+        if let Some(value) = self.0.number(source) {
+            return Some(value);
+        }
+        match source {
+            KeySource::Argument {
+                index,
+                width,
+                signed,
+            } => {
+                let value = exec::number(self.0.program, index, 0, self.0.env)?;
+                Some(extend(value, width, signed))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What is at hand of a probe's hit in registers.
 #[derive(Clone, Copy)]
 pub struct RegisterHit<'a, E, P, C> {
     /// The program of the probe.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The hits that set variables in few instructions.
+//! The hits that set variables, and emit a synthetic event, in few instructions.
 
 use super::column::{KeySource, KeyStep};
 use super::expr::{result, ExprStep, HistExpr};
-use super::fast::{AtHand, LinkedFast};
-use super::inter::InterEvent;
+use super::fast::{AtHand, LinkedFast, QuickArgs, QUICK_ARGS};
+use super::inter::{ActionSort, HistHandler, InterEvent};
+use super::inter_update::Emit;
 use super::source::stepped;
 use super::spec::Spec;
 use super::update::Histogram;
@@ -18,7 +19,8 @@ const MOST: usize = 4;
 impl Spec {
     /// Returns what [`Histogram::update_linked_fast`] can do on a hit. The key must be one number
     /// that is no expression; for [`LinkedFast::Sets`], nothing is summed up, there are few
-    /// variables of at most two operands, and no actions.
+    /// variables of at most two operands, and no action but one that emits an event whenever the
+    /// variables are set.
     pub(super) fn linked_fast(&self) -> LinkedFast {
         let Some(inter) = &self.inter else {
             return LinkedFast::Never;
@@ -31,22 +33,110 @@ impl Spec {
             return LinkedFast::Never;
         }
         let mut variables = inter.variables.iter();
-        let sets = self.values.is_empty()
-            && inter.actions.is_empty()
+        let are_few = self.values.is_empty()
             && inter.variables.len() <= MOST
             && variables.all(|variable| match &variable.source {
                 VarSource::Computed(expression) => matches!(expression.steps.len(), 1 | 3),
                 _ => false,
             });
-        match sets {
-            true => LinkedFast::Sets,
-            false if inter.refs.0.is_empty() => LinkedFast::Never,
-            false => LinkedFast::Rejects,
+        match inter.quick_args() {
+            Some(_) if are_few && inter.is_stamp() => LinkedFast::Stamps {
+                at: inter.variables.first().map_or(0, |variable| variable.at),
+            },
+            Some(args) if are_few => LinkedFast::Sets(args),
+            _ if inter.refs.0.is_empty() => LinkedFast::Never,
+            _ => LinkedFast::Rejects,
         }
     }
 }
 
+impl InterEvent {
+    /// Returns whether all that a hit does is to set a variable to the time.
+    fn is_stamp(&self) -> bool {
+        let is_time = |expression: &HistExpr| {
+            let time = ExprStep::Source(KeySource::Time, KeyStep::None);
+            matches!(&*expression.steps, [step] if *step == time)
+        };
+        let is_stamp = match &*self.variables {
+            [variable] => {
+                matches!(&variable.source, VarSource::Computed(it) if is_time(it))
+            }
+            _ => false,
+        };
+        is_stamp && self.refs.0.is_empty() && self.actions.is_empty()
+    }
+
+    /// Returns what its only action emits, nothing if there is none; `None` if actions do anything
+    /// else.
+    fn quick_args(&self) -> Option<QuickArgs> {
+        let action = match &*self.actions {
+            [] => return Some(QuickArgs::default()),
+            [action] => action,
+            _ => return None,
+        };
+        let emits = matches!(
+            (&action.handler, action.sort),
+            (HistHandler::Match { .. }, ActionSort::Trace)
+        );
+        if !emits {
+            return None;
+        }
+        let mut args = QuickArgs {
+            count: action.args.len(),
+            ..QuickArgs::default()
+        };
+        for (n, &number) in action.args.iter().enumerate() {
+            let reference = self.refs.0.get(usize::from(number))?;
+            let from = match &reference.owner {
+                Some(_) => usize::from(number),
+                None => {
+                    let mut variables = self.variables.iter();
+                    let own = variables.position(|variable| variable.at == reference.at)?;
+                    own.saturating_add(MOST)
+                }
+            };
+            *args.from.get_mut(n)? = u8::try_from(from).ok()?;
+        }
+        Some(args)
+    }
+}
+
 impl Histogram {
+    /// Returns whether [`Histogram::stamp`] may serve hits.
+    pub fn is_stamp(&self) -> bool {
+        matches!(self.linked_fast(), LinkedFast::Stamps { .. })
+    }
+
+    /// Counts a hit as [`Histogram::update_linked`] does, where all that it does is to set a
+    /// variable to the time, the numbers are at hand, and the entry is where it is looked for
+    /// first. Returns false otherwise; then nothing has happened. `time` returns the time, if that
+    /// takes few instructions.
+    ///
+    /// Context: as for [`Histogram::update_linked`].
+    #[inline(always)]
+    pub fn stamp<H: AtHand>(&self, hit: &H, time: impl Fn() -> Option<u64>) -> bool {
+        let LinkedFast::Stamps { at } = *self.linked_fast() else {
+            return false;
+        };
+        let (Some(own), false) = (self.var_table(), self.is_paused()) else {
+            return false;
+        };
+        let stamp = || {
+            let key = self.spec().keys.first()?;
+            let key = stepped(key.step, hit.number(key.source)?);
+            let (hits, vars) = own.table.first_by_word(key)?;
+            let [flag, word, ..] = vars.get(at..)? else {
+                return None;
+            };
+            let now = time()?;
+            hits.fetch_add_relaxed(1);
+            word.store_relaxed(now);
+            flag.store_release(1);
+            Some(())
+        };
+        stamp().is_some()
+    }
+
     /// Counts a hit as [`Histogram::update_linked`] does, if this takes few instructions: all
     /// numbers are at hand, and the entry has been made; or a variable of another one is not set,
     /// and nothing is to be done. `time` returns the time, if that takes few instructions. Returns
@@ -54,29 +144,38 @@ impl Histogram {
     ///
     /// Context: as for [`Histogram::update_linked`].
     #[inline(always)]
-    pub fn update_linked_fast<H: AtHand>(&self, hit: &H, time: impl Fn() -> Option<u64>) -> bool {
+    pub fn update_linked_fast<H: AtHand, E: Emit>(
+        &self,
+        hit: &H,
+        time: impl Fn() -> Option<u64>,
+        emit: &E,
+    ) -> bool {
         let fast = self.linked_fast();
-        if self.is_paused() || fast == LinkedFast::Never {
+        if self.is_paused() || *fast == LinkedFast::Never {
             return false;
         }
         let (Some(inter), Some(own)) = (self.spec().inter.as_deref(), self.var_table()) else {
             return false;
         };
-        serve((inter, own, fast), self.spec(), (hit, &time)).is_some()
+        serve((inter, own, fast), self.spec(), (hit, &time), emit).is_some()
     }
 }
 
 /// Serves a hit; returns `None` if that takes more.
 #[inline(always)]
-fn serve<H: AtHand>(
-    (inter, own, fast): (&InterEvent, &VarTable, LinkedFast),
+fn serve<H: AtHand, E: Emit>(
+    (inter, own, fast): (&InterEvent, &VarTable, &LinkedFast),
     spec: &Spec,
     (hit, time): (&H, &impl Fn() -> Option<u64>),
+    emit: &E,
 ) -> Option<()> {
     let key = spec.keys.first()?;
     let key = stepped(key.step, hit.number(key.source)?);
-    let mut refs = [0u64; MOST];
-    for (value, reference) in refs.iter_mut().zip(&inter.refs.0) {
+    // The values of the variables of others, and of the own ones.
+    let mut numbers = [0u64; 2 * MOST];
+    let mut flags = [None; MOST];
+    let others = numbers.iter_mut().zip(&mut flags);
+    for ((value, used), reference) in others.zip(&inter.refs.0) {
         let Some(owner) = &reference.owner else {
             continue;
         };
@@ -84,34 +183,43 @@ fn serve<H: AtHand>(
             return None;
         }
         match other(owner, key, reference.at) {
-            Some((flag, word)) if flag.load_acquire() != 0 => *value = word.load_relaxed(),
+            Some((flag, word)) if flag.load_acquire() != 0 => {
+                *value = word.load_relaxed();
+                *used = reference.once.then_some(flag);
+            }
             // Without a variable the hit does nothing.
             _ => return Some(()),
         }
     }
-    if fast == LinkedFast::Rejects {
-        return None;
-    }
+    let args = match fast {
+        LinkedFast::Sets(args) => args,
+        LinkedFast::Stamps { .. } => &QuickArgs::NONE,
+        LinkedFast::Never | LinkedFast::Rejects => return None,
+    };
     let entry = own.table.find_of_word(key)?;
-    let mut values = [0u64; MOST];
+    let (refs, values) = numbers.split_at_mut(MOST);
     for (value, variable) in values.iter_mut().zip(&inter.variables) {
         let VarSource::Computed(expression) = &variable.source else {
             return None;
         };
-        *value = at_hand(expression, (hit, time), &refs)?;
+        *value = at_hand(expression, (hit, time), refs)?;
     }
-    for reference in &inter.refs.0 {
-        if reference.once {
-            let (flag, _) = other(reference.owner.as_deref()?, key, reference.at)?;
-            flag.store_relaxed(0);
-        }
+    for flag in flags.into_iter().flatten() {
+        flag.store_relaxed(0);
     }
     entry.bucket.begin();
-    for (value, variable) in values.into_iter().zip(&inter.variables) {
+    for (value, variable) in values.iter().zip(&inter.variables) {
         if let Some([flag, word, ..]) = entry.vars.get(variable.at..) {
-            word.store_relaxed(value);
+            word.store_relaxed(*value);
             flag.store_release(1);
         }
+    }
+    if !inter.actions.is_empty() {
+        let mut sent = [0u64; QUICK_ARGS];
+        for (to, &from) in sent.iter_mut().zip(&args.from) {
+            *to = numbers.get(usize::from(from)).copied().unwrap_or(0);
+        }
+        emit.emit(0, sent.get(..args.count).unwrap_or_default());
     }
     Some(())
 }
@@ -132,20 +240,16 @@ fn at_hand<H: AtHand>(
     (hit, time): (&H, impl Fn() -> Option<u64>),
     refs: &[u64],
 ) -> Option<u64> {
-    let (mut left, mut last) = (0, 0);
-    for step in &expression.steps {
-        let operand = match *step {
-            ExprStep::Source(KeySource::Time, _) => time()?,
-            ExprStep::Source(source, KeyStep::None) => hit.number(source)?,
-            ExprStep::Ref(number) => refs.get(usize::from(number)).copied()?,
-            ExprStep::Constant(value) => value,
-            ExprStep::Source(..) => return None,
-            operator => {
-                last = result(operator, left, last);
-                continue;
-            }
-        };
-        (left, last) = (last, operand);
+    let number = |step: ExprStep| match step {
+        ExprStep::Source(KeySource::Time, _) => time(),
+        ExprStep::Source(source, KeyStep::None) => hit.number(source),
+        ExprStep::Ref(number) => refs.get(usize::from(number)).copied(),
+        ExprStep::Constant(value) => Some(value),
+        _ => None,
+    };
+    match *expression.steps {
+        [step] => number(step),
+        [left, right, operator] => Some(result(operator, number(left)?, number(right)?)),
+        _ => None,
     }
-    Some(last)
 }

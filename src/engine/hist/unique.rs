@@ -61,6 +61,16 @@ impl SharedTable {
         }
     }
 
+    /// Returns the number of hits and the words behind that of the entry of a key of one word, if
+    /// it is where the search begins; the words begin with the variables. There are no values, and
+    /// the table must have such keys.
+    #[inline(always)]
+    pub(super) fn first_by_word(&self, key: u64) -> Option<(&AtomicU64, &[AtomicU64])> {
+        let mixed = mix(key);
+        let (claim, hits, rest) = self.slot(self.first_of_word(mixed))?;
+        (claim.load_acquire() == mixed && mixed != 0).then_some((hits, rest))
+    }
+
     #[inline(always)]
     fn find_by_word(&self, key: u64) -> Option<VarEntry<'_>> {
         let mixed = mix(key);

@@ -112,8 +112,8 @@ impl Histogram {
     }
 
     #[inline(always)]
-    pub(super) fn linked_fast(&self) -> LinkedFast {
-        self.linked_fast
+    pub(super) fn linked_fast(&self) -> &LinkedFast {
+        &self.linked_fast
     }
 
     #[inline(always)]

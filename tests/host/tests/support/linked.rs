@@ -300,10 +300,12 @@ impl Instance {
                 true => {
                     let in_usecs = histogram.counts_usecs();
                     let time = || Some(Values::number(fields, KeySource::Time, in_usecs));
+                    let (hit, emitter) = (&FieldsAtHand(fields), &Emitter(self, histogram));
                     let is_done = self.is_fast.get()
-                        && histogram.update_linked_fast(&FieldsAtHand(fields), time);
+                        && (histogram.stamp(hit, time)
+                            || histogram.update_linked_fast(hit, time, emitter));
                     if !is_done {
-                        histogram.update_linked(fields, &Emitter(self, histogram));
+                        histogram.update_linked(fields, emitter);
                     }
                 }
                 false => histogram.update(fields, &here),
