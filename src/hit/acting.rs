@@ -67,7 +67,8 @@ impl Recorder {
         is_done
     }
 
-    /// As [`Recorder::links_fast`], if all that is done is to set a variable to the time.
+    /// As [`Recorder::links_fast`], if all that is done is to set a variable to the time, and the
+    /// key is in a register. It calls nothing.
     #[inline(always)]
     pub(super) fn stamps(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(linked) = self.quick_linked(here) else {
@@ -77,7 +78,7 @@ impl Recorder {
         let in_usecs = histogram.counts_usecs();
         let buffer = self.buffer.get(here);
         let sample = source.sample();
-        let hit = NumberHit(self.at_hand(&sample, here));
+        let hit = self.at_hand(&sample, here);
         let is_done = histogram.stamp(&hit, || buffer.now_fast(in_usecs, here));
         if is_done {
             self.counters.count(HitEnd::Off, here);
@@ -109,30 +110,50 @@ impl Recorder {
         }
     }
 
-    /// Serves a hit of which nothing is recorded but what it causes: it is sent to event probes,
-    /// or sets variables. Returns false if more is to be done, and then nothing has happened.
+    /// Serves a hit that is sent to event probes, and recorded if the event is enabled, or of which
+    /// nothing is recorded and that sets variables. Returns false if more is to be done, and then
+    /// nothing has happened.
     #[inline(always)]
     pub(super) fn serves_related(&self, source: impl Source, here: &OnCpu) -> bool {
         self.sends(source, here) || source.links_fast(self, here)
     }
 
-    /// Serves a hit that is only sent to event probes; returns false if more is to be done, and
-    /// then nothing has happened.
+    /// Serves a hit that is sent to event probes, and recorded if the event is enabled; returns
+    /// false if more is to be done, and then nothing has happened.
     #[inline(always)]
     fn sends(&self, source: impl Source, here: &OnCpu) -> bool {
         let Rest::Act(acting) = &self.plan.get(here).rest else {
             return false;
         };
-        if !acting.sends_only() {
+        if !acting.sends() {
             return false;
         }
+        let is_on = acting.switch.is_on();
         let sample = source.sample();
         let hit = self.sent(&sample);
         for receiver in acting.actions.iter().filter_map(|it| it.receiver()) {
             receiver.receive_hit(hit, here);
         }
-        self.counters.count(HitEnd::Off, here);
+        match is_on {
+            true => self.record_sent(&sample, here),
+            false => self.counters.count(HitEnd::Off, here),
+        }
         true
+    }
+
+    /// Records a hit that has been sent to event probes.
+    #[inline(never)]
+    fn record_sent(&self, sample: &Sample<'_>, here: &OnCpu) {
+        if Self::short(&self.program).is_some() {
+            let next = self.record_short::<false>(sample, here);
+            if self.is_served(next, here) {
+                return;
+            }
+        }
+        let buffer = self.buffer.get(here);
+        let end = self.record_slow(buffer, sample, self.header(sample), here);
+        self.counters.count(end, here);
+        buffer.wake();
     }
 
     /// Serves a hit of a histogram that has to do with others, if that takes few instructions.
@@ -144,7 +165,8 @@ impl Recorder {
         let in_usecs = histogram.counts_usecs();
         let buffer = self.buffer.get(here);
         let time = || buffer.now_fast(in_usecs, here);
-        histogram.update_linked_fast(&hit, time, &linked.outside(buffer, here))
+        histogram.stamp(&hit, time)
+            || histogram.update_linked_fast(&hit, time, &linked.outside(buffer, here))
     }
 
     /// Returns whether a hit has ended, because the filter rejects it or because triggers have

@@ -89,8 +89,8 @@ pub(super) struct Acting {
     pub(super) switch: Arc<Switch>,
     /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
     is_plain: bool,
-    /// Whether all actions send the hits to event probes, and are blind; not `bool`, for the sake of
-    /// `is_plain`.
+    /// Whether all actions send the hits to event probes, and are blind, and records have
+    /// neither filter nor stacks; not `bool`, for the sake of `is_plain`.
     sends: u8,
     /// The histograms of the actions; `None` if there are none.
     histograms: Option<Arc<List>>,
@@ -142,12 +142,13 @@ impl Acting {
         self.is_plain && !self.switch.is_on()
     }
 
-    /// Returns whether all that is done on a hit is to send it to event probes.
+    /// Returns whether hits are sent to event probes, and recorded if the event is enabled, and
+    /// nothing else is done on them.
     ///
     /// Context: any.
     #[inline(always)]
-    pub(super) fn sends_only(&self) -> bool {
-        self.sends != 0 && !self.switch.is_on()
+    pub(super) fn sends(&self) -> bool {
+        self.sends != 0
     }
 
     /// Returns whether there is a [quick action](Self::quick_action).
@@ -225,11 +226,12 @@ impl Plan {
         };
         let mut all = actions.iter();
         let mut sends = actions.iter();
-        let sends = sends.all(|action| action.receiver().is_some() && action.is_blind());
+        let sends = sends.all(|action| action.receiver().is_some() && action.is_blind())
+            && !(actions.is_empty() || filter.is_some() || stacks.are_any());
         let acting = Acting {
             histograms,
             is_plain: all.all(|action| action.is_blind() && !action.switches(&switch)),
-            sends: u8::from(sends && !actions.is_empty()),
+            sends: u8::from(sends),
             stacks: stacks.with(
                 Stacks::BY_TRIGGER,
                 actions.iter().any(|action| action.is_stack()),

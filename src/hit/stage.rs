@@ -30,8 +30,7 @@ impl Stage {
     pub(super) const SEVERAL_TEXT: u8 = 9;
     /// Counts in a histogram that has to do with others, by the only trigger of a disabled event.
     pub(super) const LINK: u8 = 10;
-    /// Serves those of [`Self::LINK`] and [`Self::STAMP`] too, and sends to the event probes of a
-    /// disabled event.
+    /// Serves those of [`Self::LINK`] and [`Self::STAMP`] too, and sends to event probes.
     pub(super) const SEND: u8 = 11;
     /// Sets a variable to the time, by the only trigger of a disabled event.
     pub(super) const STAMP: u8 = 12;

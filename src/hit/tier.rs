@@ -47,7 +47,7 @@ impl Tier {
     pub(super) const LINKED: u8 = 9;
     /// The same, and all that this does is to set a variable to the time.
     pub(super) const STAMPING: u8 = 10;
-    /// All actions send the hits to event probes, without a filter, and the event is disabled.
+    /// All actions send the hits to event probes, and there is no filter.
     pub(super) const SENDING: u8 = 11;
     /// Several instances record all hits, and nothing is fetched.
     pub(super) const SEVERAL_BARE: u8 = 12;

@@ -13,7 +13,7 @@ use super::update::Histogram;
 use super::variable::{VarSource, VarTable};
 use crate::sys::AtomicU64;
 
-/// Most references, and most variables.
+/// Most variables of others, which must be the first references, and most own ones.
 const MOST: usize = 4;
 
 impl Spec {
@@ -29,7 +29,8 @@ impl Spec {
             source.is_number() && source != KeySource::Time && inter.computed.is_empty()
         };
         let has_key = matches!(&*self.keys, [key] if is_plain(key.source)) && !self.keeps_comm();
-        if !has_key || inter.refs.0.len() > MOST {
+        let mut behind = inter.refs.0.iter().skip(MOST);
+        if !has_key || behind.any(|reference| reference.owner.is_some()) {
             return LinkedFast::Never;
         }
         let mut variables = inter.variables.iter();
@@ -44,7 +45,7 @@ impl Spec {
                 at: inter.variables.first().map_or(0, |variable| variable.at),
             },
             Some(args) if are_few => LinkedFast::Sets(args),
-            _ if inter.refs.0.is_empty() => LinkedFast::Never,
+            _ if inter.refs.0.iter().all(|it| it.owner.is_none()) => LinkedFast::Never,
             _ => LinkedFast::Rejects,
         }
     }

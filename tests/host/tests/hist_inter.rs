@@ -223,3 +223,37 @@ fn the_greatest_and_what_was_saved_are_shown() {
          Totals:\n    Hits: 5\n    Entries: 2\n    Dropped: 0\n"
     );
 }
+
+#[test]
+fn a_match_of_numbers_takes_few_instructions_and_emits_the_same() {
+    let run = |is_fast| {
+        let mut it = instance();
+        it.is_fast.set(is_fast);
+        it.add_synthetic("lat", "u64 s32 s32 s32");
+        it.write("sched:sched_waking", "hist:keys=pid:ts0=common_timestamp")
+            .unwrap();
+        it.write(
+            "sched:sched_switch",
+            "hist:keys=next_pid:lat=common_timestamp-$ts0,more=prev_prio+1:\
+             onmatch(sched.sched_waking).lat($lat,next_pid,prev_prio,$more)",
+        )
+        .unwrap();
+        for now in 1..100 {
+            let pid = now % 7;
+            match now % 3 {
+                0 => it.hit("sched:sched_waking", &waking(pid, 1, now * 10)),
+                _ => it.hit("sched:sched_switch", &switch(pid, now % 5, now * 10)),
+            }
+        }
+        (it.emitted.take(), it.fast.get())
+    };
+    let ((slow, none), (fast, most)) = (run(false), run(true));
+    assert_eq!(none, 0);
+    // The first hit of each key makes an entry.
+    assert!(most > 70, "{most}");
+    assert!(slow.len() > 20, "{slow:?}");
+    assert_eq!(fast, slow);
+    for (_, values) in &fast {
+        assert_eq!(values[2] + 1, values[3]);
+    }
+}

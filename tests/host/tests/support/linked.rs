@@ -41,6 +41,8 @@ pub struct Instance {
     pub snapshots: Cell<usize>,
     /// Whether what is at hand is tried first, as on a hit.
     pub is_fast: Cell<bool>,
+    /// Hits that were served so.
+    pub fast: Cell<usize>,
 }
 
 /// The values of a hit, by the indexes of the fields.
@@ -304,8 +306,9 @@ impl Instance {
                     let is_done = self.is_fast.get()
                         && (histogram.stamp(hit, time)
                             || histogram.update_linked_fast(hit, time, emitter));
-                    if !is_done {
-                        histogram.update_linked(fields, emitter);
+                    match is_done {
+                        true => self.fast.set(self.fast.get() + 1),
+                        false => histogram.update_linked(fields, emitter),
                     }
                 }
                 false => histogram.update(fields, &here),
