@@ -60,7 +60,7 @@ impl Recorder {
         let Some(linked) = self.quick_linked(here) else {
             return false;
         };
-        let is_done = self.sets_fast(linked, source, here);
+        let is_done = self.sets_fast(linked, &source.sample(), here);
         if is_done {
             self.counters.count(HitEnd::Off, here);
         }
@@ -115,7 +115,7 @@ impl Recorder {
     /// nothing has happened.
     #[inline(always)]
     pub(super) fn serves_related(&self, source: impl Source, here: &OnCpu) -> bool {
-        self.sends(source, here) || source.links_fast(self, here)
+        self.sends(source, here) || self.links_fast(source, here)
     }
 
     /// Serves a hit that is sent to event probes, and recorded if the event is enabled; returns
@@ -157,11 +157,10 @@ impl Recorder {
     }
 
     /// Serves a hit of a histogram that has to do with others, if that takes few instructions.
-    #[inline(always)]
-    fn sets_fast(&self, linked: &Linked, source: impl Source, here: &OnCpu) -> bool {
+    #[inline(never)]
+    fn sets_fast(&self, linked: &Linked, sample: &Sample<'_>, here: &OnCpu) -> bool {
         let histogram = &linked.histogram;
-        let sample = source.sample();
-        let hit = NumberHit(self.at_hand(&sample, here));
+        let hit = NumberHit(self.at_hand(sample, here));
         let in_usecs = histogram.counts_usecs();
         let buffer = self.buffer.get(here);
         let time = || buffer.now_fast(in_usecs, here);

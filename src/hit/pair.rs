@@ -176,7 +176,10 @@ impl Pair {
             // The clock may differ between CPUs by some nanoseconds.
             duration: clock::now(here).saturating_sub(began),
         };
-        self.receiver.serve_hit(&hit, &begun, here);
+        match N > FEW_WORDS {
+            true => self.receiver.serve_any_hit(&hit, &begun, here),
+            false => self.receiver.serve_hit(&hit, &begun, here),
+        }
     }
 }
 

@@ -194,32 +194,56 @@ impl Receiver {
         nested.leave();
     }
 
+    /// As [`Receiver::serve`], of what is rarely sent.
+    #[inline(never)]
+    fn serve_any(&self, sent: &dyn Sent, here: &OnCpu) {
+        self.serve(&AnySent(sent), here);
+    }
+
     /// Serves a hit that an event has sent, with what a beginning has left for it.
     #[inline(always)]
     pub(super) fn serve_hit(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
+        if !self.fields.texts.is_empty() {
+            return self.serve_with_texts(hit, begun, here);
+        }
+        self.serve(&self.fields_of((hit, begun), &[]), here);
+    }
+
+    /// As [`Receiver::serve_hit`], of what is rarely sent.
+    #[inline(never)]
+    pub(super) fn serve_any_hit(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
+        match self.fields.texts.is_empty() {
+            true => self.serve_any(&self.fields_of((hit, begun), &[]), here),
+            false => self.serve_with_texts(hit, begun, here),
+        }
+    }
+
+    /// Returns the fields of a hit, of which `texts` have been copied.
+    #[inline(always)]
+    fn fields_of<'a>(
+        &'a self,
+        (hit, begun): (&'a SentHit<'a>, &'a BegunValues<'a>),
+        texts: &'a [(u8, u64)],
+    ) -> FieldsOf<'a> {
+        FieldsOf {
+            hit,
+            shapes: &self.fields.shapes,
+            texts,
+            begun,
+        }
+    }
+
+    #[inline(never)]
+    fn serve_with_texts(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
         match self.fields.texts.len() {
-            0 => {
-                let fields = FieldsOf {
-                    hit,
-                    shapes: &self.fields.shapes,
-                    texts: &[],
-                    begun,
-                };
-                self.serve(&fields, here);
-            }
-            1 => self.serve_with_texts::<1>(hit, begun, here),
-            _ => self.serve_with_texts::<MAX_TEXTS>(hit, begun, here),
+            1 => self.serve_with::<1>(hit, begun, here),
+            _ => self.serve_with::<MAX_TEXTS>(hit, begun, here),
         }
     }
 
     /// As [`Receiver::serve_hit`], with copies of `N` texts.
     #[inline(never)]
-    fn serve_with_texts<const N: usize>(
-        &self,
-        hit: &SentHit<'_>,
-        begun: &BegunValues<'_>,
-        here: &OnCpu,
-    ) {
+    fn serve_with<const N: usize>(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
         let mut room = [[0u8; TEXT_ROOM]; N];
         let mut texts = [(0u8, 0u64); N];
         let all = texts.iter_mut().zip(&mut room);
@@ -229,13 +253,7 @@ impl Receiver {
             let address = if is_found { room.as_ptr() as u64 } else { 0 };
             *text = (index, address);
         }
-        let fields = FieldsOf {
-            hit,
-            shapes: &self.fields.shapes,
-            texts: &texts,
-            begun,
-        };
-        self.serve(&fields, here);
+        self.serve_any(&self.fields_of((hit, begun), &texts), here);
     }
 }
 
@@ -326,6 +344,21 @@ impl Sent for FieldsOf<'_> {
 
     fn origin(&self) -> StackOrigin<'_> {
         self.hit.sample.origin(self.hit.function)
+    }
+}
+
+/// What an event sends, of any kind: one copy serves all of these.
+struct AnySent<'a>(&'a dyn Sent);
+
+impl Sent for AnySent<'_> {
+    #[inline(always)]
+    fn value(&self, index: u8) -> u64 {
+        self.0.value(index)
+    }
+
+    #[inline(always)]
+    fn origin(&self) -> StackOrigin<'_> {
+        self.0.origin()
     }
 }
 

@@ -30,12 +30,6 @@ pub(super) trait Source: Copy {
         recorder.serve_slow(&self.sample(), here);
     }
 
-    /// As [`Recorder::links_fast`], out of line.
-    #[inline(never)]
-    fn links_fast(self, recorder: &Recorder, here: &OnCpu) -> bool {
-        recorder.links_fast(self, here)
-    }
-
     /// Serves a hit by [`Recorder::serve_fast`], with records of the source's size.
     #[inline(always)]
     fn serve_fast<'r, const REGISTER: bool>(
