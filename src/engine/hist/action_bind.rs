@@ -289,6 +289,7 @@ fn own_ref(at: usize, shape: ValueShape) -> VarRef {
         at,
         shape,
         once: false,
+        constant: None,
     }
 }
 

@@ -49,6 +49,14 @@ impl HistExpr {
         self.steps.iter().any(is_time)
     }
 
+    /// Returns its value, if it is a constant.
+    pub(super) fn constant(&self) -> Option<u64> {
+        match *self.steps {
+            [ExprStep::Constant(value)] => Some(value),
+            _ => None,
+        }
+    }
+
     /// Returns whether it is a field in buckets or its logarithm.
     pub(super) fn is_stepped(&self) -> bool {
         matches!(&*self.steps, [ExprStep::Source(_, step)] if *step != KeyStep::None)

@@ -289,13 +289,13 @@ impl<'a> ExprContext<'_, 'a> {
             .any(|it| *it.name.bytes == *variable.bytes)
             .then_some(own);
         let reference = find_variable(self.scope, event, (self.matched, except), variable)?;
-        let shape = reference.shape;
+        let (shape, constant) = (reference.shape, reference.constant);
         let number = self.refs.add(reference)?;
         let number = number.ok_or(text.error(Kind::HistTooManyRefs))?;
         out.steps.push(ExprStep::Ref(number))?;
         out.text.extend_from_slice(text.bytes)?;
         let mut term = ExprTerm::number(shape);
-        term.reference = Some(number);
+        (term.reference, term.constant) = (Some(number), constant);
         Ok(term)
     }
 

@@ -76,6 +76,7 @@ pub(super) fn find_or_need(
             at: found.at,
             shape: found.shape,
             once: false,
+            constant: None,
         })
     };
     let mut all = Iterator::chain(core::iter::once(first), fitting);

@@ -128,6 +128,7 @@ fn refer(known: &KnownHistogram<'_>, name: &[u8]) -> Option<VarRef> {
         at: found.at,
         shape: found.shape,
         once: false,
+        constant: found.constant(),
     })
 }
 

@@ -59,6 +59,14 @@ impl VarSource {
 }
 
 impl Variable {
+    /// Returns the value that each hit sets it to, if that is known.
+    pub(super) fn constant(&self) -> Option<u64> {
+        match &self.source {
+            VarSource::Computed(expression) => expression.constant(),
+            _ => None,
+        }
+    }
+
     /// Returns where its words end among those of an entry.
     pub(super) fn end(&self) -> usize {
         let words = self.source.block().saturating_add(VAR_WORDS);
@@ -126,6 +134,8 @@ pub(super) struct VarRef {
     pub(super) shape: ValueShape,
     /// Whether it is not set any more once it is read.
     pub(super) once: bool,
+    /// Its value, if that is a constant.
+    pub(super) constant: Option<u64>,
 }
 
 impl VarRef {
