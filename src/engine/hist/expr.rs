@@ -57,6 +57,12 @@ impl HistExpr {
         }
     }
 
+    /// Returns whether it needs the variable of another histogram.
+    pub(super) fn has_refs(&self) -> bool {
+        let is_ref = |step: &ExprStep| matches!(step, ExprStep::Ref(_));
+        self.steps.iter().any(is_ref)
+    }
+
     /// Returns whether it is a field in buckets or its logarithm.
     pub(super) fn is_stepped(&self) -> bool {
         matches!(&*self.steps, [ExprStep::Source(_, step)] if *step != KeyStep::None)

@@ -256,6 +256,24 @@ impl<'a> ExprContext<'_, 'a> {
         Ok(ExprTerm::number(term.shape))
     }
 
+    /// Returns the field, or the constant, that `text` stands for, if it is a variable of the
+    /// trigger's own that is no more than this.
+    pub(super) fn field_of(&self, text: Span<'a>) -> Option<Span<'a>> {
+        let (event, name) = qualified(text);
+        let variable = name.strip(b"$").filter(|name| !name.bytes.is_empty())?;
+        let own = OnEvent::named(self.scope.own());
+        if event.is_some_and(|event| !event.is_same(&own)) {
+            return None;
+        }
+        let mut all = self.own.iter();
+        let plain = all.find(|it| {
+            *it.name.bytes == *variable.bytes
+                && it.value.find(b'$').is_none()
+                && root(it.value).is_none()
+        })?;
+        Some(plain.value)
+    }
+
     /// Parses a constant, a variable or a field.
     fn atom(&mut self, text: Span<'a>, out: &mut ExprBuilder) -> Result<ExprTerm, Error> {
         if text.first().is_some_and(|b| b.is_ascii_digit()) {
@@ -270,18 +288,10 @@ impl<'a> ExprContext<'_, 'a> {
         let Some(variable) = name.strip(b"$").filter(|name| !name.bytes.is_empty()) else {
             return self.field(text, event, name, out);
         };
-        let own = OnEvent::named(self.scope.own());
-        if event.is_none_or(|event| event.is_same(&own)) {
-            let mut all = self.own.iter();
-            let plain = all.find(|it| {
-                *it.name.bytes == *variable.bytes
-                    && it.value.find(b'$').is_none()
-                    && root(it.value).is_none()
-            });
-            if let Some(plain) = plain {
-                return self.atom(plain.value, out);
-            }
+        if let Some(field) = self.field_of(text) {
+            return self.atom(field, out);
         }
+        let own = OnEvent::named(self.scope.own());
         // A variable of this name that the event has already is the one of this trigger, which
         // is set: it does not stand for itself.
         let mut all = self.own.iter();

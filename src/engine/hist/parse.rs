@@ -7,6 +7,7 @@ use super::column::{
     Column, Fold, Key, KeySource, KeyStep, Modifier, Sort, Value, MAX_KEYS, MAX_KEY_WORDS,
     MAX_SORTS, MAX_VALUES,
 };
+use super::expr::HistExpr;
 use super::expr_parse::{is_expression, ExprContext, VarDefinition};
 use super::field;
 use super::inter::{InterEvent, MAX_ACTIONS};
@@ -343,6 +344,29 @@ fn computed<'a>(
     Ok((parsed.text, source))
 }
 
+/// Parses a key that is an expression, without variables of other histograms.
+fn computed_key<'a>(
+    text: Span<'a>,
+    context: &mut ExprContext<'_, 'a>,
+    inter: &mut InterEvent,
+) -> Result<Key, Error> {
+    let before = inter.computed.len();
+    let (name, source) = computed(text, context, inter).map_err(|refusal| match refusal.kind {
+        Kind::VarNotFound => text.error(Kind::InvalidRefKey),
+        _ => refusal,
+    })?;
+    let mut added = inter.computed.iter().skip(before);
+    if added.any(HistExpr::has_refs) {
+        return Err(text.error(Kind::InvalidRefKey));
+    }
+    Ok(Key {
+        name,
+        source,
+        modifier: Modifier::None,
+        step: KeyStep::None,
+    })
+}
+
 fn parse_keys<'a>(
     text: Span<'a>,
     context: &mut ExprContext<'_, 'a>,
@@ -354,18 +378,11 @@ fn parse_keys<'a>(
         if keys.len() >= MAX_KEYS {
             return Err(piece.error(Kind::HistTooManyKeys));
         }
-        let key = match is_expression(piece) {
-            false => Key::parse(piece, context.layout)?,
-            true if piece.find(b'$').is_some() => return Err(piece.error(Kind::InvalidRefKey)),
-            true => {
-                let (name, source) = computed(piece, context, inter)?;
-                Key {
-                    name,
-                    source,
-                    modifier: Modifier::None,
-                    step: KeyStep::None,
-                }
-            }
+        // A variable of the trigger's own that is just a field is the field.
+        let field = context.field_of(piece).unwrap_or(piece);
+        let key = match is_expression(field) {
+            false => Key::parse(field, context.layout)?,
+            true => computed_key(piece, context, inter)?,
         };
         words = words.saturating_add(key.words());
         if words > MAX_KEY_WORDS {
