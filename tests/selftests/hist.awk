@@ -14,7 +14,7 @@ function column(line, name,	at) {
 		return "?"
 	line = substr(line, at + 1)
 	sub(/^[^:]*: */, "", line)
-	sub(/(, |  [a-z_]+( [(]%[)])?:| [}]).*/, "", line)
+	sub(/(, |  [a-z0-9_]+( [(]%[)])?:| [}]).*/, "", line)
 	return line
 }
 
