@@ -271,7 +271,7 @@ NOINLINE int64_t chain(struct outer *first, int depth)
 	SEE(depth, below) return opaque(below) + depth;
 }
 
-int main(void)
+int MAIN(void)
 {
 	static struct inner next = { -7, 700, -70000, 7000000000 };
 	struct outer object = { 5, 99, -9, 0x1abcd, 0x123456789a, { -1, 2, -3, 4 }, &next };
