@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Which addresses control reaches other than from the instruction before: by jumps of the
-//! function, by jump labels, and by fixups of exceptions.
+//! function, by jump labels, and by fixups of exceptions; and where it may leave.
 
 use crate::arch::Arch;
 use crate::image::Image;
@@ -10,7 +10,7 @@ use ferroprobe_engine::engine::arch::Arch as EngineArch;
 use ferroprobe_engine::engine::placement::tables::{landing, Sites};
 use ferroprobe_engine::engine::placement::{Facts, JudgedFunction, Placement};
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// The tables of places that code jumps to: their names, the symbols around them where they are no
@@ -25,14 +25,35 @@ const TABLES: [(&str, &str, &str, usize); 2] = [
     ("__ex_table", "__start___ex_table", "__stop___ex_table", 12),
 ];
 
-/// Where a function is reached, `None` if that is not known.
-type Targets = Option<Rc<BTreeSet<u64>>>;
+/// How control goes in a function.
+#[derive(Default)]
+struct Paths {
+    /// Where jumps lead, `None` if one leads anywhere.
+    targets: Option<BTreeSet<u64>>,
+    /// The instructions behind which control does not just go on: where each ends, by where it
+    /// begins, and whether it is a conditional branch.
+    exits: BTreeMap<u64, (u64, bool)>,
+}
+
+/// Those of a function, `None` if the file has no code.
+type Known = Option<Rc<Paths>>;
+
+/// Code that is left at its end alone, up to the next branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Straight {
+    /// Where it begins: at a target of jumps, or behind a jump.
+    pub start: u64,
+    /// Where the instruction is that ends it.
+    pub exit: u64,
+    /// Whether that is a conditional branch.
+    pub branches: bool,
+}
 
 /// The arrivals of a file.
 pub struct Arrivals<'a, 'd> {
     image: &'a Image<'d>,
     landings: OnceCell<Vec<u64>>,
-    functions: RefCell<HashMap<u64, Targets>>,
+    functions: RefCell<HashMap<u64, Known>>,
 }
 
 impl<'a, 'd> Arrivals<'a, 'd> {
@@ -48,22 +69,51 @@ impl<'a, 'd> Arrivals<'a, 'd> {
     /// Whether something other than the instruction before may lead to `address`, in the function
     /// with code at `ranges`. So it is if the file has no code.
     pub fn is_target(&self, ranges: &[(u64, u64)], address: u64) -> bool {
-        let Some((first, _)) = ranges.first() else {
+        let Some(paths) = self.paths(ranges) else {
             return true;
         };
-        let known = self.functions.borrow().get(first).cloned();
-        let targets = known.unwrap_or_else(|| {
-            let targets = self.targets(ranges).map(Rc::new);
-            self.functions.borrow_mut().insert(*first, targets.clone());
-            targets
-        });
+        let targets = paths.targets.as_ref();
         targets.is_none_or(|targets| targets.contains(&address))
             || self.landings().binary_search(&address).is_ok()
     }
 
-    /// Where the jumps of a function lead.
-    fn targets(&self, ranges: &[(u64, u64)]) -> Option<BTreeSet<u64>> {
-        let mut targets = BTreeSet::new();
+    /// The straight code that `address` is in, of the function with code at `ranges`; `None` if the
+    /// file has no code.
+    pub fn straight(&self, ranges: &[(u64, u64)], address: u64) -> Option<Straight> {
+        let paths = self.paths(ranges)?;
+        let (first, end) = ranges
+            .iter()
+            .find(|(start, end)| (*start..*end).contains(&address))?;
+        let behind_exit = paths.exits.range(*first..address).next_back();
+        let behind_exit = behind_exit.map_or(*first, |(_, (end, _))| *end);
+        let targets = paths.targets.iter().flatten().copied();
+        let landings = self.landings().iter().copied();
+        let target = targets
+            .chain(landings)
+            .filter(|target| (*first..=address).contains(target))
+            .max();
+        let exit = paths.exits.range(address..*end).next();
+        Some(Straight {
+            start: behind_exit.max(target.unwrap_or(*first)),
+            exit: exit.map_or(*end, |(at, _)| *at),
+            branches: exit.is_some_and(|(_, (_, branches))| *branches),
+        })
+    }
+
+    fn paths(&self, ranges: &[(u64, u64)]) -> Known {
+        let (first, _) = ranges.first()?;
+        if let Some(known) = self.functions.borrow().get(first) {
+            return known.clone();
+        }
+        let paths = self.read(ranges).map(Rc::new);
+        self.functions.borrow_mut().insert(*first, paths.clone());
+        paths
+    }
+
+    /// Decodes a function.
+    fn read(&self, ranges: &[(u64, u64)]) -> Option<Paths> {
+        let mut targets = Some(BTreeSet::new());
+        let mut exits = BTreeMap::new();
         for (start, end) in ranges {
             let section = self.image.section_at(*start)?;
             let code = self.image.code(section)?;
@@ -85,18 +135,28 @@ impl<'a, 'd> Arrivals<'a, 'd> {
             for boundary in Placement::of(function).map() {
                 let boundary = boundary.ok()?;
                 let insn = boundary.insn?;
+                let at = start.checked_add(boundary.offset as u64)?;
+                let end = at.checked_add(boundary.len as u64)?;
                 match insn.flow {
                     Flow::Branch(distance) | Flow::Jump(distance) => {
-                        let end = start.checked_add((boundary.offset + boundary.len) as u64)?;
-                        targets.insert(end.wrapping_add_signed(distance));
+                        let branches = matches!(insn.flow, Flow::Branch(_));
+                        exits.insert(at, (end, branches));
+                        if let Some(targets) = &mut targets {
+                            targets.insert(end.wrapping_add_signed(distance));
+                        }
                     }
-                    // An indirect jump leads anywhere.
-                    Flow::Away if matches!(boundary.mnemonic, "jmp" | "br") => return None,
-                    Flow::Away | Flow::Next | Flow::Call(_) => {}
+                    Flow::Away => {
+                        exits.insert(at, (end, false));
+                        // An indirect jump leads anywhere.
+                        if matches!(boundary.mnemonic, "jmp" | "br") {
+                            targets = None;
+                        }
+                    }
+                    Flow::Next | Flow::Call(_) => {}
                 }
             }
         }
-        Some(targets)
+        Some(Paths { targets, exits })
     }
 
     fn landings(&self) -> &[u64] {

@@ -111,6 +111,36 @@ impl<'s> Session<'s> {
         (is_other && self.arrivals.is_target(&function.ranges, moment.0)).then_some(last)
     }
 
+    /// The statement that may go elsewhere once the one of `row` has begun: compilers move what a
+    /// branch guards in front of the branch.
+    ///
+    /// Of code that goes straight up to a branch, it is the statement of the branch, if that began
+    /// before, and no other one of its line did since.
+    pub fn guarded_by<'t>(
+        &self,
+        source: &'t Source<'s>,
+        scopes: &Scopes<'s>,
+        row: &Row,
+    ) -> Option<&'t Row> {
+        let function = scopes.all.first()?;
+        let straight = self.arrivals.straight(&function.ranges, row.address);
+        let (start, exit) = match straight {
+            Some(straight) if straight.branches => (straight.start, straight.exit),
+            Some(_) => return None,
+            // Without code, what follows at the address may be a branch.
+            None => (row.address, row.address),
+        };
+        let rows = source.table.between(start, exit);
+        let branch = rows.last()?;
+        let same_line = |other: &Row| (other.file, other.line) == (branch.file, branch.line);
+        let began = rows
+            .iter()
+            .rfind(|other| other.is_statement && same_line(other))?;
+        let is_before = (began.address, began.view) < (row.address, row.view);
+        let is_other = (row.file, row.line) != (branch.file, branch.line);
+        (is_before && is_other).then_some(began)
+    }
+
     /// The unwind tables.
     pub fn frames(&self) -> Result<&Frames<'s>> {
         if let Some(frames) = self.frames.get() {

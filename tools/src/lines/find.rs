@@ -30,6 +30,9 @@ pub struct Location<'s> {
     /// Whether jumps may lead to a later row of the address, so that only what holds there too is
     /// certain.
     pub is_jumped_over: bool,
+    /// The line whose branch comes behind the address, though the line began before, as
+    /// `FILE:LINE`.
+    pub guarded_by: Option<String>,
 }
 
 impl Location<'_> {
@@ -49,6 +52,9 @@ impl Location<'_> {
     pub fn check(&self) -> Result<()> {
         if let Some(line) = &self.shared_with {
             refuse!("{line} begins at this address too, and jumps may lead there without this line: take that one, or --shared");
+        }
+        if let Some(line) = &self.guarded_by {
+            refuse!("the branch of {line} is behind this address, so that the line is hit whether it is run or not: take {line}, or --shared");
         }
         Ok(())
     }
@@ -227,6 +233,7 @@ pub fn locations<'s>(session: &Session<'s>, target: &Target) -> Result<Vec<Locat
     found.dedup_by_key(|location| location.moment.0);
     for location in &mut found {
         let source = location.source.clone();
+        location.guarded_by = guard(session, location);
         let Some(row) = session.jumped_to(&source, &location.scopes, location.moment) else {
             continue;
         };
@@ -248,6 +255,27 @@ pub fn locations<'s>(session: &Session<'s>, target: &Target) -> Result<Vec<Locat
     Ok(found)
 }
 
+/// The line whose branch decides whether the line of a location is run, though it comes later.
+fn guard<'s>(session: &Session<'s>, location: &Location<'s>) -> Option<String> {
+    let source = &location.source;
+    let line = location.line?;
+    let (address, view) = location.moment;
+    let row = Row {
+        address,
+        view,
+        file: line.file,
+        line: line.line,
+        is_statement: true,
+    };
+    // Functions are entered whatever their branches do.
+    if location.is_entry() {
+        return None;
+    }
+    let guard = session.guarded_by(source, &location.scopes, &row)?;
+    let name = source.path(guard.file).rsplit('/').next().unwrap_or("?");
+    Some(format!("{name}:{}", guard.line))
+}
+
 /// Where a function is entered.
 fn entries<'s>(function: &Function<'s>, kind: Kind) -> Result<Vec<Location<'s>>> {
     let mut found = Vec::new();
@@ -264,6 +292,7 @@ fn entries<'s>(function: &Function<'s>, kind: Kind) -> Result<Vec<Location<'s>>>
             line: scope.declared,
             shared_with: None,
             is_jumped_over: false,
+            guarded_by: None,
         });
     }
     let name = &function.name;
@@ -302,6 +331,7 @@ fn on_line<'s>(
                 }),
                 shared_with: None,
                 is_jumped_over: false,
+                guarded_by: None,
             });
         }
     }
@@ -364,6 +394,7 @@ fn in_file<'s>(session: &Session<'s>, wanted: &str, line: u32) -> Result<Vec<Loc
                 }),
                 shared_with: None,
                 is_jumped_over: false,
+                guarded_by: None,
             });
         }
     }

@@ -31,6 +31,8 @@ pub struct Row {
 pub struct LineTable {
     /// Rows that end a sequence, and rows without a line, are left out.
     pub rows: Vec<Row>,
+    /// The same by address and view.
+    by_address: Vec<Row>,
     paths: BTreeMap<u64, String>,
 }
 
@@ -65,13 +67,25 @@ impl LineTable {
             }
         }
         let paths = paths(debug, unit, program.header());
-        Ok(Some(Self { rows, paths }))
+        let mut by_address = rows.clone();
+        by_address.sort_by_key(|row: &Row| (row.address, row.view));
+        Ok(Some(Self {
+            rows,
+            by_address,
+            paths,
+        }))
+    }
+
+    /// The rows from one address to another, which is included.
+    pub fn between(&self, first: u64, last: u64) -> &[Row] {
+        let from = self.by_address.partition_point(|row| row.address < first);
+        let to = self.by_address.partition_point(|row| row.address <= last);
+        self.by_address.get(from..to).unwrap_or_default()
     }
 
     /// The row of `address` that is behind all others.
     pub fn last_at(&self, address: u64) -> Option<&Row> {
-        let rows = self.rows.iter().filter(|row| row.address == address);
-        rows.max_by_key(|row| row.view)
+        self.between(address, address).last()
     }
 
     /// The path of a file.
