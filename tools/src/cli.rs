@@ -2,6 +2,8 @@
 
 //! The commands and what they are told.
 
+mod pictures;
+
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use ferroprobe_tools::data::Data;
@@ -15,7 +17,7 @@ use ferroprobe_tools::index::cache;
 use ferroprobe_tools::lines;
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::target::Target;
-use ferroprobe_tools::{flame, refuse, vars};
+use ferroprobe_tools::{refuse, vars};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -87,6 +89,42 @@ enum Command {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
         /// The hist file or trace; - is the standard input
+        file: PathBuf,
+    },
+    /// Draw a histogram: bars, or a heat map of two keys or over time
+    Hist {
+        /// What counts in a hist file, default: hitcount
+        #[arg(long, value_name = "NAME", conflicts_with = "field")]
+        value: Option<String>,
+        /// Draw this number of the events of a trace_json over time
+        #[arg(long, value_name = "NAME")]
+        field: Option<String>,
+        /// Only of these events
+        #[arg(long, value_name = "[GROUP/]NAME", requires = "field")]
+        event: Option<String>,
+        /// Title of the picture
+        #[arg(long, default_value = "Histogram")]
+        title: String,
+        /// Write the picture to a file, default: the standard output
+        #[arg(long, short = 'o', visible_alias = "output", value_name = "FILE")]
+        svg: Option<PathBuf>,
+        /// A hist file, several readings of one, or with --field a trace_json; - is the standard
+        /// input
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Write a trace_json as a file for Perfetto or the Firefox Profiler
+    Convert {
+        /// For which of them
+        #[arg(long, value_enum)]
+        to: pictures::Viewer,
+        /// The argument that is how many nanoseconds an event took
+        #[arg(long, value_name = "NAME", default_value = "duration")]
+        duration: String,
+        /// Write to a file, default: the standard output
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// What trace_json had; - is the standard input
         file: PathBuf,
     },
     /// Say what this kernel and machine can do, and what to do about the rest
@@ -208,7 +246,27 @@ pub(crate) fn run() -> Result<ExitCode> {
             title,
             output,
             file,
-        } => draw(&file, value.as_deref(), &title, output.as_deref()),
+        } => pictures::flame(&file, value.as_deref(), &title, output.as_deref()),
+        Command::Hist {
+            value,
+            field,
+            event,
+            title,
+            svg,
+            files,
+        } => {
+            let chart = match field {
+                Some(field) => pictures::over_time(&files, &field, event.as_deref())?,
+                None => pictures::histogram(&files, value.as_deref().unwrap_or("hitcount"))?,
+            };
+            pictures::draw(&chart, &title, svg.as_deref())
+        }
+        Command::Convert {
+            to,
+            duration,
+            output,
+            file,
+        } => pictures::convert(to, &duration, &file, output.as_deref()),
         Command::Doctor => {
             let machine = Machine { root: "/".into() };
             let (text, works) = machine.report();
@@ -230,31 +288,6 @@ pub(crate) fn run() -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     }
-}
-
-/// Draws a flame graph.
-fn draw(file: &Path, value: Option<&str>, title: &str, output: Option<&Path>) -> Result<ExitCode> {
-    let text = read(file)?;
-    let about = |refusal: Refusal| refusal.about(file.display());
-    let folded = flame::fold(&text, value).map_err(about)?;
-    let picture = flame::svg(&folded, title)?;
-    match output {
-        Some(path) => {
-            let written = std::fs::write(path, picture);
-            written.map_err(|error| Refusal::from(error).about(path.display()))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        None => print(&String::from_utf8_lossy(&picture)),
-    }
-}
-
-/// The whole of a text file, or of the standard input.
-fn read(path: &Path) -> Result<String> {
-    let text = match path.as_os_str() == "-" {
-        true => io::read_to_string(io::stdin().lock()),
-        false => std::fs::read_to_string(path),
-    };
-    text.map_err(|error| Refusal::from(error).about(path.display()))
 }
 
 /// Prints or writes definitions, all or, with `skip`, those that there are.

@@ -50,6 +50,12 @@ impl From<std::io::Error> for Refusal {
     }
 }
 
+impl From<serde_json::Error> for Refusal {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 /// Returns a refusal with a formatted text.
 #[macro_export]
 macro_rules! refuse {

@@ -4,12 +4,14 @@
 //!
 //! [`data`], [`image`] and [`debug`] read files; [`index`] finds functions and files in them;
 //! [`lines`] and [`scope`] say which code belongs to which line and function; [`place`] and
-//! [`types`] say where variables are; [`define`] writes definitions.
+//! [`types`] say where variables are; [`define`] writes definitions. [`stream`] reads events, which
+//! [`convert`], [`flame`] and [`hist`] write as files and pictures for other programs.
 
 pub mod arch;
 pub mod arrivals;
 pub mod boundary;
 pub mod build_id;
+pub mod convert;
 pub mod data;
 pub mod debug;
 pub mod define;
@@ -18,12 +20,14 @@ pub mod error;
 pub mod fetch;
 pub mod find;
 pub mod flame;
+pub mod hist;
 pub mod image;
 pub mod index;
 pub mod lines;
 pub mod place;
 pub mod scope;
 pub mod session;
+pub mod stream;
 pub mod symbols;
 pub mod target;
 pub mod types;
