@@ -29,7 +29,7 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
-	test test-package test-debug stress test-upstream bench proof tools lint clean
+	test test-package test-pictures test-debug stress test-upstream bench proof tools lint clean
 
 # Fails if the kernel cannot print the name of a function.
 CHECK_SYMBOLS ?= qemu/symbols
@@ -81,6 +81,9 @@ test-upstream: ## the kernel's own tests of kprobe events, against the module
 
 test-package: ## install the package in a fresh Debian root of ARCH=, and boot what it compiled
 	@qemu/test-package
+
+test-pictures: ## look at the program's pictures in a browser
+	@qemu/test-pictures
 
 bench: ## measure beside others; rows in build/bench.tsv
 	@qemu/bench
