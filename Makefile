@@ -29,7 +29,8 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
-	test test-package test-pictures test-debug stress test-upstream bench proof tools lint clean
+	test test-package test-lines test-pictures test-debug stress test-upstream bench proof tools \
+	lint clean
 
 # Fails if the kernel cannot print the name of a function.
 CHECK_SYMBOLS ?= qemu/symbols
@@ -82,6 +83,9 @@ test-upstream: ## the kernel's own tests of kprobe events, against the module
 test-package: ## install the package in a fresh Debian root of ARCH=, and boot what it compiled
 	@qemu/test-package
 
+test-lines: ## lines and variables of a stock kernel, COUNT= (1000) of each, beside perf probe's
+	@qemu/test-lines
+
 test-pictures: ## look at the program's pictures in a browser
 	@qemu/test-pictures
 
@@ -113,5 +117,6 @@ help: ## this list
 	@echo '                    or a kernel compiled for tests: debug, rt (x86_64)'
 	@echo '  SUITE=            test-package: the Debian release, default: trixie; or sid'
 	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'
+	@echo '  COUNT= SEED=      test-lines: how many lines and variables it draws, and by what'
 	@echo '  T=                patterns of selftest names'
 	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'
