@@ -53,8 +53,9 @@ install: ## prepare, compile and install for the installed kernel KVER=, as the 
 uninstall: ## remove what "make install" has installed for KVER=
 	@dkms/install -r $(KVER)
 
-package: ## build/ferroprobe-dkms_VERSION_all.deb, checked by lintian
+package: ## ferroprobe-dkms_VERSION_all.deb and -tools_VERSION_ARCH.deb in build/, checked by lintian
 	@qemu/package
+	@qemu/package-tools
 
 kernel: ## prepare a stock kernel and a tree to build for it; print its folder
 	@qemu/kernel
