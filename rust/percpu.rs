@@ -36,6 +36,15 @@ pub fn online_cpus() -> u64 {
     online.count().max(1) as u64
 }
 
+/// Returns where `cpu` has its instance of the per-CPU variable at `address`, also one that the
+/// module does not own; `None` if there can be no such CPU. The address may be of no use: whoever
+/// reads there must be ready for a fault.
+pub fn address_of(address: u64, cpu: u32) -> Option<u64> {
+    let is_possible = cpu < cpu_limit() && calls::ferroprobe_cpu_possible(cpu);
+    // CAST: usize has 64 bits.
+    is_possible.then(|| address.wrapping_add(calls::ferroprobe_per_cpu_offset(cpu) as u64))
+}
+
 /// One `T` for each possible CPU.
 ///
 /// # Invariants

@@ -54,6 +54,8 @@ another, and the same arguments, appends its probe to that event.
 	          $stack<index>, $stack, $retval, $duration, $nsecs, $comm, $tgid, $arg<N>, $arg*,
 	          $current, <argname>[->field[->field|.field...]],
 	          [(structname[,field])]<argname>[->field[->field|.field...]],
+	          (struct name *)<fetcharg>->field, <fetcharg>->field[<number>],
+	          $arg<N>->field, @<per-cpu-variable>[<cpu>][.field],
 	          this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>),
 	          +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
 	kernel return probes support: $retval, $duration, $arg<N>, $comm

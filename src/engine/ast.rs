@@ -363,6 +363,15 @@ pub enum Origin {
         /// Bytes from the symbol.
         offset: i64,
     },
+    /// `@VARIABLE->MEMBER`, `@VARIABLE[CPU]`: a variable of the kernel with members behind it.
+    Variable {
+        /// The data symbol.
+        name: Vec<u8>,
+        /// What follows the name, `->`, `.` or `[` first.
+        path: Vec<u8>,
+        /// Column of that.
+        path_at: usize,
+    },
     /// A bare name: a parameter known from BTF, or the syntax of 2009.
     Name(Vec<u8>),
     /// A field of the other event, or `$comm` if it has none of that name.
@@ -390,7 +399,8 @@ pub enum StepKind {
     },
     /// `this_cpu_ptr(...)`: the value becomes an address of this CPU's copy.
     ThisCpu,
-    /// `->MEMBER.MEMBER->MEMBER` by the type that BTF gives the value.
+    /// `->MEMBER.MEMBER->MEMBER` by the type that BTF gives the value: without the first `->`, but
+    /// with a first `.` or `[`.
     Members(Vec<u8>),
     /// `(STRUCT[,FIELD])...->MEMBER...`: as [`StepKind::Members`], by a named type.
     Cast(Cast),
@@ -407,7 +417,7 @@ pub struct Cast {
     pub field: Option<Vec<u8>>,
     /// Column of that member.
     pub field_at: usize,
-    /// The members to follow, without the leading arrow.
+    /// The members to follow, without the leading arrow; empty if others follow them.
     pub members: Vec<u8>,
 }
 

@@ -161,6 +161,8 @@ pub(super) enum BtfKind {
     Modifier,
     Function,
     Prototype,
+    Variable,
+    Section,
     Other,
 }
 
@@ -226,6 +228,8 @@ impl<'a> BtfType<'a> {
             8..=11 | 18 => BtfKind::Modifier,
             12 => BtfKind::Function,
             13 => BtfKind::Prototype,
+            14 => BtfKind::Variable,
+            15 => BtfKind::Section,
             19 => BtfKind::Enum64,
             _ => BtfKind::Other,
         }

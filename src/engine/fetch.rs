@@ -18,10 +18,12 @@ mod attach;
 mod by_value;
 mod compile;
 mod expand;
+mod members;
 mod program;
 mod resolve;
 mod target;
 mod unknown;
+mod variable;
 
 pub use attach::{
     attach, pair_keys, BegunField, PairKey, Taken, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION,
@@ -32,4 +34,4 @@ pub(in crate::engine) use program::{
     Constant, General, Hop, Load, LoadOrigin, Op, Steps, Store, WordRead,
 };
 pub use program::{Form, Program, Size};
-pub use target::{PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};
+pub use target::{Instance, PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};

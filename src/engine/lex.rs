@@ -8,7 +8,8 @@
 //! it.
 //!
 //! Beyond what ftrace accepts, an immediate string may contain spaces and `#`: `\"two
-//! words"` is one word. A `#` inside of the second word is no comment if a number or `*` ends
+//! words"` is one word, and so may a cast as in C: `(struct file *)%di->f_mode`, whose white
+//! space is a single space each. A `#` inside of the second word is no comment if a number or `*` ends
 //! the symbol behind it: `SYMBOL#2`.
 
 use super::error::{Error, Kind};
@@ -123,11 +124,26 @@ fn quoted(line: &[u8], at: usize) -> Option<usize> {
     ends.then(|| close.saturating_add(OPEN).saturating_add(1))
 }
 
+/// Returns the length of the cast as in C, `(struct NAME *)`, that starts at `at`; `None` if none
+/// starts there, or if it has no spaces.
+fn cast(line: &[u8], at: usize) -> Option<usize> {
+    let body = line.get(at..)?.strip_prefix(b"(")?;
+    let is_inside =
+        |&byte: &u8| byte.is_ascii_alphanumeric() || is_space(byte) || matches!(byte, b'_' | b'*');
+    let (inside, behind) = body.split_at_checked(body.iter().position(|byte| !is_inside(byte))?)?;
+    let inside = inside.trim_ascii();
+    let word = inside.split(|&byte| is_space(byte)).next();
+    let is_cast = matches!(word, Some(b"struct" | b"union" | b"const")) || inside.ends_with(b"*");
+    let has_space = inside.iter().any(|&byte| is_space(byte));
+    let length = body.len().saturating_sub(behind.len());
+    (behind.first() == Some(&b')') && is_cast && has_space).then(|| length.saturating_add(2))
+}
+
 /// Returns the number of bytes from `at` on in which neither a word ends nor an immediate string
-/// starts; 1 if one may do so at once.
+/// or a cast starts; 1 if one may do so at once.
 fn plain(line: &[u8], at: usize) -> usize {
     let rest = line.get(at..).unwrap_or_default();
-    let ends = |&byte: &u8| is_space(byte) || byte == b'\\';
+    let ends = |&byte: &u8| is_space(byte) || matches!(byte, b'\\' | b'(');
     rest.iter().position(ends).unwrap_or(rest.len()).max(1)
 }
 
@@ -258,7 +274,9 @@ impl Command {
         let mut at = 0;
         let mut inside = false;
         while let Some(&byte) = line.get(at) {
-            let length = quoted(line, at).unwrap_or_else(|| plain(line, at));
+            let cast = cast(line, at);
+            let length = cast.or_else(|| quoted(line, at));
+            let length = length.unwrap_or_else(|| plain(line, at));
             if is_space(byte) {
                 if inside {
                     command.ends.push(command.text.len())?;
@@ -269,9 +287,11 @@ impl Command {
                     command.text.push(b' ')?;
                 }
                 let end = at.saturating_add(length);
-                command
-                    .text
-                    .extend_from_slice(line.get(at..end).unwrap_or(&[]))?;
+                let piece = line.get(at..end).unwrap_or(&[]);
+                match cast {
+                    Some(_) => push_cast(&mut command.text, piece)?,
+                    None => command.text.extend_from_slice(piece)?,
+                }
                 inside = true;
             }
             at = at.saturating_add(length);
@@ -324,6 +344,17 @@ impl Command {
             None => self.text.len().saturating_add(1),
         }
     }
+}
+
+/// Appends a cast with single spaces.
+fn push_cast(text: &mut Vec<u8>, cast: &[u8]) -> Result<(), AllocError> {
+    let mut words = cast.split(|&byte| is_space(byte));
+    text.extend_from_slice(words.next().unwrap_or_default())?;
+    for word in words.filter(|word| !word.is_empty()) {
+        text.push(b' ')?;
+        text.extend_from_slice(word)?;
+    }
+    Ok(())
 }
 
 fn digit(byte: u8, base: u32) -> Option<u64> {

@@ -11,6 +11,7 @@ mod condition;
 mod fetcharg;
 mod location;
 mod pair;
+mod postfix;
 mod synthetic;
 
 use core::fmt::Write;

@@ -4,7 +4,7 @@
 
 use crate::{
     engine::{
-        fetch::Symbols,
+        fetch::{Instance, Symbols},
         filter::LookupFunctions,
         kallsyms::{self, NameIndex, Sought, Tables},
         nearest::Nearest,
@@ -290,6 +290,21 @@ impl kallsyms::TableMemory for KernelMemory {
 impl Symbols for Names {
     fn address(&mut self, name: &[u8]) -> Option<u64> {
         symbol::lookup_bytes(name)
+    }
+
+    /// Without memory it is none.
+    fn is_per_cpu(&mut self, address: u64) -> bool {
+        let start = self.first(c"__per_cpu_start").ok().flatten();
+        let end = self.first(c"__per_cpu_end").ok().flatten();
+        let range = start.zip(end);
+        range.is_some_and(|(start, end)| (start..end).contains(&address))
+    }
+
+    fn of_cpu(&mut self, address: u64, cpu: u32) -> Instance {
+        match percpu::address_of(address, cpu) {
+            Some(place) => Instance::At(place),
+            None => Instance::Last(percpu::possible_cpus().last().unwrap_or_default()),
+        }
     }
 
     /// Without symbols of modules; without memory none is considered.

@@ -152,7 +152,7 @@ pub(crate) fn of_function(definition: &Definition) -> Option<&Argument> {
 pub(crate) fn are_needed(definition: &Definition) -> bool {
     definition.args.iter().any(|arg| {
         let by_source = match arg.expression.origin {
-            Origin::Name(_) | Origin::AllArguments => true,
+            Origin::Name(_) | Origin::AllArguments | Origin::Variable { .. } => true,
             Origin::ReturnValue => !arg.spec.explicit,
             // An argument without a name gets the name of the parameter.
             // Types tell how many bits an argument of a tracepoint has.

@@ -8,6 +8,12 @@ use crate::engine::types::{Shown, Type as Printed, Width};
 /// Deepest nesting of anonymous members that is searched.
 const MAX_ANONYMOUS: usize = 16;
 
+/// Deepest nesting of arrays whose size is computed.
+const MAX_ARRAYS: usize = 8;
+
+/// The section of the per-CPU variables: the only ones that the kernel's types tell of.
+const PER_CPU: &[u8] = b".data..percpu";
+
 /// The prototype of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct BtfFunction<'a> {
@@ -116,6 +122,25 @@ impl<'a> Btf<'a> {
         }
     }
 
+    /// Returns the type of the per-CPU variable called `name`, here or in the base.
+    pub fn per_cpu_variable(&self, name: &[u8]) -> Option<BtfValue<'a>> {
+        let mut rest = self.types;
+        while let Some(raw) = Raw::read(rest) {
+            let section = BtfType { raw };
+            let is_it = section.kind() == BtfKind::Section && self.is_named(raw.name, PER_CPU);
+            for [id, ..] in section.groups::<3>().take_while(|_| is_it) {
+                let variable = self.by_id(id)?;
+                let is_one = variable.kind() == BtfKind::Variable;
+                if is_one && self.is_named(variable.raw.name, name) {
+                    let bare = self.bare(variable.raw.size_or_type)?;
+                    return Some(BtfValue { btf: *self, bare });
+                }
+            }
+            rest = after(rest)?;
+        }
+        self.base?.per_cpu_variable(name)
+    }
+
     /// Returns the structure or union called `name`.
     pub fn structure(&self, name: &[u8]) -> Option<BtfValue<'a>> {
         let bare = self.find(name, |kind| {
@@ -172,6 +197,36 @@ impl<'a> BtfValue<'a> {
             BtfKind::Pointer => Some(8),
             _ => None,
         }
+    }
+
+    /// Returns its size in bytes, also of an array; `None` if that is not known.
+    pub fn bytes(&self) -> Option<u32> {
+        let (mut value, mut count) = (*self, 1u32);
+        for _ in 0..MAX_ARRAYS {
+            match value.bare.kind() {
+                BtfKind::Array => {
+                    let (element, elements) = value.element()?;
+                    count = count.checked_mul(elements)?;
+                    value = element;
+                }
+                BtfKind::Pointer => return count.checked_mul(8),
+                BtfKind::Int
+                | BtfKind::Enum
+                | BtfKind::Enum64
+                | BtfKind::Struct
+                | BtfKind::Union => return count.checked_mul(value.bare.raw.size_or_type),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Returns the type of the elements of an array, and their number; 0 if it is not known.
+    pub fn element(&self) -> Option<(BtfValue<'a>, u32)> {
+        let [element, _, count] = self.bare.groups::<3>().next()?;
+        let bare = self.btf.bare(element)?;
+        let btf = self.btf;
+        self.is_array().then_some((BtfValue { btf, bare }, count))
     }
 
     /// Returns whether it is a structure or union.

@@ -5,9 +5,10 @@
 
 use super::by_value::{check_path, in_memory};
 use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
+use super::members::{cast_offset, TypeWalk};
 use super::program::{Constant, Hop, LoadOrigin, Store};
 use super::target;
-use super::unknown::{behind_dot, indexed, no_member, no_structure, too_few};
+use super::unknown::{no_structure, too_few};
 use crate::engine::arch::EntryPlace;
 use crate::engine::ast::{self, Argument, Cast, Expression, Step, StepKind};
 use crate::engine::btf::{BtfFunction, BtfValue};
@@ -19,23 +20,6 @@ use crate::engine::suggest::suggest;
 use crate::engine::text::Plain;
 use crate::engine::types::{Bits, Derived, PathOf, Shown, Stored, Type, Width};
 use crate::sys::Vec;
-
-/// A value on its way from the origin to the recorded value.
-struct TypeWalk<'a> {
-    origin: LoadOrigin,
-    links: Vec<Hop>,
-    /// The type of the value in BTF, if known.
-    value: Option<BtfValue<'a>>,
-    /// Set if the value is the address of this structure, without a declared pointer type.
-    structure: Option<BtfValue<'a>>,
-    /// Offset and size in bits of the last member, if it is a bitfield.
-    bits: Option<(u8, u8)>,
-    /// The value is the low bits of a word whose other bits are undefined: their number,
-    /// and whether they are signed.
-    low: Option<(u8, bool)>,
-    /// Column of the part that was parsed last.
-    at: usize,
-}
 
 impl<'b> Compiler<'_, 'b> {
     /// Reduces an argument to origin, links and store.
@@ -49,6 +33,8 @@ impl<'b> Compiler<'_, 'b> {
             links: Vec::new(),
             value: None,
             structure: None,
+            inside: 0,
+            variable: None,
             bits: None,
             low: None,
             at: arg.expression.source_at,
@@ -152,6 +138,9 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::Argument(n) => {
                 let parameter = self.parameter(usize::from(*n), at)?;
                 walk.low = parameter.and_then(|parameter| low_bits(&parameter));
+                if has_members(expression) {
+                    walk.value = self.parameter_of(usize::from(*n));
+                }
                 self.function_argument(*n, at)?
             }
             ast::Origin::ReturnValue => {
@@ -162,14 +151,7 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::Nanoseconds => LoadOrigin::Now,
             ast::Origin::Tgid => LoadOrigin::Tgid,
             ast::Origin::Current => {
-                let wanted = matches!(
-                    expression.steps.first(),
-                    Some(Step {
-                        action: StepKind::Members(_),
-                        ..
-                    })
-                );
-                let btf = self.target.btf.filter(|_| wanted);
+                let btf = self.target.btf.filter(|_| has_members(expression));
                 walk.structure = btf.and_then(|btf| btf.structure(b"task_struct"));
                 LoadOrigin::Current
             }
@@ -177,9 +159,28 @@ impl<'b> Compiler<'_, 'b> {
             // `attach` has resolved it.
             ast::Origin::Field(_) => return Err(Error::new(Kind::BadAttachArg, at)),
             ast::Origin::Symbol { name, offset } => match self.target.symbols.address(name) {
-                Some(address) => LoadOrigin::Immediate(address.wrapping_add_signed(*offset)),
+                Some(address) => {
+                    let is_followed = matches!(
+                        expression.steps.last().map(|step| &step.action),
+                        Some(StepKind::Members(_))
+                    );
+                    let btf = self.target.btf.filter(|_| is_followed && *offset == 0);
+                    walk.variable = btf.and_then(|btf| btf.per_cpu_variable(name));
+                    LoadOrigin::Immediate(address.wrapping_add_signed(*offset))
+                }
                 None => return Err(self.no_data_symbol(name, at)),
             },
+            ast::Origin::Variable {
+                name,
+                path,
+                path_at,
+            } => {
+                let path = Span {
+                    bytes: path,
+                    at: *path_at,
+                };
+                return self.variable(walk, Span { bytes: name, at }, path);
+            }
             ast::Origin::Name(name) => {
                 let origin;
                 (origin, walk.value) = self.name(name, at)?;
@@ -231,11 +232,15 @@ impl<'b> Compiler<'_, 'b> {
     /// Returns the type of the function's argument that `arg` is, if it is one by its number and
     /// BTF knows the function.
     fn argument_itself(&mut self, arg: &Argument) -> Option<BtfValue<'b>> {
-        let (ast::Origin::Argument(n), []) = (&arg.expression.origin, &*arg.expression.steps)
-        else {
-            return None;
-        };
-        let (n, kind) = (usize::from(*n), self.kind);
+        match (&arg.expression.origin, &*arg.expression.steps) {
+            (ast::Origin::Argument(n), []) => self.parameter_of(usize::from(*n)),
+            _ => None,
+        }
+    }
+
+    /// Returns the type of the function's parameter `n`, if BTF knows the function.
+    fn parameter_of(&mut self, n: usize) -> Option<BtfValue<'b>> {
+        let kind = self.kind;
         let mut all = self.function().into_iter();
         let parameter = all.find_map(|function| target::parameters(&function, kind).nth(n));
         parameter.map(|parameter| parameter.value)
@@ -280,13 +285,8 @@ impl<'b> Compiler<'_, 'b> {
     /// Returns the refusal of the data symbol `name`, which does not exist.
     #[cold]
     #[inline(never)]
-    fn no_data_symbol(&mut self, name: &[u8], at: usize) -> Error {
+    pub(super) fn no_data_symbol(&mut self, name: &[u8], at: usize) -> Error {
         let error = Error::new(Kind::NoDataSymbol, at);
-        if let Some(array) = indexed(name) {
-            return error.with_detail(format_args!(
-                "an element has no name: write @{array}+OFFSET, with its offset in bytes"
-            ));
-        }
         let mut nearest = Nearest::to_wrong_symbol(name);
         self.target.symbols.each_similar_data(&mut nearest);
         let name = Plain(name);
@@ -322,12 +322,6 @@ impl<'b> Compiler<'_, 'b> {
         }
         if let Some(origin) = self.dialect(name, at)? {
             return Ok((origin, None));
-        }
-        if let Some(array) = indexed(name) {
-            return Err(Error::new(Kind::NoBtfarg, at).with_detail(format_args!(
-                "an element has no name: write +OFFSET({array}), or @{array}+OFFSET of a variable \
-                 of the kernel, with its offset in bytes"
-            )));
         }
         let kind = self.kind;
         let any = function.filter(|f| target::parameters(f, kind).next().is_some());
@@ -379,15 +373,19 @@ impl<'b> Compiler<'_, 'b> {
         walk.at = step.at;
         match &step.action {
             StepKind::Dereference { offset, user } => {
+                let read = walk.structure.filter(|_| *offset == 0 && !*user);
                 walk.links.push(Hop::Read {
                     offset: *offset,
                     user: *user,
                 })?;
                 walk.forget();
+                walk.value = read;
             }
             StepKind::ThisCpu => {
+                let variable = walk.variable.take().filter(|_| walk.links.is_empty());
                 walk.links.push(Hop::ThisCpu)?;
                 walk.forget();
+                walk.structure = variable;
             }
             StepKind::Members(path) => {
                 if walk.value.is_none() && walk.structure.is_none() {
@@ -397,13 +395,10 @@ impl<'b> Compiler<'_, 'b> {
                     };
                     return Err(Error::new(kind, step.at));
                 }
-                walk.members(
-                    Span {
-                        bytes: path,
-                        at: step.at,
-                    },
-                    0,
-                )?;
+                walk.members(Span {
+                    bytes: path,
+                    at: step.at,
+                })?;
             }
             StepKind::Cast(cast) => self.cast(walk, cast, step.at)?,
         }
@@ -430,13 +425,15 @@ impl<'b> Compiler<'_, 'b> {
             None => 0,
         };
         walk.structure = Some(structure);
-        walk.members(
-            Span {
+        walk.inside = i64::from(inside);
+        match cast.members.is_empty() {
+            // They are behind the parentheses around it.
+            true => Ok(()),
+            false => walk.members(Span {
                 bytes: &cast.members,
                 at,
-            },
-            inside,
-        )
+            }),
+        }
     }
 
     /// Appends the links from a dentry or file to its name.
@@ -463,119 +460,18 @@ impl<'b> Compiler<'_, 'b> {
     }
 }
 
+/// Returns whether members follow the origin of `expression`.
+fn has_members(expression: &Expression) -> bool {
+    let first = expression.steps.first().map(|step| &step.action);
+    matches!(first, Some(StepKind::Members(_)))
+}
+
 /// Returns what reads the value at `place`, at function entry.
 fn at_entry(place: EntryPlace) -> LoadOrigin {
     match place {
         EntryPlace::Register(register) => LoadOrigin::Register(register),
         EntryPlace::Stack(n) => LoadOrigin::Stack(n),
         EntryPlace::Zero => LoadOrigin::Immediate(0),
-    }
-}
-
-impl TypeWalk<'_> {
-    /// Clears the known type, because the value has changed.
-    fn forget(&mut self) {
-        self.value = None;
-        self.structure = None;
-        self.bits = None;
-    }
-
-    /// Follows `path`, members joined by `.` and `->`. The value points `inside` bytes into
-    /// the first structure.
-    fn members(&mut self, path: Span<'_>, inside: u32) -> Result<(), Error> {
-        let mut inside = i64::from(inside);
-        let mut rest = Some(path);
-        while let Some(path) = rest {
-            self.at = path.at;
-            let structure = match (self.structure.take(), self.value.take()) {
-                (Some(structure), _) => structure,
-                (None, value) => match value.and_then(|value| value.pointee()) {
-                    None => return Err(Error::new(Kind::NoPtrStrct, path.at)),
-                    Some(None) => return Err(Error::new(Kind::BadBtfTid, path.at)),
-                    Some(Some(pointee)) => pointee,
-                },
-            };
-            let found = dotted(structure, path)?;
-            self.at = found.at;
-            let offset = i64::from(found.bit_offset / 8).saturating_sub(inside);
-            self.links.push(Hop::Read {
-                offset,
-                user: false,
-            })?;
-            self.value = Some(found.value);
-            // CAST: a remainder of 8.
-            self.bits = found
-                .bit_size
-                .map(|size| ((found.bit_offset % 8) as u8, size));
-            inside = 0;
-            rest = found.rest;
-        }
-        Ok(())
-    }
-}
-
-/// A member found by its dotted path.
-struct Resolved<'a, 'p> {
-    bit_offset: u32,
-    bit_size: Option<u8>,
-    value: BtfValue<'a>,
-    /// Column of its name.
-    at: usize,
-    /// The part behind `->`.
-    rest: Option<Span<'p>>,
-}
-
-/// Finds the member to which the dotted part of `path` leads.
-fn dotted<'a, 'p>(structure: BtfValue<'a>, path: Span<'p>) -> Result<Resolved<'a, 'p>, Error> {
-    let whole = path;
-    let (mut structure, mut path) = (structure, path);
-    let mut bit_offset = 0u32;
-    loop {
-        let end = path
-            .find_by(|b| b == b'.' || b == b'-')
-            .unwrap_or(path.bytes.len());
-        let (name, behind) = (path.take(end), path.skip(end));
-        let arrow = behind.strip(b"->");
-        if behind.first() == Some(b'-') && arrow.is_none() {
-            return Err(behind.error(Kind::BadHyphen));
-        }
-        // The members up to here, without the dot.
-        let before = whole.take(name.at.saturating_sub(whole.at).saturating_sub(1));
-        if !structure.is_structure() {
-            return Err(behind_dot(structure, before, name));
-        }
-        let member = structure.member(name.bytes);
-        let member = member.ok_or_else(|| no_member(structure, before, name))?;
-        let sum = bit_offset.checked_add(member.bit_offset);
-        bit_offset = sum.ok_or(name.error(Kind::BadBtfTid))?;
-        let (bit_size, value, at) = (member.bit_size, member.value, name.at);
-        match behind.strip(b".") {
-            None => {
-                return Ok(Resolved {
-                    bit_offset,
-                    bit_size,
-                    value,
-                    at,
-                    rest: arrow,
-                })
-            }
-            Some(next) => (structure, path) = (value, next),
-        }
-    }
-}
-
-/// Returns the offset in bytes of `field`, to which a cast value points.
-fn cast_offset(structure: BtfValue<'_>, field: Span<'_>) -> Result<u32, Error> {
-    let found = dotted(structure, field)?;
-    if found.bit_offset % 8 != 0 || found.bit_size.is_some() {
-        return Err(Error::new(Kind::TypecastNotAligned, found.at));
-    }
-    match found.rest {
-        None => Ok(found.bit_offset / 8),
-        Some(rest) => Err(Error::new(
-            Kind::TypecastBadArrow,
-            rest.at.saturating_sub(2),
-        )),
     }
 }
 

@@ -15,9 +15,24 @@ pub trait Symbols {
     /// Returns the address of the symbol called `name`, or `None`.
     fn address(&mut self, name: &[u8]) -> Option<u64>;
 
+    /// Returns whether the symbol at `address` is a per-CPU variable.
+    fn is_per_cpu(&mut self, address: u64) -> bool;
+
+    /// Returns where `cpu` has its instance of the per-CPU variable at `address`.
+    fn of_cpu(&mut self, address: u64, cpu: u32) -> Instance;
+
     /// Considers the data symbols for `nearest`. For a name that does not exist: it may take
     /// milliseconds.
     fn each_similar_data(&mut self, nearest: &mut Nearest<'_>);
+}
+
+/// A CPU's instance of a per-CPU variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instance {
+    /// Its address.
+    At(u64),
+    /// There is no such CPU: this is the last one.
+    Last(u32),
 }
 
 /// Offsets of the members that lead to a path's last component.

@@ -11,15 +11,6 @@ use crate::engine::suggest::suggest;
 use crate::engine::text::Plain;
 use crate::sys::{AllocError, Vec};
 
-/// Returns the array in `ARRAY[INDEX]`.
-#[cold]
-#[inline(never)]
-pub(super) fn indexed(name: &[u8]) -> Option<Plain<'_>> {
-    let mut parts = name.splitn(2, |&byte| byte == b'[');
-    let array = parts.next().filter(|array| !array.is_empty())?;
-    parts.next().map(|_| Plain(array))
-}
-
 /// Returns the refusal of a cast to a structure that does not exist.
 #[cold]
 #[inline(never)]
@@ -65,19 +56,19 @@ pub(super) fn behind_dot(value: BtfValue<'_>, before: Span<'_>, name: Span<'_>) 
 }
 
 /// Returns the refusal of the member `name`, which `structure`, to which `before` leads, does
-/// not have.
+/// not have. `found` is what it may mean.
 #[cold]
 #[inline(never)]
-pub(super) fn no_member(structure: BtfValue<'_>, before: Span<'_>, name: Span<'_>) -> Error {
+pub(super) fn no_member(
+    structure: BtfValue<'_>,
+    before: Span<'_>,
+    name: Span<'_>,
+    found: Inner,
+) -> Error {
     let error = name.error(Kind::NoBtfField);
-    if let Some(array) = indexed(name.bytes) {
-        return error.with_detail(format_args!(
-            "an element has no name: write {array}, or +OFFSET(...) of it, with its offset in bytes"
-        ));
-    }
     let dot = if before.bytes.is_empty() { "" } else { "." };
-    match inner(structure, name.bytes) {
-        Ok(Some(path)) => error.with_detail(format_args!(
+    match found {
+        Inner::First(path) => error.with_detail(format_args!(
             "it is a macro, or a member of a member: write {}{dot}{}",
             Plain(before.bytes),
             Plain(&path)
@@ -86,68 +77,128 @@ pub(super) fn no_member(structure: BtfValue<'_>, before: Span<'_>, name: Span<'_
     }
 }
 
+/// Returns the refusal of an element of what is no array.
+#[cold]
+#[inline(never)]
+pub(super) fn no_element(path: Span<'_>) -> Error {
+    path.error(Kind::NoPtrStrct).with_detail(format_args!(
+        "it is no array, or of no known size: write +OFFSET(...), with the offset of the element \
+         in bytes"
+    ))
+}
+
 /// Deepest members of members that are looked at.
 const DEEPEST: usize = 3;
 
 /// Whether a member of that name is meant.
 type IsMeant<'a> = dyn Fn(&[u8]) -> bool + 'a;
 
-/// Returns the path of the member of a member that `name` may mean: the first that is called
-/// alike, or alike but for the letters up to the first `_`. The kernel's structures have macros
-/// for these: `sk_dport` is `__sk_common.skc_dport`.
+/// A member of a member that a name may mean.
+pub(super) enum Inner {
+    /// There is none.
+    None,
+    /// The path of the only one.
+    Only(Vec<u8>),
+    /// The path of one, which the name does not say clearly.
+    First(Vec<u8>),
+}
+
+/// Looks for the member of a member of `structure` that `name` means: one that is called alike,
+/// or whose prefix, up to the first `_`, begins with that of `name` while the rest is alike. The
+/// kernel's structures have macros for these: `sk_dport` is `__sk_common.skc_dport`. It must be
+/// the only one, whatever its depth. One with any other prefix, or without one, is never the only
+/// one.
 #[cold]
 #[inline(never)]
-fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Option<Vec<u8>>, AllocError> {
-    let tail = behind_prefix(name).filter(|tail| tail.len() > 1);
+pub(super) fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Inner, AllocError> {
+    let (prefix, tail) = split_prefix(name).unwrap_or((name, b""));
+    let has_tail = tail.len() > 1;
     let is_same = |other: &[u8]| other == name;
-    let is_like =
-        |other: &[u8]| tail.is_some_and(|tail| other == tail || behind_prefix(other) == Some(tail));
-    let alike: [&IsMeant<'_>; 2] = [&is_same, &is_like];
-    for is_meant in alike {
+    let is_close = |other: &[u8]| {
+        let parts = split_prefix(other).filter(|_| has_tail);
+        parts.is_some_and(|(before, behind)| behind == tail && before.starts_with(prefix))
+    };
+    let is_like = |other: &[u8]| {
+        let behind = split_prefix(other).map(|(_, behind)| behind);
+        has_tail && (other == tail || behind == Some(tail))
+    };
+    let alike: [(&IsMeant<'_>, bool); 3] = [(&is_same, true), (&is_close, true), (&is_like, false)];
+    for (is_meant, is_clear) in alike {
+        let mut search = Search {
+            is_meant,
+            path: Vec::new(),
+            first: None,
+            is_only: true,
+        };
         for depth in 1..=DEEPEST {
-            let mut path = Vec::new();
-            if descend(structure, depth, &mut path, is_meant)? {
-                return Ok(Some(path));
-            }
+            search.descend(structure, 0, depth)?;
+        }
+        match search.first {
+            None => {}
+            Some((_, path)) if is_clear && search.is_only => return Ok(Inner::Only(path)),
+            Some((_, path)) => return Ok(Inner::First(path)),
         }
     }
-    Ok(None)
+    Ok(Inner::None)
 }
 
-/// Finds a member that `is_meant` accepts, `depth` members down, and appends the path to it.
-fn descend(
-    structure: BtfValue<'_>,
-    depth: usize,
-    path: &mut Vec<u8>,
-    is_meant: &IsMeant<'_>,
-) -> Result<bool, AllocError> {
-    let start = path.len();
-    let mut memory = Ok(());
-    let found = structure.has_member(&mut |name, value| {
-        if memory.is_err() {
-            return false;
-        }
-        path.truncate(start);
-        memory = path.extend_from_slice(name);
-        match depth.checked_sub(1) {
-            None => is_meant(name),
-            Some(_) if !value.is_structure() => false,
-            Some(left) => {
-                memory = memory.and_then(|()| path.push(b'.'));
-                let found = memory.and_then(|()| descend(value, left, path, is_meant));
-                memory = found.map(|_| ());
-                found == Ok(true)
-            }
-        }
-    });
-    memory.map(|()| found)
+/// A search for a member of a member.
+struct Search<'a> {
+    is_meant: &'a IsMeant<'a>,
+    /// The way to what is looked at.
+    path: Vec<u8>,
+    /// Offset and path of the first member that is meant.
+    first: Option<(u32, Vec<u8>)>,
+    /// Whether there is no other one, elsewhere: members of a union may be the same.
+    is_only: bool,
 }
 
-/// Returns what follows the first `_` behind a letter.
-fn behind_prefix(name: &[u8]) -> Option<&[u8]> {
+impl Search<'_> {
+    /// Looks at the members `depth` members down in `structure`, which is at `base`, in bits.
+    fn descend(
+        &mut self,
+        structure: BtfValue<'_>,
+        base: u32,
+        depth: usize,
+    ) -> Result<(), AllocError> {
+        let start = self.path.len();
+        let mut memory = Ok(());
+        structure.has_member(&mut |name, value| {
+            self.path.truncate(start);
+            let member = structure.member(name);
+            let offset = member.map_or(base, |member| base.wrapping_add(member.bit_offset));
+            memory = self
+                .path
+                .extend_from_slice(name)
+                .and_then(|()| match depth.checked_sub(1) {
+                    None if (self.is_meant)(name) => self.found(offset),
+                    Some(left) if value.is_structure() => {
+                        self.path.push(b'.')?;
+                        self.descend(value, offset, left)
+                    }
+                    _ => Ok(()),
+                });
+            memory.is_err()
+        });
+        self.path.truncate(start);
+        memory
+    }
+
+    /// Notes the member at the end of the path.
+    fn found(&mut self, offset: u32) -> Result<(), AllocError> {
+        match &self.first {
+            None => self.first = Some((offset, Vec::from_slice(&self.path)?)),
+            Some((first, _)) => self.is_only &= *first == offset,
+        }
+        Ok(())
+    }
+}
+
+/// Returns what is before and what follows the first `_` behind a letter.
+fn split_prefix(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = name
         .iter()
         .position(|&byte| byte == b'_')
         .filter(|at| *at > 0)?;
-    name.get(at.saturating_add(1)..)
+    Some((name.get(..at)?, name.get(at.saturating_add(1)..)?))
 }

@@ -5,6 +5,7 @@
 //! Nested forms are peeled off from the outside in, without recursion, onto a list that
 //! [`MAX_NESTING`] bounds; the rest is the origin.
 
+use super::postfix;
 use crate::engine::arch::Machine;
 use crate::engine::ast::{Cast, Expression, Origin, Step, StepKind, MAX_NESTING};
 use crate::engine::error::{Error, Kind};
@@ -52,6 +53,8 @@ enum Layer<'a> {
     ThisCpu { read: bool, inner_at: usize },
     /// `(STRUCT[,FIELD])inner->MEMBERS`.
     Cast { cast: Span<'a>, members: Span<'a> },
+    /// `(inner)->MEMBERS`.
+    Members(Span<'a>),
 }
 
 /// Parses an expression, the text before the type.
@@ -65,7 +68,7 @@ pub(super) fn expression(
     loop {
         let peel = match inner.first() {
             Some(b'+' | b'-') => dereference,
-            Some(b'(') => typecast,
+            Some(b'(') => parentheses,
             _ if is_this_cpu(inner) && is_of_event(kind) => {
                 return Err(inner.error(Kind::NosupPercpu));
             }
@@ -76,6 +79,10 @@ pub(super) fn expression(
             return Err(inner.error(Kind::TooManyNested));
         }
         let (layer, next) = peel(inner)?;
+        let is_bare = matches!(layer, Layer::Cast { members, .. } if members.bytes.is_empty());
+        if is_bare && !matches!(layers.last(), Some(Layer::Members(_))) {
+            return Err(Error::new(Kind::TypecastReqField, inner.end()));
+        }
         layers.push(layer)?;
         inner = next;
     }
@@ -141,13 +148,26 @@ fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Resu
         Layer::Cast { cast, .. } if constant => {
             return Err(Error::new(Kind::CommCantDeref, cast.at));
         }
+        Layer::Members(members) if constant => {
+            return Err(Error::new(Kind::CommCantDeref, members.at));
+        }
+        Layer::Members(members) => postfix::push(members, &mut expression.steps)?,
         Layer::Cast { cast, members } => {
             let (structure, field) = match cast.find(b',') {
                 Some(comma) => {
                     let (structure, field) = cast.around(comma);
                     (structure, Some(field))
                 }
-                None => (cast, None),
+                None => (postfix::cast_name(cast)?, None),
+            };
+            let is_memory = origin.first() == Some(b'@') && expression.steps.len() == 1;
+            let members = match members.strip(b".") {
+                // The variable is the structure.
+                Some(members) if is_memory => {
+                    expression.steps.pop();
+                    members
+                }
+                _ => members,
             };
             let action = StepKind::Cast(Cast {
                 structure: structure.to_vec()?,
@@ -187,7 +207,7 @@ fn dereference(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
     let Some(offset) = offset else {
         return Err(text.error(Kind::BadDerefOffs));
     };
-    let inner = parenthesised(inside)?;
+    let inner = parenthesised(inside).map_err(|error| untyped(text, error))?;
     Ok((
         Layer::Dereference {
             offset,
@@ -202,6 +222,12 @@ fn dereference(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
 fn this_cpu(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
     let read = text.bytes.starts_with(THIS_CPU_READ);
     let prefix = if read { THIS_CPU_READ } else { THIS_CPU_PTR };
+    if let Some(close) = closing(text, prefix.len().saturating_sub(1)) {
+        let length = close.saturating_add(1);
+        if let Some(members) = postfix::of(text.skip(length)) {
+            return Ok((Layer::Members(members), text.take(length)));
+        }
+    }
     let inner = parenthesised(text.skip(prefix.len()))?;
     Ok((
         Layer::ThisCpu {
@@ -224,10 +250,36 @@ fn parenthesised(inside: Span<'_>) -> Result<Span<'_>, Error> {
     }
 }
 
+/// Returns the refusal of members behind a dereference, which has no type.
+#[cold]
+#[inline(never)]
+fn untyped(text: Span<'_>, error: Error) -> Error {
+    let close = text.find(b'(').and_then(|open| closing(text, open));
+    let length = close.map_or(text.bytes.len(), |close| close.saturating_add(1));
+    match postfix::of(text.skip(length)) {
+        Some(_) => error.with_detail(format_args!(
+            "it has no type: write (struct NAME *){}",
+            Plain(text.bytes)
+        )),
+        None => error,
+    }
+}
+
+/// Peels off the parentheses around a value with members behind them, or a cast.
+fn parentheses(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
+    if let Some(close) = closing(text, 0) {
+        let (with_open, behind) = text.around(close);
+        if let Some(members) = postfix::of(behind) {
+            return Ok((Layer::Members(members), with_open.skip(1)));
+        }
+    }
+    typecast(text)
+}
+
 /// Peels off the leading `(STRUCT[,FIELD])` and the trailing `->MEMBERS`.
 fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
     let Some(close) = text.find(b')') else {
-        return Err(open_cast(text));
+        return Err(Error::new(Kind::DerefOpenBrace, text.end()));
     };
     let (open_and_cast, operand) = text.around(close);
     let cast = open_and_cast.skip(1);
@@ -246,13 +298,21 @@ fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
             if first == Some(b'@') && digit.is_some_and(|b| b.is_ascii_digit()) {
                 return Err(operand.error(Kind::TypecastSymOffset));
             }
-            match operand.find(b'-') {
-                Some(arrow) => (operand.take(arrow), operand.skip(arrow)),
-                None => (operand, operand.skip(operand.bytes.len())),
-            }
+            let end = match first {
+                Some(b'@') => postfix::end_of_variable(operand),
+                _ => operand.find_by(|b| matches!(b, b'-' | b'[' | b'.')),
+            };
+            let end = end.unwrap_or(operand.bytes.len());
+            (operand.take(end), operand.skip(end))
         }
     };
-    let Some(members) = behind.strip(b"->") else {
+    if behind.first() == Some(b'.') && !inner.bytes.starts_with(b"@") {
+        return Err(behind.error(Kind::NosupDatArg).with_detail(format_args!(
+            "the value is an address: write ->{}",
+            Plain(behind.skip(1).bytes)
+        )));
+    }
+    let Some(members) = postfix::of(behind).or(behind.bytes.is_empty().then_some(behind)) else {
         // A lone hyphen behind a name is reported at the end, as in ftrace.
         let at = if behind.first() == Some(b'-') {
             text.end()
@@ -262,19 +322,6 @@ fn typecast(text: Span<'_>) -> Result<(Layer<'_>, Span<'_>), Error> {
         return Err(Error::new(Kind::TypecastReqField, at));
     };
     Ok((Layer::Cast { cast, members }, inner))
-}
-
-/// Returns the refusal of a cast without its end: of `(struct file *)X` it is the first word.
-#[cold]
-#[inline(never)]
-fn open_cast(text: Span<'_>) -> Error {
-    let error = Error::new(Kind::DerefOpenBrace, text.end());
-    match text.skip(1).bytes {
-        b"struct" | b"union" | b"const" | b"enum" => error.with_detail(format_args!(
-            "a cast is the name alone, and no spaces: (STRUCT)VALUE->MEMBER"
-        )),
-        _ => error,
-    }
 }
 
 /// Splits off a call such as `+8(...)` at the start of `text`; returns it and the rest.
@@ -314,6 +361,7 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
                 None => return Err(no_register(text, machine)),
             }
         }
+        Some(b'@') if postfix::end_of_variable(text).is_some() => postfix::variable(text)?,
         Some(b'@') => {
             let origin = memory(text)?;
             let action = StepKind::Dereference {
@@ -376,7 +424,7 @@ fn no_register(text: Span<'_>, machine: Machine) -> Error {
     let error = text.error(Kind::BadRegName);
     if let Some((value, member)) = around_arrow(text) {
         return error.with_detail(format_args!(
-            "a register has no type: write (STRUCT){value}->{member}"
+            "a register has no type: write (struct NAME *){value}->{member}"
         ));
     }
     let (isa, name) = (machine.arch.isa(), text.skip(1).bytes);
@@ -409,8 +457,7 @@ fn no_variable(text: Span<'_>) -> Error {
     let error = text.error(Kind::BadVar);
     if let Some((value, member)) = around_arrow(text) {
         return error.with_detail(format_args!(
-            "{value} has no type: write NAME->{member} with the name of the parameter, or \
-             (STRUCT){value}->{member}"
+            "{value} has no type: write (struct NAME *){value}->{member}"
         ));
     }
     let name = text.skip(1).bytes;
@@ -450,7 +497,7 @@ pub(super) fn shell_took(error: Error) -> Error {
 
 /// Splits off `->MEMBERS` as a step and returns the part before it.
 fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error> {
-    let Some(end) = text.find_by(|b| b == b'.' || b == b'-') else {
+    let Some(end) = text.find_by(|b| matches!(b, b'.' | b'-' | b'[')) else {
         return Ok(text);
     };
     let (name, rest) = (text.take(end), text.skip(end));
@@ -462,13 +509,10 @@ fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error>
             Plain(path.bytes)
         )));
     }
-    let Some(path) = rest.strip(b"->") else {
+    let Some(path) = postfix::of(rest) else {
         return Err(rest.error(Kind::BadHyphen));
     };
-    steps.push(Step {
-        action: StepKind::Members(path.to_vec()?),
-        at: path.at,
-    })?;
+    postfix::push(path, steps)?;
     Ok(name)
 }
 
@@ -491,7 +535,9 @@ fn variable(
             Some(_) => Err(bad()),
         };
     }
-    if let Some(rest) = text.strip(b"$arg") {
+    if text.strip(b"$arg").is_some() {
+        let text = members(text, steps)?;
+        let rest = text.skip(b"$arg".len());
         let n = lex::decimal(rest.bytes).ok_or_else(bad)?;
         if n == 0 {
             return Err(text

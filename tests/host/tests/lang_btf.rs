@@ -157,6 +157,121 @@ fn typecasts() {
     );
 }
 
+/// A kernel at the entry of `take`.
+fn taking() -> Kernel {
+    let mut k = kernel();
+    k.set("di", 0xa000);
+    k.set("si", 0xb000);
+    k.set("dx", 0xc000);
+    k.write(0xa000, &[0; 128]);
+    for (n, number) in (1..=6u32).enumerate() {
+        k.write(0xa000 + 4 * n as u64, &number.to_le_bytes());
+        k.write(0xc000 + 4 * n as u64, &(10 * number).to_le_bytes());
+    }
+    k.write(0xa018, &0xa000u64.to_le_bytes());
+    k.write(0xa020, b"in a bag");
+    k.write(0xa028, &9u32.to_le_bytes());
+    k.write(0xa030, &[7, 0, 0, 0, 8, 0, 0, 0, 70, 0, 0, 0, 80, 0, 0, 0]);
+    k.write(0xb000, &[0; 64]);
+    k.write(0xb000, &[0x39, 0x05, 2, 0, 0x11, 0, 0, 0]);
+    k.write(0xb00c, &0x22u32.to_le_bytes());
+    // The runqueue of each CPU, and its bag.
+    for cpu in 0..4u64 {
+        let at = 0x10_0000 * (cpu + 1);
+        k.write(at + 0x100, &(100 + cpu as u32).to_le_bytes());
+        k.write(at + 0x108, &0x7000u64.to_le_bytes());
+        k.write(at + 0x200, &0xa000u64.to_le_bytes());
+    }
+    k.write(0x9000, &0xa000u64.to_le_bytes());
+    k.write(0x9008, &[0; 56]);
+    k.write(0x9028, &33u32.to_le_bytes());
+    k
+}
+
+#[test]
+fn c_as_people_write_it() {
+    for (definition, want) in [
+        // By the number of the argument, at entry and at return.
+        ("p take $arg1->low", "arg1=9"),
+        ("r take $arg1->items[1].first", "arg1=3"),
+        // Casts.
+        ("p take (struct bag *)%di->low", "arg1=9"),
+        ("p take x=( const  struct\tbag  * )%di->low", "x=9"),
+        ("p take (bag *)%di->low", "arg1=9"),
+        ("p take ((struct bag *)%di)->next->low", "arg1=9"),
+        (
+            "p take ((struct bag *)%di)[0].low (bag)bag[0].items[1].second",
+            "arg1=9 arg2=4",
+        ),
+        (
+            "p take (struct bag *)((struct bag *)%di->next)->low +8((struct bag *)bag->next):u32",
+            "arg1=9 arg2=3",
+        ),
+        ("p take (struct bag *)+0x18(%di)->low", "arg1=9"),
+        // Elements of arrays, and behind pointers.
+        (
+            "p take bag->items[2].second bag->items[0].first",
+            "arg1=6 arg2=1",
+        ),
+        (
+            "p take pairs[1].first pairs[0].second:x32",
+            "arg1=30 arg2=0x14",
+        ),
+        ("p take bag[0].next[0].items[1].second", "arg1=4"),
+        (
+            "p take bag->tail[1].second bag->bytes[3]:char",
+            "arg1=80 arg2='a'",
+        ),
+        (
+            "p take bag->items[1].first:u32[2] bag->bytes:string",
+            "arg1={3,4} arg2=\"in a bag\\t\"",
+        ),
+        // What the kernel has macros for.
+        ("p take sk->sk_dport sk->sk_family", "arg1=1337 arg2=2"),
+        ("p take sk->lock sk->skc_lock:x8", "arg1=34 arg2=0x11"),
+        ("p vfs_read file->dentry", "arg1=0xa000"),
+        // Variables of the kernel.
+        ("p take (struct bag *)@init_bag.llvm.77->low", "arg1=9"),
+        ("p take (struct bag)@init_bag.llvm.77.low", "arg1=33"),
+        (
+            "p take @runqueues[2].nr_running @runqueues[0].curr->pid",
+            "arg1=102 arg2=42",
+        ),
+        (
+            "p take @current_bag[3]->items[1].first @current_bag[1]",
+            "arg1=3 arg2=0xa000",
+        ),
+        ("p take @untyped_cpu[3]", "arg1=0xa000"),
+        ("p take this_cpu_ptr(@runqueues)->nr_running", "arg1=100"),
+        (
+            "p take this_cpu_read(@current_bag)->items[0].second",
+            "arg1=2",
+        ),
+        (
+            "p take (struct bag *)this_cpu_read(@untyped_cpu)->low",
+            "arg1=9",
+        ),
+    ] {
+        assert_eq!(printed(definition, &mut taking()), want, "{definition}");
+    }
+}
+
+#[test]
+fn a_cast_is_listed_with_single_spaces() {
+    let (definition, _) =
+        compile("p take x=( const  struct\tbag  * )%di->low", &mut taking()).expect("a definition");
+    let mut line = String::new();
+    definition.write_line(&mut line).unwrap();
+    assert_eq!(
+        line,
+        "p:kprobes/p_take_0 take x=( const struct bag * )%di->low\n"
+    );
+    let (again, _) = compile(line.trim(), &mut taking()).expect("the same");
+    let mut same = String::new();
+    again.write_line(&mut same).unwrap();
+    assert_eq!(same, line);
+}
+
 #[test]
 fn a_register_beside_types_stays_what_it_is() {
     let mut k = Kernel {

@@ -272,30 +272,39 @@ fn what_is_known_from_elsewhere_is_translated() {
             "r takes one symbol, and no letter the returns of several: f vfs_* records entries",
         ),
         (
-            "p vfs_read $arg1->f_mode",
+            "p vfs_read $stack1->f_mode",
             Kind::BadVar,
-            "$arg1 has no type: write NAME->f_mode with the name of the parameter, or \
-             (STRUCT)$arg1->f_mode",
+            "$stack1 has no type: write (struct NAME *)$stack1->f_mode",
         ),
         (
             "p vfs_read %di->f_mode",
             Kind::BadRegName,
-            "a register has no type: write (STRUCT)%di->f_mode",
+            "a register has no type: write (struct NAME *)%di->f_mode",
         ),
         (
-            "p vfs_read (struct file *)%di->f_mode",
-            Kind::DerefOpenBrace,
-            "a cast is the name alone, and no spaces: (STRUCT)VALUE->MEMBER",
+            "p vfs_read +8(%di)->f_mode",
+            Kind::BadFetchArg,
+            "it has no type: write (struct NAME *)+8(%di)->f_mode",
+        ),
+        (
+            "p vfs_read (struct file **)%di->f_mode",
+            Kind::NoPtrStrct,
+            "a cast is to a structure: write (struct NAME *)",
+        ),
+        (
+            "p vfs_read (unsigned long *)%di->f_mode",
+            Kind::NoPtrStrct,
+            "a cast is to a structure: write (struct NAME *)",
+        ),
+        (
+            "p vfs_read (struct file)%di.f_mode",
+            Kind::NosupDatArg,
+            "the value is an address: write ->f_mode",
         ),
         (
             "p vfs_read file->f_path.dentry.d_flags",
             Kind::BadBtfTid,
             "f_path.dentry is a pointer: write f_path.dentry->d_flags",
-        ),
-        (
-            "p vfs_read file->dentry",
-            Kind::NoBtfField,
-            "it is a macro, or a member of a member: write f_path.dentry",
         ),
         (
             "p vfs_read file->f_mnt->x",
@@ -308,25 +317,72 @@ fn what_is_known_from_elsewhere_is_translated() {
             "it is a macro, or a member of a member: write se.group_node",
         ),
         (
-            "p vfs_read $current->se.next",
+            "p take sk->next",
             Kind::NoBtfField,
-            "it is a macro, or a member of a member: write se.group_node.next",
+            "it is a macro, or a member of a member: write __sk_common.next",
         ),
         (
-            "p vfs_read @jiffies[0]",
-            Kind::NoDataSymbol,
-            "an element has no name: write @jiffies+OFFSET, with its offset in bytes",
-        ),
-        (
-            "p vfs_read jiffies[0]",
-            Kind::NoBtfarg,
-            "an element has no name: write +OFFSET(jiffies), or @jiffies+OFFSET of a variable of \
-             the kernel, with its offset in bytes",
-        ),
-        (
-            "p vfs_read file->f_path[1]",
+            "p take sk->inet_dport",
             Kind::NoBtfField,
-            "an element has no name: write f_path, or +OFFSET(...) of it, with its offset in bytes",
+            "it is a macro, or a member of a member: write __sk_common.skc_dport",
+        ),
+        (
+            "p take bag->items[3].first",
+            Kind::BadArrayNum,
+            "the last element is [2]",
+        ),
+        (
+            "p take bag->items[i].first",
+            Kind::BadArrayNum,
+            "an element is written by its number",
+        ),
+        (
+            "p take bag->low[0]",
+            Kind::NoPtrStrct,
+            "it is no array, or of no known size: write +OFFSET(...), with the offset of the \
+             element in bytes",
+        ),
+        (
+            "p take pairs.first",
+            Kind::NosupDatArg,
+            "write pairs->first",
+        ),
+        (
+            "p take @jiffies[0]",
+            Kind::NoPtrStrct,
+            "the kernel's types do not tell of it: write @jiffies+OFFSET, with the offset of the \
+             element in bytes",
+        ),
+        (
+            "p take @jiffies->x",
+            Kind::NoPtrStrct,
+            "the kernel's types do not tell of it: write (struct NAME *)@jiffies->x",
+        ),
+        (
+            "p take @0x1000->x",
+            Kind::BadMemAddr,
+            "an address has no type: write (struct NAME *)(@0x1000)->x",
+        ),
+        (
+            "p take @runqueues->nr_running",
+            Kind::NoPtrStrct,
+            "each CPU has one: write @runqueues[CPU].nr_running, or \
+             this_cpu_ptr(@runqueues)->nr_running",
+        ),
+        (
+            "p take @current_bag->low",
+            Kind::NoPtrStrct,
+            "each CPU has one: write @current_bag[CPU]->low, or this_cpu_read(@current_bag)->low",
+        ),
+        (
+            "p take @runqueues[4].nr_running",
+            Kind::BadArrayNum,
+            "the last CPU is 3",
+        ),
+        (
+            "p take @runqueues[cpu].nr_running",
+            Kind::BadArrayNum,
+            "it is the number of a CPU: write this_cpu_ptr(@runqueues) for this one",
         ),
     ] {
         let mut kernel = Kernel {

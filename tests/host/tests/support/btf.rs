@@ -80,6 +80,17 @@ impl Builder {
                 let name = self.string(words[1]);
                 self.words(&[name, 12 << 24, number(words[2])]);
             }
+            "variable" => {
+                let name = self.string(words[1]);
+                self.words(&[name, 14 << 24, number(words[2]), 1]);
+            }
+            "per-cpu" => {
+                let name = self.string(".data..percpu");
+                self.words(&[name, 15 << 24 | (words.len() - 1) as u32, 0]);
+                for variable in &words[1..] {
+                    self.words(&[number(variable), 0, 8]);
+                }
+            }
             other => panic!("{other}: {line}"),
         }
     }

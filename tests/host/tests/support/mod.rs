@@ -15,7 +15,9 @@ use ferroprobe_engine::engine::ast::{Definition, Place, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
-use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
+use ferroprobe_engine::engine::fetch::{
+    self, Instance, PathOffsets, Program, Size, Symbols, Target,
+};
 use ferroprobe_engine::engine::hist::{HistScope, KnownHistogram, SynthField};
 use ferroprobe_engine::engine::kind::ProbeKind;
 use ferroprobe_engine::engine::lex::Command;
@@ -113,8 +115,22 @@ impl Symbols for Kernel {
             b"linux_proc_banner" if self.current != 0x7000 => Some(0xffff_ffff_8220_0140),
             b"linux_proc_banner" => Some(0x1000),
             b"pcpu" => Some(0x40),
+            b"runqueues" => Some(0x100),
+            b"current_bag" | b"untyped_cpu" => Some(0x200),
+            b"init_bag.llvm.77" => Some(0x9000),
             b"x" | b"sym" | b"symbol" => Some(0x2000),
             _ => None,
+        }
+    }
+
+    fn is_per_cpu(&mut self, address: u64) -> bool {
+        address < 0x10_0000
+    }
+
+    fn of_cpu(&mut self, address: u64, cpu: u32) -> Instance {
+        match cpu {
+            0..4 => Instance::At(address + self.per_cpu * u64::from(cpu + 1)),
+            _ => Instance::Last(3),
         }
     }
 
