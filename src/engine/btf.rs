@@ -13,8 +13,10 @@
 
 pub mod declare;
 mod lookup;
+mod parts;
 
 pub use lookup::{BtfFunction, BtfValue, Member, Parameter, ParameterIter};
+pub use parts::{DeclaredMember, Scalar};
 
 use crate::sys::{AllocError, Vec};
 

@@ -407,6 +407,9 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
     }
     let Some(at) = follow(program, arg, env) else {
         failed(program, out, dst, size, fault);
+        if let Store::Whole { size, at, .. } = arg.store {
+            fill(out, at, size);
+        }
         return end;
     };
     match arg.store {
@@ -508,6 +511,23 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             let length = if text.is_some() { COMM_LEN_U16 } else { 0 };
             put(out, text_at, text.unwrap_or_default());
             put(out, dst, record::data_loc(text_at, length).to_le_bytes());
+        }
+        Store::Whole {
+            offset,
+            user,
+            size,
+            at: whole_at,
+        } => {
+            let address = at.wrapping_add_signed(offset);
+            let read = field(out, whole_at, size).is_some_and(|to| match user {
+                true => env.read_user(address, to),
+                false => env.read(address, to),
+            });
+            let length = if read { size } else { 0 };
+            if !read {
+                fill(out, whole_at, size);
+            }
+            put(out, dst, record::data_loc(whole_at, length).to_le_bytes());
         }
         Store::Derived {
             what,

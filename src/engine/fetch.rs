@@ -24,6 +24,7 @@ mod resolve;
 mod target;
 mod unknown;
 mod variable;
+mod whole;
 
 pub use attach::{
     attach, pair_keys, BegunField, PairKey, Taken, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION,

@@ -137,6 +137,10 @@ fn print_format(out: &mut dyn Write, layout: &Layout) -> fmt::Result {
         let name = OneLine(&field.name);
         match (field.count, field.base.is_text()) {
             (None, false) => write!(out, ", REC->{name}")?,
+            (None, true) if field.base.is_structure() => write!(
+                out,
+                ", __print_hex(__get_dynamic_array({name}), __get_dynamic_array_len({name}))"
+            )?,
             (None, true) => write!(out, ", __get_str({name})")?,
             (Some(count), text) => {
                 for n in 0..count {

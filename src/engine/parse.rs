@@ -379,7 +379,8 @@ fn typed_expression(
             steps: Vec::new(),
         }
     } else {
-        fetcharg::expression(text, definition.kind, machine)?
+        let is_whole = spec.base.is_structure();
+        fetcharg::expression(text, definition.kind, machine, is_whole)?
     };
     match deferred {
         Some(error) => Err(error),

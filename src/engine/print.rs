@@ -11,6 +11,7 @@ mod json;
 mod quoted;
 mod ready;
 mod render;
+mod shape;
 mod synthetic;
 mod text;
 mod value;

@@ -10,6 +10,7 @@
 mod layout;
 mod name;
 mod ready;
+mod shape;
 
 pub use layout::{
     Builtin, Class, Faults, Field, Fixed, Head, Layout, LayoutNames, OpenFlag, Role, ShownMemory,
@@ -17,6 +18,10 @@ pub use layout::{
 };
 
 pub use name::Name;
+pub use shape::{
+    Enumerator, NumberKind, PartKind, Shape, ShapeBits, ShapeName, ShapePart, MAX_STRUCTURE,
+};
+
 pub use ready::{ReadyField, ReadyShape, FIXED_TEXT};
 
 use crate::sys;

@@ -47,6 +47,8 @@ pub enum Stored {
     UserString,
     /// The name of the symbol to which the value belongs, looked up at the hit.
     SymbolName,
+    /// A copy of the structure to which the value points.
+    Structure,
 }
 
 /// How a value is printed.
@@ -72,6 +74,8 @@ pub enum Shown {
     Ip6,
     /// As a MAC address.
     Mac,
+    /// As the members of a structure.
+    Structure,
 }
 
 impl TypeRow {
@@ -157,6 +161,12 @@ const ROWS: &[TypeRow] = &[
     TypeRow::text("string", Stored::KernelString),
     TypeRow::text("ustring", Stored::UserString),
     TypeRow::text("symstr", Stored::SymbolName),
+    TypeRow {
+        shown: Shown::Structure,
+        format_name: "__data_loc u8[]",
+        print_format: "%s",
+        ..TypeRow::text("struct", Stored::Structure)
+    },
 ];
 
 /// Returns the row called `name`, at compile time. The module must not contain any panic
@@ -277,9 +287,14 @@ impl Type {
         matches!(self.0.stored, Stored::KernelString | Stored::UserString)
     }
 
+    /// Returns whether it is a structure, as bytes.
+    pub fn is_structure(self) -> bool {
+        self.0.stored == Stored::Structure
+    }
+
     /// Returns whether a `format` file calls values signed; the kernel calls text signed.
     pub fn is_signed(self) -> bool {
-        matches!(self.0.shown, Shown::Signed | Shown::Errno) || self.is_text()
+        matches!(self.0.shown, Shown::Signed | Shown::Errno | Shown::Text)
     }
 
     /// Returns the number of elements that make one value; `None` if each is a value.
@@ -496,11 +511,12 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
             spec.bits = spec.base.swap();
             if let Some(elements) = spec.base.elements() {
                 if spec.count.is_some() {
-                    return Err(text.error(Kind::BadType).with_detail(format_args!(
-                        "there is no array of it: write one argument for each"
-                    )));
+                    return Err(no_array(text));
                 }
                 spec.count = Some(elements);
+            }
+            if spec.base.is_structure() && spec.count.is_some() {
+                return Err(no_array(text));
             }
             return Ok(spec);
         }
@@ -510,6 +526,15 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
     }
     spec.base = Type::STRING;
     Ok(spec)
+}
+
+/// Returns the refusal of an array of a type that has none.
+#[cold]
+#[inline(never)]
+fn no_array(text: Span<'_>) -> Error {
+    text.error(Kind::BadType).with_detail(format_args!(
+        "there is no array of it: write one argument for each"
+    ))
 }
 
 /// Returns the refusal of `text`, whose type `name` does not exist.

@@ -142,7 +142,9 @@ pub(crate) fn of_function(definition: &Definition) -> Option<&Argument> {
         let first = arg.expression.steps.first().map(|step| &step.action);
         match arg.expression.origin {
             Origin::Name(_) => true,
-            Origin::Argument(_) => matches!(first, Some(StepKind::Members(_))),
+            Origin::Argument(_) => {
+                arg.spec.base.is_structure() || matches!(first, Some(StepKind::Members(_)))
+            }
             _ => false,
         }
     })
@@ -162,7 +164,7 @@ pub(crate) fn are_needed(definition: &Definition) -> bool {
             _ => false,
         };
         // They tell whether it is a dentry or a file.
-        let by_source = by_source || arg.spec.path.is_some();
+        let by_source = by_source || arg.spec.path.is_some() || arg.spec.base.is_structure();
         let is_typed =
             |action: &StepKind| matches!(action, StepKind::Members(_) | StepKind::Cast { .. });
         by_source

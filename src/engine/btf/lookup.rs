@@ -183,6 +183,28 @@ impl<'a> BtfFunction<'a> {
 }
 
 impl<'a> BtfValue<'a> {
+    /// Returns the blob that it is from.
+    pub(super) fn btf(&self) -> Btf<'a> {
+        self.btf
+    }
+
+    /// Returns its type, without typedefs and qualifiers.
+    pub(super) fn bare(&self) -> BtfType<'a> {
+        self.bare
+    }
+
+    /// Returns the value of the type with this number.
+    pub(super) fn of_id(&self, id: u32) -> Option<BtfValue<'a>> {
+        let btf = self.btf;
+        let bare = btf.bare(id)?;
+        Some(BtfValue { btf, bare })
+    }
+
+    /// Returns bits and signedness of an integer.
+    pub(super) fn integer(&self) -> Option<(u8, bool)> {
+        integer(&self.bare)
+    }
+
     /// Returns whether there is no value.
     pub fn is_void(&self) -> bool {
         self.bare.kind() == BtfKind::Void
@@ -365,12 +387,12 @@ impl<'a> BtfValue<'a> {
         if !self.is_structure() {
             return None;
         }
-        let mut stack = [(0u32, self.bare); MAX_ANONYMOUS];
-        let mut depth = 1usize;
+        // By their numbers, which take less of the stack.
+        let mut stack = [(0u32, 0u32); MAX_ANONYMOUS];
+        let mut depth = 0usize;
+        let (mut base, mut structure) = (0u32, self.bare);
         // Bounds the walk if a broken structure contains itself.
         for _ in 0..MAX_ANONYMOUS.pow(2) {
-            depth = depth.checked_sub(1)?;
-            let (base, structure) = *stack.get(depth)?;
             for [name_offset, id, offset] in structure.groups::<3>() {
                 let (bits, size) = if structure.flag() {
                     (
@@ -385,7 +407,7 @@ impl<'a> BtfValue<'a> {
                     let inner = self.btf.bare(id)?;
                     let is_structure = matches!(inner.kind(), BtfKind::Struct | BtfKind::Union);
                     if let Some(slot) = stack.get_mut(depth).filter(|_| is_structure) {
-                        *slot = (bit_offset, inner);
+                        *slot = (bit_offset, id);
                         depth = depth.saturating_add(1);
                     }
                     continue;
@@ -403,6 +425,10 @@ impl<'a> BtfValue<'a> {
                     });
                 }
             }
+            depth = depth.checked_sub(1)?;
+            let id;
+            (base, id) = *stack.get(depth)?;
+            structure = self.btf.bare(id)?;
         }
         None
     }

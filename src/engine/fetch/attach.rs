@@ -258,6 +258,10 @@ fn duration(arg: &mut Argument) -> Result<(), Error> {
 /// Checks that `field` is one value.
 fn check(arg: &Argument, field: &Field) -> Result<(), Error> {
     match field.count {
+        None if field.base.is_structure() => {
+            let refusal = Error::new(Kind::BadAttachArg, arg.expression.source_at);
+            Err(refusal.with_detail(format_args!("a structure is no single value")))
+        }
         None => Ok(()),
         Some(_) => {
             let refusal = Error::new(Kind::BadAttachArg, arg.expression.source_at);

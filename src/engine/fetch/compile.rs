@@ -69,7 +69,7 @@ pub(super) struct Compiler<'a, 'b> {
     pub(super) function: Option<Option<BtfFunction<'b>>>,
     /// In a box: it is large, and passed on to where hits find it.
     pub(super) program: Box<Program>,
-    layout: Layout,
+    pub(super) layout: Layout,
     pub(super) target: &'a mut Target<'b>,
 }
 
@@ -183,19 +183,23 @@ impl Compiler<'_, '_> {
         let program = &mut *self.program;
         for op in program.ops.iter_mut() {
             let at = match op {
-                Op::Comm(Comm { at, .. }) => Some(at),
+                Op::Comm(Comm { at, .. }) => Some((at, COMM_SPACE)),
                 Op::General(index) => match program.general.get_mut(usize::from(*index)) {
                     Some(General {
                         store: Store::FixedText { at, .. },
                         ..
-                    }) => Some(at),
+                    }) => Some((at, COMM_SPACE)),
+                    Some(General {
+                        store: Store::Whole { at, size, .. },
+                        ..
+                    }) => Some((at, *size)),
                     _ => None,
                 },
                 _ => None,
             };
-            if let Some(at) = at {
+            if let Some((at, size)) = at {
                 *at = end;
-                end = end.checked_add(COMM_SPACE).ok_or_else(too_big)?;
+                end = end.checked_add(size).ok_or_else(too_big)?;
             }
         }
         let mut texts = 0u16;

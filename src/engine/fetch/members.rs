@@ -19,8 +19,8 @@ pub(super) struct TypeWalk<'a> {
     pub(super) structure: Option<BtfValue<'a>>,
     /// Bytes by which the value points into that.
     pub(super) inside: i64,
-    /// The type of the per-CPU variable that the origin is, if members follow.
-    pub(super) variable: Option<BtfValue<'a>>,
+    /// Whether the value is recorded as a whole structure.
+    pub(super) is_whole: bool,
     /// Offset and size in bits of the last member, if it is a bitfield.
     pub(super) bits: Option<(u8, u8)>,
     /// The value is the low bits of a word whose other bits are undefined: their number,
@@ -47,7 +47,10 @@ impl<'a> TypeWalk<'a> {
             self.at = path.at;
             rest = match path.first() {
                 Some(b'[') => self.element(path)?,
-                Some(b'.') => self.embedded(path.skip(1))?,
+                Some(b'.') => {
+                    let whole = self.embedded(path.skip(1))?;
+                    self.member(whole, path.skip(1))?
+                }
                 _ => {
                     let pointee = self.pointee(path)?;
                     self.read(0)?;
@@ -88,6 +91,7 @@ impl<'a> TypeWalk<'a> {
 
     /// Follows the members of `structure`, which is what was read last. Returns what is behind
     /// them.
+    #[inline(never)]
     fn member<'p>(
         &mut self,
         structure: BtfValue<'a>,
@@ -104,20 +108,22 @@ impl<'a> TypeWalk<'a> {
         Ok(found.rest)
     }
 
-    /// Follows `.MEMBER` of an element.
-    fn embedded<'p>(&mut self, path: Span<'p>) -> Result<Option<Span<'p>>, Error> {
+    /// Returns the structure in memory that the value is, for `.MEMBER`.
+    #[inline(never)]
+    fn embedded(&self, path: Span<'_>) -> Result<BtfValue<'a>, Error> {
         let before = path.take(0);
         if let (Some(structure), None) = (self.structure, self.value) {
             return Err(no_arrow(structure, path));
         }
         match self.value.filter(|_| !self.links.is_empty()) {
-            Some(value) if value.is_structure() => self.member(value, path),
+            Some(value) if value.is_structure() => Ok(value),
             Some(value) => Err(behind_dot(value, before, path)),
             None => Err(Error::new(Kind::NoPtrStrct, path.at)),
         }
     }
 
     /// Follows `[N]` of an array, or of a pointer to the first of several.
+    #[inline(never)]
     fn element<'p>(&mut self, path: Span<'p>) -> Result<Option<Span<'p>>, Error> {
         let (n, behind) = index(path)?;
         let array = self.value.filter(|value| value.is_array());
@@ -141,6 +147,31 @@ impl<'a> TypeWalk<'a> {
     }
 }
 
+impl<'a> TypeWalk<'a> {
+    /// Makes the value that structure in memory which it is, or to which it points.
+    #[inline(never)]
+    pub(super) fn whole(&mut self) -> Result<BtfValue<'a>, Error> {
+        let in_memory = self.value.filter(|_| !self.links.is_empty());
+        if let Some(structure) = in_memory.filter(|value| value.is_structure()) {
+            return Ok(structure);
+        }
+        let at = self.at;
+        let unknown = || {
+            Error::new(Kind::NoPtrStrct, at).with_detail(format_args!(
+                "it is no structure, or of no known type: write (struct NAME *)VALUE:struct"
+            ))
+        };
+        let pointee = self
+            .pointee(Span { bytes: &[], at })
+            .map_err(|_| unknown())?;
+        if !pointee.is_structure() {
+            return Err(unknown());
+        }
+        self.read(0)?;
+        Ok(pointee)
+    }
+}
+
 /// Returns what follows an element: nothing, or what `->`, `.` or `[` begin.
 fn behind_element(behind: Span<'_>) -> Result<Option<Span<'_>>, Error> {
     match (behind.first(), behind.strip(b"->")) {
@@ -152,6 +183,7 @@ fn behind_element(behind: Span<'_>) -> Result<Option<Span<'_>>, Error> {
 }
 
 /// Returns the number in `[N]` at the start of `path`, and what is behind.
+#[inline(never)]
 pub(super) fn index(path: Span<'_>) -> Result<(u32, Span<'_>), Error> {
     let error = || path.skip(1).error(Kind::BadArrayNum);
     let Some(close) = path.find(b']') else {
@@ -166,6 +198,7 @@ pub(super) fn index(path: Span<'_>) -> Result<(u32, Span<'_>), Error> {
 }
 
 /// Returns the type of element `n` of `array`, and its offset in bytes.
+#[inline(never)]
 fn nth<'a>(array: BtfValue<'a>, n: u32, path: Span<'_>) -> Result<(BtfValue<'a>, u32), Error> {
     let Some((element, count)) = array.element() else {
         return Err(Error::new(Kind::BadBtfTid, path.at));
@@ -197,6 +230,7 @@ pub(super) struct Resolved<'a, 'p> {
 }
 
 /// Finds the member to which the part of `path` before the first pointer leads.
+#[inline(never)]
 pub(super) fn dotted<'a, 'p>(
     structure: BtfValue<'a>,
     path: Span<'p>,
@@ -245,14 +279,26 @@ pub(super) fn dotted<'a, 'p>(
 /// Finds the member `name` of `structure`, to which `before` leads, or the only member of its
 /// members that the name can mean. Returns its offset in bits, its size if it is a bitfield, and
 /// its type.
+#[inline(never)]
 fn named<'a>(
     structure: BtfValue<'a>,
     before: Span<'_>,
     name: Span<'_>,
 ) -> Result<(u32, Option<u8>, BtfValue<'a>), Error> {
-    if let Some(member) = structure.member(name.bytes) {
-        return Ok((member.bit_offset, member.bit_size, member.value));
+    match structure.member(name.bytes) {
+        Some(member) => Ok((member.bit_offset, member.bit_size, member.value)),
+        None => by_macro(structure, before, name),
     }
+}
+
+/// As [`named`], of a member of a member.
+#[cold]
+#[inline(never)]
+fn by_macro<'a>(
+    structure: BtfValue<'a>,
+    before: Span<'_>,
+    name: Span<'_>,
+) -> Result<(u32, Option<u8>, BtfValue<'a>), Error> {
     let path = match inner(structure, name.bytes) {
         Ok(Inner::Only(path)) => path,
         Ok(found) => return Err(no_member(structure, before, name, found)),

@@ -105,6 +105,13 @@ pub(in crate::engine) enum Store {
         at: u16,
         what: Derived,
     },
+    /// The `size` bytes of a structure, at `at` in the record.
+    Whole {
+        offset: i64,
+        user: bool,
+        size: u16,
+        at: u16,
+    },
     /// What is made of the value, or of the `read` bytes of memory to which it points.
     Derived {
         what: Derived,
@@ -126,6 +133,7 @@ impl Store {
             | Store::Joined { .. }
             | Store::Symbol
             | Store::Constant(_)
+            | Store::Whole { .. }
             | Store::FixedText { .. } => 4,
         }
     }
@@ -139,6 +147,7 @@ impl Store {
             | Store::Memory { .. }
             | Store::Constant(_)
             | Store::FixedText { .. }
+            | Store::Whole { .. }
             | Store::Derived { .. } => 0,
         }
     }

@@ -9,6 +9,7 @@ use super::members::{cast_offset, TypeWalk};
 use super::program::{Constant, Hop, LoadOrigin, Store};
 use super::target;
 use super::unknown::{no_structure, too_few};
+use super::whole;
 use crate::engine::arch::EntryPlace;
 use crate::engine::ast::{self, Argument, Cast, Expression, Step, StepKind};
 use crate::engine::btf::{BtfFunction, BtfValue};
@@ -19,7 +20,7 @@ use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
 use crate::engine::text::Plain;
 use crate::engine::types::{Bits, Derived, PathOf, Shown, Stored, Type, Width};
-use crate::sys::Vec;
+use crate::sys::{Box, Vec};
 
 impl<'b> Compiler<'_, 'b> {
     /// Reduces an argument to origin, links and store.
@@ -34,16 +35,22 @@ impl<'b> Compiler<'_, 'b> {
             value: None,
             structure: None,
             inside: 0,
-            variable: None,
+            is_whole: arg.spec.base.is_structure(),
             bits: None,
             low: None,
             at: arg.expression.source_at,
         };
-        self.origin(&mut walk, &arg.expression)?;
+        if let Some(members) = self.origin(&mut walk, &arg.expression)? {
+            walk.members(members)?;
+        }
         for step in &arg.expression.steps {
             self.step(&mut walk, step)?;
         }
         self.path(arg, &mut walk)?;
+        let whole = match walk.is_whole {
+            true => Some(self.whole(&mut walk)?),
+            false => None,
+        };
         let (base, bits) = recorded_type(arg, &mut walk)?;
         if walk.links.len() > MAX_LINKS {
             return Err(Error::new(Kind::TooManyOps, arg.text_at));
@@ -51,7 +58,7 @@ impl<'b> Compiler<'_, 'b> {
         let TypeWalk {
             origin, mut links, ..
         } = walk;
-        let store = store(arg, base, bits, origin, &mut links)
+        let store = store(arg, (base, whole), bits, origin, &mut links)
             .map_err(|error| self.register_as_memory(arg, error))?;
         let (store, base) = match arg.spec.derived {
             None => (store, base),
@@ -126,9 +133,13 @@ impl<'b> Compiler<'_, 'b> {
         found
     }
 
-    /// Begins `walk` with the origin of `expression`.
+    /// Begins `walk` with the origin of `expression`. Returns the members that follow at once.
     #[inline(never)]
-    fn origin(&mut self, walk: &mut TypeWalk<'b>, expression: &Expression) -> Result<(), Error> {
+    fn origin<'e>(
+        &mut self,
+        walk: &mut TypeWalk<'b>,
+        expression: &'e Expression,
+    ) -> Result<Option<Span<'e>>, Error> {
         let at = expression.source_at;
         let isa = self.target.arch.isa();
         walk.origin = match &expression.origin {
@@ -138,7 +149,7 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::Argument(n) => {
                 let parameter = self.parameter(usize::from(*n), at)?;
                 walk.low = parameter.and_then(|parameter| low_bits(&parameter));
-                if has_members(expression) {
+                if walk.is_whole || has_members(expression) {
                     walk.value = self.parameter_of(usize::from(*n));
                 }
                 self.function_argument(*n, at)?
@@ -151,7 +162,8 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::Nanoseconds => LoadOrigin::Now,
             ast::Origin::Tgid => LoadOrigin::Tgid,
             ast::Origin::Current => {
-                let btf = self.target.btf.filter(|_| has_members(expression));
+                let is_typed = walk.is_whole || has_members(expression);
+                let btf = self.target.btf.filter(|_| is_typed);
                 walk.structure = btf.and_then(|btf| btf.structure(b"task_struct"));
                 LoadOrigin::Current
             }
@@ -160,12 +172,13 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::Field(_) => return Err(Error::new(Kind::BadAttachArg, at)),
             ast::Origin::Symbol { name, offset } => match self.target.symbols.address(name) {
                 Some(address) => {
-                    let is_followed = matches!(
-                        expression.steps.last().map(|step| &step.action),
-                        Some(StepKind::Members(_))
-                    );
-                    let btf = self.target.btf.filter(|_| is_followed && *offset == 0);
-                    walk.variable = btf.and_then(|btf| btf.per_cpu_variable(name));
+                    let first = expression.steps.first().map(|step| &step.action);
+                    let last = expression.steps.last().map(|step| &step.action);
+                    let is_this = matches!(first, Some(StepKind::ThisCpu));
+                    let is_followed = walk.is_whole || matches!(last, Some(StepKind::Members(_)));
+                    let is_typed = is_this && is_followed && *offset == 0;
+                    let btf = self.target.btf.filter(|_| is_typed);
+                    walk.structure = btf.and_then(|btf| btf.per_cpu_variable(name));
                     LoadOrigin::Immediate(address.wrapping_add_signed(*offset))
                 }
                 None => return Err(self.no_data_symbol(name, at)),
@@ -193,7 +206,7 @@ impl<'b> Compiler<'_, 'b> {
                 return Err(Error::new(Kind::BadFetchArg, at))
             }
         };
-        Ok(())
+        Ok(None)
     }
 
     /// Returns whether the arguments are those that a tracepoint passes.
@@ -382,10 +395,11 @@ impl<'b> Compiler<'_, 'b> {
                 walk.value = read;
             }
             StepKind::ThisCpu => {
-                let variable = walk.variable.take().filter(|_| walk.links.is_empty());
+                // Of a variable, whose address is the value.
+                let structure = walk.structure.filter(|_| walk.links.is_empty());
                 walk.links.push(Hop::ThisCpu)?;
                 walk.forget();
-                walk.structure = variable;
+                walk.structure = structure;
             }
             StepKind::Members(path) => {
                 if walk.value.is_none() && walk.structure.is_none() {
@@ -434,6 +448,26 @@ impl<'b> Compiler<'_, 'b> {
                 at,
             }),
         }
+    }
+
+    /// Adds the shape of the structure that the value is, or to which it points. Returns its bytes.
+    #[inline(never)]
+    fn whole(&mut self, walk: &mut TypeWalk<'b>) -> Result<u16, Error> {
+        let structure = walk.whole()?;
+        let index = u8::try_from(self.layout.fields.len()).unwrap_or(u8::MAX);
+        let Some(shape) = whole::shape(structure, index)? else {
+            return Err(Error::new(Kind::BadBtfTid, walk.at));
+        };
+        let size = shape.size;
+        match &mut self.layout.shapes {
+            Some(shapes) => shapes.push(shape)?,
+            None => {
+                let mut shapes = Vec::new();
+                shapes.push(shape)?;
+                self.layout.shapes = Some(Box::new(shapes)?);
+            }
+        }
+        Ok(size)
     }
 
     /// Appends the links from a dentry or file to its name.
@@ -488,6 +522,9 @@ fn asked_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<B
     let (spec, Some(value)) = (arg.spec, walk.value) else {
         return Ok((arg.spec.base, arg.spec.bits));
     };
+    if spec.base.is_structure() {
+        return Ok((spec.base, None));
+    }
     if spec.explicit {
         if spec.base.is_string() && !value.is_text() {
             let is_fit = match spec.is_joined {
@@ -593,7 +630,7 @@ fn derived(what: Derived, store: Store, base: Type) -> (Store, Type) {
 #[inline(never)]
 fn store(
     arg: &Argument,
-    base: Type,
+    (base, whole): (Type, Option<u16>),
     bits: Option<Bits>,
     origin: LoadOrigin,
     links: &mut Vec<Hop>,
@@ -644,6 +681,19 @@ fn store(
                 _ => Ok(Store::Symbol),
             }
         }
+        Stored::Structure => match (last, whole) {
+            (Some(Hop::Read { offset, user }), Some(size)) => {
+                links.pop();
+                let at = 0;
+                Ok(Store::Whole {
+                    offset,
+                    user,
+                    size,
+                    at,
+                })
+            }
+            _ => wrong(Kind::BadString),
+        },
         Stored::Value => match (last, count) {
             (Some(Hop::Read { offset, user }), count) => {
                 links.pop();

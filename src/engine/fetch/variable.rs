@@ -12,14 +12,15 @@ use crate::engine::lex::Span;
 use crate::engine::text::Plain;
 
 impl<'b> Compiler<'_, 'b> {
-    /// Begins `walk` with the variable `name` of the kernel, and follows `path`.
+    /// Begins `walk` with the variable `name` of the kernel that the start of `path` says. Returns
+    /// the members behind it.
     #[inline(never)]
-    pub(super) fn variable(
+    pub(super) fn variable<'p>(
         &mut self,
         walk: &mut TypeWalk<'b>,
         name: Span<'_>,
-        path: Span<'_>,
-    ) -> Result<(), Error> {
+        path: Span<'p>,
+    ) -> Result<Option<Span<'p>>, Error> {
         let Some(address) = self.target.symbols.address(name.bytes) else {
             return Err(self.no_data_symbol(name.bytes, name.at));
         };
@@ -57,8 +58,7 @@ impl<'b> Compiler<'_, 'b> {
                 })?;
                 walk.value = value;
                 let rest = rest.strip(b"->").unwrap_or(rest);
-                let value = value.filter(|_| !is_end);
-                value.map_or(Ok(()), |_: BtfValue<'b>| walk.members(rest))
+                Ok(Some(rest).filter(|_| !is_end))
             }
         }
     }

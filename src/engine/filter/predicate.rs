@@ -200,6 +200,13 @@ impl Terms<'_> {
                 let test = self.bytes(operand, relation, operator, &address)?;
                 return Ok(Some((test, rest)));
             }
+            Some(Shown::Structure) => {
+                return Err(operator
+                    .error(Kind::FiltIllegalFieldOp)
+                    .with_detail(format_args!(
+                        "it is a structure: define an argument for the member that is meant"
+                    )))
+            }
             _ => return Ok(None),
         };
         let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
@@ -463,10 +470,10 @@ impl Terms<'_> {
 /// Returns the operand for an argument.
 fn argument(index: u8, field: &Field) -> Operand {
     let count = field.count.unwrap_or(1);
-    if field.base.is_text() {
+    if field.base.is_text() && !field.base.is_structure() {
         return Operand::Text { index, count };
     }
-    if field.base.elements().is_some() {
+    if field.base.is_structure() || field.base.elements().is_some() {
         return Operand::Bytes { index, count };
     }
     let (width, signed) = (field.base.size(), field.base.is_signed());

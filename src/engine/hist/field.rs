@@ -37,6 +37,7 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
     if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
         return match field.count {
             Some(_) => FoundField::Array,
+            None if field.base.is_structure() => FoundField::Array,
             None if field.base.is_text() => FoundField::Source(KeySource::Text { index }),
             None => FoundField::Source(KeySource::Argument {
                 index,

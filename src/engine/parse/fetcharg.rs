@@ -57,11 +57,13 @@ enum Layer<'a> {
     Members(Span<'a>),
 }
 
-/// Parses an expression, the text before the type.
+/// Parses an expression, the text before the type. `is_whole` tells that it is recorded as a whole
+/// structure.
 pub(super) fn expression(
     text: Span<'_>,
     kind: ProbeKind,
     machine: Machine,
+    is_whole: bool,
 ) -> Result<Expression, Error> {
     let mut layers = Vec::new();
     let mut inner = text;
@@ -80,7 +82,11 @@ pub(super) fn expression(
         }
         let (layer, next) = peel(inner)?;
         let is_bare = matches!(layer, Layer::Cast { members, .. } if members.bytes.is_empty());
-        if is_bare && !matches!(layers.last(), Some(Layer::Members(_))) {
+        let is_fit = match layers.last() {
+            None => is_whole,
+            Some(above) => matches!(above, Layer::Members(_)),
+        };
+        if is_bare && !is_fit {
             return Err(Error::new(Kind::TypecastReqField, inner.end()));
         }
         layers.push(layer)?;

@@ -7,6 +7,7 @@
 use super::heads::{put_place, put_return_place, HeadKey, Heads};
 use super::quoted;
 use super::render::{Renderer, ShownEvent, SymbolNames};
+use super::shape;
 use super::walk::{self, PrintedArguments, PrintedHead, PrintedValue, PrintedValues};
 use crate::engine::address;
 use crate::engine::context::{self, put_known, Context, Time};
@@ -272,8 +273,10 @@ fn put_omissions(buf: &mut SeqBuf<'_>, (layout, record): (&Layout, &[u8]), seen:
     if seen & PART != 0 {
         buf.text(b",\"truncated\":[");
         let arguments = walk::arguments(layout, record);
-        put_names_of(buf, arguments, |value| {
-            matches!(value, PrintedValue::Text(_, false))
+        put_names_of(buf, arguments, |value| match value {
+            PrintedValue::Text(_, is_whole) => !is_whole,
+            PrintedValue::Structure(of, _) => of.is_cut,
+            _ => false,
         });
         buf.byte(b']');
     }
@@ -355,6 +358,10 @@ fn put_value(
             }
             quoted::put(buf, text);
         }
+        PrintedValue::Structure(of, _) if of.is_cut => {
+            *seen |= PART;
+            put_other(buf, value, symbols);
+        }
         other => put_other(buf, other, symbols),
     }
 }
@@ -376,6 +383,7 @@ fn put_other(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &mut dyn Sy
         PrintedValue::Mac(address) => {
             quoted::put_written(buf, |buf| address::put_mac(buf, address))
         }
+        PrintedValue::Structure(of, bytes) => shape::put_json(buf, (of, bytes), symbols),
         // `put_value` adds these.
         PrintedValue::Fault
         | PrintedValue::Unsigned(_)

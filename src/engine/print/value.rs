@@ -3,6 +3,7 @@
 //! Values as text.
 
 use super::render::SymbolNames;
+use super::shape;
 use super::walk::{Elements, PrintedValue};
 use crate::engine::address;
 use crate::engine::errno;
@@ -61,6 +62,7 @@ pub(super) fn put_value(
         PrintedValue::Ip4(address) => address::put_ip4(buf, address),
         PrintedValue::Ip6(address) => address::put_ip6(buf, address),
         PrintedValue::Mac(address) => address::put_mac(buf, address),
+        PrintedValue::Structure(of, bytes) => shape::put_text(buf, (of, bytes), symbols),
         PrintedValue::Text(text, is_whole) => {
             buf.byte(b'"');
             buf.one_line(text);

@@ -8,7 +8,7 @@
 use core::slice;
 
 use crate::engine::record::{
-    self, Field, Layout, LayoutNames, Name, ReadyShape, Role, ShownMemory, Signature, Text,
+    self, Field, Layout, LayoutNames, Name, ReadyShape, Role, Shape, ShownMemory, Signature, Text,
 };
 use crate::engine::syscall::EXACT_MARK;
 use crate::engine::types::Shown;
@@ -75,6 +75,8 @@ pub enum PrintedValue<'a> {
     Ip6(&'a [u8]),
     /// The bytes of a MAC address.
     Mac(&'a [u8]),
+    /// The bytes of a structure.
+    Structure(&'a Shape, &'a [u8]),
 }
 
 /// The value or the values of an argument.
@@ -229,13 +231,16 @@ impl<'a> Iterator for PrintedArguments<'a> {
 
 /// Returns the value of one field of `record`.
 #[inline(always)]
-pub fn value<'a>(layout: &Layout, record: &'a [u8], field: &'a Field) -> PrintedValues<'a> {
+pub fn value<'a>(layout: &'a Layout, record: &'a [u8], field: &'a Field) -> PrintedValues<'a> {
     if let (Some(faults), Some(bit)) = (layout.faults, field.fault) {
         if faults.is_set(record, bit) {
             return PrintedValues::One(PrintedValue::Fault);
         }
     }
     match field.count {
+        None if field.base.shown() == Shown::Structure => {
+            PrintedValues::One(structure(layout, record, field))
+        }
         None => PrintedValues::One(element(record, field, 0)),
         Some(_) if field.base.elements().is_some() => PrintedValues::One(whole(record, field)),
         Some(count) => PrintedValues::Array(Elements {
@@ -244,6 +249,19 @@ pub fn value<'a>(layout: &Layout, record: &'a [u8], field: &'a Field) -> Printed
             next: 0,
             count,
         }),
+    }
+}
+
+/// Returns the structure in `field`.
+#[cold]
+#[inline(never)]
+fn structure<'a>(layout: &'a Layout, record: &'a [u8], field: &Field) -> PrintedValue<'a> {
+    let bytes = memory(record, field);
+    match layout.shape(field) {
+        Some(shape) if bytes.len() == usize::from(shape.size) => {
+            PrintedValue::Structure(shape, bytes)
+        }
+        _ => PrintedValue::Fault,
     }
 }
 
@@ -326,7 +344,9 @@ fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> PrintedValue<'a> {
     };
     match field.base.shown() {
         // Bytes are shown as a whole.
-        Shown::Unsigned | Shown::Ip6 | Shown::Mac => PrintedValue::Unsigned(value),
+        Shown::Unsigned | Shown::Ip6 | Shown::Mac | Shown::Structure => {
+            PrintedValue::Unsigned(value)
+        }
         Shown::Hex => PrintedValue::Hex(value),
         Shown::Signed => PrintedValue::Signed(extend(value, size)),
         Shown::Errno => PrintedValue::Errno(extend(value, size)),

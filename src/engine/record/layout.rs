@@ -9,6 +9,7 @@ use core::num::NonZeroU8;
 
 use super::name::Name;
 use super::ready::{ReadyShape, FIXED_TEXT};
+use super::shape::Shape;
 use super::COMMON_SIZE;
 use crate::engine::types::Type;
 use crate::sys::{Box, Vec};
@@ -486,6 +487,9 @@ pub struct Layout {
     pub call: Option<Box<Signature>>,
     /// The names that the texts about the event need besides those of its fields.
     pub names: Option<Box<LayoutNames>>,
+    /// What the arguments that are structures consist of.
+    // Few events have one, as above.
+    pub shapes: Option<Box<Vec<Shape>>>,
 }
 
 /// Names that the texts about an event need.
@@ -542,15 +546,34 @@ impl Layout {
             faults: None,
             call: None,
             names: None,
+            shapes: None,
         }
+    }
+
+    /// Returns what the argument `field` consists of, if it is a structure.
+    pub fn shape(&self, field: &Field) -> Option<&Shape> {
+        let mut fields = (0u8..=u8::MAX).zip(&self.fields);
+        let (index, _) = fields.find(|(_, other)| other.offset == field.offset)?;
+        self.shape_of(index)
+    }
+
+    /// Returns what the argument with this index consists of, if it is a structure.
+    fn shape_of(&self, index: u8) -> Option<&Shape> {
+        let mut all = self.shapes.iter().flat_map(|shapes| shapes.iter());
+        all.find(|shape| shape.index == index)
     }
 
     /// Returns the first argument, counted from zero, in whose name, type or number of
     /// elements the two layouts differ.
     pub fn difference(&self, other: &Layout) -> Option<usize> {
         let pairs = self.fields.iter().zip(&other.fields);
-        let same =
-            |(a, b): (&Field, &Field)| *a.name == *b.name && a.base == b.base && a.count == b.count;
+        let same = |(n, (a, b)): (u8, (&Field, &Field))| {
+            *a.name == *b.name
+                && a.base == b.base
+                && a.count == b.count
+                && self.shape_of(n) == other.shape_of(n)
+        };
+        let pairs = (0u8..=u8::MAX).zip(pairs);
         let common = pairs.take_while(|&pair| same(pair)).count();
         (common < self.fields.len().max(other.fields.len())).then_some(common)
     }

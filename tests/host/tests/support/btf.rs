@@ -54,7 +54,12 @@ impl Builder {
             }
             "enum" => {
                 let name = self.string(words[1]);
-                self.words(&[name, 6 << 24, 4]);
+                let values: Vec<_> = words[2..].iter().map(|v| pair(v)).collect();
+                self.words(&[name, 6 << 24 | values.len() as u32, 4]);
+                for (name, numbers) in values {
+                    let name = self.string(&name);
+                    self.words(&[name, numbers[0]]);
+                }
             }
             sort @ ("struct" | "union") => {
                 let name = self.string(words[1]);

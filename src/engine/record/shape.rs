@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The members of a structure whose bytes a record has.
+//!
+//! A record has the bytes alone. What they mean is worked out when the event is defined, from
+//! the kernel's types, and kept with its layout, so that a hit costs no more than the copy.
+
+use crate::sys::Vec;
+
+/// Most bytes that are recorded of a structure.
+pub const MAX_STRUCTURE: u32 = 1024;
+
+/// A text in [`Shape::names`]: its start and its length.
+pub type ShapeName = (u16, u16);
+
+/// What a structure consists of.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// The argument, by its index.
+    pub index: u8,
+    /// The bytes that are recorded.
+    pub size: u16,
+    /// Whether there are members, or elements, that are not shown.
+    pub is_cut: bool,
+    /// The members, each behind the beginning of the structure or array that it is in.
+    pub parts: Vec<ShapePart>,
+    /// The names of enumerations.
+    pub enumerators: Vec<Enumerator>,
+    /// All names, one behind the other.
+    pub names: Vec<u8>,
+}
+
+/// A member, an element, or the beginning or end of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShapePart {
+    /// Its name; empty for an element.
+    pub name: ShapeName,
+    /// What it is.
+    pub kind: PartKind,
+}
+
+/// What a part of a shape is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// The members of a structure or union follow.
+    Structure,
+    /// The elements of an array follow.
+    Array,
+    /// Their end.
+    End,
+    /// There is more, which is not shown.
+    More,
+    /// A number.
+    Number(ShapeBits, NumberKind),
+    /// Text of at most so many bytes, from a byte on.
+    Text(u16, u16),
+}
+
+/// Where the bits of a number are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShapeBits {
+    /// The first bit, from the beginning of the structure.
+    pub offset: u16,
+    /// Their number, 1 to 64.
+    pub width: u8,
+}
+
+/// How a number is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberKind {
+    /// In decimal.
+    Unsigned,
+    /// In decimal, with its sign.
+    Signed,
+    /// An address.
+    Pointer,
+    /// The address of a function.
+    Function,
+    /// One of an enumeration: the first of its names, and their number.
+    Enum {
+        /// The index of the first name.
+        first: u16,
+        /// The number of names.
+        count: u16,
+        /// Whether the numbers are single bits, which may be combined.
+        are_flags: bool,
+        /// Whether a number without a name has a sign.
+        signed: bool,
+    },
+}
+
+/// A name of an enumeration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enumerator {
+    /// Its number, with its sign.
+    pub value: u64,
+    /// The name.
+    pub name: ShapeName,
+}
+
+impl Shape {
+    /// Returns `name` as text.
+    pub fn text(&self, (start, length): ShapeName) -> &[u8] {
+        let start = usize::from(start);
+        let end = start.saturating_add(usize::from(length));
+        self.names.get(start..end).unwrap_or_default()
+    }
+
+    /// Returns the names of an enumeration, `count` from `first` on.
+    pub fn enumerators(&self, first: u16, count: u16) -> &[Enumerator] {
+        let first = usize::from(first);
+        let end = first.saturating_add(usize::from(count));
+        self.enumerators.get(first..end).unwrap_or_default()
+    }
+}
+
+impl ShapeBits {
+    /// Returns the number in `bytes`, with its sign if it is `signed`; `None` if it is not all
+    /// there.
+    pub fn of(self, bytes: &[u8], signed: bool) -> Option<u64> {
+        let from = usize::from(self.offset / 8);
+        let shift = u32::from(self.offset % 8);
+        let end = usize::from(self.offset)
+            .saturating_add(usize::from(self.width))
+            .div_ceil(8);
+        let mut all = 0u128;
+        for &byte in bytes.get(from..end)?.iter().rev() {
+            all = all.wrapping_shl(8) | u128::from(byte);
+        }
+        // CAST: at most 64 bits are wanted.
+        let value = all.wrapping_shr(shift) as u64;
+        let unused = 64u32.saturating_sub(u32::from(self.width));
+        let top = value.wrapping_shl(unused);
+        Some(match signed {
+            // CAST: the sign bit is at the top.
+            true => (top as i64).wrapping_shr(unused) as u64,
+            false => top.wrapping_shr(unused),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShapeBits;
+
+    #[test]
+    fn bits_are_where_they_are() {
+        let bytes = [0x34, 0x12, 0xf0, 0xff, 0, 0, 0, 0, 0x80];
+        for (offset, width, signed, want) in [
+            (0, 16, false, Some(0x1234)),
+            (4, 8, false, Some(0x23)),
+            (20, 12, true, Some(u64::MAX)),
+            (0, 64, false, Some(0xfff0_1234)),
+            (8, 64, false, Some(0x8000_0000_00ff_f012)),
+            (71, 1, true, Some(u64::MAX)),
+            (72, 1, false, None),
+            (16, 64, false, None),
+        ] {
+            let bits = ShapeBits { offset, width };
+            assert_eq!(bits.of(&bytes, signed), want, "{bits:?}");
+        }
+    }
+}
