@@ -43,10 +43,19 @@ impl<'b> Compiler<'_, 'b> {
         if let Some(members) = self.origin(&mut walk, &arg.expression)? {
             walk.members(members)?;
         }
+        // Members are followed from here, because that takes much of the stack.
         for step in &arg.expression.steps {
-            self.step(&mut walk, step)?;
+            if let Some(members) = self.step(&mut walk, step)? {
+                walk.members(members)?;
+            }
         }
         self.path(arg, &mut walk)?;
+        self.settled(arg, walk)
+    }
+
+    /// Returns the shape of an argument whose value `walk` has come to.
+    #[inline(never)]
+    fn settled(&mut self, arg: &Argument, mut walk: TypeWalk<'b>) -> Result<ArgumentShape, Error> {
         let whole = match walk.is_whole {
             true => Some(self.whole(&mut walk)?),
             false => None,
@@ -381,8 +390,9 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
+    /// Takes one step. Returns the members that follow.
     #[inline(never)]
-    fn step(&self, walk: &mut TypeWalk<'b>, step: &Step) -> Result<(), Error> {
+    fn step<'e>(&self, walk: &mut TypeWalk<'b>, step: &'e Step) -> Result<Option<Span<'e>>, Error> {
         walk.at = step.at;
         match &step.action {
             StepKind::Dereference { offset, user } => {
@@ -409,18 +419,24 @@ impl<'b> Compiler<'_, 'b> {
                     };
                     return Err(Error::new(kind, step.at));
                 }
-                walk.members(Span {
+                return Ok(Some(Span {
                     bytes: path,
                     at: step.at,
-                })?;
+                }));
             }
-            StepKind::Cast(cast) => self.cast(walk, cast, step.at)?,
+            StepKind::Cast(cast) => return self.cast(walk, cast, step.at),
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// Follows members of the structure to which the cast says that the value points.
-    fn cast(&self, walk: &mut TypeWalk<'b>, cast: &Cast, at: usize) -> Result<(), Error> {
+    /// Makes the value point to the structure that the cast says. Returns the members that follow.
+    #[inline(never)]
+    fn cast<'e>(
+        &self,
+        walk: &mut TypeWalk<'b>,
+        cast: &'e Cast,
+        at: usize,
+    ) -> Result<Option<Span<'e>>, Error> {
         let Some(btf) = self.target.btf else {
             let open = cast.structure_at.saturating_sub(1);
             return Err(Error::new(Kind::NosupBtfarg, open).with_errno(Errno::EOPNOTSUPP));
@@ -440,14 +456,12 @@ impl<'b> Compiler<'_, 'b> {
         };
         walk.structure = Some(structure);
         walk.inside = i64::from(inside);
-        match cast.members.is_empty() {
-            // They are behind the parentheses around it.
-            true => Ok(()),
-            false => walk.members(Span {
-                bytes: &cast.members,
-                at,
-            }),
-        }
+        let members = Span {
+            bytes: &cast.members,
+            at,
+        };
+        // Otherwise they are behind the parentheses around it.
+        Ok(Some(members).filter(|members| !members.bytes.is_empty()))
     }
 
     /// Adds the shape of the structure that the value is, or to which it points. Returns its bytes.
