@@ -32,6 +32,7 @@ ask_nothing! {
     fn extra::ferroprobe_per_cpu_offset(cpu: c_uint) -> c_ulong;
     fn extra::ferroprobe_fatal_signal_pending() -> bool;
     fn extra::ferroprobe_cond_resched();
+    fn extra::ferroprobe_oops_end();
     fn extra::ferroprobe_preempt_disable();
     fn extra::ferroprobe_tracepoints_supported() -> c_int;
     fn extra::ferroprobe_tracepoints_synchronize(faultable: bool);

@@ -27,6 +27,12 @@ void *ferroprobe_per_cpu_instance(void *base, unsigned int cpu);
 unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
 void ferroprobe_init_hard_irq_work(struct irq_work *work,
 				   void (*func)(struct irq_work *));
+/*
+ * Calls @call with @data when the kernel oopses, and when it panics, until the end.  Once for the
+ * module.
+ */
+int ferroprobe_oops_begin(void (*call)(void *data, bool panics), void *data);
+void ferroprobe_oops_end(void);
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 void ferroprobe_init_delayed_work(struct delayed_work *work,
 				  void (*func)(struct work_struct *));

@@ -26,6 +26,7 @@ pub mod mapping;
 pub mod memory;
 pub mod module;
 pub mod nofault;
+pub mod oops;
 pub mod pages;
 pub mod paths;
 pub mod per_task;

@@ -11,6 +11,7 @@ mod recording;
 mod resizing;
 mod rings;
 mod snapshot;
+mod still;
 mod time;
 
 pub(crate) use local_clock::LocalClock;
@@ -18,4 +19,5 @@ pub(crate) use reading::Iterators;
 pub(crate) use recording::{Buffer, Lost, Side, Unsettled};
 pub(crate) use resizing::MAX_SUB_BUFFER;
 pub(crate) use rings::Pace;
+pub(crate) use still::StillTools;
 pub(crate) use time::now_by;

@@ -7,6 +7,7 @@ mod available_tracepoints;
 mod buffer_percent;
 mod buffer_size;
 mod clock_source;
+mod dump_on_oops;
 mod enabled_functions;
 mod error_log;
 mod event_files;
@@ -183,6 +184,8 @@ const FILES: &[FileRow] = &[
         setting::<buffer_percent::BufferPercent>),
     root(file(c"hit_limit", READ_WRITE, "hits a second on a CPU above which an event is disabled"),
         setting::<hit_limit::HitLimitFile>),
+    root(file(c"dump_on_oops", READ_WRITE, "1 prints the newest events when the kernel oopses or panics; 2 those of\nthat CPU; a second number says how many, 0 prints none"),
+        setting::<dump_on_oops::DumpFile>),
     root(file(c"syscall_user_buf_size", READ_WRITE, "bytes of user memory that these record of an argument"),
         setting::<syscall_user_buf_size::SyscallUserBufSize>),
     each(file(c"tracing_cpumask", READ_WRITE, "the CPUs that record, in hexadecimal"),

@@ -9,6 +9,7 @@ mod buffer;
 mod commands;
 mod control;
 mod drop_where;
+mod dump;
 #[path = "engine/lib.rs"]
 pub mod engine;
 mod errors;
@@ -45,6 +46,10 @@ module! {
             default: 5_000_000,
             description: "Hits a second on a CPU above which a probe is disarmed, 0 for any number",
         },
+        dump_on_oops: u32 {
+            default: 0,
+            description: "1 to print the newest events when the kernel oopses or panics, 2 those of that CPU",
+        },
         syscall_events: u8 {
             default: 1,
             description: "1 for events of all system calls, 0 for none",
@@ -54,12 +59,13 @@ module! {
 
 /// The loaded module.
 ///
-/// Fields are dropped in this order: first the instances that users have made, before any
-/// other code of the module becomes unusable to `mkdir` and `rmdir`, what the kernel calls when
-/// modules come and go, then the files that anybody could open, then, with the last
-/// reference to the tracer, everything else, and at last what waits for tasks that
-/// still enter a directory. The probes go before all of them, see the drop.
+/// Fields are dropped in this order: first what the kernel calls when it oopses, then the
+/// instances that users have made, before any other code of the module becomes unusable to `mkdir`
+/// and `rmdir`, what the kernel calls when modules come and go, then the files that anybody could
+/// open, then, with the last reference to the tracer, everything else, and at last what waits for
+/// tasks that still enter a directory. The probes go before all of them, see the drop.
 struct Ferroprobe {
+    _dump: kapi::oops::OopsWatch<dump::Dump>,
     _instances: control::InstancesDirectory,
     _modules: watch::modules::Watch,
     _files: control::InstanceFiles,
@@ -69,49 +75,100 @@ struct Ferroprobe {
     _functions: kapi::functions::FunctionRemains,
 }
 
+/// What is there before anything is defined.
+struct Begun {
+    dump: kapi::oops::OopsWatch<dump::Dump>,
+    files: control::InstanceFiles,
+    modules: watch::modules::Watch,
+    root: Arc<kapi::debugfs::Dir>,
+    watch: KBox<watch::limit::LimitWatch>,
+    tracer: Arc<tracer::Tracer>,
+    kilobytes: usize,
+    sleep: kapi::clock::SleepWatch,
+    late: kapi::debugfs::LateDirs,
+}
+
 impl kernel::Module for Ferroprobe {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        // A value in newer kernels, a reference in 7.2.
-        let kilobytes = module_parameters::buffer_size_kb.value();
-        let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
-        let limit = module_parameters::hit_limit.value();
-        let limit = *Borrow::<u64>::borrow(&limit);
-        let late = kapi::debugfs::LateDirs::begin();
-        let sleep = kapi::clock::SleepWatch::begin();
-        let tracer = tracer::Tracer::new(kilobytes, limit)?;
-        let watch = KBox::new(watch::limit::LimitWatch::new(&tracer)?, GFP_KERNEL)?;
-        // Before the files, with which probes can be defined: none is to miss that a
-        // module comes or goes, and once somebody may have opened a file nothing fails.
-        let modules = watch::modules::watch(&tracer)?;
-        let root = control::directory()?;
-        let top = instance::Instance::top(tracer.clone())?;
-        // As in the drop: the registry holds files that hold it.
-        let shut_down = |_: &Error| tracer.shut_down();
-        let files = control::InstanceFiles::new(&top, &root).inspect_err(shut_down)?;
-        let with_calls = module_parameters::syscall_events.value();
-        let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
-        let instances = add_system_calls(&tracer, with_calls)
-            .and_then(|()| control::InstancesDirectory::new(&tracer, &root, kilobytes));
-        let instances = instances.inspect_err(shut_down)?;
-        // Nothing may fail behind this: the registry now holds files that hold it, until
-        // the module's drop.
-        tracer.registry.lock().set_watch(watch);
-        match kapi::debugfs::is_mounted() {
-            true => pr_info!("files in /sys/kernel/debug/ferroprobe, README is one of them\n"),
-            false => pr_info!(
-                "files in /sys/kernel/debug/ferroprobe, once debugfs is mounted: mount -t debugfs none /sys/kernel/debug\n"
-            ),
-        }
-        Ok(Self {
-            _instances: instances,
-            _modules: modules,
-            _files: files,
-            tracer,
-            _sleep: sleep,
-            _late: late,
-            _functions: kapi::functions::FunctionRemains::begin(),
-        })
+        let begun = begin()?;
+        finish(begun)
     }
+}
+
+/// Makes the files.
+#[inline(never)]
+fn begin() -> Result<Begun> {
+    // A value in newer kernels, a reference in 7.2.
+    let kilobytes = module_parameters::buffer_size_kb.value();
+    let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
+    let limit = module_parameters::hit_limit.value();
+    let limit = *Borrow::<u64>::borrow(&limit);
+    let dump = module_parameters::dump_on_oops.value();
+    let dump = *Borrow::<u32>::borrow(&dump);
+    let late = kapi::debugfs::LateDirs::begin();
+    let sleep = kapi::clock::SleepWatch::begin();
+    let tracer = tracer::Tracer::new(kilobytes, limit, dump)?;
+    let watch = KBox::new(watch::limit::LimitWatch::new(&tracer)?, GFP_KERNEL)?;
+    // Before the files, with which probes can be defined: none is to miss that a
+    // module comes or goes, and once somebody may have opened a file nothing fails.
+    let modules = watch::modules::watch(&tracer)?;
+    let root = control::directory()?;
+    let top = instance::Instance::top(tracer.clone())?;
+    let dump = dump::watch(&top)?;
+    // As in the drop: the registry holds files that hold it.
+    let shut_down = |_: &Error| tracer.shut_down();
+    let files = control::InstanceFiles::new(&top, &root).inspect_err(shut_down)?;
+    Ok(Begun {
+        dump,
+        files,
+        modules,
+        root,
+        watch,
+        tracer,
+        kilobytes,
+        sleep,
+        late,
+    })
+}
+
+/// Makes the rest.
+#[inline(never)]
+fn finish(begun: Begun) -> Result<Ferroprobe> {
+    let Begun {
+        dump,
+        files,
+        modules,
+        root,
+        watch,
+        tracer,
+        kilobytes,
+        sleep,
+        late,
+    } = begun;
+    let with_calls = module_parameters::syscall_events.value();
+    let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
+    let instances = add_system_calls(&tracer, with_calls)
+        .and_then(|()| control::InstancesDirectory::new(&tracer, &root, kilobytes));
+    let instances = instances.inspect_err(|_| tracer.shut_down())?;
+    // Nothing may fail behind this: the registry now holds files that hold it, until
+    // the module's drop.
+    tracer.registry.lock().set_watch(watch);
+    match kapi::debugfs::is_mounted() {
+        true => pr_info!("files in /sys/kernel/debug/ferroprobe, README is one of them\n"),
+        false => pr_info!(
+            "files in /sys/kernel/debug/ferroprobe, once debugfs is mounted: mount -t debugfs none /sys/kernel/debug\n"
+        ),
+    }
+    Ok(Ferroprobe {
+        _dump: dump,
+        _instances: instances,
+        _modules: modules,
+        _files: files,
+        tracer,
+        _sleep: sleep,
+        _late: late,
+        _functions: kapi::functions::FunctionRemains::begin(),
+    })
 }
 
 /// Makes the events of system calls, if they are `wanted`.

@@ -5,7 +5,7 @@
 //!
 //! There are only those options of the kernel that have a meaning for probe events.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// An option.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,6 +104,46 @@ impl Flag {
     const fn bit(self) -> u32 {
         // CAST: A discriminant less than the number of options.
         1 << self as u32
+    }
+}
+
+/// What is printed when the kernel oopses: `dump_on_oops`.
+pub(crate) struct DumpOnOops {
+    /// 0, or the number of events.
+    events: AtomicU32,
+    /// Whether only those of the CPU are printed that oopses.
+    is_own: AtomicBool,
+}
+
+impl DumpOnOops {
+    /// Events that are printed if nobody says how many.
+    pub(crate) const DEFAULT: u32 = 100;
+
+    /// Most events that are printed.
+    pub(crate) const MOST: u32 = 1000;
+
+    /// Makes the setting that the kernel's number `mode` stands for: 1 all CPUs, 2 that which
+    /// oopses, 0 none.
+    pub(crate) fn new(mode: u32) -> Self {
+        let events = if mode == 0 { 0 } else { Self::DEFAULT };
+        Self {
+            events: AtomicU32::new(events),
+            is_own: AtomicBool::new(mode == 2),
+        }
+    }
+
+    /// Changes it.
+    pub(crate) fn set(&self, events: u32, is_own: bool) {
+        self.is_own.store(is_own, Ordering::Relaxed);
+        self.events.store(events, Ordering::Relaxed);
+    }
+
+    /// Returns the number of events, 0 for none, and whether they are those of one CPU.
+    ///
+    /// Context: any.
+    pub(crate) fn get(&self) -> (u32, bool) {
+        let is_own = self.is_own.load(Ordering::Relaxed);
+        (self.events.load(Ordering::Relaxed), is_own)
     }
 }
 

@@ -50,6 +50,15 @@ impl<R: Renderer> Printer<R> {
         }
     }
 
+    /// Makes a printer that allocates nothing when it prints.
+    pub(crate) fn without_caches() -> Self {
+        let mut printer = Self::new();
+        printer.formats.close();
+        printer.renderer.close();
+        printer.names.recent.close();
+        printer
+    }
+
     /// Forgets what may change before the next event is printed: the defined events, and
     /// symbols.
     pub(crate) fn forget(&mut self) {
@@ -66,6 +75,20 @@ impl<R: Renderer> Printer<R> {
         buf: &mut SeqBuf<'_>,
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
+    ) {
+        self.event_by(instance, buf, (clock, cpu), event, &|id, ts| {
+            instance.formats.find(id, ts)
+        });
+    }
+
+    /// As [`Printer::event`], with the format that `find` returns for a number and a time.
+    pub(crate) fn event_by(
+        &mut self,
+        instance: &Instance,
+        buf: &mut SeqBuf<'_>,
+        (clock, cpu): (Clock, u32),
+        event: &EventRef<'_>,
+        find: &dyn Fn(u16, u64) -> Option<(Arc<Format>, u64)>,
     ) {
         if event.lost > 0 {
             self.renderer.lost(buf, cpu, event.lost);
@@ -95,7 +118,7 @@ impl<R: Renderer> Printer<R> {
                 if !slot.as_ref().is_some_and(is_it) {
                     self.looked_up = self.looked_up.wrapping_add(1);
                     let key = self.looked_up;
-                    let found = instance.formats.find(header.event, event.ts);
+                    let found = find(header.event, event.ts);
                     *slot = found.map(|(format, until)| CachedFormat { format, until, key });
                 }
                 let Some(known) = slot else {

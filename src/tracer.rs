@@ -39,6 +39,7 @@ use crate::{
     },
     formats::Formats,
     kapi::clock::{self, Clock},
+    options::DumpOnOops,
 };
 use kernel::{
     new_mutex,
@@ -63,6 +64,8 @@ pub(crate) struct Tracer {
     pub(crate) registry: Mutex<Registry>,
     /// The limit of hits per second.
     pub(crate) hit_limit: HitLimit,
+    /// What is printed when the kernel oopses.
+    pub(crate) dump_on_oops: DumpOnOops,
     /// The log of refusals.
     #[pin]
     pub(crate) errors: Mutex<ErrorLog>,
@@ -78,7 +81,11 @@ impl Tracer {
     ///
     /// `ENOMEM`.
     #[inline(never)]
-    pub(crate) fn new(buffer_kilobytes: usize, hit_limit: u64) -> Result<Arc<Self>> {
+    pub(crate) fn new(
+        buffer_kilobytes: usize,
+        hit_limit: u64,
+        dump_on_oops: u32,
+    ) -> Result<Arc<Self>> {
         let usual = clock::calibrate();
         let local_clock = LocalClock::new()?;
         // Nothing aligns it yet.
@@ -96,6 +103,7 @@ impl Tracer {
                 buffer,
                 formats,
                 hit_limit: HitLimit::new(hit_limit),
+                dump_on_oops: DumpOnOops::new(dump_on_oops),
                 definitions <- new_mutex!(()),
                 registry <- new_mutex!(registry),
                 errors <- new_mutex!(ErrorLog::new()),

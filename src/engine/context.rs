@@ -65,6 +65,12 @@ impl Columns {
         }
     }
 
+    /// Keeps nothing any more for which memory is allocated.
+    pub fn close(&mut self) {
+        self.tasks.close();
+        self.places.close();
+    }
+
     /// Adds the prefix of an event text: `COMM-PID [CPU] FLAGS TIME: `, with
     /// ` (TGID)` behind the pid if there is one.
     pub fn put(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header) {

@@ -8,37 +8,53 @@ use crate::sys::Vec;
 ///
 /// The caller checks whether a slot holds the entry it looks for. Without memory there are
 /// no slots, and nothing is cached.
-pub struct Memo<T, const SLOTS: usize>(Vec<Option<T>>);
+pub struct Memo<T, const SLOTS: usize> {
+    slots: Vec<Option<T>>,
+    /// Whether nothing is to be cached.
+    is_closed: bool,
+}
 
 impl<T, const SLOTS: usize> Memo<T, SLOTS> {
     /// Creates an empty cache; does not allocate.
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self {
+            slots: Vec::new(),
+            is_closed: false,
+        }
+    }
+
+    /// Forgets everything, and caches nothing any more: it allocates nothing from now on.
+    pub fn close(&mut self) {
+        self.slots = Vec::new();
+        self.is_closed = true;
     }
 
     /// Returns the slot for `hash`; `None` without memory.
     #[inline]
     pub fn slot(&mut self, hash: u64) -> Option<&mut Option<T>> {
-        if self.0.is_empty() {
+        if self.slots.is_empty() {
             self.allocate()?;
         }
         // CAST: Below the number of slots.
-        self.0.get_mut((hash % SLOTS as u64) as usize)
+        self.slots.get_mut((hash % SLOTS as u64) as usize)
     }
 
     /// Clears the cache and keeps the memory.
     pub fn clear(&mut self) {
-        self.0.iter_mut().for_each(|slot| *slot = None);
+        self.slots.iter_mut().for_each(|slot| *slot = None);
     }
 
     #[cold]
     #[inline(never)]
     fn allocate(&mut self) -> Option<()> {
+        if self.is_closed {
+            return None;
+        }
         let mut slots = Vec::with_capacity(SLOTS).ok()?;
         for _ in 0..SLOTS {
             slots.push(None).ok()?;
         }
-        self.0 = slots;
+        self.slots = slots;
         Some(())
     }
 }
@@ -64,6 +80,16 @@ mod tests {
         *memo.slot(1).unwrap() = Some(1);
         memo.clear();
         assert_eq!(*memo.slot(1).unwrap(), None);
+    }
+
+    #[test]
+    fn a_closed_one_remembers_nothing() {
+        let mut memo = Memo::<u64, 4>::new();
+        *memo.slot(1).unwrap() = Some(1);
+        memo.close();
+        assert!(memo.slot(1).is_none());
+        memo.clear();
+        assert!(memo.slot(1).is_none());
     }
 
     #[test]

@@ -6,10 +6,11 @@
 
 use super::{format::Format, retired::Retired};
 use crate::{engine::numbers::Needed, sys::Vec};
+use core::mem::ManuallyDrop;
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 /// The formats of all records that may be in the buffer.
@@ -23,6 +24,29 @@ struct FormatTable {
     /// The formats of the defined events.
     live: Vec<Arc<Format>>,
     retired: Retired,
+}
+
+/// The formats when the kernel panics.
+pub(crate) struct LastFormats<'a>(ManuallyDrop<MutexGuard<'a, FormatTable>>);
+
+impl LastFormats<'_> {
+    /// As [`Formats::find`].
+    ///
+    /// Context: any.
+    pub(crate) fn find(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
+        self.0.find(id, ts)
+    }
+}
+
+impl FormatTable {
+    fn find(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
+        if let Some(old) = self.retired.find(id, ts) {
+            return Some(old);
+        }
+        let mut live = self.live.iter();
+        let format = live.find(|format| format.id == id)?;
+        Some((format.clone(), u64::MAX))
+    }
 }
 
 impl Formats {
@@ -44,13 +68,15 @@ impl Formats {
     ///
     /// Context: process, may sleep.
     pub(crate) fn find(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
-        let table = self.table.lock();
-        if let Some(old) = table.retired.find(id, ts) {
-            return Some(old);
-        }
-        let mut live = table.live.iter();
-        let format = live.find(|format| format.id == id)?;
-        Some((format.clone(), u64::MAX))
+        self.table.lock().find(id, ts)
+    }
+
+    /// Returns the table for a kernel that panics; `None` if it was being changed. Its lock is
+    /// never released: that might wake somebody.
+    ///
+    /// Context: any, with the other CPUs stopped.
+    pub(crate) fn last(&self) -> Option<LastFormats<'_>> {
+        Some(LastFormats(ManuallyDrop::new(self.table.try_lock()?)))
     }
 
     /// Makes room for `new` formats, and for `gone` formats of removed events.

@@ -38,6 +38,11 @@ impl Heads {
         self.0.clear();
     }
 
+    /// Caches nothing any more.
+    pub(super) fn close(&mut self) {
+        self.0.close();
+    }
+
     /// Adds the text for `key`: from the cache, or as `write` makes it.
     pub(super) fn put(
         &mut self,

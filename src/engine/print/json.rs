@@ -65,6 +65,11 @@ impl Renderer for Json {
         self.heads.forget();
     }
 
+    fn close(&mut self) {
+        self.origins.close();
+        self.heads.close();
+    }
+
     fn lost(&mut self, buf: &mut SeqBuf<'_>, cpu: u32, count: u64) {
         buf.text(b"{\"lost\":");
         buf.decimal(count);

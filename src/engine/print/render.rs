@@ -50,6 +50,9 @@ pub trait Renderer: Send + Unpin + 'static {
     /// Forgets what may change before the next record is rendered: symbols.
     fn forget(&mut self);
 
+    /// Makes it allocate nothing from now on, so that it can render in any context.
+    fn close(&mut self);
+
     /// Adds a mark for `count` events of `cpu` that were lost.
     fn lost(&mut self, buf: &mut SeqBuf<'_>, cpu: u32, count: u64);
 

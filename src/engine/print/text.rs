@@ -39,6 +39,11 @@ impl Renderer for PrintedText {
         self.lines.forget();
     }
 
+    fn close(&mut self) {
+        self.columns.close();
+        self.lines.heads.close();
+    }
+
     fn lost(&mut self, buf: &mut SeqBuf<'_>, cpu: u32, count: u64) {
         // An overflow is recorded in the buffer; so it is below.
         let _ = format::write_lost(buf, cpu, Some(count));

@@ -194,7 +194,7 @@ impl<R: Deref<Target = Ring<S>>, S: Storage> Iter<R> {
 impl<S: Storage> Ring<S> {
     /// Returns the first word after the data of `seq`, which is in its slot with page `id`,
     /// and its number of events, when `end` was published.
-    fn extent(&self, seq: Seq, id: u32, end: Position) -> (usize, u64) {
+    pub(super) fn extent(&self, seq: Seq, id: u32, end: Position) -> (usize, u64) {
         if seq == end.seq() {
             let kept = self.page(id).map_or(0, |page| page.kept(end));
             return (end.offset(), kept);
@@ -212,7 +212,7 @@ impl<S: Storage> Ring<S> {
     }
 
     /// As [`Ring::extent`], for the sub-buffer that the reader at `place` holds.
-    fn extent_of_held(&self, place: &ReadPosition<'_>, end: Position) -> (usize, u64) {
+    pub(super) fn extent_of_held(&self, place: &ReadPosition<'_>, end: Position) -> (usize, u64) {
         if self.is_written(place.seq, end) {
             self.extent(place.seq, place.page, end)
         } else {

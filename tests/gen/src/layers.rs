@@ -30,6 +30,7 @@ pub const LAYERS: &[&str] = &[
     "src/processes.rs",
     "src/instance.rs",
     "src/print.rs",
+    "src/dump.rs",
     "src/watch",
     "src/control",
     "src/main.rs",

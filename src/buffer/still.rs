@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The newest events, without memory and without consuming them: for a kernel that oopses.
+
+use super::recording::Buffer;
+use crate::{
+    engine::ring::{EventRef, Newest, MAX_PAGE_BYTES, WORD},
+    kapi::clock::Clock,
+    options::DumpOnOops,
+    sys::{AtomicU32, Vec},
+};
+use core::mem::ManuallyDrop;
+use kernel::prelude::*;
+
+/// Words of the longest payload.
+const ROOM: usize = if MAX_PAGE_BYTES < 8192 {
+    MAX_PAGE_BYTES / WORD
+} else {
+    8192 / WORD
+};
+
+/// What is needed to find the newest events, allocated in advance.
+pub(crate) struct StillTools {
+    newest: Newest,
+    /// Where the payload of one is copied.
+    room: Vec<AtomicU32>,
+}
+
+impl StillTools {
+    /// Allocates it.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Self> {
+        let mut room = Vec::with_capacity(ROOM)?;
+        for _ in 0..ROOM {
+            room.push(AtomicU32::new(0))?;
+        }
+        // CAST: u32 to usize widens.
+        let newest = Newest::new(DumpOnOops::MOST as usize)?;
+        Ok(Self { newest, room })
+    }
+}
+
+impl Buffer {
+    /// Stops recording on this CPU, and soon on all.
+    ///
+    /// Context: any.
+    pub(crate) fn stop_in_oops(&self) {
+        crate::kapi::context::on_this_cpu(|here| self.switch_in_hit(false, here));
+    }
+
+    /// Waits until what tells hits that recording is off has reached all CPUs.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn settle_after_oops(&self) {
+        self.set_on(false);
+    }
+
+    /// Calls `each` with the newest events of all CPUs, or of `cpu`, at most `most`, in the order
+    /// of their times, with the clock and the CPU. Nothing is freed: the kernel panics, or nobody
+    /// replaces the rings meanwhile. Returns the CPUs whose events somebody was reading, which are
+    /// left out.
+    ///
+    /// Context: any, while nobody records.
+    pub(crate) fn newest(
+        &self,
+        tools: &mut StillTools,
+        (most, cpu): (usize, Option<u32>),
+        each: &mut dyn FnMut(Clock, u32, &EventRef<'_>),
+    ) -> usize {
+        let rings = ManuallyDrop::new(self.rings.load());
+        let StillTools { newest, room } = tools;
+        let mut busy = 0usize;
+        newest.begin(most);
+        for ring in rings.some(cpu) {
+            if !ring.each_still(&mut |event| newest.see(event)) {
+                busy = busy.wrapping_add(1);
+            }
+        }
+        while let Some(event) = newest.pop() {
+            if let Some(ring) = rings.of(event.cpu) {
+                ring.with_still(event, room, &mut |found| {
+                    each(rings.clock, event.cpu, found);
+                });
+            }
+        }
+        busy
+    }
+}

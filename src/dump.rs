@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Prints the newest events on the console when the kernel oopses or panics.
+//!
+//! At an oops recording stops, and a worker prints: the system may go on. If it panics first, the
+//! events are printed at once, without memory, without waiting for any lock, and nothing is
+//! released again: the other CPUs are stopped, whatever they were doing.
+
+use crate::{
+    buffer::StillTools,
+    engine::{print::PrintedText, seq_buf::SeqBuf},
+    instance::Instance,
+    kapi::{
+        context,
+        irq_deferred::{IrqDeferred, RunDeferred},
+        oops::{OnOops, OopsWatch},
+    },
+    print::Printer,
+    sys::Vec,
+};
+use core::{
+    mem,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+
+/// Bytes of the text of an event; what is longer is not shown.
+const ROOM: usize = 4096;
+
+/// What prints.
+pub(crate) struct Dump {
+    printing: Arc<Printing>,
+    worker: Arc<IrqDeferred<Later>>,
+}
+
+#[pin_data]
+struct Printing {
+    instance: Arc<Instance>,
+    #[pin]
+    tools: Mutex<Tools>,
+    /// The CPU that oopsed last.
+    oopsed: AtomicU32,
+    /// Whether an oops is still to be printed.
+    is_due: AtomicBool,
+}
+
+/// What printing needs, allocated in advance.
+struct Tools {
+    still: StillTools,
+    printer: KBox<Printer<PrintedText>>,
+    room: Vec<u8>,
+}
+
+struct Later(Arc<Printing>);
+
+impl RunDeferred for Later {
+    fn run(&self) {
+        if !self.0.is_due.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let buffer = &self.0.instance.buffer;
+        buffer.settle_after_oops();
+        let cpu = self.0.oopsed.load(Ordering::Relaxed);
+        let mut tools = self.0.tools.lock();
+        self.0.print(&mut tools, cpu, false);
+    }
+}
+
+/// Makes what prints the events of `instance`, and registers it.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub(crate) fn watch(instance: &Arc<Instance>) -> Result<OopsWatch<Dump>> {
+    let mut room = Vec::with_capacity(ROOM)?;
+    for _ in 0..ROOM {
+        room.push(0)?;
+    }
+    let tools = Tools {
+        still: StillTools::new()?,
+        printer: KBox::new(Printer::without_caches(), GFP_KERNEL)?,
+        room,
+    };
+    let instance = instance.clone();
+    let printing = Arc::pin_init(
+        pin_init!(Printing {
+            instance,
+            tools <- new_mutex!(tools),
+            oopsed: AtomicU32::new(0),
+            is_due: AtomicBool::new(false),
+        }),
+        GFP_KERNEL,
+    )?;
+    let worker = IrqDeferred::new(Later(printing.clone()))?;
+    OopsWatch::new(Arc::new(Dump { printing, worker }, GFP_KERNEL)?)
+}
+
+impl OnOops for Dump {
+    fn oops(&self) {
+        let printing = &self.printing;
+        if printing.instance.tracer.dump_on_oops.get().0 == 0 {
+            return;
+        }
+        printing.instance.buffer.stop_in_oops();
+        let cpu = context::on_this_cpu(|here| here.number());
+        printing.oopsed.store(cpu, Ordering::Relaxed);
+        printing.is_due.store(true, Ordering::Relaxed);
+        self.worker.kick();
+    }
+
+    fn panic(&self) {
+        let printing = &self.printing;
+        if printing.instance.tracer.dump_on_oops.get().0 == 0 {
+            return;
+        }
+        printing.instance.buffer.stop_in_oops();
+        let cpu = context::on_this_cpu(|here| here.number());
+        // If an oops is being printed, that is it.
+        if let Some(mut tools) = printing.tools.try_lock() {
+            printing.print(&mut tools, cpu, true);
+            mem::forget(tools);
+        }
+    }
+}
+
+impl Printing {
+    /// Prints the newest events. `is_last` tells that the kernel panics.
+    fn print(&self, tools: &mut Tools, cpu: u32, is_last: bool) {
+        let instance = &*self.instance;
+        let (most, is_own) = instance.tracer.dump_on_oops.get();
+        let Tools {
+            still,
+            printer,
+            room,
+        } = tools;
+        let last = match is_last {
+            true => instance.formats.last(),
+            false => None,
+        };
+        pr_emerg!("the newest events, {most} at most:\n");
+        let mut count = 0usize;
+        // CAST: u32 to usize widens.
+        let wanted = (most as usize, is_own.then_some(cpu));
+        let busy = instance
+            .buffer
+            .newest(still, wanted, &mut |clock, cpu, event| {
+                let mut buf = SeqBuf::new(room);
+                let find = |id, ts| match (&last, is_last) {
+                    (Some(last), _) => last.find(id, ts),
+                    (None, true) => None,
+                    (None, false) => instance.formats.find(id, ts),
+                };
+                printer.event_by(instance, &mut buf, (clock, cpu), event, &find);
+                if let Some(text) = buf.finish().and_then(|length| room.get(..length)) {
+                    for part in text.trim_ascii_end().split(|&byte| byte == b'\n') {
+                        // What is printed of a record is UTF-8.
+                        pr_emerg!("{}\n", core::str::from_utf8(part).unwrap_or("?"));
+                    }
+                    count = count.wrapping_add(1);
+                }
+            });
+        match busy {
+            0 => pr_emerg!("{count} events\n"),
+            _ => pr_emerg!("{count} events; those of {busy} CPUs were being read\n"),
+        }
+    }
+}
