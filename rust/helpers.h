@@ -33,6 +33,8 @@ void ferroprobe_init_hard_irq_work(struct irq_work *work,
  */
 int ferroprobe_oops_begin(void (*call)(void *data, bool panics), void *data);
 void ferroprobe_oops_end(void);
+/* Byte @at of the parameter of the module, or -1 if it has no such byte. */
+int ferroprobe_define(unsigned int at);
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 void ferroprobe_init_delayed_work(struct delayed_work *work,
 				  void (*func)(struct work_struct *));

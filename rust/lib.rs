@@ -28,6 +28,7 @@ pub mod module;
 pub mod nofault;
 pub mod oops;
 pub mod pages;
+pub mod parameters;
 pub mod paths;
 pub mod per_task;
 pub mod percpu;

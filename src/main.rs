@@ -5,6 +5,7 @@
 //!
 //! See `Documentation/design.rst` for the layers.
 
+mod at_load;
 mod buffer;
 mod commands;
 mod control;
@@ -91,6 +92,14 @@ struct Begun {
 impl kernel::Module for Ferroprobe {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         let begun = begin()?;
+        // Before other events are there: these are enabled. A function of its own, because it takes
+        // much of the stack.
+        let defined = at_load::define(&begun.tracer);
+        // As in the drop: the registry holds files that hold it.
+        if defined.is_err() {
+            begun.tracer.shut_down();
+        }
+        defined?;
         finish(begun)
     }
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Parameters of the module that are text, which the `module!` macro does not offer.
+//!
+//! C header: [`include/linux/moduleparam.h`](srctree/include/linux/moduleparam.h)
+
+use super::calls;
+
+/// Returns the bytes of the parameter `define`; none if it was not given.
+pub fn define() -> impl Iterator<Item = u8> {
+    // The kernel takes at most 1023.
+    let bytes = (0..1024).map(calls::ferroprobe_define);
+    bytes.map_while(|byte| u8::try_from(byte).ok())
+}

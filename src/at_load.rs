@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The definitions that the module is given when it is loaded.
+
+use crate::{
+    engine::{parse::Grammar, record::Head, text::Appender},
+    events::{event_file::InstanceId, registry::Failure},
+    kapi::parameters,
+    sys::Vec,
+    tracer::Tracer,
+};
+use kernel::prelude::*;
+
+/// Makes the events of the parameter `define` and enables them: all of them or, if one is refused,
+/// none. The kernel's log then says why.
+///
+/// # Errors
+///
+/// The errno of the refusal.
+pub(crate) fn define(tracer: &Tracer) -> Result {
+    let mut lines = Vec::new();
+    for byte in parameters::define() {
+        lines.push(if byte == b';' { b'\n' } else { byte })?;
+    }
+    if lines.trim_ascii().is_empty() {
+        return Ok(());
+    }
+    if let Err(failure) = tracer.define((&lines, Grammar::Letters), None) {
+        return Err(report(failure));
+    }
+    let mut registry = tracer.registry.lock();
+    let count = registry.probes().count();
+    // Ready-made events are there only because others are attached to them.
+    let enabled = registry.set_enabled(
+        InstanceId::TOP,
+        |event| !matches!(event.format.layout.class.head, Head::Ready(_)),
+        true,
+    );
+    drop(registry);
+    match enabled {
+        Ok(_) => pr_info!("define: probes that are defined and enabled: {count}\n"),
+        Err(error) => pr_err!("define: the events cannot be enabled: {error:?}\n"),
+    }
+    enabled.map(|_| ())
+}
+
+/// Logs why nothing is defined. Returns the errno.
+#[cold]
+#[inline(never)]
+fn report(failure: Failure) -> Error {
+    let Failure::Refused { refusal, command } = failure else {
+        return EINTR;
+    };
+    let mut entry = Vec::new();
+    let written = refusal.write_entry(&mut Appender(&mut entry), 0, &command);
+    pr_err!("define: a definition is refused, and the module is not loaded:\n");
+    for line in entry.split(|&byte| byte == b'\n') {
+        // Without the time, which the log has.
+        let text = match line.strip_prefix(b"[    0.000000] ") {
+            Some(text) => text,
+            None => line,
+        };
+        if let (Ok(text), false) = (core::str::from_utf8(text), text.is_empty()) {
+            pr_err!("{text}\n");
+        }
+    }
+    if written.is_err() {
+        return ENOMEM;
+    }
+    Error::from_errno(refusal.errno.0.wrapping_neg())
+}
