@@ -174,6 +174,12 @@ impl<'s> Scopes<'s> {
         at
     }
 
+    /// The scope `at` and those around it, outwards.
+    pub fn outwards(&self, at: Option<usize>) -> impl Iterator<Item = &Scope<'s>> {
+        let scope = move |at: Option<usize>| self.all.get(at?);
+        std::iter::successors(scope(at), move |inner| scope(inner.parent))
+    }
+
     /// The scopes of the function `function`, without those of functions inlined into it.
     pub fn own(&self, function: usize) -> impl Iterator<Item = usize> + '_ {
         (function..self.all.len()).filter(move |at| self.function_of(*at) == function)

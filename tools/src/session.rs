@@ -115,11 +115,14 @@ impl<'s> Session<'s> {
     /// branch guards in front of the branch.
     ///
     /// Of code that goes straight up to a branch, it is the statement of the branch, if that began
-    /// before, and no other one of its line did since.
+    /// before, and no other one of its line did since. A statement of a function that is inlined
+    /// there is a part of what the branch tests; `owner` is the scope of the function whose text
+    /// the row is.
     pub fn guarded_by<'t>(
         &self,
         source: &'t Source<'s>,
         scopes: &Scopes<'s>,
+        owner: Option<usize>,
         row: &Row,
     ) -> Option<&'t Row> {
         let function = scopes.all.first()?;
@@ -138,7 +141,12 @@ impl<'s> Session<'s> {
             .rfind(|other| other.is_statement && same_line(other))?;
         let is_before = (began.address, began.view) < (row.address, row.view);
         let is_other = (row.file, row.line) != (branch.file, branch.line);
-        (is_before && is_other).then_some(began)
+        let is_called_there = scopes.outwards(owner).any(|scope| {
+            scope
+                .called
+                .is_some_and(|called| (called.file, called.line) == (branch.file, branch.line))
+        });
+        (is_before && is_other && !is_called_there).then_some(began)
     }
 
     /// The unwind tables.

@@ -271,7 +271,7 @@ fn guard<'s>(session: &Session<'s>, location: &Location<'s>) -> Option<String> {
     if location.is_entry() {
         return None;
     }
-    let guard = session.guarded_by(source, &location.scopes, &row)?;
+    let guard = session.guarded_by(source, &location.scopes, location.owner, &row)?;
     let name = source.path(guard.file).rsplit('/').next().unwrap_or("?");
     Some(format!("{name}:{}", guard.line))
 }

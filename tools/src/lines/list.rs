@@ -31,7 +31,9 @@ pub fn text(session: &Session<'_>, target: &Target, sources: Option<&Path>) -> R
                     session
                         .jumped_to(source, scopes, moment)
                         .is_none_or(|last| (last.file, last.line) == (row.file, row.line))
-                        && session.guarded_by(source, scopes, row).is_none()
+                        && session
+                            .guarded_by(source, scopes, Some(instance.scope), row)
+                            .is_none()
                 }) {
                     lines.entry(row.line).or_default().insert(row.address);
                 }
