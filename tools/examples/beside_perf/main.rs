@@ -46,7 +46,18 @@ fn ours(session: &Session<'_>, line: &str, variable: Option<&str>) -> Result<Our
     for location in find::locations(session, &Target::parse(line)?)? {
         let address = location.moment.0;
         if symbols.is_gone(address) {
+            found.insert(address, Err("it is only run at boot".into()));
             continue;
+        }
+        // perf has a line once more where a function that it calls is inlined.
+        for called in location.scopes.all.iter().filter(|scope| {
+            let pair = scope.called.zip(location.line);
+            pair.is_some_and(|(called, line)| called == line)
+        }) {
+            if let Some((start, _)) = called.start.filter(|(start, _)| *start != address) {
+                let why = "the line begins before, and calls an inlined function here";
+                found.entry(start).or_insert_with(|| Err(why.into()));
+            }
         }
         let judged = location.check().and_then(|()| boundaries.judge(address));
         let place = judged.and_then(|()| match variable {
