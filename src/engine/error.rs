@@ -341,7 +341,7 @@ kinds! {
         HistBadWord HIST_BAD_WORD EINVAL
             "Unknown word: expected nohitcount, pause, cont or clear"
         HistNoFilter HIST_NO_FILTER EINVAL "Expected a filter behind if"
-        HistArray HIST_ARRAY EINVAL "An array can not be a key or a value"
+        HistArray HIST_ARRAY EINVAL "An array can not be a value, nor one of texts a key"
         HistValueText HIST_VALUE_TEXT EINVAL "A value must be a number"
         HistNoMemory HIST_NO_MEMORY ENOMEM "Too little memory for the histogram"
         HistNoOperand HIST_NO_OPERAND EINVAL "An operand is missing"

@@ -91,6 +91,15 @@ pub enum KeySource {
         /// Whether its sign is extended.
         signed: bool,
     },
+    /// The argument with this index, an array.
+    Array {
+        /// The index.
+        index: u8,
+        /// Elements.
+        count: u8,
+        /// What they are.
+        of: ArrayElement,
+    },
     /// The argument with this index, a text.
     Text {
         /// The index.
@@ -132,21 +141,79 @@ pub enum KeySource {
     },
 }
 
+/// What the elements of an array are.  One byte, so that a [`KeySource`] has four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayElement {
+    /// A character.
+    Char,
+    /// Numbers without a sign.
+    U8,
+    /// Of two bytes.
+    U16,
+    /// Of four bytes.
+    U32,
+    /// Of eight bytes.
+    U64,
+    /// Numbers with a sign.
+    S8,
+    /// Of two bytes.
+    S16,
+    /// Of four bytes.
+    S32,
+    /// Of eight bytes.
+    S64,
+}
+
+const _: () = assert!(size_of::<KeySource>() == 4);
+
+impl ArrayElement {
+    /// Returns the numbers of `width` bytes; `None` if there are none.
+    pub(super) fn number(width: u8, signed: bool) -> Option<Self> {
+        Some(match (width, signed) {
+            (1, false) => Self::U8,
+            (2, false) => Self::U16,
+            (4, false) => Self::U32,
+            (8, false) => Self::U64,
+            (1, true) => Self::S8,
+            (2, true) => Self::S16,
+            (4, true) => Self::S32,
+            (8, true) => Self::S64,
+            _ => return None,
+        })
+    }
+
+    /// Returns the bytes of an element, and whether its sign is extended.
+    fn shape(self) -> (u8, bool) {
+        match self {
+            Self::Char | Self::U8 => (1, false),
+            Self::U16 => (2, false),
+            Self::U32 => (4, false),
+            Self::U64 => (8, false),
+            Self::S8 => (1, true),
+            Self::S16 => (2, true),
+            Self::S32 => (4, true),
+            Self::S64 => (8, true),
+        }
+    }
+}
+
 impl KeySource {
     /// Returns whether it is a number.
     pub fn is_number(self) -> bool {
         !matches!(
             self,
-            Self::Text { .. } | Self::Comm | Self::Stack | Self::UserStack
+            Self::Array { .. } | Self::Text { .. } | Self::Comm | Self::Stack | Self::UserStack
         )
     }
 
-    /// Returns its bytes as the kernel's field and whether its sign is shown; of a number.
+    /// Returns its bytes as the kernel's field and whether its sign is shown; of a number, or of
+    /// the elements of an array.
     pub fn shape(self) -> (u8, bool) {
         match self {
             Self::Argument { width, signed, .. } | Self::Computed { width, signed, .. } => {
                 (width, signed)
             }
+            Self::Array { of, .. } => of.shape(),
             Self::Type => (2, false),
             Self::Flags | Self::PreemptCount => (1, false),
             Self::Pid => (4, true),
@@ -290,6 +357,7 @@ impl Key {
     /// Returns the number of words that it takes.
     pub fn words(&self) -> usize {
         match self.source {
+            KeySource::Array { count, .. } => usize::from(count),
             KeySource::Text { .. } => TEXT_SIZE / 8,
             KeySource::Comm => COMM_WORDS,
             KeySource::Stack => STACK_DEPTH,

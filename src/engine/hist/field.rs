@@ -4,19 +4,20 @@
 
 use core::num::NonZeroU64;
 
-use super::column::{Fold, Key, KeySource, Modifier, Value};
+use super::column::{ArrayElement, Fold, Key, KeySource, Modifier, Value};
 use super::value_shape::ValueShape;
 use super::value_shape::ValueSort;
 use crate::engine::error::{Error, Kind};
 use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
 use crate::engine::record::{Layout, Role};
+use crate::engine::types::{Shown, Type};
 use crate::sys::Vec;
 
 /// What a name stands for.
 enum FoundField {
     Source(KeySource),
-    /// An array, which is neither a number nor a text.
+    /// An array of texts, or of what is more than a number.
     Array,
     Nothing,
 }
@@ -36,7 +37,10 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
     let mut fields = (0u8..=u8::MAX).zip(&layout.fields);
     if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
         return match field.count {
-            Some(_) => FoundField::Array,
+            Some(count) => match element(field.base) {
+                Some(of) => FoundField::Source(KeySource::Array { index, count, of }),
+                None => FoundField::Array,
+            },
             None if field.base.is_structure() => FoundField::Array,
             None if field.base.is_text() => FoundField::Source(KeySource::Text { index }),
             None => FoundField::Source(KeySource::Argument {
@@ -65,6 +69,16 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
         b"comm" | b"COMM" => FoundField::Source(KeySource::Comm),
         b"stacktrace" | b"STACKTRACE" => FoundField::Source(KeySource::Stack),
         _ => FoundField::Nothing,
+    }
+}
+
+/// Returns what an array of `base` has, if it is numbers or characters.
+fn element(base: Type) -> Option<ArrayElement> {
+    match base.shown() {
+        Shown::Char => Some(ArrayElement::Char),
+        Shown::Text | Shown::Ip6 | Shown::Mac => None,
+        _ if base.is_text() => None,
+        _ => ArrayElement::number(base.size(), base.is_signed()),
     }
 }
 
@@ -130,6 +144,9 @@ pub(super) fn operand<'a>(text: Span<'a>, layout: &Layout) -> Result<FoundOperan
         _ => parse(text, layout)?,
     };
     let (source, modifier) = (parsed.source, parsed.modifier);
+    if matches!(source, KeySource::Array { .. }) {
+        return Err(parsed.name.error(Kind::HistArray));
+    }
     let is_stack = matches!(source, KeySource::Stack | KeySource::UserStack);
     let is_shown = matches!(modifier, Modifier::Percent | Modifier::Graph);
     let is_plain = modifier == Modifier::None;
@@ -214,7 +231,12 @@ impl Key {
         };
         let modifier_at = parsed.behind.unwrap_or(text);
         let is_of_value = matches!(parsed.modifier, Modifier::Percent | Modifier::Graph);
-        let is_plain = parsed.modifier == Modifier::None;
+        let is_plain = match parsed.source {
+            KeySource::Array { of, .. } if of != ArrayElement::Char => {
+                matches!(parsed.modifier, Modifier::None | Modifier::Hex)
+            }
+            _ => parsed.modifier == Modifier::None,
+        };
         if is_of_value || parsed.fold != Fold::Sum || !(is_plain || parsed.source.is_number()) {
             return Err(modifier_at.error(Kind::BadFieldModifier));
         }
@@ -249,6 +271,9 @@ impl Value {
         }
         if parsed.source == KeySource::Hits && parsed.fold != Fold::Sum {
             return Err(parsed.behind.unwrap_or(text).error(Kind::BadFieldModifier));
+        }
+        if matches!(parsed.source, KeySource::Array { .. }) {
+            return Err(parsed.name.error(Kind::HistArray));
         }
         if !parsed.source.is_number() {
             return Err(text.error(Kind::HistValueText));

@@ -6,7 +6,9 @@ use core::fmt::{self, Write};
 use core::ops::Deref;
 
 use super::bar::{percentage, write_bar};
-use super::column::{Fold, Key, KeySource, Modifier, Value, BELOW_ZERO, CUT, TEXT_SIZE};
+use super::column::{
+    ArrayElement, Fold, Key, KeySource, Modifier, Value, BELOW_ZERO, CUT, MAX_KEY_WORDS, TEXT_SIZE,
+};
 use super::graph::Bars;
 use super::names::KeyNames;
 use super::read::{ReadRow, Snapshot, Words};
@@ -172,6 +174,15 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
                     ends_line = true;
                     write_user_stack(out, words)?;
                 }
+                KeySource::Array { of, .. } => {
+                    write!(out, "{}: ", OneLine(&key.name))?;
+                    let (_, signed) = key.source.shape();
+                    match (of, key.modifier) {
+                        (ArrayElement::Char, _) => write_chars(out, words)?,
+                        (_, Modifier::Hex) => write_elements(out, words, (true, false))?,
+                        _ => write_elements(out, words, (false, signed))?,
+                    }
+                }
                 KeySource::Text { .. } | KeySource::Comm => {
                     write!(out, "{}: ", OneLine(&key.name))?;
                     let length = write_text(out, words.iter())?;
@@ -269,6 +280,40 @@ fn write_name(out: &mut dyn Write, width: usize, put: impl FnOnce(&mut SeqBuf<'_
     let name = room.get(..length).unwrap_or_default();
     write!(out, "{}", OneLine(name))?;
     pad(out, length, width)
+}
+
+/// Writes an array of characters as a text, which ends with its first NUL.
+fn write_chars(out: &mut dyn Write, words: Words<'_>) -> fmt::Result {
+    let mut room = [0u8; MAX_KEY_WORDS];
+    let mut length = 0;
+    for (to, word) in room
+        .iter_mut()
+        .zip(words.iter().take_while(|word| *word != 0))
+    {
+        // CAST: a character.
+        *to = word as u8;
+        length += 1;
+    }
+    write!(out, "{}", OneLine(room.get(..length).unwrap_or_default()))?;
+    pad(out, length, 50)
+}
+
+/// Writes the elements of an array as `trace` does, in hexadecimal digits or with their signs.
+fn write_elements(
+    out: &mut dyn Write,
+    words: Words<'_>,
+    (hex, signed): (bool, bool),
+) -> fmt::Result {
+    for (n, word) in words.iter().enumerate() {
+        out.write_char(if n == 0 { '{' } else { ',' })?;
+        match (hex, signed) {
+            (true, _) => write!(out, "{word:x}")?,
+            // CAST: two's complement.
+            (_, true) => write!(out, "{}", word as i64)?,
+            _ => write!(out, "{word}")?,
+        }
+    }
+    out.write_char('}')
 }
 
 fn write_stack(out: &mut dyn Write, words: Words<'_>, names: &mut dyn KeyNames) -> fmt::Result {

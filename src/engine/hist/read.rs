@@ -450,6 +450,13 @@ impl Key {
                 a.map(u64::swap_bytes).cmp(b.map(u64::swap_bytes))
             }
             KeySource::Stack | KeySource::UserStack => a.cmp(b),
+            source @ KeySource::Array { .. } => {
+                let (_, signed) = source.shape();
+                // Flipping the sign bit maps signed order to unsigned order.
+                let flip = if signed { 1 << 63 } else { 0 };
+                let order = |word: u64| word ^ flip;
+                a.iter().map(order).cmp(b.iter().map(order))
+            }
             source => {
                 let (width, signed) = source.shape();
                 if signed {

@@ -47,6 +47,9 @@ pub trait Values {
     /// Returns a number, with its sign extended to 64 bits; 0 if it cannot be read.
     fn number(&self, source: KeySource, in_usecs: bool) -> u64;
 
+    /// Returns element `n` of the array argument `index`; 0 if it cannot be read.
+    fn element(&self, index: u8, n: u8) -> u64;
+
     /// Writes a text with its NUL and returns its length, that of `out` if it does not fit;
     /// `None` if it cannot be read.
     fn text(&self, index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize>;
@@ -97,12 +100,19 @@ impl<E: Env, M: Moment> Values for ProbeHit<'_, E, M> {
             KeySource::Type => u64::from(self.moment.header().event),
             KeySource::Flags => u64::from(self.moment.header().flags),
             KeySource::PreemptCount => u64::from(self.moment.header().preempt_count),
-            KeySource::Text { .. }
+            KeySource::Array { .. }
+            | KeySource::Text { .. }
             | KeySource::Comm
             | KeySource::Stack
             | KeySource::UserStack
             | KeySource::Computed { .. } => 0,
         }
+    }
+
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn element(&self, index: u8, n: u8) -> u64 {
+        exec::number(self.program, index, n, self.env).unwrap_or(0)
     }
 
     #[inline(never)]

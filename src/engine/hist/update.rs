@@ -3,11 +3,11 @@
 //! Counts a hit.
 
 use super::column::{
-    Key, KeySource, CUT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
+    ArrayElement, Key, KeySource, CUT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
 };
 use super::entry::BucketEntry;
 use super::fast::{AtHand, Fast, LinkedFast};
-use super::source::{comm_words, stepped, Values};
+use super::source::{comm_words, extend, stepped, Values};
 use super::spec::Spec;
 use super::table::HistTable;
 use super::table::SharedTable;
@@ -304,6 +304,7 @@ impl Histogram {
                 break;
             };
             match key.source {
+                KeySource::Array { index, .. } => put_array((index, key.source), hit, to),
                 KeySource::Text { index } => put_text(index, hit, to),
                 KeySource::Comm => to.copy_from(&comm_words(hit.comm())),
                 KeySource::Stack => put_stack(hit, to),
@@ -379,6 +380,29 @@ fn put_text<V: Values>(index: u8, hit: &V, to: &mut [u64]) {
     let is_cut = length.is_some_and(|length| length > TEXT_SIZE);
     if let Some(last) = to.last_mut().filter(|_| is_cut) {
         *last |= u64::from(CUT) << 56;
+    }
+}
+
+/// Writes the elements of an array, a word each; of characters up to their NUL, and zeroes behind
+/// it.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn put_array<V: Values>((index, source): (u8, KeySource), hit: &V, to: &mut [u64]) {
+    let (width, signed) = source.shape();
+    let ends = matches!(
+        source,
+        KeySource::Array {
+            of: ArrayElement::Char,
+            ..
+        }
+    );
+    let mut is_behind = false;
+    for (n, word) in (0u8..=u8::MAX).zip(to) {
+        *word = match is_behind {
+            true => 0,
+            false => extend(hit.element(index, n), width, signed),
+        };
+        is_behind = ends && *word == 0;
     }
 }
 

@@ -13,7 +13,8 @@ use ferroprobe_engine::sys::fail_allocation_after;
 use support::{compile, Alone, Compiled, Kernel};
 
 const EVENT: &str = "p vfs_read num=%cx neg=%bx:s32 big=%bx byte=%bx:u8 bits=%cx:b4@0/8 \
-    place=%bp str=+8(%di):string empty=+13(%di):string array=+0(%r9):s8[4]";
+    place=%bp str=+8(%di):string empty=+13(%di):string array=+0(%r9):s8[4] \
+    chars=+0(%r9):char[8] wide=+0(%r9):u64[49] texts=+0(%r9):string[2]";
 
 fn event() -> Compiled {
     let (_, program) = compile(EVENT, &mut Kernel::default()).expect("the event");

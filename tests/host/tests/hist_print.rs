@@ -28,6 +28,10 @@ impl Values for Hit {
         }
     }
 
+    fn element(&self, _index: u8, n: u8) -> u64 {
+        self.1 >> (8 * n)
+    }
+
     fn text(&self, _index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize> {
         let text = [self.2.as_bytes(), b"\0"].concat();
         let length = text.len().min(TEXT_ROOM);
@@ -74,7 +78,8 @@ impl KeyNames for Kallsyms {
 }
 
 fn histogram(trigger: &str, hits: &[Hit]) -> Histogram {
-    let event = "p f num=%cx neg=%bx:s32 str=+8(%di):string";
+    let event = "p f num=%cx neg=%bx:s32 str=+8(%di):string \
+        bytes=+0(%di):u8[3] signed=+0(%di):s8[3] chars=+0(%di):char[3]";
     let (_, program) = compile(event, &mut Kernel::default()).unwrap();
     let span = Span {
         bytes: trigger.as_bytes(),
@@ -393,4 +398,41 @@ fn bars() {
         first,
         format!("{{ common_pid:          1 }}          1 {}", bar(17))
     );
+}
+
+#[test]
+fn arrays_are_keys() {
+    let hits = [
+        Hit(1, 0x00ff01, "x"),
+        Hit(1, 0x000001, "x"),
+        Hit(1, 0x0a4241, "x"),
+    ];
+    assert_eq!(
+        entries("keys=bytes:sort=bytes", &hits),
+        [
+            "{ bytes: {1,0,0} } hitcount:          1",
+            "{ bytes: {1,255,0} } hitcount:          1",
+            "{ bytes: {65,66,10} } hitcount:          1",
+        ]
+    );
+    // An element below zero comes before one that is not.
+    assert_eq!(
+        entries("keys=signed:sort=signed", &hits),
+        [
+            "{ signed: {1,-1,0} } hitcount:          1",
+            "{ signed: {1,0,0} } hitcount:          1",
+            "{ signed: {65,66,10} } hitcount:          1",
+        ]
+    );
+    assert_eq!(
+        entries("keys=bytes.hex:sort=bytes.descending", &hits)[0],
+        "{ bytes: {41,42,a} } hitcount:          1"
+    );
+    // What is behind the first NUL is no part of a text.
+    let texts = entries("keys=chars:sort=chars", &hits);
+    let one_text = [Hit(1, 0x410041, "x"), Hit(1, 0x420041, "x")];
+    assert_eq!(entries("keys=chars", &one_text).len(), 1);
+    let expected = format!("{{ chars: AB\\n{:47} }} hitcount:          1", "");
+    assert_eq!(texts[2], expected);
+    assert_eq!(entries("keys=bytes,signed", &[hits[0], hits[0]]).len(), 1);
 }

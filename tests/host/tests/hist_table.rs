@@ -70,6 +70,10 @@ impl Values for Hit {
         }
     }
 
+    fn element(&self, _index: u8, n: u8) -> u64 {
+        self.0 ^ u64::from(n)
+    }
+
     fn text(&self, _index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize> {
         out.fill(b'a' + self.2 % 26);
         (self.2 != 99).then_some((usize::from(self.2) * 3).min(TEXT_ROOM))

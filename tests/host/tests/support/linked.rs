@@ -66,6 +66,10 @@ impl Values for Fields {
         }
     }
 
+    fn element(&self, _index: u8, n: u8) -> u64 {
+        u64::from(n)
+    }
+
     fn text(&self, _index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize> {
         let text = [self.text.as_bytes(), b"\0"].concat();
         let length = text.len().min(TEXT_ROOM);
