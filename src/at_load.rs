@@ -18,16 +18,29 @@ use kernel::prelude::*;
 ///
 /// The errno of the refusal.
 pub(crate) fn define(tracer: &Tracer) -> Result {
+    let lines = lines()?;
+    if lines.trim_ascii().is_empty() {
+        return Ok(());
+    }
+    match tracer.define((&lines, Grammar::Letters), None) {
+        Ok(()) => enable(tracer),
+        Err(failure) => Err(report(failure)),
+    }
+}
+
+/// Returns the parameter as lines.
+#[inline(never)]
+fn lines() -> Result<Vec<u8>> {
     let mut lines = Vec::new();
     for byte in parameters::define() {
         lines.push(if byte == b';' { b'\n' } else { byte })?;
     }
-    if lines.trim_ascii().is_empty() {
-        return Ok(());
-    }
-    if let Err(failure) = tracer.define((&lines, Grammar::Letters), None) {
-        return Err(report(failure));
-    }
+    Ok(lines)
+}
+
+/// Enables what was defined.
+#[inline(never)]
+fn enable(tracer: &Tracer) -> Result {
     let mut registry = tracer.registry.lock();
     let count = registry.probes().count();
     // Ready-made events are there only because others are attached to them.

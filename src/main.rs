@@ -106,7 +106,7 @@ impl kernel::Module for Ferroprobe {
 
 /// Makes the files.
 #[inline(never)]
-fn begin() -> Result<Begun> {
+fn begin() -> Result<KBox<Begun>> {
     // A value in newer kernels, a reference in 7.2.
     let kilobytes = module_parameters::buffer_size_kb.value();
     let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
@@ -127,7 +127,7 @@ fn begin() -> Result<Begun> {
     // As in the drop: the registry holds files that hold it.
     let shut_down = |_: &Error| tracer.shut_down();
     let files = control::InstanceFiles::new(&top, &root).inspect_err(shut_down)?;
-    Ok(Begun {
+    let begun = Begun {
         dump,
         files,
         modules,
@@ -137,12 +137,16 @@ fn begin() -> Result<Begun> {
         kilobytes,
         sleep,
         late,
-    })
+    };
+    let tracer = begun.tracer.clone();
+    // In a box, because definitions take much of the stack below who has it.
+    let boxed = KBox::new(begun, GFP_KERNEL).inspect_err(|_| tracer.shut_down())?;
+    Ok(boxed)
 }
 
 /// Makes the rest.
 #[inline(never)]
-fn finish(begun: Begun) -> Result<Ferroprobe> {
+fn finish(begun: KBox<Begun>) -> Result<Ferroprobe> {
     let Begun {
         dump,
         files,
@@ -153,7 +157,7 @@ fn finish(begun: Begun) -> Result<Ferroprobe> {
         kilobytes,
         sleep,
         late,
-    } = begun;
+    } = KBox::into_inner(begun);
     let with_calls = module_parameters::syscall_events.value();
     let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
     let instances = add_system_calls(&tracer, with_calls)

@@ -8,7 +8,7 @@ use ferroprobe_engine::engine::arch::{self, Arch};
 use ferroprobe_engine::engine::ast::{Definition, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
-use ferroprobe_engine::engine::fetch::{self, PathOffsets, Program, Size, Symbols, Target};
+use ferroprobe_engine::engine::fetch::{self, Instance, PathOffsets, Program, Size, Symbols, Target};
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::hist::{
@@ -190,6 +190,17 @@ struct KeyNames;
 impl Symbols for KeyNames {
     fn address(&mut self, name: &[u8]) -> Option<u64> {
         (name.len() % 7 != 0).then_some(0x4000)
+    }
+
+    fn is_per_cpu(&mut self, address: u64) -> bool {
+        address & 1 == 0
+    }
+
+    fn of_cpu(&mut self, address: u64, cpu: u32) -> Instance {
+        match cpu {
+            0..4 => Instance::At(address.wrapping_add(u64::from(cpu) << 16)),
+            _ => Instance::Last(3),
+        }
     }
 
     fn each_similar_data(&mut self, nearest: &mut Nearest<'_>) {

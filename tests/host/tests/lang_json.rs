@@ -83,6 +83,8 @@ fn shown(value: &Value, shown: Shown, is_whole: bool) -> String {
         Shown::Char => format!("'{}'", one_line(&string(value))),
         Shown::Text if is_whole => format!("\"{}\"", one_line(&string(value))),
         Shown::Text => format!("\"{}\"...", one_line(&string(value))),
+        // lang_whole.rs has these.
+        Shown::Structure => unreachable!("no definition here has a structure"),
         Shown::Symbol | Shown::Ip4 | Shown::Ip6 | Shown::Mac => value.as_str().unwrap().into(),
     }
 }
