@@ -33,15 +33,15 @@ const ROOM: usize = 4096;
 
 /// What prints.
 pub(crate) struct Dump {
-    printing: Arc<Printing>,
-    worker: Arc<IrqDeferred<Later>>,
+    printing: Arc<OopsPrinting>,
+    worker: Arc<IrqDeferred<PrintLater>>,
 }
 
 #[pin_data]
-struct Printing {
+struct OopsPrinting {
     instance: Arc<Instance>,
     #[pin]
-    tools: Mutex<Tools>,
+    tools: Mutex<OopsTools>,
     /// The CPU that oopsed last.
     oopsed: AtomicU32,
     /// Whether an oops is still to be printed.
@@ -49,15 +49,15 @@ struct Printing {
 }
 
 /// What printing needs, allocated in advance.
-struct Tools {
+struct OopsTools {
     still: StillTools,
     printer: KBox<Printer<PrintedText>>,
     room: Vec<u8>,
 }
 
-struct Later(Arc<Printing>);
+struct PrintLater(Arc<OopsPrinting>);
 
-impl RunDeferred for Later {
+impl RunDeferred for PrintLater {
     fn run(&self) {
         if !self.0.is_due.swap(false, Ordering::Relaxed) {
             return;
@@ -80,14 +80,14 @@ pub(crate) fn watch(instance: &Arc<Instance>) -> Result<OopsWatch<Dump>> {
     for _ in 0..ROOM {
         room.push(0)?;
     }
-    let tools = Tools {
+    let tools = OopsTools {
         still: StillTools::new()?,
         printer: KBox::new(Printer::without_caches(), GFP_KERNEL)?,
         room,
     };
     let instance = instance.clone();
     let printing = Arc::pin_init(
-        pin_init!(Printing {
+        pin_init!(OopsPrinting {
             instance,
             tools <- new_mutex!(tools),
             oopsed: AtomicU32::new(0),
@@ -95,7 +95,7 @@ pub(crate) fn watch(instance: &Arc<Instance>) -> Result<OopsWatch<Dump>> {
         }),
         GFP_KERNEL,
     )?;
-    let worker = IrqDeferred::new(Later(printing.clone()))?;
+    let worker = IrqDeferred::new(PrintLater(printing.clone()))?;
     OopsWatch::new(Arc::new(Dump { printing, worker }, GFP_KERNEL)?)
 }
 
@@ -127,12 +127,12 @@ impl OnOops for Dump {
     }
 }
 
-impl Printing {
+impl OopsPrinting {
     /// Prints the newest events. `is_last` tells that the kernel panics.
-    fn print(&self, tools: &mut Tools, cpu: u32, is_last: bool) {
+    fn print(&self, tools: &mut OopsTools, cpu: u32, is_last: bool) {
         let instance = &*self.instance;
         let (most, is_own) = instance.tracer.dump_on_oops.get();
-        let Tools {
+        let OopsTools {
             still,
             printer,
             room,

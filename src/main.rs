@@ -77,7 +77,7 @@ struct Ferroprobe {
 }
 
 /// What is there before anything is defined.
-struct Begun {
+struct HalfLoaded {
     dump: kapi::oops::OopsWatch<dump::Dump>,
     files: control::InstanceFiles,
     modules: watch::modules::Watch,
@@ -106,7 +106,7 @@ impl kernel::Module for Ferroprobe {
 
 /// Makes the files.
 #[inline(never)]
-fn begin() -> Result<KBox<Begun>> {
+fn begin() -> Result<KBox<HalfLoaded>> {
     // A value in newer kernels, a reference in 7.2.
     let kilobytes = module_parameters::buffer_size_kb.value();
     let kilobytes = *Borrow::<u32>::borrow(&kilobytes) as usize;
@@ -127,7 +127,7 @@ fn begin() -> Result<KBox<Begun>> {
     // As in the drop: the registry holds files that hold it.
     let shut_down = |_: &Error| tracer.shut_down();
     let files = control::InstanceFiles::new(&top, &root).inspect_err(shut_down)?;
-    let begun = Begun {
+    let begun = HalfLoaded {
         dump,
         files,
         modules,
@@ -146,8 +146,8 @@ fn begin() -> Result<KBox<Begun>> {
 
 /// Makes the rest.
 #[inline(never)]
-fn finish(begun: KBox<Begun>) -> Result<Ferroprobe> {
-    let Begun {
+fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
+    let HalfLoaded {
         dump,
         files,
         modules,

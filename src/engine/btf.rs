@@ -13,10 +13,9 @@
 
 pub mod declare;
 mod lookup;
-mod parts;
+pub mod parts;
 
 pub use lookup::{BtfFunction, BtfValue, Member, Parameter, ParameterIter};
-pub use parts::{DeclaredMember, Scalar};
 
 use crate::sys::{AllocError, Vec};
 

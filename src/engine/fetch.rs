@@ -35,4 +35,4 @@ pub(in crate::engine) use program::{
     Constant, General, Hop, Load, LoadOrigin, Op, Steps, Store, WordRead,
 };
 pub use program::{Form, Program, Size};
-pub use target::{Instance, PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};
+pub use target::{CpuInstance, PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};

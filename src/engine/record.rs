@@ -19,7 +19,7 @@ pub use layout::{
 
 pub use name::Name;
 pub use shape::{
-    Enumerator, NumberKind, PartKind, Shape, ShapeBits, ShapeName, ShapePart, MAX_STRUCTURE,
+    Enumerator, NumberKind, PartKind, ShapeBits, ShapeName, ShapePart, WholeShape, MAX_STRUCTURE,
 };
 
 pub use ready::{ReadyField, ReadyShape, FIXED_TEXT};

@@ -4,7 +4,7 @@
 
 use crate::{
     engine::{
-        fetch::{Instance, Symbols},
+        fetch::{CpuInstance, Symbols},
         filter::LookupFunctions,
         kallsyms::{self, NameIndex, Sought, Tables},
         nearest::Nearest,
@@ -300,10 +300,10 @@ impl Symbols for Names {
         range.is_some_and(|(start, end)| (start..end).contains(&address))
     }
 
-    fn of_cpu(&mut self, address: u64, cpu: u32) -> Instance {
+    fn of_cpu(&mut self, address: u64, cpu: u32) -> CpuInstance {
         match percpu::address_of(address, cpu) {
-            Some(place) => Instance::At(place),
-            None => Instance::Last(percpu::possible_cpus().last().unwrap_or_default()),
+            Some(place) => CpuInstance::At(place),
+            None => CpuInstance::Last(percpu::possible_cpus().last().unwrap_or_default()),
         }
     }
 

@@ -19,7 +19,7 @@ pub trait Symbols {
     fn is_per_cpu(&mut self, address: u64) -> bool;
 
     /// Returns where `cpu` has its instance of the per-CPU variable at `address`.
-    fn of_cpu(&mut self, address: u64, cpu: u32) -> Instance;
+    fn of_cpu(&mut self, address: u64, cpu: u32) -> CpuInstance;
 
     /// Considers the data symbols for `nearest`. For a name that does not exist: it may take
     /// milliseconds.
@@ -28,7 +28,7 @@ pub trait Symbols {
 
 /// A CPU's instance of a per-CPU variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instance {
+pub enum CpuInstance {
     /// Its address.
     At(u64),
     /// There is no such CPU: this is the last one.

@@ -124,7 +124,7 @@ pub(super) fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Inner, Alloc
     };
     let alike: [(&IsMeant<'_>, bool); 3] = [(&is_same, true), (&is_close, true), (&is_like, false)];
     for (is_meant, is_clear) in alike {
-        let mut search = Search {
+        let mut search = InnerSearch {
             is_meant,
             path: Vec::new(),
             first: None,
@@ -143,7 +143,7 @@ pub(super) fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Inner, Alloc
 }
 
 /// A search for a member of a member.
-struct Search<'a> {
+struct InnerSearch<'a> {
     is_meant: &'a IsMeant<'a>,
     /// The way to what is looked at.
     path: Vec<u8>,
@@ -153,7 +153,7 @@ struct Search<'a> {
     is_only: bool,
 }
 
-impl Search<'_> {
+impl InnerSearch<'_> {
     /// Looks at the members `depth` members down in `structure`, which is at `base`, in bits.
     fn descend(
         &mut self,

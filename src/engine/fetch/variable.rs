@@ -5,7 +5,7 @@
 use super::compile::Compiler;
 use super::members::{index, TypeWalk};
 use super::program::{Hop, LoadOrigin};
-use super::target::Instance;
+use super::target::CpuInstance;
 use crate::engine::btf::BtfValue;
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::Span;
@@ -41,8 +41,8 @@ impl<'b> Compiler<'_, 'b> {
             _ => error,
         })?;
         let place = match self.target.symbols.of_cpu(address, cpu) {
-            Instance::At(place) => place,
-            Instance::Last(last) => {
+            CpuInstance::At(place) => place,
+            CpuInstance::Last(last) => {
                 let error = path.skip(1).error(Kind::BadArrayNum);
                 return Err(error.with_detail(format_args!("the last CPU is {last}")));
             }

@@ -6,9 +6,10 @@
 //! [`MAX_DEPTH`]; [`MAX_PARTS`] bounds how much of a structure is shown, and
 //! [`MAX_STRUCTURE`] how much of it is recorded.
 
-use crate::engine::btf::{BtfValue, DeclaredMember, Scalar};
+use crate::engine::btf::parts::{DeclaredMember, Scalar};
+use crate::engine::btf::BtfValue;
 use crate::engine::record::{
-    Enumerator, NumberKind, PartKind, Shape, ShapeBits, ShapeName, ShapePart, MAX_STRUCTURE,
+    Enumerator, NumberKind, PartKind, ShapeBits, ShapeName, ShapePart, WholeShape, MAX_STRUCTURE,
 };
 use crate::sys::{AllocError, Vec};
 
@@ -28,8 +29,8 @@ const MAX_ENUMERATORS: usize = 512;
 const MAX_NAMES: usize = 16 << 10;
 
 /// What is being followed.
-struct Level<'a> {
-    of: LevelOf<'a>,
+struct ShapeLevel<'a> {
+    of: ShapeLevelOf<'a>,
     /// The next member or element.
     next: u32,
     /// Where it begins, in bits.
@@ -38,7 +39,7 @@ struct Level<'a> {
     is_shown: bool,
 }
 
-enum LevelOf<'a> {
+enum ShapeLevelOf<'a> {
     Members(BtfValue<'a>),
     Elements {
         element: BtfValue<'a>,
@@ -48,9 +49,9 @@ enum LevelOf<'a> {
     },
 }
 
-struct Builder<'a> {
-    shape: Shape,
-    levels: Vec<Level<'a>>,
+struct ShapeBuilder<'a> {
+    shape: WholeShape,
+    levels: Vec<ShapeLevel<'a>>,
     /// The enumerations whose names are there, with the first and the number.
     enums: Vec<(BtfValue<'a>, u16, u16)>,
     /// Bits that are recorded.
@@ -59,30 +60,30 @@ struct Builder<'a> {
 
 /// Returns the shape of `structure`, the argument `index`; `None` if its size is not known.
 #[inline(never)]
-pub(super) fn shape(structure: BtfValue<'_>, index: u8) -> Result<Option<Shape>, AllocError> {
+pub(super) fn shape(structure: BtfValue<'_>, index: u8) -> Result<Option<WholeShape>, AllocError> {
     let Some(size) = structure.bytes().filter(|size| *size != 0) else {
         return Ok(None);
     };
     let recorded = size.min(MAX_STRUCTURE);
-    let mut builder = Builder {
-        shape: Shape {
+    let mut builder = ShapeBuilder {
+        shape: WholeShape {
             index,
             // CAST: at most `MAX_STRUCTURE`.
             size: recorded as u16,
             is_cut: false,
-            ..Shape::default()
+            ..WholeShape::default()
         },
         levels: Vec::new(),
         enums: Vec::new(),
         limit: recorded.saturating_mul(8),
     };
     builder.part(b"", PartKind::Structure)?;
-    builder.open(LevelOf::Members(structure), 0, true)?;
+    builder.open(ShapeLevelOf::Members(structure), 0, true)?;
     while builder.step()? {}
     Ok(Some(builder.shape))
 }
 
-impl<'a> Builder<'a> {
+impl<'a> ShapeBuilder<'a> {
     /// Adds the next member or element. Returns false if there is none.
     fn step(&mut self) -> Result<bool, AllocError> {
         let is_full = self.shape.parts.len() >= MAX_PARTS;
@@ -93,8 +94,8 @@ impl<'a> Builder<'a> {
         level.next = n.saturating_add(1);
         let found = match level.of {
             // CAST: u32 to usize widens.
-            LevelOf::Members(structure) => structure.declared_member(n as usize),
-            LevelOf::Elements {
+            ShapeLevelOf::Members(structure) => structure.declared_member(n as usize),
+            ShapeLevelOf::Elements {
                 element,
                 stride,
                 count,
@@ -105,7 +106,7 @@ impl<'a> Builder<'a> {
                 value: Some(element),
             }),
         };
-        let is_element = matches!(level.of, LevelOf::Elements { .. });
+        let is_element = matches!(level.of, ShapeLevelOf::Elements { .. });
         let is_over = is_element && n >= MAX_ELEMENTS;
         match found {
             Some(_) if is_full || is_over => {
@@ -126,8 +127,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn open(&mut self, of: LevelOf<'a>, base: u32, is_shown: bool) -> Result<(), AllocError> {
-        self.levels.push(Level {
+    fn open(&mut self, of: ShapeLevelOf<'a>, base: u32, is_shown: bool) -> Result<(), AllocError> {
+        self.levels.push(ShapeLevel {
             of,
             next: 0,
             base,
@@ -178,7 +179,7 @@ impl<'a> Builder<'a> {
             if is_shown {
                 self.part(name, PartKind::Structure)?;
             }
-            return self.open(LevelOf::Members(value), at, is_shown);
+            return self.open(ShapeLevelOf::Members(value), at, is_shown);
         }
         if let Some((element, count)) = value.element() {
             return self.array(name, element, count, at);
@@ -221,7 +222,7 @@ impl<'a> Builder<'a> {
         match stride.filter(|stride| *stride != 0 && count != 0) {
             Some(stride) if self.levels.len() < MAX_DEPTH => {
                 self.part(name, PartKind::Array)?;
-                let of = LevelOf::Elements {
+                let of = ShapeLevelOf::Elements {
                     element,
                     stride,
                     count,

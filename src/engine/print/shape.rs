@@ -4,7 +4,7 @@
 
 use super::quoted;
 use super::render::SymbolNames;
-use crate::engine::record::{NumberKind, PartKind, Shape, ShapeBits};
+use crate::engine::record::{NumberKind, PartKind, ShapeBits, WholeShape};
 use crate::engine::seq_buf::SeqBuf;
 use crate::engine::text::up_to_nul;
 
@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 16;
 #[inline(never)]
 pub(super) fn put_text(
     buf: &mut SeqBuf<'_>,
-    (shape, bytes): (&Shape, &[u8]),
+    (shape, bytes): (&WholeShape, &[u8]),
     symbols: &mut dyn SymbolNames,
 ) {
     let mut is_first = true;
@@ -57,7 +57,7 @@ pub(super) fn put_text(
 #[inline(never)]
 pub(super) fn put_json(
     buf: &mut SeqBuf<'_>,
-    (shape, bytes): (&Shape, &[u8]),
+    (shape, bytes): (&WholeShape, &[u8]),
     symbols: &mut dyn SymbolNames,
 ) {
     let mut ends = [b'}'; MAX_DEPTH];
@@ -127,7 +127,7 @@ fn number(bits: ShapeBits, kind: NumberKind, bytes: &[u8]) -> Option<u64> {
 fn put_number(
     buf: &mut SeqBuf<'_>,
     (value, kind): (u64, NumberKind),
-    shape: &Shape,
+    shape: &WholeShape,
     symbols: &mut dyn SymbolNames,
 ) {
     match kind {
@@ -151,7 +151,7 @@ fn put_number(
 fn put_json_number(
     buf: &mut SeqBuf<'_>,
     (value, kind): (u64, NumberKind),
-    shape: &Shape,
+    shape: &WholeShape,
     symbols: &mut dyn SymbolNames,
 ) {
     match kind {
@@ -177,7 +177,7 @@ fn put_plain(buf: &mut SeqBuf<'_>, value: u64, kind: NumberKind) {
 }
 
 /// Returns whether an enumeration has a name for `value`, or for some of its bits.
-fn has_name(value: u64, kind: NumberKind, shape: &Shape) -> bool {
+fn has_name(value: u64, kind: NumberKind, shape: &WholeShape) -> bool {
     let NumberKind::Enum {
         first,
         count,
@@ -193,7 +193,7 @@ fn has_name(value: u64, kind: NumberKind, shape: &Shape) -> bool {
 
 /// Adds the name of `value`, or the names of its bits and what is left of them. Returns false if
 /// there is none.
-fn put_enum(buf: &mut SeqBuf<'_>, value: u64, kind: NumberKind, shape: &Shape) -> bool {
+fn put_enum(buf: &mut SeqBuf<'_>, value: u64, kind: NumberKind, shape: &WholeShape) -> bool {
     let NumberKind::Enum { first, count, .. } = kind else {
         return false;
     };

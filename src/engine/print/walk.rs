@@ -8,7 +8,8 @@
 use core::slice;
 
 use crate::engine::record::{
-    self, Field, Layout, LayoutNames, Name, ReadyShape, Role, Shape, ShownMemory, Signature, Text,
+    self, Field, Layout, LayoutNames, Name, ReadyShape, Role, ShownMemory, Signature, Text,
+    WholeShape,
 };
 use crate::engine::syscall::EXACT_MARK;
 use crate::engine::types::Shown;
@@ -76,7 +77,7 @@ pub enum PrintedValue<'a> {
     /// The bytes of a MAC address.
     Mac(&'a [u8]),
     /// The bytes of a structure.
-    Structure(&'a Shape, &'a [u8]),
+    Structure(&'a WholeShape, &'a [u8]),
 }
 
 /// The value or the values of an argument.

@@ -9,7 +9,7 @@ use core::num::NonZeroU8;
 
 use super::name::Name;
 use super::ready::{ReadyShape, FIXED_TEXT};
-use super::shape::Shape;
+use super::shape::WholeShape;
 use super::COMMON_SIZE;
 use crate::engine::types::Type;
 use crate::sys::{Box, Vec};
@@ -489,7 +489,7 @@ pub struct Layout {
     pub names: Option<Box<LayoutNames>>,
     /// What the arguments that are structures consist of.
     // Few events have one, as above.
-    pub shapes: Option<Box<Vec<Shape>>>,
+    pub shapes: Option<Box<Vec<WholeShape>>>,
 }
 
 /// Names that the texts about an event need.
@@ -551,14 +551,14 @@ impl Layout {
     }
 
     /// Returns what the argument `field` consists of, if it is a structure.
-    pub fn shape(&self, field: &Field) -> Option<&Shape> {
+    pub fn shape(&self, field: &Field) -> Option<&WholeShape> {
         let mut fields = (0u8..=u8::MAX).zip(&self.fields);
         let (index, _) = fields.find(|(_, other)| other.offset == field.offset)?;
         self.shape_of(index)
     }
 
     /// Returns what the argument with this index consists of, if it is a structure.
-    fn shape_of(&self, index: u8) -> Option<&Shape> {
+    fn shape_of(&self, index: u8) -> Option<&WholeShape> {
         let mut all = self.shapes.iter().flat_map(|shapes| shapes.iter());
         all.find(|shape| shape.index == index)
     }

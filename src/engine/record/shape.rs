@@ -10,12 +10,12 @@ use crate::sys::Vec;
 /// Most bytes that are recorded of a structure.
 pub const MAX_STRUCTURE: u32 = 1024;
 
-/// A text in [`Shape::names`]: its start and its length.
+/// A text in [`WholeShape::names`]: its start and its length.
 pub type ShapeName = (u16, u16);
 
 /// What a structure consists of.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct WholeShape {
     /// The argument, by its index.
     pub index: u8,
     /// The bytes that are recorded.
@@ -98,7 +98,7 @@ pub struct Enumerator {
     pub name: ShapeName,
 }
 
-impl Shape {
+impl WholeShape {
     /// Returns `name` as text.
     pub fn text(&self, (start, length): ShapeName) -> &[u8] {
         let start = usize::from(start);

@@ -8,7 +8,7 @@ use ferroprobe_engine::engine::arch::{self, Arch};
 use ferroprobe_engine::engine::ast::{Definition, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
-use ferroprobe_engine::engine::fetch::{self, Instance, PathOffsets, Program, Size, Symbols, Target};
+use ferroprobe_engine::engine::fetch::{self, CpuInstance, PathOffsets, Program, Size, Symbols, Target};
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::hist::{
@@ -196,10 +196,10 @@ impl Symbols for KeyNames {
         address & 1 == 0
     }
 
-    fn of_cpu(&mut self, address: u64, cpu: u32) -> Instance {
+    fn of_cpu(&mut self, address: u64, cpu: u32) -> CpuInstance {
         match cpu {
-            0..4 => Instance::At(address.wrapping_add(u64::from(cpu) << 16)),
-            _ => Instance::Last(3),
+            0..4 => CpuInstance::At(address.wrapping_add(u64::from(cpu) << 16)),
+            _ => CpuInstance::Last(3),
         }
     }
 

@@ -127,10 +127,10 @@ impl Symbols for Kernel {
         address < 0x10_0000
     }
 
-    fn of_cpu(&mut self, address: u64, cpu: u32) -> Instance {
+    fn of_cpu(&mut self, address: u64, cpu: u32) -> CpuInstance {
         match cpu {
-            0..4 => Instance::At(address + self.per_cpu * u64::from(cpu + 1)),
-            _ => Instance::Last(3),
+            0..4 => CpuInstance::At(address + self.per_cpu * u64::from(cpu + 1)),
+            _ => CpuInstance::Last(3),
         }
     }
 
