@@ -168,8 +168,9 @@ impl<'a> ShapeBuilder<'a> {
         if name.is_empty() && !is_element && !value.is_structure() {
             return Ok(());
         }
+        // Of all that is behind, one mark.
         if at >= self.limit && value.bytes() != Some(0) {
-            return self.more(name);
+            return self.more(b"");
         }
         if value.is_structure() {
             let is_shown = is_element || !name.is_empty();

@@ -8,7 +8,9 @@ use ferroprobe_engine::engine::arch::{self, Arch};
 use ferroprobe_engine::engine::ast::{Definition, Request};
 use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
-use ferroprobe_engine::engine::fetch::{self, CpuInstance, PathOffsets, Program, Size, Symbols, Target};
+use ferroprobe_engine::engine::fetch::{
+    self, CpuInstance, PathOffsets, Program, Size, Symbols, Target,
+};
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::hist::{

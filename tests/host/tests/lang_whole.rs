@@ -87,7 +87,7 @@ fn every_member_is_printed() {
         // What is too long.
         (
             "p mixed big:struct",
-            "big={numbers={0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,...},last=...}".into(),
+            "big={numbers={0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,...},...}".into(),
         ),
         (
             "p mixed (struct rq *)%di:struct",

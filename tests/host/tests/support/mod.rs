@@ -16,7 +16,7 @@ use ferroprobe_engine::engine::btf::{Btf, Index};
 use ferroprobe_engine::engine::error::Error;
 use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::fetch::{
-    self, Instance, PathOffsets, Program, Size, Symbols, Target,
+    self, CpuInstance, PathOffsets, Program, Size, Symbols, Target,
 };
 use ferroprobe_engine::engine::hist::{HistScope, KnownHistogram, SynthField};
 use ferroprobe_engine::engine::kind::ProbeKind;
