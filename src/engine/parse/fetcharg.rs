@@ -81,7 +81,9 @@ pub(super) fn expression(
             return Err(inner.error(Kind::TooManyNested));
         }
         let (layer, next) = peel(inner)?;
-        let is_bare = matches!(layer, Layer::Cast { members, .. } if members.bytes.is_empty());
+        // With an arrow it is a member without a name, which is looked up, as in ftrace.
+        let is_bare = matches!(layer, Layer::Cast { members, .. } if members.bytes.is_empty())
+            && !inner.bytes.ends_with(b"->");
         let is_fit = match layers.last() {
             None => is_whole,
             Some(above) => matches!(above, Layer::Members(_)),
@@ -541,7 +543,10 @@ fn variable(
             Some(_) => Err(bad()),
         };
     }
-    if text.strip(b"$arg").is_some() {
+    if let Some(number) = text.strip(b"$arg") {
+        if !number.first().is_some_and(|b| b.is_ascii_digit()) {
+            return Err(bad());
+        }
         let text = members(text, steps)?;
         let rest = text.skip(b"$arg".len());
         let n = lex::decimal(rest.bytes).ok_or_else(bad)?;
