@@ -167,8 +167,9 @@ impl Beginnings {
     /// Returns the tag of a key with this hash.
     #[inline(always)]
     fn tag(hash: u64) -> u8 {
-        // CAST: The bits that choose no bucket.
-        hash as u8 | HASHED
+        // CAST: Bits that choose no bucket. The lowest bits of a product depend on the lowest bits
+        // of its factors alone, which addresses of structures have in common.
+        (hash >> 32) as u8 | HASHED
     }
 
     /// Returns the buckets of a hash, which there always are.
@@ -566,5 +567,30 @@ impl Slot<'_> {
         // Its tag is `TAKEN`, and nobody else changes it: no other byte is reached.
         let change = u64::from(tag).wrapping_sub(u64::from(TAKEN));
         self.tags.add_release(change << self.place.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Beginnings;
+    use std::collections::HashSet;
+
+    #[test]
+    fn keys_that_are_alike_have_different_tags() {
+        for step in [1u64, 8, 64, 512, 4096] {
+            let keys = (0..1000u64).map(|n| 0xffff_8880_0000_0000 + n * step);
+            let keys: Vec<u64> = keys.collect();
+            let tags = |keys: &mut dyn Iterator<Item = [u64; 2]>| {
+                let tags = keys.map(|key| Beginnings::tag(Beginnings::hash(key)));
+                tags.collect::<HashSet<u8>>().len()
+            };
+            for tags in [
+                tags(&mut keys.iter().map(|&key| [key, 0])),
+                tags(&mut keys.iter().map(|&key| [7, key])),
+                tags(&mut keys.iter().map(|&key| [key, 7])),
+            ] {
+                assert!(tags > 64, "{tags} tags of keys {step} apart");
+            }
+        }
     }
 }
