@@ -202,6 +202,11 @@ impl Beginnings {
         let mut left = bucket.with(tag);
         while let Some(place) = Place::first(left) {
             left &= place.others();
+            // A slot that is taken is not there for others, and it may be that of another key
+            // with this tag. If this key has begun before, it is seen here.
+            if !self.has_key(bucket.slot(place).number, key) {
+                continue;
+            }
             let Some(slot) = bucket.take(place, tag) else {
                 continue;
             };

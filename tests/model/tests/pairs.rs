@@ -70,3 +70,35 @@ fn without_its_order_a_beginning_is_torn() {
         assert!(found.is_err(), "{fault:?} is not found");
     }
 }
+
+/// Returns another key with the tag of `key`. In a table for one beginning all keys are neighbours.
+fn with_tag_of(key: u64) -> u64 {
+    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+    let tag = |key: u64| {
+        let mixed = key.wrapping_mul(MULTIPLIER).rotate_left(29);
+        (mixed.wrapping_mul(MULTIPLIER) >> 32) as u8 | 2
+    };
+    (key + 1..).find(|other| tag(*other) == tag(key)).unwrap()
+}
+
+#[test]
+fn an_end_finds_its_beginning_while_another_key_with_its_tag_is_looked_for() {
+    let _alone = alone();
+    let other = with_tag_of(3);
+    let mut builder = Builder::new();
+    builder.max_duration = Some(Duration::from_secs(LIMIT));
+    builder.preemption_bound = Some(2);
+    builder.check(move || {
+        let counters = PerCpu::new(2, |_| Ok(no_counts())).unwrap();
+        let pairs = Arc::new(Beginnings::new(1, 1, counters).unwrap());
+        pairs.begin([3, 0], 5, &[7], &here(0));
+        let looking = {
+            let pairs = pairs.clone();
+            thread::spawn(move || pairs.end([other, 0], &mut [0], &here(1)))
+        };
+        let mut left = [0];
+        let time = pairs.end([3, 0], &mut left, &here(0));
+        assert_eq!((time, left), (Some(5), [7]));
+        assert_eq!(looking.join().unwrap(), None);
+    });
+}
