@@ -243,10 +243,17 @@ impl Beginnings {
             }
         }
         let (time, bucket, place, tag) = oldest?;
-        if now.saturating_sub(time) < EXPIRES {
+        let has_expired = |time| now.saturating_sub(time) >= EXPIRES;
+        if !has_expired(time) {
             return None;
         }
-        bucket.take(place, tag)
+        let slot = bucket.take(place, tag)?;
+        // It may have ended meanwhile, and another key with its tag may have begun there.
+        if !has_expired(self.time(slot.number)) {
+            slot.release(tag);
+            return None;
+        }
+        Some(slot)
     }
 
     /// Returns the time in a slot.
