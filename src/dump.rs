@@ -147,7 +147,7 @@ impl OopsPrinting {
         let wanted = (most as usize, is_own.then_some(cpu));
         let busy = instance
             .buffer
-            .newest(still, wanted, &mut |clock, cpu, event| {
+            .newest(still, wanted, is_last, &mut |clock, cpu, event| {
                 let mut buf = SeqBuf::new(room);
                 let find = |id, ts| match (&last, is_last) {
                     (Some(last), _) => last.find(id, ts),

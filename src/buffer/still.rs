@@ -59,15 +59,16 @@ impl Buffer {
     }
 
     /// Calls `each` with the newest events of all CPUs, or of `cpu`, at most `most`, in the order
-    /// of their times, with the clock and the CPU. Nothing is freed: the kernel panics, or nobody
-    /// replaces the rings meanwhile. Returns the CPUs whose events somebody was reading, which are
-    /// left out.
+    /// of their times, with the clock and the CPU. Returns the CPUs whose events somebody was
+    /// reading, which are left out.
     ///
-    /// Context: any, while nobody records.
+    /// Context: any if `is_last`: the kernel panics, and nothing is freed. Process otherwise. Nobody
+    /// records.
     pub(crate) fn newest(
         &self,
         tools: &mut StillTools,
         (most, cpu): (usize, Option<u32>),
+        is_last: bool,
         each: &mut dyn FnMut(Clock, u32, &EventRef<'_>),
     ) -> usize {
         let rings = ManuallyDrop::new(self.rings.load());
@@ -85,6 +86,10 @@ impl Buffer {
                     each(rings.clock, event.cpu, found);
                 });
             }
+        }
+        if !is_last {
+            // It may be the last reference, as somebody may have replaced the rings meanwhile.
+            drop(ManuallyDrop::into_inner(rings));
         }
         busy
     }
