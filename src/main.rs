@@ -76,7 +76,7 @@ struct Ferroprobe {
     _functions: kapi::functions::FunctionRemains,
 }
 
-/// What is there before anything is defined.
+/// What is there before anything is defined. Fields are dropped in the order of [`Ferroprobe`]'s.
 struct HalfLoaded {
     dump: kapi::oops::OopsWatch<dump::Dump>,
     files: control::InstanceFiles,
@@ -87,6 +87,7 @@ struct HalfLoaded {
     kilobytes: usize,
     sleep: kapi::clock::SleepWatch,
     late: kapi::debugfs::LateDirs,
+    functions: kapi::functions::FunctionRemains,
 }
 
 impl kernel::Module for Ferroprobe {
@@ -114,6 +115,9 @@ fn begin() -> Result<KBox<HalfLoaded>> {
     let limit = *Borrow::<u64>::borrow(&limit);
     let dump = module_parameters::dump_on_oops.value();
     let dump = *Borrow::<u32>::borrow(&dump);
+    // Before anything that it is to hold: if this fails, the order of the drops stays.
+    let room = KBox::<HalfLoaded>::new_uninit(GFP_KERNEL)?;
+    let functions = kapi::functions::FunctionRemains::begin();
     let late = kapi::debugfs::LateDirs::begin();
     let sleep = kapi::clock::SleepWatch::begin();
     let tracer = tracer::Tracer::new(kilobytes, limit, dump)?;
@@ -137,26 +141,27 @@ fn begin() -> Result<KBox<HalfLoaded>> {
         kilobytes,
         sleep,
         late,
+        functions,
     };
-    let tracer = begun.tracer.clone();
     // In a box, because definitions take much of the stack below who has it.
-    let boxed = KBox::new(begun, GFP_KERNEL).inspect_err(|_| tracer.shut_down())?;
-    Ok(boxed)
+    Ok(KBox::write(room, begun))
 }
 
 /// Makes the rest.
 #[inline(never)]
 fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
+    // If something fails, variables are dropped in the reverse order.
     let HalfLoaded {
-        dump,
-        files,
-        modules,
-        root,
-        watch,
-        tracer,
-        kilobytes,
-        sleep,
+        functions,
         late,
+        sleep,
+        kilobytes,
+        tracer,
+        watch,
+        root,
+        modules,
+        files,
+        dump,
     } = KBox::into_inner(begun);
     let with_calls = module_parameters::syscall_events.value();
     let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
@@ -180,7 +185,7 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
         tracer,
         _sleep: sleep,
         _late: late,
-        _functions: kapi::functions::FunctionRemains::begin(),
+        _functions: functions,
     })
 }
 
