@@ -356,34 +356,41 @@ impl<'a> BtfValue<'a> {
         if name.is_empty() {
             return None;
         }
-        self.find_member(|other, _| other == name)
+        self.find_member(|other, _, _| other == name)
     }
 
     /// Calls `each` with the names of the members of a structure; members of an anonymous
     /// member count as its own.
     pub fn each_member(&self, each: &mut dyn FnMut(&[u8])) {
         // It accepts none.
-        let _ = self.find_member(|name, _| {
+        let _ = self.find_member(|name, _, _| {
             each(name);
             false
         });
     }
 
-    /// Returns whether `is_meant` accepts the name and the type of a member of a structure.
-    pub fn has_member(&self, is_meant: &mut dyn FnMut(&'a [u8], BtfValue<'a>) -> bool) -> bool {
-        let found = self.find_member(|name, id| {
+    /// Returns whether `is_meant` accepts the name, the type and the offset in bits of a member of
+    /// a structure.
+    pub fn has_member(
+        &self,
+        is_meant: &mut dyn FnMut(&'a [u8], BtfValue<'a>, u32) -> bool,
+    ) -> bool {
+        let found = self.find_member(|name, id, bit_offset| {
             let bare = self.btf.bare(id);
             bare.is_some_and(|bare| {
                 let btf = self.btf;
-                is_meant(name, BtfValue { btf, bare })
+                is_meant(name, BtfValue { btf, bare }, bit_offset)
             })
         });
         found.is_some()
     }
 
-    /// Returns the first member of a structure whose name and number of its type `is_meant`
-    /// accepts.
-    fn find_member(&self, mut is_meant: impl FnMut(&'a [u8], u32) -> bool) -> Option<Member<'a>> {
+    /// Returns the first member of a structure whose name, number of its type and offset in bits
+    /// `is_meant` accepts.
+    fn find_member(
+        &self,
+        mut is_meant: impl FnMut(&'a [u8], u32, u32) -> bool,
+    ) -> Option<Member<'a>> {
         if !self.is_structure() {
             return None;
         }
@@ -413,7 +420,7 @@ impl<'a> BtfValue<'a> {
                     continue;
                 }
                 let name = self.btf.string(name_offset);
-                if name.is_some_and(|name| is_meant(name, id)) {
+                if name.is_some_and(|name| is_meant(name, id, bit_offset)) {
                     let value = BtfValue {
                         btf: self.btf,
                         bare: self.btf.bare(id)?,

@@ -90,6 +90,9 @@ pub(super) fn no_element(path: Span<'_>) -> Error {
 /// Deepest members of members that are looked at.
 const DEEPEST: usize = 3;
 
+/// Most members that are looked at for one name: structures may have the same ones many times.
+const MOST_SEEN: usize = 1 << 16;
+
 /// Whether a member of that name is meant.
 type IsMeant<'a> = dyn Fn(&[u8]) -> bool + 'a;
 
@@ -129,6 +132,7 @@ pub(super) fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Inner, Alloc
             path: Vec::new(),
             first: None,
             is_only: true,
+            left: MOST_SEEN,
         };
         for depth in 1..=DEEPEST {
             search.descend(structure, 0, depth)?;
@@ -151,6 +155,8 @@ struct InnerSearch<'a> {
     first: Option<(u32, Vec<u8>)>,
     /// Whether there is no other one, elsewhere: members of a union may be the same.
     is_only: bool,
+    /// Members that may still be looked at.
+    left: usize,
 }
 
 impl InnerSearch<'_> {
@@ -163,10 +169,15 @@ impl InnerSearch<'_> {
     ) -> Result<(), AllocError> {
         let start = self.path.len();
         let mut memory = Ok(());
-        structure.has_member(&mut |name, value| {
+        structure.has_member(&mut |name, value, bit_offset| {
+            let Some(left) = self.left.checked_sub(1) else {
+                // Nobody knows of the others.
+                self.is_only = false;
+                return true;
+            };
+            self.left = left;
             self.path.truncate(start);
-            let member = structure.member(name);
-            let offset = member.map_or(base, |member| base.wrapping_add(member.bit_offset));
+            let offset = base.wrapping_add(bit_offset);
             memory = self
                 .path
                 .extend_from_slice(name)

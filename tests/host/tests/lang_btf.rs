@@ -523,3 +523,20 @@ fn structures_by_value_are_what_they_consist_of() {
         compile(definition, &mut kernel()).expect(definition);
     }
 }
+
+/// A name that no member has is looked for in members of members, but not without end.
+#[test]
+fn the_search_among_many_members_ends() {
+    let mut types = String::from("int int 32 signed\n");
+    for n in 2..8 {
+        let of = if n == 2 { 1 } else { n - 1 };
+        let members: String = (0..200).map(|m| format!(" m{m}:{of}:0")).collect();
+        types += &format!("struct s{n} 4{members}\n");
+    }
+    types += "pointer 7\nprototype 0 x:8\nfunc wide 9\n";
+    let mut k = kernel();
+    k.blob = Some(btf::build(&types));
+    let why = compile("p wide x->nothing", &mut k).err();
+    let why = format!("{:?}", why.expect("no member"));
+    assert!(why.contains("NoBtfField"), "{why}");
+}
