@@ -22,6 +22,10 @@ const MAX_DEPTH: usize = 8;
 /// Most elements of an array that are shown.
 const MAX_ELEMENTS: u32 = 16;
 
+/// Most members and elements that are looked at. Members without a name may have many of these
+/// each, and yet nothing that is shown.
+const MAX_STEPS: usize = 4096;
+
 /// Most names of enumerations.
 const MAX_ENUMERATORS: usize = 512;
 
@@ -56,6 +60,8 @@ struct ShapeBuilder<'a> {
     enums: Vec<(BtfValue<'a>, u16, u16)>,
     /// Bits that are recorded.
     limit: u32,
+    /// Members and elements that were looked at.
+    steps: usize,
 }
 
 /// Returns the shape of `structure`, the argument `index`; `None` if its size is not known.
@@ -76,6 +82,7 @@ pub(super) fn shape(structure: BtfValue<'_>, index: u8) -> Result<Option<WholeSh
         levels: Vec::new(),
         enums: Vec::new(),
         limit: recorded.saturating_mul(8),
+        steps: 0,
     };
     builder.part(b"", PartKind::Structure)?;
     builder.open(ShapeLevelOf::Members(structure), 0, true)?;
@@ -86,7 +93,8 @@ pub(super) fn shape(structure: BtfValue<'_>, index: u8) -> Result<Option<WholeSh
 impl<'a> ShapeBuilder<'a> {
     /// Adds the next member or element. Returns false if there is none.
     fn step(&mut self) -> Result<bool, AllocError> {
-        let is_full = self.shape.parts.len() >= MAX_PARTS;
+        let is_full = self.shape.parts.len() >= MAX_PARTS || self.steps >= MAX_STEPS;
+        self.steps = self.steps.saturating_add(1);
         let Some(level) = self.levels.last_mut() else {
             return Ok(false);
         };

@@ -249,3 +249,19 @@ fn broken_types_are_harmless() {
         }
     }
 }
+
+/// Members without names, of which each has many, take no time without end.
+#[test]
+fn a_structure_of_many_nameless_members_ends() {
+    let mut types = String::from("int int 32 signed\nunion last 4 a:1:0\n");
+    for n in 2..12 {
+        let members = format!(" -:{n}:0").repeat(50);
+        types += &format!("union u{n} 4{members}\n");
+    }
+    types += "pointer 12\nprototype 0 x:13\nfunc nested 14\n";
+    let mut k = kernel();
+    k.blob = Some(btf::build(&types));
+    assert_eq!(printed("p nested x:struct", &mut k), "x={...}");
+    let why = compile("p nested x->b:u32", &mut k).err().expect("no member");
+    assert!(format!("{why:?}").contains("NoBtfField"), "{why:?}");
+}
