@@ -30,7 +30,10 @@ const MAX_STEPS: usize = 4096;
 const MAX_ENUMERATORS: usize = 512;
 
 /// Most bytes of names.
-const MAX_NAMES: usize = 16 << 10;
+const MAX_NAMES: usize = 32 << 10;
+
+/// Where those of enumerations end: members have names behind it.
+const MAX_ENUMERATOR_NAMES: usize = 16 << 10;
 
 /// What is being followed.
 struct ShapeLevel<'a> {
@@ -169,6 +172,9 @@ impl<'a> ShapeBuilder<'a> {
     ) -> Result<(), AllocError> {
         let name = member.name;
         let at = base.saturating_add(member.bit_offset);
+        if !self.has_room(name, MAX_NAMES) {
+            return self.more(b"");
+        }
         let Some(value) = member.value else {
             return self.more(name);
         };
@@ -253,7 +259,8 @@ impl<'a> ShapeBuilder<'a> {
                 let first = self.shape.enumerators.len();
                 let mut n = 0usize;
                 while let Some((name, value)) = value.enumerator(n) {
-                    if self.shape.enumerators.len() >= MAX_ENUMERATORS {
+                    let has_room = self.has_room(name, MAX_ENUMERATOR_NAMES);
+                    if self.shape.enumerators.len() >= MAX_ENUMERATORS || !has_room {
                         break;
                     }
                     let name = self.name(name)?;
@@ -278,9 +285,14 @@ impl<'a> ShapeBuilder<'a> {
         })
     }
 
+    /// Returns whether all names are at most `most` bytes with `name`.
+    fn has_room(&self, name: &[u8], most: usize) -> bool {
+        self.shape.names.len().saturating_add(name.len()) <= most
+    }
+
     fn name(&mut self, name: &[u8]) -> Result<ShapeName, AllocError> {
         let start = self.shape.names.len();
-        if name.is_empty() || start.saturating_add(name.len()) > MAX_NAMES {
+        if name.is_empty() || !self.has_room(name, MAX_NAMES) {
             return Ok((0, 0));
         }
         for &byte in name {

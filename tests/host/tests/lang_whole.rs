@@ -262,6 +262,33 @@ fn a_structure_of_many_nameless_members_ends() {
     let mut k = kernel();
     k.blob = Some(btf::build(&types));
     assert_eq!(printed("p nested x:struct", &mut k), "x={...}");
-    let why = compile("p nested x->b:u32", &mut k).err().expect("no member");
+    let why = compile("p nested x->b:u32", &mut k)
+        .err()
+        .expect("no member");
     assert!(format!("{why:?}").contains("NoBtfField"), "{why:?}");
+}
+
+/// Names for which there is no room are no members without names, of which there are none in an
+/// object.
+#[test]
+fn a_structure_with_long_names_is_cut() {
+    let long = "n".repeat(100);
+    let names: String = (0..400).map(|n| format!(" {long}{n}:{n}")).collect();
+    let members: String = (0..250)
+        .map(|n| format!(" {long}{long}{n}:1:{}", 32 * n + 32))
+        .collect();
+    let types = format!(
+        "int int 32 signed\nenum many{names}\nstruct long 1004 first:2:0 second:1:32{members}\n\
+         pointer 3\nprototype 0 x:4\nfunc named 5\n"
+    );
+    let mut k = kernel();
+    k.blob = Some(btf::build(&types));
+    let text = printed("p named x:struct", &mut k);
+    let shown = text
+        .strip_prefix("x={")
+        .and_then(|rest| rest.strip_suffix(",...}"));
+    let parts: Vec<_> = shown.expect(&text).split(',').collect();
+    assert!(parts.len() > 80, "{}", parts.len());
+    assert!(parts.iter().all(|part| part.contains('=')), "{text}");
+    assert_eq!(&parts[1], &"second=21");
 }
