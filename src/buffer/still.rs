@@ -75,11 +75,14 @@ impl Buffer {
         let StillTools { newest, room } = tools;
         let mut busy = 0usize;
         newest.begin(most);
+        // Other readers would find that there is one, and what they clear or replace would stay.
+        let reading = (!is_last).then(|| self.readers.lock());
         for ring in rings.some(cpu) {
             if !ring.each_still(&mut |event| newest.see(event)) {
                 busy = busy.wrapping_add(1);
             }
         }
+        drop(reading);
         while let Some(event) = newest.pop() {
             if let Some(ring) = rings.of(event.cpu) {
                 ring.with_still(event, room, &mut |found| {
