@@ -175,6 +175,7 @@ fn serve<H: AtHand, E: Emit>(
     // The values of the variables of others, and of the own ones.
     let mut numbers = [0u64; 2 * MOST];
     let mut flags = [None; MOST];
+    let mut are_set = true;
     let others = numbers.iter_mut().zip(&mut flags);
     for ((value, used), reference) in others.zip(&inter.refs.0) {
         let Some(owner) = &reference.owner else {
@@ -188,9 +189,16 @@ fn serve<H: AtHand, E: Emit>(
                 *value = word.load_relaxed();
                 *used = reference.once.then_some(flag);
             }
-            // Without a variable the hit does nothing.
-            _ => return Some(()),
+            // Without a variable the hit does nothing more than to take those before it.
+            _ => {
+                are_set = false;
+                break;
+            }
         }
+    }
+    if !are_set {
+        take(&flags);
+        return Some(());
     }
     let args = match fast {
         LinkedFast::Sets(args) => args,
@@ -205,9 +213,7 @@ fn serve<H: AtHand, E: Emit>(
         };
         *value = at_hand(expression, (hit, time), refs)?;
     }
-    for flag in flags.into_iter().flatten() {
-        flag.store_relaxed(0);
-    }
+    take(&flags);
     entry.bucket.begin();
     for (value, variable) in values.iter().zip(&inter.variables) {
         if let Some([flag, word, ..]) = entry.vars.get(variable.at..) {
@@ -223,6 +229,14 @@ fn serve<H: AtHand, E: Emit>(
         emit.emit(0, sent.get(..args.count).unwrap_or_default());
     }
     Some(())
+}
+
+/// Lets the variables with these flags not be set any more.
+#[inline(always)]
+fn take(flags: &[Option<&AtomicU64>]) {
+    for flag in flags.iter().flatten() {
+        flag.store_relaxed(0);
+    }
 }
 
 /// Returns flag and value of a variable of another histogram.

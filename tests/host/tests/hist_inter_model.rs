@@ -185,3 +185,40 @@ fn the_fast_way_does_the_same() {
     let (_, second) = fast.unwrap();
     assert!(second[0].len() == 5 && second[2].len() == 5, "{second:?}");
 }
+
+/// A variable that an expression takes is not set any more, also if the hit then does nothing
+/// because another one is not set.
+#[test]
+fn a_variable_is_taken_though_another_one_is_not_set() {
+    const THIRD: &str = "model:third";
+    let emitted = [false, true].map(|is_fast| {
+        let mut it = Instance::default();
+        for event in [FIRST, SECOND, THIRD] {
+            it.add_event(event, "key=%bx:u64");
+        }
+        it.add_synthetic("match", "u64 u64");
+        it.is_fast.set(is_fast);
+        it.write(FIRST, "hist:keys=key:one=common_timestamp.usecs")
+            .unwrap();
+        it.write(SECOND, "hist:keys=key:two=common_timestamp.usecs")
+            .unwrap();
+        let text = "hist:keys=key:a=common_timestamp.usecs-$one,b=common_timestamp.usecs-$two:\
+                    onmatch(model.second).trace(match,$a,$b)";
+        it.write(THIRD, text).unwrap();
+        let order = [
+            FIRST, THIRD, SECOND, THIRD, FIRST, THIRD, FIRST, SECOND, THIRD,
+        ];
+        for (n, event) in (1..).zip(order) {
+            let fields = Fields {
+                numbers: vec![7],
+                text: "",
+                pid: 1,
+                now: n * 1000,
+            };
+            it.hit(event, &fields);
+        }
+        it.emitted.take()
+    });
+    let [slow, fast] = emitted;
+    assert_eq!(slow, fast);
+}
