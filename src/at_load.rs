@@ -4,11 +4,12 @@
 
 use crate::{
     engine::{parse::Grammar, record::Head, text::Appender},
-    events::{event_file::InstanceId, registry::Failure},
+    events::{event::Event, event_file::InstanceId, registry::Failure},
     kapi::parameters,
     sys::Vec,
     tracer::Tracer,
 };
+use core::ptr;
 use kernel::prelude::*;
 
 /// Makes the events of the parameter `define` and enables them: all of them or, if one is refused,
@@ -42,13 +43,16 @@ fn lines() -> Result<Vec<u8>> {
 #[inline(never)]
 fn enable(tracer: &Tracer) -> Result {
     let mut registry = tracer.registry.lock();
-    let count = registry.probes().count();
-    // Ready-made events are there only because others are attached to them.
-    let enabled = registry.set_enabled(
-        InstanceId::TOP,
-        |event| !matches!(event.format.layout.class.head, Head::Ready(_)),
-        true,
-    );
+    let mut defined = Vec::new();
+    for probe in registry.probes() {
+        // Ready-made events are there only because others are attached to them.
+        if !matches!(probe.event.format.layout.class.head, Head::Ready(_)) {
+            defined.push(probe.event.clone())?;
+        }
+    }
+    let count = defined.len();
+    let is_defined = |event: &Event| defined.iter().any(|one| ptr::eq(&**one, event));
+    let enabled = registry.set_enabled(InstanceId::TOP, is_defined, true);
     drop(registry);
     match enabled {
         Ok(_) => pr_info!("define: probes that are defined and enabled: {count}\n"),

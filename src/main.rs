@@ -93,8 +93,7 @@ struct HalfLoaded {
 impl kernel::Module for Ferroprobe {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         let begun = begin()?;
-        // Before other events are there: these are enabled. A function of its own, because it takes
-        // much of the stack.
+        // A function of its own, because it takes much of the stack.
         let defined = at_load::define(&begun.tracer);
         // As in the drop: the registry holds files that hold it.
         if defined.is_err() {
@@ -131,6 +130,10 @@ fn begin() -> Result<KBox<HalfLoaded>> {
     // As in the drop: the registry holds files that hold it.
     let shut_down = |_: &Error| tracer.shut_down();
     let files = control::InstanceFiles::new(&top, &root).inspect_err(shut_down)?;
+    let with_calls = module_parameters::syscall_events.value();
+    let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
+    // Before anything is defined: no event may have a name of theirs.
+    add_system_calls(&tracer, with_calls).inspect_err(shut_down)?;
     let begun = HalfLoaded {
         dump,
         files,
@@ -163,10 +166,7 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
         files,
         dump,
     } = KBox::into_inner(begun);
-    let with_calls = module_parameters::syscall_events.value();
-    let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
-    let instances = add_system_calls(&tracer, with_calls)
-        .and_then(|()| control::InstancesDirectory::new(&tracer, &root, kilobytes));
+    let instances = control::InstancesDirectory::new(&tracer, &root, kilobytes);
     let instances = instances.inspect_err(|_| tracer.shut_down())?;
     // Nothing may fail behind this: the registry now holds files that hold it, until
     // the module's drop.

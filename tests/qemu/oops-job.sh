@@ -37,7 +37,8 @@ tell "dump_on_oops is what was given" same "$(cat dump_on_oops)" '1 100'
 
 cd /
 rmmod ferroprobe
-for define in 'p:a vfs_read;p:b vfs_read+1' 'p:a vfs_read nonsense=%nope' 'no such thing'; do
+for define in 'p:a vfs_read;p:b vfs_read+1' 'p:a vfs_read nonsense=%nope' 'no such thing' \
+	'p:syscalls/sys_enter_openat kernel_clone'; do
 	if insmod /modules/ferroprobe.ko "define=\"$define\"" 2>/tmp/insmod; then
 		tell "refused: $define" false
 	fi
@@ -47,7 +48,8 @@ dmesg | sed 's/^\[[^]]*\] //' >/tmp/dmesg
 tell "the log names each refused one" same "$(grep -A 2 'define: a definition is refused, and the module is not loaded:$' /tmp/dmesg |
 	sed -n 's/.* Command: //p' | sort -u)" 'no such thing
 p:a vfs_read nonsense=%nope
-p:b vfs_read+1'
+p:b vfs_read+1
+p:syscalls/sys_enter_openat kernel_clone'
 grep -A 1 'Command: p:b vfs_read+1$' /tmp/dmesg | head -n 2 >/tmp/caret
 tell "the caret is where it is in error_log" same "$(sed 's/^ferroprobe: //' /tmp/caret)" '  Command: p:b vfs_read+1
                ^'
