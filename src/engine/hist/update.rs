@@ -205,8 +205,8 @@ impl Histogram {
             table.drop_hit();
             return None;
         };
-        let entry = match (self.form, key) {
-            (UpdateForm::Word, [key]) => shared.word_entry(*key),
+        let entry = match *key {
+            [key] if shared.shape().is_word() => shared.word_entry(key),
             _ => shared.entry(key, || comm_words(comm_of(hit))),
         };
         match entry {
@@ -282,7 +282,11 @@ impl Histogram {
         let mut room = [0u64; MAX_KEY_WORDS];
         let length = self.put_key(hit, &mut room, |key| self.number_of(key, hit));
         let key = room.get(..length).unwrap_or_default();
-        let own = table.entry(key, || comm_words(comm_of(hit)));
+        let own = match *key {
+            // An array of one element.
+            [key] if table.shape().is_word() => table.word_entry(key),
+            _ => table.entry(key, || comm_words(comm_of(hit))),
+        };
         own.or_else(|| self.elsewhere(table, key, hit))
     }
 

@@ -79,7 +79,8 @@ impl KeyNames for Kallsyms {
 
 fn histogram(trigger: &str, hits: &[Hit]) -> Histogram {
     let event = "p f num=%cx neg=%bx:s32 str=+8(%di):string \
-        bytes=+0(%di):u8[3] signed=+0(%di):s8[3] chars=+0(%di):char[3]";
+        bytes=+0(%di):u8[3] signed=+0(%di):s8[3] chars=+0(%di):char[3] \
+        one=+0(%di):u8[1]";
     let (_, program) = compile(event, &mut Kernel::default()).unwrap();
     let span = Span {
         bytes: trigger.as_bytes(),
@@ -435,4 +436,12 @@ fn arrays_are_keys() {
     let expected = format!("{{ chars: AB\\n{:47} }} hitcount:          1", "");
     assert_eq!(texts[2], expected);
     assert_eq!(entries("keys=bytes,signed", &[hits[0], hits[0]]).len(), 1);
+    // One of one element is a word, as a number is.
+    assert_eq!(
+        entries("keys=one:sort=one", &hits),
+        [
+            "{ one: {1} } hitcount:          2",
+            "{ one: {65} } hitcount:          1",
+        ]
+    );
 }
