@@ -198,9 +198,9 @@ impl Beginnings {
 
     /// Takes the slot of the key with this tag, if it is among those of `bucket`.
     #[inline(always)]
-    fn take<'a>(&self, bucket: Bucket<'a>, (tag, key): (u8, PairKeys)) -> Option<Slot<'a>> {
+    fn take<'a>(&self, bucket: Bucket<'a>, (tag, key): (u8, PairKeys)) -> Option<TakenSlot<'a>> {
         let mut left = bucket.with(tag);
-        while let Some(place) = Place::first(left) {
+        while let Some(place) = TagPlace::first(left) {
             left &= place.others();
             // A slot that is taken is not there for others, and it may be that of another key
             // with this tag. If this key has begun before, it is seen here.
@@ -230,11 +230,15 @@ impl Beginnings {
     #[cold]
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn take_expired<'a>(&self, buckets: [Bucket<'a>; NEIGHBOURS], now: u64) -> Option<Slot<'a>> {
-        let mut oldest: Option<(u64, Bucket<'a>, Place, u8)> = None;
+    fn take_expired<'a>(
+        &self,
+        buckets: [Bucket<'a>; NEIGHBOURS],
+        now: u64,
+    ) -> Option<TakenSlot<'a>> {
+        let mut oldest: Option<(u64, Bucket<'a>, TagPlace, u8)> = None;
         for bucket in buckets {
             let held = bucket.tags.load_acquire();
-            for place in Place::all() {
+            for place in TagPlace::all() {
                 let time = self.time(bucket.first.wrapping_add(place.index()));
                 let tag = place.tag(held);
                 if tag > TAKEN && oldest.is_none_or(|(least, ..)| time < least) {
@@ -284,6 +288,8 @@ impl Beginnings {
         let Some(slot) = slot else {
             return self.count(PairCounter::Lost, here);
         };
+        // A reader that sees a new word sees that the slot has been taken, too.
+        sys::fence_release();
         if let [own_first, own_second, time, words @ ..] = self.slot(slot.number) {
             let [first, second] = key;
             own_first.store_relaxed(first);
@@ -302,11 +308,11 @@ impl Beginnings {
     #[link_section = ".kprobes.text"]
     fn take_any<'a>(
         &'a self,
-        taken: Option<Slot<'a>>,
+        taken: Option<TakenSlot<'a>>,
         (hash, key): (u64, PairKeys),
         now: u64,
         here: &OnCpu,
-    ) -> Option<Slot<'a>> {
+    ) -> Option<TakenSlot<'a>> {
         let tag = Self::tag(hash);
         let buckets = self.buckets(hash)?;
         for bucket in buckets {
@@ -356,7 +362,7 @@ impl Beginnings {
     /// As [`Self::take`], out of line.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn take_there<'a>(&self, bucket: Bucket<'a>, like: (u8, PairKeys)) -> Option<Slot<'a>> {
+    fn take_there<'a>(&self, bucket: Bucket<'a>, like: (u8, PairKeys)) -> Option<TakenSlot<'a>> {
         self.take(bucket, like)
     }
 
@@ -370,7 +376,7 @@ impl Beginnings {
                 sys::cond_resched();
             }
             let held = tags.load_relaxed();
-            let open = Place::all().filter(|place| place.tag(held) != FREE);
+            let open = TagPlace::all().filter(|place| place.tag(held) != FREE);
             // CAST: At most eight.
             forgotten = u64::wrapping_add(forgotten, open.count() as u64);
             tags.store_relaxed(0);
@@ -413,7 +419,7 @@ impl Beginnings {
             if n % BUCKETS_AT_ONCE == 0 {
                 sys::cond_resched();
             }
-            for place in Place::all() {
+            for place in TagPlace::all() {
                 let before = place.tag(tags.load_acquire());
                 if before <= TAKEN {
                     continue;
@@ -453,9 +459,9 @@ impl Beginnings {
 
 /// Where the tag of a slot is in the word of its bucket: its lowest bit.
 #[derive(Clone, Copy)]
-struct Place(u32);
+struct TagPlace(u32);
 
-impl Place {
+impl TagPlace {
     /// Returns those of all slots.
     fn all() -> impl Iterator<Item = Self> {
         (0..u64::BITS).step_by(8).map(Self)
@@ -516,9 +522,9 @@ impl<'a> Bucket<'a> {
 
     /// Takes a free slot if there is none with this tag.
     #[inline(always)]
-    fn take_free_without(&self, tag: u8) -> Option<Slot<'a>> {
+    fn take_free_without(&self, tag: u8) -> Option<TakenSlot<'a>> {
         let found = self.tags.load_relaxed();
-        let place = Place::first(with(found, FREE))?;
+        let place = TagPlace::first(with(found, FREE))?;
         if with(found, tag) != 0 {
             return None;
         }
@@ -529,8 +535,8 @@ impl<'a> Bucket<'a> {
 
     /// Takes a free slot.
     #[inline(always)]
-    fn take_free(&self) -> Option<Slot<'a>> {
-        while let Some(place) = Place::first(self.with(FREE)) {
+    fn take_free(&self) -> Option<TakenSlot<'a>> {
+        while let Some(place) = TagPlace::first(self.with(FREE)) {
             // If not, another writer was faster.
             if let Some(slot) = self.take(place, FREE) {
                 return Some(slot);
@@ -540,8 +546,8 @@ impl<'a> Bucket<'a> {
     }
 
     #[inline(always)]
-    fn slot(&self, place: Place) -> Slot<'a> {
-        Slot {
+    fn slot(&self, place: TagPlace) -> TakenSlot<'a> {
+        TakenSlot {
             tags: self.tags,
             place,
             number: self.first.wrapping_add(place.index()),
@@ -552,7 +558,7 @@ impl<'a> Bucket<'a> {
     ///
     /// Each turn after the first is due to another writer that has changed a slot of the bucket.
     #[inline(always)]
-    fn take(&self, place: Place, tag: u8) -> Option<Slot<'a>> {
+    fn take(&self, place: TagPlace, tag: u8) -> Option<TakenSlot<'a>> {
         let mut found = self.tags.load_relaxed();
         let change = u64::from(tag ^ TAKEN) << place.0;
         while place.tag(found) == tag {
@@ -566,13 +572,13 @@ impl<'a> Bucket<'a> {
 }
 
 /// A slot that is taken.
-struct Slot<'a> {
+struct TakenSlot<'a> {
     tags: &'a AtomicU64,
-    place: Place,
+    place: TagPlace,
     number: usize,
 }
 
-impl Slot<'_> {
+impl TakenSlot<'_> {
     /// Gives it back with this tag, after all accesses to it.
     #[inline(always)]
     fn release(self, tag: u8) {
