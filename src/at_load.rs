@@ -55,10 +55,10 @@ fn enable(tracer: &Tracer) -> Result {
     let enabled = registry.set_enabled(InstanceId::TOP, is_defined, true);
     drop(registry);
     match enabled {
-        Ok(_) => pr_info!("define: probes that are defined and enabled: {count}\n"),
+        Ok(()) => pr_info!("define: probes that are defined and enabled: {count}\n"),
         Err(error) => pr_err!("define: the events cannot be enabled: {error:?}\n"),
     }
-    enabled.map(|_| ())
+    enabled
 }
 
 /// Logs why nothing is defined. Returns the errno.

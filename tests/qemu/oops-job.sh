@@ -30,7 +30,7 @@ r:kprobes/readr vfs_read arg1=$retval:s64'
 tell "and enabled" same "$(cat events/kprobes/read/enable events/kprobes/readr/enable)" '1
 1'
 tell "and hit before anybody asked" [ "$(grep -c ' read: (vfs_read+' trace)" -gt 0 ]
-tell "nothing else is enabled" same "$(cat set_event | sort)" 'kprobes:read
+tell "nothing else is enabled" same "$(sort set_event)" 'kprobes:read
 kprobes:readr'
 tell "the log says so" sh -c 'dmesg | grep -q "ferroprobe: define: probes that are defined and enabled: 2$"'
 tell "dump_on_oops is what was given" same "$(cat dump_on_oops)" '1 100'

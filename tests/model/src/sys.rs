@@ -161,8 +161,7 @@ macro_rules! atomic_type {
             /// The value found, when it is not `old`.
             pub fn cmpxchg_acquire(&self, old: $value, new: $value) -> Result<$value, $value> {
                 let order = unless(Fault::Exchange, Ordering::Acquire);
-                self.0
-                    .compare_exchange(old, new, order, Ordering::Relaxed)
+                self.0.compare_exchange(old, new, order, Ordering::Relaxed)
             }
 
             /// Adds `value`, wrapping, after all earlier accesses.

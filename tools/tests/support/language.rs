@@ -4,7 +4,7 @@
 
 use ferroprobe_engine::engine::arch::{Arch, Machine};
 use ferroprobe_engine::engine::ast::Request;
-use ferroprobe_engine::engine::fetch::{self, PathOffsets, Symbols, Target};
+use ferroprobe_engine::engine::fetch::{self, CpuInstance, PathOffsets, Symbols, Target};
 use ferroprobe_engine::engine::lex::Command;
 use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::parse;
@@ -16,6 +16,14 @@ struct AnySymbol;
 impl Symbols for AnySymbol {
     fn address(&mut self, _name: &[u8]) -> Option<u64> {
         Some(0xffff_ffff_8100_0000)
+    }
+
+    fn is_per_cpu(&mut self, _address: u64) -> bool {
+        false
+    }
+
+    fn of_cpu(&mut self, address: u64, _cpu: u32) -> CpuInstance {
+        CpuInstance::At(address)
     }
 
     fn each_similar_data(&mut self, _nearest: &mut Nearest<'_>) {}
