@@ -17,6 +17,7 @@ use ferroprobe_engine::engine::hist::{
     self, Emit, Heading, HistScope, Histogram, KeyNames as HistNames, KnownHistogram, Moment,
     Printing, ProbeHit, SynthField, ValueSort, STACK_DEPTH,
 };
+use ferroprobe_engine::engine::kind::ProbeKind;
 use ferroprobe_engine::engine::lex::{self, Command};
 use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::parse;
@@ -275,6 +276,12 @@ fn parse(text: &[u8], arch: Arch) -> Option<(Command, Definition)> {
         stack_words: 2048,
     };
     match parse::request(&command, machine) {
+        // A pattern of tracepoints becomes a definition of each, and is listed nowhere.
+        Ok(Request::Create(definition))
+            if definition.kind == ProbeKind::Tracepoint && definition.place.is_each() =>
+        {
+            None
+        }
         Ok(Request::Create(definition)) => Some((command, definition)),
         Ok(Request::Delete(_)) => None,
         Err(error) => {
