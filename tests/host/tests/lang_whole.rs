@@ -262,9 +262,7 @@ fn a_structure_of_many_nameless_members_ends() {
     let mut k = kernel();
     k.blob = Some(btf::build(&types));
     assert_eq!(printed("p nested x:struct", &mut k), "x={...}");
-    let why = compile("p nested x->b:u32", &mut k)
-        .err()
-        .expect("no member");
+    let why = compile("p nested x->b:u32", &mut k).expect_err("no member");
     assert!(format!("{why:?}").contains("NoBtfField"), "{why:?}");
 }
 
