@@ -81,9 +81,11 @@ pub(super) fn expression(
             return Err(inner.error(Kind::TooManyNested));
         }
         let (layer, next) = peel(inner)?;
-        // With an arrow it is a member without a name, which is looked up, as in ftrace.
-        let is_bare = matches!(layer, Layer::Cast { members, .. } if members.bytes.is_empty())
-            && !inner.bytes.ends_with(b"->");
+        let is_bare = matches!(layer, Layer::Cast { members, .. } if members.bytes.is_empty());
+        if is_bare && inner.bytes.ends_with(b"->") {
+            // As in ftrace, which looks up the member without a name.
+            return Err(Error::new(Kind::NoBtfField, inner.end()));
+        }
         let is_fit = match layers.last() {
             None => is_whole,
             Some(above) => matches!(above, Layer::Members(_)),
