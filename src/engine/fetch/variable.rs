@@ -8,8 +8,9 @@ use super::program::{Hop, LoadOrigin};
 use super::target::CpuInstance;
 use crate::engine::btf::BtfValue;
 use crate::engine::error::{Error, Kind};
-use crate::engine::lex::Span;
+use crate::engine::lex::{self, Span};
 use crate::engine::text::Plain;
+use crate::sys::Vec;
 
 impl<'b> Compiler<'_, 'b> {
     /// Begins `walk` with the variable `name` of the kernel that the start of `path` says. Returns
@@ -21,6 +22,15 @@ impl<'b> Compiler<'_, 'b> {
         name: Span<'_>,
         path: Span<'p>,
     ) -> Result<Option<Span<'p>>, Error> {
+        if let Some(address) = self.dotted(name, path)? {
+            walk.origin = LoadOrigin::Immediate(address);
+            walk.at = name.at;
+            walk.links.push(Hop::Read {
+                offset: 0,
+                user: false,
+            })?;
+            return Ok(None);
+        }
         let Some(address) = self.target.symbols.address(name.bytes) else {
             return Err(self.no_data_symbol(name.bytes, name.at));
         };
@@ -61,6 +71,28 @@ impl<'b> Compiler<'_, 'b> {
                 Ok(Some(rest).filter(|_| !is_end))
             }
         }
+    }
+}
+
+impl Compiler<'_, '_> {
+    /// Returns the address of the variable whose symbol is `name` and `path` together: clang so calls
+    /// the static variables of functions, `FUNCTION.VARIABLE`. `None` if there is none.
+    fn dotted(&mut self, name: Span<'_>, path: Span<'_>) -> Result<Option<u64>, Error> {
+        if path.first() != Some(b'.') || path.find(b'[').is_some() {
+            return Ok(None);
+        }
+        let sign = path.find_by(|b| matches!(b, b'+' | b'-'));
+        let end = sign.unwrap_or(path.bytes.len());
+        let offset = match path.skip(end).bytes {
+            [] => Some(0),
+            offset => lex::signed(offset.strip_prefix(b"+").unwrap_or(offset)),
+        };
+        let mut symbol = Vec::from_slice(name.bytes)?;
+        for &byte in path.take(end).bytes {
+            symbol.push(byte)?;
+        }
+        let address = self.target.symbols.address(&symbol);
+        Ok(address.zip(offset).map(|(at, by)| at.wrapping_add_signed(by)))
     }
 }
 
