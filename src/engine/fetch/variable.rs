@@ -92,7 +92,9 @@ impl Compiler<'_, '_> {
             symbol.push(byte)?;
         }
         let address = self.target.symbols.address(&symbol);
-        Ok(address.zip(offset).map(|(at, by)| at.wrapping_add_signed(by)))
+        Ok(address
+            .zip(offset)
+            .map(|(at, by)| at.wrapping_add_signed(by)))
     }
 }
 
