@@ -3,7 +3,10 @@
 //! `available_filter_functions`: the functions that `f` events can probe now.
 
 use super::{functions::FunctionName, text::Show};
-use crate::{engine::text::Plain, tracer::Tracer};
+use crate::{
+    engine::{error::Kind, text::Plain},
+    tracer::Tracer,
+};
 use core::fmt;
 use kernel::sync::Arc;
 
@@ -21,6 +24,10 @@ impl Show for AvailableFunctions {
                     writeln!(out, "{}", FunctionName(site.function))?;
                 }
                 Ok(())
+            }
+            // Without memory the answer is not that there are none.
+            Err(refusal) if refusal.kind == Kind::NoMemory || !refusal.has_detail() => {
+                Err(fmt::Error)
             }
             Err(refusal) => writeln!(out, "# none: {}", Plain(refusal.detail())),
         }
