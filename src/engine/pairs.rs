@@ -196,34 +196,35 @@ impl Beginnings {
         self.words.get(start..end).unwrap_or_default()
     }
 
-    /// Takes the slot of the key with this tag, if it is among those of `bucket`.
+    /// Takes the slot of the key with this tag, if it is among those of `bucket`; returns its
+    /// words behind the keys, too.
     #[inline(always)]
-    fn take<'a>(&self, bucket: Bucket<'a>, (tag, key): (u8, PairKeys)) -> Option<TakenSlot<'a>> {
+    fn take<'a>(
+        &'a self,
+        bucket: Bucket<'a>,
+        (tag, key): (u8, PairKeys),
+    ) -> Option<(TakenSlot<'a>, &'a [AtomicU64])> {
         let mut left = bucket.with(tag);
         while let Some(place) = TagPlace::first(left) {
             left &= place.others();
+            let [first, second, words @ ..] = self.slot(bucket.slot(place).number) else {
+                continue;
+            };
+            let has_key = || [first.load_relaxed(), second.load_relaxed()] == key;
             // A slot that is taken is not there for others, and it may be that of another key
             // with this tag. If this key has begun before, it is seen here.
-            if !self.has_key(bucket.slot(place).number, key) {
+            if !has_key() {
                 continue;
             }
             let Some(slot) = bucket.take(place, tag) else {
                 continue;
             };
-            if self.has_key(slot.number, key) {
-                return Some(slot);
+            if has_key() {
+                return Some((slot, words));
             }
             slot.release(tag);
         }
         None
-    }
-
-    #[inline(always)]
-    fn has_key(&self, slot: usize, key: PairKeys) -> bool {
-        match self.slot(slot) {
-            [first, second, ..] => [first.load_relaxed(), second.load_relaxed()] == key,
-            _ => false,
-        }
     }
 
     /// Takes the slot of the oldest beginning in `buckets`, if that has expired.
@@ -316,7 +317,7 @@ impl Beginnings {
         let tag = Self::tag(hash);
         let buckets = self.buckets(hash)?;
         for bucket in buckets {
-            if let Some(slot) = self.take(bucket, (tag, key)) {
+            if let Some((slot, _)) = self.take(bucket, (tag, key)) {
                 self.count(PairCounter::Superseded, here);
                 if let Some(free) = taken {
                     free.release(FREE);
@@ -343,11 +344,11 @@ impl Beginnings {
         let [first, second] = self.buckets(hash)?;
         let like = (Self::tag(hash), key);
         let found = self.take(first, like);
-        let Some(slot) = found.or_else(|| self.take_there(second, like)) else {
+        let Some((slot, words)) = found.or_else(|| self.take_there(second, like)) else {
             self.count(PairCounter::Unmatched, here);
             return None;
         };
-        let [_, _, time, words @ ..] = self.slot(slot.number) else {
+        let [time, words @ ..] = words else {
             return None;
         };
         let time = time.load_relaxed();
@@ -362,7 +363,11 @@ impl Beginnings {
     /// As [`Self::take`], out of line.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn take_there<'a>(&self, bucket: Bucket<'a>, like: (u8, PairKeys)) -> Option<TakenSlot<'a>> {
+    fn take_there<'a>(
+        &'a self,
+        bucket: Bucket<'a>,
+        like: (u8, PairKeys),
+    ) -> Option<(TakenSlot<'a>, &'a [AtomicU64])> {
         self.take(bucket, like)
     }
 

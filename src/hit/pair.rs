@@ -12,7 +12,7 @@ use crate::{
         pairs::{self, Beginnings, PairCounts, PairKeys, MAX_PAIR_WORDS, PAIR_TEXT_WORDS},
     },
     hit::{
-        receiver::{BegunValues, Receiver},
+        receiver::{EndFields, Receiver},
         receives::{Receives, SentHit},
     },
     kapi::{
@@ -86,18 +86,29 @@ impl Pair {
     /// Returns the words of `hit` that are `keys`.
     #[inline(always)]
     fn key(keys: &[PairKey], hit: SentHit<'_>, here: &OnCpu) -> PairKeys {
-        let word = |key: &PairKey| match *key {
-            PairKey::Field(index, shape) => {
-                exec::field_value(hit.program, index, shape, hit.sample)
-            }
+        match keys {
+            [key] => [Self::key_word(key, hit, here), 0],
+            keys => Self::several_keys(keys, hit, here),
+        }
+    }
+
+    #[inline(never)]
+    fn several_keys(keys: &[PairKey], hit: SentHit<'_>, here: &OnCpu) -> PairKeys {
+        match keys {
+            [first, second] => [first, second].map(|key| Self::key_word(key, hit, here)),
+            _ => [0, 0],
+        }
+    }
+
+    #[inline(always)]
+    fn key_word(key: &PairKey, hit: SentHit<'_>, here: &OnCpu) -> u64 {
+        match *key {
             // CAST: Extends the sign.
             PairKey::Pid => i64::from(context::current().pid()) as u64,
             PairKey::Cpu => u64::from(here.number()),
-        };
-        match keys {
-            [key] => [word(key), 0],
-            [first, second] => [word(first), word(second)],
-            _ => [0, 0],
+            PairKey::Field(index, shape) => {
+                exec::field_value(hit.program, index, shape, hit.sample)
+            }
         }
     }
 
@@ -170,15 +181,16 @@ impl Pair {
         let Some(began) = self.beginnings.end(key, &mut left, here) else {
             return;
         };
-        let begun = BegunValues {
-            fields: &self.begun,
+        let fields = EndFields {
+            end: self.receiver.fields_of(&hit),
+            begun: &self.begun,
             words: &left,
             // The clock may differ between CPUs by some nanoseconds.
             duration: clock::now(here).saturating_sub(began),
         };
         match N > FEW_WORDS {
-            true => self.receiver.serve_any_hit(&hit, &begun, here),
-            false => self.receiver.serve_hit(&hit, &begun, here),
+            true => self.receiver.serve_any_hit(&hit, &fields, here),
+            false => self.receiver.serve_hit(&hit, &fields, here),
         }
     }
 }

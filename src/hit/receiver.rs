@@ -200,50 +200,39 @@ impl Receiver {
         self.serve(&AnySent(sent), here);
     }
 
-    /// Serves a hit that an event has sent, with what a beginning has left for it.
+    /// Serves `hit`, which an event has sent, with `fields`.
     #[inline(always)]
-    pub(super) fn serve_hit(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
-        if !self.fields.texts.is_empty() {
-            return self.serve_with_texts(hit, begun, here);
+    pub(super) fn serve_hit(&self, hit: &SentHit<'_>, fields: &impl Sent, here: &OnCpu) {
+        match self.fields.texts.is_empty() {
+            true => self.serve(fields, here),
+            false => self.serve_with_texts(hit, fields, here),
         }
-        self.serve(&self.fields_of((hit, begun), &[]), here);
     }
 
     /// As [`Receiver::serve_hit`], of what is rarely sent.
     #[inline(never)]
-    pub(super) fn serve_any_hit(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
-        match self.fields.texts.is_empty() {
-            true => self.serve_any(&self.fields_of((hit, begun), &[]), here),
-            false => self.serve_with_texts(hit, begun, here),
-        }
+    pub(super) fn serve_any_hit(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
+        self.serve_hit(hit, &AnySent(fields), here);
     }
 
-    /// Returns the fields of a hit, of which `texts` have been copied.
+    /// Returns the fields of a hit that are numbers.
     #[inline(always)]
-    fn fields_of<'a>(
-        &'a self,
-        (hit, begun): (&'a SentHit<'a>, &'a BegunValues<'a>),
-        texts: &'a [(u8, u64)],
-    ) -> FieldsOf<'a> {
-        FieldsOf {
-            hit,
-            shapes: &self.fields.shapes,
-            texts,
-            begun,
-        }
+    pub(super) fn fields_of<'a>(&'a self, hit: &'a SentHit<'a>) -> FieldsOf<'a> {
+        let receiver = self;
+        FieldsOf { receiver, hit }
     }
 
     #[inline(never)]
-    fn serve_with_texts(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
+    fn serve_with_texts(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
         match self.fields.texts.len() {
-            1 => self.serve_with::<1>(hit, begun, here),
-            _ => self.serve_with::<MAX_TEXTS>(hit, begun, here),
+            1 => self.serve_with::<1>(hit, fields, here),
+            _ => self.serve_with::<MAX_TEXTS>(hit, fields, here),
         }
     }
 
     /// As [`Receiver::serve_hit`], with copies of `N` texts.
     #[inline(never)]
-    fn serve_with<const N: usize>(&self, hit: &SentHit<'_>, begun: &BegunValues<'_>, here: &OnCpu) {
+    fn serve_with<const N: usize>(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
         let mut room = [[0u8; TEXT_ROOM]; N];
         let mut texts = [(0u8, 0u64); N];
         let all = texts.iter_mut().zip(&mut room);
@@ -253,14 +242,15 @@ impl Receiver {
             let address = if is_found { room.as_ptr() as u64 } else { 0 };
             *text = (index, address);
         }
-        self.serve_any(&self.fields_of((hit, begun), &texts), here);
+        let texts = &texts;
+        self.serve_any(&WithTexts { fields, texts }, here);
     }
 }
 
 impl Receives for Receiver {
     fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu) {
         if self.is_armed() {
-            self.serve_hit(&hit, &BegunValues::NOTHING, here);
+            self.serve_hit(&hit, &self.fields_of(&hit), here);
         }
     }
 }
@@ -281,32 +271,42 @@ impl ReceivesValues for Receiver {
     }
 }
 
-/// What the beginning of a pair has left for its end.
-#[derive(Clone, Copy)]
-pub(super) struct BegunValues<'a> {
-    pub(super) fields: &'a [BegunField],
+/// The fields of a hit that are numbers, by their indices.
+pub(super) struct FieldsOf<'a> {
+    receiver: &'a Receiver,
+    hit: &'a SentHit<'a>,
+}
+
+impl Sent for FieldsOf<'_> {
+    #[inline(always)]
+    fn value(&self, index: u8) -> u64 {
+        let SentHit {
+            program, sample, ..
+        } = *self.hit;
+        let shape = self.receiver.fields.shapes.get(usize::from(index));
+        shape.map_or(0, |&shape| exec::field_value(program, index, shape, sample))
+    }
+
+    fn origin(&self) -> StackOrigin<'_> {
+        self.hit.sample.origin(self.hit.function)
+    }
+}
+
+/// The fields of a hit that ends a pair, and what its beginning has left.
+pub(super) struct EndFields<'a> {
+    pub(super) end: FieldsOf<'a>,
+    /// What the beginning has left.
+    pub(super) begun: &'a [BegunField],
     pub(super) words: &'a [u64],
-    /// How long the pair took.
+    /// How long the pair took, in nanoseconds.
     pub(super) duration: u64,
 }
 
-impl BegunValues<'_> {
-    /// There is no beginning.
-    const NOTHING: Self = Self {
-        fields: &[],
-        words: &[],
-        duration: 0,
-    };
-
-    /// Returns the value in the register `index`, which is not a field of the end.
+impl EndFields<'_> {
+    /// Returns what has been left as the field with this number.
     #[inline(never)]
-    fn value(&self, index: u8) -> u64 {
-        if index == PAIR_DURATION {
-            return self.duration;
-        }
-        let field = self
-            .fields
-            .get(usize::from(index.wrapping_sub(FIRST_BEGUN)));
+    fn left(&self, number: u8) -> u64 {
+        let field = self.begun.get(usize::from(number));
         let word = field.and_then(|field| self.words.get(usize::from(field.start)));
         match (field, word) {
             // CAST: An address, at which a probe reads as at any other.
@@ -316,34 +316,39 @@ impl BegunValues<'_> {
     }
 }
 
-/// The fields of a hit, by their indices.
-struct FieldsOf<'a> {
-    hit: &'a SentHit<'a>,
-    shapes: &'a [(u8, bool)],
-    /// The addresses of the copied texts, 0 for one that could not be read.
-    texts: &'a [(u8, u64)],
-    begun: &'a BegunValues<'a>,
-}
-
-impl Sent for FieldsOf<'_> {
+impl Sent for EndFields<'_> {
     #[inline(always)]
     fn value(&self, index: u8) -> u64 {
-        if index >= FIRST_BEGUN {
-            return self.begun.value(index);
+        match index {
+            PAIR_DURATION => self.duration,
+            FIRST_BEGUN.. => self.left(index.wrapping_sub(FIRST_BEGUN)),
+            _ => self.end.value(index),
         }
-        let mut texts = self.texts.iter();
-        if let Some((_, address)) = texts.find(|(text, _)| *text == index) {
-            return *address;
-        }
-        let SentHit {
-            program, sample, ..
-        } = *self.hit;
-        let shape = self.shapes.get(usize::from(index));
-        shape.map_or(0, |&shape| exec::field_value(program, index, shape, sample))
     }
 
     fn origin(&self) -> StackOrigin<'_> {
-        self.hit.sample.origin(self.hit.function)
+        self.end.origin()
+    }
+}
+
+/// The fields of a hit, of which some are texts.
+struct WithTexts<'a> {
+    fields: &'a dyn Sent,
+    /// The addresses of the copied texts, 0 for one that could not be read.
+    texts: &'a [(u8, u64)],
+}
+
+impl Sent for WithTexts<'_> {
+    fn value(&self, index: u8) -> u64 {
+        let mut texts = self.texts.iter();
+        match texts.find(|(text, _)| *text == index) {
+            Some((_, address)) => *address,
+            None => self.fields.value(index),
+        }
+    }
+
+    fn origin(&self) -> StackOrigin<'_> {
+        self.fields.origin()
     }
 }
 
