@@ -7,7 +7,7 @@
 # lib.sh.
 
 apt_dir=$cache/apt
-[ "$suite" = "$toolbox_suite" ] || apt_dir+=-$suite
+[ "$suite" = trixie ] || apt_dir+=-$suite
 
 # Lists older than this many minutes are fetched again: old point releases disappear.
 lists_age=1440

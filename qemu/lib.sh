@@ -20,8 +20,9 @@ mkdir -p "$top/build"
 # Kernels that qemu/debug-kernel compiles: further values of KERNEL=.
 debug_kernels="debug rt"
 
-# The Debian release whose compilers have built those kernels.
-suite=trixie
+# The Debian release whose compilers have built those kernels; with SUITE=sid or another one,
+# its kernels and its compilers.
+suite=${SUITE:-trixie}
 toolbox_suite=$suite
 
 # kernels_of SUITE: print the suite that has the kernels of a Debian release.

@@ -342,7 +342,7 @@ static int edges(void)
 
 static int strings(char **args)
 {
-	static const char odd[16] = "\"\\/\n\t\r\b\f\x1b\x01\x7f\"\\'{,";
+	static const char odd[] = "\"\\/\n\t\r\b\f\x1b\x01\x7f\"\\'{,";
 	u64 count = number(args[0]), random = number(args[1]) * 2 + 1;
 	char text[64];
 
