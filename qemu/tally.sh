@@ -73,6 +73,25 @@ little_stack() {
 	fi
 }
 
+# documented_imports UNDEFINED RELEASE: check that Documentation/porting.rst names each function of
+# the kernel that the module imports.  What compilers call is not the kernel's to change, and names
+# in Rust have a hash of the compiler.
+documented_imports() {
+	local unknown
+	unknown=$(awk '{ print $2 }' "$1" |
+		grep -vE '^(_R|rust_helper_|__ubsan_|__x86_|__SCT__|__asan_|__fentry__|__stack_chk|__ref_stack)' |
+		grep -vxE 'mem(cpy|move|set|cmp|chr)|bcmp|strlen|(__)?preempt_schedule(_notrace)?' |
+		while read -r symbol; do
+			grep -qF "\`\`$symbol\`\`" "$top/Documentation/porting.rst" || echo "$symbol"
+		done)
+	if [ -z "$unknown" ]; then
+		echo "ok - Documentation/porting.rst names what is imported on $2"
+	else
+		echo "not ok - Documentation/porting.rst names what is imported on $2"
+		sed 's/^/# it lacks /' <<<"$unknown"
+	fi
+}
+
 # module_suite KERNEL-FOLDER: check that the module compiles for the kernel, is small, takes
 # little of the stack, and links no code for a panic, which would be a BUG() in the kernel.
 module_suite() {
@@ -93,6 +112,7 @@ module_suite() {
 				grep panicking "$logs/undefined" | sed 's/^ */# /' || :
 			fi
 			if ! grep -qx CONFIG_KASAN=y "$1/build/.config"; then
+				documented_imports "$logs/undefined" "$release"
 				small_text "$module" "$release"
 				little_stack "$module" "$release"
 			fi
