@@ -177,6 +177,29 @@ pub fn ids_of(address: u64) -> Option<(u32, u32)> {
     Some((pid, id(mem::offset_of!(bindings::task_struct, tgid))?))
 }
 
+/// Returns the pid of the thread whose `struct task_struct` is at `address`, in its own pid
+/// namespace: the innermost in which it has one. `None` if it cannot be read.
+fn own_pid_of(address: u64) -> Option<u32> {
+    let pid = read_word(address, mem::offset_of!(bindings::task_struct, thread_pid))?;
+    let number = |offset: usize| {
+        let mut number = [0; 4];
+        let at = pid.wrapping_add(word(offset));
+        nofault::read_kernel(at, &mut number).then_some(u32::from_ne_bytes(number))
+    };
+    let level = number(mem::offset_of!(bindings::pid, level))?;
+    // CAST: Lossless.
+    let above = (level as usize).wrapping_mul(mem::size_of::<bindings::upid>());
+    let own = mem::offset_of!(bindings::pid, numbers).wrapping_add(above);
+    number(own.wrapping_add(mem::offset_of!(bindings::upid, nr)))
+}
+
+/// Reads the word `offset` bytes from `address`.
+fn read_word(address: u64, offset: usize) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let at = address.wrapping_add(word(offset));
+    nofault::read_kernel(at, &mut bytes).then_some(u64::from_ne_bytes(bytes))
+}
+
 /// Returns the address of this CPU's instance of the per-CPU variable at `address`.
 ///
 /// Context: any.
@@ -199,6 +222,24 @@ impl Current {
     #[inline]
     pub fn ids(self) -> (u32, u32) {
         ids_of(self.address()).unwrap_or_default()
+    }
+
+    /// Returns the thread's pid in its own pid namespace; 0 if it cannot be read.
+    ///
+    /// Context: any, with preemption disabled or not.
+    #[inline(never)]
+    pub fn own_pid(self) -> u32 {
+        own_pid_of(self.address()).unwrap_or(0)
+    }
+
+    /// Returns the pid of the thread's process in that namespace; 0 if it cannot be read.
+    ///
+    /// Context: any, with preemption disabled or not.
+    #[inline(never)]
+    pub fn own_tgid(self) -> u32 {
+        let leader = mem::offset_of!(bindings::task_struct, group_leader);
+        let leader = read_word(self.address(), leader);
+        leader.and_then(own_pid_of).unwrap_or(0)
     }
 
     /// Returns the thread's name, padded with zeros.

@@ -11,6 +11,7 @@ pub mod batch;
 mod bindings;
 pub mod c_string;
 mod calls;
+pub mod cgroup;
 pub mod clock;
 pub mod context;
 pub mod debugfs;

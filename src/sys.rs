@@ -4,7 +4,6 @@
 //!
 //! The host's implementation is `tests/host/src/sys.rs`; both have the same names.
 
-use crate::kapi::memory;
 pub use crate::kapi::{
     atomic::{
         barrier, fence_acquire, fence_full, fence_release, words_as_bytes, words_as_bytes_mut,
@@ -16,6 +15,7 @@ pub use crate::kapi::{
     percpu::PerCpu,
     unaligned::{copy, copy_ends, store, store_at},
 };
+use crate::kapi::{cgroup, memory};
 use core::{
     fmt,
     ops::{Deref, DerefMut},
@@ -37,6 +37,11 @@ impl From<AllocError> for Error {
     fn from(_: AllocError) -> Self {
         ENOMEM
     }
+}
+
+/// Returns whether tasks have cgroups.
+pub fn has_cgroups() -> bool {
+    cgroup::EXIST
 }
 
 /// Bytes that are allocated without a look at how much memory there is.

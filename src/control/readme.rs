@@ -51,8 +51,8 @@ another, and the same arguments, appends its probe to that event.
 	place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 	args: <name>=fetcharg[:type]
 	fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],
-	          $stack<index>, $stack, $retval, $duration, $nsecs, $comm, $tgid, $arg<N>, $arg*,
-	          $current, <argname>[->field[->field|.field...]],
+	          $stack<index>, $stack, $retval, $duration, $nsecs, $comm, $tgid, $nspid, $nstgid,
+	          $cgroup, $arg<N>, $arg*, $current, <argname>[->field[->field|.field...]],
 	          [(structname[,field])]<argname>[->field[->field|.field...]],
 	          (struct name *)<fetcharg>->field, <fetcharg>->field[<number>],
 	          $arg<N>->field, @<per-cpu-variable>[<cpu>][.field],

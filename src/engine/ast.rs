@@ -13,6 +13,7 @@ use super::functions::Patterns;
 use super::kind::ProbeKind;
 use super::lex::Command;
 use super::record::Layout;
+use super::task::TaskNumber;
 use super::text::{Appender, Plain};
 use super::types::TypeSpec;
 use crate::sys::{Box, Vec};
@@ -346,8 +347,8 @@ pub enum Origin {
     Duration,
     /// `$nsecs`: the time of the hit.
     Nanoseconds,
-    /// `$tgid`: the pid of the current task's process.
-    Tgid,
+    /// `$tgid` and others: a number of the current task.
+    Task(TaskNumber),
     /// `$comm`: the name of the current task.
     Comm,
     /// `$current`: the address of the current task's `task_struct`.

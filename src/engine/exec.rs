@@ -17,6 +17,7 @@ use super::derive;
 use super::fetch::{Constant, General, Hop, Load, LoadOrigin, Op, Program, Steps, Store, WordRead};
 use super::record::{self, Faults, COMM_LEN};
 use super::seq_buf::copy;
+use super::task::{self, TaskNumber};
 use super::types::{Bits, Derived};
 use crate::sys;
 
@@ -62,8 +63,12 @@ pub trait Memory {
     /// Returns the address of the current task's `task_struct`.
     fn current(&self) -> u64;
 
-    /// Returns the pid of the current task's process, in the initial pid namespace.
-    fn tgid(&self) -> u32;
+    /// Returns a number of the current task; 0 if it cannot be read.
+    fn task(&self, which: TaskNumber) -> u64;
+
+    /// Writes the path of the current task's cgroup with a NUL, but for the first `skip` bytes.
+    /// Returns the same as [`read_string`](Self::read_string).
+    fn read_cgroup(&self, skip: usize, out: &mut [u8]) -> Option<usize>;
 
     /// Returns the time by the trace clock `local`, in nanoseconds.
     fn now(&self) -> u64;
@@ -348,7 +353,7 @@ fn value<E: Env>(origin: LoadOrigin, env: &E) -> u64 {
         LoadOrigin::EntryData(n) => env.entry_data(n),
         LoadOrigin::ReturnAddress => env.return_address(),
         LoadOrigin::Current => env.current(),
-        LoadOrigin::Tgid => u64::from(env.tgid()),
+        LoadOrigin::Task(which) => env.task(which),
         LoadOrigin::Now => env.now(),
         // The clock may differ between CPUs by some nanoseconds.
         LoadOrigin::Since(n) => env.now().saturating_sub(env.entry_data(n)),
@@ -484,6 +489,9 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             return text(out, dst, end, arg.texts_behind, |to| {
                 env.read_symbol(at, 0, to)
             });
+        }
+        Store::CgroupPath => {
+            return text(out, dst, end, arg.texts_behind, |to| env.read_cgroup(0, to));
         }
         Store::Texts {
             offset,
@@ -693,12 +701,15 @@ pub(super) fn register<E: Env>(program: &Program, index: u8, env: &E) -> Option<
     }
 }
 
-/// Returns element `n` of the argument of this index as a number, without sign extension;
-/// `None` for text and for what cannot be read.
+/// Returns element `n` of the argument of this index as a number, without sign extension, or the
+/// id of the task's cgroup for [`task::CGROUP`]; `None` for text and for what cannot be read.
 ///
 /// Context: any.
 pub(super) fn number<E: Env>(program: &Program, index: u8, n: u8, env: &E) -> Option<u64> {
-    match *program.ops.get(usize::from(index))? {
+    let Some(op) = program.ops.get(usize::from(index)) else {
+        return (index == task::CGROUP).then(|| env.task(TaskNumber::Cgroup));
+    };
+    match *op {
         Op::Load(Load { reg, width, .. }) => Some(truncate(env.reg(reg), width)),
         Op::Read(WordRead {
             reg, width, offset, ..

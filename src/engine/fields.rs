@@ -19,5 +19,6 @@ pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout) -> Error {
         fixed.for_each(|field| each(field.name.as_bytes()));
         each(b"common_cpu");
         each(b"common_comm");
+        each(b"common_cgroup");
     })
 }

@@ -52,6 +52,7 @@ pub mod setting;
 pub mod stack;
 pub mod suggest;
 pub mod syscall;
+pub mod task;
 pub mod text;
 pub mod tgids;
 pub mod trigger;

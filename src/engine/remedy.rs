@@ -54,7 +54,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::BadStackNum => "$stack0 is the first word, and a stack has few thousand",
         Kind::BadArgNum => "arguments count from $arg1",
         Kind::BadVar => {
-            "there is $argN, $arg*, $retval, $duration, $nsecs, $stack, $stackN, $comm, $current, $tgid"
+            "there is $argN, $retval, $duration, $nsecs, $stackN, $comm, $current, $nspid, $cgroup"
         }
         Kind::BadRegName => "write % and a register of this architecture",
         Kind::BadMemAddr => "write @ADDRESS, @SYMBOL or @SYMBOL+OFFSET",

@@ -12,8 +12,10 @@ use crate::{
         record::COMM_LEN,
         ring::Task,
         syscall::{Values, COPY_SIZE},
+        task::TaskNumber,
     },
     kapi::{
+        cgroup,
         clock::Clock,
         context::{self, EntryWay},
         functions,
@@ -221,8 +223,19 @@ impl Memory for Sample<'_> {
     }
 
     #[inline]
-    fn tgid(&self) -> u32 {
-        context::current().ids().1
+    fn task(&self, which: TaskNumber) -> u64 {
+        let task = context::current();
+        match which {
+            TaskNumber::Process => task.ids().1.into(),
+            TaskNumber::OwnPid => task.own_pid().into(),
+            TaskNumber::OwnProcess => task.own_tgid().into(),
+            TaskNumber::Cgroup => cgroup::id(),
+        }
+    }
+
+    #[inline]
+    fn read_cgroup(&self, skip: usize, out: &mut [u8]) -> Option<usize> {
+        cgroup::write_path(skip, out)
     }
 
     #[inline]

@@ -7,6 +7,7 @@
 use super::{fixed_text, follow, joined, number, register, word, Env, MAX_JOINED, MAX_STRING};
 use crate::engine::fetch::{Op, Program, Store};
 use crate::engine::record::COMM_LEN;
+use crate::engine::task::CGROUP;
 use crate::engine::text::up_to_nul;
 
 /// Returns the argument of this index as a number of `width` bytes, with its sign extended if
@@ -45,8 +46,8 @@ pub fn copy_text<E: Env>(program: &Program, index: u8, env: &E, out: &mut [u8]) 
     is_found
 }
 
-/// Returns element `n` of the text argument of this index, with its NUL; `None` if it is not
-/// text or cannot be read. A text that fills `buffer` did not fit, see
+/// Returns element `n` of the text argument of this index, or the path of the task's cgroup for
+/// [`CGROUP`], with its NUL; `None` if it is not text or cannot be read. A text that fills `buffer` did not fit, see
 /// [`Memory::read_string`](super::Memory::read_string).
 ///
 /// Context: any.
@@ -57,6 +58,10 @@ pub(in crate::engine) fn peek_text<'a, E: Env>(
     env: &E,
     buffer: &'a mut [u8],
 ) -> Option<&'a [u8]> {
+    if index == CGROUP {
+        let len = env.read_cgroup(0, buffer)?;
+        return buffer.get(..len);
+    }
     let Op::General(at) = *program.ops.get(usize::from(index))? else {
         let to = buffer.first_chunk_mut::<COMM_LEN>()?;
         *to = env.comm();
@@ -79,6 +84,7 @@ pub(in crate::engine) fn peek_text<'a, E: Env>(
             env.read_string(from.wrapping_add_signed(offset), user, buffer)?
         }
         Store::Symbol => env.read_symbol(from, 0, buffer)?,
+        Store::CgroupPath => env.read_cgroup(0, buffer)?,
         Store::FixedText { offset, what, .. } => {
             let to = buffer.first_chunk_mut::<COMM_LEN>()?;
             *to = fixed_text(what, env, from.wrapping_add_signed(offset))?;
@@ -121,6 +127,9 @@ pub(in crate::engine) fn each_piece<E: Env>(
     room: &mut [u8],
     each: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Option<()> {
+    if index == CGROUP {
+        return TextPieces::new(room, each).cgroup(env);
+    }
     let Op::General(at) = *program.ops.get(usize::from(index))? else {
         // The name of the task is one piece.
         let comm = peek_text(program, index, n, env, room)?;
@@ -144,6 +153,7 @@ pub(in crate::engine) fn each_piece<E: Env>(
     match arg.store {
         Store::Text { offset, user } => to.string(env, from.wrapping_add_signed(offset), user),
         Store::Symbol => to.symbol(env, from),
+        Store::CgroupPath => to.cgroup(env),
         Store::Joined {
             offset,
             user_pointers,
@@ -240,6 +250,10 @@ impl<'a> TextPieces<'a> {
 
     fn symbol<E: Env>(&mut self, env: &E, address: u64) -> Option<()> {
         self.read(|done, room| env.read_symbol(address, done, room))
+    }
+
+    fn cgroup<E: Env>(&mut self, env: &E) -> Option<()> {
+        self.read(|done, room| env.read_cgroup(done, room))
     }
 
     /// As [`joined`](super::joined).

@@ -12,6 +12,7 @@ use crate::engine::pairs::{MAX_PAIR_WORDS, PAIR_TEXT_WORDS};
 use crate::engine::parse::BEGIN;
 use crate::engine::record::{Field, Layout};
 use crate::engine::suggest::suggest;
+use crate::engine::task::TaskNumber;
 use crate::engine::types::Type;
 use crate::sys::Vec;
 
@@ -104,7 +105,10 @@ fn resolve(
         return match &**name {
             b"comm" | b"COMM" => comm(arg),
             b"duration" if begin.is_some() => duration(arg),
-            _ => Err(no_field(arg, wanted, of)),
+            name => match TaskNumber::named(name) {
+                Some(which) => of_task(arg, which),
+                None => Err(no_field(arg, wanted, of)),
+            },
         };
     };
     check(arg, field)?;
@@ -242,6 +246,25 @@ fn comm(arg: &mut Argument) -> Result<(), Error> {
     }
     arg.expression.origin = Origin::Comm;
     arg.spec.base = Type::STRING;
+    Ok(())
+}
+
+/// Makes `arg` a number of the task.
+fn of_task(arg: &mut Argument, which: TaskNumber) -> Result<(), Error> {
+    let why = which
+        .why_missing()
+        .or(match arg.expression.steps.is_empty() {
+            true => None,
+            false => Some(which.no_address()),
+        });
+    if let Some(why) = why {
+        let refusal = Error::new(Kind::BadVar, arg.expression.source_at);
+        return Err(refusal.with_detail(format_args!("{why}")));
+    }
+    arg.expression.origin = Origin::Task(which);
+    if !arg.spec.explicit {
+        arg.spec.base = which.base();
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! Compiled fetch arguments.
 
 use crate::engine::record::{self, Faults};
+use crate::engine::task::TaskNumber;
 use crate::engine::types::{Bits, Derived};
 use crate::sys::{AllocError, Vec};
 use core::mem;
@@ -41,8 +42,8 @@ pub(in crate::engine) enum LoadOrigin {
     EntryData(u16),
     ReturnAddress,
     Current,
-    /// The pid of the current task's process.
-    Tgid,
+    /// A number of the current task.
+    Task(TaskNumber),
     /// The time now, in nanoseconds.
     Now,
     /// The nanoseconds since the time that this word was captured as.
@@ -98,6 +99,8 @@ pub(in crate::engine) enum Store {
         user: bool,
     },
     Symbol,
+    /// The path of the task's cgroup.
+    CgroupPath,
     Constant(Constant),
     /// Text of fixed length, at `at` in the record: what is made of the memory at the value.
     FixedText {
@@ -132,6 +135,7 @@ impl Store {
             Store::Text { .. }
             | Store::Joined { .. }
             | Store::Symbol
+            | Store::CgroupPath
             | Store::Constant(_)
             | Store::Whole { .. }
             | Store::FixedText { .. } => 4,
@@ -142,7 +146,7 @@ impl Store {
     pub(super) fn texts(self) -> u16 {
         match self {
             Store::Texts { count, .. } => u16::from(count),
-            Store::Text { .. } | Store::Joined { .. } | Store::Symbol => 1,
+            Store::Text { .. } | Store::Joined { .. } | Store::Symbol | Store::CgroupPath => 1,
             Store::Value { .. }
             | Store::Memory { .. }
             | Store::Constant(_)

@@ -18,6 +18,7 @@ use crate::engine::kind::ArgumentsFrom;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
+use crate::engine::task::TaskNumber;
 use crate::engine::text::Plain;
 use crate::engine::types::{Bits, Derived, PathOf, Shown, Stored, Type, Width};
 use crate::sys::{Box, Vec};
@@ -169,7 +170,7 @@ impl<'b> Compiler<'_, 'b> {
             }
             ast::Origin::Duration => LoadOrigin::Since(self.saved(LoadOrigin::Now, at)?),
             ast::Origin::Nanoseconds => LoadOrigin::Now,
-            ast::Origin::Tgid => LoadOrigin::Tgid,
+            ast::Origin::Task(which) => LoadOrigin::Task(*which),
             ast::Origin::Current => {
                 let is_typed = walk.is_whole || has_members(expression);
                 let btf = self.target.btf.filter(|_| is_typed);
@@ -654,11 +655,14 @@ fn store(
     let wrong = |kind| Err(Error::new(kind, arg.type_at));
     match base.stored() {
         stored @ (Stored::KernelString | Stored::UserString) => {
+            let is_one = count.is_none() && !arg.spec.is_joined;
+            let is_cgroup = origin == LoadOrigin::Task(TaskNumber::Cgroup) && last.is_none();
+            if is_cgroup && is_one && stored == Stored::KernelString {
+                return Ok(Store::CgroupPath);
+            }
             let (offset, user_pointers) = match (last, origin) {
                 (Some(Hop::Read { offset, user }), _) => (offset, user),
-                (None, LoadOrigin::Immediate(_)) if count.is_none() && !arg.spec.is_joined => {
-                    (0, false)
-                }
+                (None, LoadOrigin::Immediate(_)) if is_one => (0, false),
                 _ => return wrong(Kind::BadString),
             };
             links.pop();
@@ -685,7 +689,7 @@ fn store(
                     | ast::Origin::Current
                     | ast::Origin::Duration
                     | ast::Origin::Nanoseconds
-                    | ast::Origin::Tgid
+                    | ast::Origin::Task(_)
                     | ast::Origin::Immediate(_)
             );
             match last {

@@ -13,9 +13,10 @@ use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::record::{Field, Layout, Role};
+use crate::engine::task::{CGROUP, NO_CGROUPS};
 use crate::engine::text::Plain;
 use crate::engine::types::Shown;
-use crate::sys::Vec;
+use crate::sys::{has_cgroups, Vec};
 
 /// Looks up functions, for `FIELD.function == NAME`.
 pub trait LookupFunctions {
@@ -31,6 +32,20 @@ pub trait LookupFunctions {
     /// Returns the greatest number that a CPU can have.
     fn last_cpu(&self) -> u32;
 }
+
+/// The id of the task's cgroup.
+const CGROUP_ID: Operand = Operand::Argument {
+    index: CGROUP,
+    count: 1,
+    width: 8,
+    signed: false,
+};
+
+/// Its path.
+const CGROUP_PATH: Operand = Operand::Text {
+    index: CGROUP,
+    count: 1,
+};
 
 /// Parses terms for an event with a layout.
 pub(super) struct Terms<'a> {
@@ -55,10 +70,11 @@ impl Terms<'_> {
         let (name, mut rest) = (text.take(end), text.skip(end));
         let mut operand = self
             .operand_named(name.bytes)
-            .ok_or_else(|| no_field(name, Kind::FiltFieldNotFound, self.layout))?;
+            .ok_or_else(|| self.no_operand(name))?;
         for (suffix, user) in [(&b".ustring"[..], true), (b".string", false)] {
             if let Some(behind) = rest.strip(suffix) {
-                operand = pointer(operand, user).ok_or(rest.error(Kind::FiltIllegalFieldOp))?;
+                let pointer = pointer(operand, user).filter(|_| operand != CGROUP_ID);
+                operand = pointer.ok_or(rest.error(Kind::FiltIllegalFieldOp))?;
                 rest = behind;
             }
         }
@@ -73,6 +89,9 @@ impl Terms<'_> {
         let (relation, length) = relation(rest).ok_or(rest.error(Kind::FiltInvalidOp))?;
         let operator = rest;
         let value = trim(rest.skip(length));
+        if operand == CGROUP_ID && matches!(value.first(), Some(b'\'' | b'"')) {
+            operand = CGROUP_PATH;
+        }
         let shown = self.shown(name.bytes);
         let parsed =
             if let Some(parsed) = self.shown_value(shown, operand, relation, operator, value)? {
@@ -300,6 +319,9 @@ impl Terms<'_> {
         if let b"COMM" | b"comm" | b"common_comm" = name {
             return Some(Operand::Comm);
         }
+        if let b"cgroup" | b"common_cgroup" = name {
+            return has_cgroups().then_some(CGROUP_ID);
+        }
         let mut fixed = self.layout.class.fields();
         let field = fixed.find(|field| field.name.as_bytes() == name)?;
         match field.role {
@@ -310,6 +332,18 @@ impl Terms<'_> {
             Role::Address | Role::CallNumber => Some(Operand::Place),
             Role::ReturnAddress => Some(Operand::ReturnAddress),
             Role::Text | Role::RawId | Role::FrameCount | Role::Frames | Role::Process => None,
+        }
+    }
+
+    /// Returns the refusal of `name`, which is no field.
+    #[cold]
+    #[inline(never)]
+    fn no_operand(&self, name: Span<'_>) -> Error {
+        match name.bytes {
+            b"cgroup" | b"common_cgroup" => name
+                .error(Kind::FiltFieldNotFound)
+                .with_detail(format_args!("{NO_CGROUPS}")),
+            _ => no_field(name, Kind::FiltFieldNotFound, self.layout),
         }
     }
 
@@ -451,6 +485,11 @@ impl Terms<'_> {
         if let Some(positive) = pattern.strip_prefix(b"!").filter(|_| glob) {
             pattern = positive;
             not = true;
+        }
+        if operand == CGROUP_PATH && !glob && pattern.first() != Some(&b'/') {
+            return Err(text.error(Kind::FiltInvalidValue).with_detail(format_args!(
+                "the path of a cgroup begins with /, as in /proc/PID/cgroup"
+            )));
         }
         // CAST: the filter is shorter than 4 KiB.
         let start = self.patterns.len() as u16;

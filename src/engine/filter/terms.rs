@@ -5,6 +5,7 @@
 use super::arithmetic::Arithmetic;
 use crate::engine::glob;
 use crate::engine::record::Header;
+use crate::engine::task::CGROUP;
 use crate::sys::Vec;
 
 /// What is known about a hit before its arguments are fetched.
@@ -228,6 +229,9 @@ impl Single {
         else {
             return None;
         };
+        if index == CGROUP {
+            return None;
+        }
         let Test::Number {
             relation,
             value,

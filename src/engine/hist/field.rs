@@ -11,8 +11,9 @@ use crate::engine::error::{Error, Kind};
 use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
 use crate::engine::record::{Layout, Role};
+use crate::engine::task::{CGROUP, NO_CGROUPS};
 use crate::engine::types::{Shown, Type};
-use crate::sys::Vec;
+use crate::sys::{has_cgroups, Vec};
 
 /// What a name stands for.
 enum FoundField {
@@ -21,6 +22,9 @@ enum FoundField {
     Array,
     Nothing,
 }
+
+/// The path of the task's cgroup.
+const CGROUP_PATH: KeySource = KeySource::Text { index: CGROUP };
 
 /// Finds what `name` stands for: the words of histograms come first, then the event's own
 /// fields, then those that all events have, as in the kernel.
@@ -31,6 +35,7 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
         b"common_ustacktrace" => return FoundField::Source(KeySource::UserStack),
         b"common_cpu" => return FoundField::Source(KeySource::Cpu),
         b"common_comm" => return FoundField::Source(KeySource::Comm),
+        b"common_cgroup" if has_cgroups() => return FoundField::Source(CGROUP_PATH),
         b"hitcount" => return FoundField::Source(KeySource::Hits),
         _ => {}
     }
@@ -67,8 +72,21 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
     match name {
         b"cpu" | b"CPU" => FoundField::Source(KeySource::Cpu),
         b"comm" | b"COMM" => FoundField::Source(KeySource::Comm),
+        b"cgroup" if has_cgroups() => FoundField::Source(CGROUP_PATH),
         b"stacktrace" | b"STACKTRACE" => FoundField::Source(KeySource::Stack),
         _ => FoundField::Nothing,
+    }
+}
+
+/// Returns the refusal of `name`, which stands for nothing.
+#[cold]
+#[inline(never)]
+fn nothing(name: Span<'_>, layout: &Layout) -> Error {
+    match name.bytes {
+        b"cgroup" | b"common_cgroup" => name
+            .error(Kind::HistFieldNotFound)
+            .with_detail(format_args!("{NO_CGROUPS}")),
+        _ => no_field(name, Kind::HistFieldNotFound, layout),
     }
 }
 
@@ -111,7 +129,7 @@ fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Parsed<'a>, Error> {
     let source = match find(layout, name.bytes) {
         FoundField::Source(source) => source,
         FoundField::Array => return Err(name.error(Kind::HistArray)),
-        FoundField::Nothing => return Err(no_field(name, Kind::HistFieldNotFound, layout)),
+        FoundField::Nothing => return Err(nothing(name, layout)),
     };
     if modifier == Modifier::Execname && name.bytes != b"common_pid" {
         return Err(behind.unwrap_or(text).error(Kind::BadFieldModifier));

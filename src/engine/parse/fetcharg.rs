@@ -13,6 +13,7 @@ use crate::engine::kind::ProbeKind;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
+use crate::engine::task::TaskNumber;
 use crate::engine::text::Plain;
 use crate::engine::types::Type;
 use crate::sys::Vec;
@@ -21,7 +22,6 @@ const THIS_CPU_PTR: &[u8] = b"this_cpu_ptr(";
 const THIS_CPU_READ: &[u8] = b"this_cpu_read(";
 const DURATION: &[u8] = b"$duration";
 const NSECS: &[u8] = b"$nsecs";
-const TGID: &[u8] = b"$tgid";
 
 /// What stands before a field of the event that begins a pair.
 pub const BEGIN: &[u8] = b"begin.";
@@ -35,9 +35,8 @@ pub(super) fn is_constant_text(text: &[u8]) -> bool {
 pub(super) fn default_type(text: &[u8]) -> Type {
     match text {
         DURATION | NSECS => Type::U64,
-        TGID => Type::S32,
         _ if is_constant_text(text) => Type::STRING,
-        _ => Type::DEFAULT,
+        _ => TaskNumber::of_variable(text).map_or(Type::DEFAULT, TaskNumber::base),
     }
 }
 
@@ -110,15 +109,15 @@ fn is_this_cpu(text: Span<'_>) -> bool {
 /// Appends the steps of `layer`; `origin` is the text of the innermost part.
 fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Result<(), Error> {
     let constant = matches!(expression.origin, Origin::Comm | Origin::Text(_));
-    let number = match expression.origin {
-        Origin::Duration | Origin::Nanoseconds => Some("a time"),
-        Origin::Tgid => Some("a pid"),
+    let why = match expression.origin {
+        Origin::Duration | Origin::Nanoseconds => Some("a time is no address"),
+        Origin::Task(which) => Some(which.no_address()),
         _ => None,
     };
-    if let Some(number) = number {
+    if let Some(why) = why {
         return Err(origin
             .error(Kind::BadVar)
-            .with_detail(format_args!("{number} is no address")));
+            .with_detail(format_args!("{why}")));
     }
     match layer {
         Layer::Dereference { inner_at, .. } | Layer::ThisCpu { inner_at, .. } if constant => {
@@ -484,12 +483,14 @@ fn no_variable(text: Span<'_>) -> Error {
             b"stack",
             b"comm",
             b"current",
-            b"tgid",
         ],
         None => &[],
     };
     let mut nearest = Nearest::to_wrong(word);
     known.iter().for_each(|known| nearest.consider(known));
+    if number.is_empty() {
+        TaskNumber::names().for_each(|known| nearest.consider(known));
+    }
     match nearest.is_none() {
         true => error,
         false => error.with_detail(format_args!("did you mean ${nearest}{}?", Plain(number))),
@@ -567,8 +568,11 @@ fn variable(
     if text.bytes == NSECS {
         return Ok(Origin::Nanoseconds);
     }
-    if text.bytes == TGID {
-        return Ok(Origin::Tgid);
+    if let Some(which) = TaskNumber::of_variable(text.bytes) {
+        return match which.why_missing() {
+            None => Ok(Origin::Task(which)),
+            Some(why) => Err(text.error(Kind::BadVar).with_detail(format_args!("{why}"))),
+        };
     }
     if text.bytes == DURATION {
         return match kind.is_return {

@@ -20,7 +20,7 @@ pub use atomic::{
     barrier, fence_acquire, fence_full, fence_release, set_hook, words_as_bytes,
     words_as_bytes_mut, AtomicU32, AtomicU64, LocalWord, PublishedWord,
 };
-pub use cpu::{cond_resched, is_being_killed, kill_after, OnCpu};
+pub use cpu::{cond_resched, has_cgroups, is_being_killed, kill_after, set_cgroups, OnCpu};
 pub use pages::{Pages, View};
 pub use percpu::PerCpu;
 pub use zeroed::{Zeroable, Zeroed};

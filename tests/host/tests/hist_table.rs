@@ -667,6 +667,10 @@ fn a_probes_hit_is_evaluated() {
     assert_eq!(count("keys=common_timestamp.usecs"), [5]);
     assert_eq!(count("keys=stacktrace")[..2], [0x99, 0]);
     assert_eq!(count("keys=comm")[0], u64::from_le_bytes(*b"bash\0\0\0\0"));
+    assert_eq!(
+        count("keys=cgroup")[..2],
+        [*b"/user.sl", *b"ice/x\0\0\0"].map(u64::from_le_bytes)
+    );
     assert_eq!(count("keys=str")[0], u64::from_le_bytes(*b"hello\0\0\0"));
     assert_eq!(count("keys=bad")[0], u64::from_le_bytes(*b"(fault)\0"));
 }

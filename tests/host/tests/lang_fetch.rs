@@ -5,9 +5,11 @@
 mod support;
 
 use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::error::Kind;
 use ferroprobe_engine::engine::exec;
 use ferroprobe_engine::engine::fetch::Size;
 use ferroprobe_engine::engine::record::{self, Text};
+use ferroprobe_engine::sys;
 use support::{compile, hit, printed, Kernel};
 
 fn kernel() -> Kernel {
@@ -334,6 +336,40 @@ fn a_hit_has_a_process() {
         "p vfs_read $tgid x=$tgid:x64 low=$tgid:u8",
         "arg1=4711 x=0x1267 low=103",
     );
+}
+
+#[test]
+fn a_hit_has_a_container() {
+    check(
+        "p vfs_read $nspid pid=$nstgid:x32 id=$cgroup path=$cgroup:string low=$cgroup:u8",
+        "arg1=12 pid=0x7 id=5309 path=\"/user.slice/x\" low=189",
+    );
+    let mut k = kernel();
+    let arguments = "p vfs_read path=$cgroup:string $comm";
+    k.cgroup = None;
+    assert_eq!(printed(arguments, &mut k), "path=(fault) arg2=\"bash\"");
+    let path = "/x".repeat(2500);
+    k.cgroup = Some(path.clone().leak().as_bytes());
+    let cut = printed(arguments, &mut k);
+    assert!(
+        cut.contains(&path[..3900]) && cut.contains("\"..."),
+        "{cut}"
+    );
+}
+
+#[test]
+fn a_kernel_without_cgroups_says_so() {
+    sys::set_cgroups(false);
+    for text in ["p vfs_read $cgroup", "p vfs_read x=$cgroup:string"] {
+        let error = compile(text, &mut kernel()).err().expect(text);
+        assert_eq!(error.kind, Kind::BadVar);
+        let mut entry = String::new();
+        error.write_entry(&mut entry, 0, text.as_bytes()).unwrap();
+        let why = "this kernel has no cgroups (CONFIG_CGROUPS)";
+        assert!(entry.contains(why), "{entry}");
+    }
+    assert!(compile("p vfs_read $nspid", &mut kernel()).is_ok());
+    sys::set_cgroups(true);
 }
 
 /// Strings at 0xa000 and the pointers to `strings` of them, ended by a NULL, at 0x20000.

@@ -10,6 +10,7 @@ use ferroprobe_engine::engine::error::{Error, Kind, Subject};
 use ferroprobe_engine::engine::filter::{self, Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::nearest::Nearest;
 use ferroprobe_engine::engine::record::Header;
+use ferroprobe_engine::sys;
 use support::{compile, Kernel};
 
 const EVENT: &str = "p vfs_read num=%cx neg=%bx:s32 big=%bx byte=%bx:u8 bits=%cx:b4@0/8 \
@@ -134,6 +135,41 @@ fn every_kind_has_a_test() {
         let elsewhere = ELSEWHERE.contains(&name) || name == BY_CALLER;
         assert!(tested.contains(name) != elsewhere, "{name}");
     }
+}
+
+#[test]
+fn a_cgroup_is_compared_whole_or_not_at_all() {
+    let with = |path: Option<Vec<u8>>, filter: &str| {
+        let mut k = kernel();
+        k.cgroup = path.map(|path| &*path.leak());
+        evaluate(filter, &mut k)
+    };
+    for n in (120..140).chain([500, 2000]) {
+        let path = || Some(b"/x".repeat(n));
+        let cases = [("cgroup ~ '*/x'", true), ("cgroup ~ '*y'", false)];
+        for (filter, decision) in cases {
+            assert_eq!(with(path(), filter), decision, "{n} {filter}");
+        }
+        let same = format!("cgroup == '{}'", "/x".repeat(127));
+        assert_eq!(with(path(), &same), n == 127, "{n}");
+    }
+    // What cannot be read has no relation.
+    for filter in ["cgroup ~ '*'", "cgroup != '/'", "cgroup == '/'"] {
+        assert!(!with(None, filter), "{filter}");
+    }
+}
+
+#[test]
+fn a_kernel_without_cgroups_says_so() {
+    sys::set_cgroups(false);
+    for text in ["cgroup == 1", "common_cgroup ~ '*'"] {
+        let error = make(text).expect_err(text);
+        let mut entry = String::new();
+        error.write_entry(&mut entry, 0, text.as_bytes()).unwrap();
+        let why = "Field not found: this kernel has no cgroups (CONFIG_CGROUPS)";
+        assert!(entry.contains(why), "{entry}");
+    }
+    sys::set_cgroups(true);
 }
 
 #[test]

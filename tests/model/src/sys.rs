@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU8, Ordering as StdOrdering};
 use loom::sync::atomic::{self, Ordering};
 
 pub use alloc::{fail_allocation_after, AllocError, Arc, Box, Vec};
-pub use cpu::{cond_resched, is_being_killed, kill_after, OnCpu};
+pub use cpu::{cond_resched, has_cgroups, is_being_killed, kill_after, set_cgroups, OnCpu};
 pub use pages::{Pages, View};
 pub use percpu::PerCpu;
 pub use zeroed::{Zeroable, Zeroed};

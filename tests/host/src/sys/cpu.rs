@@ -30,6 +30,20 @@ impl OnCpu {
     }
 }
 
+thread_local! {
+    static HAS_CGROUPS: Cell<bool> = const { Cell::new(true) };
+}
+
+/// Makes the kernel of this thread one with or without cgroups.
+pub fn set_cgroups(has: bool) {
+    HAS_CGROUPS.with(|it| it.set(has));
+}
+
+/// Whether tasks have cgroups, as [`set_cgroups`] says; they have if it was never called.
+pub fn has_cgroups() -> bool {
+    HAS_CGROUPS.with(Cell::get)
+}
+
 /// Lets another task run, in the kernel.
 pub fn cond_resched() {}
 

@@ -26,6 +26,7 @@ use ferroprobe_engine::engine::parse;
 use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
+use ferroprobe_engine::engine::task::TaskNumber;
 use ferroprobe_engine::sys;
 
 pub const DENTRY_NAME: u64 = 0x28;
@@ -41,6 +42,7 @@ pub struct Kernel {
     pub user: BTreeMap<u64, u8>,
     pub entry: Vec<u64>,
     pub comm: &'static [u8],
+    pub cgroup: Option<&'static [u8]>,
     pub blob: Option<Vec<u8>>,
     pub current: u64,
     pub return_address: u64,
@@ -59,6 +61,7 @@ impl Default for Kernel {
             user: BTreeMap::new(),
             entry: vec![],
             comm: b"bash",
+            cgroup: Some(b"/user.slice/x"),
             blob: None,
             current: 0x7000,
             return_address: 0x8888,
@@ -182,8 +185,21 @@ impl Memory for Kernel {
         self.current
     }
 
-    fn tgid(&self) -> u32 {
-        4711
+    fn task(&self, which: TaskNumber) -> u64 {
+        match which {
+            TaskNumber::Process => 4711,
+            TaskNumber::OwnPid => 12,
+            TaskNumber::OwnProcess => 7,
+            TaskNumber::Cgroup => 5309,
+        }
+    }
+
+    fn read_cgroup(&self, skip: usize, out: &mut [u8]) -> Option<usize> {
+        let path = [self.cgroup?, b"\0"].concat();
+        let rest = &path[skip..];
+        let length = rest.len().min(out.len());
+        out[..length].copy_from_slice(&rest[..length]);
+        Some(length)
     }
 
     fn now(&self) -> u64 {
