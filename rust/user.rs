@@ -41,6 +41,17 @@ pub enum UserText {
     Start,
 }
 
+/// Returns the word of user memory at `address`, if it can be read.
+///
+/// Context: process; does not sleep.
+pub fn word(address: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let to = bytes.as_mut_ptr().cast();
+    // SAFETY: The function writes at most so many bytes, and survives any address.
+    let result = unsafe { extra::ferroprobe_copy_user(to, address, bytes.len(), false) };
+    (result >= 0).then_some(u64::from_ne_bytes(bytes))
+}
+
 /// One of these copies.
 pub struct Copy<'a, const SIZE: usize> {
     state: &'a mut CopyState,
@@ -87,11 +98,11 @@ impl<const COUNT: usize, const SIZE: usize> UserCopies<COUNT, SIZE> {
         })
     }
 
-    /// Returns room for what could not be read, and its addresses.
-    pub fn missing(&mut self) -> impl Iterator<Item = (u64, Copy<'_, SIZE>)> {
+    /// Returns room for what could not be read, with its indices and addresses.
+    pub fn missing(&mut self) -> impl Iterator<Item = (u8, u64, Copy<'_, SIZE>)> {
         let all = self.states.iter_mut().zip(&mut self.bytes).take(self.count);
-        let missing = all.filter(|(state, _)| !state.is_read);
-        missing.map(|(state, bytes)| (state.address, Copy { state, bytes }))
+        let missing = (0u8..).zip(all).filter(|(_, (state, _))| !state.is_read);
+        missing.map(|(index, (state, bytes))| (index, state.address, Copy { state, bytes }))
     }
 
     /// Returns the copies.
@@ -219,11 +230,51 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         length.is_ok()
     }
 
+    /// Adds the string at `address` with its NUL, or as much of it as there is room for.
+    ///
+    /// Context: process; does not sleep.
+    pub fn add_string(&mut self, address: u64) -> UserText {
+        let start = self.state.length.min(SIZE);
+        let room = self.bytes.get_mut(start..).unwrap_or_default();
+        let (to, size) = (room.as_mut_ptr().cast(), room.len());
+        // SAFETY: The function writes at most `size` bytes, for which there is room, and survives
+        // any address.
+        let result = unsafe { extra::ferroprobe_copy_user(to, address, size, true) };
+        let Ok(added) = usize::try_from(result) else {
+            return UserText::Fault;
+        };
+        // INVARIANT: The function has written the bytes that it counts, behind the others.
+        self.state.length = start.wrapping_add(added).min(SIZE);
+        match added != 0 && self.get_mut().last() == Some(&0) {
+            true => UserText::Whole,
+            false => UserText::Start,
+        }
+    }
+
+    /// Leaves the first `length` bytes, if there are more.
+    pub fn truncate(&mut self, length: usize) {
+        // INVARIANT: Fewer bytes than before.
+        self.state.length = self.state.length.min(length);
+    }
+
     /// Returns what was copied, to be changed.
     #[inline(always)]
     pub fn get_mut(&mut self) -> &mut [u8] {
         // SAFETY: By the type invariant these bytes are initialised.
         unsafe { slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), self.state.length) }
+    }
+
+    /// Adds as many of `bytes` as there is room for.
+    pub fn add(&mut self, bytes: &[u8]) {
+        let start = self.state.length.min(SIZE);
+        let room = self.bytes.get_mut(start..).unwrap_or_default();
+        let mut added = 0usize;
+        for (to, from) in room.iter_mut().zip(bytes) {
+            *to = MaybeUninit::new(*from);
+            added = added.wrapping_add(1);
+        }
+        // INVARIANT: They follow the initialised bytes.
+        self.state.length = start.wrapping_add(added);
     }
 
     /// Adds `bytes` if there is room.

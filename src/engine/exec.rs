@@ -95,6 +95,13 @@ pub trait Memory {
     /// byte is. Returns `None` if the string cannot be read.
     fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize>;
 
+    /// Copies the strings of an array that a system call was given at the user's `address`: what
+    /// was copied when it began, see [`Strings`](super::syscall::Strings). Returns their number
+    /// of bytes; `None` if they could not be read.
+    fn read_strings(&self, _address: u64, _out: &mut [u8]) -> Option<usize> {
+        None
+    }
+
     /// Writes symbol and offset of `address` with a NUL, but for the first `skip` bytes.
     /// Returns the same as [`read_string`](Self::read_string).
     fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize>;
@@ -489,6 +496,10 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             return text(out, dst, end, arg.texts_behind, |to| {
                 env.read_symbol(at, 0, to)
             });
+        }
+        Store::Strings => {
+            let later = arg.texts_behind;
+            return text(out, dst, end, later, |to| env.read_strings(at, to));
         }
         Store::CgroupPath => {
             return text(out, dst, end, arg.texts_behind, |to| env.read_cgroup(0, to));

@@ -7,9 +7,13 @@
 //! of its events `sys_enter_NAME` and `sys_exit_NAME`.
 
 mod names;
+mod socket;
+mod strings;
 mod whole;
 
 pub use names::{called, served_by};
+pub use socket::{put_address, MAX_ADDRESS};
+pub use strings::{Strings, MAX_STRINGS};
 pub use whole::{Values, WORDS};
 
 use super::arch::Arch;
@@ -63,6 +67,18 @@ pub struct CallParameter {
     pub c_type: Vec<u8>,
 }
 
+/// What the memory is to which an argument of a whole call points, if the kernel does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Special {
+    /// Text or bytes.
+    #[default]
+    None,
+    /// The address of a socket, whose length is in this register.
+    Address(u8),
+    /// An array of pointers to strings, which ends at a NULL.
+    Strings,
+}
+
 /// The user memory to copy before the arguments of a call are fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
@@ -75,6 +91,10 @@ pub struct Copies {
     /// Whether strings are recorded as they are: not as the kernel records them, without
     /// unprintable characters.
     pub are_exact: bool,
+    /// The index of the register to whose memory [`Copies::special`] applies.
+    pub special_at: u8,
+    /// What that memory is.
+    pub special: Special,
 }
 
 impl Copies {
@@ -84,6 +104,22 @@ impl Copies {
             *to = register;
             self.count = self.count.saturating_add(1);
         }
+    }
+
+    /// Adds a register that points to `special`.
+    fn add_special(&mut self, register: u8, special: Special) {
+        (self.special_at, self.special) = (self.count, special);
+        self.add(register);
+    }
+
+    /// Returns what the memory of the register with this index is, if it is neither text nor
+    /// bytes.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn special_of(&self, index: u8) -> Option<Special> {
+        let is_it = index == self.special_at && self.special != Special::None;
+        is_it.then_some(self.special)
     }
 
     /// Returns their number.

@@ -7,8 +7,12 @@
 //! until then no probe of these tracepoints can be removed.
 
 use crate::{
-    engine::syscall::{
-        make_printable, Copies, COPY_SIZE, EXACT_MARK, MARK, MAX_COPIED, MAX_COPIES,
+    engine::{
+        seq_buf::SeqBuf,
+        syscall::{
+            make_printable, put_address, Copies, Special, COPY_SIZE, EXACT_MARK, MARK, MAX_ADDRESS,
+            MAX_COPIED, MAX_COPIES, MAX_STRINGS,
+        },
     },
     hit::{
         prepared::Prepared,
@@ -170,8 +174,11 @@ pub(super) fn copy<const COUNT: usize>(
     let size = copies.size.map(&word);
     let mut are_read = true;
     let addresses = copies.registers().iter().map(|&register| word(register));
-    for (from, mut room) in to.begin(addresses) {
-        let is_read = copy_one(&mut room, from, (size, copies.are_exact), limit);
+    for ((from, mut room), index) in to.begin(addresses).zip(0u8..) {
+        let is_read = match copies.special_of(index) {
+            None => copy_one(&mut room, from, (size, copies.are_exact), limit),
+            Some(special) => copy_special(&mut room, from, special, &word),
+        };
         room.finish(is_read);
         are_read &= is_read;
     }
@@ -186,14 +193,94 @@ pub(super) fn copy_missing<const COUNT: usize>(
     to: &mut CallMemory<COUNT>,
 ) -> bool {
     let limit = limit.min(MAX_COPIED);
-    let size = copies.size.map(word);
+    let size = copies.size.map(&word);
     let mut are_read = true;
-    for (from, mut room) in to.missing() {
-        let is_read = copy_one(&mut room, from, (size, copies.are_exact), limit);
+    for (index, from, mut room) in to.missing() {
+        let is_read = match copies.special_of(index) {
+            None => copy_one(&mut room, from, (size, copies.are_exact), limit),
+            Some(special) => copy_special(&mut room, from, special, &word),
+        };
         room.finish(is_read);
         are_read &= is_read;
     }
     are_read
+}
+
+/// Copies what is at the address `from`, and makes text of it. Returns whether it could be read.
+#[inline(never)]
+fn copy_special(
+    to: &mut user::Copy<'_, COPY_SIZE>,
+    from: u64,
+    special: Special,
+    word: &dyn Fn(u8) -> u64,
+) -> bool {
+    to.truncate(0);
+    match special {
+        // CAST: The kernel takes it for a C int.
+        Special::Address(size) => copy_address(to, from, word(size) as i32),
+        Special::Strings => copy_strings(to, from),
+        Special::None => false,
+    }
+}
+
+/// Copies the address of a socket, as text.
+fn copy_address(to: &mut user::Copy<'_, COPY_SIZE>, from: u64, length: i32) -> bool {
+    let mut bytes = [0; MAX_ADDRESS];
+    let length = usize::try_from(length).unwrap_or(0).min(MAX_ADDRESS);
+    let bytes = bytes.get_mut(..length).unwrap_or_default();
+    // There is none, as in `send()`.
+    let bytes = if from == 0 { &mut [] } else { bytes };
+    if !bytes.is_empty() {
+        if !to.bytes(from, length) {
+            return false;
+        }
+        for (to, from) in bytes.iter_mut().zip(to.get_mut()) {
+            *to = *from;
+        }
+    }
+    let mut room = [0; COPY_SIZE];
+    let mut text = SeqBuf::new(&mut room);
+    put_address(&mut text, bytes);
+    text.byte(0);
+    let length = text.finish().unwrap_or(0);
+    to.truncate(0);
+    to.add(room.get(..length).unwrap_or_default());
+    true
+}
+
+/// Copies the strings of an array of pointers, as many as there is room for.
+fn copy_strings(to: &mut user::Copy<'_, COPY_SIZE>, from: u64) -> bool {
+    for n in 0..=u64::from(MAX_STRINGS) {
+        // The kernel takes no array for an empty one, and makes one empty string of that.
+        let pointer = match from {
+            0 => Some(0),
+            from => user::word(from.wrapping_add(n.wrapping_mul(8))),
+        };
+        let added = match pointer {
+            None if n == 0 => return false,
+            Some(0) if n == 0 => {
+                to.add(b"\0");
+                return true;
+            }
+            Some(0) => return true,
+            None => user::UserText::Fault,
+            Some(pointer) => to.add_string(pointer),
+        };
+        match added {
+            user::UserText::Start => break,
+            user::UserText::Fault => to.add(b"(fault)\0"),
+            _ => {}
+        }
+        if pointer.is_none() {
+            return true;
+        }
+    }
+    // What does not end in a NUL is not whole. There is text, unless all strings are empty.
+    let bytes = to.get_mut();
+    let nuls = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+    let length = bytes.len().saturating_sub(nuls);
+    to.truncate(length.max(1));
+    true
 }
 
 /// Copies what is at the address `from`: `size` bytes, or a string; `limit` bytes at most.

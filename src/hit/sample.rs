@@ -276,6 +276,16 @@ impl Memory for Sample<'_> {
         nofault::read_string(address, user, out)
     }
 
+    #[inline(never)]
+    fn read_strings(&self, address: u64, out: &mut [u8]) -> Option<usize> {
+        // A call has no other array; a string at the same address comes before it.
+        let all = self.copied().iter();
+        let (_, copied) = all.filter(|(of, _)| *of == address).last()?;
+        let copied = copied?;
+        out.get_mut(..copied.len())?.copy_from_slice(copied);
+        Some(copied.len())
+    }
+
     #[inline]
     fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
         symbol::write_name(address, skip, out)

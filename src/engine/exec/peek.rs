@@ -7,6 +7,7 @@
 use super::{fixed_text, follow, joined, number, register, word, Env, MAX_JOINED, MAX_STRING};
 use crate::engine::fetch::{Op, Program, Store};
 use crate::engine::record::COMM_LEN;
+use crate::engine::syscall::Strings;
 use crate::engine::task::CGROUP;
 use crate::engine::text::up_to_nul;
 
@@ -85,6 +86,11 @@ pub(in crate::engine) fn peek_text<'a, E: Env>(
         }
         Store::Symbol => env.read_symbol(from, 0, buffer)?,
         Store::CgroupPath => env.read_cgroup(0, buffer)?,
+        Store::Strings => {
+            let length = env.read_strings(from, buffer)?;
+            let (text, _) = Strings(buffer.get(..length)?).nth(usize::from(n))?;
+            return Some(text);
+        }
         Store::FixedText { offset, what, .. } => {
             let to = buffer.first_chunk_mut::<COMM_LEN>()?;
             *to = fixed_text(what, env, from.wrapping_add_signed(offset))?;
@@ -142,7 +148,7 @@ pub(in crate::engine) fn each_piece<E: Env>(
         each(up_to_nul(text.get(..usize::from(constant.len))?));
         return Some(());
     }
-    if let Store::FixedText { .. } = arg.store {
+    if let Store::FixedText { .. } | Store::Strings = arg.store {
         // As above.
         let text = peek_text(program, index, n, env, room)?;
         each(up_to_nul(text));

@@ -111,7 +111,7 @@ fn resolve(
             },
         };
     };
-    check(arg, field)?;
+    check(arg, field, of.is_list(index))?;
     let is_text = field.base.is_text();
     let register = match begun {
         Some(_) => left(arg, (index, field), taken)?,
@@ -279,14 +279,14 @@ fn duration(arg: &mut Argument) -> Result<(), Error> {
 }
 
 /// Checks that `field` is one value.
-fn check(arg: &Argument, field: &Field) -> Result<(), Error> {
+fn check(arg: &Argument, field: &Field, is_list: bool) -> Result<(), Error> {
     match field.count {
         None if field.base.is_structure() => {
             let refusal = Error::new(Kind::BadAttachArg, arg.expression.source_at);
             Err(refusal.with_detail(format_args!("a structure is no single value")))
         }
-        None => Ok(()),
-        Some(_) => {
+        None if !is_list => Ok(()),
+        _ => {
             let refusal = Error::new(Kind::BadAttachArg, arg.expression.source_at);
             Err(refusal.with_detail(format_args!("an array is no single value")))
         }

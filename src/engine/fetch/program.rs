@@ -101,6 +101,8 @@ pub(in crate::engine) enum Store {
     Symbol,
     /// The path of the task's cgroup.
     CgroupPath,
+    /// The strings of a system call's argument, which were copied: `syscall::Strings`.
+    Strings,
     Constant(Constant),
     /// Text of fixed length, at `at` in the record: what is made of the memory at the value.
     FixedText {
@@ -136,6 +138,7 @@ impl Store {
             | Store::Joined { .. }
             | Store::Symbol
             | Store::CgroupPath
+            | Store::Strings
             | Store::Constant(_)
             | Store::Whole { .. }
             | Store::FixedText { .. } => 4,
@@ -146,7 +149,11 @@ impl Store {
     pub(super) fn texts(self) -> u16 {
         match self {
             Store::Texts { count, .. } => u16::from(count),
-            Store::Text { .. } | Store::Joined { .. } | Store::Symbol | Store::CgroupPath => 1,
+            Store::Text { .. }
+            | Store::Joined { .. }
+            | Store::Symbol
+            | Store::CgroupPath
+            | Store::Strings => 1,
             Store::Value { .. }
             | Store::Memory { .. }
             | Store::Constant(_)

@@ -13,6 +13,7 @@ use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::record::{Field, Layout, Role};
+use crate::engine::syscall::MAX_STRINGS;
 use crate::engine::task::{CGROUP, NO_CGROUPS};
 use crate::engine::text::Plain;
 use crate::engine::types::Shown;
@@ -311,7 +312,13 @@ impl Terms<'_> {
     fn operand_named(&self, name: &[u8]) -> Option<Operand> {
         let mut fields = (0u8..=u8::MAX).zip(&self.layout.fields);
         if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
-            return Some(argument(index, field));
+            return Some(match self.layout.is_list(index) {
+                true => Operand::Text {
+                    index,
+                    count: MAX_STRINGS,
+                },
+                false => argument(index, field),
+            });
         }
         if let b"CPU" | b"cpu" | b"common_cpu" = name {
             return Some(Operand::Cpu);

@@ -46,7 +46,7 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
                 Some(of) => FoundField::Source(KeySource::Array { index, count, of }),
                 None => FoundField::Array,
             },
-            None if field.base.is_structure() => FoundField::Array,
+            None if field.base.is_structure() || layout.is_list(index) => FoundField::Array,
             None if field.base.is_text() => FoundField::Source(KeySource::Text { index }),
             None => FoundField::Source(KeySource::Argument {
                 index,

@@ -4,7 +4,7 @@
 //! events.
 
 use super::render::ShownEvent;
-use super::walk::{self, word, PrintedValue, PrintedValues};
+use super::walk::{self, word, Elements, PrintedValue, PrintedValues};
 use crate::engine::errno;
 use crate::engine::record::{Field, Layout, OpenFlag, ShownMemory, Signature};
 use crate::engine::seq_buf::SeqBuf;
@@ -59,7 +59,10 @@ pub(super) fn put_whole(
     for (index, field) in (0u8..).zip(arguments) {
         put_name(buf, index, field);
         if field.base.is_text() {
-            put_memory(buf, (layout, record), field, call.shown);
+            match walk::strings((layout, record), field, call) {
+                Some(strings) => put_strings(buf, strings),
+                None => put_memory(buf, (layout, record), field, call.shown),
+            }
             continue;
         }
         match put_open_argument(buf, call, index, word(layout, record, field)) {
@@ -165,6 +168,30 @@ pub(super) fn put_exit(buf: &mut SeqBuf<'_>, layout: &Layout, call: &Signature, 
     }
 }
 
+/// Adds the strings of an array.
+fn put_strings(buf: &mut SeqBuf<'_>, strings: Elements<'_>) {
+    buf.byte(b'{');
+    for (index, string) in strings.enumerate() {
+        if index > 0 {
+            buf.byte(b',');
+        }
+        if let PrintedValue::Text(text, is_whole) = string {
+            put_quoted(buf, text, is_whole);
+        }
+    }
+    buf.byte(b'}');
+}
+
+/// Adds text of any bytes.
+fn put_quoted(buf: &mut SeqBuf<'_>, text: &[u8], is_whole: bool) {
+    buf.byte(b'"');
+    buf.one_line(text);
+    buf.byte(b'"');
+    if !is_whole {
+        buf.text(b"...");
+    }
+}
+
 /// Adds the user memory that was copied to `field`.
 fn put_memory(
     buf: &mut SeqBuf<'_>,
@@ -176,12 +203,12 @@ fn put_memory(
         return buf.text(b"(fault)");
     };
     if !matches!(shown, ShownMemory::Bytes(_)) {
-        buf.byte(b'"');
-        match shown {
-            ShownMemory::RawText | ShownMemory::ExactText => buf.one_line(bytes),
-            // Unprintable characters were replaced.
-            ShownMemory::Text | ShownMemory::Bytes(_) => buf.bytes(bytes),
+        if matches!(shown, ShownMemory::RawText | ShownMemory::ExactText) {
+            return put_quoted(buf, bytes, is_whole);
         }
+        // Unprintable characters were replaced.
+        buf.byte(b'"');
+        buf.bytes(bytes);
         buf.byte(b'"');
         if !is_whole {
             buf.text(b"...");

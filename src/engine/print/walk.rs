@@ -11,7 +11,7 @@ use crate::engine::record::{
     self, Field, Layout, LayoutNames, Name, ReadyShape, Role, ShownMemory, Signature, Text,
     WholeShape,
 };
-use crate::engine::syscall::EXACT_MARK;
+use crate::engine::syscall::{Strings, EXACT_MARK};
 use crate::engine::types::Shown;
 
 /// The beginning of an event text.
@@ -89,11 +89,19 @@ pub enum PrintedValues<'a> {
 }
 
 /// The elements of an array.
-pub struct Elements<'a> {
-    record: &'a [u8],
-    field: &'a Field,
-    next: u8,
-    count: u8,
+pub struct Elements<'a>(ElementsOf<'a>);
+
+/// Where they are.
+enum ElementsOf<'a> {
+    /// In a field.
+    Field {
+        record: &'a [u8],
+        field: &'a Field,
+        next: u8,
+        count: u8,
+    },
+    /// In a copy of strings.
+    Copy(Strings<'a>),
 }
 
 /// The frames of a stack, the innermost first.
@@ -192,7 +200,11 @@ impl<'a> PrintedArgument<'a> {
     pub fn values(&self) -> PrintedValues<'a> {
         match &self.layout.call {
             Some(call) if self.field.base.is_text() => {
-                PrintedValues::One(copied((self.layout, self.record), self.field, call.shown))
+                let field = (self.layout, self.record);
+                match strings(field, self.field, call) {
+                    Some(strings) => PrintedValues::Array(strings),
+                    None => PrintedValues::One(copied(field, self.field, call.shown)),
+                }
             }
             _ => value(self.layout, self.record, self.field),
         }
@@ -244,12 +256,12 @@ pub fn value<'a>(layout: &'a Layout, record: &'a [u8], field: &'a Field) -> Prin
         }
         None => PrintedValues::One(element(record, field, 0)),
         Some(_) if field.base.elements().is_some() => PrintedValues::One(whole(record, field)),
-        Some(count) => PrintedValues::Array(Elements {
+        Some(count) => PrintedValues::Array(Elements(ElementsOf::Field {
             record,
             field,
             next: 0,
             count,
-        }),
+        })),
     }
 }
 
@@ -264,6 +276,20 @@ fn structure<'a>(layout: &'a Layout, record: &'a [u8], field: &Field) -> Printed
         }
         _ => PrintedValue::Fault,
     }
+}
+
+/// Returns the strings that were copied to `field`; `None` if it has none.
+pub fn strings<'a>(
+    (layout, record): (&Layout, &'a [u8]),
+    field: &Field,
+    call: &Signature,
+) -> Option<Elements<'a>> {
+    let list = layout.fields.get(usize::from(call.list?))?;
+    let bytes = match list.offset == field.offset {
+        true => memory(record, field),
+        false => b"",
+    };
+    (!bytes.is_empty()).then_some(Elements(ElementsOf::Copy(Strings(bytes))))
 }
 
 /// Returns the user memory that was copied to `field`.
@@ -313,12 +339,22 @@ impl<'a> Iterator for Elements<'a> {
     type Item = PrintedValue<'a>;
 
     fn next(&mut self) -> Option<PrintedValue<'a>> {
-        if self.next >= self.count {
-            return None;
+        match &mut self.0 {
+            ElementsOf::Field {
+                record,
+                field,
+                next,
+                count,
+            } => {
+                let n = *next;
+                *next = n.saturating_add(1);
+                (n < *count).then(|| element(record, field, n))
+            }
+            ElementsOf::Copy(strings) => {
+                let (text, is_whole) = strings.next()?;
+                Some(PrintedValue::Text(text, is_whole))
+            }
         }
-        let value = element(self.record, self.field, self.next);
-        self.next = self.next.saturating_add(1);
-        Some(value)
     }
 }
 

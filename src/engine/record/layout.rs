@@ -518,6 +518,9 @@ pub struct Signature {
     /// The number of the last fields that are known when a whole call returns: 0, or 2 for
     /// the result and the duration.
     pub results: u8,
+    /// The index of the field that has the strings of an array, one behind the other, see
+    /// [`Strings`](crate::engine::syscall::Strings).
+    pub list: Option<u8>,
 }
 
 /// How copied user memory is shown.
@@ -548,6 +551,12 @@ impl Layout {
             names: None,
             shapes: None,
         }
+    }
+
+    /// Returns whether the argument with this index has the strings of an array.
+    pub fn is_list(&self, index: u8) -> bool {
+        let call = self.call.as_ref();
+        call.is_some_and(|call| call.list == Some(index))
     }
 
     /// Returns what the argument `field` consists of, if it is a structure.

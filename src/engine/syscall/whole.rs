@@ -3,7 +3,7 @@
 //! The events of whole system calls, one record for each call: its arguments with the values
 //! that they have in C, its result, and how long it took.
 
-use super::{Call, Copies, MAX_ARGUMENTS, PROBE_SIZE_U16};
+use super::{Call, Copies, Special, MAX_ARGUMENTS, PROBE_SIZE_U16};
 use crate::engine::arch::Arch;
 use crate::engine::fetch::{General, Load, LoadOrigin, Program, Store};
 use crate::engine::record::{Class, Field, Layout, Name, ShownMemory, Signature};
@@ -20,6 +20,15 @@ pub const WORDS: usize = MAX_ARGUMENTS + RESULTS;
 
 /// Fields that are known when a call returns.
 const RESULTS: usize = 2;
+
+/// The calls with an argument that is special, and its index.
+const SPECIAL: [(&[u8], u8, Special); 5] = [
+    (b"sys_execve", 1, Special::Strings),
+    (b"sys_execveat", 2, Special::Strings),
+    (b"sys_connect", 1, Special::Address(2)),
+    (b"sys_bind", 1, Special::Address(2)),
+    (b"sys_sendto", 4, Special::Address(5)),
+];
 
 /// Calls that do not return to where they were made.
 const ENDLESS: [&[u8]; 3] = [b"sys_exit", b"sys_exit_group", b"sys_rt_sigreturn"];
@@ -72,14 +81,26 @@ impl Call {
         };
         for parameter in &self.arguments {
             let (index, dst) = next(&mut program)?;
-            let (base, offset) = if self.copied.checked_shr(index.into()).unwrap_or(0) & 1 != 0 {
-                copies.add(index);
+            let is_copied = self.copied.checked_shr(index.into()).unwrap_or(0) & 1 != 0;
+            let special = self.special(index).filter(|_| !is_copied);
+            let (base, offset) = if is_copied || special.is_some() {
+                match special {
+                    Some(special) => copies.add_special(index, special),
+                    None => copies.add(index),
+                }
+                let is_list = special == Some(Special::Strings);
+                if is_list {
+                    signature.list = Some(index);
+                }
                 program.add_general(General {
                     origin: LoadOrigin::Register(index),
                     links: (0, 0),
-                    store: Store::Text {
-                        offset: 0,
-                        user: true,
+                    store: match is_list {
+                        true => Store::Strings,
+                        false => Store::Text {
+                            offset: 0,
+                            user: true,
+                        },
                     },
                     dst: text,
                     fault: None,
@@ -132,6 +153,20 @@ impl Call {
         Ok((program, layout, copies))
     }
 
+    /// Returns what the argument with this index points to, if it is special, and if it is the
+    /// only memory besides text.
+    fn special(&self, index: u8) -> Option<Special> {
+        let mut all = SPECIAL.iter();
+        let &(_, _, special) = all.find(|(name, at, _)| **name == *self.name && *at == index)?;
+        let last = match special {
+            Special::Address(size) => size,
+            _ => index,
+        };
+        // CAST: At most `MAX_ARGUMENTS`.
+        let is_known = self.size.is_none() && last < self.arguments.len() as u8;
+        is_known.then_some(special)
+    }
+
     /// Returns the signature of an event, without types.
     pub(super) fn signature(&self, arch: Arch) -> Result<Signature, AllocError> {
         Ok(Signature {
@@ -149,6 +184,7 @@ impl Call {
                 &[]
             },
             results: 0,
+            list: None,
         })
     }
 }

@@ -5,14 +5,16 @@
 mod support;
 
 use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::error::Kind;
 use ferroprobe_engine::engine::exec;
 use ferroprobe_engine::engine::fetch::{Program, Size};
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::print::{Json, Renderer, ShownEvent, TextLines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::syscall::{Call, CallParameter, WORDS};
+use ferroprobe_engine::engine::syscall::{Call, CallParameter, Special, WORDS};
 use ferroprobe_engine::sys;
+use serde_json::json;
 use support::{text, Kernel};
 
 fn vec(text: &str) -> sys::Vec<u8> {
@@ -443,6 +445,132 @@ fn strings_of_whole_calls_are_shown_as_others() {
         let expected = format!("name(dfd: 3, filename: {shown}, flags: O_RDONLY) = 3\n");
         assert_eq!(text, expected);
     }
+}
+
+fn execve() -> Call {
+    let arguments = [
+        ("const char *", "filename"),
+        ("const char *const *", "argv"),
+        ("const char *const *", "envp"),
+    ];
+    call("sys_execve", &arguments, 1, None)
+}
+
+fn connect() -> Call {
+    let arguments = [
+        ("int", "fd"),
+        ("struct sockaddr *", "uservaddr"),
+        ("int", "addrlen"),
+    ];
+    call("sys_connect", &arguments, 0, None)
+}
+
+/// The strings of argv are an array in each text.
+#[test]
+fn arrays_of_strings_are_arrays() {
+    let words = [0x1000, 0x2000, 0x3000, 0, 900];
+    let (program, layout, copies) = execve().whole(Arch::X86_64).unwrap();
+    assert_eq!(copies.registers(), [0, 1]);
+    assert_eq!(
+        (copies.special_of(0), copies.special_of(1)),
+        (None, Some(Special::Strings))
+    );
+    let format = format_of(&layout);
+    assert!(format.contains("field:__data_loc char[] argv;"), "{format}");
+    for (recorded, shown, listed, cut) in [
+        (
+            &b"ls\0-l\0\0a b\0"[..],
+            r#"{"ls","-l","","a b"}"#,
+            json!(["ls", "-l", "", "a b"]),
+            json!(null),
+        ),
+        (b"\0", r#"{""}"#, json!([""]), json!(null)),
+        (
+            b"ls\0a\nb",
+            r#"{"ls","a\nb"...}"#,
+            json!(["ls", "a\nb"]),
+            json!(["argv[1]"]),
+        ),
+        (b"", "(fault)", json!(null), json!(null)),
+    ] {
+        let record = whole_record(&program, &words, &[b"/bin/ls\0", recorded]);
+        let expected =
+            format!("name(filename: \"/bin/ls\", argv: {shown}, envp: 0x3000) = 0, 900 ns\n");
+        assert_eq!(show_as(&layout, b"name", &record), expected);
+        let object = json(&layout, &record);
+        assert_eq!(
+            (&object["args"]["argv"], &object["truncated"]),
+            (&listed, &cut),
+            "{object}"
+        );
+    }
+}
+
+#[test]
+fn a_filter_on_an_array_of_strings_is_true_for_one() {
+    let (program, layout, _) = execve().whole(Arch::X86_64).unwrap();
+    let mut kernel = Kernel::default();
+    kernel.regs[..5].copy_from_slice(&[0x1000, 0x2000, 0x3000, 0, 900]);
+    kernel.write_user(0x1000, b"/bin/ls\0");
+    let mut decides = |filter: &str, strings| {
+        kernel.strings = strings;
+        let filter = Filter::compile(filter.as_bytes(), &layout, &mut NoFunctions).unwrap();
+        filter.matches(&program, &kernel, &HIT)
+    };
+    for (filter, decision) in [
+        ("argv == \"-l\"", true),
+        ("argv == \"\"", true),
+        ("argv == \"ls -l\"", false),
+        ("argv ~ \"/us*\"", true),
+        ("argv ~ \"*s\" && filename ~ \"*ls\"", true),
+        ("argv != \"ls\"", true),
+        ("argv == \"nothing\"", false),
+    ] {
+        assert_eq!(
+            decides(filter, Some(b"ls\0-l\0\0/usr")),
+            decision,
+            "{filter}"
+        );
+        assert!(!decides(filter, None), "{filter}");
+    }
+    assert!(!decides("argv != \"ls\"", Some(b"ls\0")));
+    // No number, and no key.
+    let error = Filter::compile(b"argv == 1", &layout, &mut NoFunctions).unwrap_err();
+    assert_eq!(error.kind, Kind::FiltExpectString);
+}
+
+/// Which argument is an address, and which has its length.
+#[test]
+fn addresses_of_sockets_are_texts() {
+    let (program, layout, copies) = connect().whole(Arch::X86_64).unwrap();
+    assert_eq!(
+        (copies.registers(), copies.special_of(0)),
+        (&[1][..], Some(Special::Address(2)))
+    );
+    let record = whole_record(&program, &[3, 0x2000, 16, 0, 900], &[b"10.0.0.1:80\0"]);
+    assert_eq!(
+        show_as(&layout, b"name", &record),
+        "name(fd: 3, uservaddr: \"10.0.0.1:80\", addrlen: 16) = 0, 900 ns\n"
+    );
+    let mut sendto = vec![("int", "fd"), ("void *", "buff"), ("size_t", "len")];
+    sendto.extend([
+        ("unsigned int", "flags"),
+        ("struct sockaddr *", "addr"),
+        ("int", "addr_len"),
+    ]);
+    let (_, _, copies) = call("sys_sendto", &sendto, 0, None)
+        .whole(Arch::Arm64)
+        .unwrap();
+    assert_eq!(
+        (copies.registers(), copies.special_of(0)),
+        (&[4][..], Some(Special::Address(5)))
+    );
+    // A kernel that describes it otherwise has it as it says.
+    sendto.pop();
+    let (_, _, copies) = call("sys_sendto", &sendto, 0, None)
+        .whole(Arch::Arm64)
+        .unwrap();
+    assert_eq!(copies.count(), 0);
 }
 
 #[test]

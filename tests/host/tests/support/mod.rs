@@ -43,6 +43,8 @@ pub struct Kernel {
     pub entry: Vec<u64>,
     pub comm: &'static [u8],
     pub cgroup: Option<&'static [u8]>,
+    /// The strings of an array.
+    pub strings: Option<&'static [u8]>,
     pub blob: Option<Vec<u8>>,
     pub current: u64,
     pub return_address: u64,
@@ -62,6 +64,7 @@ impl Default for Kernel {
             entry: vec![],
             comm: b"bash",
             cgroup: Some(b"/user.slice/x"),
+            strings: None,
             blob: None,
             current: 0x7000,
             return_address: 0x8888,
@@ -227,6 +230,12 @@ impl Memory for Kernel {
             }
         }
         Some(out.len())
+    }
+
+    fn read_strings(&self, _address: u64, out: &mut [u8]) -> Option<usize> {
+        let strings = self.strings?;
+        out[..strings.len()].copy_from_slice(strings);
+        Some(strings.len())
     }
 
     fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
