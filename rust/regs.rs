@@ -101,6 +101,11 @@ impl Regs {
         arch::call_arguments(&self.0)
     }
 
+    /// As [`call_arguments`](Self::call_arguments), of a 32-bit call: the low halves count.
+    pub fn compat_call_arguments(&self) -> [u64; 6] {
+        arch::compat_call_arguments(&self.0)
+    }
+
     /// Returns whether the interrupted code had interrupts disabled.
     #[inline(always)]
     pub fn irqs_disabled(&self) -> bool {

@@ -45,11 +45,20 @@ pub enum UserText {
 ///
 /// Context: process; does not sleep.
 pub fn word(address: u64) -> Option<u64> {
-    let mut bytes = [0; 8];
+    array(address).map(u64::from_ne_bytes)
+}
+
+/// As [`word`], of 32 bits.
+pub fn half(address: u64) -> Option<u32> {
+    array(address).map(u32::from_ne_bytes)
+}
+
+fn array<const N: usize>(address: u64) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
     let to = bytes.as_mut_ptr().cast();
     // SAFETY: The function writes at most so many bytes, and survives any address.
-    let result = unsafe { extra::ferroprobe_copy_user(to, address, bytes.len(), false) };
-    (result >= 0).then_some(u64::from_ne_bytes(bytes))
+    let result = unsafe { extra::ferroprobe_copy_user(to, address, N, false) };
+    (result >= 0).then_some(bytes)
 }
 
 /// One of these copies.

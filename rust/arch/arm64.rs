@@ -225,6 +225,11 @@ pub(in super::super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     arguments
 }
 
+/// Returns the arguments of the 32-bit system call that runs, of which the low halves count.
+pub(in super::super) fn compat_call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
+    call_arguments(regs)
+}
+
 /// Returns whether the current task is in a 32-bit system call.
 #[inline(always)]
 pub(in super::super) fn is_in_compat_call() -> bool {

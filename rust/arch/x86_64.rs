@@ -258,6 +258,18 @@ pub(in super::super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     ]
 }
 
+/// Returns the arguments of the 32-bit system call that runs, of which the low halves count.
+pub(in super::super) fn compat_call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
+    [
+        word(regs.bx),
+        word(regs.cx),
+        word(regs.dx),
+        word(regs.si),
+        word(regs.di),
+        word(regs.bp),
+    ]
+}
+
 /// Returns whether the current task is in a 32-bit system call.
 #[inline(always)]
 pub(in super::super) fn is_in_compat_call() -> bool {

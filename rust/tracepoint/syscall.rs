@@ -84,12 +84,17 @@ pub trait CallHandler: Send + Sync {
     fn serve(&self, regs: &Regs, when: When, shared: &CallsShared);
 
     /// Serves the return of a call, unless it did not see the task begin that call: returns false
-    /// then.
+    /// then. The current task may be in a 32-bit call.
     ///
     /// Context: as for [`serve`](Self::serve).
     fn serve_end(&self, _regs: &Regs, _shared: &CallsShared) -> bool {
         false
     }
+
+    /// Serves a 32-bit call that does the same as the calls of the number.
+    ///
+    /// Context: as for [`serve`](Self::serve).
+    fn serve_compat(&self, _regs: &Regs, _when: When, _shared: &CallsShared) {}
 }
 
 /// Calls that have begun.
@@ -122,8 +127,8 @@ pub struct CallsShared {
     counters: PerCpu<[Counter; COUNTERS]>,
 }
 
-/// Indices of [`CallsShared::counters`]: 32-bit calls that began, and that returned, which have no
-/// handlers;
+/// Indices of [`CallsShared::counters`]: 32-bit calls that began, and that returned, which can have
+/// no handlers;
 const SKIPPED: [usize; 2] = [0, 1];
 /// and arguments whose memory could not be read.
 const UNREAD: usize = 2;
@@ -164,6 +169,12 @@ impl CallsShared {
     }
 }
 
+/// The numbers of 32-bit calls are lower.
+const COMPAT: usize = 512;
+
+/// What no 64-bit call has for its number.
+const NO_CALL: u32 = u32::MAX;
+
 /// The handlers of all system calls.
 ///
 /// # Invariants
@@ -177,6 +188,8 @@ pub struct Calls<H: CallHandler> {
     #[pin]
     lock: Mutex<()>,
     shared: CallsShared,
+    /// The numbers of 64-bit calls that do the same as the 32-bit calls, or [`NO_CALL`].
+    compat: [AtomicU32; COMPAT],
     begun: Arc<H::Begun>,
     #[pin]
     _pinned: PhantomPinned,
@@ -300,6 +313,7 @@ impl<H: CallHandler> Calls<H> {
                 exit,
                 lock <- new_mutex!(()),
                 shared,
+                compat: [const { AtomicU32::new(NO_CALL) }; COMPAT],
                 begun,
                 _pinned: PhantomPinned,
             }),
@@ -312,6 +326,26 @@ impl<H: CallHandler> Calls<H> {
         Ok(this)
     }
 
+    /// Lets the handler of the calls `number` also serve the 32-bit calls `compat`.
+    pub fn add_compat(&self, compat: u32, number: u32) {
+        // CAST: Lossless.
+        if let Some(to) = self.compat.get(compat as usize) {
+            to.store(number, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the number of the 64-bit calls that do the same as the 32-bit calls `compat`, which
+    /// the user has chosen; `None` if there are none.
+    fn native(&self, compat: usize) -> Option<usize> {
+        // As in `CallSide::handler`.
+        const { assert!(COMPAT.is_power_of_two()) };
+        let known = self.compat.get(compat);
+        let number = known.and_then(|_| self.compat.get(compat & (COMPAT - 1)))?;
+        let number = number.load(Ordering::Relaxed);
+        // CAST: Lossless.
+        (number != NO_CALL).then_some(number as usize)
+    }
+
     /// Returns the number of bytes of user memory that are wanted of an argument.
     pub fn limit(&self) -> u32 {
         self.shared.limit.load(Ordering::Relaxed)
@@ -322,7 +356,7 @@ impl<H: CallHandler> Calls<H> {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Returns the number of 32-bit calls while there were handlers; these are not served.
+    /// Returns the number of 32-bit calls while there were handlers that cannot be served.
     pub fn skipped(&self) -> u64 {
         let [begun, returned] = SKIPPED.map(|index| self.shared.sum(index));
         begun.max(returned)
@@ -374,7 +408,7 @@ impl<H: CallHandler> Calls<H> {
     }
 
     /// Serves or skips a call of a 32-bit program. An `execve` that makes the task one has begun
-    /// as another call.
+    /// as a call of the other kind.
     #[cold]
     #[inline(never)]
     fn serve_other(&self, when: When, regs: &Regs) {
@@ -386,7 +420,18 @@ impl<H: CallHandler> Calls<H> {
                 return;
             }
         }
-        self.skip(when);
+        let native = match context::is_in_compat_call() {
+            true => self.native(regs.call_number()),
+            false => None,
+        };
+        match native {
+            Some(number) => {
+                if let Some(handler) = self.side(when).handler(number) {
+                    handler.serve_compat(regs, when, &self.shared);
+                }
+            }
+            None => self.skip(when),
+        }
     }
 
     fn skip(&self, when: When) {

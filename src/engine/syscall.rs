@@ -6,11 +6,13 @@
 //! All of it follows from what the kernel tells of a call. The layouts are the kernel's own,
 //! of its events `sys_enter_NAME` and `sys_exit_NAME`.
 
+mod compat;
 mod names;
 mod socket;
 mod strings;
 mod whole;
 
+pub use compat::compat_result;
 pub use names::{called, served_by};
 pub use socket::{put_address, MAX_ADDRESS};
 pub use strings::{Strings, MAX_STRINGS};
@@ -95,6 +97,8 @@ pub struct Copies {
     pub special_at: u8,
     /// What that memory is.
     pub special: Special,
+    /// A bit for each argument whose sign a 32-bit call lacks.
+    pub signed: u8,
 }
 
 impl Copies {
@@ -120,6 +124,17 @@ impl Copies {
     pub fn special_of(&self, index: u8) -> Option<Special> {
         let is_it = index == self.special_at && self.special != Special::None;
         is_it.then_some(self.special)
+    }
+
+    /// Returns the value that argument `n` of a 32-bit call has in a 64-bit one.
+    ///
+    /// Context: any.
+    pub fn widened(&self, n: u8, register: u64) -> u64 {
+        // CAST: The low half, and its sign.
+        match self.signed.checked_shr(n.into()).unwrap_or(0) & 1 {
+            0 => (register as u32).into(),
+            _ => i64::from(register as i32) as u64,
+        }
     }
 
     /// Returns their number.

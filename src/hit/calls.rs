@@ -100,7 +100,8 @@ impl CallRecorder {
     fn copy_and_serve<const COUNT: usize>(&self, regs: &Regs, shared: &CallsShared) {
         let mut copies = CallMemory::<COUNT>::empty();
         let word = |register: u8| regs.word(register.into());
-        if !copy(&self.copies, word, shared.limit(), &mut copies) {
+        let from = (&self.copies, Pointers::Words);
+        if !copy(from, word, shared.limit(), &mut copies) {
             shared.count_unread();
         }
         let on_cpu = Unpreempted::begin();
@@ -156,6 +157,25 @@ impl Recorder {
     }
 }
 
+/// The pointers in the memory of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pointers {
+    /// They have 64 bits.
+    Words,
+    /// They have 32 bits.
+    Halves,
+}
+
+impl Pointers {
+    /// Reads pointer `n` of an array.
+    fn read(self, array: u64, n: u64) -> Option<u64> {
+        match self {
+            Self::Words => user::word(array.wrapping_add(n.wrapping_mul(8))),
+            Self::Halves => user::half(array.wrapping_add(n.wrapping_mul(4))).map(u64::from),
+        }
+    }
+}
+
 /// Copies of a call's user memory.
 pub(super) type CallMemory<const COUNT: usize> = user::UserCopies<COUNT, COPY_SIZE>;
 
@@ -165,7 +185,7 @@ pub(super) type CallMemory<const COUNT: usize> = user::UserCopies<COUNT, COPY_SI
 /// Context: process; does not sleep.
 #[inline(always)]
 pub(super) fn copy<const COUNT: usize>(
-    copies: &Copies,
+    (copies, pointers): (&Copies, Pointers),
     word: impl Fn(u8) -> u64,
     limit: usize,
     to: &mut CallMemory<COUNT>,
@@ -177,7 +197,7 @@ pub(super) fn copy<const COUNT: usize>(
     for ((from, mut room), index) in to.begin(addresses).zip(0u8..) {
         let is_read = match copies.special_of(index) {
             None => copy_one(&mut room, from, (size, copies.are_exact), limit),
-            Some(special) => copy_special(&mut room, from, special, &word),
+            Some(special) => copy_special(&mut room, from, (special, pointers), &word),
         };
         room.finish(is_read);
         are_read &= is_read;
@@ -187,7 +207,7 @@ pub(super) fn copy<const COUNT: usize>(
 
 /// As [`copy`], for what `to` lacks, whose addresses it has.
 pub(super) fn copy_missing<const COUNT: usize>(
-    copies: &Copies,
+    (copies, pointers): (&Copies, Pointers),
     word: impl Fn(u8) -> u64,
     limit: usize,
     to: &mut CallMemory<COUNT>,
@@ -198,7 +218,7 @@ pub(super) fn copy_missing<const COUNT: usize>(
     for (index, from, mut room) in to.missing() {
         let is_read = match copies.special_of(index) {
             None => copy_one(&mut room, from, (size, copies.are_exact), limit),
-            Some(special) => copy_special(&mut room, from, special, &word),
+            Some(special) => copy_special(&mut room, from, (special, pointers), &word),
         };
         room.finish(is_read);
         are_read &= is_read;
@@ -211,14 +231,14 @@ pub(super) fn copy_missing<const COUNT: usize>(
 fn copy_special(
     to: &mut user::Copy<'_, COPY_SIZE>,
     from: u64,
-    special: Special,
+    (special, pointers): (Special, Pointers),
     word: &dyn Fn(u8) -> u64,
 ) -> bool {
     to.truncate(0);
     match special {
         // CAST: The kernel takes it for a C int.
         Special::Address(size) => copy_address(to, from, word(size) as i32),
-        Special::Strings => copy_strings(to, from),
+        Special::Strings => copy_strings(to, from, pointers),
         Special::None => false,
     }
 }
@@ -249,12 +269,12 @@ fn copy_address(to: &mut user::Copy<'_, COPY_SIZE>, from: u64, length: i32) -> b
 }
 
 /// Copies the strings of an array of pointers, as many as there is room for.
-fn copy_strings(to: &mut user::Copy<'_, COPY_SIZE>, from: u64) -> bool {
+fn copy_strings(to: &mut user::Copy<'_, COPY_SIZE>, from: u64, pointers: Pointers) -> bool {
     for n in 0..=u64::from(MAX_STRINGS) {
         // The kernel takes no array for an empty one, and makes one empty string of that.
         let pointer = match from {
             0 => Some(0),
-            from => user::word(from.wrapping_add(n.wrapping_mul(8))),
+            from => pointers.read(from, n),
         };
         let added = match pointer {
             None if n == 0 => return false,

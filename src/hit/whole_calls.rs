@@ -8,9 +8,9 @@
 //! there was no room, is recorded as it is when it returns, without its duration.
 
 use crate::{
-    engine::syscall::{Copies, Values, MAX_COPIES, WORDS},
+    engine::syscall::{compat_result, Copies, Values, MAX_COPIES, WORDS},
     hit::{
-        calls::{copy, copy_missing, CallMemory},
+        calls::{copy, copy_missing, CallMemory, Pointers},
         prepared::Prepared,
         recorder::Recorder,
         source::WholeCall,
@@ -54,6 +54,8 @@ struct NotedCall {
     began: Instant,
     /// The address space with the memory that is missing below; 0 if none is.
     lacks_of: u64,
+    /// The pointers that it has in memory.
+    pointers: Pointers,
     /// The arguments, and room for the results.
     values: Values,
     memory: CallMemory<MAX_COPIES>,
@@ -137,15 +139,31 @@ impl WholeCallRecorder {
         })
     }
 
+    /// Returns the arguments of a 32-bit call, as [`values`] does.
+    fn compat_values(&self, regs: &Regs) -> Values {
+        let mut values = [0; WORDS];
+        let arguments = regs.compat_call_arguments();
+        for ((to, register), n) in values.iter_mut().zip(arguments).zip(0u8..) {
+            *to = self.copies.widened(n, register);
+        }
+        values
+    }
+
     /// Notes a call that begins.
     #[inline(never)]
     fn note(&self, regs: &Regs, shared: &CallsShared) {
+        self.note_values(values(regs), Pointers::Words, shared);
+    }
+
+    #[inline(always)]
+    fn note_values(&self, values: Values, pointers: Pointers, shared: &CallsShared) {
         let Some(mut begun) = self.in_progress.calls.0.put() else {
             return;
         };
         begun.key = self.key.load(Ordering::Relaxed);
-        begun.values = values(regs);
+        begun.values = values;
         begun.lacks_of = 0;
+        begun.pointers = pointers;
         if self.copies.count() != 0 {
             return self.note_memory(begun, shared);
         }
@@ -157,16 +175,17 @@ impl WholeCallRecorder {
     #[inline(never)]
     fn note_memory(&self, mut begun: Kept<'_, NotedCall>, shared: &CallsShared) {
         let noted = &mut *begun;
-        if !self.copy(&noted.values, shared, &mut noted.memory) {
+        let values = (&noted.values, noted.pointers);
+        if !self.copy(values, shared, &mut noted.memory) {
             noted.lacks_of = context::current().address_space();
         }
         begin(begun);
     }
 
-    /// Records a call that returns. Returns false instead if it was not noted, unless such a call
-    /// is recorded, too, if `OTHERS`.
+    /// Records a call that returns with `result`. Returns false instead if it was not noted,
+    /// unless such a call is recorded, too, if `OTHERS`.
     #[inline(never)]
-    fn finish<const OTHERS: bool>(&self, regs: &Regs, shared: &CallsShared) -> bool {
+    fn finish<const OTHERS: bool>(&self, regs: &Regs, result: u64, shared: &CallsShared) -> bool {
         if let Some(mut begun) = self.in_progress.calls.0.take() {
             if begun.key == self.key.load(Ordering::Relaxed) {
                 let mut on_cpu = Unpreempted::begin();
@@ -176,14 +195,14 @@ impl WholeCallRecorder {
                     self.copy_missing(&mut begun, shared);
                     on_cpu = Unpreempted::begin();
                 }
-                let results = [regs.return_value(), duration];
+                let results = [result, duration];
                 let NotedCall { values, memory, .. } = &mut *begun;
                 self.record(values, results, memory, on_cpu);
                 return true;
             }
         }
         if OTHERS {
-            self.record_now(regs, [regs.return_value(), 0], shared);
+            self.record_now((values(regs), Pointers::Words), [result, 0], shared);
         }
         OTHERS
     }
@@ -191,10 +210,14 @@ impl WholeCallRecorder {
     /// Records a call of which nothing was noted.
     #[cold]
     #[inline(never)]
-    fn record_now(&self, regs: &Regs, results: [u64; 2], shared: &CallsShared) {
-        let mut values = values(regs);
+    fn record_now(
+        &self,
+        (mut values, pointers): (Values, Pointers),
+        results: [u64; 2],
+        shared: &CallsShared,
+    ) {
         let mut memory = CallMemory::empty();
-        if !self.copy(&values, shared, &mut memory) {
+        if !self.copy((&values, pointers), shared, &mut memory) {
             shared.count_unread();
         }
         self.record(&mut values, results, &memory, Unpreempted::begin());
@@ -202,8 +225,14 @@ impl WholeCallRecorder {
 
     /// Copies a call's memory. Returns whether all could be read.
     #[inline(always)]
-    fn copy(&self, values: &Values, shared: &CallsShared, to: &mut CallMemory<MAX_COPIES>) -> bool {
-        copy(&self.copies, argument(values), shared.limit(), to)
+    fn copy(
+        &self,
+        (values, pointers): (&Values, Pointers),
+        shared: &CallsShared,
+        to: &mut CallMemory<MAX_COPIES>,
+    ) -> bool {
+        let argument = argument(values);
+        copy((&self.copies, pointers), argument, shared.limit(), to)
     }
 
     /// Copies what could not be read when the call began, unless it has replaced the address
@@ -213,7 +242,8 @@ impl WholeCallRecorder {
     fn copy_missing(&self, begun: &mut NotedCall, shared: &CallsShared) {
         let argument = argument(&begun.values);
         let is_there = context::current().address_space() == begun.lacks_of;
-        if !is_there || !copy_missing(&self.copies, argument, shared.limit(), &mut begun.memory) {
+        let copies = (&self.copies, begun.pointers);
+        if !is_there || !copy_missing(copies, argument, shared.limit(), &mut begun.memory) {
             shared.count_unread();
         }
     }
@@ -308,6 +338,7 @@ impl syscall::CallHandler for WholeCallRecorder {
             key: 0,
             began: Instant::default(),
             lacks_of: 0,
+            pointers: Pointers::Words,
             values: [0; WORDS],
             memory: CallMemory::empty(),
         })?;
@@ -335,14 +366,29 @@ impl syscall::CallHandler for WholeCallRecorder {
     fn serve(&self, regs: &Regs, when: When, shared: &CallsShared) {
         match when {
             When::Enter if self.returns => self.note(regs, shared),
-            When::Enter => self.record_now(regs, [0, 0], shared),
+            When::Enter => self.record_now((values(regs), Pointers::Words), [0, 0], shared),
             When::Exit => {
-                self.finish::<true>(regs, shared);
+                self.finish::<true>(regs, regs.return_value(), shared);
             }
         }
     }
 
     fn serve_end(&self, regs: &Regs, shared: &CallsShared) -> bool {
-        self.finish::<false>(regs, shared)
+        self.finish::<false>(regs, compat_result(regs.return_value()), shared)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn serve_compat(&self, regs: &Regs, when: When, shared: &CallsShared) {
+        let values = self.compat_values(regs);
+        let results = match when {
+            When::Enter if self.returns => {
+                return self.note_values(values, Pointers::Halves, shared);
+            }
+            When::Enter => [0, 0],
+            // What was noted has been looked for.
+            When::Exit => [compat_result(regs.return_value()), 0],
+        };
+        self.record_now((values, Pointers::Halves), results, shared);
     }
 }

@@ -114,6 +114,9 @@ impl Call {
                 (Type::USER_STRING, at)
             } else {
                 let base = type_of(&parameter.c_type, &parameter.name);
+                if base == Type::S64 {
+                    copies.signed |= 1u8.checked_shl(index.into()).unwrap_or(0);
+                }
                 program.add_op(Load {
                     dst,
                     reg: index,

@@ -171,6 +171,9 @@ impl Definitions {
                 let recorder = CallRecorder::new(recorder, Copies::default());
                 Registered::of_call(&tables.sides, (number, &[When::Exit]), recorder)
             })?;
+            for compat in call.compat_numbers(MACHINE.arch) {
+                tables.whole.add_compat(compat, number);
+            }
             let (program, layout, copies) = call.whole(MACHINE.arch)?;
             let made = (&call, number, ProbeKind::Call, program, layout);
             self.add_call(&mut probes, (&plan, &buffer), made, |mut recorder| {
