@@ -43,18 +43,18 @@ pub fn write_path(skip: usize, out: &mut [u8]) -> Option<usize> {
     // The root has no name.
     let length = length.max(1);
     let mut end = length;
-    let mut window = Window { skip, out };
-    window.put(0, b'/');
+    let mut part = PathPart { skip, out };
+    part.put(0, b'/');
     leaf.each_name(|name, size| {
         let start = end.checked_sub(size)?;
-        window.read(name, start, end)?;
+        part.read(name, start, end)?;
         end = start.checked_sub(1)?;
-        window.put(end, b'/');
+        part.put(end, b'/');
         Some(())
     })?;
-    window.put(length, 0);
+    part.put(length, 0);
     let left = length.saturating_sub(skip).saturating_add(1);
-    Some(left.min(window.out.len()))
+    Some(left.min(part.out.len()))
 }
 
 type Kernfs = bindings::kernfs_node;
@@ -120,12 +120,12 @@ fn length_of(address: u64) -> Option<usize> {
 }
 
 /// The part of a text, from byte `skip` on, for which there is room.
-struct Window<'a> {
+struct PathPart<'a> {
     skip: usize,
     out: &'a mut [u8],
 }
 
-impl Window<'_> {
+impl PathPart<'_> {
     /// Writes byte `at` of the text.
     fn put(&mut self, at: usize, byte: u8) {
         let at = at.checked_sub(self.skip);
