@@ -114,6 +114,28 @@ impl<const COUNT: usize, const SIZE: usize> UserCopies<COUNT, SIZE> {
         missing.map(|(index, (state, bytes))| (index, state.address, Copy { state, bytes }))
     }
 
+    /// Returns room for what is at `address`, behind the others; `None` if there is none.
+    pub fn add(&mut self, address: u64) -> Option<Copy<'_, SIZE>> {
+        let state = self.states.get_mut(self.count)?;
+        let bytes = self.bytes.get_mut(self.count)?;
+        self.count = self.count.wrapping_add(1);
+        // INVARIANT: A length of 0 needs no bytes.
+        *state = CopyState {
+            address,
+            length: 0,
+            is_read: false,
+        };
+        Some(Copy { state, bytes })
+    }
+
+    /// Returns whether all could be read.
+    pub fn are_read(&self) -> bool {
+        self.states
+            .iter()
+            .take(self.count)
+            .all(|state| state.is_read)
+    }
+
     /// Returns the copies.
     #[inline(always)]
     pub fn view(&self) -> CopiesView<'_, SIZE> {

@@ -15,7 +15,7 @@ mod whole;
 pub use compat::compat_result;
 pub use names::{called, served_by};
 pub use socket::{put_address, MAX_ADDRESS};
-pub use strings::{Strings, MAX_STRINGS};
+pub use strings::Strings;
 pub use whole::{Values, WORDS};
 
 use super::arch::Arch;
@@ -38,6 +38,10 @@ pub const DEFAULT_COPIED: u32 = 63;
 
 /// Bytes of the longest copy: of a text, with the mark of its end and a NUL.
 pub const COPY_SIZE: usize = MAX_COPIED + MARK.len();
+
+/// Most strings of a copy: each takes a byte.
+pub const MAX_STRINGS: u8 = COPY_SIZE as u8; // CAST: Asserted below.
+const _: () = assert!(COPY_SIZE < 256);
 
 /// The end of a text that was longer.
 pub const MARK: &[u8; 4] = b"...\0";
@@ -82,10 +86,12 @@ pub enum Special {
 }
 
 /// The user memory to copy before the arguments of a call are fetched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copies {
     registers: [u8; MAX_COPIES],
     count: u8,
+    /// Whether there is no other memory than that to which these registers point.
+    pub is_plain: bool,
     /// The number of the call's arguments.
     pub arguments: u8,
     /// The register with the number of bytes.
@@ -93,12 +99,28 @@ pub struct Copies {
     /// Whether strings are recorded as they are: not as the kernel records them, without
     /// unprintable characters.
     pub are_exact: bool,
-    /// The index of the register to whose memory [`Copies::special`] applies.
-    pub special_at: u8,
+    /// The register that points to the other memory, which is copied behind the rest.
+    pub special_register: u8,
     /// What that memory is.
     pub special: Special,
     /// A bit for each argument whose sign a 32-bit call lacks.
     pub signed: u8,
+}
+
+impl Default for Copies {
+    fn default() -> Self {
+        Self {
+            registers: [0; MAX_COPIES],
+            count: 0,
+            is_plain: true,
+            arguments: 0,
+            size: None,
+            are_exact: false,
+            special_register: 0,
+            special: Special::None,
+            signed: 0,
+        }
+    }
 }
 
 impl Copies {
@@ -110,20 +132,18 @@ impl Copies {
         }
     }
 
-    /// Adds a register that points to `special`.
-    fn add_special(&mut self, register: u8, special: Special) {
-        (self.special_at, self.special) = (self.count, special);
-        self.add(register);
+    /// Sets the register that points to `special`.
+    fn set_special(&mut self, register: u8, special: Special) {
+        (self.special_register, self.special) = (register, special);
+        self.is_plain = false;
     }
 
-    /// Returns what the memory of the register with this index is, if it is neither text nor
-    /// bytes.
+    /// Returns whether there is no memory to copy.
     ///
     /// Context: any.
     #[inline(always)]
-    pub fn special_of(&self, index: u8) -> Option<Special> {
-        let is_it = index == self.special_at && self.special != Special::None;
-        is_it.then_some(self.special)
+    pub fn are_none(&self) -> bool {
+        self.count == 0 && self.is_plain
     }
 
     /// Returns the value that argument `n` of a 32-bit call has in a 64-bit one.
@@ -157,6 +177,13 @@ impl Copies {
 }
 
 impl Call {
+    /// Returns the numbers by which 32-bit programs make this call, if its arguments are the same
+    /// then.
+    pub fn compat_numbers(&self, arch: Arch) -> impl Iterator<Item = u32> + '_ {
+        let types = self.arguments.iter().map(|argument| &*argument.c_type);
+        compat::numbers(&self.name, types, arch)
+    }
+
     /// Returns how the entry of the call is recorded.
     ///
     /// # Errors

@@ -100,8 +100,7 @@ impl CallRecorder {
     fn copy_and_serve<const COUNT: usize>(&self, regs: &Regs, shared: &CallsShared) {
         let mut copies = CallMemory::<COUNT>::empty();
         let word = |register: u8| regs.word(register.into());
-        let from = (&self.copies, Pointers::Words);
-        if !copy(from, word, shared.limit(), &mut copies) {
+        if !copy(&self.copies, word, shared.limit(), &mut copies) {
             shared.count_unread();
         }
         let on_cpu = Unpreempted::begin();
@@ -180,29 +179,42 @@ impl Pointers {
 pub(super) type CallMemory<const COUNT: usize> = user::UserCopies<COUNT, COPY_SIZE>;
 
 /// Copies the user memory that `copies` names, at most `limit` bytes of each argument; `word`
-/// returns a register. Returns whether all could be read.
+/// returns a register. Returns whether all could be read, and nothing is [left](copy_rest).
 ///
 /// Context: process; does not sleep.
 #[inline(always)]
 pub(super) fn copy<const COUNT: usize>(
-    (copies, pointers): (&Copies, Pointers),
+    copies: &Copies,
     word: impl Fn(u8) -> u64,
     limit: usize,
     to: &mut CallMemory<COUNT>,
 ) -> bool {
     let limit = limit.min(MAX_COPIED);
     let size = copies.size.map(&word);
-    let mut are_read = true;
+    let mut are_read = copies.is_plain;
     let addresses = copies.registers().iter().map(|&register| word(register));
-    for ((from, mut room), index) in to.begin(addresses).zip(0u8..) {
-        let is_read = match copies.special_of(index) {
-            None => copy_one(&mut room, from, (size, copies.are_exact), limit),
-            Some(special) => copy_special(&mut room, from, (special, pointers), &word),
-        };
+    for (from, mut room) in to.begin(addresses) {
+        let is_read = copy_one(&mut room, from, (size, copies.are_exact), limit);
         room.finish(is_read);
         are_read &= is_read;
     }
     are_read
+}
+
+/// Copies the memory that is neither text nor bytes, if there is such, behind the rest. Returns
+/// whether all could be read.
+#[inline(never)]
+pub(super) fn copy_rest<const COUNT: usize>(
+    (copies, pointers): (&Copies, Pointers),
+    word: impl Fn(u8) -> u64,
+    to: &mut CallMemory<COUNT>,
+) -> bool {
+    if let (false, Some(mut room)) = (copies.is_plain, to.add(word(copies.special_register))) {
+        let from = word(copies.special_register);
+        let is_read = copy_special(&mut room, from, (copies.special, pointers), &word);
+        room.finish(is_read);
+    }
+    to.are_read()
 }
 
 /// As [`copy`], for what `to` lacks, whose addresses it has.
@@ -216,9 +228,9 @@ pub(super) fn copy_missing<const COUNT: usize>(
     let size = copies.size.map(&word);
     let mut are_read = true;
     for (index, from, mut room) in to.missing() {
-        let is_read = match copies.special_of(index) {
-            None => copy_one(&mut room, from, (size, copies.are_exact), limit),
-            Some(special) => copy_special(&mut room, from, (special, pointers), &word),
+        let is_read = match usize::from(index) < copies.count() {
+            true => copy_one(&mut room, from, (size, copies.are_exact), limit),
+            false => copy_special(&mut room, from, (copies.special, pointers), &word),
         };
         room.finish(is_read);
         are_read &= is_read;

@@ -10,7 +10,7 @@
 use crate::{
     engine::syscall::{compat_result, Copies, Values, MAX_COPIES, WORDS},
     hit::{
-        calls::{copy, copy_missing, CallMemory, Pointers},
+        calls::{copy, copy_missing, copy_rest, CallMemory, Pointers},
         prepared::Prepared,
         recorder::Recorder,
         source::WholeCall,
@@ -112,6 +112,8 @@ fn number_of(key: u64) -> u32 {
 pub(crate) struct WholeCallRecorder {
     pub(crate) recorder: Recorder,
     copies: Copies,
+    /// Whether there is memory to copy.
+    has_memory: bool,
     /// Whether such a call returns.
     returns: bool,
     /// The number of these calls.
@@ -131,6 +133,7 @@ impl WholeCallRecorder {
     ) -> impl Init<Self> {
         init!(Self {
             recorder <- recorder.init(),
+            has_memory: !copies.are_none(),
             copies,
             returns,
             number,
@@ -152,22 +155,33 @@ impl WholeCallRecorder {
     /// Notes a call that begins.
     #[inline(never)]
     fn note(&self, regs: &Regs, shared: &CallsShared) {
-        self.note_values(values(regs), Pointers::Words, shared);
-    }
-
-    #[inline(always)]
-    fn note_values(&self, values: Values, pointers: Pointers, shared: &CallsShared) {
         let Some(mut begun) = self.in_progress.calls.0.put() else {
             return;
         };
         begun.key = self.key.load(Ordering::Relaxed);
-        begun.values = values;
+        begun.values = values(regs);
         begun.lacks_of = 0;
-        begun.pointers = pointers;
-        if self.copies.count() != 0 {
+        if self.has_memory {
             return self.note_memory(begun, shared);
         }
         begun.memory.forget();
+        begin(begun);
+    }
+
+    /// As [`Self::note`], of a 32-bit call.
+    #[inline(never)]
+    fn note_compat(&self, regs: &Regs, shared: &CallsShared) {
+        let Some(mut begun) = self.in_progress.calls.0.put() else {
+            return;
+        };
+        begun.key = self.key.load(Ordering::Relaxed);
+        begun.values = self.compat_values(regs);
+        begun.lacks_of = 0;
+        begun.memory.forget();
+        let NotedCall { values, memory, .. } = &mut *begun;
+        if !copy(&self.copies, argument(values), shared.limit(), memory) {
+            self.note_rest(&mut begun, Pointers::Halves);
+        }
         begin(begun);
     }
 
@@ -175,17 +189,27 @@ impl WholeCallRecorder {
     #[inline(never)]
     fn note_memory(&self, mut begun: Kept<'_, NotedCall>, shared: &CallsShared) {
         let noted = &mut *begun;
-        let values = (&noted.values, noted.pointers);
-        if !self.copy(values, shared, &mut noted.memory) {
-            noted.lacks_of = context::current().address_space();
+        if !self.copy(&noted.values, shared, &mut noted.memory) {
+            self.note_rest(noted, Pointers::Words);
         }
         begin(begun);
     }
 
-    /// Records a call that returns with `result`. Returns false instead if it was not noted,
-    /// unless such a call is recorded, too, if `OTHERS`.
+    /// Copies the memory of a call that is left, and notes whether something is missing.
+    #[cold]
     #[inline(never)]
-    fn finish<const OTHERS: bool>(&self, regs: &Regs, result: u64, shared: &CallsShared) -> bool {
+    fn note_rest(&self, noted: &mut NotedCall, pointers: Pointers) {
+        let copies = (&self.copies, pointers);
+        noted.pointers = pointers;
+        if !copy_rest(copies, argument(&noted.values), &mut noted.memory) {
+            noted.lacks_of = context::current().address_space();
+        }
+    }
+
+    /// Records a call that returns. Returns false instead if it was not noted, unless such a call
+    /// is recorded, too, if `OTHERS`; the task may be in a 32-bit call if not.
+    #[inline(never)]
+    fn finish<const OTHERS: bool>(&self, regs: &Regs, shared: &CallsShared) -> bool {
         if let Some(mut begun) = self.in_progress.calls.0.take() {
             if begun.key == self.key.load(Ordering::Relaxed) {
                 let mut on_cpu = Unpreempted::begin();
@@ -195,6 +219,10 @@ impl WholeCallRecorder {
                     self.copy_missing(&mut begun, shared);
                     on_cpu = Unpreempted::begin();
                 }
+                let result = match OTHERS {
+                    true => regs.return_value(),
+                    false => compat_result(regs.return_value()),
+                };
                 let results = [result, duration];
                 let NotedCall { values, memory, .. } = &mut *begun;
                 self.record(values, results, memory, on_cpu);
@@ -202,7 +230,8 @@ impl WholeCallRecorder {
             }
         }
         if OTHERS {
-            self.record_now((values(regs), Pointers::Words), [result, 0], shared);
+            let values = (values(regs), Pointers::Words);
+            self.record_now(values, [regs.return_value(), 0], shared);
         }
         OTHERS
     }
@@ -217,22 +246,18 @@ impl WholeCallRecorder {
         shared: &CallsShared,
     ) {
         let mut memory = CallMemory::empty();
-        if !self.copy((&values, pointers), shared, &mut memory) {
+        let are_read = self.copy(&values, shared, &mut memory);
+        let copies = (&self.copies, pointers);
+        if !are_read && !copy_rest(copies, argument(&values), &mut memory) {
             shared.count_unread();
         }
         self.record(&mut values, results, &memory, Unpreempted::begin());
     }
 
-    /// Copies a call's memory. Returns whether all could be read.
+    /// Copies a call's memory. Returns whether all could be read, and nothing is left.
     #[inline(always)]
-    fn copy(
-        &self,
-        (values, pointers): (&Values, Pointers),
-        shared: &CallsShared,
-        to: &mut CallMemory<MAX_COPIES>,
-    ) -> bool {
-        let argument = argument(values);
-        copy((&self.copies, pointers), argument, shared.limit(), to)
+    fn copy(&self, values: &Values, shared: &CallsShared, to: &mut CallMemory<MAX_COPIES>) -> bool {
+        copy(&self.copies, argument(values), shared.limit(), to)
     }
 
     /// Copies what could not be read when the call began, unless it has replaced the address
@@ -368,27 +393,25 @@ impl syscall::CallHandler for WholeCallRecorder {
             When::Enter if self.returns => self.note(regs, shared),
             When::Enter => self.record_now((values(regs), Pointers::Words), [0, 0], shared),
             When::Exit => {
-                self.finish::<true>(regs, regs.return_value(), shared);
+                self.finish::<true>(regs, shared);
             }
         }
     }
 
     fn serve_end(&self, regs: &Regs, shared: &CallsShared) -> bool {
-        self.finish::<false>(regs, compat_result(regs.return_value()), shared)
+        self.finish::<false>(regs, shared)
     }
 
     #[cold]
     #[inline(never)]
     fn serve_compat(&self, regs: &Regs, when: When, shared: &CallsShared) {
-        let values = self.compat_values(regs);
         let results = match when {
-            When::Enter if self.returns => {
-                return self.note_values(values, Pointers::Halves, shared);
-            }
+            When::Enter if self.returns => return self.note_compat(regs, shared),
             When::Enter => [0, 0],
             // What was noted has been looked for.
             When::Exit => [compat_result(regs.return_value()), 0],
         };
-        self.record_now((values, Pointers::Halves), results, shared);
+        let values = (self.compat_values(regs), Pointers::Halves);
+        self.record_now(values, results, shared);
     }
 }

@@ -5,7 +5,6 @@
 //! Made by `tests/gen/compat-calls.awk` of the kernel's tables of system calls: the names of the
 //! 64-bit calls that have the same arguments, by the number of the 32-bit call, from 0 on.
 
-use super::Call;
 use crate::engine::arch::Arch;
 
 /// Of x86, as by `int 0x80`.
@@ -103,21 +102,22 @@ const ARM64: &str = "\
 /// Types of arguments that a 32-bit program passes in two registers.
 const TWICE_AS_LONG: [&[u8]; 3] = [b"loff_t", b"u64", b"__u64"];
 
-impl Call {
-    /// Returns the numbers by which 32-bit programs make this call, if its arguments are the same
-    /// then.
-    pub fn compat_numbers(&self, arch: Arch) -> impl Iterator<Item = u32> + '_ {
-        let names = match arch {
-            Arch::X86_64 => X86,
-            Arch::Arm64 => ARM64,
-        };
-        let wanted = self.name.strip_prefix(b"sys_").unwrap_or_default();
-        let mut types = self.arguments.iter().map(|argument| &*argument.c_type);
-        let is_same = !types.any(|c_type| TWICE_AS_LONG.contains(&c_type));
-        let all = (0u32..).zip(names.split(' '));
-        let named = all.filter(move |(_, name)| is_same && name.as_bytes() == wanted);
-        named.map(|(number, _)| number)
-    }
+/// Returns the numbers by which 32-bit programs call `name`, a name with the prefix `sys_`, if its
+/// arguments, which have these types, are the same then.
+pub(super) fn numbers<'a>(
+    name: &'a [u8],
+    mut types: impl Iterator<Item = &'a [u8]>,
+    arch: Arch,
+) -> impl Iterator<Item = u32> + 'a {
+    let names = match arch {
+        Arch::X86_64 => X86,
+        Arch::Arm64 => ARM64,
+    };
+    let wanted = name.strip_prefix(b"sys_").unwrap_or_default();
+    let is_same = !types.any(|c_type| TWICE_AS_LONG.contains(&c_type));
+    let all = (0u32..).zip(names.split(' '));
+    let named = all.filter(move |(_, name)| is_same && name.as_bytes() == wanted);
+    named.map(|(number, _)| number)
 }
 
 /// Returns the result of a 32-bit call, an error with its sign, from its register.
@@ -136,22 +136,12 @@ pub fn compat_result(register: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::engine::syscall::CallParameter;
-    use crate::sys::Vec;
+    use super::{compat_result, numbers, ARM64, X86};
+    use crate::engine::arch::Arch;
 
-    fn numbers(name: &str, c_type: &str, arch: Arch) -> std::vec::Vec<u32> {
-        let text = |text: &str| Vec::from_slice(text.as_bytes()).unwrap();
-        let mut call = Call {
-            name: text(name),
-            ..Call::default()
-        };
-        let parameter = CallParameter {
-            name: text("x"),
-            c_type: text(c_type),
-        };
-        call.arguments.push(parameter).unwrap();
-        call.compat_numbers(arch).collect()
+    fn found(name: &str, c_type: &str, arch: Arch) -> Vec<u32> {
+        let types = [c_type.as_bytes()].into_iter();
+        numbers(name.as_bytes(), types, arch).collect()
     }
 
     /// As in the headers of the C library for 32-bit programs.
@@ -171,12 +161,12 @@ mod tests {
             ("sys_mmap", &[], &[]),
             ("", &[], &[]),
         ] {
-            assert_eq!(numbers(name, "int", Arch::X86_64), x86, "{name}");
-            assert_eq!(numbers(name, "int", Arch::Arm64), arm, "{name}");
+            assert_eq!(found(name, "int", Arch::X86_64), x86, "{name}");
+            assert_eq!(found(name, "int", Arch::Arm64), arm, "{name}");
         }
-        assert_eq!(numbers("sys_lseek", "off_t", Arch::X86_64), [19]);
-        assert_eq!(numbers("sys_fanotify_mark", "int", Arch::X86_64), [339]);
-        assert!(numbers("sys_fanotify_mark", "__u64", Arch::X86_64).is_empty());
+        assert_eq!(found("sys_lseek", "off_t", Arch::X86_64), [19]);
+        assert_eq!(found("sys_fanotify_mark", "int", Arch::X86_64), [339]);
+        assert!(found("sys_fanotify_mark", "__u64", Arch::X86_64).is_empty());
         for names in [X86, ARM64] {
             assert!(names.split(' ').count() <= 512 && !names.contains("  "));
         }

@@ -26,10 +26,6 @@ impl<'a> Iterator for Strings<'a> {
     }
 }
 
-/// Most strings of a copy: each takes a byte.
-pub const MAX_STRINGS: u8 = super::COPY_SIZE as u8; // CAST: Asserted below.
-const _: () = assert!(super::COPY_SIZE < 256);
-
 #[cfg(test)]
 mod tests {
     use super::Strings;

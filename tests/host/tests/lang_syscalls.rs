@@ -12,7 +12,7 @@ use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::print::{Json, Renderer, ShownEvent, TextLines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::syscall::{Call, CallParameter, Special, WORDS};
+use ferroprobe_engine::engine::syscall::{Call, CallParameter, Copies, Special, WORDS};
 use ferroprobe_engine::sys;
 use serde_json::json;
 use support::{text, Kernel};
@@ -465,16 +465,18 @@ fn connect() -> Call {
     call("sys_connect", &arguments, 0, None)
 }
 
+fn special(copies: &Copies) -> (u8, Special) {
+    assert!(!copies.is_plain && !copies.are_none());
+    (copies.special_register, copies.special)
+}
+
 /// The strings of argv are an array in each text.
 #[test]
 fn arrays_of_strings_are_arrays() {
     let words = [0x1000, 0x2000, 0x3000, 0, 900];
     let (program, layout, copies) = execve().whole(Arch::X86_64).unwrap();
-    assert_eq!(copies.registers(), [0, 1]);
-    assert_eq!(
-        (copies.special_of(0), copies.special_of(1)),
-        (None, Some(Special::Strings))
-    );
+    assert_eq!(copies.registers(), [0]);
+    assert_eq!(special(&copies), (1, Special::Strings));
     let format = format_of(&layout);
     assert!(format.contains("field:__data_loc char[] argv;"), "{format}");
     for (recorded, shown, listed, cut) in [
@@ -544,8 +546,8 @@ fn a_filter_on_an_array_of_strings_is_true_for_one() {
 fn addresses_of_sockets_are_texts() {
     let (program, layout, copies) = connect().whole(Arch::X86_64).unwrap();
     assert_eq!(
-        (copies.registers(), copies.special_of(0)),
-        (&[1][..], Some(Special::Address(2)))
+        (copies.count(), special(&copies)),
+        (0, (1, Special::Address(2)))
     );
     let record = whole_record(&program, &[3, 0x2000, 16, 0, 900], &[b"10.0.0.1:80\0"]);
     assert_eq!(
@@ -562,15 +564,15 @@ fn addresses_of_sockets_are_texts() {
         .whole(Arch::Arm64)
         .unwrap();
     assert_eq!(
-        (copies.registers(), copies.special_of(0)),
-        (&[4][..], Some(Special::Address(5)))
+        (copies.count(), special(&copies)),
+        (0, (4, Special::Address(5)))
     );
     // A kernel that describes it otherwise has it as it says.
     sendto.pop();
     let (_, _, copies) = call("sys_sendto", &sendto, 0, None)
         .whole(Arch::Arm64)
         .unwrap();
-    assert_eq!(copies.count(), 0);
+    assert!(copies.are_none());
 }
 
 #[test]
