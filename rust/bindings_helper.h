@@ -6,6 +6,7 @@
 
 #include <linux/dcache.h>
 #include <linux/fs.h>
+#include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -37,6 +38,8 @@ static const u32 FERROPROBE_OPS_PRIVATE = offsetof(struct ftrace_ops, private);
 #else
 static const u32 FERROPROBE_OPS_PRIVATE = 0;
 #endif
+static const u32 FERROPROBE_FPROBE_SIZE = sizeof(struct fprobe);
+static const u32 FERROPROBE_FPROBE_WORDS = MAX_FPROBE_DATA_SIZE_WORD;
 static const u64 FERROPROBE_NEED_RESCHED = 1UL << TIF_NEED_RESCHED;
 static const u64 FERROPROBE_THREAD_SIZE = THREAD_SIZE;
 #ifdef CONFIG_ARCH_HAS_PREEMPT_LAZY

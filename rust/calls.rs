@@ -42,6 +42,7 @@ ask_nothing! {
     fn extra::ferroprobe_functions_unregister() -> c_int;
     fn extra::ferroprobe_functions_end();
     fn extra::ferroprobe_functions_forget();
+    fn extra::ferroprobe_returns_supported() -> bool;
     fn extra::ferroprobe_late_dirs_end();
     fn extra::ferroprobe_syscalls() -> c_uint;
     fn extra::ferroprobe_task_size() -> c_ulong;

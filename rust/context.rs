@@ -314,6 +314,9 @@ pub enum EntryWay {
     Call,
     /// By the trampoline to which a probed function returns.
     Return,
+    /// By the one to which a function returns that ftrace follows: it disables preemption against
+    /// recursion, and the fprobe for RCU.
+    Followed,
     /// By a tracepoint's call, and [`Unpreempted`].
     Tracepoint,
 }
@@ -397,6 +400,16 @@ pub fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
     let task = current();
     arch::is_plain(entry) && task.softirq_count() == 0 && task.thread_flags() & RESCHED == 0
+}
+
+/// As [`is_plain`], of [`EntryWay::Followed`].
+///
+/// Context: handlers of functions' returns.
+#[inline(always)]
+pub fn is_plain_followed() -> bool {
+    const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
+    let task = current();
+    arch::is_plain_followed() && task.softirq_count() == 0 && task.thread_flags() & RESCHED == 0
 }
 
 impl Level {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Wrappers for ftrace's calls of functions at their entry, also in kernels without. */
+/* Wrappers for ftrace's reports of functions that begin or return, also in kernels without. */
 
 #include <linux/errno.h>
+#include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -116,6 +117,60 @@ int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove)
 int ferroprobe_functions_know(unsigned long *sites, u32 count)
 {
 	return -ENOSYS;
+}
+
+#endif
+
+#ifdef CONFIG_FPROBE
+
+bool ferroprobe_returns_supported(void)
+{
+	return true;
+}
+
+int ferroprobe_returns_register(void *memory, void *entry, void *exit, size_t words,
+				unsigned long *sites, u32 count)
+{
+	struct fprobe *fprobe = memory;
+
+	fprobe->entry_handler = entry;
+	fprobe->exit_handler = exit;
+	fprobe->entry_data_size = words * sizeof(long);
+	return register_fprobe_ips(fprobe, sites, count);
+}
+
+void ferroprobe_returns_unregister(void *memory)
+{
+	unregister_fprobe(memory);
+}
+
+unsigned long ferroprobe_returns_missed(const void *memory)
+{
+	const struct fprobe *fprobe = memory;
+
+	return READ_ONCE(fprobe->nmissed);
+}
+
+#else
+
+bool ferroprobe_returns_supported(void)
+{
+	return false;
+}
+
+int ferroprobe_returns_register(void *memory, void *entry, void *exit, size_t words,
+				unsigned long *sites, u32 count)
+{
+	return -EOPNOTSUPP;
+}
+
+void ferroprobe_returns_unregister(void *memory)
+{
+}
+
+unsigned long ferroprobe_returns_missed(const void *memory)
+{
+	return 0;
 }
 
 #endif

@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Entries of functions, as ftrace reports them.
+//! Entries and returns of functions, as ftrace reports them.
 //!
-//! All functions share one registration with ftrace: arming a thousand of them is one pass
-//! over the kernel's text. The callback finds the handlers in a table.
+//! The entries of all functions share one registration with ftrace: arming a thousand of them is
+//! one pass over the kernel's text. The callback finds the handlers in a table. Returns are
+//! reported by fprobes of the kernel, one for each handler and owner of functions.
 //!
 //! C header: [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h)
 
+mod counters;
 mod entry;
+mod exit;
 mod group;
 mod link;
+mod probed;
 mod registration;
+mod return_group;
+mod return_table;
+mod returns;
 mod serve;
 mod table;
 
 pub use entry::{Entry, Function};
+pub use exit::{Exit, FunctionReturn, ReturnHandler};
 pub use group::SitesOwner;
 pub use link::Site;
+pub use probed::ProbedFunctions;
 pub use registration::FunctionRegistration;
+pub use returns::{are_returns_supported, ReturnRegistration, MAX_RETURN_WORDS};
 
 use super::{bindings as extra, calls, handler::Handler, rcu::RcuCell, serving::Serving};
-use core::marker::PhantomPinned;
+use core::{marker::PhantomPinned, pin::Pin};
 use kernel::{
     alloc::{AllocError, KVVec},
     error::to_result,
@@ -148,6 +158,22 @@ impl<H: Handler<Function>> Functions<H> {
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Makes a handler of the returns of functions. Its hits exclude those of entries that are
+    /// in the middle of them, and the other way round; see [`ReturnRegistration::with`].
+    ///
+    /// # Errors
+    ///
+    /// `E2BIG` for too many words; `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub fn returns<R: ReturnHandler>(
+        &self,
+        words: usize,
+        handler: impl Init<R>,
+    ) -> Result<Pin<KBox<ReturnRegistration<R>>>> {
+        ReturnRegistration::with(self.serving.clone(), words, handler)
     }
 
     /// Keeps changes back until [`Functions::apply`], which then makes them in one pass.

@@ -196,6 +196,8 @@ u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u6
 u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs);
 /* With the registers that ftrace saves when @function begins. */
 u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function);
+/* With the registers that ftrace saves when a function returns: from where it returns to. */
+u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit);
 /* From what calls this module, or calls the function @skip, of @skip_size bytes, that does. */
 u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size);
 /* The frames of the task in user space, by frame pointers; 0 if it has none there. */
@@ -254,6 +256,20 @@ void ferroprobe_functions_forget(void);
 int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove);
 /* Returns 0 if ftrace patches the instructions at all @sites.  Not reentrant. */
 int ferroprobe_functions_know(unsigned long *sites, u32 count);
+
+/* Whether the kernel has fprobes. */
+bool ferroprobe_returns_supported(void);
+/*
+ * Registers @fprobe, of FERROPROBE_FPROBE_SIZE zeroed bytes, which calls @entry, unless that is
+ * NULL, and @exit at the @count sites.  A call keeps @words words of data, at most
+ * FERROPROBE_FPROBE_WORDS.
+ */
+int ferroprobe_returns_register(void *fprobe, void *entry, void *exit, size_t words,
+				unsigned long *sites, u32 count);
+/* Waits until @fprobe, which is registered, calls nothing. */
+void ferroprobe_returns_unregister(void *fprobe);
+unsigned long ferroprobe_returns_missed(const void *fprobe);
+
 /* Returns whether @address is in the init code of @module. */
 bool ferroprobe_in_init(struct module *module, unsigned long address);
 

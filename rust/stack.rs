@@ -53,6 +53,8 @@ pub enum StackOrigin<'a> {
     Return(&'a Regs),
     /// The entry of a function.
     Function(functions::Entry<'a>),
+    /// The return of a function: the first frame is its caller.
+    Exit(functions::Exit<'a>),
     /// What has called this module, or what has called this function that calls it.
     Caller(StackFunction),
 }
@@ -85,6 +87,7 @@ pub fn save(origin: StackOrigin<'_>, out: &mut [u8]) -> usize {
             StackOrigin::Function(entry) => {
                 extra::ferroprobe_stack_of_entry(to, room, entry.as_ptr(), entry.address())
             }
+            StackOrigin::Exit(exit) => extra::ferroprobe_stack_of_exit(to, room, exit.as_ptr()),
             StackOrigin::Caller(function) => {
                 extra::ferroprobe_stack_here(to, room, function.address, function.size)
             }

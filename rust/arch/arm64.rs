@@ -90,8 +90,14 @@ pub(in super::super) fn per_cpu_offset() -> usize {
 pub(in super::super) fn added_by(entry: EntryWay, _count: u32) -> u32 {
     match entry {
         EntryWay::Trap | EntryWay::Call | EntryWay::Tracepoint => extra::FERROPROBE_PREEMPT_OFFSET,
-        EntryWay::Return => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
+        EntryWay::Return | EntryWay::Followed => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
     }
+}
+
+/// As [`is_plain`], of [`EntryWay::Followed`].
+#[inline(always)]
+pub(in super::super) fn is_plain_followed() -> bool {
+    is_plain(|| EntryWay::Followed)
 }
 
 /// Returns whether [`preempt_count`] holds only what the path from the probed code added.
@@ -604,4 +610,19 @@ pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
 pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
     let [_, _, sp, _] = regs.behind;
     sp
+}
+
+/// Returns the stack pointer behind a function's return. The kernel does not save it, but the
+/// registers are on top of the stack.
+#[inline(always)]
+pub(in super::super) fn exit_stack_pointer(regs: &EntryRegs) -> u64 {
+    // CAST: An address.
+    core::ptr::from_ref(regs).wrapping_add(1) as u64
+}
+
+/// Returns the address to which a function returns.
+#[inline(always)]
+pub(in super::super) fn exit_address(regs: &EntryRegs) -> u64 {
+    let [.., pc] = regs.behind;
+    pc
 }

@@ -193,6 +193,20 @@ u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 functio
 	return frames.count;
 }
 
+u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
+{
+	struct frames frames = { to, 0, room };
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
+	/* On top of the stack; its pointer was not saved. */
+	const struct __arch_ftrace_regs *regs = exit;
+	struct walk walk = { regs->fp, (u64)(regs + 1) };
+
+	put(&frames, resolve(&walk, regs->pc, regs->fp));
+	walk_on(&frames, &walk);
+#endif
+	return frames.count;
+}
+
 noinline u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 {
 	struct frames frames = { to, 0, room };

@@ -103,6 +103,22 @@ u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 functio
 	return frames.count;
 }
 
+u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
+{
+	struct frames frames = { to, 0, room };
+	/* The others were not saved. */
+	const struct pt_regs *regs = exit;
+	struct pt_regs copy = {
+		.ip = regs->ip,
+		.sp = regs->sp,
+		.bp = regs->bp,
+		.cs = __KERNEL_CS,
+	};
+
+	unwind(&frames, &copy);
+	return frames.count;
+}
+
 u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 {
 	struct frames frames = { to, 0, room };

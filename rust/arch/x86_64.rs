@@ -95,9 +95,18 @@ pub(in super::super) fn per_cpu_offset() -> usize {
 pub(in super::super) fn added_by(entry: EntryWay, count: u32) -> u32 {
     if entry == EntryWay::Trap && count & extra::FERROPROBE_NMI_MASK != 0 {
         extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET)
+    } else if entry == EntryWay::Followed {
+        extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2)
     } else {
         extra::FERROPROBE_PREEMPT_OFFSET
     }
+}
+
+/// As [`is_plain`], of [`EntryWay::Followed`].
+#[inline(always)]
+pub(in super::super) fn is_plain_followed() -> bool {
+    let count = extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2);
+    raw_preempt_count() == RawCount::from(count) | PREEMPT_NEED_RESCHED
 }
 
 /// Returns whether [`preempt_count`] holds only what the path from the probed code added.
@@ -222,7 +231,7 @@ pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
 pub(in super::super) fn probed_address(ip: u64, entry: EntryWay) -> u64 {
     match entry {
         EntryWay::Trap | EntryWay::Call => ip.wrapping_sub(1),
-        EntryWay::Return | EntryWay::Tracepoint => ip,
+        EntryWay::Return | EntryWay::Followed | EntryWay::Tracepoint => ip,
     }
 }
 
@@ -547,6 +556,18 @@ pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
 #[inline(always)]
 pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
     word(regs.sp)
+}
+
+/// Returns the stack pointer behind a function's return.
+#[inline(always)]
+pub(in super::super) fn exit_stack_pointer(regs: &EntryRegs) -> u64 {
+    word(regs.sp)
+}
+
+/// Returns the address to which a function returns.
+#[inline(always)]
+pub(in super::super) fn exit_address(regs: &EntryRegs) -> u64 {
+    word(regs.ip)
 }
 
 // Only on x86 the generated structures have bit fields.

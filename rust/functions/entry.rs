@@ -15,7 +15,7 @@ impl Hits for Function {
 
 /// The registers that hold a function's arguments, as ftrace saves them.
 #[repr(transparent)]
-pub(super) struct FunctionRegs(arch::EntryRegs);
+pub(super) struct FunctionRegs(pub(super) arch::EntryRegs);
 
 /// A function that begins.
 #[derive(Clone, Copy)]

@@ -3,10 +3,11 @@
 //! Functions of one registration that come and go together.
 
 use super::{
+    counters::SiteCounters,
     entry::Function,
     link::{Link, Server, Site},
 };
-use crate::kapi::{handler::Handler, local::Counter, percpu::PerCpu};
+use crate::kapi::handler::Handler;
 use kernel::{alloc::KVVec, prelude::*, str::CString};
 
 /// Whose functions they are.
@@ -26,16 +27,13 @@ impl SitesOwner<'_> {
     };
 }
 
-/// The number of counters in one allocation, which has a page for each CPU.
-const BLOCK: usize = 512;
-
 /// Functions that come and go together.
 pub(super) struct Group<H: Handler<Function>> {
     module: Option<CString>,
     is_init: bool,
     pub(super) links: KVVec<Link<H>>,
     /// The hits of each link, if they are counted.
-    hits: KVec<PerCpu<[Counter; BLOCK]>>,
+    hits: SiteCounters,
 }
 
 impl<H: Handler<Function>> Group<H> {
@@ -50,19 +48,11 @@ impl<H: Handler<Function>> Group<H> {
         counts: bool,
         server: &Server<H>,
     ) -> Result<Self> {
-        let mut hits = KVec::new();
-        if counts {
-            for _ in 0..sites.len().div_ceil(BLOCK) {
-                let block = PerCpu::new(|_| Ok([const { Counter::new() }; BLOCK]))?;
-                hits.push(block, GFP_KERNEL)?;
-            }
-        }
+        let hits = SiteCounters::new(if counts { sites.len() } else { 0 })?;
         let mut links = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
         for (index, site) in sites.iter().enumerate() {
-            let block: Option<&PerCpu<_>> = hits.get(index / BLOCK);
-            let hits = block.and_then(|block| block.counter(index % BLOCK));
             // SAFETY: The caller keeps the link in the registration, as a part of the group.
-            let link = unsafe { Link::new(site, server, hits) };
+            let link = unsafe { Link::new(site, server, hits.counter(index)) };
             links.push(link, GFP_KERNEL)?;
         }
         let module = owner.module.map(CString::try_from).transpose()?;
@@ -87,11 +77,10 @@ impl<H: Handler<Function>> Group<H> {
     pub(super) fn each(&self, each: &mut dyn FnMut(u64, Option<u64>)) {
         for (index, link) in self.links.iter().enumerate() {
             let [low, high] = link.place;
-            let hits = self.hits.get(index / BLOCK).map(|block| {
-                let counts = block.iter().filter_map(|(_, all)| all.get(index % BLOCK));
-                counts.map(Counter::get).fold(0, u64::wrapping_add)
-            });
-            each(u64::from(low) | u64::from(high) << 32, hits);
+            each(
+                u64::from(low) | u64::from(high) << 32,
+                self.hits.hits(index),
+            );
         }
     }
 }

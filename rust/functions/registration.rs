@@ -6,6 +6,7 @@ use super::{
     entry::Function,
     group::{Group, SitesOwner},
     link::{Link, Server, Site, COUNTED, SEVERAL},
+    probed::ProbedFunctions,
     table::SiteTable,
     FilterState, Functions,
 };
@@ -81,92 +82,6 @@ impl<H: Handler<Function>> FunctionRegistration<H> {
             }),
             GFP_KERNEL,
         )
-    }
-
-    /// Adds the functions at `sites`, of `owner`, and arms them if the handler is armed.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Functions::apply`]; then nothing was added.
-    ///
-    /// Context: process, may sleep.
-    pub fn add(&self, owner: SitesOwner<'_>, sites: &[Site]) -> Result {
-        // SAFETY: It is kept in `groups`.
-        let group = unsafe { Group::new(owner, sites, self.counts, &self.server) }?;
-        let mut groups = self.groups.lock();
-        groups.reserve(1, GFP_KERNEL)?;
-        if self.armed.load(Ordering::Relaxed) {
-            let functions = &self.functions;
-            let mut state = functions.state.lock();
-            self.make_room(group.links.len(), &mut state)?;
-            self.link(&group, &mut state);
-            if let Err(error) = Functions::commit(functions, &mut state) {
-                self.unlink(&group, &mut state);
-                let _ = Functions::commit(functions, &mut state);
-                drop(state);
-                rcu::synchronize();
-                return Err(error);
-            }
-        }
-        // There is room.
-        let _ = groups.push_within_capacity(group);
-        Ok(())
-    }
-
-    /// Removes the functions of the owners that `which` selects, and waits for their hits.
-    ///
-    /// Context: process, may sleep.
-    pub fn remove(&self, which: impl Fn(SitesOwner<'_>) -> bool) {
-        let mut groups = self.groups.lock();
-        let is_used = self.used.load(Ordering::Relaxed);
-        let mut state = self.functions.state.lock();
-        let mut found = false;
-        for group in groups.iter().filter(|group| which(group.owner())) {
-            found = true;
-            if self.armed.load(Ordering::Relaxed) {
-                self.unlink(group, &mut state);
-            }
-        }
-        // Only additions can fail.
-        let _ = Functions::commit(&self.functions, &mut state);
-        drop(state);
-        if found && is_used {
-            rcu::synchronize();
-        }
-        // `retain` has a check that the compiler does not remove.
-        let mut index = 0usize;
-        while let Some(group) = groups.get(index) {
-            if which(group.owner()) {
-                drop(groups.remove(index));
-            } else {
-                index = index.saturating_add(1);
-            }
-        }
-    }
-
-    /// Returns whether it has no functions.
-    pub fn is_empty(&self) -> bool {
-        self.groups
-            .lock()
-            .iter()
-            .all(|group| group.links.is_empty())
-    }
-
-    /// Returns whether it has functions of an owner that `which` selects.
-    ///
-    /// Context: process, may sleep.
-    pub fn has(&self, which: impl Fn(SitesOwner<'_>) -> bool) -> bool {
-        let groups = self.groups.lock();
-        let mut with_functions = groups.iter().filter(|group| !group.links.is_empty());
-        with_functions.any(|group| which(group.owner()))
-    }
-
-    /// Calls `each` with the address of each function and its hits; with `None` if the hits
-    /// are not counted by function.
-    ///
-    /// Context: process, may sleep.
-    pub fn each(&self, each: &mut dyn FnMut(u64, Option<u64>)) {
-        self.groups.lock().iter().for_each(|group| group.each(each));
     }
 
     /// Arms or disarms the handler. It may still run on another CPU when it is disarmed.
@@ -313,6 +228,76 @@ impl<H: Handler<Function>> FunctionRegistration<H> {
         // Disarming does not fail.
         let _ = self.set_enabled(false);
         self.used.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl<H: Handler<Function>> ProbedFunctions for FunctionRegistration<H> {
+    fn add(&self, owner: SitesOwner<'_>, sites: &[Site]) -> Result {
+        // SAFETY: It is kept in `groups`.
+        let group = unsafe { Group::new(owner, sites, self.counts, &self.server) }?;
+        let mut groups = self.groups.lock();
+        groups.reserve(1, GFP_KERNEL)?;
+        if self.armed.load(Ordering::Relaxed) {
+            let functions = &self.functions;
+            let mut state = functions.state.lock();
+            self.make_room(group.links.len(), &mut state)?;
+            self.link(&group, &mut state);
+            if let Err(error) = Functions::commit(functions, &mut state) {
+                self.unlink(&group, &mut state);
+                let _ = Functions::commit(functions, &mut state);
+                drop(state);
+                rcu::synchronize();
+                return Err(error);
+            }
+        }
+        // There is room.
+        let _ = groups.push_within_capacity(group);
+        Ok(())
+    }
+
+    fn remove(&self, which: &dyn Fn(SitesOwner<'_>) -> bool) {
+        let mut groups = self.groups.lock();
+        let is_used = self.used.load(Ordering::Relaxed);
+        let mut state = self.functions.state.lock();
+        let mut found = false;
+        for group in groups.iter().filter(|group| which(group.owner())) {
+            found = true;
+            if self.armed.load(Ordering::Relaxed) {
+                self.unlink(group, &mut state);
+            }
+        }
+        // Only additions can fail.
+        let _ = Functions::commit(&self.functions, &mut state);
+        drop(state);
+        if found && is_used {
+            rcu::synchronize();
+        }
+        // `retain` has a check that the compiler does not remove.
+        let mut index = 0usize;
+        while let Some(group) = groups.get(index) {
+            if which(group.owner()) {
+                drop(groups.remove(index));
+            } else {
+                index = index.saturating_add(1);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.groups
+            .lock()
+            .iter()
+            .all(|group| group.links.is_empty())
+    }
+
+    fn has(&self, which: &dyn Fn(SitesOwner<'_>) -> bool) -> bool {
+        let groups = self.groups.lock();
+        let mut with_functions = groups.iter().filter(|group| !group.links.is_empty());
+        with_functions.any(|group| which(group.owner()))
+    }
+
+    fn each(&self, each: &mut dyn FnMut(u64, Option<u64>)) {
+        self.groups.lock().iter().for_each(|group| group.each(each));
     }
 }
 

@@ -146,7 +146,7 @@ impl<H: Handler<Function>> SiteTable<H> {
 
 /// Returns a number of which the low bits differ between sites.
 #[inline(always)]
-fn hash(site: u64) -> usize {
+pub(super) fn hash(site: u64) -> usize {
     // CAST: Lossless. The constant spreads the bits of a number over its upper half.
     (site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }

@@ -40,7 +40,7 @@ another, and the same arguments, appends its probe to that event.
 	Format: p[:[<group>/][<event>]] <place> [<args>]
 	        r[maxactive][:[<group>/][<event>]] <place> [<args>]
 	        f[:[<group>/][<event>]] <func-name>[%return] [<args>]
-	        f[:[<group>/][<event>]] <patterns> [!<pattern>...] [<args>]
+	        f[:[<group>/][<event>]] <patterns>[%return] [!<pattern>...] [<args>]
 	        t[:[<group>/][<event>]] <tracepoint> [<args>]
 	        e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
 	        b[pairs][:[<group>/][<event>]] <group>.<event>(<key>,...) <group>.<event>(<key>,...) [<args>] [if <filter>]

@@ -56,7 +56,8 @@ impl Patterns {
     ///
     /// # Errors
     ///
-    /// `BAD_PROBE_ADDR` for an empty pattern, and for a list that selects nothing.
+    /// `BAD_PROBE_ADDR` for an empty pattern, and for a list that selects nothing;
+    /// `BAD_ADDR_SUFFIX` for a suffix in the middle of it.
     pub fn parse<'a>(list: Span<'a>, more: impl Iterator<Item = Span<'a>>) -> Result<Self, Error> {
         let mut text = Vec::new();
         let mut selects = false;
@@ -194,6 +195,10 @@ fn check(pattern: Span<'_>) -> Result<(), Error> {
         Some(colon) => pattern.around(colon).1,
         None => pattern,
     };
+    if let Some(percent) = function.find(b'%') {
+        let suffix = function.skip(percent).error(Kind::BadAddrSuffix);
+        return Err(suffix.with_detail(format_args!("%return stands behind the whole list")));
+    }
     match function.first() {
         None => refuse(function, "an empty pattern"),
         Some(b'!') => refuse(function, "one ! excludes, and stands before the pattern"),

@@ -27,6 +27,8 @@ pub struct Row {
     pub suffix: &'static str,
     /// The kind of a definition with this letter whose location ends in `%return`.
     pub returning: Option<ProbeKind>,
+    /// The same if the location is a list of patterns.
+    pub returning_many: Option<ProbeKind>,
     /// The largest number that may follow the letter: how many concurrent calls or pairs can be
     /// followed. `None` if no number may follow.
     pub most_followed: Option<u32>,
@@ -87,6 +89,8 @@ pub enum Mechanism {
     Tracepoint,
     /// A handler of functions' entries.
     Function,
+    /// A handler of functions' returns.
+    FunctionReturn,
     /// A handler of system calls.
     Call,
     /// A handler of whole system calls.
@@ -131,6 +135,7 @@ const PLAIN: Row = Row {
     location: Some(Location::Text),
     suffix: "",
     returning: None,
+    returning_many: None,
     most_followed: None,
     is_return: false,
     arguments: ArgumentsFrom::Registers,
@@ -156,6 +161,7 @@ const FUNCTION: Row = Row {
     default_group: "fprobes",
     location: Some(Location::Function),
     returning: Some(ProbeKind::FunctionReturn),
+    returning_many: Some(ProbeKind::FunctionsReturn),
     arguments: ArgumentsFrom::Entry,
     no_registers: Some("f has arguments, and p has registers"),
     mechanism: Mechanism::Function,
@@ -212,6 +218,15 @@ kinds! {
         arguments: ArgumentsFrom::Saved,
         class: Class::RETURN,
         mechanism: Mechanism::Return,
+        ..FUNCTION
+    }
+    /// When one of the functions that a list of patterns selects returns, as ftrace sees it.
+    FunctionsReturn {
+        suffix: "%return",
+        is_return: true,
+        arguments: ArgumentsFrom::Saved,
+        class: Class::RETURN,
+        mechanism: Mechanism::FunctionReturn,
         ..FUNCTION
     }
     /// When a system call begins.
@@ -279,7 +294,11 @@ mod tests {
                 "{kind:?}"
             );
             let Some((first, _)) = first else { continue };
-            assert!(first == *kind || first.returning == Some(*kind), "{kind:?}");
+            let returning = [first.returning, first.returning_many];
+            assert!(
+                first == *kind || returning.contains(&Some(*kind)),
+                "{kind:?}"
+            );
             assert_eq!(first.default_group, kind.default_group, "{kind:?}");
         }
     }
@@ -287,7 +306,9 @@ mod tests {
     #[test]
     fn what_returns_is_a_return() {
         for kind in ProbeKind::ALL {
-            assert!(kind.returning.is_none_or(|kind| kind.is_return), "{kind:?}");
+            let returning = [kind.returning, kind.returning_many];
+            let mut returning = returning.iter().flatten();
+            assert!(returning.all(|kind| kind.is_return), "{kind:?}");
             assert_eq!(
                 kind.is_return,
                 kind.arguments == ArgumentsFrom::Saved,

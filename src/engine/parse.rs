@@ -169,7 +169,11 @@ fn definition(
         Location::Pair => (pair::place(command, place_word)?, false),
         Location::Text => place(one_symbol(place_word, kind)?)?,
     };
-    let kind = match (returns, kind.returning) {
+    let returning = match place {
+        Place::Functions(_) => kind.returning_many,
+        _ => kind.returning,
+    };
+    let kind = match (returns, returning) {
         (false, _) => kind,
         (true, Some(kind)) => kind,
         (true, None) => {

@@ -24,7 +24,12 @@ use crate::{
         receiver::Receiver,
         recorder::Recorder,
     },
-    kapi::{functions, lockdown, percpu, rcu::Replaced, tracepoint},
+    kapi::{
+        functions::{self, ProbedFunctions},
+        lockdown, percpu,
+        rcu::Replaced,
+        tracepoint,
+    },
     source::{
         live::Original,
         location::Found,
@@ -232,8 +237,8 @@ impl Probe {
         })
     }
 
-    /// Returns what handles the entries of its functions, if it is of those.
-    pub(crate) fn functions(&self) -> Option<&functions::FunctionRegistration<Recorder>> {
+    /// Returns what handles the entries or returns of its functions, if it is of those.
+    pub(crate) fn functions(&self) -> Option<&dyn ProbedFunctions> {
         self.placed.as_ref()?.source().functions()
     }
 
@@ -313,7 +318,7 @@ impl Probe {
         };
         let module = placed.module.as_ref();
         module.is_some_and(|module| name.is(module))
-            || self.functions().is_some_and(|all| all.has(is_it))
+            || self.functions().is_some_and(|all| all.has(&is_it))
     }
 
     /// Whether the kernel has given it up, because the probed code is gone.
@@ -342,7 +347,7 @@ impl Probe {
     pub(crate) fn state(&self) -> ProbeState {
         let has_none = || {
             self.functions()
-                .is_some_and(functions::FunctionRegistration::is_empty)
+                .is_some_and(|functions| functions.is_empty())
         };
         if self.is_waiting() || has_none() {
             ProbeState::Waiting

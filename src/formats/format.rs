@@ -88,7 +88,7 @@ pub(crate) struct Format {
     pub(crate) name: CString,
     /// The fields of a record.
     pub(crate) layout: Layout,
-    /// The event is of the entries of functions.
+    /// The event is of the entries of functions, or of the returns of many.
     pub(crate) has_functions: bool,
 }
 
@@ -131,7 +131,10 @@ impl Format {
             group: c_string(&definition.group).ok_or_else(no_memory)?,
             name: c_string(&definition.event).ok_or_else(no_memory)?,
             layout,
-            has_functions: definition.kind.mechanism == Mechanism::Function,
+            has_functions: matches!(
+                definition.kind.mechanism,
+                Mechanism::Function | Mechanism::FunctionReturn
+            ),
         };
         Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())
     }

@@ -65,6 +65,8 @@ pub(crate) enum Sample<'a> {
     Return(&'a Regs, kretprobe::FollowedCall<'a>),
     /// Of a function that begins, as ftrace reports it.
     Function(functions::Entry<'a>),
+    /// Of a function that returns, as ftrace reports it.
+    Exit(functions::Exit<'a>),
     /// Of a tracepoint: the index of a register counts the arguments.
     Tracepoint(tracepoint::PointArguments<'a>),
     /// Of a system call that begins or returns, or of a function that begins and whose return is
@@ -85,6 +87,7 @@ impl<'a> Sample<'a> {
         match self {
             Self::Probe(_, way) => way.entry(),
             Self::Return(..) => EntryWay::Return,
+            Self::Exit(_) => EntryWay::Followed,
             _ => EntryWay::Tracepoint,
         }
     }
@@ -96,6 +99,7 @@ impl<'a> Sample<'a> {
         match self {
             Self::Probe(_, way) => context::is_plain(|| way.entry()),
             Self::Return(..) => context::is_plain(|| EntryWay::Return),
+            Self::Exit(_) => context::is_plain_followed(),
             _ => context::is_plain(|| EntryWay::Tracepoint),
         }
     }
@@ -107,9 +111,11 @@ impl<'a> Sample<'a> {
             Self::Probe(regs, _) | Self::Return(regs, _) => regs.irqs_disabled(),
             // User space has them enabled.
             Self::Registers(..) | Self::Call(..) => false,
-            Self::Function(_) | Self::Tracepoint(_) | Self::Word(_) | Self::Sent(_) => {
-                context::irqs_disabled()
-            }
+            Self::Function(_)
+            | Self::Exit(_)
+            | Self::Tracepoint(_)
+            | Self::Word(_)
+            | Self::Sent(_) => context::irqs_disabled(),
         }
     }
 
@@ -121,6 +127,7 @@ impl<'a> Sample<'a> {
     {
         match self {
             Self::Function(entry) => entry.place(),
+            Self::Exit(exit) => exit.place(),
             _ => own,
         }
     }
@@ -130,6 +137,7 @@ impl<'a> Sample<'a> {
     pub(super) fn returns_to(&self) -> Option<u64> {
         match self {
             Self::Return(regs, call) => Some(call.return_address(regs)),
+            Self::Exit(exit) => Some(exit.return_address()),
             _ => None,
         }
     }
@@ -139,6 +147,7 @@ impl<'a> Sample<'a> {
     fn entry(&self) -> &'a [u64] {
         match self {
             Self::Return(_, call) => call.data(),
+            Self::Exit(exit) => exit.data(),
             _ => &[],
         }
     }
@@ -166,6 +175,7 @@ impl<'a> Sample<'a> {
             Self::Probe(regs, way) => StackOrigin::Probe(regs, way.entry(), function),
             Self::Return(regs, _) => StackOrigin::Return(regs),
             Self::Function(entry) => StackOrigin::Function(*entry),
+            Self::Exit(exit) => StackOrigin::Exit(*exit),
             Self::Sent(sent) => sent.origin(),
             // The registers belong to the caller of a system call.
             _ => StackOrigin::Caller(function),
@@ -182,6 +192,7 @@ impl Arguments for Sample<'_> {
                 regs.word(index)
             }
             Self::Function(entry) => entry.word(index),
+            Self::Exit(exit) => exit.word(index),
             Self::Tracepoint(arguments) => arguments.get(index),
             Self::Call(values, _) => values.get(index).copied().unwrap_or(0),
             Self::Word(word) => *word,
@@ -196,6 +207,7 @@ impl Arguments for Sample<'_> {
                 regs.stack_word(u64::from(n))
             }
             Self::Function(entry) => entry.stack_word(u64::from(n)),
+            Self::Exit(exit) => exit.stack_word(u64::from(n)),
             Self::Tracepoint(_) | Self::Call(..) | Self::Word(_) | Self::Sent(_) => 0,
         }
     }

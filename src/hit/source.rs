@@ -92,6 +92,15 @@ impl Source for functions::Entry<'_> {
     }
 }
 
+impl Source for functions::Exit<'_> {
+    const IS_RETURN: bool = true;
+
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::Exit(*self)
+    }
+}
+
 impl Source for tracepoint::PointArguments<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {

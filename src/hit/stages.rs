@@ -15,6 +15,7 @@ use crate::{
     kapi::{
         clock,
         context::OnCpu,
+        functions,
         handler::{Handler, Hits, Next},
         kretprobe,
         regs::Regs,
@@ -110,11 +111,21 @@ impl kretprobe::EntryHandler for Recorder {
     }
 }
 
+impl functions::ReturnHandler for Recorder {
+    #[inline(always)]
+    fn entry(&self, entry: functions::Entry<'_>, data: &mut [u64], here: &OnCpu) {
+        match (data, clock::now_fast(here)) {
+            ([began], Some(now)) if self.captures_time => *began = now,
+            (data, _) => self.capture(entry, data),
+        }
+    }
+}
+
 impl Recorder {
     /// Saves what is needed when the function returns.
     #[inline(never)]
-    fn capture(&self, regs: &Regs, data: &mut [u64]) {
-        exec::capture(&self.program, &regs.sample(), data);
+    fn capture(&self, source: impl Source, data: &mut [u64]) {
+        exec::capture(&self.program, &source.sample(), data);
     }
 }
 

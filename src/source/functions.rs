@@ -53,6 +53,19 @@ pub(super) fn check_support(at: usize) -> Result<(), Refusal> {
     })
 }
 
+/// Returns the refusal of a definition of the returns of many functions, with the caret at column
+/// `at`, if this kernel cannot follow them.
+pub(super) fn check_returns(at: usize) -> Result<(), Refusal> {
+    match functions::are_returns_supported() {
+        true => Ok(()),
+        false => Err(Refusal::new(Kind::BadProbeAddr, at)
+            .with_errno(Errno::EOPNOTSUPP)
+            .with_detail(format_args!(
+                "this kernel has no fprobes (CONFIG_FPROBE): write %return behind one function"
+            ))),
+    }
+}
+
 /// Finds the functions that `patterns` select now, grouped by their owners.
 ///
 /// # Errors

@@ -107,6 +107,9 @@ pub(crate) fn find<'a>(
         // Other events are no locations.
         Place::Event { .. } | Place::Pair(_) | Place::None => return Ok(None),
         Place::Functions(patterns) => {
+            if definition.kind.is_return {
+                functions::check_returns(at)?;
+            }
             let groups = functions::find(patterns, names, at)?;
             return Ok(Some(Found::functions_of(groups)));
         }

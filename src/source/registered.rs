@@ -17,7 +17,7 @@ use crate::{
     },
     kapi::{
         batch::{Batch, Batched},
-        functions::{self, Functions},
+        functions::{self, Functions, ProbedFunctions},
         handler::Handler,
         kprobe, kretprobe,
         registration::{self, Registration},
@@ -61,8 +61,8 @@ pub(crate) trait ProbeSource: Send + Sync {
         self.recorder().totals().missed
     }
 
-    /// Returns it as a handler of functions' entries, if it is one.
-    fn functions(&self) -> Option<&functions::FunctionRegistration<Recorder>> {
+    /// Returns it as a handler of functions' entries or returns, if it is one.
+    fn functions(&self) -> Option<&dyn ProbedFunctions> {
         None
     }
 
@@ -197,7 +197,26 @@ impl ProbeSource for functions::FunctionRegistration<Recorder> {
         Self::follow(self);
     }
 
-    fn functions(&self) -> Option<&functions::FunctionRegistration<Recorder>> {
+    fn functions(&self) -> Option<&dyn ProbedFunctions> {
+        Some(self)
+    }
+}
+
+impl ProbeSource for functions::ReturnRegistration<Recorder> {
+    fn recorder(&self) -> &Recorder {
+        self.handler()
+    }
+
+    fn set_armed(&self, armed: bool) -> Result {
+        self.set_enabled(armed)
+    }
+
+    fn missed(&self) -> u64 {
+        let missed = self.recorder().totals().missed;
+        missed.wrapping_add(Self::missed(self))
+    }
+
+    fn functions(&self) -> Option<&dyn ProbedFunctions> {
         Some(self)
     }
 }
@@ -284,6 +303,8 @@ mechanisms! {
     Tracepoint, tracepoints: tracepoint::PointRegistration<Recorder>;
     /// A handler of functions' entries.
     Function, functions: functions::FunctionRegistration<Recorder>;
+    /// A handler of functions' returns.
+    FunctionReturn, function_returns: functions::ReturnRegistration<Recorder>;
     /// A handler of system calls.
     Call, calls: syscall::CallRegistration<CallRecorder>;
     /// A handler of whole system calls.
@@ -336,6 +357,14 @@ impl Registered {
                     functions.add(functions::SitesOwner::KERNEL, &[site])?;
                 }
                 Ok(Self::Function(functions))
+            }
+            Mechanism::FunctionReturn => {
+                let words = recorder.entry_words();
+                let functions = sources.functions.returns(words, recorder.init())?;
+                for group in found.groups().unwrap_or_default() {
+                    functions.add(group.owner(), &group.sites)?;
+                }
+                Ok(Self::FunctionReturn(functions))
             }
             Mechanism::Tracepoint => {
                 let point = found.tracepoint().ok_or(EINVAL)?;

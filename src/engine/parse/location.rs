@@ -75,12 +75,12 @@ pub(super) fn one_symbol(word: Span<'_>, kind: ProbeKind) -> Result<Span<'_>, Er
 fn many_symbols(word: Span<'_>, name: Span<'_>, kind: ProbeKind) -> Error {
     let (error, name) = (word.error(Kind::BadProbeAddr), Plain(name.bytes));
     let letter = kind.letter;
-    match kind.is_return {
+    match kind.is_return || word.bytes.ends_with(b"%return") {
         false => error.with_detail(format_args!(
             "{letter} takes one symbol: write f {name} for the entries of all functions"
         )),
         true => error.with_detail(format_args!(
-            "{letter} takes one symbol, and no letter the returns of several: f {name} records entries"
+            "{letter} takes one symbol: write f {name}%return for the returns of all functions"
         )),
     }
 }
@@ -106,8 +106,8 @@ fn numbered(name: Span<'_>) -> Result<(Span<'_>, Which), Error> {
     }
 }
 
-/// Parses `[MODULE:]FUNCTION[%return]`, of which the second value tells whether it has that
-/// end, or a list of patterns, with `more` words of the list.
+/// Parses `[MODULE:]FUNCTION[%return]`, or a list of patterns, with that end or not and with
+/// `more` words of the list. The second value tells whether it has that end.
 pub(super) fn function<'a>(
     word: Span<'a>,
     more: impl Iterator<Item = Span<'a>> + Clone,
@@ -118,11 +118,7 @@ pub(super) fn function<'a>(
     };
     let is_numbered = name.find(b'#').is_some();
     if !is_numbered && Patterns::is_list(name.bytes) || more.clone().next().is_some() {
-        if is_return {
-            let refusal = word.skip(name.bytes.len()).error(Kind::BadAddrSuffix);
-            return Err(refusal.with_detail(format_args!("of one function only, not of a list")));
-        }
-        return Ok((Place::Functions(Patterns::parse(name, more)?), false));
+        return Ok((Place::Functions(Patterns::parse(name, more)?), is_return));
     }
     let (place, is_return) = place(word)?;
     let bad = || word.error(Kind::BadProbeAddr);

@@ -269,7 +269,12 @@ fn what_is_known_from_elsewhere_is_translated() {
         (
             "r vfs_*",
             Kind::BadProbeAddr,
-            "r takes one symbol, and no letter the returns of several: f vfs_* records entries",
+            "r takes one symbol: write f vfs_*%return for the returns of all functions",
+        ),
+        (
+            "p:ev vfs_*%return",
+            Kind::BadProbeAddr,
+            "p takes one symbol: write f vfs_*%return for the returns of all functions",
         ),
         (
             "p vfs_read $stack1->f_mode",

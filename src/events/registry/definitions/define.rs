@@ -25,7 +25,7 @@ use crate::{
         },
     },
     formats::Format,
-    kapi::{context, memory, paths, symbol::Symbol},
+    kapi::{context, functions::MAX_RETURN_WORDS, memory, paths, symbol::Symbol},
     source::{
         functions::SiteGroup,
         location::{self, Found},
@@ -133,6 +133,7 @@ impl Definitions {
         if let Some(class) = class {
             layout.class = class;
         }
+        check_kept(&definition, &program)?;
         if !memory::suffices(MEMORY) {
             return Err(Refusal::new(Kind::NoMemory, 0));
         }
@@ -422,6 +423,29 @@ fn differs(address: u64, at: usize) -> Refusal {
         )),
         None => refusal,
     }
+}
+
+/// Checks that the kernel keeps all that `program` saves until one of many functions returns.
+///
+/// # Errors
+///
+/// `TOO_MANY_ARGS`, with the caret under the last argument.
+fn check_kept(definition: &Definition, program: &Program) -> Result<(), Refusal> {
+    if definition.kind.mechanism != Mechanism::FunctionReturn
+        || program.entry_words() <= MAX_RETURN_WORDS
+    {
+        return Ok(());
+    }
+    let at = definition
+        .args
+        .last()
+        .map_or(definition.place_at, |arg| arg.at);
+    Err(
+        Refusal::new(Kind::TooManyArgs, at).with_detail(format_args!(
+        "the kernel keeps {MAX_RETURN_WORDS} values from the entry to the return, and these are {}",
+        program.entry_words()
+    )),
+    )
 }
 
 /// Returns whether `definition` is at a function's entry. `found` is its location, `None`

@@ -210,7 +210,7 @@ impl Definitions {
             return Ok(());
         }
         // They may be known, if the event was defined a moment ago.
-        functions.remove(|owner| owner.module.is_some_and(is(name)));
+        functions.remove(&|owner| owner.module.is_some_and(is(name)));
         let groups = source::functions::of_module(patterns, &mut self.names, name)?;
         for group in &groups {
             self.check_parameters(probe, group)?;

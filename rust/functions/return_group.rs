@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Functions of one registration whose returns are followed, and that come and go together: an
+//! fprobe of the kernel.
+//!
+//! C header: [`include/linux/fprobe.h`](srctree/include/linux/fprobe.h)
+
+use super::{
+    counters::SiteCounters,
+    entry::{Entry, FunctionRegs},
+    exit::{Exit, ReturnHandler},
+    group::SitesOwner,
+    link::Site,
+    return_table::ReturnTable,
+};
+use crate::kapi::{
+    bindings as extra,
+    context::OnCpu,
+    handler::{Next, REST, USUAL},
+    rcu,
+    serving::Serving,
+    word,
+};
+use core::{
+    marker::PhantomPinned,
+    pin::Pin,
+    ptr, slice,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
+use kernel::{
+    alloc::KVVec,
+    container_of,
+    error::to_result,
+    ffi::{c_int, c_ulong, c_void},
+    prelude::*,
+    str::CString,
+    sync::Arc,
+    types::Opaque,
+};
+
+/// Words of a `struct fprobe`.
+// CAST: Lossless.
+const WORDS: usize = (extra::FERROPROBE_FPROBE_SIZE as usize).div_ceil(8);
+
+/// A handler with what its hits need.
+pub(super) struct ReturnServer<H: ReturnHandler> {
+    pub(super) handler: H,
+    pub(super) serving: Arc<Serving>,
+    /// Words of data that each call keeps for the handler.
+    pub(super) words: usize,
+    /// The first word of the data of its calls, before those. When an fprobe ends, calls that it
+    /// follows still have its address, at which there may be another one when they return.
+    pub(super) tag: u64,
+    /// Hits that could not be served, besides those that the handler counts.
+    pub(super) missed: AtomicU64,
+}
+
+/// Functions that come and go together.
+///
+/// # Invariants
+///
+/// `fprobe` is valid, and registered with the kernel if `is_registered`. `server` is that of the
+/// registration that the group is a part of.
+pub(super) struct ReturnGroup<H: ReturnHandler> {
+    fprobe: Opaque<[u64; WORDS]>,
+    server: *const ReturnServer<H>,
+    table: ReturnTable,
+    /// In the order of their counters.
+    sites: KVVec<Site>,
+    counters: SiteCounters,
+    module: Option<CString>,
+    is_init: bool,
+    is_registered: AtomicBool,
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: What changes is atomic or the kernel's, which locks it; the server may be shared.
+unsafe impl<H: ReturnHandler> Sync for ReturnGroup<H> {}
+// SAFETY: Any thread can unregister an fprobe.
+unsafe impl<H: ReturnHandler> Send for ReturnGroup<H> {}
+
+impl<H: ReturnHandler> ReturnGroup<H> {
+    /// Makes a group, not registered, which lets `server` serve the returns from all `sites`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// # Safety
+    ///
+    /// The group must be a part of the registration that has the `server`.
+    pub(super) unsafe fn new(
+        owner: SitesOwner<'_>,
+        sites: &[Site],
+        server: &ReturnServer<H>,
+    ) -> Result<Pin<KBox<Self>>> {
+        let counters = SiteCounters::new(sites.len())?;
+        let table = ReturnTable::new(sites, &counters)?;
+        let mut copy = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
+        copy.extend_from_slice(sites, GFP_KERNEL)?;
+        // INVARIANT: A zeroed fprobe is valid; the server is as the caller promises.
+        let group = Self {
+            fprobe: Opaque::new([0; WORDS]),
+            server: ptr::from_ref(server),
+            table,
+            sites: copy,
+            counters,
+            module: owner.module.map(CString::try_from).transpose()?,
+            is_init: owner.is_init,
+            is_registered: AtomicBool::new(false),
+            _pinned: PhantomPinned,
+        };
+        Ok(KBox::pin(group, GFP_KERNEL)?)
+    }
+
+    /// Returns whose functions they are.
+    pub(super) fn owner(&self) -> SitesOwner<'_> {
+        SitesOwner {
+            module: self.module.as_deref(),
+            is_init: self.is_init,
+        }
+    }
+
+    /// Returns whether there are no functions.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sites.is_empty()
+    }
+
+    /// Calls `each` with the address of each function and its hits.
+    pub(super) fn each(&self, each: &mut dyn FnMut(u64, Option<u64>)) {
+        for (index, site) in self.sites.iter().enumerate() {
+            each(site.function, self.counters.hits(index));
+        }
+    }
+
+    /// Returns the returns that the kernel could not follow, since it was registered.
+    pub(super) fn missed(&self) -> u64 {
+        // SAFETY: It is a valid fprobe by the type invariant.
+        word(unsafe { extra::ferroprobe_returns_missed(self.fprobe.get().cast()) })
+    }
+
+    /// Makes the kernel report the functions. Nothing happens if there are none.
+    ///
+    /// # Errors
+    ///
+    /// Those of ftrace; `ENOMEM`.
+    ///
+    /// Context: process, may sleep. The caller excludes other calls.
+    pub(super) fn register(self: Pin<&Self>) -> Result {
+        if self.sites.is_empty() {
+            return Ok(());
+        }
+        let mut addresses = KVVec::with_capacity(self.sites.len(), GFP_KERNEL)?;
+        for site in &self.sites {
+            addresses.push(site.site as c_ulong, GFP_KERNEL)?;
+        }
+        let words = self.server().words;
+        let (entered, size) = match words {
+            0 => (ptr::null_mut(), 0),
+            words => (Self::entered as *mut c_void, words.saturating_add(1)),
+        };
+        // CAST: There are fewer functions than that.
+        let count = addresses.len() as u32;
+        // SAFETY: The fprobe is valid, pinned and not registered; it is unregistered before it is
+        // freed. The callbacks have the types that the kernel expects. The other pointer is to
+        // that many words.
+        to_result(unsafe {
+            extra::ferroprobe_returns_register(
+                self.fprobe.get().cast(),
+                entered,
+                Self::returned as *mut c_void,
+                size,
+                addresses.as_mut_ptr(),
+                count,
+            )
+        })?;
+        // INVARIANT: Registered above.
+        self.is_registered.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends the reports, and waits until no callback runs.
+    ///
+    /// Context: process, may sleep. The caller excludes other calls.
+    pub(super) fn unregister(&self) {
+        // INVARIANT: It is unregistered below.
+        if !self.is_registered.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        // SAFETY: By the type invariant it is registered.
+        unsafe { extra::ferroprobe_returns_unregister(self.fprobe.get().cast()) };
+        rcu::synchronize_hotplug();
+        let missed = self.missed();
+        self.server().missed.fetch_add(missed, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn server(&self) -> &ReturnServer<H> {
+        // SAFETY: By the type invariant it is the registration's, which exists as long as the
+        // group.
+        unsafe { &*self.server }
+    }
+
+    /// Returns the group that has the fprobe.
+    ///
+    /// # Safety
+    ///
+    /// `fprobe` is that of a group that exists.
+    #[inline(always)]
+    unsafe fn of<'a>(fprobe: *mut c_void) -> &'a Self {
+        // SAFETY: By the caller's promise.
+        unsafe {
+            &*container_of!(
+                Opaque::cast_from(fprobe.cast::<[u64; WORDS]>()),
+                Self,
+                fprobe
+            )
+        }
+    }
+
+    /// Called by the kernel when a function begins.
+    ///
+    /// # Safety
+    ///
+    /// Called by the kernel only, for the fprobe of a `ReturnGroup<H>`.
+    unsafe extern "C" fn entered(
+        fprobe: *mut c_void,
+        _site: c_ulong,
+        _caller: c_ulong,
+        regs: *const c_void,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: The kernel calls for an fprobe that is registered, or was a moment ago, with
+        // registers that do not change meanwhile, and with preemption disabled.
+        let (this, regs, here) = unsafe {
+            let regs = &*regs.cast::<FunctionRegs>();
+            (Self::of(fprobe), regs, OnCpu::new())
+        };
+        let server = this.server();
+        let data = data.cast::<u64>();
+        // SAFETY: The kernel has reserved the words that were asked for, of which the first is
+        // not the handler's.
+        let kept = unsafe {
+            data.write(server.tag);
+            slice::from_raw_parts_mut(data.add(1), server.words)
+        };
+        let place = &[0; 2];
+        server.handler.entry(Entry { regs, place }, kept, &here);
+        0
+    }
+
+    /// Called by the kernel when a function returns.
+    ///
+    /// # Safety
+    ///
+    /// As for [`entered`](Self::entered).
+    unsafe extern "C" fn returned(
+        fprobe: *mut c_void,
+        site: c_ulong,
+        _caller: c_ulong,
+        regs: *const c_void,
+        data: *const c_void,
+    ) {
+        // SAFETY: As in `entered`.
+        let (this, regs, here) = unsafe {
+            let regs = &*regs.cast::<FunctionRegs>();
+            (Self::of(fprobe), regs, OnCpu::new())
+        };
+        let server = this.server();
+        // Neither needs to be there, if another fprobe had this address when the function began.
+        let Some(slot) = this.table.find(site as u64) else {
+            return;
+        };
+        let data = match server.words {
+            0 => &[],
+            words => {
+                let data = data.cast::<u64>();
+                // SAFETY: If there is data there is a word of it; if it is the tag, the words are
+                // those that `entered` was given.
+                unsafe {
+                    if data.is_null() || data.read() != server.tag {
+                        return;
+                    }
+                    slice::from_raw_parts(data.add(1), words)
+                }
+            }
+        };
+        if let Some(hits) = slot.hits {
+            // SAFETY: The counters exist as long as the group.
+            unsafe { hits.increment(&here) };
+        }
+        let place = &slot.place;
+        serve(server, Exit { regs, place, data }, &here);
+    }
+}
+
+/// Serves a hit about which nothing is unusual; else leads on.
+#[inline(always)]
+fn serve<H: ReturnHandler>(server: &ReturnServer<H>, exit: Exit<'_>, here: &OnCpu) {
+    let next = server.handler.run::<USUAL>(exit, here);
+    match next.settled(|unsettled| server.handler.settle(unsettled)) {
+        Next::Done => {}
+        Next::Stage(_) => serve_guarded(server, exit, here),
+        Next::Finish => wake(server, here),
+    }
+}
+
+/// Serves a hit, whatever is unusual about it. A hit in the middle of that, in the same context,
+/// is missed.
+#[inline(never)]
+fn serve_guarded<H: ReturnHandler>(server: &ReturnServer<H>, exit: Exit<'_>, here: &OnCpu) {
+    let Some(_turn) = server.serving.begin(here) else {
+        return server.handler.count_missed(here);
+    };
+    // The last stage: nothing comes after it.
+    let next = server.handler.run::<REST>(exit, here);
+    next.settled(|unsettled| server.handler.settle(unsettled));
+}
+
+/// Finishes a hit, unless it is in the middle of another one: then that one does.
+#[cold]
+#[inline(never)]
+fn wake<H: ReturnHandler>(server: &ReturnServer<H>, here: &OnCpu) {
+    let turn = server.serving.begin(here);
+    if turn.is_some() {
+        server.handler.finish(here);
+    }
+}
