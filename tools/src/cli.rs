@@ -17,7 +17,7 @@ use ferroprobe_tools::index::cache;
 use ferroprobe_tools::lines;
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::target::Target;
-use ferroprobe_tools::{refuse, vars};
+use ferroprobe_tools::{refuse, tree, vars};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -112,6 +112,24 @@ enum Command {
         /// input
         #[arg(required = true)]
         files: Vec<PathBuf>,
+    },
+    /// Show the calls in a trace_json as a tree, with their times and values
+    Tree {
+        /// The argument that is how many nanoseconds a call took
+        #[arg(long, value_name = "NAME", default_value = "duration")]
+        duration: String,
+        /// Only calls of this function, or events of this name, and what is inside of them
+        #[arg(long, value_name = "NAME")]
+        below: Option<String>,
+        /// Only so many levels
+        #[arg(long, value_name = "NUMBER")]
+        levels: Option<usize>,
+        /// Only what failed: where this argument is an error, or is one inside of a call
+        #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true,
+            default_missing_value = "ret")]
+        failed: Option<String>,
+        /// What trace_json had; - is the standard input
+        file: PathBuf,
     },
     /// Write a trace_json as a file for Perfetto or the Firefox Profiler
     Convert {
@@ -260,6 +278,21 @@ pub(crate) fn run() -> Result<ExitCode> {
                 None => pictures::histogram(&files, value.as_deref().unwrap_or("hitcount"))?,
             };
             pictures::draw(&chart, &title, svg.as_deref())
+        }
+        Command::Tree {
+            duration,
+            below,
+            levels,
+            failed,
+            file,
+        } => {
+            let wanted = tree::Wanted {
+                duration: &duration,
+                below: below.as_deref(),
+                levels,
+                failed: failed.as_deref(),
+            };
+            pictures::tree(&file, &wanted)
         }
         Command::Convert {
             to,

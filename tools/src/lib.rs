@@ -5,7 +5,7 @@
 //! [`data`], [`image`] and [`debug`] read files; [`index`] finds functions and files in them;
 //! [`lines`] and [`scope`] say which code belongs to which line and function; [`place`] and
 //! [`types`] say where variables are; [`define`] writes definitions. [`stream`] reads events, which
-//! [`convert`], [`flame`] and [`hist`] write as files and pictures for other programs.
+//! [`convert`], [`flame`], [`hist`] and [`tree`] write as files, pictures and text.
 
 pub mod arch;
 pub mod arrivals;
@@ -30,5 +30,6 @@ pub mod session;
 pub mod stream;
 pub mod symbols;
 pub mod target;
+pub mod tree;
 pub mod types;
 pub mod vars;

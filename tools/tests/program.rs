@@ -130,7 +130,7 @@ fn completions_and_manual_pages_name_every_command() {
     printed(&["man", &folder.path().to_string_lossy()]);
     let shells = ["bash", "zsh"].map(|shell| printed(&["completions", shell]));
     for command in [
-        "lines", "vars", "define", "flame", "hist", "convert", "doctor",
+        "lines", "vars", "define", "flame", "hist", "tree", "convert", "doctor",
     ] {
         let page = folder.path().join(format!("ferroprobe-{command}.1"));
         assert!(
@@ -181,6 +181,21 @@ fn what_a_guest_recorded_is_drawn() {
     );
     let said = refused(&["hist", &data("hist-stacks")]);
     assert!(said.contains("ferroprobe flame"), "{said}");
+}
+
+#[test]
+fn calls_are_a_tree() {
+    let text = printed(&["tree", "--below", "openat", "--failed", &data("stream")]);
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("ls-230"), "{text}");
+    let call = lines.next().unwrap_or_default();
+    assert!(
+        call.starts_with("   129.170817786      56.690 us  openat dfd=-100 ")
+            && call.ends_with(" ret=-2"),
+        "{call}"
+    );
+    let said = refused(&["tree", "--duration", "ns", &data("stream")]);
+    assert!(said.contains("no event has an argument ns"), "{said}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use ferroprobe_tools::error::{Refusal, Result};
 use ferroprobe_tools::hist::chart::{self, Chart};
 use ferroprobe_tools::hist::{over_time, svg, table};
 use ferroprobe_tools::stream::Stream;
-use ferroprobe_tools::{flame, refuse};
+use ferroprobe_tools::{flame, refuse, tree};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -99,6 +99,12 @@ pub(super) fn over_time(files: &[PathBuf], field: &str, event: Option<&str>) -> 
 /// Draws a chart.
 pub(super) fn draw(chart: &Chart, title: &str, output: Option<&Path>) -> Result<ExitCode> {
     write(svg::draw(chart, title).as_bytes(), output)
+}
+
+/// Shows calls as a tree.
+pub(super) fn tree(file: &Path, wanted: &tree::Wanted<'_>) -> Result<ExitCode> {
+    let about = |refusal: Refusal| refusal.about(file.display());
+    print(&tree::text(&stream(file)?, wanted).map_err(about)?)
 }
 
 /// Writes events for a viewer.

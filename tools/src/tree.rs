@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `ferroprobe tree`: what each thread did, as a tree of calls.
+//!
+//! An event with a duration is a call, which ends at its time. Calls of a thread are one in the
+//! other or one behind the other: so what ended after a call began, and before it ended, is inside
+//! of it. Any other event is a moment inside of the calls around it.
+
+use crate::error::Result;
+use crate::refuse;
+use crate::stream::{self, Event, Stream};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The argument that is how many nanoseconds a call took.
+    pub duration: &'a str,
+    /// Only calls of this function, or events of this name, with what is inside of them.
+    pub below: Option<&'a str>,
+    /// How many levels, if not all.
+    pub levels: Option<usize>,
+    /// Only what has an event that failed inside of it, or failed itself: one with this argument
+    /// between -4095 and -1.
+    pub failed: Option<&'a str>,
+}
+
+/// A call, or a moment.
+struct Node<'a> {
+    event: &'a Event,
+    begin: u64,
+    took: Option<u64>,
+    inside: Vec<Node<'a>>,
+}
+
+impl Node<'_> {
+    /// The function, or the event if it is none of a function.
+    fn name(&self) -> &str {
+        let place = self.event.place.as_deref().unwrap_or(&self.event.name);
+        place.split("+0x").next().unwrap_or(place)
+    }
+
+    fn has_failed(&self, argument: &str) -> bool {
+        let value = self.event.arguments.get(argument);
+        let value = value.and_then(serde_json::Value::as_i64);
+        value.is_some_and(|value| (-4095..0).contains(&value))
+            || self.inside.iter().any(|node| node.has_failed(argument))
+    }
+}
+
+/// Draws the trees of all threads, in the order in which they begin.
+///
+/// # Errors
+///
+/// No event has a duration; there is nothing of what is wanted.
+pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
+    let mut threads: BTreeMap<u32, Vec<Node<'_>>> = BTreeMap::new();
+    let mut calls = 0;
+    for event in &stream.events {
+        let took = event.duration(wanted.duration);
+        calls += usize::from(took.is_some());
+        let begin = event.time.saturating_sub(took.unwrap_or(0));
+        let ended = threads.entry(event.pid).or_default();
+        let first = ended.partition_point(|node| node.event.time <= begin);
+        let inside = match took {
+            Some(_) => ended.split_off(first),
+            None => Vec::new(),
+        };
+        ended.push(Node {
+            event,
+            begin,
+            took,
+            inside,
+        });
+    }
+    if calls == 0 {
+        refuse!(
+            "no event has an argument {}: define it, as in f:x vfs_*%return $retval duration=$duration",
+            wanted.duration
+        );
+    }
+    let mut roots = Vec::new();
+    for node in threads.values().flatten() {
+        match wanted.below {
+            None => roots.push(node),
+            Some(name) => find(node, name, &mut roots),
+        }
+    }
+    if let Some(argument) = wanted.failed {
+        roots.retain(|node| node.has_failed(argument));
+    }
+    roots.sort_by_key(|node| node.begin);
+    let mut out = String::new();
+    let mut thread = None;
+    for root in roots {
+        let event = root.event;
+        if thread.replace(event.pid) != Some(event.pid) {
+            let _ = writeln!(out, "{}-{}", event.comm, event.pid);
+        }
+        draw(root, wanted, 0, &mut out);
+    }
+    if out.is_empty() {
+        refuse!("there is no such call in it");
+    }
+    for loss in &stream.losses {
+        let (count, cpu, time) = (loss.count, loss.cpu, seconds(loss.time));
+        let _ = writeln!(out, "{time} {count} events of CPU {cpu} are lost");
+    }
+    Ok(out)
+}
+
+/// Adds the outermost calls of `name`.
+fn find<'a, 'b>(node: &'b Node<'a>, name: &str, found: &mut Vec<&'b Node<'a>>) {
+    match node.name() == name || node.event.name == name {
+        true => found.push(node),
+        false => node.inside.iter().for_each(|node| find(node, name, found)),
+    }
+}
+
+fn draw(node: &Node<'_>, wanted: &Wanted<'_>, level: usize, out: &mut String) {
+    if wanted.levels.is_some_and(|levels| level >= levels) {
+        return;
+    }
+    if wanted
+        .failed
+        .is_some_and(|argument| !node.has_failed(argument))
+    {
+        return;
+    }
+    let took = node.took.map_or(String::new(), |took| {
+        format!("{}.{:03} us", took / 1000, took % 1000)
+    });
+    let _ = write!(out, "{} {took:>14}  ", seconds(node.begin));
+    let _ = write!(out, "{:1$}{2}", "", level * 2, node.name());
+    for (name, value) in &node.event.arguments {
+        if name != wanted.duration {
+            let _ = write!(out, " {name}={}", stream::text(value));
+        }
+    }
+    out.push('\n');
+    for node in &node.inside {
+        draw(node, wanted, level + 1, out);
+    }
+}
+
+fn seconds(nanoseconds: u64) -> String {
+    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+    format!("{whole:>6}.{rest:09}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of a thread: its end, its duration, its function and its value.
+    fn line(pid: u32, end: u64, took: u64, name: &str, ret: i64) -> String {
+        format!(
+            r#"{{"ts":{end},"cpu":1,"pid":{pid},"comm":"cat","flags":".....","group":"fprobes","event":"x","func":"{name}+0x0/0x40","ret_ip":"a+0x1/0x2","args":{{"ret":{ret},"duration":{took}}}}}"#
+        )
+    }
+
+    fn stream(lines: &[String]) -> Stream {
+        Stream::read(lines.join("\n").as_bytes()).expect("a stream")
+    }
+
+    const ALL: Wanted<'_> = Wanted {
+        duration: "duration",
+        below: None,
+        levels: None,
+        failed: None,
+    };
+
+    /// Two threads at the same time; of one, two calls inside of another, the second of which has one
+    /// inside of it.
+    fn sample() -> Stream {
+        stream(&[
+            line(7, 1_000_002_000, 500, "first", 0),
+            line(8, 1_000_002_500, 100, "other", 0),
+            line(7, 1_000_003_000, 200, "deep", -2),
+            line(7, 1_000_004_000, 1500, "second", -2),
+            r#"{"ts":1000004500,"cpu":1,"pid":7,"comm":"cat","flags":".....","group":"kprobes","event":"mark","ip":"outer+0x9/0x40","args":{}}"#.into(),
+            line(7, 1_000_005_000, 4500, "outer", 1),
+            line(7, 1_000_006_000, 10, "behind", 0),
+        ])
+    }
+
+    #[test]
+    fn calls_are_inside_of_those_around_them() {
+        assert_eq!(
+            text(&sample(), &ALL).expect("a tree"),
+            "\
+cat-7
+     1.000000500       4.500 us  outer ret=1
+     1.000001500       0.500 us    first ret=0
+     1.000002500       1.500 us    second ret=-2
+     1.000002800       0.200 us      deep ret=-2
+     1.000004500                   outer
+cat-8
+     1.000002400       0.100 us  other ret=0
+cat-7
+     1.000005990       0.010 us  behind ret=0
+"
+        );
+    }
+
+    #[test]
+    fn a_part_is_chosen() {
+        let some = |wanted: &Wanted<'_>| {
+            let text = text(&sample(), wanted).expect("a tree");
+            let names = text.lines().filter_map(|line| line.split("us  ").nth(1));
+            names.map(String::from).collect::<Vec<_>>()
+        };
+        let below = Wanted {
+            below: Some("second"),
+            ..ALL
+        };
+        assert_eq!(some(&below), ["second ret=-2", "  deep ret=-2"]);
+        let levels = Wanted {
+            levels: Some(1),
+            ..ALL
+        };
+        assert_eq!(
+            some(&levels),
+            ["outer ret=1", "other ret=0", "behind ret=0"]
+        );
+        let failed = Wanted {
+            failed: Some("ret"),
+            ..ALL
+        };
+        assert_eq!(
+            some(&failed),
+            ["outer ret=1", "  second ret=-2", "    deep ret=-2"]
+        );
+    }
+
+    #[test]
+    fn any_nesting_is_drawn_as_it_was() {
+        // Calls of a random nesting, by a simple generator of numbers.
+        let mut state = 1u64;
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        let (mut now, mut begun, mut lines, mut depths) =
+            (1u64, Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..2000 {
+            now += 1 + random(50);
+            if begun.len() < 8 && random(2) == 0 {
+                begun.push(now);
+            } else if let Some(begin) = begun.pop() {
+                lines.push(line(7, now, now - begin, "f", 0));
+                depths.push((begin, begun.len()));
+            }
+        }
+        while let Some(begin) = begun.pop() {
+            now += 1;
+            lines.push(line(7, now, now - begin, "f", 0));
+            depths.push((begin, begun.len()));
+        }
+        depths.sort_unstable();
+        let drawn = text(&stream(&lines), &ALL).expect("a tree");
+        let levels = drawn.lines().skip(1).map(|line| {
+            let behind = line.split("us  ").nth(1).expect("a call");
+            (behind.len() - behind.trim_start().len()) / 2
+        });
+        let expected: Vec<usize> = depths.iter().map(|(_, depth)| *depth).collect();
+        assert_eq!(levels.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_has_no_calls_is_refused() {
+        let moments = stream(&[line(7, 5, 0, "f", 0)]);
+        let refusal = text(&moments, &ALL).expect_err("no call");
+        assert!(refusal
+            .to_string()
+            .contains("no event has an argument duration"));
+        let none = Wanted {
+            below: Some("nothing"),
+            ..ALL
+        };
+        let refusal = text(&sample(), &none).expect_err("no such call");
+        assert!(refusal.to_string().contains("no such call"));
+    }
+}
