@@ -39,6 +39,7 @@ static const u32 FERROPROBE_OPS_PRIVATE = offsetof(struct ftrace_ops, private);
 static const u32 FERROPROBE_OPS_PRIVATE = 0;
 #endif
 static const u32 FERROPROBE_FPROBE_SIZE = sizeof(struct fprobe);
+static const u32 FERROPROBE_FPROBE_EXIT = offsetof(struct fprobe, exit_handler);
 static const u32 FERROPROBE_FPROBE_WORDS = MAX_FPROBE_DATA_SIZE_WORD;
 static const u64 FERROPROBE_NEED_RESCHED = 1UL << TIF_NEED_RESCHED;
 static const u64 FERROPROBE_THREAD_SIZE = THREAD_SIZE;

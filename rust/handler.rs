@@ -58,6 +58,10 @@ pub trait Handler<M: Hits>: Send + Sync {
 pub const NOTHING: u8 = 0;
 /// The first stage of a handler that uses one word of a hit.
 pub const WORD: u8 = 1;
+/// The first stage of a handler that uses how long a call took.
+pub const TIMED: u8 = 3;
+/// The first stage of a handler that uses that and one word of the return.
+pub const WORD_TIMED: u8 = 4;
 /// To these numbers the ones above may lead, and [`USUAL`] and [`QUIETLY`] to the next one: the
 /// stages of a handler that serves several users.
 pub const SHARED: u8 = 6;

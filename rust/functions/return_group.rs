@@ -16,7 +16,7 @@ use super::{
 use crate::kapi::{
     bindings as extra,
     context::OnCpu,
-    handler::{Next, REST, USUAL},
+    handler::{Next, NOTHING, REST, TIMED, USUAL, WORD, WORD_TIMED},
     rcu,
     serving::Serving,
     word,
@@ -25,7 +25,7 @@ use core::{
     marker::PhantomPinned,
     pin::Pin,
     ptr, slice,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering},
 };
 use kernel::{
     alloc::KVVec,
@@ -168,7 +168,7 @@ impl<H: ReturnHandler> ReturnGroup<H> {
             extra::ferroprobe_returns_register(
                 self.fprobe.get().cast(),
                 entered,
-                Self::returned as *mut c_void,
+                self.callback(),
                 size,
                 addresses.as_mut_ptr(),
                 count,
@@ -249,12 +249,12 @@ impl<H: ReturnHandler> ReturnGroup<H> {
         0
     }
 
-    /// Called by the kernel when a function returns.
+    /// Called by the kernel when a function returns; runs the stage `STAGE` first.
     ///
     /// # Safety
     ///
     /// As for [`entered`](Self::entered).
-    unsafe extern "C" fn returned(
+    unsafe extern "C" fn returned<const STAGE: u8>(
         fprobe: *mut c_void,
         site: c_ulong,
         _caller: c_ulong,
@@ -290,12 +290,50 @@ impl<H: ReturnHandler> ReturnGroup<H> {
             unsafe { hits.increment(&here) };
         }
         let place = &slot.place;
-        serve(server, Exit { regs, place, data }, &here);
+        let exit = Exit { regs, place, data };
+        let next = server.handler.run::<STAGE>(exit, &here);
+        match next.settled(|unsettled| server.handler.settle(unsettled)) {
+            Next::Done => {}
+            Next::Stage(_) if STAGE == USUAL => serve_guarded(server, exit, &here),
+            Next::Stage(_) => serve(server, exit, &here),
+            Next::Finish => wake(server, &here),
+        }
+    }
+
+    /// Returns the callback that begins with the stage that the handler names, or with one that
+    /// serves as well.
+    fn callback(&self) -> *mut c_void {
+        let first: unsafe extern "C" fn(
+            *mut c_void,
+            c_ulong,
+            c_ulong,
+            *const c_void,
+            *const c_void,
+        ) = match self.server().handler.first() {
+            NOTHING => Self::returned::<NOTHING>,
+            WORD => Self::returned::<WORD>,
+            TIMED => Self::returned::<TIMED>,
+            WORD_TIMED => Self::returned::<WORD_TIMED>,
+            _ => Self::returned::<USUAL>,
+        };
+        first as *mut c_void
+    }
+
+    /// Makes the kernel call what begins with the stage that the handler names now.
+    ///
+    /// Context: process.
+    pub(super) fn follow(&self) {
+        let at = self.fprobe.get().cast::<c_void>();
+        let at = at.wrapping_byte_add(extra::FERROPROBE_FPROBE_EXIT as usize);
+        // SAFETY: It is an aligned word of the fprobe, which nothing else changes while it is
+        // registered, and which the kernel reads once for each hit.
+        let word = unsafe { AtomicPtr::from_ptr(at.cast::<*mut c_void>()) };
+        word.store(self.callback(), Ordering::Relaxed);
     }
 }
 
-/// Serves a hit about which nothing is unusual; else leads on.
-#[inline(always)]
+/// Serves a hit that a fast stage leaves.
+#[inline(never)]
 fn serve<H: ReturnHandler>(server: &ReturnServer<H>, exit: Exit<'_>, here: &OnCpu) {
     let next = server.handler.run::<USUAL>(exit, here);
     match next.settled(|unsettled| server.handler.settle(unsettled)) {

@@ -109,6 +109,15 @@ impl<H: ReturnHandler> ReturnRegistration<H> {
         result
     }
 
+    /// Makes hits be served by the stage that [`Handler::first`] returns now.
+    ///
+    /// [`Handler::first`]: crate::kapi::handler::Handler::first
+    ///
+    /// Context: process, may sleep.
+    pub fn follow(&self) {
+        self.groups.lock().iter().for_each(|group| group.follow());
+    }
+
     /// Returns what serves the hits.
     pub fn handler(&self) -> &H {
         &self.server.handler

@@ -15,9 +15,9 @@ impl Stage {
     /// Runs the only trigger of a disabled event.
     pub(super) const ACT: u8 = 2;
     /// Serves the tier `DURATION`.
-    pub(super) const DURATION: u8 = 3;
+    pub(super) const DURATION: u8 = handler::TIMED;
     /// Serves the tier `REGISTER_AND_DURATION`.
-    pub(super) const REGISTER_AND_DURATION: u8 = 4;
+    pub(super) const REGISTER_AND_DURATION: u8 = handler::WORD_TIMED;
     /// Looks whether the hits of the task count.
     pub(super) const TASK: u8 = 5;
     /// Serves the tier `SEVERAL_BARE`.

@@ -211,6 +211,10 @@ impl ProbeSource for functions::ReturnRegistration<Recorder> {
         self.set_enabled(armed)
     }
 
+    fn follow(&self) {
+        Self::follow(self);
+    }
+
     fn missed(&self) -> u64 {
         let missed = self.recorder().totals().missed;
         missed.wrapping_add(Self::missed(self))
