@@ -167,9 +167,11 @@ pub(crate) struct Files {
     /// One for each other event, in the order of their first definition.
     events: Vec<Defined>,
     groups: Vec<Arc<Named>>,
-    /// The directory `events`; `None` before the module is loaded, and once it is
+    /// The directory `events`; `None` before the instance has it, and once the module is
     /// being unloaded.
     directory: Option<Arc<dyn Directory>>,
+    /// Whether the module is being unloaded.
+    has_ended: bool,
 }
 
 impl Files {
@@ -180,6 +182,7 @@ impl Files {
             events: Vec::new(),
             groups: Vec::new(),
             directory: None,
+            has_ended: false,
         }
     }
 
@@ -191,6 +194,7 @@ impl Files {
     /// Lets no file be created any more.
     pub(super) fn shut_down(&mut self) {
         self.directory = None;
+        self.has_ended = true;
     }
 
     /// Returns the number of groups with a directory.
@@ -261,7 +265,8 @@ impl Files {
     }
 
     /// Creates the files of `events`, which are new. Pass the result to [`Files::accept`] or
-    /// [`Files::discard`]. `removed` has room for what may be removed.
+    /// [`Files::discard`]. `removed` has room for what may be removed. While an instance is being
+    /// made none are: it gets those of all events with its directory.
     ///
     /// # Errors
     ///
@@ -272,6 +277,9 @@ impl Files {
         removed: &mut Removed,
     ) -> Result<Vec<Defined>> {
         let mut made = Vec::new();
+        if self.directory.is_none() && !self.has_ended {
+            return Ok(made);
+        }
         made.reserve(events.len())?;
         self.events.reserve(events.len())?;
         for event in events {

@@ -59,7 +59,7 @@ impl Registry {
     }
 
     /// Gives the instance `of` the directory that holds the events' directories, with a
-    /// directory for each event. Without it no event can be defined.
+    /// directory for each event.
     ///
     /// # Errors
     ///
