@@ -8,7 +8,7 @@
 use super::bindings as extra;
 use kernel::{
     bindings,
-    ffi::{c_int, c_long, c_uint, c_ulong},
+    ffi::{c_int, c_uint, c_ulong},
 };
 
 /// Defines safe wrappers for the listed functions.
@@ -27,7 +27,6 @@ ask_nothing! {
     fn extra::ferroprobe_cpu_online(cpu: c_uint) -> bool;
     fn extra::ferroprobe_cpu_possible(cpu: c_uint) -> bool;
     fn extra::ferroprobe_cpu_present(cpu: c_uint) -> bool;
-    fn extra::ferroprobe_count_files(by: c_long);
     fn extra::ferroprobe_memory_suffices(size: usize) -> bool;
     fn extra::ferroprobe_per_cpu_offset(cpu: c_uint) -> c_ulong;
     fn extra::ferroprobe_fatal_signal_pending() -> bool;
@@ -43,10 +42,12 @@ ask_nothing! {
     fn extra::ferroprobe_functions_end();
     fn extra::ferroprobe_functions_forget();
     fn extra::ferroprobe_returns_supported() -> bool;
+    fn extra::ferroprobe_fs_end();
     fn extra::ferroprobe_late_dirs_end();
     fn extra::ferroprobe_syscalls() -> c_uint;
     fn extra::ferroprobe_task_size() -> c_ulong;
     fn extra::ferroprobe_kprobes_locked_down() -> c_int;
+    fn extra::ferroprobe_debugfs_locked_down() -> c_int;
     fn extra::ferroprobe_debugfs_is_mounted() -> bool;
 
     fn extra::ferroprobe_counter_hertz() -> u64;

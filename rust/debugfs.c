@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Directories in debugfs whose files are made when somebody first enters them: by opening
- * the directory, or on the way to what is below.  Whoever does asks the directory for the
- * permission, with nothing locked; and how that is answered is up to the operations of its
+ * The tree of node.c in debugfs.
+ *
+ * What is in a directory whose files are made late gets its entries when somebody first enters it:
+ * by opening the directory, or on the way to what is below.  Whoever does asks the directory for
+ * the permission, with nothing locked; and how that is answered is up to the operations of its
  * inode, which a module may replace for its own directories.
  */
 
@@ -12,15 +14,10 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/fs.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 
-#include "helpers.h"
+#include "node.h"
 
-/* Held while files are made, and while a directory changes who makes them. */
-static DEFINE_MUTEX(entry_lock);
-/* The task that makes files with the lock held.  It may make such directories, too. */
-static struct task_struct *filling;
 /* The number of tasks in enter() and wait_until_made(), and how often one came. */
 static atomic_t entering = ATOMIC_INIT(0);
 static atomic_t entered = ATOMIC_INIT(0);
@@ -29,19 +26,29 @@ static atomic_t entered = ATOMIC_INIT(0);
 static const struct inode_operations *ordinary;
 static struct inode_operations late, filled;
 
-/* Returns whether the lock was taken: whether it must be released. */
-static bool lock_entries(void)
+/* Makes the files of a directory, and their entries.  With the lock of the nodes held. */
+static int fill(struct inode *inode)
 {
-	if (READ_ONCE(filling) == current)
-		return false;
-	mutex_lock(&entry_lock);
-	return true;
-}
+	struct ferroprobe_node *dir = inode->i_private, *node;
+	unsigned long number;
+	int failed;
 
-static void unlock_entries(bool locked)
-{
-	if (locked)
-		mutex_unlock(&entry_lock);
+	if (inode->i_op != &late)
+		return 0;
+	if (!dir)
+		return -ENOENT;
+	failed = ferroprobe_node_fill(dir);
+	if (failed)
+		return failed;
+	dir->entered = true;
+	xa_for_each(&dir->entries, number, node) {
+		if (!node->dentry)
+			failed = ferroprobe_debugfs_show(node);
+		if (failed)
+			return failed;
+	}
+	WRITE_ONCE(inode->i_op, &filled);
+	return 0;
 }
 
 /*
@@ -50,7 +57,7 @@ static void unlock_entries(bool locked)
  */
 static int enter(struct mnt_idmap *idmap, struct inode *inode, int mask)
 {
-	struct ferroprobe_late_dir *dir;
+	bool locked;
 	int failed;
 
 	if (mask & MAY_NOT_BLOCK)
@@ -59,16 +66,9 @@ static int enter(struct mnt_idmap *idmap, struct inode *inode, int mask)
 	atomic_inc(&entered);
 	failed = generic_permission(idmap, inode, mask);
 	if (!failed && !(mask & MAY_WRITE)) {
-		mutex_lock(&entry_lock);
-		if (inode->i_op == &late) {
-			dir = inode->i_private;
-			WRITE_ONCE(filling, current);
-			failed = dir ? dir->fill(dir) : -ENOENT;
-			WRITE_ONCE(filling, NULL);
-			if (!failed)
-				WRITE_ONCE(inode->i_op, &filled);
-		}
-		mutex_unlock(&entry_lock);
+		locked = ferroprobe_nodes_lock();
+		failed = fill(inode);
+		ferroprobe_nodes_unlock(locked);
 	}
 	atomic_dec_return_release(&entering);
 	return failed;
@@ -79,8 +79,7 @@ static struct vfsmount *wait_until_made(struct dentry *dentry, void *unused)
 {
 	atomic_inc(&entering);
 	atomic_inc(&entered);
-	mutex_lock(&entry_lock);
-	mutex_unlock(&entry_lock);
+	ferroprobe_nodes_unlock(ferroprobe_nodes_lock());
 	atomic_dec_return_release(&entering);
 	return NULL;
 }
@@ -90,11 +89,10 @@ static struct vfsmount *wait_until_made(struct dentry *dentry, void *unused)
  * directory begins as an automount point, which cannot be entered before it has one, and
  * there is one until the directory is removed.
  */
-struct dentry *ferroprobe_create_late_dir(const char *name, struct dentry *parent)
+static struct dentry *create_late_dir(const char *name, struct dentry *parent)
 {
-	struct dentry *dentry;
+	struct dentry *dentry = debugfs_create_automount(name, parent, wait_until_made, NULL);
 	struct inode *inode, *like = d_inode(parent);
-	bool locked = lock_entries();
 
 	if (!ordinary) {
 		ordinary = like->i_op;
@@ -103,35 +101,67 @@ struct dentry *ferroprobe_create_late_dir(const char *name, struct dentry *paren
 		filled = *ordinary;
 		filled.permission = generic_permission;
 	}
-	dentry = debugfs_create_automount(name, parent, wait_until_made, NULL);
-	if (!IS_ERR(dentry)) {
-		/* So far it is always empty, and nothing about it can be changed. */
-		inode = d_inode(dentry);
-		set_nlink(inode, 2);
-		inode->i_mode = like->i_mode;
-		inode->i_fop = like->i_fop;
-		smp_store_release(&inode->i_op, &late);
-		spin_lock(&inode->i_lock);
-		inode->i_opflags |= like->i_opflags & IOP_XATTR;
-		inode->i_opflags &= ~IOP_FASTPERM;
-		spin_unlock(&inode->i_lock);
-		inode->i_flags &= ~S_AUTOMOUNT;
-		spin_lock(&dentry->d_lock);
-		smp_store_release(&dentry->d_flags, dentry->d_flags & ~DCACHE_NEED_AUTOMOUNT);
-		spin_unlock(&dentry->d_lock);
-	}
-	unlock_entries(locked);
+	if (IS_ERR(dentry))
+		return dentry;
+	/* So far it is always empty, and nothing about it can be changed. */
+	inode = d_inode(dentry);
+	set_nlink(inode, 2);
+	inode->i_mode = like->i_mode;
+	inode->i_fop = like->i_fop;
+	smp_store_release(&inode->i_op, &late);
+	spin_lock(&inode->i_lock);
+	inode->i_opflags |= like->i_opflags & IOP_XATTR;
+	inode->i_opflags &= ~IOP_FASTPERM;
+	spin_unlock(&inode->i_lock);
+	inode->i_flags &= ~S_AUTOMOUNT;
+	spin_lock(&dentry->d_lock);
+	smp_store_release(&dentry->d_flags, dentry->d_flags & ~DCACHE_NEED_AUTOMOUNT);
+	spin_unlock(&dentry->d_lock);
 	return dentry;
 }
 
-void ferroprobe_late_dir_set(struct dentry *dentry, struct ferroprobe_late_dir *dir)
+int ferroprobe_debugfs_show(struct ferroprobe_node *node)
 {
-	struct inode *inode = d_inode(dentry);
-	bool locked = lock_entries();
+	struct ferroprobe_node *dir = node->parent;
+	struct dentry *parent = dir ? dir->dentry : NULL, *dentry;
 
-	inode->i_private = dir;
-	WRITE_ONCE(inode->i_op, dir ? &late : ordinary);
-	unlock_entries(locked);
+	if (dir && !dir->entered)
+		return 0;
+	if (node->is_file)
+		dentry = debugfs_create_file_unsafe(node->name, node->mode, parent, node,
+						    node->operations);
+	else if (node->late)
+		dentry = create_late_dir(node->name, parent);
+	else
+		dentry = debugfs_create_dir(node->name, parent);
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry);
+	node->dentry = dentry;
+	node->entered = !node->is_file && !node->late;
+	ferroprobe_debugfs_late(node);
+	ferroprobe_count_files(1);
+	return 0;
+}
+
+void ferroprobe_debugfs_late(struct ferroprobe_node *dir)
+{
+	struct inode *inode = dir->dentry ? d_inode(dir->dentry) : NULL;
+
+	if (dir->is_file || !inode || !ordinary)
+		return;
+	if (dir->late) {
+		inode->i_private = dir;
+		WRITE_ONCE(inode->i_op, &late);
+	} else if (inode->i_op == &late || inode->i_op == &filled) {
+		inode->i_private = NULL;
+		WRITE_ONCE(inode->i_op, ordinary);
+	}
+}
+
+void ferroprobe_debugfs_remove(struct dentry *dentry)
+{
+	debugfs_remove(dentry);
+	ferroprobe_count_files(-1);
 }
 
 void ferroprobe_late_dirs_end(void)

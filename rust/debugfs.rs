@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files in debugfs with state per opening, blocking reads and poll.
+//! Files in debugfs, and in a file system of the module's own, with state per opening, blocking
+//! reads and poll.
 //!
 //! Files are created with `debugfs_create_file_unsafe()`: the kernel then protects only
-//! their opening against removal, and a reader that sleeps in a file does not delay its
-//! removal. An opening therefore owns what it needs, by counted references. The owner of
+//! their opening against removal, as the own file system does, and a reader that sleeps in a file
+//! does not delay its removal. An opening therefore owns what it needs, by counted references. The owner of
 //! a file is the module, which stays loaded while a file is open.
 //!
 //! C header: [`include/linux/debugfs.h`](srctree/include/linux/debugfs.h)
 
 mod dir;
 mod late;
+mod mount;
+mod node;
 mod openings;
 mod operations;
 mod pipe;
@@ -20,16 +23,17 @@ use super::{calls, mapping::Area, user_room::UserRoom, wake::PollTable};
 use core::pin::Pin;
 use kernel::{
     bindings,
-    error::from_err_ptr,
     prelude::*,
     sync::{Arc, ArcBorrow},
     uaccess::{UserSliceReader, UserSliceWriter},
 };
+use node::Node;
 use operations::{Operations, SharedFile};
 
 pub use super::file::OpenFile;
 pub use dir::Dir;
 pub use late::{LateDir, LateDirs, LateFill};
+pub use mount::Mountable;
 pub use openings::Openings;
 pub use pipe::Pipe;
 pub use user_dir::{Subdirs, UserDir};
@@ -196,21 +200,13 @@ pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 
 /// A file; removed when dropped. The drop waits for openings in progress, but not for
 /// openings that have succeeded.
-///
-/// # Invariants
-///
-/// `dentry` is a file in debugfs whose private pointer points to `_shared`.
 pub struct DebugfsEntry<F: File> {
-    dentry: *mut bindings::dentry,
+    node: Node,
+    /// What the node's data points to. Dropped after it.
     _shared: KBox<SharedFile<F>>,
     /// Keeps the directory.
     _dir: Arc<Dir>,
 }
-
-// SAFETY: A dentry may be used by any thread, and the data can be shared.
-unsafe impl<F: File> Send for DebugfsEntry<F> {}
-// SAFETY: debugfs locks what it changes.
-unsafe impl<F: File> Sync for DebugfsEntry<F> {}
 
 impl<F: File> DebugfsEntry<F> {
     /// Creates the file `name` with the permissions `mode` in `dir`.
@@ -223,32 +219,16 @@ impl<F: File> DebugfsEntry<F> {
     pub fn new(name: &CStr, mode: u16, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<Self> {
         let openings = dir.openings.clone();
         let shared = KBox::new(SharedFile::<F> { data, openings }, GFP_KERNEL)?;
-        // SAFETY: The name is copied; `dir.dentry` is a directory; what is shared outlives the
-        // file, see the drop; the operations match its type.
-        let dentry = from_err_ptr(unsafe {
-            bindings::debugfs_create_file_unsafe(
-                name.as_char_ptr(),
-                mode,
-                dir.dentry,
-                (&raw const *shared).cast_mut().cast(),
-                Operations::<F>::TABLE,
-            )
-        })?;
-        calls::ferroprobe_count_files(1);
-        // INVARIANT: Created above.
-        Ok(Self {
-            dentry,
+        let data = (&raw const *shared).cast_mut().cast();
+        // SAFETY: What is shared outlives the node, see the order of the fields; the operations
+        // match its type.
+        let node = unsafe { Node::file(name, &dir.node, mode, Operations::<F>::TABLE, data) }?;
+        let entry = Self {
+            node,
             _shared: shared,
             _dir: dir.clone(),
-        })
-    }
-}
-
-impl<F: File> Drop for DebugfsEntry<F> {
-    fn drop(&mut self) {
-        // SAFETY: `dentry` is a file by the type invariant. The call waits until no call
-        // of `open` runs; what is shared is released after that.
-        unsafe { bindings::debugfs_remove(self.dentry) };
-        calls::ferroprobe_count_files(-1);
+        };
+        entry.node.show()?;
+        Ok(entry)
     }
 }

@@ -8,6 +8,9 @@
 struct delayed_work;
 struct dentry;
 struct file;
+struct ferroprobe_user_dir;
+struct file_operations;
+struct inode;
 struct irq_work;
 struct module;
 struct notifier_block;
@@ -57,6 +60,7 @@ void *ferroprobe_alloc_zeroed(size_t size);
 /* Frees the memory of either. */
 void ferroprobe_free(void *memory);
 int ferroprobe_kprobes_locked_down(void);
+int ferroprobe_debugfs_locked_down(void);
 /*
  * Writes the path of @file in its file system to @buffer, without a NUL.  Returns its length,
  * or 0 if it does not fit.
@@ -134,6 +138,39 @@ bool ferroprobe_debugfs_is_mounted(void);
 /* Returns the memory of @page, which is not high memory. */
 void *ferroprobe_page_address(const struct page *page);
 
+/*
+ * A file or a directory, in debugfs and in the module's own file system.  It refers to the
+ * directory that it is in.
+ */
+struct ferroprobe_node;
+/*
+ * Make one, which nobody finds before it is shown, in @parent, or the root, whose parent is NULL;
+ * an ERR_PTR on failure.  The name is copied.  A file has the permissions @mode in debugfs.
+ */
+struct ferroprobe_node *ferroprobe_node_dir(const char *name, struct ferroprobe_node *parent);
+struct ferroprobe_node *ferroprobe_node_file(const char *name, struct ferroprobe_node *parent,
+					     umode_t mode,
+					     const struct file_operations *operations, void *data);
+/* Shows one.  Returns 0 or an errno. */
+int ferroprobe_node_show(struct ferroprobe_node *node);
+/*
+ * Removes one, which has no entries, shown or not, and waits until no open() of it runs.  It must
+ * not be used afterwards.
+ */
+void ferroprobe_node_remove(struct ferroprobe_node *node);
+/*
+ * Lets mkdir(2) and rmdir(2) in the own file system call @user in @dir, with the directory's inode
+ * locked.  Only before the file system can be mounted.
+ */
+void ferroprobe_node_user_dir(struct ferroprobe_node *dir, struct ferroprobe_user_dir *user);
+/* Returns the data of the file whose inode, in either file system, is @inode. */
+void *ferroprobe_node_data(const struct inode *inode);
+
+/* Lets the own file system, with the root @root, be mounted.  Returns 0 or an errno. */
+int ferroprobe_fs_begin(struct ferroprobe_node *root);
+/* Ends that.  Only while the module is being unloaded, which no mount lets happen. */
+void ferroprobe_fs_end(void);
+
 /* What makes the files of a directory when somebody first enters it. */
 struct ferroprobe_late_dir {
 	/* Returns 0, or an errno that is returned to who enters.  May sleep. */
@@ -141,15 +178,10 @@ struct ferroprobe_late_dir {
 };
 
 /*
- * Creates a directory in debugfs that cannot be entered until it is told by what its files
- * are made; an ERR_PTR on failure.
+ * Tells that @late makes the files of @dir, or makes them once more, when somebody enters it next;
+ * with NULL, that it does no more, and is not used any longer.  First before @dir is shown.
  */
-struct dentry *ferroprobe_create_late_dir(const char *name, struct dentry *parent);
-/*
- * Tells that @late makes the files of @dentry, or makes them once more, when somebody enters
- * it next; with NULL, that it does no more, and is not used any longer.
- */
-void ferroprobe_late_dir_set(struct dentry *dentry, struct ferroprobe_late_dir *late);
+void ferroprobe_late_dir_set(struct ferroprobe_node *dir, struct ferroprobe_late_dir *late);
 /*
  * Waits until all tasks have left the functions that enter such directories, which have all
  * been removed.
@@ -164,12 +196,12 @@ struct ferroprobe_user_dir {
 };
 
 /*
- * From now on mkdir(2) and rmdir(2) in @dentry, a directory, call @dir, several at a time, with
- * a reference to the module held and without locks.
+ * From now on mkdir(2) and rmdir(2) in @dir in debugfs, too, call what they call in the own file
+ * system, several at a time, with a reference to the module held and without locks.
  */
-void ferroprobe_user_dir_begin(struct dentry *dentry, struct ferroprobe_user_dir *dir);
+void ferroprobe_user_dir_begin(struct ferroprobe_node *dir);
 /* Ends that.  Only while the module is being unloaded. */
-void ferroprobe_user_dir_end(struct dentry *dentry);
+void ferroprobe_user_dir_end(struct ferroprobe_node *dir);
 
 /* Returns how many pages can be added to the pipe.  Called with the pipe locked. */
 unsigned int ferroprobe_pipe_room(const struct pipe_inode_info *pipe);

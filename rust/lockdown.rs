@@ -17,3 +17,14 @@ use kernel::{error::to_result, prelude::*};
 pub fn kprobes() -> Result {
     to_result(calls::ferroprobe_kprobes_locked_down())
 }
+
+/// Checks whether files in debugfs that can be written may be opened.
+///
+/// # Errors
+///
+/// As for [`kprobes`].
+///
+/// Context: process.
+pub fn debugfs() -> Result {
+    to_result(calls::ferroprobe_debugfs_locked_down())
+}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A directory in debugfs in which tasks make and remove directories, by mkdir(2) and rmdir(2).
- * debugfs has no such directories.  What the VFS does in a directory is up to the operations
- * of its inode, and a module may replace these for its own directory.
+ * debugfs has no such directories, unlike the module's own file system.  What the VFS does in a
+ * directory is up to the operations of its inode, and a module may replace these for its own
+ * directory.
  *
  * The VFS calls these operations with the inode of the directory locked.  While they run, and
  * the inode is unlocked, they hold a reference to the module.  So once the module is being
@@ -16,7 +17,7 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 
-#include "helpers.h"
+#include "node.h"
 
 /* There is one such directory. */
 static const struct inode_operations *former;
@@ -62,23 +63,23 @@ static int remove(struct inode *inode, struct dentry *dentry)
 	return failed;
 }
 
-void ferroprobe_user_dir_begin(struct dentry *dentry, struct ferroprobe_user_dir *dir)
+void ferroprobe_user_dir_begin(struct ferroprobe_node *dir)
 {
-	struct inode *inode = d_inode(dentry);
+	struct inode *inode = d_inode(dir->dentry);
 
 	inode_lock(inode);
 	former = inode->i_op;
 	operations = *former;
 	operations.mkdir = make;
 	operations.rmdir = remove;
-	inode->i_private = dir;
+	inode->i_private = dir->user;
 	smp_store_release(&inode->i_op, &operations);
 	inode_unlock(inode);
 }
 
-void ferroprobe_user_dir_end(struct dentry *dentry)
+void ferroprobe_user_dir_end(struct ferroprobe_node *dir)
 {
-	struct inode *inode = d_inode(dentry);
+	struct inode *inode = d_inode(dir->dentry);
 
 	inode_lock(inode);
 	WRITE_ONCE(inode->i_op, former);

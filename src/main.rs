@@ -60,13 +60,14 @@ module! {
 
 /// The loaded module.
 ///
-/// Fields are dropped in this order: first what the kernel calls when it oopses, then the
-/// instances that users have made, before any other code of the module becomes unusable to `mkdir`
+/// Fields are dropped in this order: first what the kernel calls when it oopses, what lets the
+/// files be mounted, then the instances that users have made, before any other code of the module becomes unusable to `mkdir`
 /// and `rmdir`, what the kernel calls when modules come and go, then the files that anybody could
 /// open, then, with the last reference to the tracer, everything else, and at last what waits for
 /// tasks that still enter a directory. The probes go before all of them, see the drop.
 struct Ferroprobe {
     _dump: kapi::oops::OopsWatch<dump::Dump>,
+    _mountable: kapi::debugfs::Mountable,
     _instances: control::InstancesDirectory,
     _modules: watch::modules::Watch,
     _files: control::InstanceFiles,
@@ -167,11 +168,17 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
         dump,
     } = KBox::into_inner(begun);
     let instances = control::InstancesDirectory::new(&tracer, &root, kilobytes);
-    let instances = instances.inspect_err(|_| tracer.shut_down())?;
+    let mut instances = instances.inspect_err(|_| tracer.shut_down())?;
+    let mountable = kapi::debugfs::Mountable::new(&root);
+    let mountable = mountable.inspect_err(|_| tracer.shut_down())?;
     // Nothing may fail behind this: the registry now holds files that hold it, until
-    // the module's drop.
+    // the module's drop; and what is mounted or made by users holds the module.
+    instances.open();
     tracer.registry.lock().set_watch(watch);
     match kapi::debugfs::is_mounted() {
+        _ if kapi::lockdown::debugfs().is_err() => pr_info!(
+            "the kernel is locked down, debugfs with it; for files in /sys/kernel/ferroprobe: mount -t ferroprobe none /sys/kernel/ferroprobe\n"
+        ),
         true => pr_info!("files in /sys/kernel/debug/ferroprobe, README is one of them\n"),
         false => pr_info!(
             "files in /sys/kernel/debug/ferroprobe, once debugfs is mounted: mount -t debugfs none /sys/kernel/debug\n"
@@ -179,6 +186,7 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
     }
     Ok(Ferroprobe {
         _dump: dump,
+        _mountable: mountable,
         _instances: instances,
         _modules: modules,
         _files: files,

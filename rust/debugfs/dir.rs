@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Directories in debugfs.
+//! Directories.
 
-use super::{super::calls, openings::Openings};
-use core::ptr;
-use kernel::{bindings, error::from_err_ptr, prelude::*, sync::Arc};
+use super::{node::Node, openings::Openings};
+use kernel::{prelude::*, sync::Arc};
 
 /// A directory; removed when its last entry and the last reference are dropped.
-///
-/// # Invariants
-///
-/// `dentry` is a directory in debugfs, created by [`Dir::new`] or [`LateDir::new`](super::LateDir::new).
 pub struct Dir {
-    pub(super) dentry: *mut bindings::dentry,
+    pub(super) node: Node,
     /// Counts the openings of the files below it.
     pub(super) openings: Option<Arc<Openings>>,
     /// Keeps the parent directory.
     _parent: Option<Arc<Dir>>,
 }
-
-// SAFETY: A dentry may be used by any thread.
-unsafe impl Send for Dir {}
-// SAFETY: debugfs locks what it changes.
-unsafe impl Sync for Dir {}
 
 impl Dir {
     /// Creates the directory `name` in `parent`, or at the root of debugfs.
@@ -53,37 +43,22 @@ impl Dir {
         parent: Option<Arc<Dir>>,
         openings: Option<Arc<Openings>>,
     ) -> Result<Arc<Self>> {
-        let above = parent
-            .as_ref()
-            .map_or(ptr::null_mut(), |parent| parent.dentry);
-        // SAFETY: The name is copied; the parent is null or a directory.
-        let dentry = unsafe { bindings::debugfs_create_dir(name.as_char_ptr(), above) };
-        // INVARIANT: Created above.
-        Self::made(from_err_ptr(dentry)?, parent, openings)
+        let dir = Self::hidden(name, parent, openings)?;
+        dir.node.show()?;
+        Ok(dir)
     }
 
-    /// Returns the directory `dentry`, which was created in `parent`, with what counts the
-    /// openings of its files.
-    pub(super) fn made(
-        dentry: *mut bindings::dentry,
+    /// Creates a directory whose node is not shown yet.
+    pub(super) fn hidden(
+        name: &CStr,
         parent: Option<Arc<Dir>>,
         openings: Option<Arc<Openings>>,
     ) -> Result<Arc<Self>> {
-        calls::ferroprobe_count_files(1);
         let dir = Self {
-            dentry,
+            node: Node::dir(name, parent.as_deref().map(|parent| &parent.node))?,
             openings,
             _parent: parent,
         };
         Ok(Arc::new(dir, GFP_KERNEL)?)
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        // SAFETY: `dentry` is a directory by the type invariant; its entries hold
-        // references to it, so it is empty.
-        unsafe { bindings::debugfs_remove(self.dentry) };
-        calls::ferroprobe_count_files(-1);
     }
 }

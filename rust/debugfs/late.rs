@@ -11,7 +11,6 @@ use super::{
 };
 use core::{pin::Pin, ptr};
 use kernel::{
-    error::from_err_ptr,
     new_mutex,
     prelude::*,
     sync::{Arc, Mutex},
@@ -55,7 +54,7 @@ pub struct LateDir<F: LateFill> {
 
 /// # Invariants
 ///
-/// The kernel's directory refers to `late` at most from the end of [`LateDir::new`] until the
+/// The directory refers to `late` at most from the end of [`LateDir::new`] until the
 /// drop of the `LateDir`, and calls its function for this content only.
 #[pin_data]
 #[repr(C)]
@@ -77,12 +76,8 @@ impl<F: LateFill> LateDir<F> {
     ///
     /// Context: process, may sleep.
     pub fn new(name: &CStr, parent: &Arc<Dir>, fill: F) -> Result<Self> {
-        // SAFETY: The name is copied; the parent is a directory.
-        let dentry =
-            unsafe { extra::ferroprobe_create_late_dir(name.as_char_ptr(), parent.dentry) };
-        // INVARIANT: Created above.
         let openings = parent.openings.clone();
-        let dir = Dir::made(from_err_ptr(dentry)?, Some(parent.clone()), openings)?;
+        let dir = Dir::hidden(name, Some(parent.clone()), openings)?;
         let content = pin_init!(LateContent {
             late: extra::ferroprobe_late_dir {
                 fill: Some(LateContent::<F>::fill_late),
@@ -94,18 +89,20 @@ impl<F: LateFill> LateDir<F> {
         let content = KBox::pin_init(content, GFP_KERNEL)?;
         let made = Self { content };
         made.set(true);
+        made.dir().node.show()?;
         Ok(made)
     }
 
-    /// Tells the kernel's directory that the content has files to make, or has no more.
+    /// Tells the directory that the content has files to make, or has no more.
     fn set(&self, has_files: bool) {
         let late = match has_files {
             true => (&raw const *self.content).cast_mut().cast(),
             false => ptr::null_mut(),
         };
+        let dir = self.content.dir.node.as_ptr();
         // SAFETY: The directory exists as long as `content.dir`. `late` is the first field of
         // the content, is pinned, and the drop takes it back.
-        unsafe { extra::ferroprobe_late_dir_set(self.content.dir.dentry, late) };
+        unsafe { extra::ferroprobe_late_dir_set(dir, late) };
     }
 
     /// Returns the directory.
@@ -135,7 +132,7 @@ impl<F: LateFill> Drop for LateDir<F> {
 impl<F: LateFill> LateContent<F> {
     /// # Safety
     ///
-    /// Called by the kernel's directory only, with the content's first field.
+    /// Called by the directory only, with the content's first field.
     unsafe extern "C" fn fill_late(late: *mut extra::ferroprobe_late_dir) -> kernel::ffi::c_int {
         // SAFETY: By the type invariant the content exists during the call, and `late` is its
         // first field.

@@ -89,9 +89,9 @@ impl<F: File> Operations<F> {
         inode: *mut bindings::inode,
         file: *mut bindings::file,
     ) -> kernel::ffi::c_int {
-        // SAFETY: The private pointer is that of what the `Entry` holds until no call of
+        // SAFETY: The inode is of a node whose data is what the `Entry` holds until no call of
         // `open` runs.
-        let shared = unsafe { &*(*inode).i_private.cast::<SharedFile<F>>() };
+        let shared = unsafe { &*extra::ferroprobe_node_data(inode).cast::<SharedFile<F>>() };
         match OpenState::new(shared, &OpenFile(file)) {
             Ok(opened) => {
                 // SAFETY: The file is being opened by the caller.

@@ -14,7 +14,8 @@ pub trait Subdirs: Send + Sync + 'static {
     ///
     /// The error that `mkdir(2)` returns.
     ///
-    /// Context: process, may sleep, without locks; several calls at a time.
+    /// Context: process, may sleep, several calls at a time; without locks but that of the
+    /// directory's inode in the module's own file system.
     fn make(&self, name: &CStr) -> Result;
 
     /// Removes the directory `name`, for `rmdir(2)`.
@@ -31,12 +32,14 @@ pub trait Subdirs: Send + Sync + 'static {
 /// is at most one, and it must not be dropped before the module is being unloaded.
 pub struct UserDir<S: Subdirs> {
     content: Pin<KBox<Content<S>>>,
+    /// Whether debugfs refers to it.
+    is_open: bool,
 }
 
 /// # Invariants
 ///
-/// From the end of [`UserDir::new`] until the drop of the `UserDir`, the kernel's directory
-/// refers to `user`, and calls its functions for this content only.
+/// From the end of [`UserDir::new`] until the drop of the `UserDir`, the kernel's directories
+/// refer to `user`, and call its functions for this content only.
 #[pin_data]
 #[repr(C)]
 struct Content<S: Subdirs> {
@@ -47,8 +50,9 @@ struct Content<S: Subdirs> {
 }
 
 impl<S: Subdirs> UserDir<S> {
-    /// Lets users make and remove directories in `dir`, which is empty. The caller is the
-    /// function that loads the module, and does nothing behind this that fails.
+    /// Lets users make and remove directories in `dir`, which is empty, once [`UserDir::open`] is
+    /// called, and in the module's own file system when that can be mounted, which must not be
+    /// before.
     ///
     /// # Errors
     ///
@@ -66,18 +70,35 @@ impl<S: Subdirs> UserDir<S> {
         });
         let content = KBox::pin_init(content, GFP_KERNEL)?;
         let user = (&raw const *content).cast_mut().cast();
-        // SAFETY: The directory exists as long as `content.dir`. `user` is the first field of
-        // the content, is pinned, and the drop takes it back.
-        unsafe { extra::ferroprobe_user_dir_begin(content.dir.dentry, user) };
+        // SAFETY: The node exists as long as `content.dir`. `user` is the first field of the
+        // content, is pinned, and exists as long as anything is mounted.
+        unsafe { extra::ferroprobe_node_user_dir(content.dir.node.as_ptr(), user) };
+        Ok(Self {
+            content,
+            is_open: false,
+        })
+    }
+
+    /// Lets users do it in debugfs. The caller is the function that loads the module, and does
+    /// nothing behind this that fails.
+    ///
+    /// Context: process, may sleep.
+    pub fn open(&mut self) {
+        // SAFETY: The directory exists as long as `content.dir`, and refers to `user`. The drop
+        // ends it.
+        unsafe { extra::ferroprobe_user_dir_begin(self.content.dir.node.as_ptr()) };
         // INVARIANT: As above.
-        Ok(Self { content })
+        self.is_open = true;
     }
 }
 
 impl<S: Subdirs> Drop for UserDir<S> {
     fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
         // SAFETY: The directory exists as long as `content.dir`.
-        unsafe { extra::ferroprobe_user_dir_end(self.content.dir.dentry) };
+        unsafe { extra::ferroprobe_user_dir_end(self.content.dir.node.as_ptr()) };
     }
 }
 

@@ -6,3 +6,8 @@ int ferroprobe_kprobes_locked_down(void)
 {
 	return security_locked_down(LOCKDOWN_KPROBES);
 }
+
+int ferroprobe_debugfs_locked_down(void)
+{
+	return security_locked_down(LOCKDOWN_DEBUGFS);
+}

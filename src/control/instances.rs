@@ -32,7 +32,7 @@ pub(super) const DIRECTORY: Described = folder(
 /// The instances that users have made, with their directories. They are removed when it is
 /// dropped: once the module is being unloaded, which no open file lets happen.
 pub(crate) struct InstancesDirectory {
-    _directory: UserDir<InDirectory>,
+    directory: UserDir<InDirectory>,
 }
 
 /// What is in `instances`.
@@ -58,8 +58,7 @@ struct One {
 
 impl InstancesDirectory {
     /// Makes the directory `instances` in `root`. An instance that is made there has a buffer of
-    /// `kilobytes` for each CPU. The module's loading does nothing behind this
-    /// that fails.
+    /// `kilobytes` for each CPU.
     ///
     /// # Errors
     ///
@@ -76,8 +75,16 @@ impl InstancesDirectory {
             made: KBox::pin_init(new_mutex!(Vec::new()), GFP_KERNEL)?,
         };
         Ok(Self {
-            _directory: UserDir::new(directory, made)?,
+            directory: UserDir::new(directory, made)?,
         })
+    }
+
+    /// Lets users make instances in debugfs. The module's loading does nothing behind this that
+    /// fails.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn open(&mut self) {
+        self.directory.open();
     }
 }
 

@@ -165,7 +165,9 @@ fn log_value(tracer: &Tracer, file: &OpenFile, text: &[u8], mut refusal: Refusal
     refusal.at = at.saturating_sub(start);
     let mut buffer = [0; 256];
     let path = file.path(&mut buffer).unwrap_or_default();
-    let path = path.strip_prefix(b"/ferroprobe/").unwrap_or(path);
+    // In debugfs, and in the file system whose root is the directory.
+    let path = path.strip_prefix(b"/ferroprobe").unwrap_or(path);
+    let path = path.strip_prefix(b"/").unwrap_or(path);
     let refusal = refusal.with_owner(format_args!("{}", Plain(path)));
     tracer.log_refusal(&refusal, line);
     error_of(&refusal)

@@ -76,15 +76,31 @@ expect_nothing() {
 }
 
 # insmod MODULE [PARAMETER]...: ours with the parameters that fit this kernel, unless they are
-# given: a parameter can be set once.
+# given: a parameter can be set once.  Where the tests use a mount, it is made anew.
 insmod() {
 	case "$*" in
-	*/ferroprobe.ko*syscall_events=*) command insmod "$@" ;;
+	*/ferroprobe.ko*syscall_events=*) command insmod "$@" && mount_again ;;
 	*/ferroprobe.ko*)
 		# shellcheck disable=SC2046 # a word is a parameter
-		command insmod "$@" $(cat /parameters 2>/dev/null)
+		command insmod "$@" $(cat /parameters 2>/dev/null) && mount_again
 		;;
 	*) command insmod "$@" ;;
+	esac
+}
+
+mount_again() { [ -z "${FERROPROBE_MOUNT:-}" ] || mount -t ferroprobe none "$fp"; }
+
+# rmmod MODULE...: ours without the mount that the tests use, unless it cannot be unloaded.
+rmmod() {
+	case "${FERROPROBE_MOUNT:+$*}" in
+	ferroprobe)
+		umount "$fp" || return
+		command rmmod "$@" || {
+			mount_again
+			return 1
+		}
+		;;
+	*) command rmmod "$@" ;;
 	esac
 }
 
@@ -316,6 +332,10 @@ remove_triggers() {
 # Fails if that is impossible.  (A redirection that fails ends the shell on ":", but
 # not on "true".)
 reset_state() {
+	# What a test has mounted.
+	if [ -z "${FERROPROBE_MOUNT:-}" ]; then
+		while umount /sys/kernel/ferroprobe 2>/dev/null; do :; done
+	fi
 	# It is another directory once the module was loaded again.
 	cd "$fp" || return 1
 	for instance in instances/*/; do
