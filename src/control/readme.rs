@@ -21,6 +21,10 @@ ferroprobe: dynamic probes on kernel code
   # echo 1 > events/kprobes/open/enable
   # cat trace_pipe
 
+The files are in debugfs, and can be mounted elsewhere, with a group that may use them:
+
+  # mount -t ferroprobe [-o [gid=<gid>]] none /sys/kernel/ferroprobe
+
 Files:
 ";
 
