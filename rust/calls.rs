@@ -33,6 +33,7 @@ ask_nothing! {
     fn extra::ferroprobe_cond_resched();
     fn extra::ferroprobe_oops_end();
     fn extra::ferroprobe_define(at: c_uint) -> c_int;
+    fn extra::ferroprobe_release(at: c_uint) -> c_int;
     fn extra::ferroprobe_preempt_disable();
     fn extra::ferroprobe_tracepoints_supported() -> c_int;
     fn extra::ferroprobe_tracepoints_synchronize(faultable: bool);

@@ -38,6 +38,8 @@ int ferroprobe_oops_begin(void (*call)(void *data, bool panics), void *data);
 void ferroprobe_oops_end(void);
 /* Byte @at of the parameter of the module, or -1 if it has no such byte. */
 int ferroprobe_define(unsigned int at);
+/* Byte @at of the name of the kernel's release, or -1 if it has no such byte. */
+int ferroprobe_release(unsigned int at);
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 void ferroprobe_init_delayed_work(struct delayed_work *work,
 				  void (*func)(struct work_struct *));

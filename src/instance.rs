@@ -16,6 +16,7 @@ use crate::{
     processes::Processes,
     tracer::{self, Tracer},
 };
+use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// A buffer with its options, and what most files are of: ftrace's `struct trace_array`.
@@ -34,6 +35,8 @@ pub(crate) struct Instance {
     pub(crate) marks: Arc<Marks>,
     /// The options of recording and printing.
     pub(crate) options: Options,
+    /// When the buffer was last emptied, by its clock.
+    pub(crate) cleared: AtomicU64,
     /// The tasks whose hits count.
     #[pin]
     pub(crate) followed: Followed,
@@ -98,6 +101,7 @@ impl Instance {
                 formats,
                 marks,
                 options: Options::new(),
+                cleared: AtomicU64::new(0),
                 followed <- Followed::new(*id),
                 processes <- Processes::new(),
                 counted <- Waker::new(),
@@ -132,6 +136,7 @@ impl Instance {
     /// Context: process, may sleep.
     pub(crate) fn set_clock(&self, clock: Clock) -> Result {
         self.buffer.set_clock(clock)?;
+        self.note_clearing();
         self.forget_formats();
         Ok(())
     }
@@ -174,8 +179,17 @@ impl Instance {
     ///
     /// Context: process, may sleep.
     pub(crate) fn clear_buffer(&self, cpu: Option<u32>) {
+        if cpu.is_none() {
+            self.note_clearing();
+        }
         self.buffer.clear(Side::Live, cpu);
         self.forget_formats();
+    }
+
+    /// Notes that times are counted from now on, where they are.
+    fn note_clearing(&self) {
+        let now = self.buffer.clock().now();
+        self.cleared.store(now, Ordering::Relaxed);
     }
 
     fn forget_formats(&self) {

@@ -5,19 +5,37 @@
 //!
 //! There are only those options of the kernel that have a meaning for probe events.
 
+use crate::engine::print::PrintForm;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// An option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flag {
+    /// The caller of a function is printed: for the kernel's function tracer, so it changes
+    /// nothing.
+    PrintParent,
+    /// The symbols of a stack have offsets.
+    SymOffset,
     /// Addresses are printed after symbols.
     SymAddr,
+    /// Types are printed, and no columns over the events.
+    Verbose,
+    /// Only context and number of an event are printed.
+    Raw,
+    /// As `Raw`, the context in hexadecimal digits.
+    Hex,
+    /// As `Raw`, the context in binary.
+    Bin,
+    /// The fields of a record are printed, not the text of the event.
+    Fields,
     /// `trace` marks where each CPU's events begin.
     Annotate,
     /// The stack of the user is recorded behind each event.
     UserStackTrace,
     /// Task, CPU and time are printed before each event.
     ContextInfo,
+    /// These are printed as for the kernel's latency tracers.
+    LatencyFormat,
     /// The names of tasks are recorded; always on.
     RecordCmd,
     /// The processes of threads are recorded and printed.
@@ -41,11 +59,19 @@ pub(crate) enum Flag {
 
 impl Flag {
     /// All options, in the order in which the kernel shows them.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 21] = [
+        Self::PrintParent,
+        Self::SymOffset,
         Self::SymAddr,
+        Self::Verbose,
+        Self::Raw,
+        Self::Hex,
+        Self::Bin,
+        Self::Fields,
         Self::Annotate,
         Self::UserStackTrace,
         Self::ContextInfo,
+        Self::LatencyFormat,
         Self::RecordCmd,
         Self::RecordTgid,
         Self::Overwrite,
@@ -60,10 +86,18 @@ impl Flag {
     /// Returns the kernel's name of the option.
     pub(crate) const fn name(self) -> &'static core::ffi::CStr {
         match self {
+            Self::PrintParent => c"print-parent",
+            Self::SymOffset => c"sym-offset",
             Self::SymAddr => c"sym-addr",
+            Self::Verbose => c"verbose",
+            Self::Raw => c"raw",
+            Self::Hex => c"hex",
+            Self::Bin => c"bin",
+            Self::Fields => c"fields",
             Self::Annotate => c"annotate",
             Self::UserStackTrace => c"userstacktrace",
             Self::ContextInfo => c"context-info",
+            Self::LatencyFormat => c"latency-format",
             Self::RecordCmd => c"record-cmd",
             Self::RecordTgid => c"record-tgid",
             Self::Overwrite => c"overwrite",
@@ -91,7 +125,14 @@ impl Flag {
     const fn default(self) -> bool {
         !matches!(
             self,
-            Self::SymAddr
+            Self::SymOffset
+                | Self::SymAddr
+                | Self::Verbose
+                | Self::Raw
+                | Self::Hex
+                | Self::Bin
+                | Self::Fields
+                | Self::LatencyFormat
                 | Self::UserStackTrace
                 | Self::RecordTgid
                 | Self::EventFork
@@ -155,6 +196,22 @@ impl Options {
     pub(crate) fn new() -> Self {
         let on = Flag::ALL.into_iter().filter(|flag| flag.default());
         Self(AtomicU32::new(on.fold(0, |bits, flag| bits | flag.bit())))
+    }
+
+    /// Returns the form in which records are printed. As in the kernel, one option hides
+    /// another.
+    pub(crate) fn form(&self) -> PrintForm {
+        if self.has(Flag::Bin) {
+            PrintForm::Binary
+        } else if self.has(Flag::Hex) {
+            PrintForm::Hex
+        } else if self.has(Flag::Raw) {
+            PrintForm::Raw
+        } else if self.has(Flag::Fields) {
+            PrintForm::Fields
+        } else {
+            PrintForm::Text
+        }
     }
 
     /// Returns whether `flag` is on.

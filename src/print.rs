@@ -6,19 +6,25 @@ use crate::{
     engine::{
         context::{Context, Time},
         memo::Memo,
-        print::{Renderer, ShownEvent, SymbolNames},
+        print::{
+            put_latency, put_short_context, put_shown_fields, put_type, DelayGap, LatencyColumns,
+            PrintForm, Renderer, ShownEvent, SymbolNames,
+        },
         record::{Builtin, Header},
         ring::{EventRef, Note},
-        seq_buf::SeqBuf,
+        seq_buf::{SeqBuf, TextBuf},
         text::{Appender, Plain},
     },
     formats::Format,
     instance::Instance,
     kapi::{clock::Clock, symbol::Symbol},
     options::Flag,
-    sys::Vec,
+    sys::{AllocError, Vec},
 };
-use core::fmt::{self, Write};
+use core::{
+    fmt::{self, Write},
+    sync::atomic::Ordering,
+};
 use kernel::sync::Arc;
 
 /// Prints events by a renderer, and caches formats and symbols between events.
@@ -28,6 +34,14 @@ pub(crate) struct Printer<R> {
     /// The number of formats that were looked up.
     looked_up: u64,
     names: KernelNames,
+    /// Whether the options say how records are shown.
+    has_forms: bool,
+    /// The number of the next event, in the columns of `latency-format`.
+    index: u64,
+    /// The gap that the last event has left.
+    gap: Option<DelayGap>,
+    /// A gap in a text, and where the text of its event begins.
+    pending: Option<(usize, DelayGap)>,
 }
 
 /// A cached format.
@@ -47,15 +61,27 @@ impl<R: Renderer> Printer<R> {
             formats: Memo::new(),
             looked_up: 0,
             names: KernelNames::new(),
+            has_forms: !R::HAS_CONTEXT,
+            index: 1,
+            gap: None,
+            pending: None,
         }
     }
 
-    /// Makes a printer that allocates nothing when it prints.
+    /// Counts the events of a file from 0. In `trace_pipe` the kernel counts them from 1.
+    pub(crate) fn from_zero(mut self) -> Self {
+        self.index = 0;
+        self
+    }
+
+    /// Makes a printer that allocates nothing when it prints, and prints text whatever form the
+    /// options ask for.
     pub(crate) fn without_caches() -> Self {
         let mut printer = Self::new();
         printer.formats.close();
         printer.renderer.close();
         printer.names.recent.close();
+        printer.has_forms = false;
         printer
     }
 
@@ -65,6 +91,48 @@ impl<R: Renderer> Printer<R> {
         self.formats.clear();
         self.renderer.forget();
         self.names.recent.clear();
+    }
+
+    /// Adds `event` to `text`, with the mark of lost events before it, if any; see
+    /// [`Printer::event`].
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] if out of memory.
+    pub(crate) fn add(
+        &mut self,
+        instance: &Instance,
+        text: &mut TextBuf,
+        (clock, cpu): (Clock, u32),
+        event: &EventRef<'_>,
+    ) -> Result<(), AllocError> {
+        self.settle(text, Some(event.ts))?;
+        let start = text.len();
+        text.add(|buf| self.event(instance, buf, (clock, cpu), event))?;
+        if let Some(gap) = self.gap.take() {
+            self.pending = Some((start, gap));
+            self.index = self.index.wrapping_add(1);
+        }
+        Ok(())
+    }
+
+    /// Completes the last event of `text`, if it tells of the time to the next one; `None` if
+    /// that is not known.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] if out of memory.
+    pub(crate) fn settle(
+        &mut self,
+        text: &mut TextBuf,
+        next: Option<u64>,
+    ) -> Result<(), AllocError> {
+        match self.pending.take() {
+            None => Ok(()),
+            Some((start, gap)) => gap.fill(next, |delay| {
+                text.insert(start.saturating_add(gap.at), delay)
+            }),
+        }
     }
 
     /// Prints the mark of lost events before `event`, if any, and `event`.
@@ -97,8 +165,15 @@ impl<R: Renderer> Printer<R> {
         let Some(header) = Header::from_record(record) else {
             return self.renderer.damaged(buf, cpu, record.len());
         };
+        let form = match self.has_forms {
+            true => instance.options.form(),
+            false => PrintForm::Text,
+        };
         if R::HAS_CONTEXT || instance.options.has(Flag::ContextInfo) {
-            self.context(instance, buf, (clock, cpu), event, header);
+            match form.is_short() {
+                true => put_short_context(buf, form, header, (cpu, event.ts)),
+                false => self.context(instance, buf, (clock, cpu), event, header),
+            }
         }
         let mut unremembered = None;
         let shown = match Builtin::with_id(header.event) {
@@ -122,7 +197,10 @@ impl<R: Renderer> Printer<R> {
                     *slot = found.map(|(format, until)| CachedFormat { format, until, key });
                 }
                 let Some(known) = slot else {
-                    return self.renderer.unknown(buf, header);
+                    return match form.is_short() {
+                        true => put_type(buf, form, header, None),
+                        false => self.renderer.unknown(buf, header),
+                    };
                 };
                 ShownEvent {
                     key: known.key,
@@ -133,7 +211,17 @@ impl<R: Renderer> Printer<R> {
             }
         };
         self.names.with_addresses = instance.options.has(Flag::SymAddr);
-        self.renderer.event(buf, shown, record, &mut self.names);
+        self.names.with_offsets = instance.options.has(Flag::SymOffset);
+        self.names.with_types = instance.options.has(Flag::Verbose);
+        match form {
+            PrintForm::Text => self.renderer.event(buf, shown, record, &mut self.names),
+            // The kernel does not find the fields of marks and stacks: these stay text.
+            PrintForm::Fields if shown.key != 0 => {
+                put_shown_fields(buf, shown, record, &mut self.names);
+            }
+            PrintForm::Fields => self.renderer.event(buf, shown, record, &mut self.names),
+            _ => put_type(buf, form, header, Some((shown, record))),
+        }
     }
 
     /// Prints the context of an event.
@@ -166,6 +254,15 @@ impl<R: Renderer> Printer<R> {
                     .unwrap_or(0)
             }),
         };
+        if self.has_forms && instance.options.has(Flag::LatencyFormat) {
+            let columns = LatencyColumns {
+                start: instance.cleared.load(Ordering::Relaxed),
+                index: self.index,
+                is_verbose: instance.options.has(Flag::Verbose),
+            };
+            self.gap = put_latency(buf, &context, header, &columns);
+            return;
+        }
         self.renderer.context(buf, &context, header);
     }
 }
@@ -174,6 +271,10 @@ impl<R: Renderer> Printer<R> {
 pub(crate) struct KernelNames {
     /// Whether the option `sym-addr` is on.
     with_addresses: bool,
+    /// Whether the option `sym-offset` is on.
+    with_offsets: bool,
+    /// Whether the option `verbose` is on.
+    with_types: bool,
     recent: Memo<Recent, 16>,
 }
 
@@ -189,6 +290,8 @@ impl KernelNames {
     pub(crate) const fn new() -> Self {
         Self {
             with_addresses: false,
+            with_offsets: false,
+            with_types: false,
             recent: Memo::new(),
         }
     }
@@ -237,6 +340,14 @@ impl SymbolNames for KernelNames {
 
     fn shows_addresses(&self) -> bool {
         self.with_addresses
+    }
+
+    fn shows_offsets(&self) -> bool {
+        self.with_offsets
+    }
+
+    fn shows_types(&self) -> bool {
+        self.with_types
     }
 
     fn is_return_trampoline(&mut self, address: u64) -> bool {

@@ -13,6 +13,7 @@
 #include "mm.c"
 #include "pipe.c"
 #include "preempt.c"
+#include "release.c"
 #include "sched.c"
 #include "security.c"
 #include "sleep.c"

@@ -10,12 +10,12 @@ use crate::{
     buffer::{Iterators, Side},
     engine::{format, print::PrintedText, ring::Stats, seq_buf::TextBuf},
     instance::Instance,
-    kapi::{context, percpu},
+    kapi::{context, parameters, percpu},
     options::Flag,
     print::Printer,
     sys::Vec,
 };
-use core::fmt;
+use core::fmt::{self, Write as _};
 use kernel::{new_mutex, prelude::*, sync::Mutex, uaccess::UserSliceWriter};
 
 /// Bytes of text that are made ahead of the reader.
@@ -64,7 +64,7 @@ impl ListingPass {
         })?;
         Ok(Self {
             events: None,
-            printer: Printer::new(),
+            printer: Printer::new().from_zero(),
             text,
             offset: 0,
             started: None,
@@ -80,14 +80,22 @@ impl ListingPass {
             let written = stats.entries.wrapping_add(stats.overrun);
             // CAST: A number of CPUs.
             let online = online.count() as u32;
+            let is_verbose = options.has(Flag::Verbose);
+            let is_latency = options.has(Flag::LatencyFormat);
             text.add(|buf| {
-                let _ = format::write_trace_header(buf, stats.entries, written, online, columns);
+                let _ = if is_latency {
+                    write_latency_header(buf, (stats.entries, written), online, is_verbose)
+                } else if is_verbose {
+                    buf.write_str(format::TRACE_HEADER)
+                } else {
+                    format::write_trace_header(buf, stats.entries, written, online, columns)
+                };
             })?;
         }
         let annotated = stats.overrun > 0 && options.has(Flag::Annotate);
         Ok(Self {
             events: Some(events),
-            printer: Printer::new(),
+            printer: Printer::new().from_zero(),
             text,
             offset: 0,
             started: annotated.then(Vec::new),
@@ -117,11 +125,12 @@ impl ListingPass {
                     started.push(cpu)?;
                 }
             }
-            let printer = &mut self.printer;
-            text.add(|buf| printer.event(instance, buf, (clock, cpu), &event))?;
+            self.printer.add(instance, text, (clock, cpu), &event)?;
             events.advance();
             any = true;
         }
+        let next = events.peek().map(|(_, event)| event.ts);
+        self.printer.settle(&mut self.text, next)?;
         self.printer.forget();
         Ok(any)
     }
@@ -183,6 +192,45 @@ impl Listing {
         }
     }
 }
+
+/// Writes the header of `trace` for a buffer that holds the first of `events` of the second, in
+/// the form of the kernel's latency tracers. There is none over an empty buffer.
+///
+/// # Errors
+///
+/// The errors of `out`.
+fn write_latency_header(
+    out: &mut dyn fmt::Write,
+    events: (u64, u64),
+    online: u32,
+    is_verbose: bool,
+) -> fmt::Result {
+    out.write_str(format::TRACE_HEADER)?;
+    if events.0 == 0 {
+        return Ok(());
+    }
+    let mut room = [0; 64];
+    let bytes = room.iter_mut().zip(parameters::release());
+    let length = bytes.map(|(to, byte)| *to = byte).count();
+    let release = room.get(..length).unwrap_or_default();
+    let machine = (release, PREEMPTION, online);
+    format::write_latency_header(out, events, machine)?;
+    match is_verbose {
+        true => Ok(()),
+        false => out.write_str(format::LATENCY_COLUMNS),
+    }
+}
+
+/// How the kernel is preempted, as far as its configuration says.
+const PREEMPTION: &str = if cfg!(CONFIG_PREEMPT_RT) {
+    "PREEMPT_RT"
+} else if cfg!(CONFIG_PREEMPT_BUILD) {
+    "PREEMPT"
+} else if cfg!(CONFIG_PREEMPT_VOLUNTARY) {
+    "VOLUNTARY"
+} else {
+    "NONE"
+};
 
 /// Tells who reads an empty snapshot what there is, and what can be done.
 ///

@@ -57,11 +57,12 @@ impl<R: Renderer> Pending<R> {
         self.read = 0;
         let (text, printer) = (&mut self.text, &mut self.printer);
         let consumed = instance.buffer.consume(scope.cpu, |clock, cpu, event| {
-            text.add(|buf| printer.event(instance, buf, (clock, cpu), event))?;
+            printer.add(instance, text, (clock, cpu), event)?;
             Ok(text.len() < room)
         });
+        let settled = printer.settle(text, None);
         printer.forget();
-        consumed
+        consumed.and(settled.map_err(Into::into))
     }
 
     fn is_empty(&self) -> bool {

@@ -11,10 +11,12 @@ mod call;
 mod ready;
 mod synthetic;
 
+pub(super) use synthetic::conversion;
+
 use core::fmt::{self, Write};
 
 use super::record::{Class, Faults, Field, Fixed, Head, Layout, LayoutNames};
-use super::text::OneLine;
+use super::text::{OneLine, Plain};
 
 /// Bits of the flags byte of a record's header.
 pub mod flag {
@@ -156,6 +158,9 @@ fn print_format(out: &mut dyn Write, layout: &Layout) -> fmt::Result {
     Ok(())
 }
 
+/// The first lines of `trace`.
+pub const TRACE_HEADER: &str = "# tracer: nop\n#\n";
+
 /// Writes the header of `trace` for a buffer that holds `entries` of `written` events on a
 /// machine with `cpus` CPUs online. `irq_info` and `tgid` tell whether the lines have the
 /// columns of flags and of the process.
@@ -170,10 +175,7 @@ pub fn write_trace_header(
     cpus: u32,
     (irq_info, tgid): (bool, bool),
 ) -> fmt::Result {
-    write!(
-        out,
-        "# tracer: nop\n#\n# entries-in-buffer/entries-written: "
-    )?;
+    write!(out, "{TRACE_HEADER}# entries-in-buffer/entries-written: ")?;
     writeln!(out, "{entries}/{written}   #P:{cpus}\n#")?;
     let columns = if irq_info { HEADER_IRQ } else { HEADER_PLAIN };
     if !tgid {
@@ -190,6 +192,45 @@ pub fn write_trace_header(
     }
     Ok(())
 }
+
+/// Writes the header of `trace` in the form of the kernel's latency tracers, for a buffer that
+/// holds the first of `events` of the second; `machine` is the kernel's release, how it is
+/// preempted, and the number of CPUs online. `nop` measures no latency, of no task.
+///
+/// # Errors
+///
+/// The errors of `out`.
+pub fn write_latency_header(
+    out: &mut dyn Write,
+    events: (u64, u64),
+    machine: (&[u8], &str, u32),
+) -> fmt::Result {
+    let (release, preemption, cpus) = machine;
+    writeln!(out, "# nop latency trace v1.1.5 on {}", Plain(release))?;
+    writeln!(out, "# {:-<68}", "")?;
+    let (entries, written) = events;
+    writeln!(
+        out,
+        "# latency: 0 us, #{entries}/{written}, CPU#0 | (M:{preemption} VP:0, KP:0, SP:0 HP:0 #P:{cpus})"
+    )?;
+    out.write_str(
+        "#    -----------------\n\
+         #    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n\
+         #    -----------------\n#\n",
+    )
+}
+
+/// The columns below that header.
+pub const LATENCY_COLUMNS: &str = "\
+#                    _------=> CPU#            \n\
+#                   / _-----=> irqs-off/BH-disabled\n\
+#                  | / _----=> need-resched    \n\
+#                  || / _---=> hardirq/softirq \n\
+#                  ||| / _--=> preempt-depth   \n\
+#                  |||| / _-=> migrate-disable \n\
+#                  ||||| /     delay           \n\
+#  cmd     pid     |||||| time  |   caller     \n\
+#     \\   /        ||||||  \\    |    /       \n";
 
 /// Where the column of the process is inserted in the lines of the header.
 const TGID_AT: usize = 21;

@@ -6,8 +6,10 @@
 //! Context: process, may sleep.
 
 mod call;
+mod forms;
 mod heads;
 mod json;
+mod latency;
 mod quoted;
 mod ready;
 mod render;
@@ -17,6 +19,8 @@ mod text;
 mod value;
 pub mod walk;
 
+pub use forms::{put_short_context, put_shown_fields, put_type, PrintForm};
 pub use json::Json;
+pub use latency::{put_latency, DelayGap, LatencyColumns};
 pub use render::{Renderer, ShownEvent, SymbolNames};
 pub use text::{PrintedText, TextLines};

@@ -300,6 +300,21 @@ impl TextBuf {
         self.len == 0
     }
 
+    /// Inserts `bytes` before the byte `at`.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] if out of memory; nothing is then inserted.
+    pub fn insert(&mut self, at: usize, bytes: &[u8]) -> Result<(), AllocError> {
+        let end = self.len;
+        self.add(|buf| buf.bytes(bytes))?;
+        if let Some(behind) = self.room.get_mut(at..self.len) {
+            let left = end.saturating_sub(at).min(behind.len());
+            behind.rotate_left(left);
+        }
+        Ok(())
+    }
+
     /// Clears the text and keeps its memory.
     pub fn clear(&mut self) {
         self.len = 0;

@@ -54,7 +54,7 @@ pub(super) fn write_print_format(
 }
 
 /// Returns the conversion of a field.
-fn conversion(field: &Field, c_type: &[u8]) -> &'static str {
+pub(in crate::engine) fn conversion(field: &Field, c_type: &[u8]) -> &'static str {
     match c_type {
         _ if field.count.is_some() || field.base.is_text() => "%s",
         b"s64" => "%lld",

@@ -14,16 +14,32 @@ const O_CREAT: u32 = 0o100;
 /// The bits of `flags` that say for what a file is opened; 0 to read it.
 const O_ACCMODE: u32 = 0o3;
 
-/// Adds the text of a call's entry, `sys_NAME(ARGUMENT: VALUE, ...)`, without a line feed.
-pub(super) fn put_enter(buf: &mut SeqBuf<'_>, layout: &Layout, call: &Signature, record: &[u8]) {
+/// Adds the text of a call's entry, `sys_NAME(ARGUMENT: VALUE, ...)`, without a line feed. With
+/// `with_types` the type precedes each argument, and as in the kernel no bits have names.
+pub(super) fn put_enter(
+    buf: &mut SeqBuf<'_>,
+    layout: &Layout,
+    call: &Signature,
+    record: &[u8],
+    with_types: bool,
+) {
     buf.bytes(&call.name);
     buf.byte(b'(');
     let count = call.types.len();
-    let is_open = !call.open_flags.is_empty();
+    let is_open = !call.open_flags.is_empty() && !with_types;
     for (index, field) in (0u8..).zip(layout.fields.iter().take(count)) {
-        put_name(buf, index, field);
+        put_separator(buf, index);
+        if let Some(kind) = call.types.get(usize::from(index)).filter(|_| with_types) {
+            buf.one_line(kind);
+            buf.byte(b' ');
+        }
+        put_argument_name(buf, field);
         let value = word(layout, record, field);
-        match put_open_argument(buf, call, index, value) {
+        let put = match with_types {
+            true => Open::Other,
+            false => put_open_argument(buf, call, index, value),
+        };
+        match put {
             Open::Last => break,
             Open::Put => {}
             Open::Other if is_open || value < 10 => buf.decimal(value),
@@ -120,9 +136,17 @@ fn put_result(buf: &mut SeqBuf<'_>, result: i64) {
 }
 
 fn put_name(buf: &mut SeqBuf<'_>, index: u8, field: &Field) {
+    put_separator(buf, index);
+    put_argument_name(buf, field);
+}
+
+fn put_separator(buf: &mut SeqBuf<'_>, index: u8) {
     if index > 0 {
         buf.text(b", ");
     }
+}
+
+fn put_argument_name(buf: &mut SeqBuf<'_>, field: &Field) {
     buf.bytes(&field.name);
     buf.text(b": ");
 }

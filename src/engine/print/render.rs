@@ -18,6 +18,16 @@ pub trait SymbolNames {
         false
     }
 
+    /// Returns whether the symbols of a stack have offsets (option `sym-offset`).
+    fn shows_offsets(&self) -> bool {
+        false
+    }
+
+    /// Returns whether types are shown (option `verbose`).
+    fn shows_types(&self) -> bool {
+        false
+    }
+
     /// Returns whether `address` is the trampoline to which a function returns while
     /// another return probe follows it: its caller is then not known.
     fn is_return_trampoline(&mut self, _address: u64) -> bool {

@@ -6,6 +6,8 @@
 use super::render::{ShownEvent, SymbolNames};
 use super::value::put_one;
 use super::walk::{self, PrintedValue, PrintedValues};
+use crate::engine::format::conversion;
+use crate::engine::record::LayoutNames;
 use crate::engine::seq_buf::SeqBuf;
 
 /// Adds `EVENT: NAME=VALUE...`, and a line feed.
@@ -18,8 +20,17 @@ pub(super) fn put_synthetic(
     buf.bytes(event.name);
     buf.text(b": ");
     let mut before: &[u8] = b"";
+    let types = match event.layout.names.as_deref() {
+        Some(LayoutNames::Types(types)) if symbols.shows_types() => &**types,
+        _ => &[],
+    };
+    let mut types = event.layout.fields.iter().zip(types);
     for argument in walk::arguments(event.layout, record) {
         buf.bytes(before);
+        if let Some((field, c_type)) = types.next() {
+            buf.bytes(conversion(field, c_type).as_bytes());
+            buf.byte(b' ');
+        }
         buf.bytes(argument.name());
         buf.byte(b'=');
         before = b" ";

@@ -114,7 +114,7 @@ impl TextLines {
                 };
             }
             PrintedHead::Enter(call) => {
-                call::put_enter(buf, event.layout, call, record);
+                call::put_enter(buf, event.layout, call, record, symbols.shows_types());
                 return buf.byte(b'\n');
             }
             PrintedHead::Exit(call) => {
@@ -213,8 +213,8 @@ fn put_number(buf: &mut SeqBuf<'_>, address: u64, symbols: &dyn SymbolNames) {
     }
 }
 
-/// Adds the lines of a stack of the kernel. As in the kernel, symbols have no offsets and no
-/// modules.
+/// Adds the lines of a stack of the kernel. As in the kernel, symbols have offsets and modules
+/// only if that is asked for.
 fn put_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>, symbols: &mut dyn SymbolNames) {
     buf.text(b"<stack trace>\n");
     for frame in frames.of_stack(false) {
@@ -223,6 +223,8 @@ fn put_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>, symbols: &mut dyn SymbolN
             buf.text(b"[unknown/kretprobe'd]");
         } else if frame == 0 {
             buf.byte(b'0');
+        } else if symbols.shows_offsets() {
+            symbols.symbolize(frame, true, buf);
         } else {
             let mut room = [0; LONGEST_HEAD];
             let mut name = SeqBuf::new(&mut room);
