@@ -221,6 +221,7 @@ kinds! {
         NeverReturns NEVER_RETURNS EINVAL "This function never returns"
         NoSingleValue NO_SINGLE_VALUE EINVAL "A structure or an array is no single value"
         BadType4path BAD_TYPE4PATH EINVAL "This type does not fit for %pd or %pD"
+        BadType4fullPath BAD_TYPE4FULL_PATH EINVAL "This type does not fit for path"
     }
     Synthetic {
         SynthBadName BAD_NAME EINVAL "Illegal name"

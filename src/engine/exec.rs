@@ -15,6 +15,7 @@ pub(super) use peek::{each_piece, each_piece_at, peek_text};
 
 use super::derive;
 use super::fetch::{Constant, General, Hop, Load, LoadOrigin, Op, Program, Steps, Store, WordRead};
+use super::paths::{write_path, PathSource, PathStart};
 use super::record::{self, Faults, COMM_LEN};
 use super::seq_buf::copy;
 use super::task::{self, TaskNumber};
@@ -504,6 +505,12 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
         Store::CgroupPath => {
             return text(out, dst, end, arg.texts_behind, |to| env.read_cgroup(0, to));
         }
+        Store::Path { offset, start } => {
+            let at = (at.wrapping_add_signed(offset), start);
+            return text(out, dst, end, arg.texts_behind, |to| {
+                path(program, env, at, 0, to)
+            });
+        }
         Store::Texts {
             offset,
             user_pointers,
@@ -643,6 +650,32 @@ fn text(
     let length = length.min(usize::from(u16::MAX - end)) as u16;
     put(out, dst, record::data_loc(end, length).to_le_bytes());
     end.wrapping_add(length)
+}
+
+/// Where paths are read, for [`write_path`].
+struct PathsOf<'a, E>(&'a E);
+
+impl<E: Env> PathSource for PathsOf<'_, E> {
+    #[inline(always)]
+    fn task(&self) -> u64 {
+        self.0.current()
+    }
+
+    #[inline(always)]
+    fn bytes<const N: usize>(&self, address: u64, to: &mut [u8; N]) -> bool {
+        self.0.read_word(address, to)
+    }
+}
+
+/// Writes the path of what is at an address, see [`write_path`].
+fn path<E: Env>(
+    program: &Program,
+    env: &E,
+    at: (u64, PathStart),
+    skip: usize,
+    out: &mut [u8],
+) -> Option<usize> {
+    write_path(program.paths.as_deref()?, at, &PathsOf(env), skip, out)
 }
 
 /// Most strings of an array up to a NULL.

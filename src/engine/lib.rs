@@ -40,6 +40,7 @@ pub mod noreturn;
 pub mod numbers;
 pub mod pairs;
 pub mod parse;
+mod paths;
 pub mod pids;
 pub mod placement;
 pub mod print;

@@ -383,7 +383,7 @@ fn typed_expression(
             steps: Vec::new(),
         }
     } else {
-        let is_whole = spec.base.is_structure();
+        let is_whole = spec.is_of_structure();
         fetcharg::expression(text, definition.kind, machine, is_whole)?
     };
     match deferred {

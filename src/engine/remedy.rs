@@ -118,6 +118,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::NeverReturns => "write p to probe its entry",
         Kind::NoSingleValue => "write one of its members, or a type",
         Kind::BadType4path => "%pd takes a pointer to a struct dentry, %pD one to a struct file",
+        Kind::BadType4fullPath => "record the path of a struct file, path or dentry",
         Kind::BadPlace => "write the symbol to placement: it lists where probes can be",
         Kind::FiltInvalidOp => "there is == != < <= > >= & and ~, and + - * / % << >> with a number before these",
         Kind::FiltTooManyOpen => "close it with )",

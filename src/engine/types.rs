@@ -365,6 +365,9 @@ impl Bits {
     }
 }
 
+/// The type of full paths.
+const FULL_PATH: &[u8] = b"path";
+
 /// The kernel object to which a `%pd` or `%pD` argument points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathOf {
@@ -372,6 +375,8 @@ pub enum PathOf {
     Dentry,
     /// `%pD`: a `struct file`.
     File,
+    /// `path`: the full path of a `struct file`, `path` or `dentry`.
+    Full,
 }
 
 /// What is made of a value before it is recorded, for ready-made events: what the kernel
@@ -466,6 +471,11 @@ impl TypeSpec {
         }
     }
 
+    /// Returns whether BTF tells what is recorded: a structure, or a full path of one.
+    pub fn is_of_structure(&self) -> bool {
+        self.base.is_structure() || self.path == Some(PathOf::Full)
+    }
+
     /// Returns the number of elements in the record.
     pub fn elements(&self) -> u8 {
         self.count.unwrap_or(1)
@@ -502,6 +512,7 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
     match name.bytes {
         b"%pd" => spec.path = Some(PathOf::Dentry),
         b"%pD" => spec.path = Some(PathOf::File),
+        FULL_PATH => spec.path = Some(PathOf::Full),
         [b'b', next, ..] if next.is_ascii_digit() || name.find(b'@').is_some() => {
             (spec.base, spec.bits) = bitfield(name)?;
             return Ok(spec);
@@ -520,6 +531,9 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
             }
             return Ok(spec);
         }
+    }
+    if spec.count.is_some() && spec.path == Some(PathOf::Full) {
+        return Err(no_array(text));
     }
     if spec.count.is_some() {
         return Err(text.error(Kind::BadType));
@@ -543,6 +557,7 @@ fn no_array(text: Span<'_>) -> Error {
 fn unknown(name: &[u8], text: Span<'_>) -> Error {
     suggest(text.error(Kind::BadType), name, |each| {
         ROWS.iter().for_each(|row| each(row.name.as_bytes()));
+        each(FULL_PATH);
     })
 }
 

@@ -143,7 +143,7 @@ pub(crate) fn of_function(definition: &Definition) -> Option<&Argument> {
         match arg.expression.origin {
             Origin::Name(_) => true,
             Origin::Argument(_) => {
-                arg.spec.base.is_structure() || matches!(first, Some(StepKind::Members(_)))
+                arg.spec.is_of_structure() || matches!(first, Some(StepKind::Members(_)))
             }
             _ => false,
         }

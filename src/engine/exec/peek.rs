@@ -4,7 +4,9 @@
 //!
 //! Context: any.
 
-use super::{fixed_text, follow, joined, number, register, word, Env, MAX_JOINED, MAX_STRING};
+use super::{
+    fixed_text, follow, joined, number, path, register, word, Env, MAX_JOINED, MAX_STRING,
+};
 use crate::engine::fetch::{Op, Program, Store};
 use crate::engine::record::COMM_LEN;
 use crate::engine::syscall::Strings;
@@ -91,6 +93,10 @@ pub(in crate::engine) fn peek_text<'a, E: Env>(
             let (text, _) = Strings(buffer.get(..length)?).nth(usize::from(n))?;
             return Some(text);
         }
+        Store::Path { offset, start } => {
+            let at = (from.wrapping_add_signed(offset), start);
+            path(program, env, at, 0, buffer)?
+        }
         Store::FixedText { offset, what, .. } => {
             let to = buffer.first_chunk_mut::<COMM_LEN>()?;
             *to = fixed_text(what, env, from.wrapping_add_signed(offset))?;
@@ -160,6 +166,10 @@ pub(in crate::engine) fn each_piece<E: Env>(
         Store::Text { offset, user } => to.string(env, from.wrapping_add_signed(offset), user),
         Store::Symbol => to.symbol(env, from),
         Store::CgroupPath => to.cgroup(env),
+        Store::Path { offset, start } => {
+            let at = (from.wrapping_add_signed(offset), start);
+            to.read(|done, room| path(program, env, at, done, room))
+        }
         Store::Joined {
             offset,
             user_pointers,

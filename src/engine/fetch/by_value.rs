@@ -40,6 +40,35 @@ pub(super) fn check_path(of: PathOf, value: BtfValue<'_>, at: usize) -> Result<(
     }
 }
 
+/// Of what a path is recorded.
+#[derive(Clone, Copy)]
+pub(super) enum PathOwner {
+    File,
+    Path,
+    Dentry,
+}
+
+/// Returns which of the structures that have a path `structure` is; `None` if it is not known.
+pub(super) fn path_owner(structure: Option<BtfValue<'_>>, at: usize) -> Result<PathOwner, Error> {
+    let error = || Error::new(Kind::BadType4fullPath, at);
+    let name = structure.and_then(|structure| structure.structure_name());
+    match name.unwrap_or_default() {
+        b"file" => Ok(PathOwner::File),
+        b"path" => Ok(PathOwner::Path),
+        b"dentry" => Ok(PathOwner::Dentry),
+        b"inode" => Err(error().with_detail(format_args!(
+            "an inode has no path, or several: record that of a file or a dentry"
+        ))),
+        b"" => Err(error().with_detail(format_args!(
+            "its type is not known: write (struct file *)VALUE:path, or of a struct path or dentry"
+        ))),
+        name => Err(error().with_detail(format_args!(
+            "a struct {} has no path: record that of a struct file, path or dentry",
+            Plain(name)
+        ))),
+    }
+}
+
 /// Returns the value that is recorded of memory without a type.
 pub(super) fn in_memory(value: BtfValue<'_>, at: usize) -> Result<BtfValue<'_>, Error> {
     let inner = value.unwrapped();

@@ -2,7 +2,7 @@
 
 //! Follows members of structures and elements of arrays by BTF, as C does.
 
-use super::program::{Hop, LoadOrigin};
+use super::program::{Hop, LoadOrigin, Store};
 use super::unknown::{behind_dot, inner, no_element, no_member, Inner};
 use crate::engine::btf::BtfValue;
 use crate::engine::error::{Error, Kind};
@@ -19,8 +19,10 @@ pub(super) struct TypeWalk<'a> {
     pub(super) structure: Option<BtfValue<'a>>,
     /// Bytes by which the value points into that.
     pub(super) inside: i64,
-    /// Whether the value is recorded as a whole structure.
+    /// Whether the value is recorded as a whole structure, or its path.
     pub(super) is_whole: bool,
+    /// How its path is recorded, once that is known.
+    pub(super) path: Option<Store>,
     /// Offset and size in bits of the last member, if it is a bitfield.
     pub(super) bits: Option<(u8, u8)>,
     /// The value is the low bits of a word whose other bits are undefined: their number,
@@ -148,6 +150,24 @@ impl<'a> TypeWalk<'a> {
 }
 
 impl<'a> TypeWalk<'a> {
+    /// Returns the structure in memory that the value is, or to which it points, and how many bytes
+    /// behind the value it begins. `None` if it is not known.
+    #[inline(never)]
+    pub(super) fn in_memory(&mut self) -> (Option<BtfValue<'a>>, i64) {
+        let embedded = self.value.filter(|_| !self.links.is_empty());
+        if let Some(structure) = embedded.filter(|value| value.is_structure()) {
+            let offset = match self.links.pop() {
+                Some(Hop::Read { offset, .. }) => offset,
+                _ => 0,
+            };
+            return (Some(structure), offset);
+        }
+        let at = self.at;
+        let pointee = self.pointee(Span { bytes: &[], at }).ok();
+        let inside = core::mem::take(&mut self.inside);
+        (pointee, 0i64.saturating_sub(inside))
+    }
+
     /// Makes the value that structure in memory which it is, or to which it points.
     #[inline(never)]
     pub(super) fn whole(&mut self) -> Result<BtfValue<'a>, Error> {

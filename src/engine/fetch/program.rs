@@ -2,10 +2,11 @@
 
 //! Compiled fetch arguments.
 
+use crate::engine::paths::{PathMembers, PathStart};
 use crate::engine::record::{self, Faults};
 use crate::engine::task::TaskNumber;
 use crate::engine::types::{Bits, Derived};
-use crate::sys::{AllocError, Vec};
+use crate::sys::{AllocError, Box, Vec};
 use core::mem;
 
 /// Bytes that a program writes.
@@ -103,6 +104,11 @@ pub(in crate::engine) enum Store {
     CgroupPath,
     /// The strings of a system call's argument, which were copied: `syscall::Strings`.
     Strings,
+    /// The path of what is `offset` bytes behind the value.
+    Path {
+        offset: i64,
+        start: PathStart,
+    },
     Constant(Constant),
     /// Text of fixed length, at `at` in the record: what is made of the memory at the value.
     FixedText {
@@ -139,6 +145,7 @@ impl Store {
             | Store::Symbol
             | Store::CgroupPath
             | Store::Strings
+            | Store::Path { .. }
             | Store::Constant(_)
             | Store::Whole { .. }
             | Store::FixedText { .. } => 4,
@@ -153,7 +160,8 @@ impl Store {
             | Store::Joined { .. }
             | Store::Symbol
             | Store::CgroupPath
-            | Store::Strings => 1,
+            | Store::Strings
+            | Store::Path { .. } => 1,
             Store::Value { .. }
             | Store::Memory { .. }
             | Store::Constant(_)
@@ -307,6 +315,8 @@ pub struct Program {
     pub(in crate::engine) links: Vec<Hop>,
     pub(in crate::engine) texts: Vec<u8>,
     pub(in crate::engine) entry: Vec<LoadOrigin>,
+    /// What paths are made of, if there are any.
+    pub(in crate::engine) paths: Option<Box<PathMembers>>,
     pub(in crate::engine) faults: Option<Faults>,
     pub(in crate::engine) fixed: u16,
     pub(super) dynamic: bool,
@@ -329,6 +339,7 @@ impl Program {
             links: Vec::new(),
             texts: Vec::new(),
             entry: Vec::new(),
+            paths: None,
             faults: None,
             fixed: 0,
             dynamic: false,
@@ -352,6 +363,7 @@ impl Program {
             links: mem::take(&mut self.links),
             texts: mem::take(&mut self.texts),
             entry: mem::take(&mut self.entry),
+            paths: self.paths.take(),
             faults: self.faults.take(),
             fixed: mem::take(&mut self.fixed),
             dynamic: mem::take(&mut self.dynamic),

@@ -3,7 +3,7 @@
 //! Resolves an argument's expression: the origin of its value, the reads that lead to the
 //! recorded value, and its type.
 
-use super::by_value::{check_path, in_memory};
+use super::by_value::{check_path, in_memory, path_owner, PathOwner};
 use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
 use super::members::{cast_offset, TypeWalk};
 use super::program::{Constant, Hop, LoadOrigin, Store};
@@ -17,6 +17,7 @@ use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::kind::ArgumentsFrom;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
+use crate::engine::paths::{PathMembers, PathStart};
 use crate::engine::suggest::suggest;
 use crate::engine::task::TaskNumber;
 use crate::engine::text::Plain;
@@ -36,7 +37,8 @@ impl<'b> Compiler<'_, 'b> {
             value: None,
             structure: None,
             inside: 0,
-            is_whole: arg.spec.base.is_structure(),
+            is_whole: arg.spec.is_of_structure(),
+            path: None,
             bits: None,
             low: None,
             at: arg.expression.source_at,
@@ -50,14 +52,18 @@ impl<'b> Compiler<'_, 'b> {
                 walk.members(members)?;
             }
         }
-        self.path(arg, &mut walk)?;
+        match arg.spec.path {
+            None => {}
+            Some(PathOf::Full) => self.full_path(arg, &mut walk)?,
+            Some(of) => self.path(arg, of, &mut walk)?,
+        }
         self.settled(arg, walk)
     }
 
     /// Returns the shape of an argument whose value `walk` has come to.
     #[inline(never)]
     fn settled(&mut self, arg: &Argument, mut walk: TypeWalk<'b>) -> Result<ArgumentShape, Error> {
-        let whole = match walk.is_whole {
+        let whole = match walk.is_whole && walk.path.is_none() {
             true => Some(self.whole(&mut walk)?),
             false => None,
         };
@@ -66,10 +72,16 @@ impl<'b> Compiler<'_, 'b> {
             return Err(Error::new(Kind::TooManyOps, arg.text_at));
         }
         let TypeWalk {
-            origin, mut links, ..
+            origin,
+            mut links,
+            path: walk_path,
+            ..
         } = walk;
-        let store = store(arg, (base, whole), bits, origin, &mut links)
-            .map_err(|error| self.register_as_memory(arg, error))?;
+        let store = match walk_path {
+            Some(path) => path,
+            None => store(arg, (base, whole), bits, origin, &mut links)
+                .map_err(|error| self.register_as_memory(arg, error))?,
+        };
         let (store, base) = match arg.spec.derived {
             None => (store, base),
             Some(what) => derived(what, store, base),
@@ -487,10 +499,7 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Appends the links from a dentry or file to its name.
     #[inline(never)]
-    fn path(&mut self, arg: &Argument, walk: &mut TypeWalk<'b>) -> Result<(), Error> {
-        let Some(of) = arg.spec.path else {
-            return Ok(());
-        };
+    fn path(&mut self, arg: &Argument, of: PathOf, walk: &mut TypeWalk<'b>) -> Result<(), Error> {
         if let Some(value) = walk.value.or_else(|| self.argument_itself(arg)) {
             check_path(of, value, walk.at)?;
         }
@@ -504,6 +513,49 @@ impl<'b> Compiler<'_, 'b> {
         }
         walk.links.push(read(paths.dentry_name))?;
         walk.links.push(read(0))?;
+        walk.forget();
+        Ok(())
+    }
+
+    /// Stores in `walk` how the path of the file, path or dentry is recorded.
+    #[inline(never)]
+    fn full_path(&mut self, arg: &Argument, walk: &mut TypeWalk<'b>) -> Result<(), Error> {
+        let Some(btf) = self.target.btf else {
+            return Err(
+                Error::new(Kind::NosupBtfarg, arg.type_at).with_detail(format_args!(
+                    "a path is found by the kernel's types, which are not there"
+                )),
+            );
+        };
+        match walk.structure {
+            Some(_) => walk.at = arg.expression.source_at,
+            None => walk.value = walk.value.or_else(|| self.argument_itself(arg)),
+        }
+        let (structure, offset) = walk.in_memory();
+        let owner = path_owner(structure, walk.at)?;
+        if self.program.paths.is_none() {
+            let mut members = Box::new(PathMembers::default())?;
+            members.find(&btf).map_err(|lacking| {
+                Error::new(Kind::NoBtfField, arg.type_at).with_detail(format_args!(
+                    "the types of this kernel have no {lacking}, by which paths are found"
+                ))
+            })?;
+            members.renames = self.target.symbols.address(b"rename_lock").unwrap_or(0);
+            members.remounts = self.target.symbols.address(b"mount_lock").unwrap_or(0);
+            self.program.paths = Some(members);
+        }
+        let file_path = self
+            .program
+            .paths
+            .as_ref()
+            .map_or(0, |members| members.file_path);
+        let (start, inside) = match owner {
+            PathOwner::File => (PathStart::Path, i64::from(file_path)),
+            PathOwner::Path => (PathStart::Path, 0),
+            PathOwner::Dentry => (PathStart::Dentry, 0),
+        };
+        let offset = offset.saturating_add(inside);
+        walk.path = Some(Store::Path { offset, start });
         walk.forget();
         Ok(())
     }

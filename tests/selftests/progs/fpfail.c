@@ -27,11 +27,9 @@
 #include "sys.h"
 
 #if defined(__x86_64__)
-enum { NR_pread = 17, NR_finit_module = 313, NR_delete_module = 176,
-       NR_mkdirat = 258, NR_unlinkat = 263 };
+enum { NR_pread = 17, NR_finit_module = 313, NR_delete_module = 176 };
 #elif defined(__aarch64__)
-enum { NR_pread = 67, NR_finit_module = 273, NR_delete_module = 106,
-       NR_mkdirat = 34, NR_unlinkat = 35 };
+enum { NR_pread = 67, NR_finit_module = 273, NR_delete_module = 106 };
 #endif
 
 enum { ENOMEM = 12, ROOM = 1 << 20, MOST = 100000, AT_REMOVEDIR = 0x200 };

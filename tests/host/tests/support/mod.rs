@@ -32,6 +32,10 @@ use ferroprobe_engine::sys;
 pub const DENTRY_NAME: u64 = 0x28;
 pub const FILE_DENTRY: u64 = 0x48;
 
+/// The counters of renames and of changes of mounts.
+pub const RENAME_LOCK: u64 = 0x2_1000;
+pub const MOUNT_LOCK: u64 = 0x2_1010;
+
 /// Registers, memory and symbols that a test sets up.
 #[derive(Clone)]
 pub struct Kernel {
@@ -124,6 +128,8 @@ impl Symbols for Kernel {
             b"runqueues" => Some(0x100),
             b"current_bag" | b"untyped_cpu" => Some(0x200),
             b"init_bag.llvm.77" => Some(0x9000),
+            b"rename_lock" => Some(RENAME_LOCK),
+            b"mount_lock" => Some(MOUNT_LOCK),
             b"x" | b"sym" | b"symbol" => Some(0x2000),
             _ => None,
         }

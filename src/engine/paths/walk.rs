@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Makes the path of a file from dentries and mounts, without locks.
+//!
+//! The names are found from the last to the first, and the end of the path is written first. All
+//! memory may change while it is read, or be no memory at all: each read may fail, and the number
+//! of steps is bounded.
+
+use super::{PathMembers, PathStart};
+use crate::engine::digits;
+use crate::engine::record::MAX_SIZE;
+
+/// Most names of a path, and mounts on its way, that are looked at.
+const MAX_STEPS: usize = 192;
+
+/// Most mounts of a filesystem that are looked at.
+const MAX_MOUNTS: usize = 64;
+
+/// Longest name, `NAME_MAX`.
+const MAX_NAME: u32 = 255;
+
+/// Most bytes of names: what fits into a record of [`MAX_SIZE`] bytes, with other arguments.
+const MAX_PATH: usize = 3840;
+const _: () = assert!(MAX_PATH + 128 <= MAX_SIZE);
+
+/// Stands before a path whose beginning is not known.
+const CUT: &[u8] = b"...";
+
+/// Stands behind the name of a file that has been deleted.
+const DELETED: &[u8] = b" (deleted)";
+
+/// How often a path is made, if files are renamed meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// The memory in which the dentries are.
+pub(in crate::engine) trait PathSource {
+    /// Returns the address of the current task's `task_struct`.
+    fn task(&self) -> u64;
+
+    /// Reads 1, 2, 4 or 8 bytes at `address`. Returns false if they cannot be read.
+    fn bytes<const N: usize>(&self, address: u64, to: &mut [u8; N]) -> bool;
+
+    /// Reads the word `offset` bytes behind `address`.
+    #[inline(always)]
+    fn word(&self, address: u64, offset: u32) -> Option<u64> {
+        let mut word = [0; 8];
+        let is_read = self.bytes(address.wrapping_add(u64::from(offset)), &mut word);
+        is_read.then(|| u64::from_le_bytes(word))
+    }
+
+    /// Reads four bytes, as [`word`](Self::word).
+    #[inline(always)]
+    fn half(&self, address: u64, offset: u32) -> Option<u32> {
+        let mut half = [0; 4];
+        let is_read = self.bytes(address.wrapping_add(u64::from(offset)), &mut half);
+        is_read.then(|| u32::from_le_bytes(half))
+    }
+
+    /// Reads the word `offset` bytes behind `address`, which is not 0 either.
+    fn pointer(&self, address: u64, offset: u32) -> Option<u64> {
+        self.word(address, offset).filter(|&pointer| pointer != 0)
+    }
+
+    /// Reads all of `to`.
+    #[inline(always)]
+    fn name(&self, mut address: u64, to: &mut [u8]) -> bool {
+        let mut words = to.chunks_exact_mut(8);
+        for word in &mut words {
+            let is_read = word
+                .try_into()
+                .is_ok_and(|word: &mut [u8; 8]| self.bytes(address, word));
+            if !is_read {
+                return false;
+            }
+            address = address.wrapping_add(8);
+        }
+        let mut rest = words.into_remainder();
+        if rest.len() >= 4 {
+            let Some((half, behind)) = rest.split_first_chunk_mut::<4>() else {
+                return false;
+            };
+            if !self.bytes(address, half) {
+                return false;
+            }
+            address = address.wrapping_add(4);
+            rest = behind;
+        }
+        for byte in rest.chunks_exact_mut(1) {
+            let is_read = byte
+                .try_into()
+                .is_ok_and(|byte: &mut [u8; 1]| self.bytes(address, byte));
+            if !is_read {
+                return false;
+            }
+            address = address.wrapping_add(1);
+        }
+        true
+    }
+}
+
+/// Writes the path at `address` with a NUL, but for the first `skip` bytes. Returns the number of
+/// bytes; one that is `out.len()` means that it did not fit, whatever the last byte is. Returns
+/// `None` if the file cannot be read.
+///
+/// The path is that by which the current task finds the file, as with `d_path()`. It begins with
+/// `...` if what is above is not known: there are too many directories, one cannot be read, the
+/// filesystem of a dentry is mounted more than once, or files are renamed meanwhile.
+///
+/// Context: any.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+pub(in crate::engine) fn write_path<S: PathSource>(
+    of: &PathMembers,
+    (address, start): (u64, PathStart),
+    source: &S,
+    skip: usize,
+    out: &mut [u8],
+) -> Option<usize> {
+    let walk = PathWalk { of, source };
+    let file = walk.start(address, start)?;
+    let mut attempt = 1usize;
+    loop {
+        let before = walk.changes();
+        // While something is renamed the counter is odd.
+        let is_still = attempt < ATTEMPTS && (before.0 | before.1) & 1 == 0;
+        let written = walk.write(&file, is_still, skip, out)?;
+        if !is_still || walk.changes() == before {
+            return Some(written);
+        }
+        attempt = attempt.wrapping_add(1);
+    }
+}
+
+/// A dentry, and the `struct vfsmount` by which it is reached; 0 if it is not known.
+#[derive(Clone, Copy, PartialEq)]
+struct WalkedPlace {
+    dentry: u64,
+    mount: u64,
+}
+
+/// The file whose path is written.
+struct WalkedFile {
+    place: WalkedPlace,
+    /// The root of its mount; 0 if that is not known.
+    mount_root: u64,
+    parent: u64,
+    /// The root of the current task; zeros if it has none.
+    task_root: WalkedPlace,
+}
+
+struct PathWalk<'a, S> {
+    of: &'a PathMembers,
+    source: &'a S,
+}
+
+impl<S: PathSource> PathWalk<'_, S> {
+    #[inline(always)]
+    fn start(&self, address: u64, start: PathStart) -> Option<WalkedFile> {
+        let (of, source) = (self.of, self.source);
+        let place = match start {
+            PathStart::Path => self.place(address)?,
+            PathStart::Dentry => WalkedPlace {
+                dentry: address,
+                mount: 0,
+            },
+        };
+        let nowhere = WalkedPlace {
+            dentry: 0,
+            mount: 0,
+        };
+        let fs = source.pointer(source.task(), of.task_fs);
+        let task_root = fs.and_then(|fs| self.place(fs.wrapping_add(u64::from(of.fs_root))));
+        Some(WalkedFile {
+            place,
+            mount_root: match place.mount {
+                0 => 0,
+                mount => source.word(mount, of.mount_root).unwrap_or(0),
+            },
+            parent: source.word(place.dentry, of.dentry_parent)?,
+            task_root: task_root.unwrap_or(nowhere),
+        })
+    }
+
+    /// Returns what the `struct path` at `address` holds.
+    #[inline(always)]
+    fn place(&self, address: u64) -> Option<WalkedPlace> {
+        Some(WalkedPlace {
+            dentry: self.source.word(address, self.of.path_dentry)?,
+            mount: self.source.word(address, self.of.path_mount)?,
+        })
+    }
+
+    /// Returns the counters of renames and of changes of mounts.
+    #[inline(always)]
+    fn changes(&self) -> (u32, u32) {
+        let read = |address| match address {
+            0 => 0,
+            address => self.source.half(address, 0).unwrap_or(0),
+        };
+        (read(self.of.renames), read(self.of.remounts))
+    }
+
+    /// Writes the path once. Unless `is_still` it is marked as one that may be wrong.
+    #[inline(always)]
+    fn write(
+        &self,
+        file: &WalkedFile,
+        is_still: bool,
+        skip: usize,
+        out: &mut [u8],
+    ) -> Option<usize> {
+        let most = out.len().checked_sub(1)?;
+        // As if the path ended at the end.
+        let mut written = PathEnd {
+            out,
+            length: most,
+            skip: 0,
+            done: 0,
+        };
+        self.path(file, is_still, &mut written)?;
+        let length = written.done;
+        if skip == 0 && length < most {
+            out.copy_within(most.wrapping_sub(length)..most, 0);
+            *out.get_mut(length)? = 0;
+            return Some(length.wrapping_add(1));
+        }
+        // Now that its length is known.
+        out.fill(0);
+        let mut written = PathEnd {
+            out,
+            length,
+            skip,
+            done: 0,
+        };
+        self.path(file, is_still, &mut written)?;
+        let left = length.saturating_sub(skip).wrapping_add(1);
+        Some(left.min(out.len()))
+    }
+
+    /// Writes all of the path.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn path(&self, file: &WalkedFile, is_still: bool, out: &mut PathEnd<'_>) -> Option<()> {
+        let dentry = file.place.dentry;
+        let is_root = file.parent == dentry;
+        if is_root && file.mount_root != dentry && self.has_own_name(dentry)? {
+            return self.own_name(dentry, out);
+        }
+        if !is_root && self.source.word(dentry, self.of.hashed)? == 0 {
+            out.put(DELETED);
+        }
+        let before = out.done;
+        let is_known = self.names(file, out) && is_still;
+        if out.done == before {
+            out.put(b"/");
+        }
+        if !is_known {
+            out.put(CUT);
+        }
+        Some(())
+    }
+
+    /// Writes the names up to the root. Returns whether it came there.
+    #[inline(always)]
+    fn names(&self, file: &WalkedFile, out: &mut PathEnd<'_>) -> bool {
+        let (of, source) = (self.of, self.source);
+        let WalkedPlace {
+            mut dentry,
+            mut mount,
+        } = file.place;
+        let mut mount_root = file.mount_root;
+        for _ in 0..MAX_STEPS {
+            if dentry == file.task_root.dentry && mount == file.task_root.mount {
+                return true;
+            }
+            if dentry == mount_root {
+                let this = mount.wrapping_sub(u64::from(of.vfsmount));
+                let Some(parent) = source.word(this, of.mount_parent) else {
+                    return false;
+                };
+                if parent == this {
+                    return true;
+                }
+                mount = parent.wrapping_add(u64::from(of.vfsmount));
+                let mountpoint = source.word(this, of.mountpoint);
+                let root = source.word(mount, of.mount_root);
+                let (Some(mountpoint), Some(root)) = (mountpoint, root) else {
+                    return false;
+                };
+                (dentry, mount_root) = (mountpoint, root);
+                continue;
+            }
+            let Some(parent) = source.word(dentry, of.dentry_parent) else {
+                return false;
+            };
+            if parent == dentry {
+                if mount != 0 {
+                    // It was moved out of what is mounted.
+                    return false;
+                }
+                let Some(found) = self.only_mount(dentry) else {
+                    return false;
+                };
+                (mount, mount_root) = (found, dentry);
+                continue;
+            }
+            let name = source.word(dentry, of.name);
+            let length = source.half(dentry, of.name_length);
+            let (Some(name), Some(length @ 1..=MAX_NAME)) = (name, length) else {
+                return false;
+            };
+            // CAST: u32 to usize widens.
+            if !out.put_name(source, name, length as usize) {
+                return false;
+            }
+            dentry = parent;
+        }
+        false
+    }
+
+    /// Returns the mount of the filesystem whose root is `root` in the current task's namespace;
+    /// `None` unless there is one and only one.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn only_mount(&self, root: u64) -> Option<u64> {
+        let (of, source) = (self.of, self.source);
+        of.knows_mounts.then_some(())?;
+        let namespaces = source.pointer(source.task(), of.task_namespaces)?;
+        let namespace = source.pointer(namespaces, of.task_namespace)?;
+        let superblock = source.pointer(root, of.superblock)?;
+        let mut next = source.word(superblock, of.first_mount)?;
+        let mut found = None;
+        for _ in 0..MAX_MOUNTS {
+            if next == 0 {
+                return found;
+            }
+            let mount = next.wrapping_add(u64::from(of.vfsmount));
+            let is_here = source.word(next, of.mount_namespace)? == namespace
+                && source.word(mount, of.mount_root)? == root;
+            if is_here && found.replace(mount).is_some() {
+                return None;
+            }
+            next = source.word(next, of.next_mount)?;
+        }
+        None
+    }
+
+    /// Returns whether `dentry` makes its name itself: it is in no directory.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn has_own_name(&self, dentry: u64) -> Option<bool> {
+        let operations = self.source.word(dentry, self.of.dentry_operations)?;
+        Some(operations != 0 && self.source.word(operations, self.of.own_name)? != 0)
+    }
+
+    /// Writes the name of a pipe, a socket and of others that no directory has, by the kind of the
+    /// filesystem, as the functions `d_dname` of the kernel make it.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn own_name(&self, dentry: u64, out: &mut PathEnd<'_>) -> Option<()> {
+        let (of, source) = (self.of, self.source);
+        let superblock = source.word(dentry, of.superblock)?;
+        let filesystem = source.word(superblock, of.filesystem)?;
+        let mut room = [0; 16];
+        match self.short_text(filesystem, of.filesystem_name, &mut room)? {
+            b"pipefs" => {
+                self.put_number(dentry, out)?;
+                out.put(b"pipe");
+            }
+            b"sockfs" => {
+                self.put_number(dentry, out)?;
+                out.put(b"socket");
+            }
+            b"nsfs" => {
+                self.put_number(dentry, out)?;
+                let inode = source.word(dentry, of.inode)?;
+                let namespace = source.word(inode, of.inode_private)?;
+                let operations = source.word(namespace, of.namespace_operations)?;
+                let mut room = [0; 16];
+                out.put(self.short_text(operations, of.namespace_name, &mut room)?);
+            }
+            b"pidfs" => out.put(b"anon_inode:[pidfd]"),
+            b"failfs" => out.put(b"failfs:/"),
+            b"anon_inodefs" => {
+                self.put_dentry_name(dentry, out)?;
+                out.put(b"anon_inode:");
+            }
+            b"dmabuf" => {
+                // The rest of its name is elsewhere.
+                self.put_dentry_name(dentry, out)?;
+                out.put(b".../");
+            }
+            _ => {
+                out.put(DELETED);
+                self.put_dentry_name(dentry, out)?;
+                out.put(b"/");
+            }
+        }
+        Some(())
+    }
+
+    /// Writes `:[NUMBER]`, the number of the inode.
+    fn put_number(&self, dentry: u64, out: &mut PathEnd<'_>) -> Option<()> {
+        let inode = self.source.word(dentry, self.of.inode)?;
+        let mut number = self.source.word(inode, self.of.inode_number)?;
+        out.put(b"]");
+        loop {
+            // CAST: Less than the limit, which is a u32.
+            let low = (number % digits::LIMIT) as u32;
+            number /= digits::LIMIT;
+            if number != 0 {
+                out.put(&digits::decimal(low));
+                continue;
+            }
+            let (text, length) = digits::short_decimal(low);
+            out.put(text.get(..length)?);
+            break;
+        }
+        out.put(b":[");
+        Some(())
+    }
+
+    fn put_dentry_name(&self, dentry: u64, out: &mut PathEnd<'_>) -> Option<()> {
+        let name = self.source.word(dentry, self.of.name)?;
+        let length = self.source.half(dentry, self.of.name_length)?;
+        let mut room = [0; MAX_NAME as usize];
+        // CAST: u32 to usize widens.
+        let to = room.get_mut(..length.min(MAX_NAME) as usize)?;
+        self.source.name(name, to).then_some(())?;
+        out.put(to);
+        Some(())
+    }
+
+    /// Returns the text to which the word at `address` and `offset` points, without its NUL.
+    fn short_text<'r>(
+        &self,
+        address: u64,
+        offset: u32,
+        room: &'r mut [u8; 16],
+    ) -> Option<&'r [u8]> {
+        let mut at = self.source.word(address, offset)?;
+        let mut length = 0usize;
+        for to in room.iter_mut() {
+            let mut byte = [0];
+            self.source.bytes(at, &mut byte).then_some(())?;
+            let [byte] = byte;
+            if byte == 0 {
+                break;
+            }
+            *to = byte;
+            at = at.wrapping_add(1);
+            length = length.wrapping_add(1);
+        }
+        room.get(..length)
+    }
+}
+
+/// A path of which the end is written already.
+struct PathEnd<'a> {
+    out: &'a mut [u8],
+    /// The length of the path, as far as it is known.
+    length: usize,
+    /// Bytes of it that are before `out`.
+    skip: usize,
+    /// Bytes that have been written, or left out because they are not in `out`.
+    done: usize,
+}
+
+impl PathEnd<'_> {
+    /// Writes `text` before what is written.
+    fn put(&mut self, text: &[u8]) {
+        let (to, left_out) = self.before(text.len());
+        let from = text.get(left_out..).unwrap_or_default();
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = *from;
+        }
+        self.done = self.done.saturating_add(text.len());
+    }
+
+    /// Writes `/` and the `length` bytes at `address` before what is written. Returns false if
+    /// they cannot be read, or if the path gets too long.
+    #[inline(always)]
+    fn put_name<S: PathSource>(&mut self, source: &S, address: u64, length: usize) -> bool {
+        let done = self.done.wrapping_add(length).wrapping_add(1);
+        if done > MAX_PATH {
+            return false;
+        }
+        let end = self.length.wrapping_sub(self.done);
+        let start = self.length.wrapping_sub(done);
+        // All of it is in the room, in most cases.
+        let whole = match self.length >= done && self.skip == 0 {
+            true => self.out.get_mut(start..end),
+            false => None,
+        };
+        if let Some([slash, name @ ..]) = whole {
+            *slash = b'/';
+            if !source.name(address, name) {
+                return false;
+            }
+        } else if !self.put_part(source, address, length) {
+            return false;
+        }
+        self.done = done;
+        true
+    }
+
+    /// As [`put_name`](Self::put_name), of which only a part is in the room, or nothing.
+    #[cold]
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn put_part<S: PathSource>(&mut self, source: &S, address: u64, length: usize) -> bool {
+        let (to, left_out) = self.before(length);
+        // CAST: usize to u64 does not narrow.
+        if !source.name(address.wrapping_add(left_out as u64), to) {
+            return false;
+        }
+        let (room, left_out) = self.before(length.wrapping_add(1));
+        if let (Some(slash), 0) = (room.first_mut(), left_out) {
+            *slash = b'/';
+        }
+        true
+    }
+
+    /// Returns the room for the `length` bytes before what is written, as far as they are in
+    /// `out`, and how many at their beginning are not.
+    fn before(&mut self, length: usize) -> (&mut [u8], usize) {
+        // Where they are in the path; before its first byte, if its length is not known.
+        // CAST: All are far less than 2^63.
+        let end = (self.length as i64).wrapping_sub(self.done as i64);
+        let start = end.wrapping_sub(length as i64);
+        let skip = self.skip as i64;
+        let from = start.max(skip);
+        let to = end.min(skip.wrapping_add(self.out.len() as i64));
+        let range = match from < to {
+            // CAST: Within `out`.
+            true => from.wrapping_sub(skip) as usize..to.wrapping_sub(skip) as usize,
+            false => 0..0,
+        };
+        // CAST: Not negative.
+        let left_out = from.wrapping_sub(start) as usize;
+        (self.out.get_mut(range).unwrap_or_default(), left_out)
+    }
+}
