@@ -66,7 +66,7 @@ another, and the same arguments, appends its probe to that event.
 	args (e): <name>=$<field>[:type], of the attached event; filter is one of its fields, too
 	args (b): the same of the second event, $begin.<field> of the first, $duration
 	type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
-	      be16/32/64, ip4, ip6, mac, errno, struct, path,
+	      be16/32/64, ip4, ip6, mac, errno, struct, changes, path,
 	      symstr, %pd/%pD, ustring, b<bit-width>@<bit-offset>/<container-size>,
 	      <type>\\[<array-size>\\], string[*], ustring[*]
 Synthetic events, which actions of triggers make:

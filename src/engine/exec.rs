@@ -14,7 +14,9 @@ pub use peek::{copy_text, field_value};
 pub(super) use peek::{each_piece, each_piece_at, peek_text};
 
 use super::derive;
-use super::fetch::{Constant, General, Hop, Load, LoadOrigin, Op, Program, Steps, Store, WordRead};
+use super::fetch::{
+    saved_words, Constant, General, Hop, Load, LoadOrigin, Op, Program, Steps, Store, WordRead,
+};
 use super::paths::{write_path, PathSource, PathStart};
 use super::record::{self, Faults, COMM_LEN};
 use super::seq_buf::copy;
@@ -365,7 +367,30 @@ fn value<E: Env>(origin: LoadOrigin, env: &E) -> u64 {
         LoadOrigin::Now => env.now(),
         // The clock may differ between CPUs by some nanoseconds.
         LoadOrigin::Since(n) => env.now().saturating_sub(env.entry_data(n)),
+        LoadOrigin::Behind { reg, offset } => behind(env, env.reg(reg), offset),
+        LoadOrigin::AreReadable { reg, offset, size } => {
+            are_readable(env, env.reg(reg), offset, size)
+        }
     }
+}
+
+/// Returns the word `offset` bytes from `address`, 0 if it cannot be read.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn behind<E: Env>(env: &E, address: u64, offset: i32) -> u64 {
+    let address = address.wrapping_add_signed(i64::from(offset));
+    word(env, address, false).unwrap_or(0)
+}
+
+/// Returns 1 if the first and the last of `size` bytes there can be read, otherwise 0.
+#[cold]
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn are_readable<E: Env>(env: &E, address: u64, offset: i32, size: u16) -> u64 {
+    let first = address.wrapping_add_signed(i64::from(offset));
+    let last = first.wrapping_add(u64::from(size.saturating_sub(1)));
+    let is_read = |address| env.read_word(address, &mut [0]);
+    u64::from(is_read(first) && is_read(last))
 }
 
 /// Reads a word at `address`.
@@ -555,6 +580,18 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             }
             put(out, dst, record::data_loc(whole_at, length).to_le_bytes());
         }
+        Store::Changes {
+            offset,
+            size,
+            first,
+            at: changes_at,
+        } => {
+            let address = at.wrapping_add_signed(offset);
+            let saved = (first, changes_at);
+            let is_read = changes(env, address, size, saved, out);
+            let length = if is_read { size.wrapping_mul(2) } else { 0 };
+            put(out, dst, record::data_loc(changes_at, length).to_le_bytes());
+        }
         Store::Derived {
             what,
             offset,
@@ -578,6 +615,37 @@ fn store(out: &mut [u8], dst: u16, width: u8, value: u64) {
     ) {
         to.copy_from_slice(from);
     }
+}
+
+/// Writes the `size` bytes of a structure as they were saved from the word `first` on, to `at`,
+/// and behind them those at `address`. Returns false, and zeros, if they could not be read.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn changes<E: Env>(
+    env: &E,
+    address: u64,
+    size: u16,
+    (first, at): (u16, u16),
+    out: &mut [u8],
+) -> bool {
+    let mut is_read = env.entry_data(first) != 0;
+    if let Some(to) = field(out, at, size) {
+        let mut slot = first;
+        for start in saved_words(size) {
+            slot = slot.wrapping_add(1);
+            let word = env.entry_data(slot).to_le_bytes();
+            let to = to.get_mut(usize::from(start)..).unwrap_or_default();
+            for (to, from) in to.iter_mut().zip(word) {
+                *to = from;
+            }
+        }
+    }
+    let after = field(out, at.wrapping_add(size), size);
+    is_read &= after.is_some_and(|to| env.read(address, to));
+    if !is_read {
+        fill(out, at, size.wrapping_mul(2));
+    }
+    is_read
 }
 
 /// Copies a string known since the definition into the record.

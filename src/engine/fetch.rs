@@ -32,7 +32,7 @@ pub use attach::{
 pub use compile::compile;
 pub use expand::expand;
 pub(in crate::engine) use program::{
-    Constant, General, Hop, Load, LoadOrigin, Op, Steps, Store, WordRead,
+    saved_words, Constant, General, Hop, Load, LoadOrigin, Op, Steps, Store, WordRead,
 };
 pub use program::{Form, Program, Size};
 pub use target::{CpuInstance, PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};

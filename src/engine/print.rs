@@ -6,6 +6,7 @@
 //! Context: process, may sleep.
 
 mod call;
+mod changes;
 mod forms;
 mod heads;
 mod json;

@@ -167,6 +167,12 @@ const ROWS: &[TypeRow] = &[
         print_format: "%s",
         ..TypeRow::text("struct", Stored::Structure)
     },
+    TypeRow {
+        shown: Shown::Structure,
+        format_name: "__data_loc u8[]",
+        print_format: "%s",
+        ..TypeRow::text("changes", Stored::Structure)
+    },
 ];
 
 /// Returns the row called `name`, at compile time. The module must not contain any panic
@@ -252,6 +258,9 @@ impl Type {
 
     /// An unsigned number of 64 bits.
     pub const U64: Type = Type(row("u64").unwrap()); // PANIC: in the compiler
+
+    /// A structure before and after a call.
+    pub const CHANGES: Type = Type(row("changes").unwrap()); // PANIC: in the compiler
 
     /// Returns the type called `name`, which cannot be a bitfield.
     pub fn named(name: &[u8]) -> Option<Type> {

@@ -193,6 +193,10 @@ impl Compiler<'_, '_> {
                         store: Store::Whole { at, size, .. },
                         ..
                     }) => Some((at, *size)),
+                    Some(General {
+                        store: Store::Changes { at, size, .. },
+                        ..
+                    }) => Some((at, size.saturating_mul(2))),
                     _ => None,
                 },
                 _ => None,

@@ -49,6 +49,17 @@ pub(in crate::engine) enum LoadOrigin {
     Now,
     /// The nanoseconds since the time that this word was captured as.
     Since(u16),
+    /// The word that is so many bytes from where a register points; 0 if it cannot be read.
+    Behind {
+        reg: u8,
+        offset: i32,
+    },
+    /// Whether so many bytes there can be read.
+    AreReadable {
+        reg: u8,
+        offset: i32,
+        size: u16,
+    },
 }
 
 /// A step from one value to the next.
@@ -123,6 +134,15 @@ pub(in crate::engine) enum Store {
         size: u16,
         at: u16,
     },
+    /// The `size` bytes of a structure as they were at the function's entry, at `at` in the
+    /// record, and behind them as they are. Saved are, from the word `first` on, whether they
+    /// could be read, and their words.
+    Changes {
+        offset: i64,
+        size: u16,
+        first: u16,
+        at: u16,
+    },
     /// What is made of the value, or of the `read` bytes of memory to which it points.
     Derived {
         what: Derived,
@@ -148,6 +168,7 @@ impl Store {
             | Store::Path { .. }
             | Store::Constant(_)
             | Store::Whole { .. }
+            | Store::Changes { .. }
             | Store::FixedText { .. } => 4,
         }
     }
@@ -167,9 +188,17 @@ impl Store {
             | Store::Constant(_)
             | Store::FixedText { .. }
             | Store::Whole { .. }
+            | Store::Changes { .. }
             | Store::Derived { .. } => 0,
         }
     }
+}
+
+/// Returns where the words begin in which a structure of `size` bytes is saved. The last one
+/// reaches to its end: behind that there may be no memory.
+pub(in crate::engine) fn saved_words(size: u16) -> impl Iterator<Item = u16> {
+    let last = size.saturating_sub(8);
+    (0..size.div_ceil(8)).map(move |n| n.saturating_mul(8).min(last))
 }
 
 /// An argument of any shape.

@@ -6,7 +6,7 @@
 use super::by_value::{check_path, in_memory, path_owner, PathOwner};
 use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
 use super::members::{cast_offset, TypeWalk};
-use super::program::{Constant, Hop, LoadOrigin, Store};
+use super::program::{saved_words, Constant, Hop, LoadOrigin, Store};
 use super::target;
 use super::unknown::{no_structure, too_few};
 use super::whole;
@@ -23,6 +23,9 @@ use crate::engine::task::TaskNumber;
 use crate::engine::text::Plain;
 use crate::engine::types::{Bits, Derived, PathOf, Shown, Stored, Type, Width};
 use crate::sys::{Box, Vec};
+
+/// Most words that a return probe saves at the entry of a function: the kernel's limit.
+const MAX_SAVED: usize = 512;
 
 impl<'b> Compiler<'_, 'b> {
     /// Reduces an argument to origin, links and store.
@@ -64,7 +67,7 @@ impl<'b> Compiler<'_, 'b> {
     #[inline(never)]
     fn settled(&mut self, arg: &Argument, mut walk: TypeWalk<'b>) -> Result<ArgumentShape, Error> {
         let whole = match walk.is_whole && walk.path.is_none() {
-            true => Some(self.whole(&mut walk)?),
+            true => Some(self.whole(arg, &mut walk)?),
             false => None,
         };
         let (base, bits) = recorded_type(arg, &mut walk)?;
@@ -85,6 +88,12 @@ impl<'b> Compiler<'_, 'b> {
         let (store, base) = match arg.spec.derived {
             None => (store, base),
             Some(what) => derived(what, store, base),
+        };
+        let store = match (base == Type::CHANGES, store) {
+            (true, Store::Whole { offset, size, .. }) => {
+                self.changes(arg, (origin, &links), (offset, size))?
+            }
+            (_, store) => store,
         };
         let is_stack = matches!(
             arg.expression.origin,
@@ -479,10 +488,10 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Adds the shape of the structure that the value is, or to which it points. Returns its bytes.
     #[inline(never)]
-    fn whole(&mut self, walk: &mut TypeWalk<'b>) -> Result<u16, Error> {
+    fn whole(&mut self, arg: &Argument, walk: &mut TypeWalk<'b>) -> Result<u16, Error> {
         let structure = walk.whole()?;
         let index = u8::try_from(self.layout.fields.len()).unwrap_or(u8::MAX);
-        let Some(shape) = whole::shape(structure, index)? else {
+        let Some(shape) = whole::shape(structure, index, arg.spec.base == Type::CHANGES)? else {
             return Err(Error::new(Kind::BadBtfTid, walk.at));
         };
         let size = shape.size;
@@ -515,6 +524,50 @@ impl<'b> Compiler<'_, 'b> {
         walk.links.push(read(0))?;
         walk.forget();
         Ok(())
+    }
+
+    /// Has the structure of `size` bytes saved at the function's entry that is `offset` bytes from
+    /// where the parameter of `origin` points, and returns how it is recorded at the return.
+    #[inline(never)]
+    fn changes(
+        &mut self,
+        arg: &Argument,
+        (origin, links): (LoadOrigin, &[Hop]),
+        (offset, size): (i64, u16),
+    ) -> Result<Store, Error> {
+        let program = &mut self.program;
+        let slot = match origin {
+            LoadOrigin::EntryData(slot) if links.is_empty() => program.entry.get(usize::from(slot)),
+            _ => None,
+        };
+        let (Some(&LoadOrigin::Register(reg)), Ok(offset)) = (slot, i32::try_from(offset)) else {
+            return Err(Error::new(Kind::BadType, arg.type_at).with_detail(format_args!(
+                "changes are those of what a parameter in a register points to, at the return of its function: r, and $argN or its name"
+            )));
+        };
+        let too_big = |_| Error::new(Kind::EventTooBig, arg.text_at);
+        let first = u16::try_from(program.entry.len()).map_err(too_big)?;
+        program
+            .entry
+            .push(LoadOrigin::AreReadable { reg, offset, size })?;
+        for start in saved_words(size) {
+            let offset = offset.saturating_add(i32::from(start));
+            program.entry.push(LoadOrigin::Behind { reg, offset })?;
+        }
+        if program.entry.len() > MAX_SAVED {
+            return Err(
+                Error::new(Kind::EventTooBig, arg.text_at).with_detail(format_args!(
+                    "what is saved at the entry of a function has at most {} bytes",
+                    MAX_SAVED.saturating_mul(8)
+                )),
+            );
+        }
+        Ok(Store::Changes {
+            offset: i64::from(offset),
+            size,
+            first,
+            at: 0,
+        })
     }
 
     /// Stores in `walk` how the path of the file, path or dentry is recorded.

@@ -68,8 +68,13 @@ struct ShapeBuilder<'a> {
 }
 
 /// Returns the shape of `structure`, the argument `index`; `None` if its size is not known.
+/// `is_change` tells that it is recorded before and after a call.
 #[inline(never)]
-pub(super) fn shape(structure: BtfValue<'_>, index: u8) -> Result<Option<WholeShape>, AllocError> {
+pub(super) fn shape(
+    structure: BtfValue<'_>,
+    index: u8,
+    is_change: bool,
+) -> Result<Option<WholeShape>, AllocError> {
     let Some(size) = structure.bytes().filter(|size| *size != 0) else {
         return Ok(None);
     };
@@ -79,7 +84,10 @@ pub(super) fn shape(structure: BtfValue<'_>, index: u8) -> Result<Option<WholeSh
             index,
             // CAST: at most `MAX_STRUCTURE`.
             size: recorded as u16,
-            is_cut: false,
+            is_change,
+            is_cut: structure
+                .bytes()
+                .is_some_and(|size| is_change && size > recorded),
             ..WholeShape::default()
         },
         levels: Vec::new(),

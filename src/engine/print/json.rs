@@ -4,6 +4,7 @@
 //!
 //! The order of the members and the spaces are not part of the format.
 
+use super::changes;
 use super::heads::{put_place, put_return_place, HeadKey, Heads};
 use super::quoted;
 use super::render::{Renderer, ShownEvent, SymbolNames};
@@ -387,6 +388,9 @@ fn put_other(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &mut dyn Sy
         }
         PrintedValue::Mac(address) => {
             quoted::put_written(buf, |buf| address::put_mac(buf, address))
+        }
+        PrintedValue::Structure(of, bytes) if of.is_change => {
+            changes::put_json_changes(buf, (of, bytes), symbols);
         }
         PrintedValue::Structure(of, bytes) => shape::put_json(buf, (of, bytes), symbols),
         // `put_value` adds these.

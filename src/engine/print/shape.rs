@@ -9,7 +9,7 @@ use crate::engine::seq_buf::SeqBuf;
 use crate::engine::text::up_to_nul;
 
 /// Deepest nesting that is printed; no shape is deeper.
-const MAX_DEPTH: usize = 16;
+pub(super) const MAX_DEPTH: usize = 16;
 
 /// Adds the structure as text: `{MEMBER=VALUE,MEMBER={...},...}`.
 #[inline(never)]
@@ -109,13 +109,14 @@ pub(super) fn put_json(
 }
 
 /// Returns the text of at most `length` bytes at `at`.
-fn text(bytes: &[u8], at: u16, length: u16) -> &[u8] {
+pub(super) fn text(bytes: &[u8], at: u16, length: u16) -> &[u8] {
     let start = usize::from(at);
     let end = start.saturating_add(usize::from(length)).min(bytes.len());
     up_to_nul(bytes.get(start..end).unwrap_or_default())
 }
 
-fn number(bits: ShapeBits, kind: NumberKind, bytes: &[u8]) -> Option<u64> {
+/// Returns the number of these `bits`.
+pub(super) fn number(bits: ShapeBits, kind: NumberKind, bytes: &[u8]) -> Option<u64> {
     let is_signed = match kind {
         NumberKind::Signed => true,
         NumberKind::Enum { signed, .. } => signed,
@@ -124,7 +125,8 @@ fn number(bits: ShapeBits, kind: NumberKind, bytes: &[u8]) -> Option<u64> {
     bits.of(bytes, is_signed)
 }
 
-fn put_number(
+/// Adds a number as text.
+pub(super) fn put_number(
     buf: &mut SeqBuf<'_>,
     (value, kind): (u64, NumberKind),
     shape: &WholeShape,
@@ -148,7 +150,8 @@ fn put_number(
     }
 }
 
-fn put_json_number(
+/// Adds a number as JSON.
+pub(super) fn put_json_number(
     buf: &mut SeqBuf<'_>,
     (value, kind): (u64, NumberKind),
     shape: &WholeShape,

@@ -2,6 +2,7 @@
 
 //! Values as text.
 
+use super::changes;
 use super::render::SymbolNames;
 use super::shape;
 use super::walk::{Elements, PrintedValue};
@@ -62,6 +63,9 @@ pub(super) fn put_value(
         PrintedValue::Ip4(address) => address::put_ip4(buf, address),
         PrintedValue::Ip6(address) => address::put_ip6(buf, address),
         PrintedValue::Mac(address) => address::put_mac(buf, address),
+        PrintedValue::Structure(of, bytes) if of.is_change => {
+            changes::put_changes(buf, (of, bytes), symbols);
+        }
         PrintedValue::Structure(of, bytes) => shape::put_text(buf, (of, bytes), symbols),
         PrintedValue::Text(text, is_whole) => {
             buf.byte(b'"');

@@ -271,9 +271,7 @@ pub fn value<'a>(layout: &'a Layout, record: &'a [u8], field: &'a Field) -> Prin
 fn structure<'a>(layout: &'a Layout, record: &'a [u8], field: &Field) -> PrintedValue<'a> {
     let bytes = memory(record, field);
     match layout.shape(field) {
-        Some(shape) if bytes.len() == usize::from(shape.size) => {
-            PrintedValue::Structure(shape, bytes)
-        }
+        Some(shape) if bytes.len() == shape.recorded() => PrintedValue::Structure(shape, bytes),
         _ => PrintedValue::Fault,
     }
 }

@@ -20,6 +20,8 @@ pub struct WholeShape {
     pub index: u8,
     /// The bytes that are recorded.
     pub size: u16,
+    /// Whether the bytes are recorded twice, from before and after a call.
+    pub is_change: bool,
     /// Whether there are members, or elements, that are not shown.
     pub is_cut: bool,
     /// The members, each behind the beginning of the structure or array that it is in.
@@ -99,6 +101,12 @@ pub struct Enumerator {
 }
 
 impl WholeShape {
+    /// Returns the number of bytes that a record has.
+    pub fn recorded(&self) -> usize {
+        let times = if self.is_change { 2 } else { 1 };
+        usize::from(self.size).saturating_mul(times)
+    }
+
     /// Returns `name` as text.
     pub fn text(&self, (start, length): ShapeName) -> &[u8] {
         let start = usize::from(start);
