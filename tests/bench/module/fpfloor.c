@@ -3,10 +3,12 @@
  * A probe that does nothing: what every tool pays for a hit, whatever it does.
  *
  * Parameters: symbol, and ret=1 for a probe of the function's return, or traced=0x... for
- * ftrace to report its entry, which it patches at this address; or tracepoint, for a
- * probe of that one; or calls=1, for probes of sys_enter and sys_exit.
+ * ftrace to report its entry, which it patches at this address; or followed=0x... for an fprobe of
+ * the return of the function that it patches there, with words=N that are kept from the entry; or
+ * tracepoint, for a probe of that one; or calls=1, for probes of sys_enter and sys_exit.
  */
 
+#include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -27,10 +29,29 @@ module_param(calls, bool, 0);
 static unsigned long traced;
 module_param(traced, ulong, 0);
 
+static unsigned long followed;
+module_param(followed, ulong, 0);
+
+static unsigned int words;
+module_param(words, uint, 0);
+
 static void notrace entered(unsigned long ip, unsigned long caller, struct ftrace_ops *ops,
 			    struct ftrace_regs *regs)
 {
 }
+
+static int notrace begins(struct fprobe *fprobe, unsigned long site, unsigned long caller,
+			  struct ftrace_regs *regs, void *data)
+{
+	return 0;
+}
+
+static void notrace ends(struct fprobe *fprobe, unsigned long site, unsigned long caller,
+			 struct ftrace_regs *regs, void *data)
+{
+}
+
+static struct fprobe exits = { .exit_handler = ends };
 
 static struct ftrace_ops ops = { .func = entered };
 
@@ -80,6 +101,12 @@ static int __init fpfloor_init(void)
 
 		return result ?: register_ftrace_function(&ops);
 	}
+	if (followed) {
+		if (words)
+			exits.entry_handler = begins;
+		exits.entry_data_size = words * sizeof(long);
+		return register_fprobe_ips(&exits, &followed, 1);
+	}
 	if (ret) {
 		return_probe.kp.symbol_name = symbol;
 		return register_kretprobe(&return_probe);
@@ -102,7 +129,9 @@ static void __exit fpfloor_exit(void)
 		ftrace_free_filter(&ops);
 		return;
 	}
-	if (ret)
+	if (followed)
+		unregister_fprobe(&exits);
+	else if (ret)
 		unregister_kretprobe(&return_probe);
 	else
 		unregister_kprobe(&probe);
