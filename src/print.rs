@@ -69,7 +69,7 @@ impl<R: Renderer> Printer<R> {
     }
 
     /// Counts the events of a file from 0. In `trace_pipe` the kernel counts them from 1.
-    pub(crate) fn from_zero(mut self) -> Self {
+    pub(crate) fn counted_from_zero(mut self) -> Self {
         self.index = 0;
         self
     }

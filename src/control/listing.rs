@@ -64,7 +64,7 @@ impl ListingPass {
         })?;
         Ok(Self {
             events: None,
-            printer: Printer::new().from_zero(),
+            printer: Printer::new().counted_from_zero(),
             text,
             offset: 0,
             started: None,
@@ -95,7 +95,7 @@ impl ListingPass {
         let annotated = stats.overrun > 0 && options.has(Flag::Annotate);
         Ok(Self {
             events: Some(events),
-            printer: Printer::new().from_zero(),
+            printer: Printer::new().counted_from_zero(),
             text,
             offset: 0,
             started: annotated.then(Vec::new),
