@@ -54,11 +54,12 @@ pub fn half(address: u64) -> Option<u32> {
 }
 
 fn array<const N: usize>(address: u64) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    let to = bytes.as_mut_ptr().cast();
-    // SAFETY: The function writes at most so many bytes, and survives any address.
-    let result = unsafe { extra::ferroprobe_copy_user(to, address, N, false) };
-    (result >= 0).then_some(bytes)
+    let mut copies = UserCopies::<1, N>::empty();
+    let (_, mut copy) = copies.begin([address].into_iter()).next()?;
+    match copy.bytes(address, N) {
+        true => copy.get_mut().first_chunk().copied(),
+        false => None,
+    }
 }
 
 /// One of these copies.
@@ -252,31 +253,35 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
 
     /// Copies `count` bytes, at most `SIZE`, or a string until its NUL.
     fn read(&mut self, address: u64, count: usize, is_text: bool) -> bool {
-        let to = self.bytes.as_mut_ptr().cast();
-        // SAFETY: The function writes at most `SIZE` bytes, and survives any address.
-        let result = unsafe { extra::ferroprobe_copy_user(to, address, count.min(SIZE), is_text) };
-        let length = usize::try_from(result);
-        // INVARIANT: The function has written the bytes that it counts.
-        self.state.length = length.unwrap_or(0).min(SIZE);
-        length.is_ok()
+        self.state.length = 0;
+        self.read_behind(0, address, count, is_text)
+    }
+
+    /// As [`Self::read`], behind the first `start` bytes, which stay.
+    #[inline(always)]
+    fn read_behind(&mut self, start: usize, address: u64, count: usize, is_text: bool) -> bool {
+        let room = self.bytes.get_mut(start..).unwrap_or_default();
+        let (to, size) = (room.as_mut_ptr().cast(), room.len().min(count));
+        // SAFETY: The function writes at most `size` bytes, for which there is room, and survives
+        // any address.
+        let result = unsafe { extra::ferroprobe_copy_user(to, address, size, is_text) };
+        let Ok(length) = usize::try_from(result) else {
+            return false;
+        };
+        // INVARIANT: The function has written the bytes that it counts, behind the others.
+        self.state.length = start.wrapping_add(length).min(SIZE);
+        true
     }
 
     /// Adds the string at `address` with its NUL, or as much of it as there is room for.
     ///
     /// Context: process; does not sleep.
     pub fn add_string(&mut self, address: u64) -> UserText {
-        let start = self.state.length.min(SIZE);
-        let room = self.bytes.get_mut(start..).unwrap_or_default();
-        let (to, size) = (room.as_mut_ptr().cast(), room.len());
-        // SAFETY: The function writes at most `size` bytes, for which there is room, and survives
-        // any address.
-        let result = unsafe { extra::ferroprobe_copy_user(to, address, size, true) };
-        let Ok(added) = usize::try_from(result) else {
+        let start = self.state.length;
+        if !self.read_behind(start, address, SIZE, true) {
             return UserText::Fault;
-        };
-        // INVARIANT: The function has written the bytes that it counts, behind the others.
-        self.state.length = start.wrapping_add(added).min(SIZE);
-        match added != 0 && self.get_mut().last() == Some(&0) {
+        }
+        match self.state.length > start && self.get_mut().last() == Some(&0) {
             true => UserText::Whole,
             false => UserText::Start,
         }
