@@ -4,7 +4,7 @@
 
 int ferroprobe_release(unsigned int at)
 {
-	const char *release = init_utsname()->release;
+	const struct new_utsname *name = init_utsname();
 
-	return at < strlen(release) ? (u8)release[at] : -1;
+	return at < sizeof(name->release) && name->release[at] ? (u8)name->release[at] : -1;
 }
