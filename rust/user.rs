@@ -115,20 +115,6 @@ impl<const COUNT: usize, const SIZE: usize> UserCopies<COUNT, SIZE> {
         missing.map(|(index, (state, bytes))| (index, state.address, Copy { state, bytes }))
     }
 
-    /// Returns room for what is at `address`, behind the others; `None` if there is none.
-    pub fn add(&mut self, address: u64) -> Option<Copy<'_, SIZE>> {
-        let state = self.states.get_mut(self.count)?;
-        let bytes = self.bytes.get_mut(self.count)?;
-        self.count = self.count.wrapping_add(1);
-        // INVARIANT: A length of 0 needs no bytes.
-        *state = CopyState {
-            address,
-            length: 0,
-            is_read: false,
-        };
-        Some(Copy { state, bytes })
-    }
-
     /// Returns whether all could be read.
     pub fn are_read(&self) -> bool {
         self.states
@@ -285,6 +271,11 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
             true => UserText::Whole,
             false => UserText::Start,
         }
+    }
+
+    /// Says from where it is copied.
+    pub fn set_address(&mut self, address: u64) {
+        self.state.address = address;
     }
 
     /// Leaves the first `length` bytes, if there are more.

@@ -73,6 +73,9 @@ pub struct CallParameter {
     pub c_type: Vec<u8>,
 }
 
+/// The index of a value that no call has: an address that cannot be read.
+pub const NO_VALUE: u8 = u8::MAX;
+
 /// What the memory is to which an argument of a whole call points, if the kernel does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Special {
@@ -86,12 +89,10 @@ pub enum Special {
 }
 
 /// The user memory to copy before the arguments of a call are fetched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     registers: [u8; MAX_COPIES],
     count: u8,
-    /// Whether there is no other memory than that to which these registers point.
-    pub is_plain: bool,
     /// The number of the call's arguments.
     pub arguments: u8,
     /// The register with the number of bytes.
@@ -99,28 +100,13 @@ pub struct Copies {
     /// Whether strings are recorded as they are: not as the kernel records them, without
     /// unprintable characters.
     pub are_exact: bool,
-    /// The register that points to the other memory, which is copied behind the rest.
+    /// The register that points to other memory. It stands for the last of the others, which
+    /// is [`NO_VALUE`], so that a call without such memory need not look for it.
     pub special_register: u8,
     /// What that memory is.
     pub special: Special,
     /// A bit for each argument whose sign a 32-bit call lacks.
     pub signed: u8,
-}
-
-impl Default for Copies {
-    fn default() -> Self {
-        Self {
-            registers: [0; MAX_COPIES],
-            count: 0,
-            is_plain: true,
-            arguments: 0,
-            size: None,
-            are_exact: false,
-            special_register: 0,
-            special: Special::None,
-            signed: 0,
-        }
-    }
 }
 
 impl Copies {
@@ -132,18 +118,18 @@ impl Copies {
         }
     }
 
-    /// Sets the register that points to `special`.
-    fn set_special(&mut self, register: u8, special: Special) {
+    /// Adds a register that points to `special`, behind all others.
+    fn add_special(&mut self, register: u8, special: Special) {
         (self.special_register, self.special) = (register, special);
-        self.is_plain = false;
+        self.add(NO_VALUE);
     }
 
-    /// Returns whether there is no memory to copy.
+    /// Returns what the memory with this index is, if it is neither text nor bytes.
     ///
     /// Context: any.
-    #[inline(always)]
-    pub fn are_none(&self) -> bool {
-        self.count == 0 && self.is_plain
+    pub fn special_at(&self, index: u8) -> Option<Special> {
+        let is_last = index.saturating_add(1) == self.count;
+        (is_last && self.special != Special::None).then_some(self.special)
     }
 
     /// Returns the value that argument `n` of a 32-bit call has in a 64-bit one.

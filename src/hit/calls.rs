@@ -179,7 +179,7 @@ impl Pointers {
 pub(super) type CallMemory<const COUNT: usize> = user::UserCopies<COUNT, COPY_SIZE>;
 
 /// Copies the user memory that `copies` names, at most `limit` bytes of each argument; `word`
-/// returns a register. Returns whether all could be read, and nothing is [left](copy_rest).
+/// returns a register. Returns whether all could be read; never if some is [special](copy_rest).
 ///
 /// Context: process; does not sleep.
 #[inline(always)]
@@ -191,7 +191,7 @@ pub(super) fn copy<const COUNT: usize>(
 ) -> bool {
     let limit = limit.min(MAX_COPIED);
     let size = copies.size.map(&word);
-    let mut are_read = copies.is_plain;
+    let mut are_read = true;
     let addresses = copies.registers().iter().map(|&register| word(register));
     for (from, mut room) in to.begin(addresses) {
         let is_read = copy_one(&mut room, from, (size, copies.are_exact), limit);
@@ -201,18 +201,21 @@ pub(super) fn copy<const COUNT: usize>(
     are_read
 }
 
-/// Copies the memory that is neither text nor bytes, if there is such, behind the rest. Returns
-/// whether all could be read.
+/// Copies the memory that is neither text nor bytes, if there is such. Returns whether all could be
+/// read.
 #[inline(never)]
 pub(super) fn copy_rest<const COUNT: usize>(
     (copies, pointers): (&Copies, Pointers),
     word: impl Fn(u8) -> u64,
     to: &mut CallMemory<COUNT>,
 ) -> bool {
-    if let (false, Some(mut room)) = (copies.is_plain, to.add(word(copies.special_register))) {
-        let from = word(copies.special_register);
-        let is_read = copy_special(&mut room, from, (copies.special, pointers), &word);
-        room.finish(is_read);
+    for (index, _, mut room) in to.missing() {
+        if let Some(special) = copies.special_at(index) {
+            let from = word(copies.special_register);
+            room.set_address(from);
+            let is_read = copy_special(&mut room, from, (special, pointers), &word);
+            room.finish(is_read);
+        }
     }
     to.are_read()
 }
@@ -228,9 +231,9 @@ pub(super) fn copy_missing<const COUNT: usize>(
     let size = copies.size.map(&word);
     let mut are_read = true;
     for (index, from, mut room) in to.missing() {
-        let is_read = match usize::from(index) < copies.count() {
-            true => copy_one(&mut room, from, (size, copies.are_exact), limit),
-            false => copy_special(&mut room, from, (copies.special, pointers), &word),
+        let is_read = match copies.special_at(index) {
+            None => copy_one(&mut room, from, (size, copies.are_exact), limit),
+            Some(special) => copy_special(&mut room, from, (special, pointers), &word),
         };
         room.finish(is_read);
         are_read &= is_read;

@@ -112,8 +112,6 @@ fn number_of(key: u64) -> u32 {
 pub(crate) struct WholeCallRecorder {
     pub(crate) recorder: Recorder,
     copies: Copies,
-    /// Whether there is memory to copy.
-    has_memory: bool,
     /// Whether such a call returns.
     returns: bool,
     /// The number of these calls.
@@ -133,7 +131,6 @@ impl WholeCallRecorder {
     ) -> impl Init<Self> {
         init!(Self {
             recorder <- recorder.init(),
-            has_memory: !copies.are_none(),
             copies,
             returns,
             number,
@@ -161,7 +158,7 @@ impl WholeCallRecorder {
         begun.key = self.key.load(Ordering::Relaxed);
         begun.values = values(regs);
         begun.lacks_of = 0;
-        if self.has_memory {
+        if self.copies.count() != 0 {
             return self.note_memory(begun, shared);
         }
         begun.memory.forget();
@@ -351,7 +348,11 @@ fn values(regs: &Regs) -> Values {
 
 /// Returns what returns the argument with an index.
 fn argument(arguments: &[u64]) -> impl Fn(u8) -> u64 + '_ {
-    |index| arguments.get(usize::from(index)).copied().unwrap_or(0)
+    // There is nothing at the address of what no call has.
+    |index| {
+        let value = arguments.get(usize::from(index));
+        value.copied().unwrap_or(u64::MAX)
+    }
 }
 
 impl syscall::CallHandler for WholeCallRecorder {

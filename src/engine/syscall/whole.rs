@@ -85,7 +85,7 @@ impl Call {
             let special = self.special(index).filter(|_| !is_copied);
             let (base, offset) = if is_copied || special.is_some() {
                 match special {
-                    Some(special) => copies.set_special(index, special),
+                    Some(special) => copies.add_special(index, special),
                     None => copies.add(index),
                 }
                 let is_list = special == Some(Special::Strings);
