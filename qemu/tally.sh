@@ -88,7 +88,7 @@ documented_imports() {
 		echo "ok - Documentation/porting.rst names what is imported on $2"
 	else
 		echo "not ok - Documentation/porting.rst names what is imported on $2"
-		sed 's/^/# it lacks /' <<<"$unknown"
+		printf '%s\n' "$unknown" | sed 's/^/# it lacks /'
 	fi
 }
 

@@ -23,7 +23,7 @@ const MAX_LEVELS: usize = 128;
 /// Context: any, with preemption disabled.
 #[inline(never)]
 pub fn id() -> u64 {
-    let id = Node::of_current().and_then(|node| node.word(mem::offset_of!(Kernfs, id)));
+    let id = CgroupNode::of_current().and_then(|node| node.word(mem::offset_of!(Kernfs, id)));
     id.unwrap_or(0)
 }
 
@@ -34,7 +34,7 @@ pub fn id() -> u64 {
 /// Context: any, with preemption disabled.
 #[inline(never)]
 pub fn write_path(skip: usize, out: &mut [u8]) -> Option<usize> {
-    let leaf = Node::of_current()?;
+    let leaf = CgroupNode::of_current()?;
     let mut length = 0usize;
     leaf.each_name(|_, size| {
         length = length.checked_add(size)?.checked_add(1)?;
@@ -61,9 +61,9 @@ type Kernfs = bindings::kernfs_node;
 
 /// The address of a `struct kernfs_node`; 0 if there is none.
 #[derive(Clone, Copy)]
-struct Node(u64);
+struct CgroupNode(u64);
 
-impl Node {
+impl CgroupNode {
     #[cfg(CONFIG_CGROUPS)]
     fn of_current() -> Option<Self> {
         let task = Self(context::current().address());

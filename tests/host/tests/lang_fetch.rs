@@ -361,7 +361,7 @@ fn a_hit_has_a_container() {
 fn a_kernel_without_cgroups_says_so() {
     sys::set_cgroups(false);
     for text in ["p vfs_read $cgroup", "p vfs_read x=$cgroup:string"] {
-        let error = compile(text, &mut kernel()).err().expect(text);
+        let error = compile(text, &mut kernel()).expect_err(text);
         assert_eq!(error.kind, Kind::BadVar);
         let mut entry = String::new();
         error.write_entry(&mut entry, 0, text.as_bytes()).unwrap();
