@@ -227,12 +227,7 @@ pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, 
     let mut out = Appender(&mut name);
     let written = match place {
         Place::Symbol { name: point, .. } if kind.location == Some(Location::Tracepoint) => {
-            let starts_with_digit = point.first().is_some_and(u8::is_ascii_digit);
-            let prefix: &[u8] = if starts_with_digit { b"_" } else { b"" };
-            let push = |out: &mut Appender<'_>, bytes| out.0.extend_from_slice(bytes);
-            push(&mut out, prefix)
-                .and_then(|()| push(&mut out, point))
-                .map_err(|_| core::fmt::Error)
+            push_start(&mut out, point)
         }
         Place::Symbol {
             name: function,
@@ -275,6 +270,17 @@ pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, 
     Ok(name)
 }
 
+/// Adds `text` as the start of a name, which no digit may be.
+fn push_start(out: &mut Appender<'_>, text: &[u8]) -> core::fmt::Result {
+    let starts_with_digit = text.first().is_some_and(u8::is_ascii_digit);
+    let prefix: &[u8] = if starts_with_digit { b"_" } else { b"" };
+    for part in [prefix, text] {
+        let added = out.0.extend_from_slice(part);
+        added.map_err(|_| core::fmt::Error)?;
+    }
+    Ok(())
+}
+
 fn function_event_name(
     out: &mut Appender<'_>,
     function: &[u8],
@@ -282,8 +288,7 @@ fn function_event_name(
     kind: ProbeKind,
 ) -> core::fmt::Result {
     let end = if kind.is_return { "exit" } else { "entry" };
-    let added = out.0.extend_from_slice(function);
-    added.map_err(|_| core::fmt::Error)?;
+    push_start(out, function)?;
     if let Which::Number(n) = which {
         write!(out, "_{n}")?;
     }
