@@ -39,7 +39,11 @@ use crate::{
         lex::{self, Command},
         parse::Grammar,
     },
-    events::{event::Event, event_file::InstanceId, owner::Owner},
+    events::{
+        event::Event,
+        event_file::{EventFile, InstanceId},
+        owner::Owner,
+    },
     hit::tasks::Tasks,
     source::machine::errno,
     sys::Vec,
@@ -198,6 +202,47 @@ impl Registry {
 
     /// As [`Registry::set_enabled`], but for event probes, which get no hits yet.
     fn switch(&mut self, of: InstanceId, which: &dyn Fn(&Event) -> bool, enabled: bool) -> Result {
+        if enabled {
+            return self.switch_armed(of, which, true);
+        }
+        // Hits that record stacks would take the time of what disarms.
+        let were_on = self.switch_off(of, which)?;
+        self.switch_armed(of, which, false)
+            .inspect_err(|_| were_on.iter().for_each(|file| file.switch().set(true)))
+    }
+
+    /// Ends recording of the events that `which` selects in the instance `of`, and returns those
+    /// that were enabled.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; nothing has changed then.
+    fn switch_off(
+        &self,
+        of: InstanceId,
+        which: &dyn Fn(&Event) -> bool,
+    ) -> Result<Vec<Arc<EventFile>>> {
+        let mut were_on = Vec::new();
+        were_on.reserve(self.events().filter(|event| which(event)).count())?;
+        for event in self.events().filter(|event| which(event)) {
+            let file = event.in_instance(of).ok().filter(|file| file.is_enabled());
+            if let Some(file) = file {
+                file.switch().set(false);
+                // There is room for all.
+                let _ = were_on.push(file);
+            }
+        }
+        Ok(were_on)
+    }
+
+    /// Arms or disarms the events that `which` selects for the instance `of`, and enables them or
+    /// leaves them disabled.
+    fn switch_armed(
+        &mut self,
+        of: InstanceId,
+        which: &dyn Fn(&Event) -> bool,
+        enabled: bool,
+    ) -> Result {
         let (changes, undone) = self.instances.switched(of, which, enabled)?;
         let room = self.instances.room_for(&changes, &self.definitions)?;
         let at_last = if enabled {
@@ -213,22 +258,7 @@ impl Registry {
             let is_held = |event: &Event| event.file(of).is_some_and(|file| file.is_held());
             let is_unneeded =
                 |event: &Event| which(event) && !is_held(event) && !event.is_needed_besides(of);
-            // Hits that record stacks would take the time of what disarms.
-            let mut were_on = Vec::new();
-            for event in self.events().filter(|event| which(event)) {
-                if event.in_instance(of)?.is_enabled() {
-                    were_on.push(event.clone())?;
-                }
-            }
-            let switch = |on| {
-                let files = were_on
-                    .iter()
-                    .filter_map(|event| event.in_instance(of).ok());
-                files.for_each(|file| file.switch().set(on));
-            };
-            switch(false);
-            self.set_armed(is_unneeded, false)
-                .inspect_err(|_| switch(true))?;
+            self.set_armed(is_unneeded, false)?;
             Some((changes, room))
         };
         // From here on nothing needs memory.
