@@ -231,6 +231,8 @@ static void release(struct kref *refs)
 	struct ferroprobe_node *node = container_of(refs, struct ferroprobe_node, refs);
 	struct ferroprobe_node *parent = node->parent;
 
+	/* A store that failed may have left empty nodes of the array. */
+	xa_destroy(&node->entries);
 	kfree_rcu(node, rcu);
 	if (parent)
 		ferroprobe_node_put(parent);
