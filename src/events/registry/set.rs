@@ -11,7 +11,7 @@ use crate::{
     source::live::Original,
     sys::{AllocError, Vec},
 };
-use core::mem;
+use core::{mem, slice};
 use kernel::sync::Arc;
 
 /// The probes of the registry, in the order of their definition.
@@ -44,6 +44,31 @@ impl SetSlot {
             in_module: probe.is_in_module().then_some(definition.kind),
             probe,
         }
+    }
+}
+
+/// The probes that have the names of a definition.
+pub(super) struct Namesakes<'a> {
+    slots: slice::Iter<'a, SetSlot>,
+    wanted: Digest,
+    write: u64,
+    definition: &'a Definition,
+}
+
+impl<'a> Iterator for Namesakes<'a> {
+    type Item = &'a Arc<Probe>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        for slot in self.slots.by_ref() {
+            if slot.names != self.wanted || slot.deleted == self.write {
+                continue;
+            }
+            let other = slot.probe.definition();
+            if *other.event == *self.definition.event && *other.group == *self.definition.group {
+                return Some(&slot.probe);
+            }
+        }
+        None
     }
 }
 
@@ -89,23 +114,18 @@ impl Set {
 
     /// Returns the probes that have the names of `definition`, without those that the
     /// write with the number `write` has deleted.
-    pub(super) fn named<'a>(
-        &'a self,
-        definition: &'a Definition,
-        write: u64,
-    ) -> impl Iterator<Item = &'a Arc<Probe>> {
+    pub(super) fn named<'a>(&'a self, definition: &'a Definition, write: u64) -> Namesakes<'a> {
         let wanted = Digest::of(definition);
         let slots = match self.names.may_have(wanted) {
             true => &*self.slots,
             false => &[],
         };
-        let similar = slots.iter();
-        let similar = similar.filter(move |slot| slot.names == wanted && slot.deleted != write);
-        let probes = similar.map(|slot| &slot.probe);
-        probes.filter(|probe| {
-            let other = probe.definition();
-            *other.event == *definition.event && *other.group == *definition.group
-        })
+        Namesakes {
+            slots: slots.iter(),
+            wanted,
+            write,
+            definition,
+        }
     }
 
     /// Returns whether there is a probe that has the names of `definition`.
