@@ -120,7 +120,8 @@ impl Stream {
             refuse!("it has no cpu: give what trace_json had");
         };
         if let Some(count) = number(&object, "lost") {
-            *lost.entry(cpu).or_default() += count;
+            let lost = lost.entry(cpu).or_default();
+            *lost = lost.saturating_add(count);
             return Ok(());
         }
         if object.contains_key("damaged") {
@@ -245,6 +246,14 @@ pub(crate) mod tests {
             time,
         };
         assert_eq!(stream.losses, [loss]);
+    }
+
+    #[test]
+    fn losses_have_no_end() {
+        let lost = format!("{{\"lost\":{},\"cpu\":0}}\n", u64::MAX).repeat(2);
+        let event = r#"{"ts":5,"cpu":0,"pid":1,"comm":"x","group":"g","event":"e","args":{}}"#;
+        let stream = Stream::read((lost + event).as_bytes()).expect("a stream");
+        assert_eq!(stream.losses[0].count, u64::MAX);
     }
 
     #[test]

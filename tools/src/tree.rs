@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::refuse;
 use crate::stream::{self, Event, Stream};
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// What is shown.
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +26,18 @@ pub struct Wanted<'a> {
     pub failed: Option<&'a str>,
 }
 
+/// Most levels. A kernel stack has no room for that many calls; but what a pair of events lasts may
+/// overlap with the next without end, and then is not one in the other.
+const MOST_LEVELS: usize = 256;
+
 /// A call, or a moment.
 struct Node<'a> {
     event: &'a Event,
     begin: u64,
     took: Option<u64>,
     inside: Vec<Node<'a>>,
+    /// How many levels it has, itself among them.
+    levels: usize,
 }
 
 impl Node<'_> {
@@ -49,29 +55,82 @@ impl Node<'_> {
     }
 }
 
+/// What runs one call at a time: a thread, or a processor that is idle, as all idle tasks have the
+/// pid 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Runner {
+    pid: u32,
+    idle_cpu: Option<u64>,
+}
+
+impl Runner {
+    fn of(event: &Event) -> Self {
+        Self {
+            pid: event.pid,
+            idle_cpu: (event.pid == 0).then_some(event.cpu),
+        }
+    }
+}
+
+/// Text that programs may have chosen, of which nothing changes lines or moves a terminal's cursor.
+struct Plain<'a>(&'a str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                // These change the direction of what follows.
+                '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                    write!(f, "{}", c.escape_default())?;
+                }
+                c if c.is_control() => write!(f, "{}", c.escape_default())?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes out of `ended`, what ended before, what is inside of a call that began at `begin`.
+fn inside<'a>(ended: &mut Vec<Node<'a>>, begin: u64) -> Vec<Node<'a>> {
+    let has_room = |inside: &[Node<'_>]| inside.iter().all(|node| node.levels < MOST_LEVELS);
+    let first = ended.partition_point(|node| node.event.time <= begin);
+    if has_room(&ended[first..]) {
+        return ended.split_off(first);
+    }
+    // Then only what did not begin before.
+    let before = ended[first..].iter().rposition(|node| node.begin < begin);
+    let first = first + before.map_or(0, |at| at + 1);
+    match has_room(&ended[first..]) {
+        true => ended.split_off(first),
+        false => Vec::new(),
+    }
+}
+
 /// Draws the trees of all threads, in the order in which they begin.
 ///
 /// # Errors
 ///
 /// No event has a duration; there is nothing of what is wanted.
 pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
-    let mut threads: BTreeMap<u32, Vec<Node<'_>>> = BTreeMap::new();
+    let mut threads: BTreeMap<Runner, Vec<Node<'_>>> = BTreeMap::new();
     let mut calls = 0;
     for event in &stream.events {
         let took = event.duration(wanted.duration);
         calls += usize::from(took.is_some());
         let begin = event.time.saturating_sub(took.unwrap_or(0));
-        let ended = threads.entry(event.pid).or_default();
-        let first = ended.partition_point(|node| node.event.time <= begin);
+        let ended = threads.entry(Runner::of(event)).or_default();
         let inside = match took {
-            Some(_) => ended.split_off(first),
+            Some(_) => inside(ended, begin),
             None => Vec::new(),
         };
+        let levels = inside.iter().map(|node| node.levels).max();
         ended.push(Node {
             event,
             begin,
             took,
             inside,
+            levels: levels.unwrap_or(0) + 1,
         });
     }
     if calls == 0 {
@@ -95,8 +154,13 @@ pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
     let mut thread = None;
     for root in roots {
         let event = root.event;
-        if thread.replace(event.pid) != Some(event.pid) {
-            let _ = writeln!(out, "{}-{}", event.comm, event.pid);
+        let runner = Runner::of(event);
+        if thread.replace(runner) != Some(runner) {
+            let _ = write!(out, "{}-{}", Plain(&event.comm), event.pid);
+            if let Some(cpu) = runner.idle_cpu {
+                let _ = write!(out, " [{cpu:03}]");
+            }
+            out.push('\n');
         }
         draw(root, wanted, 0, &mut out);
     }
@@ -132,10 +196,10 @@ fn draw(node: &Node<'_>, wanted: &Wanted<'_>, level: usize, out: &mut String) {
         format!("{}.{:03} us", took / 1000, took % 1000)
     });
     let _ = write!(out, "{} {took:>14}  ", seconds(node.begin));
-    let _ = write!(out, "{:1$}{2}", "", level * 2, node.name());
+    let _ = write!(out, "{:1$}{2}", "", level * 2, Plain(node.name()));
     for (name, value) in &node.event.arguments {
         if name != wanted.duration {
-            let _ = write!(out, " {name}={}", stream::text(value));
+            let _ = write!(out, " {}={}", Plain(name), Plain(&stream::text(value)));
         }
     }
     out.push('\n');
@@ -268,6 +332,63 @@ cat-7
         });
         let expected: Vec<usize> = depths.iter().map(|(_, depth)| *depth).collect();
         assert_eq!(levels.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_overlaps_without_end_is_drawn() {
+        // As requests of a disk, each begun before the one before it has ended.
+        let lines: Vec<String> = (1..=20_000)
+            .map(|n| line(7, 1000 + n * 10, 15, "f", -2))
+            .collect();
+        let failed = Wanted {
+            failed: Some("ret"),
+            ..ALL
+        };
+        let drawn = text(&stream(&lines), &failed).expect("a tree");
+        assert_eq!(drawn.lines().count(), 1 + lines.len());
+    }
+
+    #[test]
+    fn idle_tasks_of_two_processors_are_two() {
+        let idle = |cpu: u32, end: u64, took: u64, name: &str| {
+            line(0, end, took, name, 0).replace("\"cpu\":1", &format!("\"cpu\":{cpu}"))
+        };
+        let drawn = text(
+            &stream(&[
+                idle(1, 1_000_002_000, 1000, "timer"),
+                idle(0, 1_000_002_500, 1000, "disk"),
+                idle(1, 1_000_003_000, 500, "later"),
+            ]),
+            &ALL,
+        );
+        assert_eq!(
+            drawn.expect("a tree"),
+            "\
+cat-0 [001]
+     1.000001000       1.000 us  timer ret=0
+cat-0 [000]
+     1.000001500       1.000 us  disk ret=0
+cat-0 [001]
+     1.000002500       0.500 us  later ret=0
+"
+        );
+    }
+
+    #[test]
+    fn what_programs_choose_stays_on_its_line() {
+        let drawn = text(
+            &stream(&[
+                r#"{"ts":1000004500,"cpu":1,"pid":7,"comm":"\u001b[2J\nls-1","flags":".....","group":"kprobes","event":"x","func":"f+0x0/0x9","args":{"path":"a\n\u009b2J\u202e","duration":500}}"#.into(),
+            ]),
+            &ALL,
+        );
+        assert_eq!(
+            drawn.expect("a tree"),
+            "\
+\\u{1b}[2J\\nls-1-7
+     1.000004000       0.500 us  f path=a\\n\\u{9b}2J\\u{202e}
+"
+        );
     }
 
     #[test]
