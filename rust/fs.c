@@ -64,13 +64,21 @@ static const struct fs_parameter_spec parameters[] = {
 static void refresh(struct inode *inode)
 {
 	const struct ferroprobe_node *node = inode->i_private, *at;
+	const struct dentry *top;
 	const struct inode *root;
 	kuid_t uid;
 	kgid_t gid;
 
 	if (!node->parent)
 		return;
-	root = d_inode(inode->i_sb->s_root);
+	/*
+	 * A walk by RCU has no reference to the mount.  If the last one has gone meanwhile there is
+	 * no root any more, and what is answered does not matter.
+	 */
+	top = READ_ONCE(inode->i_sb->s_root);
+	root = top ? d_inode_rcu(top) : NULL;
+	if (!root)
+		return;
 	uid = root->i_uid;
 	gid = root->i_gid;
 	for (at = node->parent; at; at = at->parent) {

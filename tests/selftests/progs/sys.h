@@ -56,7 +56,7 @@ enum {
 	NR_mmap = 9, NR_mprotect = 10, NR_munmap = 11, NR_ioctl = 16, NR_splice = 275, NR_pipe2 = 293,
 	NR_readv = 19, NR_preadv = 295, NR_sendfile = 40, NR_statx = 332,
 	NR_fstat = 5, NR_fcntl = 72, NR_readlinkat = 267, NR_socketpair = 53, NR_eventfd2 = 290,
-	NR_chdir = 80, NR_mkdirat = 258, NR_unlinkat = 263,
+	NR_chdir = 80, NR_mkdirat = 258, NR_unlinkat = 263, NR_umount2 = 166,
 };
 
 static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
@@ -85,7 +85,7 @@ enum {
 	NR_ioctl = 29, NR_pipe2 = 59, NR_splice = 76, NR_munmap = 215, NR_mmap = 222,
 	NR_mprotect = 226, NR_readv = 65, NR_preadv = 69, NR_sendfile = 71, NR_statx = 291,
 	NR_fstat = 80, NR_fcntl = 25, NR_readlinkat = 78, NR_socketpair = 199, NR_eventfd2 = 19,
-	NR_chdir = 49, NR_mkdirat = 34, NR_unlinkat = 35,
+	NR_chdir = 49, NR_mkdirat = 34, NR_unlinkat = 35, NR_umount2 = 39,
 };
 
 static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
