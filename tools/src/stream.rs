@@ -39,6 +39,30 @@ impl Event {
         self.tgid.unwrap_or(self.pid)
     }
 
+    /// The thread that it is shown in, one call of which is inside of another: its own; of an idle
+    /// task one for each processor, as they all have the pid 0, with a number that is no pid.
+    pub fn track(&self) -> u32 {
+        /// The kernel's `PID_MAX_LIMIT`.
+        const NO_PID: u32 = 1 << 22;
+        match self.pid {
+            0 => NO_PID.saturating_add(u32::try_from(self.cpu).unwrap_or(u32::MAX)),
+            pid => pid,
+        }
+    }
+
+    /// The processor whose idle task it is of, if it is of one.
+    pub fn idle_cpu(&self) -> Option<u64> {
+        (self.pid == 0).then_some(self.cpu)
+    }
+
+    /// The name of that thread.
+    pub fn track_name(&self) -> String {
+        match self.idle_cpu() {
+            Some(cpu) => format!("{} [{cpu:03}]", self.comm),
+            None => self.comm.clone(),
+        }
+    }
+
     /// How many nanoseconds it took, if one of its arguments is called `duration`. What has none,
     /// as a call whose beginning was not seen, is 0.
     pub fn duration(&self, duration: &str) -> Option<u64> {

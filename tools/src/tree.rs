@@ -55,23 +55,6 @@ impl Node<'_> {
     }
 }
 
-/// What runs one call at a time: a thread, or a processor that is idle, as all idle tasks have the
-/// pid 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Runner {
-    pid: u32,
-    idle_cpu: Option<u64>,
-}
-
-impl Runner {
-    fn of(event: &Event) -> Self {
-        Self {
-            pid: event.pid,
-            idle_cpu: (event.pid == 0).then_some(event.cpu),
-        }
-    }
-}
-
 /// Text that programs may have chosen, of which nothing changes lines or moves a terminal's cursor.
 struct Plain<'a>(&'a str);
 
@@ -113,13 +96,13 @@ fn inside<'a>(ended: &mut Vec<Node<'a>>, begin: u64) -> Vec<Node<'a>> {
 ///
 /// No event has a duration; there is nothing of what is wanted.
 pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
-    let mut threads: BTreeMap<Runner, Vec<Node<'_>>> = BTreeMap::new();
+    let mut threads: BTreeMap<u32, Vec<Node<'_>>> = BTreeMap::new();
     let mut calls = 0;
     for event in &stream.events {
         let took = event.duration(wanted.duration);
         calls += usize::from(took.is_some());
         let begin = event.time.saturating_sub(took.unwrap_or(0));
-        let ended = threads.entry(Runner::of(event)).or_default();
+        let ended = threads.entry(event.track()).or_default();
         let inside = match took {
             Some(_) => inside(ended, begin),
             None => Vec::new(),
@@ -154,10 +137,9 @@ pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
     let mut thread = None;
     for root in roots {
         let event = root.event;
-        let runner = Runner::of(event);
-        if thread.replace(runner) != Some(runner) {
+        if thread.replace(event.track()) != Some(event.track()) {
             let _ = write!(out, "{}-{}", Plain(&event.comm), event.pid);
-            if let Some(cpu) = runner.idle_cpu {
+            if let Some(cpu) = event.idle_cpu() {
                 let _ = write!(out, " [{cpu:03}]");
             }
             out.push('\n');

@@ -26,11 +26,12 @@ fn microseconds(nanoseconds: u64) -> f64 {
 /// The names of threads, and of processes: a process is called as its first thread, or as the
 /// first one that was seen.
 fn names(stream: &Stream) -> Vec<Value> {
-    let mut threads: BTreeMap<(u32, u32), &str> = BTreeMap::new();
+    let mut threads: BTreeMap<(u32, u32), String> = BTreeMap::new();
     let mut processes: BTreeMap<u32, &str> = BTreeMap::new();
     for event in &stream.events {
-        let (process, thread) = (event.process(), event.pid);
-        threads.entry((process, thread)).or_insert(&event.comm);
+        let (process, thread) = (event.process(), event.track());
+        let name = || event.track_name();
+        threads.entry((process, thread)).or_insert_with(name);
         if process == thread {
             processes.insert(process, &event.comm);
         } else {
@@ -38,7 +39,7 @@ fn names(stream: &Stream) -> Vec<Value> {
         }
     }
     let process = |(pid, name): (u32, &str)| json!({ "ph": "M", "name": "process_name", "pid": pid, "tid": pid, "args": { "name": name } });
-    let thread = |((pid, tid), name): ((u32, u32), &str)| json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": { "name": name } });
+    let thread = |((pid, tid), name): ((u32, u32), String)| json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": { "name": name } });
     let processes = processes.into_iter().map(process);
     processes.chain(threads.into_iter().map(thread)).collect()
 }
@@ -71,7 +72,7 @@ fn entry(event: &Event, duration: &str) -> Value {
         "name": event.name,
         "cat": event.group,
         "pid": event.process(),
-        "tid": event.pid,
+        "tid": event.track(),
         "args": arguments,
     });
     let timing = match event.duration(duration) {
@@ -141,6 +142,32 @@ mod tests {
             .map(|event| event["args"]["name"].as_str().expect("a name"))
             .collect();
         assert_eq!(threads, ["kworker/1:0", "cat"]);
+    }
+
+    #[test]
+    fn idle_tasks_of_two_processors_are_two() {
+        let line = |cpu: u32| {
+            format!(
+                r#"{{"ts":5000,"cpu":{cpu},"pid":0,"tgid":0,"comm":"<idle>","group":"g","event":"e","args":{{"duration":7}}}}"#
+            )
+        };
+        let lines = [line(0), line(1)].join("\n");
+        let stream = Stream::read(lines.as_bytes()).expect("a stream");
+        let bytes = json(&stream, "duration").expect("a file");
+        let file: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let all = file["traceEvents"].as_array().expect("events");
+        let of = |name: &str| {
+            let events = all.iter().filter(|event| event["name"] == name);
+            events.cloned().collect::<Vec<_>>()
+        };
+        let (slices, names) = (of("e"), of("thread_name"));
+        assert_ne!(slices[0]["tid"], slices[1]["tid"]);
+        assert_eq!(names.len(), 2);
+        for (cpu, slice) in slices.iter().enumerate() {
+            assert_eq!(names[cpu]["tid"], slice["tid"]);
+            let name = format!("<idle> [{cpu:03}]");
+            assert_eq!(names[cpu]["args"]["name"], json!(name));
+        }
     }
 
     #[test]

@@ -84,7 +84,8 @@ impl Writer {
         /// No process has it.
         const NOBODY: u32 = u32::MAX;
         let number = u32::try_from(cpu).unwrap_or(0);
-        self.thread(NOBODY, NOBODY - 1 - number, &format!("CPU {cpu}: lost"))
+        let thread = (NOBODY - 1).saturating_sub(number);
+        self.thread(NOBODY, thread, &format!("CPU {cpu}: lost"))
     }
 
     fn category(&mut self, group: &str) -> CategoryHandle {
@@ -128,7 +129,7 @@ impl Writer {
     }
 
     fn event(&mut self, event: &Event, begin: u64) {
-        let thread = self.thread(event.process(), event.pid, &event.comm);
+        let thread = self.thread(event.process(), event.track(), &event.track_name());
         let at = event.place.iter().map(|place| ("at", place.clone()));
         let cpu = [("cpu", event.cpu.to_string())];
         let arguments = event.arguments.iter();
@@ -228,6 +229,35 @@ mod tests {
     use super::*;
     use crate::stream::tests::STREAM;
     use serde_json::Value;
+
+    #[test]
+    fn processors_have_any_number() {
+        let line = |cpu: u64| {
+            format!(
+                r#"{{"ts":5000,"cpu":{cpu},"pid":0,"comm":"<idle>","group":"g","event":"e","args":{{}}}}"#
+            )
+        };
+        let lost = format!(r#"{{"lost":1,"cpu":{}}}"#, u32::MAX);
+        let lines = [line(0), line(1), line(u64::MAX), lost].join("\n");
+        let stream = Stream::read(lines.as_bytes()).expect("a stream");
+        let bytes = json(&stream, "duration").expect("a file");
+        let file: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let threads = file["threads"].as_array().expect("threads");
+        let mut names: Vec<_> = threads
+            .iter()
+            .map(|thread| thread["name"].as_str().expect("a name"))
+            .collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            [
+                "<idle> [000]",
+                "<idle> [001]",
+                "<idle> [18446744073709551615]",
+                "CPU 4294967295: lost",
+            ]
+        );
+    }
 
     #[test]
     fn threads_markers_and_stacks_are_there() {
