@@ -22,14 +22,17 @@
  *   rmmod NAME         unload it: this must succeed
  *   mkdir DIRECTORY    make it
  *   rmdir DIRECTORY    remove it
+ *   list DIRECTORY     open, read all entries, close
+ *   mount DIRECTORY    mount the file system ferroprobe there
+ *   umount DIRECTORY   unmount what is there
  */
 
 #include "sys.h"
 
 #if defined(__x86_64__)
-enum { NR_pread = 17, NR_finit_module = 313, NR_delete_module = 176 };
+enum { NR_pread = 17, NR_finit_module = 313, NR_delete_module = 176, NR_getdents64 = 217 };
 #elif defined(__aarch64__)
-enum { NR_pread = 67, NR_finit_module = 273, NR_delete_module = 106 };
+enum { NR_pread = 67, NR_finit_module = 273, NR_delete_module = 106, NR_getdents64 = 61 };
 #endif
 
 enum { ENOMEM = 12, ROOM = 1 << 20, MOST = 100000, AT_REMOVEDIR = 0x200 };
@@ -156,6 +159,19 @@ static s64 splice_from(const char *name, const int *ends)
 	return got < 0 && got != -EAGAIN ? got : 0;
 }
 
+static s64 list(const char *name)
+{
+	s64 file = open(name, 0), got;
+
+	if (file < 0)
+		return file;
+	do {
+		got = sys(NR_getdents64, file, (s64)content.bytes, ROOM, 0, 0);
+	} while (got > 0);
+	sys(NR_close, file, 0, 0, 0, 0);
+	return got;
+}
+
 static s64 insmod(const char *name, s64 file, const char *parameters)
 {
 	if (file < 0)
@@ -194,6 +210,12 @@ static s64 run(char **args, u64 fault)
 		status = sys(NR_mkdirat, AT_FDCWD, (s64)args[1], 0755, 0, 0);
 	else if (same(what, "rmdir"))
 		status = sys(NR_unlinkat, AT_FDCWD, (s64)args[1], AT_REMOVEDIR, 0, 0);
+	else if (same(what, "list"))
+		status = list(args[1]);
+	else if (same(what, "mount"))
+		status = sys(NR_mount, (s64)"none", (s64)args[1], (s64)"ferroprobe", 0, 0);
+	else if (same(what, "umount"))
+		status = sys(NR_umount2, (s64)args[1], 0, 0, 0, 0);
 	else
 		die("no such operation: see the head of fpfail.c", 0);
 	set_later(0);
