@@ -40,7 +40,7 @@ impl<'a, 'd> Boundaries<'a, 'd> {
         };
         let mut regions = Vec::new();
         for (start, end) in BLACKLISTED.iter().take(count) {
-            if let (Some(start), Some(end)) = (address(image, start), address(image, end)) {
+            if let (Some(start), Some(end)) = (image.bound(start), image.bound(end)) {
                 push(&mut regions, start, end.saturating_sub(start));
             }
         }
@@ -142,11 +142,6 @@ fn push(regions: &mut Vec<Region>, start: u64, len: u64) {
     regions.push(Region::new(start, len, SpecialRole::Blacklisted));
 }
 
-fn address(image: &Image<'_>, name: &str) -> Option<u64> {
-    let mut symbols = image.symbols().iter();
-    Some(symbols.find(|symbol| symbol.name == name)?.address)
-}
-
 /// Where the next symbol is, or the section ends.
 fn end_of(image: &Image<'_>, start: u64) -> Option<u64> {
     let section = image.section_at(start)?;
@@ -164,8 +159,8 @@ fn end_of(image: &Image<'_>, start: u64) -> Option<u64> {
 /// The functions that `NOKPROBE_SYMBOL` names, as far as the file has their addresses.
 fn blacklisted_functions(image: &Image<'_>) -> Vec<u64> {
     let list = || {
-        let start = address(image, "__start_kprobe_blacklist")?;
-        let end = address(image, "__stop_kprobe_blacklist")?;
+        let start = image.bound("__start_kprobe_blacklist")?;
+        let end = image.bound("__stop_kprobe_blacklist")?;
         let section = image.section_at(start)?;
         let from = usize::try_from(start.checked_sub(section.address)?).ok()?;
         let to = usize::try_from(end.checked_sub(section.address)?).ok()?;

@@ -34,6 +34,7 @@ pub struct Section {
 }
 
 /// A symbol.
+#[derive(Clone, Copy)]
 pub struct Symbol<'d> {
     /// Its name.
     pub name: &'d str,
@@ -57,7 +58,9 @@ pub struct Image<'d> {
     /// The sections that are in memory.
     pub sections: Vec<Section>,
     symbols: OnceCell<Vec<Symbol<'d>>>,
-    by_index: HashMap<SectionIndex, usize>,
+    bounds: OnceCell<HashMap<&'d str, u64>>,
+    /// For each section of the file its number in `sections`.
+    by_index: Vec<Option<usize>>,
 }
 
 impl<'d> Image<'d> {
@@ -73,24 +76,53 @@ impl<'d> Image<'d> {
             (_, other) => refuse!("code for {other:?}: neither x86_64 nor arm64"),
         };
         let sections = sections(&file);
-        let by_index = sections.iter().enumerate();
-        let by_index = by_index.map(|(at, section)| (section.index, at)).collect();
+        let mut by_index = Vec::new();
+        for (at, section) in sections.iter().enumerate() {
+            let len = by_index.len().max(section.index.0 + 1);
+            by_index.resize(len, None);
+            if let Some(number) = by_index.get_mut(section.index.0) {
+                *number = Some(at);
+            }
+        }
         Ok(Self {
             file,
             arch,
             sections,
             symbols: OnceCell::new(),
+            bounds: OnceCell::new(),
             by_index,
         })
     }
 
-    /// All symbols in sections, in the order of their addresses.
+    /// All symbols in sections, in the order of their addresses, and those of one in that of the
+    /// file.
     pub fn symbols(&self) -> &[Symbol<'d>] {
         self.symbols.get_or_init(|| {
-            let mut symbols = self.own_symbols();
-            symbols.sort_by_key(|symbol| symbol.address);
-            symbols
+            let symbols = self.own_symbols();
+            // A kernel has 160,000: what is moved while they are sorted is small.
+            let places = symbols.iter().enumerate();
+            let places = places.map(|(at, symbol)| (symbol.address, at));
+            let mut places: Vec<(u64, usize)> = places.collect();
+            places.sort_unstable();
+            let sorted = places.iter().filter_map(|(_, at)| symbols.get(*at));
+            sorted.copied().collect()
         })
+    }
+
+    /// The address of a symbol that bounds a table or a region, such as `__start___ex_table` or
+    /// `__noinstr_text_end`.
+    pub fn bound(&self, name: &str) -> Option<u64> {
+        let bounds = self.bounds.get_or_init(|| {
+            let symbols = self.symbols().iter().rev();
+            let bounds = symbols.filter(|symbol| is_bound(symbol.name));
+            bounds.map(|symbol| (symbol.name, symbol.address)).collect()
+        });
+        bounds.get(name).copied()
+    }
+
+    /// The number of a section in [`Image::sections`], `None` if it is not in memory.
+    fn section_number(&self, index: SectionIndex) -> Option<usize> {
+        *self.by_index.get(index.0)?
     }
 
     /// Whether the file is not linked, as modules are.
@@ -119,7 +151,7 @@ impl<'d> Image<'d> {
             if matches!(symbol.kind(), SymbolKind::Section | SymbolKind::File) {
                 return None;
             }
-            let section = *self.by_index.get(&symbol.section_index()?)?;
+            let section = self.section_number(symbol.section_index()?)?;
             let is_code = self.sections.get(section)?.is_code;
             Some(Symbol {
                 name,
@@ -139,8 +171,8 @@ impl<'d> Image<'d> {
             return 0;
         };
         let section = symbol.section_index();
-        match section.and_then(|at| self.by_index.get(&at)) {
-            Some(section) => self.placed(*section, symbol.address()),
+        match section.and_then(|at| self.section_number(at)) {
+            Some(section) => self.placed(section, symbol.address()),
             None => symbol.address(),
         }
     }
@@ -166,8 +198,8 @@ impl<'d> Image<'d> {
         };
         let mut data = section.uncompressed_data()?;
         if self.is_module() {
-            let at = self.by_index.get(&section.index());
-            let base = at.and_then(|at| self.sections.get(*at));
+            let at = self.section_number(section.index());
+            let base = at.and_then(|at| self.sections.get(at));
             let base = base.map_or(0, |section| section.address);
             let failed = |refusal: Refusal| refusal.about(name);
             self.relocate(&section, base, &mut data).map_err(failed)?;
@@ -213,11 +245,7 @@ impl<'d> Image<'d> {
             let bytes = self.debug_section(name).ok()?;
             return Some((section.address, bytes.into_owned()));
         }
-        let address = |name: &str| {
-            let mut symbols = self.symbols().iter();
-            Some(symbols.find(|symbol| symbol.name == name)?.address)
-        };
-        let (start, end) = (address(start)?, address(end)?);
+        let (start, end) = (self.bound(start)?, self.bound(end)?);
         let section = self.section_at(start)?;
         let from = usize::try_from(start.checked_sub(section.address)?).ok()?;
         let to = usize::try_from(end.checked_sub(section.address)?).ok()?;
@@ -263,6 +291,11 @@ fn sections(file: &File<'_>) -> Vec<Section> {
         });
     }
     sections
+}
+
+/// Whether a symbol bounds a table or a region.
+fn is_bound(name: &str) -> bool {
+    name.starts_with("__st") || name.ends_with("_text_start") || name.ends_with("_text_end")
 }
 
 /// Whether the kernel's symbol table has it: not the marks of an assembler.
