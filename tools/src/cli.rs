@@ -191,7 +191,7 @@ impl FileArgs {
         let data = Data::open(&path)?;
         let image = Image::parse(&data).map_err(about)?;
         let sections = Sections::load(&image).map_err(about)?;
-        let debug = Debug::new(&sections).map_err(about)?;
+        let debug = Debug::new(&sections, &path).map_err(about)?;
         let build_id = image.build_id();
         let index = cache::open(&debug, build_id.as_deref(), data.len()).map_err(about)?;
         work(&Session::new(&image, &debug, index))

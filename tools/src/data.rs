@@ -4,10 +4,14 @@
 //! call reads little.
 
 use crate::error::{Refusal, Result};
+use gimli::{EndianSlice, LittleEndian};
 use memmap2::Mmap;
 use std::fs::File;
 use std::ops::Deref;
 use std::path::Path;
+
+/// A part of a debug section.
+pub type Slice<'s> = EndianSlice<'s, LittleEndian>;
 
 /// The bytes of a file.
 pub struct Data(Mmap);

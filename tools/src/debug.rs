@@ -2,6 +2,9 @@
 
 //! DWARF of one file, behind what the other modules need of it.
 
+mod split;
+
+pub use crate::data::Slice;
 use crate::error::{Refusal, Result};
 use crate::image::Image;
 use crate::refuse;
@@ -9,16 +12,44 @@ use gimli::{
     AttributeValue, DebugInfoOffset, DebuggingInformationEntry, DwAt, DwarfSections, EndianSlice,
     LittleEndian, SectionId, UnitOffset,
 };
+use split::{Part, Parts};
 use std::borrow::Cow;
+use std::ops::Deref;
+use std::path::Path;
 
-/// A part of a debug section.
-pub type Slice<'s> = EndianSlice<'s, LittleEndian>;
-/// A compilation unit.
-pub type Unit<'s> = gimli::Unit<Slice<'s>>;
 /// A debugging information entry.
 pub type Entry<'a, 'u, 's> = DebuggingInformationEntry<'a, 'u, Slice<'s>>;
 /// The value of an attribute.
 pub type Value<'s> = AttributeValue<Slice<'s>>;
+
+/// A compilation unit: its entries, wherever they are.
+pub struct Unit<'s> {
+    entries: gimli::Unit<Slice<'s>>,
+    part: Option<Box<Part<'s>>>,
+}
+
+impl<'s> Unit<'s> {
+    /// The unit that has the line table, which is always in the linked file.
+    pub fn linked(&self) -> &gimli::Unit<Slice<'s>> {
+        match &self.part {
+            Some(part) => &part.skeleton,
+            None => &self.entries,
+        }
+    }
+
+    /// Whether its entries are in another file.
+    pub fn is_split(&self) -> bool {
+        self.part.is_some()
+    }
+}
+
+impl<'s> Deref for Unit<'s> {
+    type Target = gimli::Unit<Slice<'s>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.entries
+    }
+}
 
 /// The debug sections, uncompressed.
 pub struct Sections<'d> {
@@ -32,6 +63,11 @@ pub struct Sections<'d> {
 impl<'d> Sections<'d> {
     /// Reads those of `image`.
     pub fn load(image: &Image<'d>) -> Result<Self> {
+        for name in [".gnu_debugaltlink", ".debug_sup"] {
+            if image.has_section(name) {
+                refuse!("dwz has moved a part of its debug information to a file that it shares with others ({name}), which this program does not read: take the file as it was before dwz");
+            }
+        }
         let load = |id: SectionId| image.debug_section(id.name());
         Ok(Self {
             dwarf: DwarfSections::load(load)?,
@@ -45,21 +81,19 @@ impl<'d> Sections<'d> {
 
 /// DWARF of one file.
 pub struct Debug<'s> {
-    /// As gimli has it.
-    pub dwarf: gimli::Dwarf<Slice<'s>>,
+    dwarf: gimli::Dwarf<Slice<'s>>,
     /// `.debug_frame`.
     pub debug_frame: &'s [u8],
     /// `.eh_frame`.
     pub eh_frame: &'s [u8],
-    /// `.debug_loc` of DWARF 4.
-    pub debug_loc: &'s [u8],
-    /// `.debug_loclists` of DWARF 5.
-    pub debug_loclists: &'s [u8],
+    debug_loc: &'s [u8],
+    debug_loclists: &'s [u8],
+    parts: Parts,
 }
 
 impl<'s> Debug<'s> {
-    /// The DWARF in `sections`; refused if there is none.
-    pub fn new(sections: &'s Sections<'_>) -> Result<Self> {
+    /// The DWARF in `sections` of the file at `path`; refused if there is none.
+    pub fn new(sections: &'s Sections<'_>, path: &Path) -> Result<Self> {
         let slice = |data: &'s Cow<'_, [u8]>| EndianSlice::new(data.as_ref(), LittleEndian);
         let dwarf = sections.dwarf.borrow(slice);
         if dwarf.units().next()?.is_none() {
@@ -71,7 +105,25 @@ impl<'s> Debug<'s> {
             eh_frame: &sections.eh_frame,
             debug_loc: &sections.debug_loc,
             debug_loclists: &sections.debug_loclists,
+            parts: Parts::of(path),
         })
+    }
+
+    /// The sections with the entries of `unit`.
+    pub fn of<'a>(&'a self, unit: &'a Unit<'s>) -> &'a gimli::Dwarf<Slice<'s>> {
+        match &unit.part {
+            Some(part) => &part.dwarf,
+            None => &self.dwarf,
+        }
+    }
+
+    /// The section with the location lists of `unit`.
+    pub fn locations(&self, unit: &Unit<'s>) -> &'s [u8] {
+        match (&unit.part, unit.encoding().version) {
+            (Some(part), _) => part.locations,
+            (None, ..=4) => self.debug_loc,
+            (None, _) => self.debug_loclists,
+        }
     }
 
     /// The offsets of all units.
@@ -91,16 +143,29 @@ impl<'s> Debug<'s> {
         let offset = usize::try_from(offset).map_err(|_| Refusal::new("too large"))?;
         let offset = DebugInfoOffset(offset);
         let header = self.dwarf.debug_info.header_from_offset(offset)?;
-        let unit = self.dwarf.unit(header)?;
-        if unit.dwo_name()?.is_some() {
-            refuse!("its debug information is split into .dwo files, which this program does not read: compile without CONFIG_DEBUG_INFO_SPLIT");
-        }
-        Ok(unit)
+        Ok(
+            match self.parts.open(&self.dwarf, self.dwarf.unit(header)?)? {
+                Ok((entries, part)) => Unit {
+                    entries,
+                    part: Some(Box::new(part)),
+                },
+                Err(entries) => Unit {
+                    entries,
+                    part: None,
+                },
+            },
+        )
     }
 
     /// The text of an attribute, if the entry has it.
     pub fn text(&self, unit: &Unit<'s>, value: Option<Value<'s>>) -> Option<&'s str> {
-        let text = self.dwarf.attr_string(unit, value?).ok()?;
+        let text = self.of(unit).attr_string(unit, value?).ok()?;
+        std::str::from_utf8(text.slice()).ok()
+    }
+
+    /// A text in the line table of `unit`.
+    pub fn line_text(&self, unit: &Unit<'s>, value: Value<'s>) -> Option<&'s str> {
+        let text = self.dwarf.attr_string(unit.linked(), value).ok()?;
         std::str::from_utf8(text.slice()).ok()
     }
 
@@ -149,6 +214,9 @@ pub fn reference<'s>(
             Some(offset) => Some(offset),
             None => refuse!("it refers to another unit, as link-time optimisation makes them"),
         },
+        Some(AttributeValue::DebugTypesRef(_)) => {
+            refuse!("its type is in a section of types: compile without -fdebug-types-section")
+        }
         _ => None,
     })
 }

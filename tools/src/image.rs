@@ -191,6 +191,11 @@ impl<'d> Image<'d> {
         sections.find(|section| address.wrapping_sub(section.address) < section.size)
     }
 
+    /// Whether there is a section `name`.
+    pub fn has_section(&self, name: &str) -> bool {
+        self.file.section_by_name(name).is_some()
+    }
+
     /// The bytes of a debug section, empty if there is none.
     pub fn debug_section(&self, name: &str) -> Result<Cow<'d, [u8]>> {
         let Some(section) = self.file.section_by_name(name) else {

@@ -194,7 +194,7 @@ fn read<'s>(
     parent: Option<usize>,
 ) -> Result<Scope<'s>> {
     let mut ranges = Vec::new();
-    let mut iter = debug.dwarf.die_ranges(unit, entry)?;
+    let mut iter = debug.of(unit).die_ranges(unit, entry)?;
     while let Some(range) = iter.next()? {
         if range.begin < range.end {
             ranges.push((range.begin, range.end));
@@ -244,7 +244,7 @@ fn start<'s>(
     // DWARF 5, 2.18: a constant counts from the lowest address of the entry.
     Ok(match attribute(entry, dw::DW_AT_entry_pc)? {
         Some(AttributeValue::Addr(address)) => Some(address),
-        Some(AttributeValue::DebugAddrIndex(index)) => Some(debug.dwarf.address(unit, index)?),
+        Some(AttributeValue::DebugAddrIndex(index)) => Some(debug.of(unit).address(unit, index)?),
         Some(value) => unsigned(value)
             .zip(first)
             .map(|(offset, first)| first.wrapping_add(offset)),

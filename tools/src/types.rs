@@ -49,7 +49,7 @@ pub struct Type {
 const LONGEST: usize = 64;
 
 /// The type at `offset`.
-pub fn read(debug: &Debug<'_>, unit: &Unit<'_>, mut offset: UnitOffset) -> Result<Type> {
+pub fn read<'s>(debug: &Debug<'s>, unit: &Unit<'s>, mut offset: UnitOffset) -> Result<Type> {
     for _ in 0..LONGEST {
         let entry = unit.entry(offset)?;
         match entry.tag() {
@@ -222,9 +222,9 @@ pub struct Member {
 }
 
 /// The member `wanted` of the structure at `structure`, also one of an unnamed structure in it.
-pub fn member(
-    debug: &Debug<'_>,
-    unit: &Unit<'_>,
+pub fn member<'s>(
+    debug: &Debug<'s>,
+    unit: &Unit<'s>,
     structure: UnitOffset,
     wanted: &str,
 ) -> Result<Option<Member>> {
@@ -257,9 +257,9 @@ pub fn member(
 }
 
 /// The type of the only member of a structure, which begins where the structure does.
-pub fn only_member(
-    debug: &Debug<'_>,
-    unit: &Unit<'_>,
+pub fn only_member<'s>(
+    debug: &Debug<'s>,
+    unit: &Unit<'s>,
     structure: UnitOffset,
 ) -> Result<Option<UnitOffset>> {
     let mut only = None;

@@ -55,9 +55,9 @@ impl Object {
 }
 
 /// Takes `steps` from `object`; with `user`, the last pointer points to user memory.
-pub fn walk(
-    debug: &Debug<'_>,
-    unit: &Unit<'_>,
+pub fn walk<'s>(
+    debug: &Debug<'s>,
+    unit: &Unit<'s>,
     mut object: Object,
     steps: &[Step],
     user: bool,
@@ -93,7 +93,7 @@ pub fn walk(
 
 /// The member of a structure that has only one, as large as itself, such as `kuid_t`; any other
 /// object as it is.
-pub fn only_member(debug: &Debug<'_>, unit: &Unit<'_>, mut object: Object) -> Result<Object> {
+pub fn only_member<'s>(debug: &Debug<'s>, unit: &Unit<'s>, mut object: Object) -> Result<Object> {
     while object.kind.kind == Kind::Structure {
         let Some(only) = types::only_member(debug, unit, object.kind.entry)? else {
             break;
@@ -108,9 +108,9 @@ pub fn only_member(debug: &Debug<'_>, unit: &Unit<'_>, mut object: Object) -> Re
 }
 
 /// What `object` points to, or the element `index` behind that.
-fn follow(
-    debug: &Debug<'_>,
-    unit: &Unit<'_>,
+fn follow<'s>(
+    debug: &Debug<'s>,
+    unit: &Unit<'s>,
     object: &Object,
     index: u64,
     user: bool,
@@ -212,7 +212,7 @@ fn find(place: &Place, start: u64, bits: u64, whole: u64) -> Result<(Place, u64,
 }
 
 /// The member `name` of a structure.
-fn member(debug: &Debug<'_>, unit: &Unit<'_>, object: Object, name: &str) -> Result<Object> {
+fn member<'s>(debug: &Debug<'s>, unit: &Unit<'s>, object: Object, name: &str) -> Result<Object> {
     match object.kind.kind {
         Kind::Structure => {}
         Kind::Other(what) => refuse!("it is {what}"),
@@ -235,9 +235,9 @@ fn member(debug: &Debug<'_>, unit: &Unit<'_>, object: Object, name: &str) -> Res
 }
 
 /// The element `index` of an array, or behind a pointer.
-fn element(
-    debug: &Debug<'_>,
-    unit: &Unit<'_>,
+fn element<'s>(
+    debug: &Debug<'s>,
+    unit: &Unit<'s>,
     mut object: Object,
     index: u64,
     user: bool,

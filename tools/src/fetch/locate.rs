@@ -85,7 +85,7 @@ pub fn rows(location: &Location<'_>, variable: &Variable<'_>, moment: Moment) ->
 }
 
 /// Refuses what GCC says of variables if it has not followed their values.
-fn check_tracking(debug: &Debug<'_>, unit: &Unit<'_>) -> Result<()> {
+fn check_tracking<'s>(debug: &Debug<'s>, unit: &Unit<'s>) -> Result<()> {
     const OPTION: &str = "-fno-var-tracking-assignments";
 
     let mut tree = unit.entries_tree(None)?;

@@ -214,7 +214,7 @@ fn unknown<'s>(
 }
 
 /// The type of a variable.
-pub fn kind(debug: &Debug<'_>, unit: &Unit<'_>, variable: &Variable<'_>) -> Result<Type> {
+pub fn kind<'s>(debug: &Debug<'s>, unit: &Unit<'s>, variable: &Variable<'_>) -> Result<Type> {
     let mut entry = unit.entry(variable.entry)?;
     // A chain that is longer is damaged.
     for _ in 0..8 {
@@ -269,7 +269,7 @@ pub fn fetch<'s>(
 }
 
 /// Refuses text that is not made of characters.
-fn check_text(debug: &Debug<'_>, unit: &Unit<'_>, kind: &Type) -> Result<()> {
+fn check_text<'s>(debug: &Debug<'s>, unit: &Unit<'s>, kind: &Type) -> Result<()> {
     let element = match &kind.kind {
         Kind::Pointer(None) => return Ok(()),
         Kind::Pointer(Some(target)) => *target,

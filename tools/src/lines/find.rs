@@ -417,7 +417,10 @@ fn functions_of<'s>(session: &Session<'s>, source: &Source<'s>) -> Result<Vec<(u
         if entry.tag() != gimli::DW_TAG_subprogram {
             continue;
         }
-        let mut ranges = session.debug.dwarf.die_ranges(&source.unit, entry)?;
+        let mut ranges = session
+            .debug
+            .of(&source.unit)
+            .die_ranges(&source.unit, entry)?;
         while let Some(range) = ranges.next()? {
             let entry = u32::try_from(entry.offset().0);
             let entry = entry.map_err(|_| Refusal::new("a unit of 4 GiB"))?;

@@ -39,7 +39,7 @@ pub struct LineTable {
 impl LineTable {
     /// The table of `unit`, `None` if it has none.
     pub fn read<'s>(debug: &Debug<'s>, unit: &Unit<'s>) -> Result<Option<Self>> {
-        let Some(program) = unit.line_program.clone() else {
+        let Some(program) = unit.linked().line_program.clone() else {
             return Ok(None);
         };
         let mut rows = Vec::new();
@@ -105,13 +105,13 @@ fn paths<'s>(
     let numbers = first..first + header.file_names().len() as u64;
     let path = |number: u64| {
         let file = header.file(number)?;
-        let name = debug.text(unit, Some(file.path_name()))?;
+        let name = debug.line_text(unit, file.path_name())?;
         // Folder 0 is that of the compilation, to which the others are relative.
         let folder = file
             .directory(header)
             .filter(|_| file.directory_index() != 0);
-        let folder = folder.and_then(|folder| debug.text(unit, Some(folder)));
-        let base = unit.comp_dir.as_ref();
+        let folder = folder.and_then(|folder| debug.line_text(unit, folder));
+        let base = unit.linked().comp_dir.as_ref();
         let base = base.and_then(|base| std::str::from_utf8(base.slice()).ok());
         Some((
             number,

@@ -139,7 +139,9 @@ impl<'s> Machine<'_, 's> {
             Operation::Address { address } => Item::sum(Sum::base(Base::Symbol(address))),
             Operation::AddressIndex { index } => {
                 let (debug, unit) = (self.context.debug, self.context.unit);
-                Item::sum(Sum::base(Base::Symbol(debug.dwarf.address(unit, index)?)))
+                Item::sum(Sum::base(Base::Symbol(
+                    debug.of(unit).address(unit, index)?,
+                )))
             }
             // CAST: the stack has 64 bits, whatever their sign.
             Operation::UnsignedConstant { value } => Item::constant(value as i64),

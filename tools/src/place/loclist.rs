@@ -108,29 +108,30 @@ fn list<'s>(
     entry: &Entry<'_, '_, 's>,
     value: Value<'s>,
 ) -> Result<Location<'s>> {
-    let Some(offset) = debug.dwarf.attr_locations_offset(unit, value)? else {
+    let Some(offset) = debug.of(unit).attr_locations_offset(unit, value)? else {
         refuse!("a location in an unknown form");
-    };
-    let mut views = match attribute(entry, DW_AT_GNU_LOCVIEWS)? {
-        Some(AttributeValue::SecOffset(views)) => Some(views_at(debug, unit, views, offset.0)?),
-        _ => None,
     };
     let mut base = unit.low_pc;
     let mut spans = Vec::new();
-    let mut entries = debug.dwarf.raw_locations(unit, offset)?;
+    let mut entries = debug.of(unit).raw_locations(unit, offset)?;
     while let Some(entry) = entries.next()? {
         let Some((start, end, expression)) = span(debug, unit, entry, &mut base)? else {
             continue;
         };
-        let (from, to) = match &mut views {
-            Some(views) => (views.read_uleb128()?, views.read_uleb128()?),
-            None => (0, 0),
-        };
         spans.push(Span {
-            start: (start, from),
-            end: (end, to),
+            start: (start, 0),
+            end: (end, 0),
             expression,
         });
+    }
+    let views = match attribute(entry, DW_AT_GNU_LOCVIEWS)? {
+        Some(AttributeValue::SecOffset(views)) => {
+            Some(views_at(debug, unit, views, offset.0, spans.len())?)
+        }
+        _ => None,
+    };
+    for (span, (from, to)) in spans.iter_mut().zip(views.iter().flatten()) {
+        (span.start.1, span.end.1) = (*from, *to);
     }
     let has_views = views.is_some();
     if !has_views {
@@ -146,7 +147,7 @@ fn span<'s>(
     entry: RawLocListEntry<Slice<'s>>,
     base: &mut u64,
 ) -> Result<Option<(u64, u64, Expression<Slice<'s>>)>> {
-    let address = |index| debug.dwarf.address(unit, index);
+    let address = |index| debug.of(unit).address(unit, index);
     let (start, end, data) = match entry {
         RawLocListEntry::BaseAddress { addr } => {
             *base = addr;
@@ -188,18 +189,27 @@ fn without_views(spans: Vec<Span<'_>>) -> Vec<Span<'_>> {
     spans.filter(|span| span.start.0 < span.end.0).collect()
 }
 
-/// The list of views, which lies before the list of locations.
+/// The list of views, two for each entry, which lies before the list of locations.
+///
+/// In split units of DWARF 5, GCC (14) counts them from the unit's base in the section, so that what
+/// it says is before the list: there the views have to end where the locations begin.
 fn views_at<'s>(
     debug: &Debug<'s>,
     unit: &Unit<'s>,
     views: usize,
     locations: usize,
-) -> Result<Slice<'s>> {
-    let section = match unit.encoding().version {
-        ..=4 => debug.debug_loc,
-        _ => debug.debug_loclists,
+    entries: usize,
+) -> Result<Vec<(u64, u64)>> {
+    let section = debug.locations(unit);
+    let read = |start: usize| {
+        let mut bytes = EndianSlice::new(section.get(start..locations)?, LittleEndian);
+        let mut views = Vec::new();
+        for _ in 0..entries {
+            views.push((bytes.read_uleb128().ok()?, bytes.read_uleb128().ok()?));
+        }
+        (bytes.is_empty() || !unit.is_split()).then_some(views)
     };
-    let bytes = section.get(views..locations);
-    let bytes = bytes.ok_or_else(|| Refusal::new("damaged debug information: views"))?;
-    Ok(EndianSlice::new(bytes, LittleEndian))
+    let from_base = || read(views.checked_add(unit.loclists_base.0)?);
+    let found = read(views).or_else(from_base);
+    found.ok_or_else(|| Refusal::new("damaged debug information: views"))
 }

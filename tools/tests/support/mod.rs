@@ -58,15 +58,20 @@ pub fn compile(compiler: &str, program: impl AsRef<Path>, flags: &[&str]) -> Com
     }
 }
 
+/// Calls `work` with a session on the file at `path`, if there can be one.
+pub fn try_with<T>(path: &Path, work: impl FnOnce(&Session<'_>) -> T) -> Result<T> {
+    let data = Data::open(path)?;
+    let image = Image::parse(&data)?;
+    let sections = Sections::load(&image)?;
+    let debug = Debug::new(&sections, path)?;
+    let index = build::build(&debug, &|_, _| {})?;
+    let index = Index::new(Bytes::Made(index)).expect("an index");
+    Ok(work(&Session::new(&image, &debug, index)))
+}
+
 /// Calls `work` with a session on the file at `path`.
 pub fn with<T>(path: &Path, work: impl FnOnce(&Session<'_>) -> T) -> T {
-    let data = Data::open(path).expect("a file");
-    let image = Image::parse(&data).expect("an ELF file");
-    let sections = Sections::load(&image).expect("sections");
-    let debug = Debug::new(&sections).expect("debug information");
-    let index = build::build(&debug, &|_, _| {}).expect("an index");
-    let index = Index::new(Bytes::Made(index)).expect("an index");
-    work(&Session::new(&image, &debug, index))
+    try_with(path, work).expect("debug information")
 }
 
 /// The definitions of `text`, which ferroprobe accepts.
