@@ -18,8 +18,8 @@ pub struct Spot {
     pub line: String,
     /// The variable.
     pub variable: Option<String>,
-    /// Whether another line begins at an address of the line, so that perf may refuse it.
-    pub is_shared: bool,
+    /// The end of the path of the function's file.
+    pub file: String,
 }
 
 impl fmt::Display for Spot {
@@ -71,20 +71,16 @@ impl<'a, 's> Draw<'a, 's> {
         }
     }
 
-    /// As many spots, each on a line of another function.
-    pub fn spots(&mut self, count: usize, with_variable: bool) -> Result<Vec<Spot>> {
-        let mut spots = Vec::new();
-        let mut seen = BTreeSet::new();
-        while spots.len() < count && seen.len() < self.functions.len() {
-            let functions = std::mem::take(&mut self.functions);
-            let name = self.pick(&functions);
-            self.functions = functions;
-            let Some(name) = name.filter(|name| seen.insert(name.clone())) else {
-                continue;
-            };
-            spots.extend(self.spot(&name, with_variable)?);
+    /// A spot on a line of another function than all before, `None` if there is none left.
+    pub fn next(&mut self, with_variable: bool) -> Result<Option<Spot>> {
+        while !self.functions.is_empty() {
+            let at = self.below(self.functions.len());
+            let name = self.functions.swap_remove(at);
+            if let Some(spot) = self.spot(&name, with_variable)? {
+                return Ok(Some(spot));
+            }
         }
-        Ok(spots)
+        Ok(None)
     }
 
     /// A spot of a function, unless several have the name, or it is only run at boot.
@@ -104,15 +100,16 @@ impl<'a, 's> Draw<'a, 's> {
             return Ok(None);
         };
         let line = format!("{name}:{line}");
+        let file = end_of(&function.path);
+        if !with_variable {
+            return Ok(Some(Spot {
+                line,
+                variable: None,
+                file,
+            }));
+        }
         let mut names = BTreeSet::new();
-        let mut is_shared = false;
         for location in find::locations(self.session, &Target::parse(&line)?)? {
-            let last = location.source.table.last_at(location.moment.0);
-            is_shared |=
-                last.is_some_and(|row| location.line.is_some_and(|own| own.line != row.line));
-            if !with_variable {
-                continue;
-            }
             let unit = &location.source.unit;
             let visible = variable::visible(self.session, &location).unwrap_or_default();
             // A structure or an array is no argument.
@@ -122,18 +119,21 @@ impl<'a, 's> Draw<'a, 's> {
             });
             names.extend(whole.map(|variable| variable.name.to_string()));
         }
-        if !with_variable {
-            return Ok(Some(Spot {
-                line,
-                variable: None,
-                is_shared,
-            }));
-        }
         let names: Vec<String> = names.into_iter().collect();
         Ok(self.pick(&names).map(|variable| Spot {
             line,
             variable: Some(variable),
-            is_shared,
+            file,
         }))
     }
+}
+
+/// The last parts of a path: perf compares the end of its own, which has other folders before.
+fn end_of(path: &str) -> String {
+    /// Fewer are those of other files as well.
+    const PARTS: usize = 3;
+
+    let parts: Vec<&str> = path.split('/').collect();
+    let from = parts.len().saturating_sub(PARTS);
+    parts.get(from..).unwrap_or_default().join("/")
 }

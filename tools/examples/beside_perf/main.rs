@@ -2,7 +2,8 @@
 
 //! `beside_perf VMLINUX COUNT SEED [PROGRAM]`: draws lines and variables of a kernel, asks this
 //! crate and `perf probe` for definitions, and tells where they differ. With PROGRAM, which is
-//! `ferroprobe`, it measures both as well.
+//! `ferroprobe`, it measures both as well. After LIMIT seconds of the environment it stops, and says
+//! so.
 //!
 //! `qemu/test-lines` runs it where `perf` is. It fails if an address or a place differs.
 
@@ -25,10 +26,11 @@ use ferroprobe_tools::lines::find;
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::symbols::Symbols;
 use ferroprobe_tools::target::Target;
-use perf::Answer;
+use perf::{Answer, Perf};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 use tally::Tally;
 
 /// What this crate has at each address of a line: the place of the variable, or why not.
@@ -93,25 +95,74 @@ fn compare(tally: &mut Tally, spot: &Spot, ours: Result<Ours>, perf: &Answer) {
     tally.spot(&what, &ours, perf);
 }
 
-fn beside(vmlinux: &Path, count: usize, seed: u64) -> Result<bool> {
+/// After so many of each it tells how far it is, and may stop.
+const PART: usize = 100;
+
+/// One of the two things that are compared.
+struct Side<'a, 's> {
+    what: &'static str,
+    draw: Draw<'a, 's>,
+    with_variable: bool,
+    tally: Tally,
+    asked: usize,
+}
+
+impl Side<'_, '_> {
+    /// Draws and compares `count` spots.
+    fn part(&mut self, session: &Session<'_>, perf: &Perf<'_>, count: usize) -> Result<()> {
+        let mut spots = Vec::new();
+        while spots.len() < count {
+            let Some(spot) = self.draw.next(self.with_variable)? else {
+                break;
+            };
+            spots.push(spot);
+        }
+        let answers = perf.ask(&spots);
+        for (spot, answer) in spots.iter().zip(&answers) {
+            let ours = ours(session, &spot.line, spot.variable.as_deref());
+            compare(&mut self.tally, spot, ours, answer);
+        }
+        self.asked += spots.len();
+        eprintln!("# {} {}: {}", self.asked, self.what, self.tally.summary());
+        Ok(())
+    }
+}
+
+fn beside(vmlinux: &Path, count: usize, seed: u64, limit: Duration) -> Result<bool> {
+    let began = Instant::now();
     let data = Data::open(vmlinux)?;
     let image = Image::parse(&data)?;
     let sections = Sections::load(&image)?;
-    let debug = Debug::new(&sections)?;
+    let debug = Debug::new(&sections, vmlinux)?;
     let index = cache::open(&debug, image.build_id().as_deref(), data.len())?;
     let session = Session::new(&image, &debug, index);
-    let symbols = perf::addresses(&image);
-    let mut good = true;
-    for with_variable in [false, true] {
-        let spots = Draw::new(&session, seed).spots(count, with_variable)?;
-        let answers = perf::ask(vmlinux, &symbols, &spots);
-        let mut tally = Tally::default();
-        for (spot, answer) in spots.iter().zip(&answers) {
-            let ours = ours(&session, &spot.line, spot.variable.as_deref());
-            compare(&mut tally, spot, ours, answer);
+    let perf = Perf::new(vmlinux, &image);
+    let side = |what, with_variable| Side {
+        what,
+        draw: Draw::new(&session, seed),
+        with_variable,
+        tally: Tally::default(),
+        asked: 0,
+    };
+    let mut sides = [side("lines", false), side("variables", true)];
+    let mut done = 0;
+    while done < count && began.elapsed() < limit {
+        let part = PART.min(count - done);
+        for side in &mut sides {
+            side.part(&session, &perf, part)?;
         }
-        let what = if with_variable { "variables" } else { "lines" };
-        good &= tally.print(&format!("{what} of {:?}, drawn by {seed}", image.arch));
+        done += part;
+    }
+    let mut good = true;
+    for side in &sides {
+        let title = format!(
+            "{} {} of {:?}, drawn by {seed}",
+            side.asked, side.what, image.arch
+        );
+        good &= side.tally.print(&title);
+    }
+    if done < count {
+        println!("stopped by LIMIT={}", limit.as_secs());
     }
     Ok(good)
 }
@@ -130,7 +181,11 @@ fn main() -> ExitCode {
     if let [program] = program {
         cost::print(&vmlinux, Path::new(program));
     }
-    match beside(&vmlinux, count, seed) {
+    let limit = std::env::var("LIMIT")
+        .ok()
+        .and_then(|limit| limit.parse().ok());
+    let limit = limit.map_or(Duration::MAX, Duration::from_secs);
+    match beside(&vmlinux, count, seed, limit) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(refusal) => {

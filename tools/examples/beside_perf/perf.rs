@@ -7,12 +7,15 @@ use ferroprobe_tools::image::Image;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::thread;
 
 /// At each address what fetches the variable, if one was asked for; or why perf refuses.
 pub type Answer = Result<BTreeMap<u64, String>, String>;
 
 /// The addresses of symbols that alone have their name.
-pub fn addresses(image: &Image<'_>) -> HashMap<String, u64> {
+fn addresses(image: &Image<'_>) -> HashMap<String, u64> {
     let mut found: HashMap<String, Option<u64>> = HashMap::new();
     for symbol in image.symbols().iter().filter(|symbol| symbol.is_code) {
         found
@@ -26,80 +29,86 @@ pub fn addresses(image: &Image<'_>) -> HashMap<String, u64> {
         .collect()
 }
 
-/// Asks for all spots, many in one call: reading the kernel takes long.
-pub fn ask(vmlinux: &Path, symbols: &HashMap<String, u64>, spots: &[Spot]) -> Vec<Answer> {
-    /// perf takes 128 at most. One that it refuses makes it refuse all.
-    const TOGETHER: usize = 16;
+/// perf, on one kernel.
+pub struct Perf<'a> {
+    vmlinux: &'a Path,
+    symbols: HashMap<String, u64>,
+}
 
-    let mut answers: Vec<Answer> = vec![Err(String::new()); spots.len()];
-    // Those that it may refuse are asked for alone.
-    let (alone, together): (Vec<usize>, Vec<usize>) =
-        (0..spots.len()).partition(|at| spots.get(*at).is_some_and(|spot| spot.is_shared));
-    let parts = alone.chunks(1).chain(together.chunks(TOGETHER));
-    for (number, part) in parts.enumerate() {
-        let asked: Vec<&Spot> = part.iter().filter_map(|at| spots.get(*at)).collect();
-        for (at, answer) in part.iter().zip(ask_part(vmlinux, symbols, &asked)) {
-            if let Some(place) = answers.get_mut(*at) {
+impl<'a> Perf<'a> {
+    /// On the kernel at `vmlinux`, which is `image`.
+    pub fn new(vmlinux: &'a Path, image: &Image<'_>) -> Self {
+        Self {
+            vmlinux,
+            symbols: addresses(image),
+        }
+    }
+
+    /// Asks for all spots, on all CPUs. Each is a call of its own: one that perf refuses makes it
+    /// refuse all.
+    pub fn ask(&self, spots: &[Spot]) -> Vec<Answer> {
+        let answers = Mutex::new(vec![Err("perf was not asked".into()); spots.len()]);
+        let next = AtomicUsize::new(0);
+        let work = || loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(spot) = spots.get(at) else {
+                break;
+            };
+            let answer = self.ask_one(spot);
+            let mut answers = answers.lock().expect("no thread panics with it");
+            if let Some(place) = answers.get_mut(at) {
                 *place = answer;
             }
-        }
-        if number % 50 == 0 {
-            eprintln!("# perf probe: {number} questions");
-        }
-    }
-    answers
-}
-
-fn ask_part(vmlinux: &Path, symbols: &HashMap<String, u64>, spots: &[&Spot]) -> Vec<Answer> {
-    match call(vmlinux, symbols, spots) {
-        Ok(answers) => answers.into_iter().map(Ok).collect(),
-        Err(reason) if spots.len() <= 1 => vec![Err(reason)],
-        Err(_) => {
-            let (first, second) = spots.split_at(spots.len() / 2);
-            let mut answers = ask_part(vmlinux, symbols, first);
-            answers.extend(ask_part(vmlinux, symbols, second));
-            answers
-        }
-    }
-}
-
-/// One call of perf.
-fn call(
-    vmlinux: &Path,
-    symbols: &HashMap<String, u64>,
-    spots: &[&Spot],
-) -> Result<Vec<BTreeMap<u64, String>>, String> {
-    let mut command = Command::new("perf");
-    command.args(["probe", "-k"]).arg(vmlinux);
-    for (at, spot) in spots.iter().enumerate() {
-        command.arg("-D").arg(format!("spot{at}x={spot}"));
-    }
-    let output = command.output().map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() {
-        return Err(reason(&said));
-    }
-    let mut answers = vec![BTreeMap::new(); spots.len()];
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        // p:probe/spot3x[_1] SYMBOL[+OFFSET] [VARIABLE=PLACE:TYPE]
-        let mut words = line.split(' ');
-        let number = words
-            .next()
-            .and_then(|event| event.strip_prefix("p:probe/spot"))
-            .and_then(|event| event.split('x').next()?.parse::<usize>().ok());
-        let place = words.next().unwrap_or_default();
-        let (name, offset) = place.split_once('+').unwrap_or((place, "0"));
-        let address = symbols.get(name).zip(offset.parse::<u64>().ok());
-        let answer = number.and_then(|number| answers.get_mut(number));
-        let (Some((start, offset)), Some(answer)) = (address, answer) else {
-            return Err(format!("an answer that was not understood: {line}"));
         };
-        let fetched = words.next().and_then(|word| word.split_once('='));
-        let fetched = fetched.map_or("", |(_, fetched)| fetched);
-        answer.insert(start + offset, fetched.into());
+        thread::scope(|scope| {
+            for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(work);
+            }
+        });
+        answers.into_inner().expect("no thread panics with it")
     }
-    Ok(answers)
+
+    /// With the file perf needs half of the time, for it looks at no other one; should it not find
+    /// the function there, it looks everywhere.
+    fn ask_one(&self, spot: &Spot) -> Answer {
+        let variable = spot.variable.as_deref().unwrap_or_default();
+        let (function, line) = spot.line.split_once(':').unwrap_or((&spot.line, "0"));
+        let narrow = self.call(&format!("{function}@{}:{line} {variable}", spot.file));
+        match narrow {
+            Err(reason) if !reason.contains(SHARED) => self.call(&spot.to_string()),
+            answer => answer,
+        }
+    }
+
+    /// One call of perf.
+    fn call(&self, spot: &str) -> Answer {
+        let mut command = Command::new("perf");
+        command.args(["probe", "-k"]).arg(self.vmlinux);
+        command.arg("-D").arg(format!("spot={spot}"));
+        let output = command.output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(reason(&String::from_utf8_lossy(&output.stderr)));
+        }
+        let mut answer = BTreeMap::new();
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            // p:probe/spot[_1] SYMBOL[+OFFSET] [VARIABLE=PLACE:TYPE]
+            let mut words = line.split(' ').skip(1);
+            let place = words.next().unwrap_or_default();
+            let (name, offset) = place.split_once('+').unwrap_or((place, "0"));
+            let address = self.symbols.get(name).zip(offset.parse::<u64>().ok());
+            let Some((start, offset)) = address else {
+                return Err(format!("an answer that was not understood: {line}"));
+            };
+            let fetched = words.next().and_then(|word| word.split_once('='));
+            let fetched = fetched.map_or("", |(_, fetched)| fetched);
+            answer.insert(start + offset, fetched.into());
+        }
+        Ok(answer)
+    }
 }
+
+/// What perf says of a line whose address is that of another one, too.
+const SHARED: &str = "sharing the address";
 
 /// What perf says of a refusal, without names and numbers.
 fn reason(said: &str) -> String {

@@ -64,6 +64,16 @@ fn is_mark(fetched: &str) -> bool {
     fetched.starts_with("\\deade12d")
 }
 
+/// Why perf is wrong where the debug information computes the value from a register, such as its lower
+/// half: it takes that for an address.
+const READ_THROUGH: &str = "perf records what is in memory where the value points to";
+
+fn is_read_through(own: &str, perf: &str) -> bool {
+    let place = |fetched: &str| fetched.rsplit_once(':').map(|(place, _)| place.to_string());
+    let own = place(own).filter(|place| place.starts_with('%'));
+    own.is_some_and(|own| place(perf) == Some(format!("+0({own})")))
+}
+
 /// What a type is, apart from its name: a pointer or a truth value has other names here.
 fn plain(fetched: &str) -> String {
     let (place, kind) = fetched.rsplit_once(':').unwrap_or((fetched, ""));
@@ -82,6 +92,10 @@ fn plain(fetched: &str) -> String {
 
 impl Tally {
     fn count(&mut self, row: Row, why: &str, what: String) {
+        // Each of them is to be explained.
+        if matches!(row, Row::Differs | Row::OnlyPerf) {
+            eprintln!("# {}: {what}", row.text());
+        }
         self.rows.entry((row, why.into())).or_default().push(what);
     }
 
@@ -126,11 +140,15 @@ impl Tally {
                     )
                 }
                 (Some(Ok(own)), Some(theirs)) if plain(own) == plain(theirs) => continue,
-                (Some(Ok(own)), Some(theirs)) => (
-                    Row::Differs,
-                    String::new(),
-                    format!("{at}: {own}, perf: {theirs}"),
-                ),
+                (Some(Ok(own)), Some(theirs)) => {
+                    let why = if is_read_through(own, theirs) {
+                        READ_THROUGH
+                    } else {
+                        ""
+                    };
+                    let text = format!("{at}: {own}, perf: {theirs}");
+                    (Row::Differs, why.to_string(), text)
+                }
                 (Some(Err(why)), Some(theirs)) => {
                     let text = format!("{at}: {why}, perf: {theirs}");
                     (Row::OursRefuses, kind_of(why), text)
@@ -149,7 +167,19 @@ impl Tally {
         }
     }
 
-    /// Prints a table with examples; whether nothing differs.
+    /// The counts, in one line.
+    pub fn summary(&self) -> String {
+        let mut counts: BTreeMap<Row, usize> = BTreeMap::new();
+        for ((row, _), what) in &self.rows {
+            *counts.entry(*row).or_default() += what.len();
+        }
+        let counts = counts
+            .iter()
+            .map(|(row, count)| format!("{count} {}", row.text()));
+        counts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Prints a table with examples; whether nothing differs without a reason.
     pub fn print(&self, title: &str) -> bool {
         /// Of each row.
         const EXAMPLES: usize = 4;
@@ -164,13 +194,15 @@ impl Tally {
             );
             let shown = match row {
                 Row::Equal | Row::BothRefuse => 0,
-                Row::Differs => usize::MAX,
+                // Each of them is to be explained.
+                Row::Differs | Row::OnlyPerf => usize::MAX,
                 _ => EXAMPLES,
             };
             for example in what.iter().take(shown) {
                 println!("          {example}");
             }
         }
-        !self.rows.keys().any(|(row, _)| *row == Row::Differs)
+        let mut kinds = self.rows.keys();
+        !kinds.any(|(row, why)| *row == Row::Differs && why.is_empty())
     }
 }
