@@ -4,9 +4,11 @@
 //!
 //! Context: any.
 
-use super::{
-    fixed_text, follow, joined, number, path, register, word, Env, MAX_JOINED, MAX_STRING,
-};
+use super::env::Env;
+use super::number::{fixed_text, number, register};
+use super::path::path;
+use super::text::{joined, MAX_JOINED, MAX_STRING};
+use super::value::{follow, word};
 use crate::engine::fetch::{Op, Program, Store};
 use crate::engine::record::COMM_LEN;
 use crate::engine::syscall::Strings;
@@ -51,7 +53,7 @@ pub fn copy_text<E: Env>(program: &Program, index: u8, env: &E, out: &mut [u8]) 
 
 /// Returns element `n` of the text argument of this index, or the path of the task's cgroup for
 /// [`CGROUP`], with its NUL; `None` if it is not text or cannot be read. A text that fills `buffer` did not fit, see
-/// [`Memory::read_string`](super::Memory::read_string).
+/// [`Memory::read_string`](super::env::Memory::read_string).
 ///
 /// Context: any.
 pub(in crate::engine) fn peek_text<'a, E: Env>(
@@ -272,7 +274,7 @@ impl<'a> TextPieces<'a> {
         self.read(|done, room| env.read_cgroup(done, room))
     }
 
-    /// As [`joined`](super::joined).
+    /// As [`joined`](super::text::joined).
     fn joined<E: Env>(
         &mut self,
         env: &E,

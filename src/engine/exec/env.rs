@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a program needs from a hit.
+
+use crate::engine::record::COMM_LEN;
+use crate::engine::task::TaskNumber;
+
+/// What the source of a hit passes to its probe.
+///
+/// The functions must not fault, sleep or take a lock.
+///
+/// Context: any.
+pub trait Arguments {
+    /// Returns the register with this index, see
+    /// [`Isa::register`](crate::engine::arch::Isa::register).
+    fn reg(&self, index: u8) -> u64;
+
+    /// Returns word `n` from the stack pointer; 0 outside the stack, and for a source that
+    /// has none.
+    #[inline(always)]
+    fn stack(&self, _n: u16) -> u64 {
+        0
+    }
+
+    /// Returns the address to which the function returns; return probes only.
+    #[inline(always)]
+    fn return_address(&self) -> u64 {
+        0
+    }
+
+    /// Returns word `n` of what [`capture`](super::capture) saved at entry; return probes only.
+    #[inline(always)]
+    fn entry_data(&self, _n: u16) -> u64 {
+        0
+    }
+}
+
+/// The memory and the current task of the machine, the same for all sources.
+///
+/// The functions must not fault, sleep or take a lock.
+///
+/// Context: any.
+pub trait Memory {
+    /// Returns the current task's name, padded with NULs.
+    fn comm(&self) -> [u8; COMM_LEN];
+
+    /// Returns the address of the current task's `task_struct`.
+    fn current(&self) -> u64;
+
+    /// Returns a number of the current task; 0 if it cannot be read.
+    fn task(&self, which: TaskNumber) -> u64;
+
+    /// Writes the path of the current task's cgroup with a NUL, but for the first `skip` bytes.
+    /// Returns the same as [`read_string`](Self::read_string).
+    fn read_cgroup(&self, skip: usize, out: &mut [u8]) -> Option<usize>;
+
+    /// Returns the time by the trace clock `local`, in nanoseconds.
+    fn now(&self) -> u64;
+
+    /// Returns the address of this CPU's copy of the per-CPU variable at `address`.
+    fn this_cpu(&self, address: u64) -> u64;
+
+    /// Reads memory at a kernel address, or at a user address if it is below the limit of
+    /// user space. Returns false if not all of it can be read; the content of `out` is then
+    /// undefined.
+    fn read(&self, address: u64, out: &mut [u8]) -> bool;
+
+    /// As [`read`](Self::read), for 1, 2, 4 or 8 bytes.
+    #[inline(always)]
+    fn read_word<const N: usize>(&self, address: u64, out: &mut [u8; N]) -> bool {
+        self.read(address, out)
+    }
+
+    /// As [`read`](Self::read), for user memory.
+    fn read_user(&self, address: u64, out: &mut [u8]) -> bool;
+
+    /// Copies the string at `address` once, with its NUL, and returns the number of bytes.
+    /// A number equal to `out.len()` means that the string did not fit, whatever the last
+    /// byte is. Returns `None` if the string cannot be read.
+    fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize>;
+
+    /// Copies the strings of an array that a system call was given at the user's `address`: what
+    /// was copied when it began, see [`Strings`](crate::engine::syscall::Strings). Returns their number
+    /// of bytes; `None` if they could not be read.
+    fn read_strings(&self, _address: u64, _out: &mut [u8]) -> Option<usize> {
+        None
+    }
+
+    /// Writes symbol and offset of `address` with a NUL, but for the first `skip` bytes.
+    /// Returns the same as [`read_string`](Self::read_string).
+    fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize>;
+}
+
+/// What a program needs from a hit.
+pub trait Env: Arguments + Memory {}
+
+impl<E: Arguments + Memory> Env for E {}
