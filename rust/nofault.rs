@@ -42,6 +42,69 @@ fn read_elsewhere(address: u64, out: &mut [u8]) -> bool {
     read(address, out)
 }
 
+/// Reads two words and the low half of a third one, which are `offsets` bytes behind `address`.
+/// Returns false, and leaves `out` unspecified, if they cannot be read, or not so simply.
+///
+/// Context: any, with preemption disabled.
+#[inline(always)]
+pub fn read_three(address: u64, offsets: [u16; 3], out: &mut [u64; 3]) -> bool {
+    // SAFETY: `is_kernel_only_far` is true for `address`.
+    arch::is_kernel_only_far(address) && unsafe { arch::read_three_nofault(address, offsets, out) }
+}
+
+/// Bytes that [`read_to_end`] may write before those that it reads, and one more.
+const BEFORE: usize = 8;
+
+/// Reads the `length` bytes at `address`, at most 64 KiB, to the end of `out`, by whole words: the
+/// bytes before them have any content then. Returns false if they cannot be read, or not so simply:
+/// also if `out` has less than eight bytes more.
+///
+/// Context: any, with preemption disabled.
+#[inline(always)]
+pub fn read_to_end(address: u64, length: usize, out: &mut [u8]) -> bool {
+    let Some(before) = out.len().checked_sub(length.wrapping_add(BEFORE)) else {
+        return false;
+    };
+    if !(1..=1 << 16).contains(&length) || !arch::is_kernel_only_around(address) {
+        return false;
+    }
+    // SAFETY: `is_kernel_only_around` is true for `address`, and `length` is not 0. In `out` there
+    // are `before` and `BEFORE` bytes, and then `length`.
+    unsafe {
+        let to = out.as_mut_ptr().add(before).add(BEFORE);
+        arch::read_words_nofault(address, to, length)
+    }
+}
+
+/// As [`read`], in few instructions for some ten to some hundred bytes of the kernel.
+///
+/// Context: any, with preemption disabled.
+#[inline(always)]
+pub fn read_block(address: u64, out: &mut [u8]) -> bool {
+    let length = out.len();
+    if !(8..=1 << 16).contains(&length) || !arch::is_kernel_only_far(address) {
+        return read_elsewhere(address, out);
+    }
+    // The words at the end, and one at the beginning.
+    let rest = length % 8;
+    if let (Some(first), 1..) = (out.first_chunk_mut::<8>(), rest) {
+        // SAFETY: What is true for 64 KiB from `address` on is true for 8 bytes.
+        if !unsafe { arch::read_nofault(address, first) } {
+            return false;
+        }
+    }
+    // SAFETY: `is_kernel_only_far` is true for `address`. The words are as many as `out` has
+    // behind `rest`, one at least.
+    unsafe {
+        let to = out.as_mut_ptr().add(rest);
+        arch::read_words_nofault(
+            address.wrapping_add(word(rest)),
+            to,
+            length.wrapping_sub(rest),
+        )
+    }
+}
+
 /// Reads user memory of the current task at `address`. Returns false, and leaves `out`
 /// unspecified, if a byte cannot be read without sleeping.
 ///

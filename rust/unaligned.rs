@@ -49,3 +49,62 @@ pub fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
         copy(to, from);
     }
 }
+
+/// Copies `from` to `to`, as many bytes as both have.
+///
+/// Not a call of `memcpy()`, as in [`copy_ends`].
+///
+/// Context: any.
+#[inline(always)]
+pub fn copy_slice(to: &mut [u8], from: &[u8]) {
+    let length = to.len().min(from.len());
+    // SAFETY: Both have so many bytes, and do not overlap.
+    unsafe { copy_up(from.as_ptr(), to.as_mut_ptr(), length) };
+}
+
+/// Moves the `length` bytes at `from` to the beginning of `bytes`; nothing if there are fewer.
+///
+/// Context: any.
+#[inline(always)]
+pub fn move_down(bytes: &mut [u8], from: usize, length: usize) {
+    if from.checked_add(length).is_none_or(|end| end > bytes.len()) {
+        return;
+    }
+    let to = bytes.as_mut_ptr();
+    // SAFETY: All is within `bytes`, and the beginning is not above `from`.
+    unsafe { copy_up(to.add(from), to, length) };
+}
+
+/// Copies `length` bytes, the first ones first.
+///
+/// # Safety
+///
+/// They must be valid for reads at `from` and for writes at `to`. Where both overlap, `to` must not
+/// be above `from`.
+#[inline(always)]
+unsafe fn copy_up(mut from: *const u8, mut to: *mut u8, length: usize) {
+    let long = length / 16;
+    // SAFETY: The parts are behind each other, and together `length` bytes. Each is loaded before
+    // it is stored, and nothing behind it is stored before.
+    unsafe {
+        if long > 0 {
+            arch::copy_up(from, to, long);
+            (from, to) = (from.add(long * 16), to.add(long * 16));
+        }
+        macro_rules! part {
+            ($bytes:literal) => {
+                if length & $bytes != 0 {
+                    let part: [u8; $bytes] = from.cast::<[u8; $bytes]>().read();
+                    arch::store(&mut *to.cast::<[u8; $bytes]>(), part);
+                    (from, to) = (from.add($bytes), to.add($bytes));
+                }
+            };
+        }
+        part!(8);
+        part!(4);
+        part!(2);
+        if length & 1 != 0 {
+            *to = *from;
+        }
+    }
+}

@@ -13,7 +13,7 @@ pub use crate::kapi::{
     local::{Word as LocalWord, Word as PublishedWord},
     pages::{Pages, View},
     percpu::PerCpu,
-    unaligned::{copy, copy_ends, store, store_at},
+    unaligned::{copy, copy_ends, copy_slice, move_down, store, store_at},
 };
 use crate::kapi::{cgroup, memory};
 use core::{

@@ -401,6 +401,9 @@ pub(in super::super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from:
     true
 }
 
+/// Bytes that are surely more than anything that is read at once.
+const FAR: u64 = 1 << 17;
+
 /// Returns whether a read at `address` touches only memory that only the kernel can map,
 /// so that [`read_nofault`] alone handles its faults.
 ///
@@ -451,6 +454,131 @@ pub(in super::super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut 
         _ => copy!("ldrb {value:w}, [{from}]", "strb {value:w}, [{to}]"),
     }
     true
+}
+
+/// Returns whether reads from `address` on, up to [`FAR`] bytes, touch only memory that only the
+/// kernel can map.
+#[inline(always)]
+pub(in super::super) fn is_kernel_only_far(address: u64) -> bool {
+    is_kernel_only(address & address.wrapping_add(FAR))
+}
+
+/// As [`is_kernel_only_far`], of reads that begin up to seven bytes before `address`.
+#[inline(always)]
+pub(in super::super) fn is_kernel_only_around(address: u64) -> bool {
+    is_kernel_only_far(address.wrapping_sub(8))
+}
+
+/// An entry of the exception table for the instruction at a local label, whose fault continues at
+/// the operand `fault`.
+macro_rules! exception {
+    ($at:literal) => {
+        concat!(
+            ".pushsection __ex_table, \"a\"\n.balign 4\n.long ",
+            $at,
+            "b - .\n.long {fault} - .\n.short {kind}\n.short {registers}\n.popsection"
+        )
+    };
+}
+
+/// Reads two words and the low half of a third, which are `offsets` bytes behind `from`; returns
+/// `false` if one is not mapped.
+///
+/// # Safety
+///
+/// [`is_kernel_only_far`] must be true for `from`.
+#[inline(always)]
+pub(in super::super) unsafe fn read_three_nofault(
+    from: u64,
+    offsets: [u16; 3],
+    to: &mut [u64; 3],
+) -> bool {
+    let [first, second, third] = offsets.map(u64::from);
+    // SAFETY: Reads less than `FAR` bytes behind `from`, and writes the words of `to` only. If the
+    // memory is not mapped, the kernel continues at `fault`; its fixup may clear the zero register.
+    unsafe {
+        asm!(
+            "2: ldr {value}, [{from}, {first}]",
+            "str {value}, [{to}]",
+            "3: ldr {value}, [{from}, {second}]",
+            "str {value}, [{to}, #8]",
+            "4: ldr {value:w}, [{from}, {third}]",
+            "str {value}, [{to}, #16]",
+            exception!("2"),
+            exception!("3"),
+            exception!("4"),
+            value = out(reg) _,
+            from = in(reg) from,
+            first = in(reg) first,
+            second = in(reg) second,
+            third = in(reg) third,
+            to = in(reg) to.as_mut_ptr(),
+            fault = label { return false },
+            kind = const extra::FERROPROBE_EX_TYPE,
+            registers = const 31 | 31 << 5,
+            options(nostack, preserves_flags),
+        );
+    }
+    true
+}
+
+/// Copies the `length` bytes at `from`, and the bytes before them that make whole words of them,
+/// from the last word to the first; returns `false` if the memory is not mapped.
+///
+/// # Safety
+///
+/// There must be one of them at least, and at most 64 KiB. [`is_kernel_only_around`] must be true
+/// for `from`; [`is_kernel_only_far`] suffices for whole words. As many bytes must be valid for
+/// writes at `to`, and before it.
+#[inline(always)]
+pub(in super::super) unsafe fn read_words_nofault(from: u64, to: *mut u8, length: usize) -> bool {
+    // SAFETY: Reads and writes whole words that end with the last of the `length` bytes, as the
+    // caller guarantees is allowed. If the memory is not mapped, the kernel continues at `fault`;
+    // its fixup may clear the zero register.
+    unsafe {
+        asm!(
+            "3: subs {left}, {left}, #8",
+            "2: ldr {value}, [{from}, {left}]",
+            "str {value}, [{to}, {left}]",
+            "b.hi 3b",
+            exception!("2"),
+            value = out(reg) _,
+            from = in(reg) from,
+            left = inout(reg) length => _,
+            to = in(reg) to,
+            fault = label { return false },
+            kind = const extra::FERROPROBE_EX_TYPE,
+            registers = const 31 | 31 << 5,
+            options(nostack),
+        );
+    }
+    true
+}
+
+/// Copies `count` times sixteen bytes, the first ones first.
+///
+/// # Safety
+///
+/// They must be valid for reads at `from` and for writes at `to`, and be one time at least. Where
+/// both overlap, `to` must be below `from`.
+#[inline(always)]
+pub(in super::super) unsafe fn copy_up(from: *const u8, to: *mut u8, count: usize) {
+    // SAFETY: The caller guarantees that the memory can be accessed. Each sixteen bytes are loaded
+    // before anything is stored there or behind.
+    unsafe {
+        asm!(
+            "2: ldp {a}, {b}, [{from}], #16",
+            "stp {a}, {b}, [{to}], #16",
+            "subs {count}, {count}, #1",
+            "b.ne 2b",
+            a = out(reg) _,
+            b = out(reg) _,
+            from = inout(reg) from => _,
+            to = inout(reg) to => _,
+            count = inout(reg) count => _,
+            options(nostack),
+        );
+    }
 }
 
 /// Copies `from` to `to`, eight or sixteen bytes at a time if there are as many, for the

@@ -28,7 +28,7 @@ use super::seq_buf::copy;
 use crate::sys;
 use number::{derived, fixed_text};
 use path::path;
-use structure::changes;
+use structure::{changes, whole};
 use text::{constant_text, joined, text};
 use value::{end_of, follow, value, word};
 use write::{cold, failed, field, fill, put, read_to, store};
@@ -124,6 +124,12 @@ pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
 /// Context: any.
 #[inline(always)]
 pub fn run_general<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
+    if program.only_whole {
+        if let [arg] = &*program.general {
+            whole(program, arg, env, out);
+        }
+        return usize::from(program.fixed);
+    }
     run_chains(program, env, out);
     let mut end = program.fixed;
     for arg in &program.general {
@@ -237,11 +243,12 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
         constant_text(program, constant, out, dst);
         return end;
     }
+    if let Store::Whole { .. } = arg.store {
+        whole(program, arg, env, out);
+        return end;
+    }
     let Some(at) = follow(program, arg, env) else {
         failed(program, out, dst, size, fault);
-        if let Store::Whole { size, at, .. } = arg.store {
-            fill(out, at, size);
-        }
         return end;
     };
     match arg.store {
@@ -357,23 +364,6 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             put(out, text_at, text.unwrap_or_default());
             put(out, dst, record::data_loc(text_at, length).to_le_bytes());
         }
-        Store::Whole {
-            offset,
-            user,
-            size,
-            at: whole_at,
-        } => {
-            let address = at.wrapping_add_signed(offset);
-            let read = field(out, whole_at, size).is_some_and(|to| match user {
-                true => env.read_user(address, to),
-                false => env.read(address, to),
-            });
-            let length = if read { size } else { 0 };
-            if !read {
-                fill(out, whole_at, size);
-            }
-            put(out, dst, record::data_loc(whole_at, length).to_le_bytes());
-        }
         Store::Changes {
             offset,
             size,
@@ -395,7 +385,7 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             Some(value) => store(out, dst, what.recorded().size(), value),
             None => failed(program, out, dst, size, fault),
         },
-        Store::Constant(_) => {}
+        Store::Constant(_) | Store::Whole { .. } => {}
     }
     end
 }

@@ -34,6 +34,8 @@ pub(super) struct PathMembers {
     name_length: u32,
     /// `d_hash.pprev` there: 0 if the name is gone.
     hashed: u32,
+    /// The parent, the name and its length, where a dentry has them near enough.
+    near: Option<[u16; 3]>,
     dentry_operations: u32,
     inode: u32,
     superblock: u32,
@@ -163,6 +165,12 @@ impl PathMembers {
     pub(super) fn find(&mut self, btf: &Btf<'_>) -> Result<(), Lacking> {
         self.follow(btf, &WAYS)?;
         self.knows_mounts = self.follow(btf, &MOUNT_WAYS).is_ok();
+        let near = |offset| u16::try_from(offset).ok();
+        let name = near(self.name).zip(near(self.name_length));
+        let parent = near(self.dentry_parent);
+        self.near = parent
+            .zip(name)
+            .map(|(parent, (name, length))| [parent, name, length]);
         Ok(())
     }
 

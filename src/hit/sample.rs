@@ -270,6 +270,21 @@ impl Memory for Sample<'_> {
         nofault::read_word(address, out)
     }
 
+    #[inline(always)]
+    fn read_block(&self, address: u64, out: &mut [u8]) -> bool {
+        nofault::read_block(address, out)
+    }
+
+    #[inline(always)]
+    fn read_three(&self, address: u64, offsets: [u16; 3], out: &mut [u64; 3]) -> bool {
+        nofault::read_three(address, offsets, out)
+    }
+
+    #[inline(always)]
+    fn read_to_end(&self, address: u64, length: usize, out: &mut [u8]) -> bool {
+        nofault::read_to_end(address, length, out)
+    }
+
     #[inline]
     fn read_user(&self, address: u64, out: &mut [u8]) -> bool {
         nofault::read_user(address, out)

@@ -23,6 +23,7 @@ use crate::{
         tier::Tier,
     },
     kapi::context::{self, OnCpu},
+    sys,
 };
 
 impl Recorder {
@@ -75,9 +76,7 @@ impl Recorder {
                     let length = exec::run(program, sample, out);
                     let record = out.get(..length).unwrap_or_default();
                     buffer.record(length, note, here, |out| {
-                        if let Some(to) = out.get_mut(..length) {
-                            to.copy_from_slice(record);
-                        }
+                        sys::copy_slice(out.get_mut(..length).unwrap_or_default(), record);
                     })
                 })
                 .unwrap_or(Err(Lost::Nested)),

@@ -71,6 +71,37 @@ pub trait Memory {
         self.read(address, out)
     }
 
+    /// As [`read`](Self::read), for some ten to some hundred bytes.
+    #[inline(always)]
+    fn read_block(&self, address: u64, out: &mut [u8]) -> bool {
+        self.read(address, out)
+    }
+
+    /// Reads two words and the low half of a third one, which are `offsets` bytes behind `address`.
+    /// Returns false if they cannot be read, or if [`read_word`](Self::read_word) must be tried.
+    #[inline(always)]
+    fn read_three(&self, address: u64, offsets: [u16; 3], out: &mut [u64; 3]) -> bool {
+        let read = |offset: u16, size: usize, out: &mut u64| {
+            let mut bytes = [0; 8];
+            let address = address.wrapping_add(offset.into());
+            let to = bytes.get_mut(..size);
+            let is_read = to.is_some_and(|to| self.read(address, to));
+            *out = u64::from_le_bytes(bytes);
+            is_read
+        };
+        let ([first, second, third], [to_first, to_second, to_third]) = (offsets, out);
+        read(first, 8, to_first) && read(second, 8, to_second) && read(third, 4, to_third)
+    }
+
+    /// Reads `length` bytes to the end of `out`; what is before them may be overwritten. Returns
+    /// false if they cannot be read, or if [`read_word`](Self::read_word) must be tried.
+    #[inline(always)]
+    fn read_to_end(&self, address: u64, length: usize, out: &mut [u8]) -> bool {
+        let start = out.len().checked_sub(length);
+        let to = start.and_then(|start| out.get_mut(start..));
+        to.is_some_and(|to| self.read(address, to))
+    }
+
     /// As [`read`](Self::read), for user memory.
     fn read_user(&self, address: u64, out: &mut [u8]) -> bool;
 
@@ -80,8 +111,8 @@ pub trait Memory {
     fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize>;
 
     /// Copies the strings of an array that a system call was given at the user's `address`: what
-    /// was copied when it began, see [`Strings`](crate::engine::syscall::Strings). Returns their number
-    /// of bytes; `None` if they could not be read.
+    /// was copied when it began, see [`Strings`](crate::engine::syscall::Strings). Returns their
+    /// number of bytes; `None` if they could not be read.
     fn read_strings(&self, _address: u64, _out: &mut [u8]) -> Option<usize> {
         None
     }

@@ -19,6 +19,16 @@ impl<E: Env> PathSource for PathsOf<'_, E> {
     fn bytes<const N: usize>(&self, address: u64, to: &mut [u8; N]) -> bool {
         self.0.read_word(address, to)
     }
+
+    #[inline(always)]
+    fn three(&self, address: u64, offsets: [u16; 3], to: &mut [u64; 3]) -> bool {
+        self.0.read_three(address, offsets, to)
+    }
+
+    #[inline(always)]
+    fn to_end(&self, address: u64, length: usize, to: &mut [u8]) -> bool {
+        self.0.read_to_end(address, length, to)
+    }
 }
 
 /// Writes the path of what is at an address, see [`write_path`].

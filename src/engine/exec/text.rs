@@ -85,8 +85,8 @@ pub(super) const MAX_JOINED: u64 = 64;
 
 /// Writes the strings of an array that ends at a NULL, with a space between two of them and a
 /// NUL behind the last one. `pointers` is the address of the array, and whether it is expressly
-/// in the user's memory. Returns the same as [`Memory::read_string`](super::env::Memory::read_string); `None` if the array
-/// cannot be read.
+/// in the user's memory. Returns the same as
+/// [`Memory::read_string`](super::env::Memory::read_string); `None` if the array cannot be read.
 ///
 /// A string that cannot be read is `(fault)`, and what follows [`MAX_JOINED`] of them `...`.
 pub(super) fn joined<E: Env>(

@@ -72,9 +72,19 @@ pub(super) fn end_of<E: Env>(steps: &Steps, env: &E) -> Option<u64> {
 
 /// Follows the argument's links; returns `None` if one cannot be read.
 pub(super) fn follow<E: Env>(program: &Program, arg: &General, env: &E) -> Option<u64> {
-    let mut at = value(arg.origin, env);
-    let (first, last) = (usize::from(arg.links.0), usize::from(arg.links.1));
-    for link in program.links.get(first..last).unwrap_or(&[]) {
+    follow_links(program, arg.links, env, value(arg.origin, env))
+}
+
+/// Follows the links of this range of the program's, from the value `at`.
+#[inline(always)]
+pub(super) fn follow_links<E: Env>(
+    program: &Program,
+    (first, last): (u16, u16),
+    env: &E,
+    mut at: u64,
+) -> Option<u64> {
+    let links = usize::from(first)..usize::from(last);
+    for link in program.links.get(links).unwrap_or(&[]) {
         at = match *link {
             Hop::Read { offset, user } => word(env, at.wrapping_add_signed(offset), user)?,
             Hop::ThisCpu => env.this_cpu(at),

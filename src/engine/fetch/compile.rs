@@ -222,6 +222,15 @@ impl Compiler<'_, '_> {
             return Err(too_big());
         }
         self.sort()?;
+        let program = &mut *self.program;
+        program.only_whole = program.chains.is_empty()
+            && matches!(
+                *program.general,
+                [General {
+                    store: Store::Whole { .. },
+                    ..
+                }]
+            );
         self.program.fixed = end;
         self.layout.faults = self.program.faults;
         Ok(())

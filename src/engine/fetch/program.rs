@@ -351,6 +351,8 @@ pub struct Program {
     pub(super) dynamic: bool,
     /// There are chains or general arguments.
     pub(super) others: bool,
+    /// All of these is a whole structure.
+    pub(in crate::engine) only_whole: bool,
 }
 
 impl Program {
@@ -373,6 +375,7 @@ impl Program {
             fixed: 0,
             dynamic: false,
             others: false,
+            only_whole: false,
         }
     }
 
@@ -397,6 +400,7 @@ impl Program {
             fixed: mem::take(&mut self.fixed),
             dynamic: mem::take(&mut self.dynamic),
             others: mem::take(&mut self.others),
+            only_whole: mem::take(&mut self.only_whole),
         }
     }
 

@@ -9,6 +9,7 @@
 use super::{PathMembers, PathStart};
 use crate::engine::digits;
 use crate::engine::record::MAX_SIZE;
+use crate::sys;
 
 /// Most names of a path, and mounts on its way, that are looked at.
 const MAX_STEPS: usize = 192;
@@ -39,6 +40,14 @@ pub(in crate::engine) trait PathSource {
 
     /// Reads 1, 2, 4 or 8 bytes at `address`. Returns false if they cannot be read.
     fn bytes<const N: usize>(&self, address: u64, to: &mut [u8; N]) -> bool;
+
+    /// Reads two words and the low half of a third one, which are `offsets` bytes behind `address`.
+    /// Returns false if they cannot be read, or if [`bytes`](Self::bytes) must be tried.
+    fn three(&self, address: u64, offsets: [u16; 3], to: &mut [u64; 3]) -> bool;
+
+    /// Reads `length` bytes to the end of `to`, and may overwrite what is before them. Returns
+    /// false if they cannot be read, or if [`bytes`](Self::bytes) must be tried.
+    fn to_end(&self, address: u64, length: usize, to: &mut [u8]) -> bool;
 
     /// Reads the word `offset` bytes behind `address`.
     #[inline(always)]
@@ -148,6 +157,15 @@ struct WalkedFile {
     task_root: WalkedPlace,
 }
 
+/// How far the names are written.
+struct WalkedName {
+    place: WalkedPlace,
+    /// The root of the mount there.
+    mount_root: u64,
+    /// Steps that may still be made.
+    left: usize,
+}
+
 struct PathWalk<'a, S> {
     of: &'a PathMembers,
     source: &'a S,
@@ -215,12 +233,13 @@ impl<S: PathSource> PathWalk<'_, S> {
             out,
             length: most,
             skip: 0,
+            is_moved: true,
             done: 0,
         };
         self.path(file, is_still, &mut written)?;
         let length = written.done;
         if skip == 0 && length < most {
-            out.copy_within(most.wrapping_sub(length)..most, 0);
+            sys::move_down(out, most.wrapping_sub(length), length);
             *out.get_mut(length)? = 0;
             return Some(length.wrapping_add(1));
         }
@@ -230,6 +249,7 @@ impl<S: PathSource> PathWalk<'_, S> {
             out,
             length,
             skip,
+            is_moved: false,
             done: 0,
         };
         self.path(file, is_still, &mut written)?;
@@ -263,59 +283,120 @@ impl<S: PathSource> PathWalk<'_, S> {
     /// Writes the names up to the root. Returns whether it came there.
     #[inline(always)]
     fn names(&self, file: &WalkedFile, out: &mut PathEnd<'_>) -> bool {
-        let (of, source) = (self.of, self.source);
-        let WalkedPlace {
-            mut dentry,
-            mut mount,
-        } = file.place;
-        let mut mount_root = file.mount_root;
-        for _ in 0..MAX_STEPS {
-            if dentry == file.task_root.dentry && mount == file.task_root.mount {
-                return true;
+        let mut at = WalkedName {
+            place: file.place,
+            mount_root: file.mount_root,
+            left: MAX_STEPS,
+        };
+        while at.left > 0 {
+            if let Some(room) = out.room() {
+                let done = self.plain_names(&mut at, file.task_root.dentry, room);
+                out.done = out.done.wrapping_add(done);
             }
-            if dentry == mount_root {
-                let this = mount.wrapping_sub(u64::from(of.vfsmount));
-                let Some(parent) = source.word(this, of.mount_parent) else {
-                    return false;
-                };
-                if parent == this {
-                    return true;
-                }
-                mount = parent.wrapping_add(u64::from(of.vfsmount));
-                let mountpoint = source.word(this, of.mountpoint);
-                let root = source.word(mount, of.mount_root);
-                let (Some(mountpoint), Some(root)) = (mountpoint, root) else {
-                    return false;
-                };
-                (dentry, mount_root) = (mountpoint, root);
-                continue;
+            if let Some(is_known) = self.name(&mut at, file, out) {
+                return is_known;
             }
-            let Some(parent) = source.word(dentry, of.dentry_parent) else {
-                return false;
-            };
-            if parent == dentry {
-                if mount != 0 {
-                    // It was moved out of what is mounted.
-                    return false;
-                }
-                let Some(found) = self.only_mount(dentry) else {
-                    return false;
-                };
-                (mount, mount_root) = (found, dentry);
-                continue;
-            }
-            let name = source.word(dentry, of.name);
-            let length = source.half(dentry, of.name_length);
-            let (Some(name), Some(length @ 1..=MAX_NAME)) = (name, length) else {
-                return false;
-            };
-            // CAST: u32 to usize widens.
-            if !out.put_name(source, name, length as usize) {
-                return false;
-            }
-            dentry = parent;
+            at.left = at.left.saturating_sub(1);
         }
         false
+    }
+
+    /// Writes names to the end of `room` as long as nothing about a dentry is unusual, and it is
+    /// not the one at `root`. Returns the number of bytes.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn plain_names(&self, at: &mut WalkedName, root: u64, room: &mut [u8]) -> usize {
+        // What may be written before a name: the slash is there, and more.
+        const BEFORE: usize = 8;
+        let (Some(near), source) = (self.of.near, self.source) else {
+            return 0;
+        };
+        let (mut dentry, mount_root, mut left) = (at.place.dentry, at.mount_root, at.left);
+        let all = room.len();
+        let mut room = room;
+        while left > 0 && dentry != root && dentry != mount_root {
+            let mut found = [0; 3];
+            if !source.three(dentry, near, &mut found) {
+                break;
+            }
+            let [parent, name, length] = found;
+            if parent == dentry || !(1..=u64::from(MAX_NAME)).contains(&length) {
+                break;
+            }
+            // CAST: At most `MAX_NAME`.
+            let length = length as usize;
+            let Some(before) = room.len().checked_sub(length.wrapping_add(BEFORE)) else {
+                break;
+            };
+            if !source.to_end(name, length, room) {
+                break;
+            }
+            let Some(([.., slash], _)) = room.split_at_mut_checked(before.wrapping_add(BEFORE))
+            else {
+                break;
+            };
+            *slash = b'/';
+            room = room
+                .get_mut(..before.wrapping_add(BEFORE - 1))
+                .unwrap_or_default();
+            dentry = parent;
+            left = left.wrapping_sub(1);
+        }
+        (at.place.dentry, at.left) = (dentry, left);
+        all.wrapping_sub(room.len())
+    }
+
+    /// Writes the next name, or goes on to the mount above. Returns whether all is known where the
+    /// path begins there.
+    #[inline(always)]
+    fn name(&self, at: &mut WalkedName, file: &WalkedFile, out: &mut PathEnd<'_>) -> Option<bool> {
+        let (of, source) = (self.of, self.source);
+        let WalkedPlace { dentry, mount } = at.place;
+        if at.place == file.task_root {
+            return Some(true);
+        }
+        if dentry == at.mount_root {
+            let this = mount.wrapping_sub(u64::from(of.vfsmount));
+            let Some(parent) = source.word(this, of.mount_parent) else {
+                return Some(false);
+            };
+            if parent == this {
+                return Some(true);
+            }
+            let mount = parent.wrapping_add(u64::from(of.vfsmount));
+            let mountpoint = source.word(this, of.mountpoint);
+            let root = source.word(mount, of.mount_root);
+            let (Some(dentry), Some(root)) = (mountpoint, root) else {
+                return Some(false);
+            };
+            (at.place, at.mount_root) = (WalkedPlace { dentry, mount }, root);
+            return None;
+        }
+        let Some(parent) = source.word(dentry, of.dentry_parent) else {
+            return Some(false);
+        };
+        if parent == dentry {
+            if mount != 0 {
+                // It was moved out of what is mounted.
+                return Some(false);
+            }
+            let Some(found) = self.only_mount(dentry) else {
+                return Some(false);
+            };
+            (at.place.mount, at.mount_root) = (found, dentry);
+            return None;
+        }
+        let name = source.word(dentry, of.name);
+        let length = source.half(dentry, of.name_length);
+        let (Some(name), Some(length @ 1..=MAX_NAME)) = (name, length) else {
+            return Some(false);
+        };
+        // CAST: u32 to usize widens.
+        if !out.put_name(source, name, length as usize) {
+            return Some(false);
+        }
+        at.place.dentry = parent;
+        None
     }
 
     /// Returns the mount of the filesystem whose root is `root` in the current task's namespace;
@@ -462,6 +543,8 @@ struct PathEnd<'a> {
     length: usize,
     /// Bytes of it that are before `out`.
     skip: usize,
+    /// What is before the path does not matter.
+    is_moved: bool,
     /// Bytes that have been written, or left out because they are not in `out`.
     done: usize,
 }
@@ -477,27 +560,23 @@ impl PathEnd<'_> {
         self.done = self.done.saturating_add(text.len());
     }
 
+    /// Returns the room before what is written, as far as the path may get, if more may be written
+    /// there than the path.
+    #[inline(always)]
+    fn room(&mut self) -> Option<&mut [u8]> {
+        if !self.is_moved {
+            return None;
+        }
+        let end = self.length.checked_sub(self.done)?;
+        let may_be = MAX_PATH.saturating_sub(self.done);
+        self.out.get_mut(end.saturating_sub(may_be)..end)
+    }
+
     /// Writes `/` and the `length` bytes at `address` before what is written. Returns false if
     /// they cannot be read, or if the path gets too long.
-    #[inline(always)]
     fn put_name<S: PathSource>(&mut self, source: &S, address: u64, length: usize) -> bool {
         let done = self.done.wrapping_add(length).wrapping_add(1);
-        if done > MAX_PATH {
-            return false;
-        }
-        let end = self.length.wrapping_sub(self.done);
-        let start = self.length.wrapping_sub(done);
-        // All of it is in the room, in most cases.
-        let whole = match self.length >= done && self.skip == 0 {
-            true => self.out.get_mut(start..end),
-            false => None,
-        };
-        if let Some([slash, name @ ..]) = whole {
-            *slash = b'/';
-            if !source.name(address, name) {
-                return false;
-            }
-        } else if !self.put_part(source, address, length) {
+        if done > MAX_PATH || !self.put_part(source, address, length) {
             return false;
         }
         self.done = done;

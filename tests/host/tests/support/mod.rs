@@ -223,6 +223,16 @@ impl Memory for Kernel {
         self.copy(&self.memory, address, out)
     }
 
+    /// As in the kernel: by whole words, or not at all.
+    fn read_to_end(&self, address: u64, length: usize, out: &mut [u8]) -> bool {
+        let Some(before) = out.len().checked_sub(length).filter(|before| *before >= 8) else {
+            return false;
+        };
+        let (room, to) = out.split_at_mut(before);
+        room[before - 7..].fill(b'?');
+        self.copy(&self.memory, address, to)
+    }
+
     fn read_user(&self, address: u64, out: &mut [u8]) -> bool {
         self.copy(&self.user, address, out)
     }
