@@ -64,7 +64,10 @@ pub fn copy_slice(to: &mut [u8], from: &[u8]) {
 
 /// Moves the `length` bytes at `from` to the beginning of `bytes`; nothing if there are fewer.
 pub fn move_down(bytes: &mut [u8], from: usize, length: usize) {
-    if from.checked_add(length).is_some_and(|end| end <= bytes.len()) {
+    if from
+        .checked_add(length)
+        .is_some_and(|end| end <= bytes.len())
+    {
         bytes.copy_within(from..from + length, 0);
     }
 }

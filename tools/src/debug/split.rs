@@ -19,6 +19,9 @@ use std::sync::OnceLock;
 
 type Unit<'s> = gimli::Unit<Slice<'s>>;
 
+/// The package, the sections of one unit in it, and those with its locations.
+type Packed<'s> = (PathBuf, Dwarf<Slice<'s>>, &'s [u8]);
+
 /// The part of a unit that is in another file.
 pub struct Part<'s> {
     /// The sections that it is in.
@@ -92,11 +95,7 @@ impl Parts {
     }
 
     /// The sections of the unit `id` in the package, if there is one.
-    fn packed<'s>(
-        &self,
-        dwarf: &Dwarf<Slice<'s>>,
-        id: DwoId,
-    ) -> Result<Option<(PathBuf, Dwarf<Slice<'s>>, &'s [u8])>> {
+    fn packed<'s>(&self, dwarf: &Dwarf<Slice<'s>>, id: DwoId) -> Result<Option<Packed<'s>>> {
         let package = self.package.get_or_init(|| Package::beside(&self.file));
         let Some(package) = package.as_ref().map_err(Clone::clone)? else {
             return Ok(None);
