@@ -94,8 +94,8 @@ impl<'d> Image<'d> {
         })
     }
 
-    /// All symbols in sections, in the order of their addresses, and those of one in that of the
-    /// file.
+    /// All symbols in sections, sorted by address. Symbols at one address keep the order that they
+    /// have in the file.
     pub fn symbols(&self) -> &[Symbol<'d>] {
         self.symbols.get_or_init(|| {
             let symbols = self.own_symbols();

@@ -219,7 +219,7 @@ fn what_dwz_has_moved_to_a_shared_file_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     link(folder, "whole", "gcc", &["-gdwarf-5"]);
-    fs::write(folder.join("link"), b"../shared.debug\0").expect("a file");
+    fs::write(folder.join("link"), b"../common.debug\0").expect("a file");
     let section = "--add-section=.gnu_debugaltlink=link";
     run(folder, "objcopy", &[section, "whole", "moved"]);
     let said = refusal(&folder.join("moved"));

@@ -130,7 +130,7 @@ impl<'a, 's> Draw<'a, 's> {
 
 /// The last parts of a path: perf compares the end of its own, which has other folders before.
 fn end_of(path: &str) -> String {
-    /// Fewer are those of other files as well.
+    /// With fewer parts, paths of other files have the same end.
     const PARTS: usize = 3;
 
     let parts: Vec<&str> = path.split('/').collect();
