@@ -3,7 +3,7 @@
 //! Resolves an argument's expression: the origin of its value, the reads that lead to the
 //! recorded value, and its type.
 
-use super::by_value::{check_path, in_memory, path_owner, PathOwner};
+use super::by_value::in_memory;
 use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
 use super::members::{cast_offset, TypeWalk};
 use super::program::{saved_words, Constant, Hop, LoadOrigin, Store};
@@ -17,7 +17,6 @@ use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::kind::ArgumentsFrom;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
-use crate::engine::paths::{PathMembers, PathStart};
 use crate::engine::suggest::suggest;
 use crate::engine::task::TaskNumber;
 use crate::engine::text::Plain;
@@ -275,7 +274,7 @@ impl<'b> Compiler<'_, 'b> {
 
     /// Returns the type of the function's argument that `arg` is, if it is one by its number and
     /// BTF knows the function.
-    fn argument_itself(&mut self, arg: &Argument) -> Option<BtfValue<'b>> {
+    pub(super) fn argument_itself(&mut self, arg: &Argument) -> Option<BtfValue<'b>> {
         match (&arg.expression.origin, &*arg.expression.steps) {
             (ast::Origin::Argument(n), []) => self.parameter_of(usize::from(*n)),
             _ => None,
@@ -506,26 +505,6 @@ impl<'b> Compiler<'_, 'b> {
         Ok(size)
     }
 
-    /// Appends the links from a dentry or file to its name.
-    #[inline(never)]
-    fn path(&mut self, arg: &Argument, of: PathOf, walk: &mut TypeWalk<'b>) -> Result<(), Error> {
-        if let Some(value) = walk.value.or_else(|| self.argument_itself(arg)) {
-            check_path(of, value, walk.at)?;
-        }
-        let paths = self.target.paths;
-        let read = |offset: u32| Hop::Read {
-            offset: i64::from(offset),
-            user: false,
-        };
-        if of == PathOf::File {
-            walk.links.push(read(paths.file_dentry))?;
-        }
-        walk.links.push(read(paths.dentry_name))?;
-        walk.links.push(read(0))?;
-        walk.forget();
-        Ok(())
-    }
-
     /// Has the structure of `size` bytes saved at the function's entry that is `offset` bytes from
     /// where the parameter of `origin` points, and returns how it is recorded at the return.
     #[inline(never)]
@@ -568,49 +547,6 @@ impl<'b> Compiler<'_, 'b> {
             first,
             at: 0,
         })
-    }
-
-    /// Stores in `walk` how the path of the file, path or dentry is recorded.
-    #[inline(never)]
-    fn full_path(&mut self, arg: &Argument, walk: &mut TypeWalk<'b>) -> Result<(), Error> {
-        let Some(btf) = self.target.btf else {
-            return Err(
-                Error::new(Kind::NosupBtfarg, arg.type_at).with_detail(format_args!(
-                    "a path is found by the kernel's types, which are not there"
-                )),
-            );
-        };
-        match walk.structure {
-            Some(_) => walk.at = arg.expression.source_at,
-            None => walk.value = walk.value.or_else(|| self.argument_itself(arg)),
-        }
-        let (structure, offset) = walk.in_memory();
-        let owner = path_owner(structure, walk.at)?;
-        if self.program.paths.is_none() {
-            let mut members = Box::new(PathMembers::default())?;
-            members.find(&btf).map_err(|lacking| {
-                Error::new(Kind::NoBtfField, arg.type_at).with_detail(format_args!(
-                    "the types of this kernel have no {lacking}, by which paths are found"
-                ))
-            })?;
-            members.renames = self.target.symbols.address(b"rename_lock").unwrap_or(0);
-            members.remounts = self.target.symbols.address(b"mount_lock").unwrap_or(0);
-            self.program.paths = Some(members);
-        }
-        let file_path = self
-            .program
-            .paths
-            .as_ref()
-            .map_or(0, |members| members.file_path);
-        let (start, inside) = match owner {
-            PathOwner::File => (PathStart::Path, i64::from(file_path)),
-            PathOwner::Path => (PathStart::Path, 0),
-            PathOwner::Dentry => (PathStart::Dentry, 0),
-        };
-        let offset = offset.saturating_add(inside);
-        walk.path = Some(Store::Path { offset, start });
-        walk.forget();
-        Ok(())
     }
 }
 
