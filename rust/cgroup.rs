@@ -52,6 +52,10 @@ pub fn write_path(skip: usize, out: &mut [u8]) -> Option<usize> {
         part.put(end, b'/');
         Some(())
     })?;
+    // As long as before, or the rest of `out` is not written.
+    if end > 0 && length > 1 {
+        return None;
+    }
     part.put(length, 0);
     let left = length.saturating_sub(skip).saturating_add(1);
     Some(left.min(part.out.len()))
