@@ -98,7 +98,7 @@ impl<R: Renderer> Printer<R> {
     ///
     /// # Errors
     ///
-    /// [`AllocError`] if out of memory.
+    /// [`AllocError`] if out of memory; nothing is then added.
     pub(crate) fn add(
         &mut self,
         instance: &Instance,
@@ -108,7 +108,11 @@ impl<R: Renderer> Printer<R> {
     ) -> Result<(), AllocError> {
         self.settle(text, Some(event.ts))?;
         let start = text.len();
-        text.add(|buf| self.event(instance, buf, (clock, cpu), event))?;
+        text.add(|buf| {
+            self.event(instance, buf, (clock, cpu), event);
+            // Nothing may fail once the text is added.
+            buf.keep_room(self.gap.map_or(0, |_| DelayGap::LONGEST));
+        })?;
         if let Some(gap) = self.gap.take() {
             self.pending = Some((start, gap));
             self.index = self.index.wrapping_add(1);

@@ -13,7 +13,7 @@ use crate::{
     kapi::{context, parameters, percpu},
     options::Flag,
     print::Printer,
-    sys::Vec,
+    sys::{AllocError, Vec},
 };
 use core::fmt::{self, Write as _};
 use kernel::{new_mutex, prelude::*, sync::Mutex, uaccess::UserSliceWriter};
@@ -114,19 +114,14 @@ impl ListingPass {
                 break;
             };
             let text = &mut self.text;
-            if let Some(started) = &mut self.started {
-                if !started.contains(&cpu) {
-                    // Not before the very first event.
-                    if !started.is_empty() {
-                        text.add(|buf| {
-                            let _ = format::write_buffer_started(buf, cpu);
-                        })?;
-                    }
-                    started.push(cpu)?;
-                }
+            let made = mark_start(&mut self.started, text, cpu)
+                .and_then(|()| self.printer.add(instance, text, (clock, cpu), &event));
+            match made {
+                Ok(()) => events.advance(),
+                // The text that is made is read first.
+                Err(_) if any => break,
+                Err(error) => return Err(error.into()),
             }
-            self.printer.add(instance, text, (clock, cpu), &event)?;
-            events.advance();
             any = true;
         }
         let next = events.peek().map(|(_, event)| event.ts);
@@ -134,6 +129,29 @@ impl ListingPass {
         self.printer.forget();
         Ok(any)
     }
+}
+
+/// Adds the mark that the events of `cpu` begin, unless it is one of those that have `started`
+/// or none has.
+///
+/// # Errors
+///
+/// [`AllocError`] if out of memory; nothing is then added.
+fn mark_start(
+    started: &mut Option<Vec<u32>>,
+    text: &mut TextBuf,
+    cpu: u32,
+) -> Result<(), AllocError> {
+    let Some(started) = started.as_mut().filter(|started| !started.contains(&cpu)) else {
+        return Ok(());
+    };
+    started.reserve(1)?;
+    if !started.is_empty() {
+        text.add(|buf| {
+            let _ = format::write_buffer_started(buf, cpu);
+        })?;
+    }
+    started.push(cpu)
 }
 
 impl Listing {

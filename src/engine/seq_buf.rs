@@ -48,6 +48,12 @@ impl<'a> SeqBuf<'a> {
         self.room.get(start..self.len).unwrap_or_default()
     }
 
+    /// Makes sure that `length` more bytes fit, which are not added yet.
+    pub fn keep_room(&mut self, length: usize) {
+        let end = self.len.wrapping_add(length);
+        self.overflowed |= self.room.get(self.len..end).is_none();
+    }
+
     /// Removes the text behind the first `start` bytes.
     pub(super) fn rewind(&mut self, start: usize) {
         self.len = self.len.min(start);

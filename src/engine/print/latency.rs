@@ -33,9 +33,6 @@ pub struct DelayGap {
     is_verbose: bool,
 }
 
-/// Most bytes of the text of a delay.
-const LONGEST_DELAY: usize = 32;
-
 /// Adds the prefix of an event text. Returns the gap that is left, if the columns have a delay.
 pub fn put_latency(
     buf: &mut SeqBuf<'_>,
@@ -90,10 +87,13 @@ pub fn put_latency(
 }
 
 impl DelayGap {
+    /// Most bytes of the text that belongs there.
+    pub const LONGEST: usize = 32;
+
     /// Passes `put` the text that belongs there, if the next event was at `next`, or if there is
     /// none.
     pub fn fill<R>(&self, next: Option<u64>, put: impl FnOnce(&[u8]) -> R) -> R {
-        let mut room = [0; LONGEST_DELAY];
+        let mut room = [0; Self::LONGEST];
         let mut text = SeqBuf::new(&mut room);
         let since = |time: u64| next.unwrap_or(time).wrapping_sub(time);
         // There is room for each.

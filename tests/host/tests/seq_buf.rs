@@ -97,6 +97,23 @@ fn a_text_grows_as_long_as_there_is_memory() {
 }
 
 #[test]
+fn room_that_is_kept_needs_no_memory() {
+    for length in 0..5000 {
+        let mut text = TextBuf::new();
+        text.add(|buf| {
+            buf.bytes(&vec![b'x'; length]);
+            buf.keep_room(PIECE);
+        })
+        .unwrap();
+        sys::fail_allocation_after(Some(0));
+        let inserted = text.insert(length / 2, &[b'y'; PIECE]);
+        sys::fail_allocation_after(None);
+        assert!(inserted.is_ok(), "a text of {length} bytes");
+        assert_eq!(text.len(), length + PIECE);
+    }
+}
+
+#[test]
 fn a_piece_is_short_or_none() {
     let piece = Piece::<PIECE>::made_by(|buf| buf.text(b"0123456789abcdef")).unwrap();
     assert_eq!(text(|buf| buf.piece(&piece)), "0123456789abcdef");
