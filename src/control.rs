@@ -59,7 +59,7 @@ use crate::{
     },
     events::event_file::InstanceId,
     instance::Instance,
-    kapi::debugfs::{DebugfsEntry, Dir, File},
+    kapi::tree::{Dir, File, TreeFile},
     sys::Vec,
     tracer::Tracer,
 };
@@ -118,7 +118,7 @@ impl Folder {
 /// A file; removed when dropped.
 trait MadeFile: Send + Sync {}
 
-impl<F: File> MadeFile for DebugfsEntry<F> {}
+impl<F: File> MadeFile for TreeFile<F> {}
 
 /// The files, in the order in which they are made.
 #[rustfmt::skip]
@@ -374,7 +374,7 @@ fn made<F: File>(row: &FileRow, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<KB
 /// The files of an instance outside `events/GROUP`; they are removed when dropped.
 pub(crate) struct InstanceFiles {
     _files: Vec<KBox<dyn MadeFile>>,
-    _options: Vec<DebugfsEntry<SwitchFile<options::OneOption>>>,
+    _options: Vec<TreeFile<SwitchFile<options::OneOption>>>,
     _cpus: Vec<per_cpu::CpuFiles>,
 }
 
@@ -383,7 +383,7 @@ impl InstanceFiles {
     ///
     /// # Errors
     ///
-    /// As for [`Dir::new`] and [`DebugfsEntry::new`].
+    /// As for [`Dir::new`] and [`TreeFile::new`].
     ///
     /// Context: process, may sleep.
     #[inline(never)]

@@ -67,13 +67,13 @@ module! {
 /// tasks that still enter a directory. The probes go before all of them, see the drop.
 struct Ferroprobe {
     _dump: kapi::oops::OopsWatch<dump::Dump>,
-    _mountable: kapi::debugfs::Mountable,
+    _mountable: kapi::tree::Mountable,
     _instances: control::InstancesDirectory,
     _modules: watch::modules::Watch,
     _files: control::InstanceFiles,
     tracer: Arc<tracer::Tracer>,
     _sleep: kapi::clock::SleepWatch,
-    _late: kapi::debugfs::LateDirs,
+    _late: kapi::tree::LateDirs,
     _functions: kapi::functions::FunctionRemains,
 }
 
@@ -82,12 +82,12 @@ struct HalfLoaded {
     dump: kapi::oops::OopsWatch<dump::Dump>,
     files: control::InstanceFiles,
     modules: watch::modules::Watch,
-    root: Arc<kapi::debugfs::Dir>,
+    root: Arc<kapi::tree::Dir>,
     watch: KBox<watch::limit::LimitWatch>,
     tracer: Arc<tracer::Tracer>,
     kilobytes: usize,
     sleep: kapi::clock::SleepWatch,
-    late: kapi::debugfs::LateDirs,
+    late: kapi::tree::LateDirs,
     functions: kapi::functions::FunctionRemains,
 }
 
@@ -118,7 +118,7 @@ fn begin() -> Result<KBox<HalfLoaded>> {
     // Before anything that it is to hold: if this fails, the order of the drops stays.
     let room = KBox::<HalfLoaded>::new_uninit(GFP_KERNEL)?;
     let functions = kapi::functions::FunctionRemains::begin();
-    let late = kapi::debugfs::LateDirs::begin();
+    let late = kapi::tree::LateDirs::begin();
     let sleep = kapi::clock::SleepWatch::begin();
     let tracer = tracer::Tracer::new(kilobytes, limit, dump)?;
     let watch = KBox::new(watch::limit::LimitWatch::new(&tracer)?, GFP_KERNEL)?;
@@ -169,13 +169,13 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
     } = KBox::into_inner(begun);
     let instances = control::InstancesDirectory::new(&tracer, &root, kilobytes);
     let mut instances = instances.inspect_err(|_| tracer.shut_down())?;
-    let mountable = kapi::debugfs::Mountable::new(&root);
+    let mountable = kapi::tree::Mountable::new(&root);
     let mountable = mountable.inspect_err(|_| tracer.shut_down())?;
     // Nothing may fail behind this: the registry now holds files that hold it, until
     // the module's drop; and what is mounted or made by users holds the module.
     instances.open();
     tracer.registry.lock().set_watch(watch);
-    match kapi::debugfs::is_mounted() {
+    match kapi::tree::debugfs_is_mounted() {
         _ if kapi::lockdown::debugfs().is_err() => pr_info!(
             "the kernel is locked down, debugfs with it; for files in /sys/kernel/ferroprobe: mount -t ferroprobe none /sys/kernel/ferroprobe\n"
         ),

@@ -12,7 +12,7 @@ use crate::{
         record::Header,
         ring::{EventRef, Iter, Lent, Merge, Note, Stats},
     },
-    kapi::{clock::Clock, context, debugfs::Pipe},
+    kapi::{clock::Clock, context, tree::Pipe},
     sys::Vec,
 };
 use core::sync::atomic::Ordering;

@@ -16,10 +16,10 @@ use crate::{
     kapi::{
         clock::Clock,
         context::{self, OnCpu},
-        debugfs::OpenFile,
         percpu::PerCpu,
         rcu::RcuCell,
         scratch::{self, Scratch},
+        tree::OpenFile,
         wake::{PollTable, Waker},
     },
     sys::Pages,

@@ -25,9 +25,9 @@ use crate::{
     instance::Instance,
     kapi::{
         c_string::c_string,
-        debugfs::{DebugfsEntry, Dir, LateDir, LateFill},
         memory,
         tracepoint::Tracepoints,
+        tree::{Dir, LateDir, LateFill, TreeFile},
     },
     sys::Vec,
 };
@@ -303,16 +303,16 @@ impl LateFill for OfGroup {
 /// What is in the directory of such a group.
 struct GroupEntries {
     _events: Vec<LateDir<OfEvent>>,
-    _enable: DebugfsEntry<SwitchFile<EnableGroup>>,
-    _filter: DebugfsEntry<SettingFile<GroupFilter>>,
+    _enable: TreeFile<SwitchFile<EnableGroup>>,
+    _filter: TreeFile<SettingFile<GroupFilter>>,
 }
 
 /// The directory of another group.
 struct GroupDirectory {
     instance: Arc<Instance>,
     directory: Arc<Dir>,
-    _enable: DebugfsEntry<SwitchFile<EnableGroup>>,
-    _filter: DebugfsEntry<SettingFile<GroupFilter>>,
+    _enable: TreeFile<SwitchFile<EnableGroup>>,
+    _filter: TreeFile<SettingFile<GroupFilter>>,
 }
 
 impl EventGroup for GroupDirectory {
@@ -370,10 +370,7 @@ impl OfEvent {
     }
 
     /// Makes the file `functions`, if the event has functions.
-    fn functions(
-        &self,
-        directory: &Arc<Dir>,
-    ) -> Result<Option<DebugfsEntry<TextFile<FunctionsFile>>>> {
+    fn functions(&self, directory: &Arc<Dir>) -> Result<Option<TreeFile<TextFile<FunctionsFile>>>> {
         let Self(member) = self;
         match self.has_functions() {
             true => EVENT_FUNCTIONS.make(directory, member.clone()).map(Some),
@@ -384,14 +381,14 @@ impl OfEvent {
 
 /// The files of an event.
 struct EventEntries {
-    _enable: DebugfsEntry<SwitchFile<EnableEvent>>,
-    _format: DebugfsEntry<TextFile<FormatFile>>,
-    _id: DebugfsEntry<TextFile<IdFile>>,
-    _filter: DebugfsEntry<SettingFile<FilterFile>>,
-    _trigger: DebugfsEntry<SettingFile<TriggerFile>>,
-    functions: Option<DebugfsEntry<TextFile<FunctionsFile>>>,
-    _hist: DebugfsEntry<HistFile<false>>,
-    _graph: DebugfsEntry<HistFile<true>>,
+    _enable: TreeFile<SwitchFile<EnableEvent>>,
+    _format: TreeFile<TextFile<FormatFile>>,
+    _id: TreeFile<TextFile<IdFile>>,
+    _filter: TreeFile<SettingFile<FilterFile>>,
+    _trigger: TreeFile<SettingFile<TriggerFile>>,
+    functions: Option<TreeFile<TextFile<FunctionsFile>>>,
+    _hist: TreeFile<HistFile<false>>,
+    _graph: TreeFile<HistFile<true>>,
 }
 
 /// The directory of an event.

@@ -17,7 +17,7 @@ use crate::{
     hit::action::Action,
     kapi::{
         context,
-        debugfs::{File, OpenFile, FAILED, READABLE, URGENT},
+        tree::{File, OpenFile, FAILED, READABLE, URGENT},
         wake::PollTable,
     },
     print::KernelNames,

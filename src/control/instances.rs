@@ -9,8 +9,8 @@ use super::{
 use crate::{
     instance::Instance,
     kapi::{
-        debugfs::{Dir, Openings, Subdirs, UserDir},
         memory, percpu,
+        tree::{Dir, Openings, Subdirs, UserDir},
     },
     sys::Vec,
     tracer::Tracer,

@@ -3,7 +3,7 @@
 //! What a file or a directory says of itself: its name, its permissions, and the line that
 //! `README` has of it.
 
-use crate::kapi::debugfs::{DebugfsEntry, Dir, File};
+use crate::kapi::tree::{Dir, File, TreeFile};
 use kernel::{prelude::*, sync::Arc};
 
 /// Read and written.
@@ -38,15 +38,11 @@ impl Described {
     ///
     /// # Errors
     ///
-    /// Those of [`DebugfsEntry::new`].
+    /// Those of [`TreeFile::new`].
     ///
     /// Context: process, may sleep.
-    pub(super) fn make<F: File>(
-        &self,
-        dir: &Arc<Dir>,
-        data: Arc<F::Data>,
-    ) -> Result<DebugfsEntry<F>> {
-        DebugfsEntry::new(self.name, self.mode, dir, data)
+    pub(super) fn make<F: File>(&self, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<TreeFile<F>> {
+        TreeFile::new(self.name, self.mode, dir, data)
     }
 
     /// Whether it is a directory.

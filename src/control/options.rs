@@ -14,7 +14,7 @@ use crate::{
         suggest::suggest,
     },
     instance::Instance,
-    kapi::debugfs::{DebugfsEntry, Dir},
+    kapi::tree::{Dir, TreeFile},
     options::Flag,
     sys::Vec,
     tracer::Tracer,
@@ -121,17 +121,17 @@ pub(super) const DIRECTORY: Described = folder(c"options", "NAME: one option, 1 
 ///
 /// # Errors
 ///
-/// As for [`Dir::new`] and [`DebugfsEntry::new`].
+/// As for [`Dir::new`] and [`TreeFile::new`].
 pub(crate) fn make(
     instance: &Arc<Instance>,
     root: &Arc<Dir>,
-) -> Result<Vec<DebugfsEntry<SwitchFile<OneOption>>>> {
+) -> Result<Vec<TreeFile<SwitchFile<OneOption>>>> {
     let dir = Dir::new(DIRECTORY.name, Some(root.clone()))?;
     let mut files = Vec::new();
     for flag in Flag::ALL {
         let instance = instance.clone();
         let choice = Arc::new(Choice { instance, flag }, GFP_KERNEL)?;
-        files.push(DebugfsEntry::new(flag.name(), READ_WRITE, &dir, choice)?)?;
+        files.push(TreeFile::new(flag.name(), READ_WRITE, &dir, choice)?)?;
     }
     Ok(files)
 }

@@ -21,8 +21,8 @@ use crate::{
     instance::Instance,
     kapi::{
         clock::Clock,
-        debugfs::{DebugfsEntry, Dir},
         percpu::possible_cpus,
+        tree::{Dir, TreeFile},
     },
     sys::Vec,
 };
@@ -67,21 +67,21 @@ pub(super) const FILES: &[&Described] = &[
 
 /// The files of one CPU; removed when dropped.
 pub(crate) struct CpuFiles {
-    _trace: DebugfsEntry<Trace>,
-    _trace_pipe: DebugfsEntry<TracePipe<PrintedText>>,
-    _trace_json: DebugfsEntry<TracePipe<Json>>,
-    _raw: DebugfsEntry<RawPipe>,
-    _snapshot: DebugfsEntry<SnapshotFile>,
-    _snapshot_raw: DebugfsEntry<SnapshotRaw>,
-    _stats: DebugfsEntry<TextFile<StatsFile>>,
-    _size: DebugfsEntry<SettingFile<CpuBufferSize>>,
+    _trace: TreeFile<Trace>,
+    _trace_pipe: TreeFile<TracePipe<PrintedText>>,
+    _trace_json: TreeFile<TracePipe<Json>>,
+    _raw: TreeFile<RawPipe>,
+    _snapshot: TreeFile<SnapshotFile>,
+    _snapshot_raw: TreeFile<SnapshotRaw>,
+    _stats: TreeFile<TextFile<StatsFile>>,
+    _size: TreeFile<SettingFile<CpuBufferSize>>,
 }
 
 /// Makes the directories of all CPUs in `root`.
 ///
 /// # Errors
 ///
-/// As for [`Dir::new`] and [`DebugfsEntry::new`].
+/// As for [`Dir::new`] and [`TreeFile::new`].
 pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<CpuFiles>> {
     let above = Dir::new(DIRECTORY.name, Some(root.clone()))?;
     let mut files = Vec::new();

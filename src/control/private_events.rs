@@ -7,7 +7,7 @@ use super::text::{self, OpenText, Show};
 use crate::{
     engine::parse::Grammar,
     events::owner::Owner,
-    kapi::debugfs::{File, OpenFile},
+    kapi::tree::{File, OpenFile},
     tracer::Tracer,
 };
 use core::{fmt, pin::Pin, ptr};

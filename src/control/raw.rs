@@ -17,8 +17,8 @@ use crate::{
     buffer::Side,
     engine::ring::Lent,
     kapi::{
-        debugfs::{File, Lending, OpenFile, Pipe, READABLE},
         mapping::Area,
+        tree::{File, Lending, OpenFile, Pipe, READABLE},
         user_room::UserRoom,
         wake::PollTable,
     },

@@ -14,7 +14,7 @@ use crate::{
     },
     events::registry::Failure,
     instance::Instance,
-    kapi::debugfs::OpenFile,
+    kapi::tree::OpenFile,
     sys::{AllocError, Vec},
     tracer::Tracer,
 };

@@ -15,7 +15,7 @@ use crate::{
         error::{Error as Refusal, Kind},
         setting,
     },
-    kapi::debugfs::{File, OpenFile},
+    kapi::tree::{File, OpenFile},
 };
 use core::pin::Pin;
 use kernel::{

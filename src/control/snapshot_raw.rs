@@ -9,7 +9,7 @@ use crate::{
     buffer::Side,
     engine::ring::Lent,
     kapi::{
-        debugfs::{File, Lending, OpenFile, Pipe},
+        tree::{File, Lending, OpenFile, Pipe},
         user_room::UserRoom,
     },
 };

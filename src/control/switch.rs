@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     engine::setting,
-    kapi::debugfs::{File, OpenFile},
+    kapi::tree::{File, OpenFile},
 };
 use core::{marker::PhantomData, pin::Pin};
 use kernel::{

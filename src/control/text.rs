@@ -9,8 +9,8 @@ use crate::{
         text::Appender,
     },
     kapi::{
-        debugfs::{File, OpenFile},
         memory,
+        tree::{File, OpenFile},
     },
     sys::Vec,
 };

@@ -5,7 +5,7 @@
 
 use super::{listing::Listing, scope::Scope};
 use crate::{
-    kapi::debugfs::{File, OpenFile},
+    kapi::tree::{File, OpenFile},
     options::Flag,
 };
 use core::pin::Pin;

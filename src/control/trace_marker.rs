@@ -7,7 +7,7 @@ use super::{rejected::Rejected, text};
 use crate::{
     engine::error::{Error as Refusal, Kind},
     instance::Instance,
-    kapi::debugfs::{File, OpenFile},
+    kapi::tree::{File, OpenFile},
     options::Flag,
 };
 use core::pin::Pin;

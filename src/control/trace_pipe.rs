@@ -8,7 +8,7 @@ use super::{scope::Scope, text};
 use crate::{
     engine::{print::Renderer, seq_buf::TextBuf},
     kapi::{
-        debugfs::{File, OpenFile, READABLE},
+        tree::{File, OpenFile, READABLE},
         user_room::UserRoom,
         wake::PollTable,
     },

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files in debugfs, and in a file system of the module's own, with state per opening, blocking
-//! reads and poll.
+//! The tree of the module's files, which debugfs and a file system of its own show, with state per
+//! opening, blocking reads and poll.
 //!
-//! Files are created with `debugfs_create_file_unsafe()`: the kernel then protects only
+//! Files are created in debugfs with `debugfs_create_file_unsafe()`: the kernel then protects only
 //! their opening against removal, as the own file system does, and a reader that sleeps in a file
-//! does not delay its removal. An opening therefore owns what it needs, by counted references. The owner of
-//! a file is the module, which stays loaded while a file is open.
+//! does not delay its removal. An opening therefore owns what it needs, by counted references.
+//! The owner of a file is the module, which stays loaded while a file is open.
 //!
 //! C header: [`include/linux/debugfs.h`](srctree/include/linux/debugfs.h)
 
@@ -41,7 +41,7 @@ pub use user_dir::{Subdirs, UserDir};
 /// Returns whether the current task finds debugfs at `/sys/kernel/debug`, where it belongs.
 ///
 /// Context: process, may sleep.
-pub fn is_mounted() -> bool {
+pub fn debugfs_is_mounted() -> bool {
     calls::ferroprobe_debugfs_is_mounted()
 }
 
@@ -200,7 +200,7 @@ pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 
 /// A file; removed when dropped. The drop waits for openings in progress, but not for
 /// openings that have succeeded.
-pub struct DebugfsEntry<F: File> {
+pub struct TreeFile<F: File> {
     node: Node,
     /// What the node's data points to. Dropped after it.
     _shared: KBox<SharedFile<F>>,
@@ -208,7 +208,7 @@ pub struct DebugfsEntry<F: File> {
     _dir: Arc<Dir>,
 }
 
-impl<F: File> DebugfsEntry<F> {
+impl<F: File> TreeFile<F> {
     /// Creates the file `name` with the permissions `mode` in `dir`.
     ///
     /// # Errors
