@@ -82,8 +82,8 @@ impl Instance {
         drop(making);
         let made = Self::with(tracer.clone(), id, (buffer, formats, marks));
         if made.is_err() {
-            // Nothing uses it, so nothing has to be changed for which memory is needed.
-            let removed = tracer.registry.lock().remove_instance(id);
+            let removed = tracer.registry.lock().discard_instance(id);
+            // With the lock released.
             drop(removed);
         }
         made
@@ -125,6 +125,15 @@ impl Instance {
         // With the lock released.
         drop(removed);
         Ok(())
+    }
+
+    /// As [`Instance::remove`], for an instance that nobody could use yet.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn discard(&self) {
+        let removed = self.tracer.registry.lock().discard_instance(self.id);
+        // With the lock released.
+        drop(removed);
     }
 
     /// Takes the times of events from `clock`, and clears the buffer.

@@ -109,10 +109,8 @@ impl Subdirs for InDirectory {
         // Until everything is made, no file of it can be opened.
         openings.close()?;
         let instance = Instance::new(&self.tracer, self.kilobytes)?;
-        let files = InstanceFiles::new(&instance, &directory).inspect_err(|_| {
-            // Its events are disabled: nothing has to be changed for which memory is needed.
-            let _ = instance.remove();
-        })?;
+        let files =
+            InstanceFiles::new(&instance, &directory).inspect_err(|_| instance.discard())?;
         openings.open_again();
         // There is room.
         let _ = made.push(One {

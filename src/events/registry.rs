@@ -223,15 +223,13 @@ impl Registry {
         which: &dyn Fn(&Event) -> bool,
     ) -> Result<Vec<Arc<EventFile>>> {
         let mut were_on = Vec::new();
-        were_on.reserve(self.events().filter(|event| which(event)).count())?;
         for event in self.events().filter(|event| which(event)) {
             let file = event.in_instance(of).ok().filter(|file| file.is_enabled());
             if let Some(file) = file {
-                file.switch().set(false);
-                // There is room for all.
-                let _ = were_on.push(file);
+                were_on.push(file)?;
             }
         }
+        were_on.iter().for_each(|file| file.switch().set(false));
         Ok(were_on)
     }
 

@@ -115,6 +115,16 @@ impl Registry {
         self.instances.set(of, None).ok_or(ENODEV)
     }
 
+    /// Removes the instance `of`, in which nothing was enabled yet, and no trigger set: for that no
+    /// memory is needed. The caller drops what is returned as that of
+    /// [`Registry::remove_instance`].
+    pub(crate) fn discard_instance(&mut self, of: InstanceId) -> Option<InInstance> {
+        for event in self.events() {
+            event.set_file(of, None);
+        }
+        self.instances.set(of, None)
+    }
+
     /// Returns the buffers with the formats of the events that may be in them.
     ///
     /// # Errors
