@@ -7,7 +7,7 @@
 //!
 //! C header: [`include/linux/cgroup-defs.h`](srctree/include/linux/cgroup-defs.h)
 
-use super::{context, nofault, word};
+use super::{nofault, word};
 use core::mem;
 use kernel::bindings;
 
@@ -70,7 +70,7 @@ struct CgroupNode(u64);
 impl CgroupNode {
     #[cfg(CONFIG_CGROUPS)]
     fn of_current() -> Option<Self> {
-        let task = Self(context::current().address());
+        let task = Self(super::context::current().address());
         let css_set = task.word(mem::offset_of!(bindings::task_struct, cgroups))?;
         let cgroup = Self(css_set).word(mem::offset_of!(bindings::css_set, dfl_cgrp))?;
         let node = Self(cgroup).word(mem::offset_of!(bindings::cgroup, kn))?;
