@@ -275,20 +275,25 @@ impl Draft {
         }
         let kept = set.matching(deletion, self.write);
         let all = Iterator::chain(kept, self.added.matching(deletion, self.write));
-        let own = all.filter(|(_, probe)| self.is_own(probe));
-        let mut matching = own.map(|(_, probe)| probe.definition());
-        let mut others = matching.clone();
-        let Some(first) = matching.clone().next() else {
-            return Ok(None);
-        };
-        let is_usual = |definition: &&Definition| {
-            *definition.group == *definition.kind.default_group.as_bytes()
-        };
-        let usual = matching.find(is_usual);
-        let other = others.find(|other| *other.group != *first.group);
-        match (usual, other) {
-            (Some(usual), _) => Ok(Some(Vec::from_slice(&usual.group)?)),
-            (None, Some(other)) => {
+        let (mut first, mut other): (Option<&Definition>, Option<&Definition>) = (None, None);
+        for (_, probe) in all {
+            if !self.is_own(probe) {
+                continue;
+            }
+            let definition = probe.definition();
+            if *definition.group == *definition.kind.default_group.as_bytes() {
+                return Ok(Some(Vec::from_slice(&definition.group)?));
+            }
+            match first {
+                None => first = Some(definition),
+                Some(first) if *first.group != *definition.group => {
+                    other.get_or_insert(definition);
+                }
+                Some(_) => {}
+            }
+        }
+        match (first, other) {
+            (Some(first), Some(other)) => {
                 let refusal = Refusal::new(Kind::AmbiguousEvent, at);
                 Err(refusal.with_detail(format_args!(
                     "{}, {}",
@@ -296,7 +301,7 @@ impl Draft {
                     Plain(&other.group)
                 )))
             }
-            (None, None) => Ok(None),
+            _ => Ok(None),
         }
     }
 
