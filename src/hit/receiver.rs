@@ -16,7 +16,7 @@ use crate::{
         prepared::Prepared,
         receives::{Receives, ReceivesValues, SentHit},
         recorder::Recorder,
-        sample::{Sample, Sent},
+        sample::{Report, Sample, Sent},
         source::Source,
     },
     kapi::{context::OnCpu, percpu::PerCpu, stack::StackOrigin},
@@ -85,7 +85,7 @@ impl<S> Copy for SentBy<'_, S> {}
 impl<S: Sent> Source for SentBy<'_, S> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Sent(self.0)
+        Sample::of(Report::Sent(self.0))
     }
 }
 

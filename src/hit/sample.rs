@@ -5,6 +5,8 @@
 //! The fast steps get a [`Source`](super::source::Source) and look at its [`Sample`] without passing
 //! it on, so that it never exists in memory, and the compiler knows which source it is. The slow
 //! step has one copy, which asks.
+//!
+//! All that look at one sample see one time: the clock is read when the first of them asks.
 
 use crate::{
     engine::{
@@ -15,9 +17,8 @@ use crate::{
         task::TaskNumber,
     },
     kapi::{
-        cgroup,
-        clock::Clock,
-        context::{self, EntryWay},
+        cgroup, clock,
+        context::{self, EntryWay, Unpreempted},
         functions,
         kprobe::Way,
         kretprobe, nofault,
@@ -26,6 +27,7 @@ use crate::{
         symbol, tracepoint, user,
     },
 };
+use core::cell::Cell;
 
 /// The task that runs.
 pub(super) struct Running(pub(super) context::Current);
@@ -57,8 +59,16 @@ pub(crate) trait Sent {
 }
 
 /// A hit.
+#[derive(Clone)]
+pub(crate) struct Sample<'a> {
+    pub(super) report: Report<'a>,
+    /// The time of the hit by the trace clock `local`, in nanoseconds; 0 before it is asked for.
+    time: Cell<u64>,
+}
+
+/// What a source tells of a hit.
 #[derive(Clone, Copy)]
-pub(crate) enum Sample<'a> {
+pub(crate) enum Report<'a> {
     /// Of a kprobe.
     Probe(&'a Regs, Way<'a>),
     /// Of a kretprobe.
@@ -81,13 +91,20 @@ pub(crate) enum Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
+    /// Makes the sample of a hit.
+    #[inline(always)]
+    pub(super) fn of(report: Report<'a>) -> Self {
+        let time = Cell::new(0);
+        Self { report, time }
+    }
+
     /// Returns how the CPU came to the handler.
     #[inline(always)]
     pub(super) fn way(&self) -> EntryWay {
-        match self {
-            Self::Probe(_, way) => way.entry(),
-            Self::Return(..) => EntryWay::Return,
-            Self::Exit(_) => EntryWay::Followed,
+        match self.report {
+            Report::Probe(_, way) => way.entry(),
+            Report::Return(..) => EntryWay::Return,
+            Report::Exit(_) => EntryWay::Followed,
             _ => EntryWay::Tracepoint,
         }
     }
@@ -96,10 +113,10 @@ impl<'a> Sample<'a> {
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         // The compiler lays out the branches of each better than those of one with three cases.
-        match self {
-            Self::Probe(_, way) => context::is_plain(|| way.entry()),
-            Self::Return(..) => context::is_plain(|| EntryWay::Return),
-            Self::Exit(_) => context::is_plain_followed(),
+        match self.report {
+            Report::Probe(_, way) => context::is_plain(|| way.entry()),
+            Report::Return(..) => context::is_plain(|| EntryWay::Return),
+            Report::Exit(_) => context::is_plain_followed(),
             _ => context::is_plain(|| EntryWay::Tracepoint),
         }
     }
@@ -107,15 +124,15 @@ impl<'a> Sample<'a> {
     /// Returns whether interrupts are disabled in the code that is hit.
     #[inline(always)]
     pub(super) fn irqs_disabled(&self) -> bool {
-        match self {
-            Self::Probe(regs, _) | Self::Return(regs, _) => regs.irqs_disabled(),
+        match self.report {
+            Report::Probe(regs, _) | Report::Return(regs, _) => regs.irqs_disabled(),
             // User space has them enabled.
-            Self::Registers(..) | Self::Call(..) => false,
-            Self::Function(_)
-            | Self::Exit(_)
-            | Self::Tracepoint(_)
-            | Self::Word(_)
-            | Self::Sent(_) => context::irqs_disabled(),
+            Report::Registers(..) | Report::Call(..) => false,
+            Report::Function(_)
+            | Report::Exit(_)
+            | Report::Tracepoint(_)
+            | Report::Word(_)
+            | Report::Sent(_) => context::irqs_disabled(),
         }
     }
 
@@ -125,9 +142,9 @@ impl<'a> Sample<'a> {
     where
         'a: 'b,
     {
-        match self {
-            Self::Function(entry) => entry.place(),
-            Self::Exit(exit) => exit.place(),
+        match self.report {
+            Report::Function(entry) => entry.place(),
+            Report::Exit(exit) => exit.place(),
             _ => own,
         }
     }
@@ -135,9 +152,9 @@ impl<'a> Sample<'a> {
     /// Returns the address to which the function returns, of a return probe.
     #[inline(always)]
     pub(super) fn returns_to(&self) -> Option<u64> {
-        match self {
-            Self::Return(regs, call) => Some(call.return_address(regs)),
-            Self::Exit(exit) => Some(exit.return_address()),
+        match self.report {
+            Report::Return(regs, call) => Some(call.return_address(regs)),
+            Report::Exit(exit) => Some(exit.return_address()),
             _ => None,
         }
     }
@@ -145,9 +162,9 @@ impl<'a> Sample<'a> {
     /// Returns what was saved at the function's entry, for a return probe.
     #[inline(always)]
     fn entry(&self) -> &'a [u64] {
-        match self {
-            Self::Return(_, call) => call.data(),
-            Self::Exit(exit) => exit.data(),
+        match self.report {
+            Report::Return(_, call) => call.data(),
+            Report::Exit(exit) => exit.data(),
             _ => &[],
         }
     }
@@ -161,8 +178,8 @@ impl<'a> Sample<'a> {
     /// Returns the user memory that was copied before the hit was served.
     #[inline(always)]
     pub(super) fn copied(&self) -> Copied<'a> {
-        match self {
-            Self::Registers(_, copied) | Self::Call(_, copied) => *copied,
+        match self.report {
+            Report::Registers(_, copied) | Report::Call(_, copied) => copied,
             _ => Copied::NOTHING,
         }
     }
@@ -171,15 +188,27 @@ impl<'a> Sample<'a> {
     /// it, as far as stacks need it.
     #[inline(always)]
     pub(super) fn origin(&self, function: StackFunction) -> StackOrigin<'a> {
-        match self {
-            Self::Probe(regs, way) => StackOrigin::Probe(regs, way.entry(), function),
-            Self::Return(regs, _) => StackOrigin::Return(regs),
-            Self::Function(entry) => StackOrigin::Function(*entry),
-            Self::Exit(exit) => StackOrigin::Exit(*exit),
-            Self::Sent(sent) => sent.origin(),
+        match self.report {
+            Report::Probe(regs, way) => StackOrigin::Probe(regs, way.entry(), function),
+            Report::Return(regs, _) => StackOrigin::Return(regs),
+            Report::Function(entry) => StackOrigin::Function(entry),
+            Report::Exit(exit) => StackOrigin::Exit(exit),
+            Report::Sent(sent) => sent.origin(),
             // The registers belong to the caller of a system call.
             _ => StackOrigin::Caller(function),
         }
+    }
+}
+
+impl Sample<'_> {
+    /// Reads the time, for all that ask for it from now on.
+    #[inline(never)]
+    fn read_clock(&self) -> u64 {
+        let on_cpu = Unpreempted::begin();
+        let time = clock::now(&on_cpu.here());
+        on_cpu.end();
+        self.time.set(time);
+        time
     }
 }
 
@@ -187,28 +216,28 @@ impl Arguments for Sample<'_> {
     #[inline(always)]
     fn reg(&self, index: u8) -> u64 {
         let index = usize::from(index);
-        match self {
-            Self::Probe(regs, _) | Self::Return(regs, _) | Self::Registers(regs, _) => {
+        match self.report {
+            Report::Probe(regs, _) | Report::Return(regs, _) | Report::Registers(regs, _) => {
                 regs.word(index)
             }
-            Self::Function(entry) => entry.word(index),
-            Self::Exit(exit) => exit.word(index),
-            Self::Tracepoint(arguments) => arguments.get(index),
-            Self::Call(values, _) => values.get(index).copied().unwrap_or(0),
-            Self::Word(word) => *word,
-            Self::Sent(sent) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
+            Report::Function(entry) => entry.word(index),
+            Report::Exit(exit) => exit.word(index),
+            Report::Tracepoint(arguments) => arguments.get(index),
+            Report::Call(values, _) => values.get(index).copied().unwrap_or(0),
+            Report::Word(word) => word,
+            Report::Sent(sent) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
         }
     }
 
     #[inline]
     fn stack(&self, n: u16) -> u64 {
-        match self {
-            Self::Probe(regs, _) | Self::Return(regs, _) | Self::Registers(regs, _) => {
+        match self.report {
+            Report::Probe(regs, _) | Report::Return(regs, _) | Report::Registers(regs, _) => {
                 regs.stack_word(u64::from(n))
             }
-            Self::Function(entry) => entry.stack_word(u64::from(n)),
-            Self::Exit(exit) => exit.stack_word(u64::from(n)),
-            Self::Tracepoint(_) | Self::Call(..) | Self::Word(_) | Self::Sent(_) => 0,
+            Report::Function(entry) => entry.stack_word(u64::from(n)),
+            Report::Exit(exit) => exit.stack_word(u64::from(n)),
+            Report::Tracepoint(_) | Report::Call(..) | Report::Word(_) | Report::Sent(_) => 0,
         }
     }
 
@@ -252,7 +281,10 @@ impl Memory for Sample<'_> {
 
     #[inline]
     fn now(&self) -> u64 {
-        Clock::Local.now()
+        match self.time.get() {
+            0 => self.read_clock(),
+            time => time,
+        }
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use crate::{
     engine::{exec, syscall::Values},
     hit::{
         recorder::Recorder,
-        sample::{Copied, Sample},
+        sample::{Copied, Report, Sample},
         tier::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
     },
     kapi::{
@@ -72,7 +72,7 @@ pub(super) trait Source: Copy {
 impl Source for Probed<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Probe(self.regs, self.way)
+        Sample::of(Report::Probe(self.regs, self.way))
     }
 }
 
@@ -81,14 +81,14 @@ impl Source for Returned<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Return(self.regs, self.call)
+        Sample::of(Report::Return(self.regs, self.call))
     }
 }
 
 impl Source for functions::Entry<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Function(*self)
+        Sample::of(Report::Function(*self))
     }
 }
 
@@ -97,14 +97,14 @@ impl Source for functions::Exit<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Exit(*self)
+        Sample::of(Report::Exit(*self))
     }
 }
 
 impl Source for tracepoint::PointArguments<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Tracepoint(*self)
+        Sample::of(Report::Tracepoint(*self))
     }
 
     #[inline(never)]
@@ -122,7 +122,7 @@ impl Source for tracepoint::PointArguments<'_> {
 impl Source for &Regs {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Registers(self, Copied::NOTHING)
+        Sample::of(Report::Registers(self, Copied::NOTHING))
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) struct Called<'a>(pub(super) &'a Regs, pub(super) Copied<'a>);
 impl Source for Called<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Registers(self.0, self.1)
+        Sample::of(Report::Registers(self.0, self.1))
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) struct WholeCall<'a>(pub(super) &'a Values, pub(super) Copied<'a>);
 impl Source for WholeCall<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Call(self.0, self.1)
+        Sample::of(Report::Call(self.0, self.1))
     }
 }
 
@@ -152,7 +152,7 @@ impl Source for WholeCall<'_> {
 impl Source for u64 {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::Word(*self)
+        Sample::of(Report::Word(*self))
     }
 }
 
@@ -160,6 +160,12 @@ impl Source for u64 {
 impl Source for &Sample<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        **self
+        Sample::clone(self)
+    }
+
+    /// Passes the sample on itself, with the time that others have seen.
+    #[inline(never)]
+    fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
+        exec::run_general(&recorder.program, self, out);
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         counters::HitEnd,
         plan::{Acting, Stacks},
         recorder::Recorder,
-        sample::{Running, Sample},
+        sample::{Report, Running, Sample},
     },
     kapi::{
         context::{self, OnCpu},
@@ -44,7 +44,7 @@ impl Recorder {
         here: &OnCpu,
     ) {
         let buffer = self.buffer.get(here);
-        let sample = &Sample::Tracepoint(arguments);
+        let sample = &Sample::of(Report::Tracepoint(arguments));
         let end = self.act_with_stacks_here((acting, buffer), sample, here);
         self.counters.count(end, here);
         buffer.wake();

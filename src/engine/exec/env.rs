@@ -54,7 +54,7 @@ pub trait Memory {
     /// Returns the same as [`read_string`](Self::read_string).
     fn read_cgroup(&self, skip: usize, out: &mut [u8]) -> Option<usize>;
 
-    /// Returns the time by the trace clock `local`, in nanoseconds.
+    /// Returns the time of the hit by the trace clock `local`, in nanoseconds: each time the same.
     fn now(&self) -> u64;
 
     /// Returns the address of this CPU's copy of the per-CPU variable at `address`.
