@@ -81,8 +81,9 @@ test-debug: ## the selftests on kernels with KASAN, lockdep and the like, and on
 test-upstream: ## the kernel's own tests of kprobe events, against the module
 	@qemu/test-upstream
 
-test-package: ## install the package in a fresh Debian root of ARCH=, and boot what it compiled
+test-package: ## install the packages in a fresh Debian root of ARCH=, and boot what they compiled
 	@qemu/test-package
+	@qemu/test-package-tools
 
 test-lines: ## lines and variables of a stock kernel, COUNT= (1000) of each, beside perf probe's
 	@qemu/test-lines
