@@ -174,6 +174,23 @@ impl<'s> Scopes<'s> {
         at
     }
 
+    /// Whether the scope `at` is the rest of a function whose beginning is around it: GCC splits some
+    /// functions in two, to inline the first part alone, and then inlines the second one, too. It says
+    /// that it is called on the line that the function is defined on. Who comes there has already
+    /// entered the function.
+    pub fn is_rest(&self, at: usize) -> bool {
+        let Some(scope) = self.all.get(at).filter(|scope| scope.called.is_some()) else {
+            return false;
+        };
+        let around = scope.parent.map(|parent| self.function_of(parent));
+        let around = around.and_then(|around| self.all.get(around));
+        around.is_some_and(|around| {
+            scope.origin.is_some()
+                && scope.origin == around.origin
+                && scope.called == scope.declared
+        })
+    }
+
     /// The scope `at` and those around it, outwards.
     pub fn outwards(&self, at: Option<usize>) -> impl Iterator<Item = &Scope<'s>> {
         let scope = move |at: Option<usize>| self.all.get(at?);

@@ -5,6 +5,7 @@
 
 mod support;
 
+use ferroprobe_tools::lines::find;
 use ferroprobe_tools::session::Session;
 use support::{compile, define, with};
 
@@ -131,6 +132,28 @@ fn an_inlined_function_is_one_event_with_a_probe_wherever_it_is() {
         // A line of it is there as well.
         assert!(lines(session, "always:2").len() >= 3);
     });
+}
+
+#[test]
+fn a_function_that_is_inlined_in_two_parts_begins_once() {
+    for compiler in COMPILERS {
+        let object = compile(compiler, "parts.c", &["-O2", "-c", "-ffreestanding"]);
+        with(&object.path, |session| {
+            let function = find::function(session, "slot_of", None).expect("a function");
+            let count = function.instances.len();
+            assert!(count > 3, "{compiler} does not split it: {count} instances");
+            for text in ["slot_of%inlined", "slot_of:0"] {
+                let found = lines(session, text);
+                let places = found.iter().filter_map(|line| line.split(' ').nth(1));
+                let mut functions: Vec<_> = places
+                    .map(|place| place.split('+').next().expect("a name"))
+                    .collect();
+                functions.sort_unstable();
+                let expected = ["test:first", "test:second", "test:third"];
+                assert_eq!(functions, expected, "{compiler}: {text}: {found:?}");
+            }
+        });
+    }
 }
 
 #[test]

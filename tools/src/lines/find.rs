@@ -166,8 +166,8 @@ fn differs_by_one(a: &str, b: &str) -> bool {
 
 /// The rows of an instance on which statements of its own text begin.
 ///
-/// The line that the function is defined on is its entry, and nothing else, as for `perf probe`. A
-/// line that has no rows, but calls a function that is inlined, begins where that does.
+/// The line that the function is defined on is its entry, and nothing else, as for `perf probe`; the
+/// rest of a function that is inlined in two parts has none. A line that has no rows, but calls a function that is inlined, begins where that does.
 pub fn rows<'s>(session: &Session<'s>, instance: &Instance<'s>) -> Vec<Row> {
     let Instance {
         source,
@@ -187,7 +187,8 @@ pub fn rows<'s>(session: &Session<'s>, instance: &Instance<'s>) -> Vec<Row> {
             is_statement: true,
         })
     };
-    let mut found: Vec<Row> = row(scope.start, scope.declared).into_iter().collect();
+    let start = scope.start.filter(|_| !scopes.is_rest(*at));
+    let mut found: Vec<Row> = row(start, scope.declared).into_iter().collect();
     let rows = source.table.rows.iter().filter(|row| {
         row.is_statement
             && scope.contains(row.address)
@@ -197,7 +198,8 @@ pub fn rows<'s>(session: &Session<'s>, instance: &Instance<'s>) -> Vec<Row> {
             && session.owner(source, scopes, row) == Some(*at)
     });
     found.extend(rows.copied());
-    let lines: BTreeSet<u32> = found.iter().map(|row| row.line).collect();
+    let declared = scope.declared.iter().map(|declared| declared.line);
+    let lines: BTreeSet<u32> = found.iter().map(|row| row.line).chain(declared).collect();
     let own_file = scope.declared.map(|declared| declared.file);
     let inlined = scopes.all.iter().filter(|inner| {
         let called = inner.called.filter(|called| Some(called.file) == own_file);
@@ -281,7 +283,8 @@ fn entries<'s>(function: &Function<'s>, kind: Kind) -> Result<Vec<Location<'s>>>
     let mut found = Vec::new();
     for instance in &function.instances {
         let scope = instance.scopes.get(instance.scope)?;
-        let Some(moment) = scope.start.filter(|_| scope.kind == kind) else {
+        let is_wanted = scope.kind == kind && !instance.scopes.is_rest(instance.scope);
+        let Some(moment) = scope.start.filter(|_| is_wanted) else {
             continue;
         };
         found.push(Location {
