@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What calls cost: seconds, and how much memory at most.
+//! What calls cost: seconds, those of the processor, and how much memory at most.
 
 use std::fs;
 use std::path::Path;
@@ -18,28 +18,57 @@ fn peak(pid: u32) -> Option<u64> {
     Some(kib / 1024)
 }
 
-/// Runs a command, and prints its row.
-fn measure(what: &str, command: &mut Command) {
-    let began = Instant::now();
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let mut child = child.unwrap_or_else(|error| panic!("{what}: {error}"));
-    let mut most = 0;
-    let status = loop {
-        most = most.max(peak(child.id()).unwrap_or(0));
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) => thread::sleep(Duration::from_millis(2)),
-            Err(error) => panic!("{what}: {error}"),
-        }
-    };
-    assert!(status.success(), "{what}: {status}");
-    println!("{what:<44}{:>8.2}{most:>8}", began.elapsed().as_secs_f64());
+/// The seconds of processor time, in user space and in the kernel, of all commands so far.
+fn processor() -> f64 {
+    /// Behind the name: time in user space and in the kernel of children that have ended, in ticks.
+    const FIELDS: [usize; 2] = [13, 14];
+    /// `USER_HZ` of Linux.
+    const TICKS: f64 = 100.0;
+
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let behind_name = stat.rsplit(')').next().unwrap_or_default();
+    let fields: Vec<_> = behind_name.split_whitespace().collect();
+    let ticks = FIELDS
+        .iter()
+        .filter_map(|at| fields.get(*at)?.parse::<f64>().ok());
+    ticks.sum::<f64>() / TICKS
 }
+
+/// Runs a command so many times, and prints its row: the mean of each time.
+fn measure(what: &str, times: u16, command: &mut Command) {
+    let (began, before) = (Instant::now(), processor());
+    let mut most = 0;
+    for _ in 0..times {
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut child = child.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let status = loop {
+            most = most.max(peak(child.id()).unwrap_or(0));
+            match child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) => thread::sleep(Duration::from_millis(2)),
+                Err(error) => panic!("{what}: {error}"),
+            }
+        };
+        assert!(status.success(), "{what}: {status}");
+    }
+    let mean = |seconds: f64| seconds / f64::from(times);
+    let (all, used) = (
+        mean(began.elapsed().as_secs_f64()),
+        mean(processor() - before),
+    );
+    println!("{what:<44}{all:>8.2}{used:>10.3}{most:>7}");
+}
+
+/// So many calls are needed for the processor's time of one, which is counted in hundredths of seconds.
+const LATER: u16 = 20;
 
 /// Measures `program` and perf on the same file, in one run.
 pub fn print(vmlinux: &Path, program: &Path) {
     let cache = std::env::temp_dir().join(format!("beside_perf.{}", std::process::id()));
-    println!("{:<44}{:>8}{:>8}", "call", "seconds", "MiB");
+    println!(
+        "{:<44}{:>8}{:>10}{:>7}",
+        "call", "seconds", "processor", "MiB"
+    );
     let ferroprobe = |words: &[&str]| {
         let mut command = Command::new(program);
         command
@@ -55,22 +84,33 @@ pub fn print(vmlinux: &Path, program: &Path) {
         command
     };
     let line = "vfs_read:11 count file";
+    let places = "file_start_write%inlined";
+    let first = "ferroprobe define, the first: with an index";
+    measure(first, 1, &mut ferroprobe(&["define", line]));
     measure(
-        "ferroprobe define, the first: with an index",
+        "ferroprobe define, later",
+        LATER,
         &mut ferroprobe(&["define", line]),
     );
-    for _ in 0..3 {
-        measure(
-            "ferroprobe define, later",
-            &mut ferroprobe(&["define", line]),
-        );
-    }
-    measure("ferroprobe vars", &mut ferroprobe(&["vars", "vfs_read:11"]));
-    measure("ferroprobe lines", &mut ferroprobe(&["lines", "vfs_read"]));
-    for _ in 0..2 {
-        measure("perf probe -D", &mut perf(&["-D", line]));
-    }
-    measure("perf probe -V", &mut perf(&["-V", "vfs_read:11"]));
+    let inlined = "ferroprobe define, 11 inlined places";
+    measure(inlined, LATER, &mut ferroprobe(&["define", places]));
+    measure(
+        "ferroprobe vars",
+        LATER,
+        &mut ferroprobe(&["vars", "vfs_read:11"]),
+    );
+    measure(
+        "ferroprobe lines",
+        LATER,
+        &mut ferroprobe(&["lines", "vfs_read"]),
+    );
+    measure("perf probe -D", 2, &mut perf(&["-D", line]));
+    measure(
+        "perf probe -D, 11 inlined places",
+        2,
+        &mut perf(&["-D", "file_start_write"]),
+    );
+    measure("perf probe -V", 2, &mut perf(&["-V", "vfs_read:11"]));
     // What is left behind is small, and a folder of this process alone.
     let _ = fs::remove_dir_all(&cache);
 }

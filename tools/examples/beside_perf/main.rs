@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `beside_perf VMLINUX COUNT SEED [PROGRAM]`: draws lines and variables of a kernel, asks this
-//! crate and `perf probe` for definitions, and tells where they differ. With PROGRAM, which is
-//! `ferroprobe`, it measures both as well. After LIMIT seconds of the environment it stops, and says
-//! so.
+//! `beside_perf VMLINUX COPY COUNT SEED [PROGRAM]`: draws lines and variables of a kernel, asks this
+//! crate and `perf probe` for definitions, and tells where they differ. perf is asked for COPY, which
+//! may have fewer symbols. With PROGRAM, which is `ferroprobe`, it measures both as well. After LIMIT seconds of the environment it stops, and says
+//! so; what perf answered is kept in the file ANSWERS of the environment.
 //!
-//! `qemu/test-lines` runs it where `perf` is. It fails if an address or a place differs.
+//! `qemu/test-lines` runs it where `perf` is. It fails if something differs without a reason that it
+//! knows, and has checked.
 
+mod answers;
 mod cost;
 mod draw;
 mod perf;
+mod reasons;
 mod tally;
 
 use draw::{Draw, Spot};
@@ -22,81 +25,128 @@ use ferroprobe_tools::fetch::render::Names;
 use ferroprobe_tools::fetch::variable;
 use ferroprobe_tools::image::Image;
 use ferroprobe_tools::index::cache;
-use ferroprobe_tools::lines::find;
+use ferroprobe_tools::lines::find::{self, Location};
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::symbols::Symbols;
 use ferroprobe_tools::target::Target;
 use perf::{Answer, Perf};
+use reasons::Facts;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
-/// What this crate has at each address of a line: the place of the variable, or why not.
-type Ours = BTreeMap<u64, std::result::Result<String, String>>;
+/// What this crate has at an address: nothing or the place of the variable, or why not.
+struct Own {
+    place: Place,
+    /// The same for the last line that begins at the address, if that is another moment: what one
+    /// who does not read views takes.
+    last: Option<Place>,
+}
+
+type Place = std::result::Result<String, String>;
+
+/// What this crate has at each address of a line.
+type Ours = BTreeMap<u64, Own>;
 
 /// The addresses of a line and, if `variable` is one, what fetches it there.
-fn ours(session: &Session<'_>, line: &str, variable: Option<&str>) -> Result<Ours> {
+fn ours<'s>(session: &Session<'s>, line: &str, variable: Option<&str>) -> Result<Ours> {
     let symbols = Symbols::new(session.image, None);
     let names = Names {
         arch: session.image.arch,
         symbols: &symbols,
     };
     let boundaries = Boundaries::new(session.image);
+    let fetched = |location: &Location<'s>| -> Place {
+        let Some(name) = variable else {
+            return Ok(String::new());
+        };
+        let fetch = || variable::fetch(session, &names, location, &Expression::parse(name)?);
+        let fetch = fetch().map_err(|refusal| refusal.to_string())?;
+        Ok(format!("{}:{}", fetch.text, fetch.kind))
+    };
     let mut found = Ours::new();
-    for location in find::locations(session, &Target::parse(line)?)? {
+    for mut location in find::locations(session, &Target::parse(line)?)? {
         let address = location.moment.0;
-        if symbols.is_gone(address) {
-            found.insert(address, Err("it is only run at boot".into()));
-            continue;
-        }
-        // perf has a line once more where a function that it calls is inlined.
-        for called in location.scopes.all.iter().filter(|scope| {
-            let pair = scope.called.zip(location.line);
-            pair.is_some_and(|(called, line)| called == line)
-        }) {
-            if let Some((start, _)) = called.start.filter(|(start, _)| *start != address) {
-                let why = "the line begins before, and calls an inlined function here";
-                found.entry(start).or_insert_with(|| Err(why.into()));
-            }
-        }
-        let judged = location.check().and_then(|()| boundaries.judge(address));
-        let place = judged.and_then(|()| match variable {
-            Some(name) => {
-                let argument = Expression::parse(name)?;
-                let fetch = variable::fetch(session, &names, &location, &argument)?;
-                Ok(format!("{}:{}", fetch.text, fetch.kind))
-            }
-            None => Ok(String::new()),
+        let judged = match symbols.is_gone(address) {
+            true => Err("it is only run at boot".into()),
+            false => location
+                .check()
+                .and_then(|()| boundaries.judge(address))
+                .map_err(|refusal| refusal.to_string()),
+        };
+        let place = judged.and_then(|()| fetched(&location));
+        let last = location.source.table.last_at(address).map(|row| row.view);
+        let last = last.filter(|view| *view != location.moment.1);
+        let last = last.map(|view| {
+            location.moment.1 = view;
+            fetched(&location)
         });
-        found.insert(address, place.map_err(|refusal| refusal.to_string()));
+        found.insert(address, Own { place, last });
     }
     Ok(found)
 }
 
 /// Compares one spot.
-fn compare(tally: &mut Tally, spot: &Spot, ours: Result<Ours>, perf: &Answer) {
+fn compare(
+    tally: &mut Tally,
+    spot: &Spot,
+    ours: Result<Ours>,
+    facts: &Facts<'_, '_>,
+    perf: &Answer,
+) {
     let what = spot.to_string();
-    let (ours, perf) = match (ours, perf) {
-        (Err(refusal), Err(_)) => return tally.both_refuse(&what, &refusal.to_string()),
-        (Err(refusal), Ok(_)) => return tally.ours_refuses(&what, &refusal.to_string()),
+    match (ours, perf) {
+        (Err(refusal), Err(_)) => tally.both_refuse(&what, &refusal.to_string()),
+        (Err(refusal), Ok(_)) => tally.ours_refuses(&what, &refusal.to_string()),
         (Ok(ours), Err(reason)) => {
-            match ours.values().find_map(|place| place.as_ref().err()) {
-                Some(refusal) if ours.values().all(std::result::Result::is_err) => {
+            let refusal = ours.values().find_map(|own| own.place.as_ref().err());
+            match refusal {
+                Some(refusal) if ours.values().all(|own| own.place.is_err()) => {
                     tally.both_refuse(&what, refusal);
                 }
-                _ => tally.perf_refuses(&what, reason),
+                _ => tally.perf_refuses(
+                    &what,
+                    reason,
+                    facts.of_refusal(reason, spot.variable.as_deref(), &ours),
+                ),
             }
-            return;
         }
-        (Ok(ours), Ok(perf)) => (ours, perf),
-    };
-    tally.spot(&what, &ours, perf);
+        (Ok(ours), Ok(perf)) => {
+            let mut by_address = BTreeMap::new();
+            for defined in perf {
+                let has_line = |at: &u64| ours.contains_key(at) || facts.has_line_at(*at);
+                let mut lines = defined.addresses.iter().copied().filter(has_line);
+                let (name, offset) = &defined.place;
+                // Of several functions of the name perf means the one that has the line.
+                let meant = match defined.addresses.as_slice() {
+                    [_, _, ..] => {
+                        tally.unclear(&what, NAMESAKES);
+                        lines.find(|at| !by_address.contains_key(at))
+                    }
+                    [..] => lines.next().or_else(|| {
+                        let replaced = facts.in_replaced(name, *offset);
+                        let replaced = replaced.filter(|at| !defined.addresses.contains(at))?;
+                        tally.unclear(&what, REPLACED);
+                        Some(replaced)
+                    }),
+                };
+                let meant = meant.or(defined.addresses.first().copied());
+                by_address.extend(meant.map(|address| (address, defined.fetched.clone())));
+            }
+            tally.spot(&what, &ours, facts, &by_address);
+        }
+    }
 }
 
+/// Why the kernel does not take a probe of perf's, or takes it elsewhere.
+const NAMESAKES: &str =
+    "several functions have the name that it writes, and the kernel refuses that";
+const REPLACED: &str = "it names a weak function, and means the one that has replaced it";
+
 /// After so many of each it tells how far it is, and may stop.
-const PART: usize = 100;
+const PART: usize = 50;
 
 /// One of the two things that are compared.
 struct Side<'a, 's> {
@@ -120,7 +170,8 @@ impl Side<'_, '_> {
         let answers = perf.ask(&spots);
         for (spot, answer) in spots.iter().zip(&answers) {
             let ours = ours(session, &spot.line, spot.variable.as_deref());
-            compare(&mut self.tally, spot, ours, answer);
+            let facts = Facts::new(session, &spot.line)?;
+            compare(&mut self.tally, spot, ours, &facts, answer);
         }
         self.asked += spots.len();
         eprintln!("# {} {}: {}", self.asked, self.what, self.tally.summary());
@@ -128,7 +179,13 @@ impl Side<'_, '_> {
     }
 }
 
-fn beside(vmlinux: &Path, count: usize, seed: u64, limit: Duration) -> Result<bool> {
+fn beside(
+    vmlinux: &Path,
+    for_perf: &Path,
+    count: usize,
+    seed: u64,
+    limit: Duration,
+) -> Result<bool> {
     let began = Instant::now();
     let data = Data::open(vmlinux)?;
     let image = Image::parse(&data)?;
@@ -136,7 +193,8 @@ fn beside(vmlinux: &Path, count: usize, seed: u64, limit: Duration) -> Result<bo
     let debug = Debug::new(&sections, vmlinux)?;
     let index = cache::open(&debug, image.build_id().as_deref(), data.len())?;
     let session = Session::new(&image, &debug, index);
-    let perf = Perf::new(vmlinux, &image);
+    let kept = std::env::var_os("ANSWERS").map(PathBuf::from);
+    let perf = Perf::new(for_perf, &image, kept.as_deref())?;
     let side = |what, with_variable| Side {
         what,
         draw: Draw::new(&session, seed),
@@ -153,13 +211,14 @@ fn beside(vmlinux: &Path, count: usize, seed: u64, limit: Duration) -> Result<bo
         }
         done += part;
     }
+    let examples = number("EXAMPLES").unwrap_or(4);
     let mut good = true;
     for side in &sides {
         let title = format!(
             "{} {} of {:?}, drawn by {seed}",
             side.asked, side.what, image.arch
         );
-        good &= side.tally.print(&title);
+        good &= side.tally.print(&title, examples);
     }
     if done < count {
         println!("stopped by LIMIT={}", limit.as_secs());
@@ -167,10 +226,15 @@ fn beside(vmlinux: &Path, count: usize, seed: u64, limit: Duration) -> Result<bo
     Ok(good)
 }
 
+/// A number of the environment.
+fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [vmlinux, count, seed, program @ ..] = arguments.as_slice() else {
-        eprintln!("usage: beside_perf VMLINUX COUNT SEED [PROGRAM]");
+    let [vmlinux, for_perf, count, seed, program @ ..] = arguments.as_slice() else {
+        eprintln!("usage: beside_perf VMLINUX COPY COUNT SEED [PROGRAM]");
         return ExitCode::FAILURE;
     };
     let vmlinux = PathBuf::from(vmlinux);
@@ -181,11 +245,8 @@ fn main() -> ExitCode {
     if let [program] = program {
         cost::print(&vmlinux, Path::new(program));
     }
-    let limit = std::env::var("LIMIT")
-        .ok()
-        .and_then(|limit| limit.parse().ok());
-    let limit = limit.map_or(Duration::MAX, Duration::from_secs);
-    match beside(&vmlinux, count, seed, limit) {
+    let limit = number("LIMIT").map_or(Duration::MAX, Duration::from_secs);
+    match beside(&vmlinux, Path::new(for_perf), count, seed, limit) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(refusal) => {

@@ -2,6 +2,8 @@
 
 //! What came of the comparison.
 
+use crate::reasons::Facts;
+use crate::{Ours, Own};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts, each with some examples.
@@ -19,18 +21,28 @@ enum Row {
     OursRefuses,
     OnlyOurs,
     OnlyPerf,
+    Unclear,
     Differs,
 }
 
 impl Row {
+    /// Whether a rule must explain it: what this crate refuses it explains itself.
+    fn needs_reason(self) -> bool {
+        matches!(
+            self,
+            Self::PerfRefuses | Self::OnlyOurs | Self::OnlyPerf | Self::Differs
+        )
+    }
+
     fn text(self) -> &'static str {
         match self {
             Self::Equal => "equal",
             Self::BothRefuse => "both refuse",
             Self::PerfRefuses => "perf refuses",
             Self::OursRefuses => "ferroprobe refuses",
-            Self::OnlyOurs => "more addresses here",
-            Self::OnlyPerf => "more addresses by perf",
+            Self::OnlyOurs => "more here",
+            Self::OnlyPerf => "more by perf",
+            Self::Unclear => "perf is unclear",
             Self::Differs => "differ",
         }
     }
@@ -68,6 +80,13 @@ fn is_mark(fetched: &str) -> bool {
 /// half: it takes that for an address.
 const READ_THROUGH: &str = "perf records what is in memory where the value points to";
 
+/// Why perf has another variable, or none.
+pub const OUTSIDE: &str =
+    "an inlined function begins where it has no code, and perf looks into the one around it";
+
+/// Why perf has another place, or none.
+pub const VIEWS: &str = "perf has what holds for a later line of the address";
+
 fn is_read_through(own: &str, perf: &str) -> bool {
     let place = |fetched: &str| fetched.rsplit_once(':').map(|(place, _)| place.to_string());
     let own = place(own).filter(|place| place.starts_with('%'));
@@ -90,11 +109,39 @@ fn plain(fetched: &str) -> String {
     format!("{place}:{kind}{}", bits.unwrap_or_default())
 }
 
+/// How two answers for one address differ, if they do, and why.
+fn both(own: &Own, theirs: &str, begins_outside: bool) -> Option<(Row, String, String)> {
+    let (row, why, own) = match &own.place {
+        Err(_) if is_mark(theirs) => return None,
+        Err(why) => (Row::OursRefuses, kind_of(why), why),
+        Ok(own_place) if plain(own_place) == plain(theirs) => return None,
+        Ok(own_place) => {
+            let row = match is_mark(theirs) {
+                true => Row::PerfRefuses,
+                false => Row::Differs,
+            };
+            let last = own.last.as_ref();
+            let is_last = last.is_some_and(|last| match last {
+                Ok(last) => plain(last) == plain(theirs),
+                Err(_) => is_mark(theirs),
+            });
+            let why = match is_last {
+                true => VIEWS,
+                false if begins_outside => OUTSIDE,
+                false if is_read_through(own_place, theirs) => READ_THROUGH,
+                false => "",
+            };
+            (row, why.to_string(), own_place)
+        }
+    };
+    Some((row, why, format!("{own}, perf: {theirs}")))
+}
+
 impl Tally {
     fn count(&mut self, row: Row, why: &str, what: String) {
         // Each of them is to be explained.
-        if matches!(row, Row::Differs | Row::OnlyPerf) {
-            eprintln!("# {}: {what}", row.text());
+        if row.needs_reason() && why.is_empty() {
+            eprintln!("# no reason: {}: {what}", row.text());
         }
         self.rows.entry((row, why.into())).or_default().push(what);
     }
@@ -113,54 +160,46 @@ impl Tally {
         );
     }
 
-    /// perf refuses what this crate has.
-    pub fn perf_refuses(&mut self, what: &str, reason: &str) {
-        self.count(Row::PerfRefuses, reason, what.into());
+    /// perf refuses what this crate has, and says `reason`; `why` is known, or not.
+    pub fn perf_refuses(&mut self, what: &str, reason: &str, why: Option<&str>) {
+        let what = format!("{what}: {reason}");
+        self.count(Row::PerfRefuses, why.unwrap_or(""), what);
+    }
+
+    /// The kernel would not take what perf has.
+    pub fn unclear(&mut self, what: &str, why: &str) {
+        self.count(Row::Unclear, why, what.into());
     }
 
     /// Both have something.
     pub fn spot(
         &mut self,
         what: &str,
-        ours: &BTreeMap<u64, Result<String, String>>,
+        ours: &Ours,
+        facts: &Facts<'_, '_>,
         perf: &BTreeMap<u64, String>,
     ) {
         let mut equal = true;
         let all: BTreeSet<u64> = ours.keys().chain(perf.keys()).copied().collect();
         for address in all {
             let at = format!("{what} at {address:#x}");
-            let (row, why, what) = match (ours.get(&address), perf.get(&address)) {
-                (Some(Err(_)), Some(theirs)) if is_mark(theirs) => continue,
-                (Some(Ok(own)), Some(theirs)) if is_mark(theirs) => {
-                    let why = "it records a mark in place of the value";
-                    (
-                        Row::PerfRefuses,
-                        why.to_string(),
-                        format!("{at}: {own}, perf: {theirs}"),
-                    )
-                }
-                (Some(Ok(own)), Some(theirs)) if plain(own) == plain(theirs) => continue,
-                (Some(Ok(own)), Some(theirs)) => {
-                    let why = if is_read_through(own, theirs) {
-                        READ_THROUGH
-                    } else {
-                        ""
-                    };
-                    let text = format!("{at}: {own}, perf: {theirs}");
-                    (Row::Differs, why.to_string(), text)
-                }
-                (Some(Err(why)), Some(theirs)) => {
-                    let text = format!("{at}: {why}, perf: {theirs}");
-                    (Row::OursRefuses, kind_of(why), text)
-                }
+            let found = match (ours.get(&address), perf.get(&address)) {
+                (Some(own), Some(theirs)) => both(own, theirs, facts.begins_outside(address)),
                 // What neither of them takes.
-                (Some(Err(_)), None) => continue,
-                (Some(Ok(own)), None) => (Row::OnlyOurs, String::new(), format!("{at}: {own}")),
-                (None, Some(theirs)) => (Row::OnlyPerf, String::new(), format!("{at}: {theirs}")),
-                (None, None) => continue,
+                (Some(Own { place: Err(_), .. }) | None, None) => None,
+                (Some(Own { place: Ok(own), .. }), None) => {
+                    let why = facts.of_ours_alone(address).unwrap_or_default();
+                    Some((Row::OnlyOurs, why.to_string(), own.clone()))
+                }
+                (None, Some(theirs)) => {
+                    let why = facts.of_perf_alone(address).unwrap_or_default();
+                    Some((Row::OnlyPerf, why.to_string(), theirs.clone()))
+                }
             };
-            equal = false;
-            self.count(row, &why, what);
+            if let Some((row, why, text)) = found {
+                equal = false;
+                self.count(row, &why, format!("{at}: {text}"));
+            }
         }
         if equal {
             self.count(Row::Equal, "", what.into());
@@ -179,11 +218,8 @@ impl Tally {
         counts.collect::<Vec<_>>().join(", ")
     }
 
-    /// Prints a table with examples; whether nothing differs without a reason.
-    pub fn print(&self, title: &str) -> bool {
-        /// Of each row.
-        const EXAMPLES: usize = 4;
-
+    /// Prints a table, with so many examples of each row; whether nothing differs without a reason.
+    pub fn print(&self, title: &str, examples: usize) -> bool {
         println!("{title}:");
         for ((row, why), what) in &self.rows {
             println!(
@@ -194,15 +230,14 @@ impl Tally {
             );
             let shown = match row {
                 Row::Equal | Row::BothRefuse => 0,
-                // Each of them is to be explained.
-                Row::Differs | Row::OnlyPerf => usize::MAX,
-                _ => EXAMPLES,
+                _ if row.needs_reason() && why.is_empty() => usize::MAX,
+                _ => examples,
             };
             for example in what.iter().take(shown) {
                 println!("          {example}");
             }
         }
         let mut kinds = self.rows.keys();
-        !kinds.any(|(row, why)| *row == Row::Differs && why.is_empty())
+        !kinds.any(|(row, why)| row.needs_reason() && why.is_empty())
     }
 }

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Why the two differ at a line: rules, each of which is checked with the debug information and the
+//! code before it is named. What no rule explains has no reason.
+//!
+//! What perf does is in `tools/perf/util/probe-finder.c` and `dwarf-aux.c` of Linux. Of each unit that
+//! defines the function it takes all statements of the line, in whatever function they are; the
+//! entries of functions that are defined on the line; and the beginnings of inlined functions that are
+//! called on it. If the first line of such an address is another one of the file, it refuses the line; the
+//! first line of a function's entry is the one that it is defined on.
+
+use crate::perf::SILENT;
+use crate::tally::{OUTSIDE, VIEWS};
+use crate::Ours;
+use ferroprobe_tools::error::Result;
+use ferroprobe_tools::fetch::variable;
+use ferroprobe_tools::index::Site;
+use ferroprobe_tools::lines::find::{self, Function, Instance};
+use ferroprobe_tools::lines::table::Row;
+use ferroprobe_tools::place::loclist;
+use ferroprobe_tools::scope::{Line, Scope, Scopes};
+use ferroprobe_tools::session::{Session, Source};
+use ferroprobe_tools::target::{At, Target};
+use gimli::DwOp;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// A line of a function.
+pub struct Facts<'a, 's> {
+    session: &'a Session<'s>,
+    function: Function<'s>,
+    /// Counted from the first of the file.
+    line: u32,
+    /// The units with code of the function.
+    units: BTreeMap<u32, Rc<Source<'s>>>,
+}
+
+impl<'a, 's> Facts<'a, 's> {
+    /// Of `target`, which is `FUNCTION:LINE`.
+    pub fn new(session: &'a Session<'s>, target: &str) -> Result<Self> {
+        let (name, offset) = target.split_once(':').unwrap_or((target, "0"));
+        let function = find::function(session, name, None)?;
+        let units = function.instances.iter();
+        let units = units.map(|instance| (instance.source.number, instance.source.clone()));
+        Ok(Self {
+            session,
+            line: function.line.saturating_add(offset.parse().unwrap_or(0)),
+            units: units.collect(),
+            function,
+        })
+    }
+
+    /// The statements of the line in a unit.
+    fn rows_of<'b>(&self, source: &'b Source<'s>) -> Vec<&'b Row> {
+        let rows = source.table.rows.iter();
+        rows.filter(|row| {
+            let line = Line {
+                file: row.file,
+                line: row.line,
+            };
+            row.is_statement && row.line == self.line && self.is_own_file(source, line)
+        })
+        .collect()
+    }
+
+    /// The scopes of the function whose code is at `address`.
+    fn scopes_at(&self, address: u64) -> Option<Rc<Scopes<'s>>> {
+        let symbols = self.session.image.symbols();
+        let behind = symbols.partition_point(|symbol| symbol.address <= address);
+        let before = symbols.get(..behind)?.iter().rev();
+        let symbol = before.into_iter().find(|symbol| symbol.is_code)?;
+        // GCC names the parts of a function after it.
+        let name = symbol.name.split('.').next()?;
+        let sites = self.session.index.function(name).into_iter();
+        let mut scopes = sites.filter_map(|site| self.session.scopes(site).ok());
+        scopes.find(|scopes| {
+            let function = scopes.all.first();
+            function.is_some_and(|function| function.contains(address))
+        })
+    }
+
+    /// Whether an inlined function that is called on the line begins at `address`.
+    fn calls_inlined(&self, address: u64) -> bool {
+        let is_called = |scope: &Scope<'_>| {
+            scope.start.is_some_and(|(start, _)| start == address)
+                && scope.called.is_some_and(|called| called.line == self.line)
+        };
+        self.scopes_at(address)
+            .is_some_and(|scopes| scopes.all.iter().any(is_called))
+    }
+
+    /// Whether code of the function is at `address`.
+    fn has_code_at(&self, address: u64) -> bool {
+        let mut instances = self.function.instances.iter();
+        instances.any(|instance| {
+            let scope = instance.scopes.all.get(instance.scope);
+            scope.is_some_and(|scope| scope.contains(address))
+        })
+    }
+
+    /// Why perf alone has an address.
+    pub fn of_perf_alone(&self, address: u64) -> Option<&'static str> {
+        if self.has_line_at(address) && !self.has_code_at(address) {
+            return Some("the line of an inlined function of which no code is left: by the scopes it is another function's");
+        }
+        self.calls_inlined(address)
+            .then_some("the line begins before, and calls a function that is inlined here")
+    }
+
+    /// Why this crate alone has an address.
+    pub fn of_ours_alone(&self, address: u64) -> Option<&'static str> {
+        let mut instances = self.function.instances.iter();
+        instances
+            .any(|instance| begins_in_macro(instance) == Some(address))
+            .then_some(MACRO)
+    }
+
+    /// Where `name` and `offset` are in a function that the debug information calls so, but no symbol,
+    /// if the line is there: the function was weak, and another one has replaced it.
+    pub fn in_replaced(&self, name: &str, offset: u64) -> Option<u64> {
+        let sites = self.session.index.function(name).into_iter();
+        let mut scopes = sites.filter_map(|site| self.session.scopes(site).ok());
+        scopes.find_map(|scopes| {
+            let function = scopes
+                .all
+                .first()
+                .filter(|scope| scope.name == Some(name))?;
+            let address = function.start?.0.checked_add(offset)?;
+            (function.contains(address) && self.has_code_at(address)).then_some(address)
+        })
+    }
+
+    /// Why perf refuses the line, having said `reason`; this crate has `ours`.
+    pub fn of_refusal(
+        &self,
+        reason: &str,
+        variable: Option<&str>,
+        ours: &Ours,
+    ) -> Option<&'static str> {
+        if reason.contains("sharing the address") {
+            return self
+                .is_shared()
+                .then_some("another line of the file begins at an address of it, too");
+        }
+        if reason.starts_with("signal") {
+            return Some("it crashes");
+        }
+        if reason.contains("Too many") {
+            return (ours.len() > MOST_PROBES).then_some("it takes at most 128 probes");
+        }
+        if reason.contains("Failed to find scope") {
+            let is_in_none = |source: &Rc<Source<'s>>| {
+                let functions = self.functions(source);
+                let in_one = |row: &Row| {
+                    let mut functions = functions.iter().filter_map(|scopes| scopes.all.first());
+                    functions.any(|function| function.contains(row.address))
+                };
+                self.rows_of(source).into_iter().any(|row| !in_one(row))
+            };
+            return self
+                .units
+                .values()
+                .any(is_in_none)
+                .then_some("the line has a statement behind the end of all functions");
+        }
+        if reason.contains("not found") || reason == SILENT {
+            let mut instances = self.function.instances.iter();
+            return instances
+                .all(|instance| begins_in_macro(instance).is_some())
+                .then_some(MACRO);
+        }
+        if reason.contains("Failed to find") || reason.contains("--range") {
+            let mut had = ours.iter().filter(|(_, own)| own.place.is_ok());
+            let is_outside = |address: &u64| self.begins_outside(*address);
+            return match had.clone().all(|(address, _)| is_outside(address)) {
+                true => Some(OUTSIDE),
+                false => had
+                    .all(|(address, own)| is_outside(address) || matches!(own.last, Some(Err(_))))
+                    .then_some(VIEWS),
+            };
+        }
+        if reason.contains("don't support") {
+            return variable.filter(|name| self.is_computed(name)).map(|_| {
+                "at one location of the line the variable is neither in a register nor in memory"
+            });
+        }
+        None
+    }
+
+    /// Whether an operation that perf does not know says where a variable is at an address of the line.
+    fn is_computed(&self, name: &str) -> bool {
+        let target = Target::Function {
+            name: self.function.name.clone(),
+            file: None,
+            at: At::Line(self.line - self.function.line),
+        };
+        let locations = find::locations(self.session, &target);
+        locations.into_iter().flatten().any(|location| {
+            let address = location.moment.0;
+            let unit = &location.source.unit;
+            let variable = variable::named(self.session, &location, name);
+            let read = variable.and_then(|variable| {
+                loclist::Location::read(self.session.debug, unit, &unit.entry(variable.entry)?)
+            });
+            let expression = match read {
+                Ok(loclist::Location::Fixed(expression)) => Some(expression),
+                Ok(loclist::Location::Listed(spans, _)) => spans
+                    .iter()
+                    .find(|span| (span.start.0..span.end.0).contains(&address))
+                    .map(|span| span.expression),
+                _ => None,
+            };
+            expression.is_some_and(|expression| {
+                let first = expression.0.first();
+                first.is_some_and(|first| !is_known(*first))
+            })
+        })
+    }
+
+    /// Whether an instance of the function begins at `address`, and has no code there.
+    pub fn begins_outside(&self, address: u64) -> bool {
+        let mut instances = self.function.instances.iter();
+        instances.any(|instance| {
+            let scope = instance.scopes.all.get(instance.scope);
+            scope.is_some_and(|scope| {
+                scope.start.is_some_and(|(start, _)| start == address) && !scope.contains(address)
+            })
+        })
+    }
+
+    /// Whether a statement of the line is at `address`.
+    pub fn has_line_at(&self, address: u64) -> bool {
+        let mut units = self.units.values();
+        units.any(|source| {
+            self.rows_of(source)
+                .iter()
+                .any(|row| row.address == address)
+        })
+    }
+
+    /// Whether perf takes another line of the file for the one of an address of the line.
+    fn is_shared(&self) -> bool {
+        let mut units = self.units.values();
+        units.any(|source| {
+            let functions = self.functions(source);
+            let entries = functions.iter().filter_map(|scopes| {
+                let function = scopes.all.first()?;
+                Some((function.start?.0, function.declared?))
+            });
+            let entries: HashMap<u64, Line> = entries.collect();
+            let is_other = |address: u64| {
+                let rows = source.table.between(address, address);
+                let first = rows.iter().find(|row| row.is_statement).map(|row| Line {
+                    file: row.file,
+                    line: row.line,
+                });
+                let first = entries.get(&address).copied().or(first);
+                first
+                    .is_some_and(|first| first.line != self.line && self.is_own_file(source, first))
+            };
+            let called = functions.iter().flat_map(|scopes| &scopes.all);
+            let called = called.filter(|scope| {
+                scope.called.is_some_and(|called| {
+                    called.line == self.line && self.is_own_file(source, called)
+                })
+            });
+            let called = called.filter_map(|scope| Some(scope.start?.0));
+            let rows = self.rows_of(source).into_iter().map(|row| row.address);
+            rows.chain(called).any(is_other)
+        })
+    }
+
+    fn is_own_file(&self, source: &Source<'s>, line: Line) -> bool {
+        source.table.path(line.file) == Some(&self.function.path)
+    }
+
+    /// The scopes of all functions of a unit.
+    fn functions(&self, source: &Rc<Source<'s>>) -> Vec<Rc<Scopes<'s>>> {
+        let mut found = Vec::new();
+        let Ok(mut tree) = source.unit.entries_tree(None) else {
+            return found;
+        };
+        let Ok(root) = tree.root() else {
+            return found;
+        };
+        let mut children = root.children();
+        while let Ok(Some(child)) = children.next() {
+            let entry = child.entry();
+            let offset = u32::try_from(entry.offset().0);
+            if let (gimli::DW_TAG_subprogram, Ok(entry)) = (entry.tag(), offset) {
+                let site = Site {
+                    unit: source.number,
+                    entry,
+                };
+                found.extend(self.session.scopes(site));
+            }
+        }
+        found
+    }
+}
+
+/// Why perf does not know where a function is inlined.
+const MACRO: &str = "a macro defines both the function and the one that it is inlined in";
+
+/// Where it begins, if it is inlined where it is called on the very line that it is defined on: perf
+/// ignores these.
+fn begins_in_macro(instance: &Instance<'_>) -> Option<u64> {
+    let scope = instance.scopes.all.get(instance.scope)?;
+    let is_same = scope.called.is_some() && scope.called == scope.declared;
+    Some(scope.start.filter(|_| is_same)?.0)
+}
+
+/// Probes of an event that perf takes.
+const MOST_PROBES: usize = 128;
+
+/// Whether perf knows an operation: an address, registers, and what is relative to one.
+fn is_known(operation: u8) -> bool {
+    matches!(
+        DwOp(operation),
+        gimli::DW_OP_addr
+            | gimli::DW_OP_regx
+            | gimli::DW_OP_bregx
+            | gimli::DW_OP_fbreg
+            | DwOp(0x50..=0x8f)
+    )
+}
