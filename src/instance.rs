@@ -127,7 +127,8 @@ impl Instance {
         Ok(())
     }
 
-    /// As [`Instance::remove`], for an instance that nobody could use yet.
+    /// Removes an instance that nobody could use yet. Needs no memory, unlike
+    /// [`Instance::remove`].
     ///
     /// Context: process, may sleep.
     pub(crate) fn discard(&self) {

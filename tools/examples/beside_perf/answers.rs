@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What perf has said, kept in a file: it takes half a second for each question, and so a run that
+//! What perf has said, kept in a file: it takes a quarter of a second for each question, and so a run that
 //! was stopped goes on where it was, and one after a change asks nothing again.
 
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ pub struct Answers {
 const LINE: char = '\u{1e}';
 
 impl Answers {
-    /// Those of the file at `path`, if there is one; `of` is which perf and which kernel, and a file
-    /// of others is emptied.
+    /// Reads the answers of the file at `path`, if there is one. `of` names the perf and the kernel;
+    /// a file of another perf or kernel is emptied.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What calls cost: seconds, those of the processor, and how much memory at most.
+//! What calls cost: elapsed seconds, seconds of processor time, and the largest memory use.
 
 use std::fs;
 use std::path::Path;
