@@ -2,10 +2,11 @@
 /*
  * A probe that does nothing: what every tool pays for a hit, whatever it does.
  *
- * Parameters: symbol, and ret=1 for a probe of the function's return, or traced=0x... for
- * ftrace to report its entry, which it patches at this address; or followed=0x... for an fprobe of
- * the return of the function that it patches there, with words=N that are kept from the entry; or
- * tracepoint, for a probe of that one; or calls=1, for probes of sys_enter and sys_exit.
+ * Parameters: symbol, and ret=1 for a probe of the function's return, or both=1 for that and one
+ * of its entry; or traced=0x... for ftrace to report its entry, which it patches at this address;
+ * or followed=0x... for an fprobe of the return of the function that it patches there, with
+ * words=N that are kept from the entry; or tracepoint, for a probe of that one; or calls=1, for
+ * probes of sys_enter and sys_exit.
  */
 
 #include <linux/fprobe.h>
@@ -19,6 +20,9 @@ module_param(symbol, charp, 0);
 
 static bool ret;
 module_param(ret, bool, 0);
+
+static bool both;
+module_param(both, bool, 0);
 
 static char *tracepoint;
 module_param(tracepoint, charp, 0);
@@ -107,12 +111,19 @@ static int __init fpfloor_init(void)
 		exits.entry_data_size = words * sizeof(long);
 		return register_fprobe_ips(&exits, &followed, 1);
 	}
-	if (ret) {
-		return_probe.kp.symbol_name = symbol;
-		return register_kretprobe(&return_probe);
-	}
+	return_probe.kp.symbol_name = symbol;
 	probe.symbol_name = symbol;
-	return register_kprobe(&probe);
+	if (both) {
+		int result = register_kretprobe(&return_probe);
+
+		if (result)
+			return result;
+		result = register_kprobe(&probe);
+		if (result)
+			unregister_kretprobe(&return_probe);
+		return result;
+	}
+	return ret ? register_kretprobe(&return_probe) : register_kprobe(&probe);
 }
 
 static void __exit fpfloor_exit(void)
@@ -131,9 +142,9 @@ static void __exit fpfloor_exit(void)
 	}
 	if (followed)
 		unregister_fprobe(&exits);
-	else if (ret)
+	if (ret || both)
 		unregister_kretprobe(&return_probe);
-	else
+	if (symbol && !ret)
 		unregister_kprobe(&probe);
 }
 
