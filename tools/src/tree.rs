@@ -74,19 +74,53 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
-/// Takes out of `ended`, what ended before, what is inside of a call that began at `begin`.
-fn inside<'a>(ended: &mut Vec<Node<'a>>, begin: u64) -> Vec<Node<'a>> {
-    let has_room = |inside: &[Node<'_>]| inside.iter().all(|node| node.levels < MOST_LEVELS);
-    let first = ended.partition_point(|node| node.event.time <= begin);
-    if has_room(&ended[first..]) {
-        return ended.split_off(first);
+/// What has ended in a thread, in the order of the ends.
+#[derive(Default)]
+struct Ended<'a> {
+    /// Up to the last node that has as many levels as there may be: no call has room for that, and
+    /// none reaches behind it.
+    closed: Vec<Node<'a>>,
+    /// Behind it.
+    open: Vec<Node<'a>>,
+    /// For each of `open` the earliest begin of it and those before it, so that no call looks at
+    /// nodes that it does not take.
+    earliest: Vec<u64>,
+}
+
+impl<'a> Ended<'a> {
+    fn push(&mut self, node: Node<'a>) {
+        if node.levels < MOST_LEVELS {
+            let before = self.earliest.last().copied().unwrap_or(u64::MAX);
+            self.earliest.push(before.min(node.begin));
+            return self.open.push(node);
+        }
+        self.closed.append(&mut self.open);
+        self.earliest.clear();
+        self.closed.push(node);
     }
-    // Then only what did not begin before.
-    let before = ended[first..].iter().rposition(|node| node.begin < begin);
-    let first = first + before.map_or(0, |at| at + 1);
-    match has_room(&ended[first..]) {
-        true => ended.split_off(first),
-        false => Vec::new(),
+
+    /// Takes out what is inside of a call that began at `begin` and ends now.
+    fn inside(&mut self, begin: u64) -> Vec<Node<'a>> {
+        let overlaps = |node: &Node<'_>| node.begin < begin;
+        let first = match self.closed.last() {
+            // Something in it has too many levels: then only what is behind the last that began
+            // before the call, and so overlaps with it.
+            Some(last) if last.event.time > begin => match self.earliest.last() {
+                Some(earliest) if *earliest < begin => {
+                    let last = self.open.iter().rposition(overlaps);
+                    last.map_or(0, |last| last + 1)
+                }
+                _ if overlaps(last) => 0,
+                _ => return Vec::new(),
+            },
+            _ => self.open.partition_point(|node| node.event.time <= begin),
+        };
+        self.earliest.truncate(first);
+        self.open.split_off(first)
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = &Node<'a>> {
+        self.closed.iter().chain(&self.open)
     }
 }
 
@@ -96,7 +130,7 @@ fn inside<'a>(ended: &mut Vec<Node<'a>>, begin: u64) -> Vec<Node<'a>> {
 ///
 /// No event has a duration; there is nothing of what is wanted.
 pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
-    let mut threads: BTreeMap<u32, Vec<Node<'_>>> = BTreeMap::new();
+    let mut threads: BTreeMap<u32, Ended<'_>> = BTreeMap::new();
     let mut calls = 0;
     for event in &stream.events {
         let took = event.duration(wanted.duration);
@@ -104,7 +138,7 @@ pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
         let begin = event.time.saturating_sub(took.unwrap_or(0));
         let ended = threads.entry(event.track()).or_default();
         let inside = match took {
-            Some(_) => inside(ended, begin),
+            Some(_) => ended.inside(begin),
             None => Vec::new(),
         };
         let levels = inside.iter().map(|node| node.levels).max();
@@ -123,7 +157,7 @@ pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
         );
     }
     let mut roots = Vec::new();
-    for node in threads.values().flatten() {
+    for node in threads.values().flat_map(Ended::nodes) {
         match wanted.below {
             None => roots.push(node),
             Some(name) => find(node, name, &mut roots),
@@ -328,6 +362,28 @@ cat-7
         };
         let drawn = text(&stream(&lines), &failed).expect("a tree");
         assert_eq!(drawn.lines().count(), 1 + lines.len());
+    }
+
+    #[test]
+    fn calls_without_room_for_what_is_inside_are_beside_it() {
+        // As many levels as there may be, in calls that all began before them, of which each has
+        // one of its own inside.
+        let deep = (1..=256).map(|n| line(7, 10_000_000 + n, 2 * n, "deep", 0));
+        let around = (1..=20_000).flat_map(|n| {
+            let end = 10_001_000 + n * 10;
+            [
+                line(7, end - 5, 1, "inner", 0),
+                line(7, end, end - 1000, "around", 0),
+            ]
+        });
+        let lines: Vec<String> = deep.chain(around).collect();
+        let drawn = text(&stream(&lines), &ALL).expect("a tree");
+        let at_the_left = |name| {
+            let name = format!("us  {name} ");
+            drawn.lines().filter(|line| line.contains(&name)).count()
+        };
+        assert_eq!(drawn.lines().count(), 1 + lines.len());
+        assert_eq!([at_the_left("deep"), at_the_left("around")], [1, 20_000]);
     }
 
     #[test]
