@@ -43,10 +43,13 @@ use write::{cold, failed, field, fill, put, read_to, store};
 pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
     run_compact(program, env, out);
     if program.is_compact() {
-        usize::from(program.fixed)
-    } else {
-        run_general(program, env, out)
+        return usize::from(program.fixed);
     }
+    if program.is_only_whole() {
+        run_whole(program, env, out);
+        return usize::from(program.fixed);
+    }
+    run_general(program, env, out)
 }
 
 /// Fetches the arguments of the common shapes, as a part of [`run`]. Makes no calls, so that
@@ -119,17 +122,22 @@ pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     }
 }
 
+/// Fetches the structure that [is all](Program::is_only_whole) of the other arguments, as a part
+/// of [`run`].
+///
+/// Context: any.
+#[inline(always)]
+pub fn run_whole<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
+    if let [arg] = &*program.general {
+        whole(program, arg, env, out);
+    }
+}
+
 /// Fetches all other arguments, as a part of [`run`].
 ///
 /// Context: any.
 #[inline(always)]
 pub fn run_general<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
-    if program.only_whole {
-        if let [arg] = &*program.general {
-            whole(program, arg, env, out);
-        }
-        return usize::from(program.fixed);
-    }
     run_chains(program, env, out);
     let mut end = program.fixed;
     for arg in &program.general {

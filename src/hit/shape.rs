@@ -71,7 +71,10 @@ impl<const QUIET: bool> Shape for ByProgram<QUIET> {
         }
         exec::run_compact(program, &source.sample(), out);
         if !program.is_compact() {
-            source.run_general(recorder, out);
+            match program.is_only_whole() {
+                true => source.run_whole(recorder, out),
+                false => source.run_general(recorder, out),
+            }
         }
     }
 }

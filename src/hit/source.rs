@@ -62,6 +62,12 @@ pub(super) trait Source: Copy {
         }
     }
 
+    /// Fetches a whole structure, which is all that is not of the common shapes.
+    #[inline(never)]
+    fn run_whole(self, recorder: &Recorder, out: &mut [u8]) {
+        exec::run_whole(&recorder.program, &self.sample(), out);
+    }
+
     /// Fetches the arguments that are not of the common shapes.
     #[inline(never)]
     fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
@@ -161,6 +167,11 @@ impl Source for &Sample<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::clone(self)
+    }
+
+    #[inline(never)]
+    fn run_whole(self, recorder: &Recorder, out: &mut [u8]) {
+        exec::run_whole(&recorder.program, self, out);
     }
 
     /// Passes the sample on itself, with the time that others have seen.

@@ -512,6 +512,14 @@ impl Program {
         !self.others
     }
 
+    /// Returns whether a whole structure is all that is not of the common shapes.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn is_only_whole(&self) -> bool {
+        self.only_whole
+    }
+
     /// Returns whether the only text is a string that is easy to find, see
     /// [`find_text`](crate::engine::exec::find_text).
     pub fn has_only_text(&self) -> bool {
