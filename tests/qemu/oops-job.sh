@@ -5,6 +5,7 @@
 # definitions that it refuses, and makes the kernel panic.
 
 fp=/sys/kernel/debug/ferroprobe
+module=/lib/modules/$(uname -r)/updates/ferroprobe.ko
 cd "$fp" || exit 1
 
 # tell WHAT COMMAND...: a line for whether the command succeeds.
@@ -39,7 +40,7 @@ cd /
 rmmod ferroprobe
 for define in 'p:a vfs_read;p:b vfs_read+1' 'p:a vfs_read nonsense=%nope' 'no such thing' \
 	'p:syscalls/sys_enter_openat kernel_clone'; do
-	if insmod /modules/ferroprobe.ko "define=\"$define\"" 2>/tmp/insmod; then
+	if insmod "$module" "define=\"$define\"" 2>/tmp/insmod; then
 		tell "refused: $define" false
 	fi
 done
@@ -54,7 +55,7 @@ grep -A 1 'Command: p:b vfs_read+1$' /tmp/dmesg | head -n 2 >/tmp/caret
 tell "the caret is where it is in error_log" same "$(sed 's/^ferroprobe: //' /tmp/caret)" '  Command: p:b vfs_read+1
                ^'
 tell "nothing is left" [ ! -e "$fp" ]
-insmod /modules/ferroprobe.ko define='""'
+insmod "$module" define='""'
 cd "$fp" || exit 1
 tell "an empty one defines nothing" same "$(cat kprobe_events)" ''
 
