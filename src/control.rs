@@ -6,6 +6,7 @@ mod available_filter_functions;
 mod available_tracepoints;
 mod buffer_percent;
 mod buffer_size;
+mod call_string_size;
 mod clock_source;
 mod dump_on_oops;
 mod enabled_functions;
@@ -188,6 +189,8 @@ const FILES: &[FileRow] = &[
         setting::<dump_on_oops::DumpFile>),
     root(file(c"syscall_user_buf_size", READ_WRITE, "bytes of user memory that these record of an argument"),
         setting::<syscall_user_buf_size::SyscallUserBufSize>),
+    root(file(c"call_string_size", READ_WRITE, "bytes of a string that events/calls record"),
+        setting::<call_string_size::CallStringSize>),
     each(file(c"tracing_cpumask", READ_WRITE, "the CPUs that record, in hexadecimal"),
         setting::<tracing_cpumask::TracingCpumask>),
     root(file(c"placement", READ_WRITE, "write a symbol or address, read what can be probed there"),

@@ -9,6 +9,7 @@ pub(crate) mod calls;
 pub(crate) mod counters;
 pub(crate) mod histograms;
 pub(crate) mod linked;
+mod long_calls;
 pub(crate) mod marks;
 pub(crate) mod pair;
 pub(crate) mod plan;

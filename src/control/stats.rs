@@ -59,6 +59,11 @@ impl Show for SyscallStats {
             out,
             "# too many calls in progress, no duration: {}",
             losses.not_noted
+        )?;
+        writeln!(
+            out,
+            "# too many calls in progress, strings may be cut: {}",
+            losses.cut
         )
     }
 }

@@ -33,6 +33,9 @@ pub const MAX_COPIES: usize = 3;
 /// Most bytes that are copied of one argument's memory.
 pub const MAX_COPIED: usize = 165;
 
+/// Most bytes of a string that whole calls record, if they are asked to; `PATH_MAX` of the kernel.
+pub const MAX_STRING: u32 = 4096;
+
 /// Bytes that are copied by default.
 pub const DEFAULT_COPIED: u32 = 63;
 

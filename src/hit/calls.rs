@@ -156,6 +156,15 @@ impl Recorder {
     }
 }
 
+/// Returns what returns the argument with an index.
+pub(super) fn argument(arguments: &[u64]) -> impl Fn(u8) -> u64 + '_ {
+    // There is nothing at the address of what no call has.
+    |index| {
+        let value = arguments.get(usize::from(index));
+        value.copied().unwrap_or(u64::MAX)
+    }
+}
+
 /// The pointers in the memory of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pointers {
@@ -221,6 +230,7 @@ pub(super) fn copy_rest<const COUNT: usize>(
 }
 
 /// As [`copy`], for what `to` lacks, whose addresses it has.
+#[inline(never)]
 pub(super) fn copy_missing<const COUNT: usize>(
     (copies, pointers): (&Copies, Pointers),
     word: impl Fn(u8) -> u64,
@@ -243,7 +253,7 @@ pub(super) fn copy_missing<const COUNT: usize>(
 
 /// Copies what is at the address `from`, and makes text of it. Returns whether it could be read.
 #[inline(never)]
-fn copy_special(
+pub(super) fn copy_special(
     to: &mut user::Copy<'_, COPY_SIZE>,
     from: u64,
     (special, pointers): (Special, Pointers),

@@ -11,7 +11,7 @@
 use crate::{
     engine::{
         exec::{Arguments, Memory},
-        record::COMM_LEN,
+        record::{COMM_LEN, MAX_SIZE},
         ring::Task,
         syscall::{Values, COPY_SIZE},
         task::TaskNumber,
@@ -46,6 +46,9 @@ impl Task for Running {
 
 /// Copies of the user memory that the arguments of a system call point to.
 pub(super) type Copied<'a> = user::CopiesView<'a, COPY_SIZE>;
+
+/// The same of a call with long strings, as many bytes as a record can have.
+pub(super) type LongCopied<'a> = user::CopiesView<'a, MAX_SIZE>;
 
 /// The values that another event sends.
 pub(crate) trait Sent {
@@ -84,6 +87,8 @@ pub(crate) enum Report<'a> {
     Registers(&'a Regs, Copied<'a>),
     /// Of a whole system call.
     Call(&'a Values, Copied<'a>),
+    /// Of a whole system call with long strings.
+    LongCall(&'a Values, LongCopied<'a>),
     /// Of anything with one argument at most.
     Word(u64),
     /// Of another event: the index of a register counts the values.
@@ -127,7 +132,7 @@ impl<'a> Sample<'a> {
         match self.report {
             Report::Probe(regs, _) | Report::Return(regs, _) => regs.irqs_disabled(),
             // User space has them enabled.
-            Report::Registers(..) | Report::Call(..) => false,
+            Report::Registers(..) | Report::Call(..) | Report::LongCall(..) => false,
             Report::Function(_)
             | Report::Exit(_)
             | Report::Tracepoint(_)
@@ -223,7 +228,9 @@ impl Arguments for Sample<'_> {
             Report::Function(entry) => entry.word(index),
             Report::Exit(exit) => exit.word(index),
             Report::Tracepoint(arguments) => arguments.get(index),
-            Report::Call(values, _) => values.get(index).copied().unwrap_or(0),
+            Report::Call(values, _) | Report::LongCall(values, _) => {
+                values.get(index).copied().unwrap_or(0)
+            }
             Report::Word(word) => word,
             Report::Sent(sent) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
         }
@@ -237,7 +244,11 @@ impl Arguments for Sample<'_> {
             }
             Report::Function(entry) => entry.stack_word(u64::from(n)),
             Report::Exit(exit) => exit.stack_word(u64::from(n)),
-            Report::Tracepoint(_) | Report::Call(..) | Report::Word(_) | Report::Sent(_) => 0,
+            Report::Tracepoint(_)
+            | Report::Call(..)
+            | Report::LongCall(..)
+            | Report::Word(_)
+            | Report::Sent(_) => 0,
         }
     }
 
@@ -331,6 +342,11 @@ impl Memory for Sample<'_> {
                 out.get_mut(..copied.len())?.copy_from_slice(copied);
                 return Some(copied.len());
             }
+            if let Report::LongCall(_, all) = self.report {
+                if let Some(put) = put_long::<false>(all, address, out) {
+                    return put;
+                }
+            }
         }
         nofault::read_string(address, user, out)
     }
@@ -338,6 +354,9 @@ impl Memory for Sample<'_> {
     #[inline(never)]
     fn read_strings(&self, address: u64, out: &mut [u8]) -> Option<usize> {
         // A call has no other array; a string at the same address comes before it.
+        if let Report::LongCall(_, all) = self.report {
+            return put_long::<true>(all, address, out)?;
+        }
         let all = self.copied().iter();
         let (_, copied) = all.filter(|(of, _)| *of == address).last()?;
         let copied = copied?;
@@ -349,4 +368,34 @@ impl Memory for Sample<'_> {
     fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
         symbol::write_name(address, skip, out)
     }
+}
+
+/// Writes what was copied from `address`, as much of it as fits, and returns its length, or `None`
+/// in place of that if it could not be read; `None` if nothing was copied from there. Strings are
+/// also read in pieces, so `address` may be in the middle of a copy. Of two copies from the same
+/// address it is the `LAST`, or the first.
+#[cold]
+#[inline(never)]
+fn put_long<const LAST: bool>(
+    all: LongCopied<'_>,
+    address: u64,
+    out: &mut [u8],
+) -> Option<Option<usize>> {
+    let (mut exact, mut inside) = (None, None);
+    for (of, copied) in all.iter() {
+        let behind = usize::try_from(address.wrapping_sub(of)).ok();
+        let rest = behind.and_then(|behind| copied?.get(behind..));
+        match of == address {
+            true if LAST => exact = Some(rest),
+            true => exact = exact.or(Some(rest)),
+            false => inside = inside.or(rest.filter(|rest| !rest.is_empty())),
+        }
+    }
+    let Some(rest) = exact.unwrap_or(inside) else {
+        return exact.map(|_| None);
+    };
+    let length = rest.len().min(out.len());
+    let (to, from) = (out.get_mut(..length)?, rest.get(..length)?);
+    to.copy_from_slice(from);
+    Some(Some(length))
 }

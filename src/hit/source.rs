@@ -7,7 +7,7 @@ use crate::{
     engine::{exec, syscall::Values},
     hit::{
         recorder::Recorder,
-        sample::{Copied, Report, Sample},
+        sample::{Copied, LongCopied, Report, Sample},
         tier::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
     },
     kapi::{
@@ -151,6 +151,17 @@ impl Source for WholeCall<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::of(Report::Call(self.0, self.1))
+    }
+}
+
+/// The values of a whole system call, and long copies of its memory.
+#[derive(Clone, Copy)]
+pub(super) struct LongCall<'a>(pub(super) &'a Values, pub(super) LongCopied<'a>);
+
+impl Source for LongCall<'_> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::of(Report::LongCall(self.0, self.1))
     }
 }
 

@@ -8,12 +8,16 @@
 //! there was no room, is recorded as it is when it returns, without its duration.
 
 use crate::{
-    engine::syscall::{compat_result, Copies, Values, MAX_COPIES, WORDS},
+    engine::{
+        exec,
+        syscall::{compat_result, Copies, Values, MAX_COPIED, MAX_COPIES, WORDS},
+    },
     hit::{
-        calls::{copy, copy_missing, copy_rest, CallMemory, Pointers},
+        calls::{argument, copy, copy_missing, copy_rest, CallMemory, Pointers},
+        long_calls::{LongCalls, Wanted},
         prepared::Prepared,
         recorder::Recorder,
-        source::WholeCall,
+        source::{LongCall, Source, WholeCall},
     },
     kapi::{
         clock::{self, Clock},
@@ -30,11 +34,17 @@ use crate::{
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
+/// What [`NotedCall::lacks_of`] is for a call with long copies.
+const IS_LONG: u64 = 1;
+
 /// Calls in progress that are noted in any case.
 const MAX_IN_PROGRESS: usize = 4096;
 
 /// The calls that tasks have begun.
-struct NotedCalls(PerTask<NotedCall, MAX_IN_PROGRESS>);
+struct NotedCalls {
+    calls: PerTask<NotedCall, MAX_IN_PROGRESS>,
+    long: LongCalls,
+}
 
 /// The calls in progress.
 pub(crate) struct InProgress {
@@ -52,7 +62,7 @@ struct NotedCall {
     /// The recorder's [`WholeCallRecorder::key`].
     key: u64,
     began: Instant,
-    /// The address space with the memory that is missing below; 0 if none is.
+    /// The address space with the memory that is missing below, or [`IS_LONG`]; 0 if none is.
     lacks_of: u64,
     /// The pointers that it has in memory.
     pointers: Pointers,
@@ -70,7 +80,11 @@ impl InProgress {
     ///
     /// Context: process, may sleep; the same for the drop.
     pub(crate) fn new(points: &Arc<Tracepoints>) -> Result<Self> {
-        let calls = Arc::new(NotedCalls(PerTask::new()), GFP_KERNEL)?;
+        let calls = NotedCalls {
+            calls: PerTask::new(),
+            long: LongCalls::new(),
+        };
+        let calls = Arc::new(calls, GFP_KERNEL)?;
         Ok(Self {
             exits: ExitWatch::new(points, calls.clone())?,
             calls,
@@ -79,21 +93,34 @@ impl InProgress {
         })
     }
 
-    /// Returns how many calls could not be noted.
-    pub(crate) fn not_noted(&self) -> u64 {
-        self.calls.0.refused()
+    /// Makes room for strings of more than [`MAX_COPIED`] bytes, unless there is.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn make_long_room(&self) -> Result {
+        self.calls.long.make_room()
+    }
+
+    /// Returns how many calls could not be noted, and how many with [long](Self::make_long_room)
+    /// strings.
+    pub(crate) fn not_noted(&self) -> [u64; 2] {
+        [self.calls.calls.refused(), self.calls.long.refused()]
     }
 }
 
 impl syscall::Begun for InProgress {
     fn number(&self) -> Option<u32> {
-        Some(number_of(self.calls.0.look()?.key))
+        Some(number_of(self.calls.calls.look()?.key))
     }
 }
 
 impl Exits for NotedCalls {
     fn exits(&self) {
-        self.0.forget();
+        self.calls.forget();
+        self.long.forget();
     }
 }
 
@@ -152,7 +179,7 @@ impl WholeCallRecorder {
     /// Notes a call that begins.
     #[inline(never)]
     fn note(&self, regs: &Regs, shared: &CallsShared) {
-        let Some(mut begun) = self.in_progress.calls.0.put() else {
+        let Some(mut begun) = self.in_progress.calls.calls.put() else {
             return;
         };
         begun.key = self.key.load(Ordering::Relaxed);
@@ -168,15 +195,19 @@ impl WholeCallRecorder {
     /// As [`Self::note`], of a 32-bit call.
     #[inline(never)]
     fn note_compat(&self, regs: &Regs, shared: &CallsShared) {
-        let Some(mut begun) = self.in_progress.calls.0.put() else {
+        let Some(mut begun) = self.in_progress.calls.calls.put() else {
             return;
         };
         begun.key = self.key.load(Ordering::Relaxed);
         begun.values = self.compat_values(regs);
         begun.lacks_of = 0;
         begun.memory.forget();
+        let limit = shared.limit();
+        if limit > MAX_COPIED {
+            return self.note_long(begun, limit, Pointers::Halves);
+        }
         let NotedCall { values, memory, .. } = &mut *begun;
-        if !copy(&self.copies, argument(values), shared.limit(), memory) {
+        if !copy(&self.copies, argument(values), limit, memory) {
             self.note_rest(&mut begun, Pointers::Halves);
         }
         begin(begun);
@@ -185,8 +216,12 @@ impl WholeCallRecorder {
     // The last that its caller calls.
     #[inline(never)]
     fn note_memory(&self, mut begun: Kept<'_, NotedCall>, shared: &CallsShared) {
+        let limit = shared.limit();
+        if limit > MAX_COPIED {
+            return self.note_long(begun, limit, Pointers::Words);
+        }
         let noted = &mut *begun;
-        if !self.copy(&noted.values, shared, &mut noted.memory) {
+        if !self.copy(&noted.values, limit, &mut noted.memory) {
             self.note_rest(noted, Pointers::Words);
         }
         begin(begun);
@@ -207,20 +242,22 @@ impl WholeCallRecorder {
     /// is recorded, too, if `OTHERS`; the task may be in a 32-bit call if not.
     #[inline(never)]
     fn finish<const OTHERS: bool>(&self, regs: &Regs, shared: &CallsShared) -> bool {
-        if let Some(mut begun) = self.in_progress.calls.0.take() {
+        if let Some(mut begun) = self.in_progress.calls.calls.take() {
             if begun.key == self.key.load(Ordering::Relaxed) {
                 let mut on_cpu = Unpreempted::begin();
                 let duration = Instant::now(&on_cpu.here()).since(begun.began);
-                if begun.lacks_of != 0 {
-                    on_cpu.end();
-                    self.copy_missing(&mut begun, shared);
-                    on_cpu = Unpreempted::begin();
-                }
                 let result = match OTHERS {
                     true => regs.return_value(),
                     false => compat_result(regs.return_value()),
                 };
                 let results = [result, duration];
+                if begun.lacks_of != 0 {
+                    on_cpu.end();
+                    if !self.copy_missing(&mut begun, results, shared) {
+                        return true;
+                    }
+                    on_cpu = Unpreempted::begin();
+                }
                 let NotedCall { values, memory, .. } = &mut *begun;
                 self.record(values, results, memory, on_cpu);
                 return true;
@@ -242,8 +279,17 @@ impl WholeCallRecorder {
         results: [u64; 2],
         shared: &CallsShared,
     ) {
+        let limit = shared.limit();
+        if limit > MAX_COPIED && self.copies.count() != 0 {
+            let long = &self.in_progress.calls.long;
+            if long.note(self.wanted(limit), &values, pointers)
+                && self.finish_long(&mut values, results, shared)
+            {
+                return;
+            }
+        }
         let mut memory = CallMemory::empty();
-        let are_read = self.copy(&values, shared, &mut memory);
+        let are_read = self.copy(&values, limit, &mut memory);
         let copies = (&self.copies, pointers);
         if !are_read && !copy_rest(copies, argument(&values), &mut memory) {
             shared.count_unread();
@@ -253,21 +299,80 @@ impl WholeCallRecorder {
 
     /// Copies a call's memory. Returns whether all could be read, and nothing is left.
     #[inline(always)]
-    fn copy(&self, values: &Values, shared: &CallsShared, to: &mut CallMemory<MAX_COPIES>) -> bool {
-        copy(&self.copies, argument(values), shared.limit(), to)
+    fn copy(&self, values: &Values, limit: usize, to: &mut CallMemory<MAX_COPIES>) -> bool {
+        copy(&self.copies, argument(values), limit, to)
     }
 
     /// Copies what could not be read when the call began, unless it has replaced the address
-    /// space, as `execve` does.
+    /// space, as `execve` does. Returns false for a call with long copies, which it has recorded.
     #[cold]
     #[inline(never)]
-    fn copy_missing(&self, begun: &mut NotedCall, shared: &CallsShared) {
+    fn copy_missing(&self, begun: &mut NotedCall, results: [u64; 2], shared: &CallsShared) -> bool {
+        if begun.lacks_of == IS_LONG {
+            if !self.finish_long(&mut begun.values, results, shared) {
+                // All were forgotten.
+                self.record_now((begun.values, begun.pointers), results, shared);
+            }
+            return false;
+        }
         let argument = argument(&begun.values);
         let is_there = context::current().address_space() == begun.lacks_of;
         let copies = (&self.copies, begun.pointers);
         if !is_there || !copy_missing(copies, argument, shared.limit(), &mut begun.memory) {
             shared.count_unread();
         }
+        true
+    }
+
+    /// Notes a call of which up to `limit` bytes of an argument are wanted, more than there is room
+    /// for among what is noted of each call. The last that its caller calls.
+    #[cold]
+    #[inline(never)]
+    fn note_long(&self, mut begun: Kept<'_, NotedCall>, limit: usize, pointers: Pointers) {
+        let noted = &mut *begun;
+        let long = &self.in_progress.calls.long;
+        if long.note(self.wanted(limit), &noted.values, pointers) {
+            noted.lacks_of = IS_LONG;
+            noted.pointers = pointers;
+            return begin(begun);
+        }
+        let addresses = self.copies.registers().iter();
+        let word = argument(&noted.values);
+        for (_, room) in noted.memory.begin(addresses.map(|&at| word(at))) {
+            room.finish(false);
+        }
+        noted.pointers = pointers;
+        let copies = (&self.copies, pointers);
+        if !copy_missing(copies, word, limit, &mut noted.memory) {
+            noted.lacks_of = context::current().address_space();
+        }
+        begin(begun);
+    }
+
+    /// Returns what is wanted for long copies.
+    fn wanted(&self, limit: usize) -> Wanted<'_> {
+        Wanted {
+            copies: &self.copies,
+            limit,
+            fixed: exec::length_with(&self.recorder.program, 0),
+        }
+    }
+
+    /// Records a call that [`Self::note_long`] has noted. Returns false if the task has no long
+    /// copies.
+    #[inline(never)]
+    fn finish_long(&self, values: &mut Values, results: [u64; 2], shared: &CallsShared) -> bool {
+        let long = &self.in_progress.calls.long;
+        let wanted = self.wanted(shared.limit());
+        long.finish(wanted, values, |values, copied, is_read| {
+            if !is_read {
+                shared.count_unread();
+            }
+            self.put_results(values, results);
+            let on_cpu = Unpreempted::begin();
+            LongCall(values, copied).serve_slow(&self.recorder, &on_cpu.here());
+            on_cpu.end();
+        })
     }
 
     /// Records a call. The `results` are nothing to one that does not return.
@@ -279,16 +384,23 @@ impl WholeCallRecorder {
         memory: &CallMemory<MAX_COPIES>,
         on_cpu: Unpreempted,
     ) {
+        self.put_results(values, results);
         let count = usize::from(self.copies.arguments);
-        let behind = values.get_mut(count..).unwrap_or_default();
-        if let Some(to) = behind.first_chunk_mut() {
-            *to = results;
-        }
         let results = if self.returns { results.len() } else { 0 };
         let words = count.wrapping_add(results);
         let call = WholeCall(values, memory.view());
         self.recorder.serve_copied(call, words, &on_cpu.here());
         on_cpu.end();
+    }
+
+    /// Puts the results behind the arguments.
+    #[inline(always)]
+    fn put_results(&self, values: &mut Values, results: [u64; 2]) {
+        let count = usize::from(self.copies.arguments);
+        let behind = values.get_mut(count..).unwrap_or_default();
+        if let Some(to) = behind.first_chunk_mut() {
+            *to = results;
+        }
     }
 }
 
@@ -346,21 +458,12 @@ fn values(regs: &Regs) -> Values {
     [a, b, c, d, e, f, 0, 0]
 }
 
-/// Returns what returns the argument with an index.
-fn argument(arguments: &[u64]) -> impl Fn(u8) -> u64 + '_ {
-    // There is nothing at the address of what no call has.
-    |index| {
-        let value = arguments.get(usize::from(index));
-        value.copied().unwrap_or(u64::MAX)
-    }
-}
-
 impl syscall::CallHandler for WholeCallRecorder {
     type Begun = InProgress;
 
     fn prepare(&self) -> Result {
         let all = &self.in_progress;
-        all.calls.0.make_room(|| NotedCall {
+        all.calls.calls.make_room(|| NotedCall {
             key: 0,
             began: Instant::default(),
             lacks_of: 0,
@@ -384,7 +487,8 @@ impl syscall::CallHandler for WholeCallRecorder {
             // Disarming does not fail.
             let _ = all.exits.set_enabled(false);
             // Some tasks return when nobody sees it.
-            all.calls.0.clear();
+            all.calls.calls.clear();
+            all.calls.long.clear();
         }
     }
 

@@ -179,7 +179,10 @@ do_syscalls() {
 	0 | 1 | 2) echo $((b % 2)) >events/syscalls/enable && switches=$((switches + 1)) ;;
 	7) echo $((b % 2)) >events/calls/enable && switches=$((switches + 1)) ;;
 	8) nth "$b" 'ret < 0' 'duration > 100000' 0 >events/calls/filter ;;
-	3) echo $((b % 200)) >syscall_user_buf_size ;;
+	3)
+		echo $((b % 200)) >syscall_user_buf_size
+		echo $((b % 4096 + 1)) >call_string_size
+		;;
 	4) nth "$b" 'common_pid > 0' 'comm == "cat"' 0 >events/syscalls/filter ;;
 	5) nth "$b" '__filename_val ~ "/proc/*"' 'dfd > 0 && flags & 1' 0 \
 		>events/syscalls/sys_enter_openat/filter ;;

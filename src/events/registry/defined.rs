@@ -118,6 +118,16 @@ impl Registry {
         self.definitions.set_call_limit(limit);
     }
 
+    /// As [`Definitions::whole_call_limit`].
+    pub(crate) fn whole_call_limit(&self) -> u32 {
+        self.definitions.whole_call_limit()
+    }
+
+    /// As [`Definitions::set_whole_call_limit`].
+    pub(crate) fn set_whole_call_limit(&mut self, limit: u32) -> Result {
+        self.definitions.set_whole_call_limit(limit)
+    }
+
     /// Returns what was not recorded of system calls.
     pub(crate) fn call_losses(&self) -> CallLosses {
         self.definitions.call_losses()

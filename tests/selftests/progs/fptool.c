@@ -28,7 +28,7 @@
  *   sendfile FILE TO      copy a byte by sendfile(2): prints bytes or -errno
  *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
  *                         calls setpriority(1000, its process, n) and exits
- *   crowd COUNT           COUNT tasks that are in read(2) at the same time
+ *   crowd COUNT [FIFO]    COUNT tasks that are in read(2) at the same time, or that open FIFO
  *   nonblock FILE         one read without waiting: prints bytes or -errno
  *   poll FILE MS          wait for FILE to be readable: prints 1 or 0, or -1 if POLLERR is
  *                         reported; the FILE - is standard input
@@ -722,13 +722,17 @@ static int rate(char **args)
 	return failed;
 }
 
+/* A call to make. */
+struct call {
+	s64 number, first, second, third;
+};
+
 /*
- * Makes a task that counts itself in @ready, reads from @file, and exits.  It has the memory of
+ * Makes a task that counts itself in @ready, makes the call, and exits.  It has the memory of
  * its parent and no stack of its own, so it runs no C.
  */
-static void join(s64 file, int *ready)
+static void join(const struct call *call, int *ready)
 {
-	static char byte;
 	const s64 flags = CLONE_VM | CLONE_FILES | SIGCHLD;
 #if defined(__x86_64__)
 	register s64 result __asm__("rax") = NR_clone;
@@ -737,11 +741,12 @@ static void join(s64 file, int *ready)
 
 	__asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\t"
 			 "lock incl (%[ready])\n\t"
-			 "mov %[file], %%rdi\n\tmov %[byte], %%rsi\n\tmov $1, %%edx\n\tsyscall\n\t"
+			 "mov (%[call]), %%rax\n\tmov 8(%[call]), %%rdi\n\t"
+			 "mov 16(%[call]), %%rsi\n\tmov 24(%[call]), %%rdx\n\tsyscall\n\t"
 			 "mov %[end], %%eax\n\txor %%edi, %%edi\n\tsyscall\n1:"
 			 : "+r"(result)
-			 : "D"(flags), "S"(0L), "d"(0L), "r"(none), "r"(last), [file] "r"(file),
-			   [ready] "r"(ready), [byte] "r"(&byte), [end] "i"(NR_exit)
+			 : "D"(flags), "S"(0L), "d"(0L), "r"(none), "r"(last), [call] "r"(call),
+			   [ready] "r"(ready), [end] "i"(NR_exit)
 			 : "rcx", "r11", "memory");
 #else
 	register s64 result __asm__("x0") = flags;
@@ -754,30 +759,39 @@ static void join(s64 file, int *ready)
 	__asm__ volatile("svc #0\n\tcbnz x0, 1f\n"
 			 "2:\tldaxr w9, [%[ready]]\n\tadd w9, w9, #1\n\t"
 			 "stlxr w10, w9, [%[ready]]\n\tcbnz w10, 2b\n\t"
-			 "mov x0, %[file]\n\tmov x1, %[byte]\n\tmov x2, #1\n\t"
-			 "mov x8, %[read]\n\tsvc #0\n\tmov x0, #0\n\tmov x8, %[end]\n\tsvc #0\n1:"
+			 "ldp x8, x0, [%[call]]\n\tldp x1, x2, [%[call], #16]\n\t"
+			 "svc #0\n\tmov x0, #0\n\tmov x8, %[end]\n\tsvc #0\n1:"
 			 : "+r"(result)
-			 : "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x8), [file] "r"(file),
-			   [ready] "r"(ready), [byte] "r"(&byte), [read] "i"(NR_read), [end] "i"(NR_exit)
+			 : "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x8), [call] "r"(call),
+			   [ready] "r"(ready), [end] "i"(NR_exit)
 			 : "x9", "x10", "memory");
 #endif
 	if (result < 0)
 		die("clone", result);
 }
 
-static int crowd(int count)
+/* Opens @fifo in each task, or reads from a pipe. */
+static int crowd(int count, const char *fifo)
 {
 	static volatile int ready;
+	static struct call call;
+	static char byte;
 	int pipe[2];
 
 	sys(NR_pipe2, (s64)pipe, 0, 0, 0, 0);
+	if (fifo)
+		call = (struct call){ NR_openat, AT_FDCWD, (s64)fifo, 0 };
+	else
+		call = (struct call){ NR_read, pipe[0], (s64)&byte, 1 };
 	for (int n = 0; n < count; n++)
-		join(pipe[0], (int *)&ready);
+		join(&call, (int *)&ready);
 	while (ready < count)
 		rest_ms(20);
 	/* The last ones are about to read. */
 	rest_ms(300);
 	sys(NR_close, pipe[1], 0, 0, 0, 0);
+	if (fifo)
+		open(fifo, O_WRONLY);
 	return wait_for_all();
 }
 
@@ -811,8 +825,8 @@ static int run(int count, char **args)
 		return splice_file(args);
 	if (same(command, "named") && count == 2)
 		return named(args);
-	if (same(command, "crowd") && count == 1)
-		return crowd(number(args[0]));
+	if (same(command, "crowd") && (count == 1 || count == 2))
+		return crowd(number(args[0]), count == 2 ? args[1] : 0);
 	if (same(command, "nonblock") && count == 1)
 		return nonblock(args);
 	if (same(command, "poll") && (count == 2 || count == 3))

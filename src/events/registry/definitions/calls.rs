@@ -54,6 +54,8 @@ pub(crate) struct SystemCalls {
     tables: Option<CallTables>,
     /// The limit of what is recorded of an argument, for who asks where there are no events.
     limit: u32,
+    /// The same for whole calls.
+    whole_limit: u32,
 }
 
 /// What serves the calls.
@@ -84,6 +86,7 @@ impl SystemCalls {
             removal: Removal::new(),
             tables: None,
             limit: DEFAULT_COPIED,
+            whole_limit: DEFAULT_COPIED,
         }
     }
 
@@ -212,6 +215,7 @@ impl Definitions {
             removal,
             tables: Some(tables),
             limit: DEFAULT_COPIED,
+            whole_limit: DEFAULT_COPIED,
         };
         Ok(true)
     }
@@ -277,7 +281,7 @@ impl Definitions {
         Ok(all)
     }
 
-    /// Returns the number of bytes of user memory that events of system calls record of an
+    /// Returns the number of bytes of user memory that events of calls that begin record of an
     /// argument, or would, if there were such events.
     pub(crate) fn call_limit(&self) -> u32 {
         self.calls.limit
@@ -288,8 +292,31 @@ impl Definitions {
         self.calls.limit = limit;
         if let Some(tables) = &self.calls.tables {
             tables.sides.set_limit(limit);
+        }
+    }
+
+    /// As [`Self::call_limit`], of whole calls.
+    pub(crate) fn whole_call_limit(&self) -> u32 {
+        self.calls.whole_limit
+    }
+
+    /// Sets that number, at most [`MAX_STRING`](syscall::MAX_STRING), for system calls from now on.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_whole_call_limit(&mut self, limit: u32) -> Result {
+        if let Some(tables) = &self.calls.tables {
+            // CAST: A small constant.
+            if limit > syscall::MAX_COPIED as u32 {
+                tables.in_progress.make_long_room()?;
+            }
             tables.whole.set_limit(limit);
         }
+        self.calls.whole_limit = limit;
+        Ok(())
     }
 
     /// Returns what was not recorded of system calls.
@@ -298,9 +325,11 @@ impl Definitions {
             return CallLosses::default();
         };
         let (sides, whole) = (&tables.sides, &tables.whole);
+        let [not_noted, cut] = tables.in_progress.not_noted();
         CallLosses {
             skipped: sides.skipped().max(whole.skipped()),
-            not_noted: tables.in_progress.not_noted(),
+            not_noted,
+            cut,
             unread: sides.unread().wrapping_add(whole.unread()),
         }
     }
@@ -313,6 +342,8 @@ pub(crate) struct CallLosses {
     pub(crate) skipped: u64,
     /// Calls whose beginning could not be noted.
     pub(crate) not_noted: u64,
+    /// Calls with strings that are cut, as there was no room for long ones.
+    pub(crate) cut: u64,
     /// Records with an argument whose memory could not be read.
     pub(crate) unread: u64,
 }

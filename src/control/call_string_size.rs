@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `call_string_size`: how many bytes of user memory the events of whole system calls record of an
+//! argument.
+
+use super::{
+    rejected::Rejected,
+    text::{Show, TakesText},
+};
+use crate::{
+    engine::{setting, syscall::MAX_STRING},
+    tracer::Tracer,
+};
+use core::fmt;
+use kernel::sync::Arc;
+
+/// The file.
+pub(crate) struct CallStringSize;
+
+impl Show for CallStringSize {
+    type Data = Tracer;
+
+    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+        let limit = tracer.registry.lock().whole_call_limit();
+        writeln!(out, "{limit}")
+    }
+}
+
+impl TakesText for CallStringSize {
+    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+        const EXPECTS: &str = "bytes of a string, 1 to 4096";
+        const { assert!(MAX_STRING == 4096) };
+
+        let size = u32::try_from(setting::number(text, EXPECTS)?);
+        match size.ok().filter(|size| (1..=MAX_STRING).contains(size)) {
+            Some(size) => Ok(tracer.registry.lock().set_whole_call_limit(size)?),
+            None => Err(setting::out_of_range(EXPECTS).into()),
+        }
+    }
+}
