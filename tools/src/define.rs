@@ -2,7 +2,6 @@
 
 //! `ferroprobe define`: definitions of one event, with a probe at each location of a target.
 
-use crate::boundary::Boundaries;
 use crate::error::{Refusal, Result};
 use crate::fetch::expression::Expression;
 use crate::fetch::render::{Fetch, Names};
@@ -115,7 +114,6 @@ pub fn definitions(
         arch: session.image.arch,
         symbols: &symbols,
     };
-    let boundaries = Boundaries::new(session.image);
     let mut all = Definitions::default();
     // All probes of an event have the types of its first.
     let mut kinds: Option<Vec<String>> = None;
@@ -129,7 +127,7 @@ pub fn definitions(
         }
         let fetched = probe(session, &names, &location, request);
         let probe = fetched.and_then(|(place, fetched)| {
-            boundaries.judge(location.moment.0)?;
+            session.boundaries().judge(location.moment.0)?;
             let own: Vec<_> = fetched.iter().map(|fetch| fetch.kind.clone()).collect();
             let first = kinds.get_or_insert_with(|| own.clone());
             let differs = first.iter().zip(&own).position(|(first, own)| first != own);

@@ -3,6 +3,7 @@
 //! What one call works with: a file, its debug information, and what was read of it so far.
 
 use crate::arrivals::Arrivals;
+use crate::boundary::Boundaries;
 use crate::debug::{Debug, Unit};
 use crate::error::{Refusal, Result};
 use crate::image::Image;
@@ -46,6 +47,7 @@ pub struct Session<'s> {
     functions: RefCell<HashMap<Site, Rc<Scopes<'s>>>>,
     declarations: RefCell<HashMap<String, Rc<Vec<u32>>>>,
     frames: OnceCell<Frames<'s>>,
+    boundaries: OnceCell<Boundaries<'s, 's>>,
     arrivals: Arrivals<'s, 's>,
 }
 
@@ -60,6 +62,7 @@ impl<'s> Session<'s> {
             functions: RefCell::default(),
             declarations: RefCell::default(),
             frames: OnceCell::new(),
+            boundaries: OnceCell::new(),
             arrivals: Arrivals::new(image),
         }
     }
@@ -159,6 +162,11 @@ impl<'s> Session<'s> {
         let eh = eh.map_or(0, |section| section.address);
         let frames = Frames::read(self.debug, self.image.arch, eh)?;
         Ok(self.frames.get_or_init(|| frames))
+    }
+
+    /// ferroprobe's own judgement of locations.
+    pub fn boundaries(&self) -> &Boundaries<'s, 's> {
+        self.boundaries.get_or_init(|| Boundaries::new(self.image))
     }
 
     /// The line of the function in whose text `line` is: the last before it on which a function

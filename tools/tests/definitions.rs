@@ -5,8 +5,9 @@
 
 mod support;
 
-use ferroprobe_tools::lines::find;
+use ferroprobe_tools::lines::{find, list};
 use ferroprobe_tools::session::Session;
+use std::collections::BTreeSet;
 use support::{compile, define, with};
 
 const COMPILERS: [&str; 2] = ["x86_64-linux-gnu-gcc", "aarch64-linux-gnu-gcc"];
@@ -166,6 +167,34 @@ fn a_function_that_is_inlined_in_two_parts_begins_once() {
                 let expected = ["test:first", "test:second", "test:third"];
                 assert_eq!(functions, expected, "{compiler}: {text}: {found:?}");
             }
+        });
+    }
+}
+
+#[test]
+fn lines_that_are_listed_are_those_that_can_be_defined() {
+    for compiler in COMPILERS {
+        let object = compile(compiler, "values.c", &["-O2", "-c"]);
+        with(&object.path, |session| {
+            let (mut listed, mut refused) = (0, 0);
+            for name in session.index.functions() {
+                let function = find::function(session, name, None).expect(name);
+                let lines = list::of_function(session, &function).expect(name);
+                let last = find::by_line(session, &function).expect(name);
+                let last = last.keys().next_back().copied().unwrap_or(function.line);
+                for line in function.line..=last {
+                    let text = format!("{name}:{}", line - function.line);
+                    let found = define(session, &text).map_or(0, |found| found.lines.len());
+                    let expected = lines.get(&line).map_or(0, BTreeSet::len);
+                    assert_eq!(found, expected, "{compiler}: {text}");
+                    listed += expected;
+                    refused += usize::from(define(session, &text).is_ok() && found == 0);
+                }
+            }
+            assert!(
+                listed > 100 && refused > 5,
+                "{compiler}: {listed}, {refused}"
+            );
         });
     }
 }

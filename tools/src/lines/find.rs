@@ -11,6 +11,7 @@ use crate::scope::{Kind, Line, Scopes};
 use crate::session::{Session, Source};
 use crate::target::{path_matches, At, Target};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// A location of a probe.
@@ -231,9 +232,33 @@ pub fn locations<'s>(session: &Session<'s>, target: &Target) -> Result<Vec<Locat
             refuse!("{file}: a probe needs a line: write {file}:LINE")
         }
     };
+    settle(session, &mut found)?;
+    Ok(found)
+}
+
+/// All lines of a function, each with what `locations` of the line has.
+pub fn by_line<'s>(
+    session: &Session<'s>,
+    function: &Function<'s>,
+) -> Result<BTreeMap<u32, Vec<Location<'s>>>> {
+    let mut lines: BTreeMap<u32, Vec<Location<'s>>> = BTreeMap::new();
+    for instance in &function.instances {
+        for row in rows(session, instance) {
+            let locations = lines.entry(row.line).or_default();
+            locations.push(at_row(instance, &row));
+        }
+    }
+    for found in lines.values_mut() {
+        settle(session, found)?;
+    }
+    Ok(lines)
+}
+
+/// Sorts locations of a line, and finds for each by what else it is reached.
+fn settle<'s>(session: &Session<'s>, found: &mut Vec<Location<'s>>) -> Result<()> {
     found.sort_by_key(|location| location.moment);
     found.dedup_by_key(|location| location.moment.0);
-    for location in &mut found {
+    for location in found {
         let source = location.source.clone();
         location.guarded_by = guard(session, location);
         let Some(row) = session.jumped_to(&source, &location.scopes, location.moment) else {
@@ -254,7 +279,7 @@ pub fn locations<'s>(session: &Session<'s>, target: &Target) -> Result<Vec<Locat
             location.shared_with = Some(format!("{name}:{}", row.line));
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// The line whose branch decides whether the line of a location is run, though it comes later.
@@ -308,6 +333,23 @@ fn entries<'s>(function: &Function<'s>, kind: Kind) -> Result<Vec<Location<'s>>>
     }
 }
 
+/// The location of a row of an instance.
+fn at_row<'s>(instance: &Instance<'s>, row: &Row) -> Location<'s> {
+    Location {
+        source: instance.source.clone(),
+        scopes: instance.scopes.clone(),
+        owner: Some(instance.scope),
+        moment: (row.address, row.view),
+        line: Some(Line {
+            file: row.file,
+            line: row.line,
+        }),
+        shared_with: None,
+        is_jumped_over: false,
+        guarded_by: None,
+    }
+}
+
 /// A line of a function, counted from the one that it is defined on.
 fn on_line<'s>(
     session: &Session<'s>,
@@ -323,19 +365,7 @@ fn on_line<'s>(
                 others.insert(row.line);
                 continue;
             }
-            found.push(Location {
-                source: instance.source.clone(),
-                scopes: instance.scopes.clone(),
-                owner: Some(instance.scope),
-                moment: (row.address, row.view),
-                line: Some(Line {
-                    file: row.file,
-                    line: row.line,
-                }),
-                shared_with: None,
-                is_jumped_over: false,
-                guarded_by: None,
-            });
+            found.push(at_row(instance, &row));
         }
     }
     if found.is_empty() {
@@ -355,25 +385,59 @@ fn on_line<'s>(
 /// A line of a file.
 fn in_file<'s>(session: &Session<'s>, wanted: &str, line: u32) -> Result<Vec<Location<'s>>> {
     let path = file(session, wanted)?;
-    let mut found = Vec::new();
     let mut others = BTreeSet::new();
-    for number in session.index.units_of_file(&path) {
+    let found = statements(session, &path, |other| {
+        let is_wanted = other == line;
+        if !is_wanted {
+            others.insert(other);
+        }
+        is_wanted
+    })?;
+    if found.is_empty() {
+        refuse!(
+            "{wanted}:{line}: no statement of this line has code{}",
+            nearest(&others, line)
+        );
+    }
+    Ok(found)
+}
+
+/// Those lines of the file at `path`, each with what `locations` of the line has.
+pub fn by_line_of_file<'s>(
+    session: &Session<'s>,
+    path: &str,
+    wanted: RangeInclusive<u32>,
+) -> Result<BTreeMap<u32, Vec<Location<'s>>>> {
+    let mut lines: BTreeMap<u32, Vec<Location<'s>>> = BTreeMap::new();
+    for location in statements(session, path, |line| wanted.contains(&line))? {
+        if let Some(line) = location.line {
+            lines.entry(line.line).or_default().push(location);
+        }
+    }
+    for found in lines.values_mut() {
+        settle(session, found)?;
+    }
+    Ok(lines)
+}
+
+/// The statements of the file at `path` on lines that are wanted.
+fn statements<'s>(
+    session: &Session<'s>,
+    path: &str,
+    mut is_wanted: impl FnMut(u32) -> bool,
+) -> Result<Vec<Location<'s>>> {
+    let mut found = Vec::new();
+    for number in session.index.units_of_file(path) {
         let source = session.source(number)?;
-        let rows = source.table.rows.iter();
-        let mut rows =
-            rows.filter(|row| row.is_statement && source.table.path(row.file) == Some(&path));
-        let mut wanted = Vec::new();
-        rows.by_ref().for_each(|row| match row.line == line {
-            true => wanted.push(*row),
-            false => {
-                others.insert(row.line);
-            }
+        let rows = source.table.rows.iter().filter(|row| {
+            row.is_statement && source.table.path(row.file) == Some(path) && is_wanted(row.line)
         });
-        if wanted.is_empty() {
+        let rows: Vec<Row> = rows.copied().collect();
+        if rows.is_empty() {
             continue;
         }
         let sites = functions_of(session, &source)?;
-        for row in wanted {
+        for row in rows {
             let site = sites
                 .iter()
                 .find(|(start, end, _)| (*start..*end).contains(&row.address));
@@ -393,19 +457,13 @@ fn in_file<'s>(session: &Session<'s>, wanted: &str, line: u32) -> Result<Vec<Loc
                 moment: (row.address, row.view),
                 line: Some(Line {
                     file: row.file,
-                    line,
+                    line: row.line,
                 }),
                 shared_with: None,
                 is_jumped_over: false,
                 guarded_by: None,
             });
         }
-    }
-    if found.is_empty() {
-        refuse!(
-            "{wanted}:{line}: no statement of this line has code{}",
-            nearest(&others, line)
-        );
     }
     Ok(found)
 }

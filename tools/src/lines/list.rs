@@ -2,10 +2,12 @@
 
 //! `ferroprobe lines`: the source, with a number before each line that can be probed.
 
-use super::{find, source};
+use super::find::{self, Function, Location};
+use super::source;
 use crate::error::Result;
 use crate::refuse;
 use crate::session::Session;
+use crate::symbols::Symbols;
 use crate::target::{At, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -22,22 +24,7 @@ pub fn text(session: &Session<'_>, target: &Target, sources: Option<&Path>) -> R
         } => refuse!("lines are the same wherever a function is inlined: leave %inlined out"),
         Target::Function { name, file, at } => {
             let function = find::function(session, name, file.as_deref())?;
-            let mut lines = Lines::new();
-            for instance in &function.instances {
-                let (source, scopes) = (&instance.source, &instance.scopes);
-                let rows = find::rows(session, instance).into_iter();
-                for row in rows.filter(|row| {
-                    let moment = (row.address, row.view);
-                    session
-                        .jumped_to(source, scopes, moment)
-                        .is_none_or(|last| (last.file, last.line) == (row.file, row.line))
-                        && session
-                            .guarded_by(source, scopes, Some(instance.scope), row)
-                            .is_none()
-                }) {
-                    lines.entry(row.line).or_default().insert(row.address);
-                }
-            }
+            let lines = of_function(session, &function)?;
             let last = lines.keys().next_back().copied().unwrap_or(function.line);
             let mut shown = (function.line, last.max(function.line));
             if let At::Line(offset) = at {
@@ -55,26 +42,44 @@ pub fn text(session: &Session<'_>, target: &Target, sources: Option<&Path>) -> R
         }
         Target::File { file, line } => {
             let path = find::file(session, file)?;
-            let mut lines = Lines::new();
-            for number in session.index.units_of_file(&path) {
-                let unit = session.source(number)?;
-                for row in unit.table.rows.iter().filter(|row| row.is_statement) {
-                    if unit.table.path(row.file) == Some(&path) {
-                        lines.entry(row.line).or_default().insert(row.address);
-                    }
-                }
-            }
+            let shown = line.map(|line| around(line, 1));
+            let wanted = shown.map_or(1..=u32::MAX, |(first, last)| first..=last);
+            let lines = find::by_line_of_file(session, &path, wanted)?;
+            let lines = taken(session, lines);
             let last = lines.keys().next_back().copied().unwrap_or(0);
             let listing = Listing {
                 title: path.clone(),
                 path: &path,
                 base: 0,
-                shown: line.map_or((1, last), |line| around(line, 1)),
+                shown: shown.unwrap_or((1, last)),
                 lines,
             };
             listing.print(sources)
         }
     }
+}
+
+/// The lines of a function that can be probed, and where: all that `define` takes.
+pub fn of_function<'s>(session: &Session<'s>, function: &Function<'s>) -> Result<Lines> {
+    Ok(taken(session, find::by_line(session, function)?))
+}
+
+/// What `define` takes of `locations`.
+fn taken(session: &Session<'_>, locations: BTreeMap<u32, Vec<Location<'_>>>) -> Lines {
+    let symbols = Symbols::new(session.image, None);
+    let mut lines = Lines::new();
+    for (line, locations) in locations {
+        for location in locations {
+            let address = location.moment.0;
+            let is_taken = location.check().is_ok()
+                && !symbols.is_gone(address)
+                && session.boundaries().judge(address).is_ok();
+            if is_taken {
+                lines.entry(line).or_default().insert(address);
+            }
+        }
+    }
+    lines
 }
 
 fn around(line: u32, least: u32) -> (u32, u32) {
@@ -85,7 +90,7 @@ fn around(line: u32, least: u32) -> (u32, u32) {
 }
 
 /// The lines with code, and the addresses at which each begins.
-type Lines = BTreeMap<u32, BTreeSet<u64>>;
+pub type Lines = BTreeMap<u32, BTreeSet<u64>>;
 
 struct Listing<'a> {
     title: String,
