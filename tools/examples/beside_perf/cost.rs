@@ -2,11 +2,12 @@
 
 //! What calls cost: elapsed seconds, seconds of processor time, and the largest memory use.
 
-use std::fs;
+use crate::perf::Sources;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 /// The most memory that a process has had so far, in MiB.
 fn peak(pid: u32) -> Option<u64> {
@@ -63,8 +64,14 @@ fn measure(what: &str, times: u16, command: &mut Command) {
 const LATER: u16 = 20;
 
 /// Measures `program` and perf on the same file, in one run.
-pub fn print(vmlinux: &Path, program: &Path) {
+///
+/// # Errors
+///
+/// What perf takes for the sources cannot be written.
+pub fn print(vmlinux: &Path, program: &Path) -> io::Result<()> {
     let cache = std::env::temp_dir().join(format!("beside_perf.{}", std::process::id()));
+    let sources = Sources::new()?;
+    sources.add("fs/read_write.c")?;
     println!(
         "{:<44}{:>8}{:>10}{:>7}",
         "call", "seconds", "processor", "MiB"
@@ -85,32 +92,30 @@ pub fn print(vmlinux: &Path, program: &Path) {
     };
     let line = "vfs_read:11 count file";
     let places = "file_start_write%inlined";
-    let first = "ferroprobe define, the first: with an index";
-    measure(first, 1, &mut ferroprobe(&["define", line]));
-    measure(
-        "ferroprobe define, later",
-        LATER,
-        &mut ferroprobe(&["define", line]),
-    );
-    let inlined = "ferroprobe define, 11 inlined places";
-    measure(inlined, LATER, &mut ferroprobe(&["define", places]));
-    measure(
-        "ferroprobe vars",
-        LATER,
-        &mut ferroprobe(&["vars", "vfs_read:11"]),
-    );
-    measure(
-        "ferroprobe lines",
-        LATER,
-        &mut ferroprobe(&["lines", "vfs_read"]),
-    );
-    measure("perf probe -D", 2, &mut perf(&["-D", line]));
-    measure(
+    let function = "vfs_read";
+    let define = ["define", line];
+    let lines = ["lines", function];
+    // Whichever comes first finds no index.
+    for (what, words) in [("define", define), ("lines", lines)] {
+        let _ = fs::remove_dir_all(&cache);
+        let what = format!("ferroprobe {what}, the first: with an index");
+        measure(&what, 1, &mut ferroprobe(&words));
+    }
+    let later = |what: &str, words: &[&str]| measure(what, LATER, &mut ferroprobe(words));
+    later("ferroprobe define, later", &define);
+    later("ferroprobe define, 11 inlined places", &["define", places]);
+    later("ferroprobe vars, later", &["vars", "vfs_read:11"]);
+    later("ferroprobe lines, later", &lines);
+    let measure_perf = |what: &str, words: &[&str]| measure(what, 2, &mut perf(words));
+    measure_perf("perf probe -D", &["-D", line]);
+    measure_perf(
         "perf probe -D, 11 inlined places",
-        2,
-        &mut perf(&["-D", "file_start_write"]),
+        &["-D", "file_start_write"],
     );
-    measure("perf probe -V", 2, &mut perf(&["-V", "vfs_read:11"]));
+    measure_perf("perf probe -V", &["-V", "vfs_read:11"]);
+    let folder = sources.folder.to_string_lossy();
+    measure_perf("perf probe -L", &["--source", &folder, "-L", function]);
     // What is left behind is small, and a folder of this process alone.
     let _ = fs::remove_dir_all(&cache);
+    Ok(())
 }

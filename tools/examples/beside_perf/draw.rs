@@ -18,7 +18,9 @@ pub struct Spot {
     pub line: String,
     /// The variable.
     pub variable: Option<String>,
-    /// The end of the path of the function's file.
+    /// The path of the function's file.
+    pub path: String,
+    /// The end of that.
     pub file: String,
 }
 
@@ -83,6 +85,33 @@ impl<'a, 's> Draw<'a, 's> {
         Ok(None)
     }
 
+    /// A function that was not drawn before, with code that stays after boot.
+    pub fn next_function(&mut self) -> Result<Option<Spot>> {
+        let symbols = Symbols::new(self.session.image, None);
+        while !self.functions.is_empty() {
+            let at = self.below(self.functions.len());
+            let name = self.functions.swap_remove(at);
+            let Ok(function) = find::function(self.session, &name, None) else {
+                continue;
+            };
+            let mut instances = function.instances.iter();
+            let stays = instances.any(|instance| {
+                let rows = find::rows(self.session, instance).into_iter();
+                rows.map(|row| row.address)
+                    .any(|address| !symbols.is_gone(address))
+            });
+            if stays {
+                return Ok(Some(Spot {
+                    line: name,
+                    variable: None,
+                    file: end_of(&function.path),
+                    path: function.path,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
     /// A spot of a function, unless several have the name, or it is only run at boot.
     fn spot(&mut self, name: &str, with_variable: bool) -> Result<Option<Spot>> {
         let Ok(function) = find::function(self.session, name, None) else {
@@ -106,6 +135,7 @@ impl<'a, 's> Draw<'a, 's> {
                 line,
                 variable: None,
                 file,
+                path: function.path,
             }));
         }
         let mut names = BTreeSet::new();
@@ -124,8 +154,25 @@ impl<'a, 's> Draw<'a, 's> {
             line,
             variable: Some(variable),
             file,
+            path: function.path,
         }))
     }
+}
+
+/// The spot that `text` names: `FUNCTION`, or `FUNCTION:LINE`, and perhaps a variable.
+pub fn given(session: &Session<'_>, text: &str) -> Result<Spot> {
+    let (line, variable) = match text.split_once(' ') {
+        Some((line, variable)) => (line, Some(variable.into())),
+        None => (text, None),
+    };
+    let name = line.split(':').next().unwrap_or_default();
+    let function = find::function(session, name, None)?;
+    Ok(Spot {
+        line: line.into(),
+        variable,
+        file: end_of(&function.path),
+        path: function.path,
+    })
 }
 
 /// The last parts of a path: perf compares the end of its own, which has other folders before.

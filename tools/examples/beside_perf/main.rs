@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `beside_perf VMLINUX COPY COUNT SEED [PROGRAM]`: draws lines and variables of a kernel, asks this
-//! crate and `perf probe` for definitions, and tells where they differ. perf is asked for COPY, which
-//! may have fewer symbols. With PROGRAM, which is `ferroprobe`, it measures both as well. After LIMIT seconds of the environment it stops, and says
-//! so; what perf answered is kept in the file ANSWERS of the environment.
+//! crate and `perf probe` for definitions, and tells where they differ; and draws functions, and asks both
+//! which of their lines can be probed. perf is asked for COPY, which may have fewer symbols, and which this
+//! writes to. With PROGRAM, which is `ferroprobe`, it measures both as well. Of the environment:
+//!
+//! * `LIMIT`: after so many seconds it stops, and says so;
+//! * `ANSWERS`: the file in which it keeps what perf answered;
+//! * `SPOTS`: what it looks at in place of what it would draw, `FUNCTION:LINE [VARIABLE]` or `FUNCTION`,
+//!   with commas between them;
+//! * `EXAMPLES`: how many of each reason it shows;
+//! * `DEFINITIONS`: the file to which it writes `WRITTEN` of the definitions that are printed.
 //!
 //! `qemu/test-lines` runs it where `perf` is. It fails if something differs without a reason that it
-//! knows, and has checked.
+//! knows, and has checked; and if a definition is printed for a place that ferroprobe refuses.
 
 mod answers;
+mod computed;
 mod cost;
 mod draw;
+mod listed;
+mod listing;
+mod narrow;
 mod perf;
+mod printed;
 mod reasons;
+mod reverse;
 mod tally;
 
 use draw::{Draw, Spot};
-use ferroprobe_tools::boundary::Boundaries;
 use ferroprobe_tools::data::Data;
 use ferroprobe_tools::debug::{Debug, Sections};
 use ferroprobe_tools::error::Result;
@@ -30,6 +42,7 @@ use ferroprobe_tools::session::Session;
 use ferroprobe_tools::symbols::Symbols;
 use ferroprobe_tools::target::Target;
 use perf::{Answer, Perf};
+use printed::Printed;
 use reasons::Facts;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -57,7 +70,6 @@ fn ours<'s>(session: &Session<'s>, line: &str, variable: Option<&str>) -> Result
         arch: session.image.arch,
         symbols: &symbols,
     };
-    let boundaries = Boundaries::new(session.image);
     let fetched = |location: &Location<'s>| -> Place {
         let Some(name) = variable else {
             return Ok(String::new());
@@ -73,7 +85,7 @@ fn ours<'s>(session: &Session<'s>, line: &str, variable: Option<&str>) -> Result
             true => Err("it is only run at boot".into()),
             false => location
                 .check()
-                .and_then(|()| boundaries.judge(address))
+                .and_then(|()| session.boundaries().judge(address))
                 .map_err(|refusal| refusal.to_string()),
         };
         let place = judged.and_then(|()| fetched(&location));
@@ -159,7 +171,13 @@ struct Side<'a, 's> {
 
 impl Side<'_, '_> {
     /// Draws and compares `count` spots.
-    fn part(&mut self, session: &Session<'_>, perf: &Perf<'_>, count: usize) -> Result<()> {
+    fn part(
+        &mut self,
+        session: &Session<'_>,
+        perf: &Perf<'_>,
+        printed: &mut Printed<'_, '_>,
+        count: usize,
+    ) -> Result<()> {
         let mut spots = Vec::new();
         while spots.len() < count {
             let Some(spot) = self.draw.next(self.with_variable)? else {
@@ -167,14 +185,66 @@ impl Side<'_, '_> {
             };
             spots.push(spot);
         }
-        let answers = perf.ask(&spots);
+        self.compare(session, perf, printed, &spots)
+    }
+
+    /// Compares spots.
+    fn compare(
+        &mut self,
+        session: &Session<'_>,
+        perf: &Perf<'_>,
+        printed: &mut Printed<'_, '_>,
+        spots: &[Spot],
+    ) -> Result<()> {
+        let answers = perf.ask(session, spots)?;
         for (spot, answer) in spots.iter().zip(&answers) {
             let ours = ours(session, &spot.line, spot.variable.as_deref());
             let facts = Facts::new(session, &spot.line)?;
+            printed.add(session, spot, &ours)?;
             compare(&mut self.tally, spot, ours, &facts, answer);
         }
         self.asked += spots.len();
         eprintln!("# {} {}: {}", self.asked, self.what, self.tally.summary());
+        Ok(())
+    }
+}
+
+/// For so many lines it asks for the lines of one function.
+const LINES_TO_LISTS: usize = 2;
+
+/// The lines of functions.
+struct Lists<'a, 's> {
+    draw: Draw<'a, 's>,
+    tally: Tally,
+    asked: usize,
+}
+
+impl Lists<'_, '_> {
+    /// Draws and compares `count` functions.
+    fn part(&mut self, session: &Session<'_>, perf: &Perf<'_>, count: usize) -> Result<()> {
+        let mut functions = Vec::new();
+        while functions.len() < count {
+            let Some(function) = self.draw.next_function()? else {
+                break;
+            };
+            functions.push(function);
+        }
+        self.compare(session, perf, &functions)
+    }
+
+    /// Compares functions.
+    fn compare(
+        &mut self,
+        session: &Session<'_>,
+        perf: &Perf<'_>,
+        functions: &[Spot],
+    ) -> Result<()> {
+        let answers = perf.list(session, functions)?;
+        for (function, answer) in functions.iter().zip(&answers) {
+            listed::compare(session, &mut self.tally, function, answer)?;
+        }
+        self.asked += functions.len();
+        eprintln!("# {} lists: {}", self.asked, self.tally.summary());
         Ok(())
     }
 }
@@ -203,12 +273,31 @@ fn beside(
         asked: 0,
     };
     let mut sides = [side("lines", false), side("variables", true)];
+    let mut printed = Printed::new(&image);
+    let mut lists = Lists {
+        draw: Draw::new(&session, seed),
+        tally: Tally::default(),
+        asked: 0,
+    };
     let mut done = 0;
+    // SPOTS are looked at in place of what is drawn.
+    if let Ok(spots) = std::env::var("SPOTS") {
+        let spots = spots.split(',').map(|spot| draw::given(&session, spot));
+        let (spots, functions): (Vec<_>, Vec<_>) = spots
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .partition(|spot| spot.line.contains(':'));
+        let [lines, _] = &mut sides;
+        lines.compare(&session, &perf, &mut printed, &spots)?;
+        lists.compare(&session, &perf, &functions)?;
+        done = count;
+    }
     while done < count && began.elapsed() < limit {
         let part = PART.min(count - done);
         for side in &mut sides {
-            side.part(&session, &perf, part)?;
+            side.part(&session, &perf, &mut printed, part)?;
         }
+        lists.part(&session, &perf, part.div_ceil(LINES_TO_LISTS))?;
         done += part;
     }
     let examples = number("EXAMPLES").unwrap_or(4);
@@ -219,6 +308,15 @@ fn beside(
             side.asked, side.what, image.arch
         );
         good &= side.tally.print(&title, examples);
+    }
+    let title = format!(
+        "lines of {} functions of {:?}, drawn by {seed}",
+        lists.asked, image.arch
+    );
+    good &= lists.tally.print(&title, examples);
+    good &= printed.print();
+    if let Some(path) = std::env::var_os("DEFINITIONS") {
+        printed.write(Path::new(&path), number("WRITTEN").unwrap_or(500))?;
     }
     if done < count {
         println!("stopped by LIMIT={}", limit.as_secs());
@@ -243,7 +341,10 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     if let [program] = program {
-        cost::print(&vmlinux, Path::new(program));
+        if let Err(error) = cost::print(&vmlinux, Path::new(program)) {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
     }
     let limit = number("LIMIT").map_or(Duration::MAX, Duration::from_secs);
     match beside(&vmlinux, Path::new(for_perf), count, seed, limit) {

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Asks `perf probe` for definitions.
+//! Asks `perf probe` for definitions, and for the lines of functions.
 
 use crate::answers::{Answers, Said};
 use crate::draw::Spot;
+use crate::listed::Listed;
+use crate::narrow::Narrow;
 use ferroprobe_tools::image::Image;
-use std::collections::{BTreeMap, HashMap};
-use std::io;
-use std::path::Path;
+use ferroprobe_tools::session::Session;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::thread;
+use std::{fs, io};
 
 /// A probe that perf defines.
 #[derive(Debug, Clone)]
@@ -28,7 +33,7 @@ pub struct Defined {
 pub type Answer = Result<Vec<Defined>, String>;
 
 /// What `ask` has for each spot.
-fn on_all_cpus<T: Send>(spots: &[Spot], ask: impl Fn(&Spot) -> T + Sync) -> Vec<T> {
+fn on_all_cpus<S: Sync, T: Send>(spots: &[S], ask: impl Fn(&S) -> T + Sync) -> Vec<T> {
     let answers = Mutex::new(BTreeMap::new());
     let next = AtomicUsize::new(0);
     let work = || loop {
@@ -49,6 +54,17 @@ fn on_all_cpus<T: Send>(spots: &[Spot], ask: impl Fn(&Spot) -> T + Sync) -> Vec<
     answers.into_values().collect()
 }
 
+/// Where the units are that have lines of the files of `spots`.
+fn units(session: &Session<'_>, spots: &[Spot]) -> BTreeSet<u64> {
+    let paths: BTreeSet<&str> = spots.iter().map(|spot| spot.path.as_str()).collect();
+    let numbers = paths
+        .into_iter()
+        .flat_map(|path| session.index.units_of_file(path));
+    numbers
+        .filter_map(|number| session.index.unit(number))
+        .collect()
+}
+
 /// The addresses of functions, by name.
 fn addresses(image: &Image<'_>) -> HashMap<String, Vec<u64>> {
     let mut found: HashMap<String, Vec<u64>> = HashMap::new();
@@ -64,8 +80,10 @@ fn addresses(image: &Image<'_>) -> HashMap<String, Vec<u64>> {
 /// perf, on one kernel.
 pub struct Perf<'a> {
     vmlinux: &'a Path,
+    narrow: Narrow,
     symbols: HashMap<String, Vec<u64>>,
     answers: Answers,
+    sources: Sources,
 }
 
 impl<'a> Perf<'a> {
@@ -80,41 +98,88 @@ impl<'a> Perf<'a> {
         let id = image.build_id().unwrap_or_default();
         Ok(Self {
             vmlinux,
+            narrow: Narrow::open(vmlinux)?,
             symbols: addresses(image),
             answers: Answers::open(kept, &format!("{} {id}", version.trim()))?,
+            sources: Sources::new()?,
         })
     }
 
     /// Asks for all spots. Each is a call of its own: one that perf refuses makes it refuse all.
-    pub fn ask(&self, spots: &[Spot]) -> Vec<Answer> {
-        on_all_cpus(spots, |spot| self.ask_one(spot))
+    ///
+    /// With the file perf needs half of the time, for it looks at no other one; should it not find the
+    /// function there, it looks everywhere.
+    ///
+    /// # Errors
+    ///
+    /// The file that perf reads cannot be written.
+    pub fn ask(&self, session: &Session<'_>, spots: &[Spot]) -> io::Result<Vec<Answer>> {
+        self.narrow.only(&units(session, spots))?;
+        let of_file = on_all_cpus(spots, |spot| {
+            let variable = spot.variable.as_deref().unwrap_or_default();
+            let (function, line) = spot.line.split_once(':').unwrap_or((&spot.line, "0"));
+            self.say(&format!("{function}@{}:{line} {variable}", spot.file))
+        });
+        self.narrow.all()?;
+        let asked: Vec<_> = spots.iter().zip(of_file).collect();
+        Ok(on_all_cpus(&asked, |(spot, said)| {
+            let said = match said {
+                Err(said) if said.contains(NOT_FOUND) || reason(said) == SILENT => {
+                    self.say(&spot.to_string())
+                }
+                said => said.clone(),
+            };
+            said.map_err(|said| reason(&said))
+                .and_then(|said| self.read(&said))
+        }))
     }
 
-    /// With the file perf needs half of the time, for it looks at no other one; should it not find
-    /// the function there, it looks everywhere.
-    fn ask_one(&self, spot: &Spot) -> Answer {
-        let variable = spot.variable.as_deref().unwrap_or_default();
-        let (function, line) = spot.line.split_once(':').unwrap_or((&spot.line, "0"));
-        let narrow = self.say(&format!("{function}@{}:{line} {variable}", spot.file));
-        let said = match narrow {
-            Err(said) if said.contains(NOT_FOUND) || reason(&said) == SILENT => {
-                self.say(&spot.to_string())
-            }
-            said => said,
-        };
-        said.map_err(|said| reason(&said))
-            .and_then(|said| self.read(&said))
+    /// Asks which lines of each function can be probed; of the file first, as for definitions: perf
+    /// compares the paths of files as they are written, with `.` and `..`.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn list(&self, session: &Session<'_>, functions: &[Spot]) -> io::Result<Vec<Listed>> {
+        for function in functions {
+            self.sources.add(&function.path)?;
+        }
+        self.narrow.only(&units(session, functions))?;
+        let of_file = on_all_cpus(functions, |function| {
+            self.say_lines(&format!("{}@{}", function.line, function.file))
+        });
+        self.narrow.all()?;
+        let asked: Vec<_> = functions.iter().zip(of_file).collect();
+        Ok(on_all_cpus(&asked, |(function, said)| {
+            let said = match said {
+                Err(_) => self.say_lines(&function.line),
+                said => said.clone(),
+            };
+            said.map(|said| listed(&said)).map_err(|said| reason(&said))
+        }))
     }
 
-    /// What perf says, now or before.
+    /// What perf says of the lines of a function, now or before.
+    fn say_lines(&self, question: &str) -> Said {
+        let folder = self.sources.folder.as_os_str();
+        let words = ["--source".as_ref(), folder, "-L".as_ref()];
+        self.ask_perf(&format!("-L {question}"), &words, question)
+    }
+
+    /// What perf says of a definition, now or before.
     fn say(&self, question: &str) -> Said {
         let question = question.trim();
-        if let Some(said) = self.answers.get(question) {
+        self.ask_perf(question, &["-D".as_ref()], &format!("spot={question}"))
+    }
+
+    /// What perf says to `words` and `question`, now or before, when it was kept as `key`.
+    fn ask_perf(&self, key: &str, words: &[&OsStr], question: &str) -> Said {
+        if let Some(said) = self.answers.get(key) {
             return said;
         }
         let mut command = Command::new("perf");
         command.args(["probe", "-k"]).arg(self.vmlinux);
-        command.arg("-D").arg(format!("spot={question}"));
+        command.args(words).arg(question);
         let output = command.output().map_err(|error| error.to_string())?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let said = match output.status.code() {
@@ -123,7 +188,7 @@ impl<'a> Perf<'a> {
             // It was killed, and has not answered.
             None => return Err(output.status.to_string()),
         };
-        self.answers.keep(question, &said);
+        self.answers.keep(key, &said);
         said
     }
 
@@ -150,6 +215,58 @@ impl<'a> Perf<'a> {
     }
 }
 
+/// The numbers of a listing: the first seven columns of its lines.
+fn listed(said: &str) -> BTreeSet<u32> {
+    let numbers = said.lines().filter_map(|line| line.get(..7));
+    numbers
+        .filter_map(|number| number.trim().parse().ok())
+        .collect()
+}
+
+/// Files in place of the sources, without which perf lists nothing. All are empty lines.
+pub struct Sources {
+    /// The folder that has them.
+    pub folder: PathBuf,
+}
+
+impl Sources {
+    /// No file has more lines.
+    const LINES: usize = 100_000;
+
+    /// An empty folder.
+    pub fn new() -> io::Result<Self> {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("beside_perf_sources.{}.{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("blank"), "\n".repeat(Self::LINES))?;
+        Ok(Self { folder })
+    }
+
+    /// Adds a file, below each end of its path: perf's has fewer folders before it.
+    pub fn add(&self, path: &str) -> io::Result<()> {
+        let ends = std::iter::successors(Some(path), |path| Some(path.split_once('/')?.1));
+        for path in ends {
+            let path = self.folder.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&self.folder))?;
+            match symlink(self.folder.join("blank"), path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Sources {
+    fn drop(&mut self) {
+        // What is left behind is small, and a folder of this process alone.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
 /// What perf says if no function of the file has the name, and for a variable.
 const NOT_FOUND: &str = "not found";
 pub const SILENT: &str = "nothing was said";
@@ -158,6 +275,7 @@ pub const SILENT: &str = "nothing was said";
 fn reason(said: &str) -> String {
     let lines = said.lines().filter(|line| {
         !line.contains("Failed to add events")
+            && !line.contains("Failed to show lines")
             && !line.trim().is_empty()
             && !line.starts_with("Please")
     });

@@ -9,20 +9,18 @@
 //! called on it. If the first line of such an address is another one of the file, it refuses the line; the
 //! first line of a function's entry is the one that it is defined on.
 
+use crate::computed;
 use crate::perf::SILENT;
+use crate::reverse::Reverse;
 use crate::tally::{OUTSIDE, VIEWS};
 use crate::Ours;
 use ferroprobe_tools::error::Result;
-use ferroprobe_tools::fetch::variable;
 use ferroprobe_tools::index::Site;
 use ferroprobe_tools::lines::find::{self, Function, Instance};
 use ferroprobe_tools::lines::table::Row;
-use ferroprobe_tools::place::loclist;
 use ferroprobe_tools::scope::{Line, Scope, Scopes};
 use ferroprobe_tools::session::{Session, Source};
-use ferroprobe_tools::target::{At, Target};
-use gimli::DwOp;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// A line of a function.
@@ -138,9 +136,7 @@ impl<'a, 's> Facts<'a, 's> {
         ours: &Ours,
     ) -> Option<&'static str> {
         if reason.contains("sharing the address") {
-            return self
-                .is_shared()
-                .then_some("another line of the file begins at an address of it, too");
+            return self.of_shared();
         }
         if reason.starts_with("signal") {
             return Some("it crashes");
@@ -187,32 +183,40 @@ impl<'a, 's> Facts<'a, 's> {
         None
     }
 
-    /// Whether an operation that perf does not know says where a variable is at an address of the line.
+    /// Whether an operation that perf does not know says where a variable is at an address that it takes.
     fn is_computed(&self, name: &str) -> bool {
-        let target = Target::Function {
-            name: self.function.name.clone(),
-            file: None,
-            at: At::Line(self.line - self.function.line),
-        };
-        let locations = find::locations(self.session, &target);
-        locations.into_iter().flatten().any(|location| {
-            let address = location.moment.0;
-            let unit = &location.source.unit;
-            let variable = variable::named(self.session, &location, name);
-            let read = variable.and_then(|variable| {
-                loclist::Location::read(self.session.debug, unit, &unit.entry(variable.entry)?)
+        // At the entries of a function perf looks into the entry itself, wherever its code is.
+        let mut instances = self.function.instances.iter();
+        let is_entry = self.line == self.function.line;
+        if is_entry {
+            return instances.any(|instance| {
+                let scope = instance.scopes.all.get(instance.scope);
+                let start = scope.and_then(|scope| scope.start);
+                start.is_some_and(|(start, _)| {
+                    let place = (instance.scope, start);
+                    computed::is_computed(
+                        self.session,
+                        &instance.source,
+                        &instance.scopes,
+                        place,
+                        name,
+                    )
+                })
             });
-            let expression = match read {
-                Ok(loclist::Location::Fixed(expression)) => Some(expression),
-                Ok(loclist::Location::Listed(spans, _)) => spans
-                    .iter()
-                    .find(|span| (span.start.0..span.end.0).contains(&address))
-                    .map(|span| span.expression),
-                _ => None,
-            };
-            expression.is_some_and(|expression| {
-                let first = expression.0.first();
-                first.is_some_and(|first| !is_known(*first))
+        }
+        let mut units = self.units.values();
+        units.any(|source| {
+            let functions = self.functions(source);
+            let addresses = self.addresses(source, &functions);
+            addresses.into_iter().any(|address| {
+                let scopes = functions.iter().find(|scopes| {
+                    let function = scopes.all.first();
+                    function.is_some_and(|function| function.contains(address))
+                });
+                scopes.is_some_and(|scopes| {
+                    let scope = computed::scope_of(scopes, &self.function.name, address);
+                    computed::is_computed(self.session, source, scopes, (scope, address), name)
+                })
             })
         })
     }
@@ -238,36 +242,36 @@ impl<'a, 's> Facts<'a, 's> {
         })
     }
 
-    /// Whether perf takes another line of the file for the one of an address of the line.
-    fn is_shared(&self) -> bool {
-        let mut units = self.units.values();
-        units.any(|source| {
+    /// The addresses that perf takes for the line in a unit, other than entries of functions.
+    fn addresses(&self, source: &Source<'s>, functions: &[Rc<Scopes<'s>>]) -> BTreeSet<u64> {
+        let called = functions.iter().flat_map(|scopes| &scopes.all);
+        let called = called.filter(|scope| {
+            scope
+                .called
+                .is_some_and(|called| called.line == self.line && self.is_own_file(source, called))
+        });
+        let called = called.filter_map(|scope| Some(scope.start?.0));
+        let rows = self.rows_of(source).into_iter().map(|row| row.address);
+        rows.chain(called).collect()
+    }
+
+    /// Why perf takes another line of the file for the one of an address of the line.
+    fn of_shared(&self) -> Option<&'static str> {
+        let mut is_unset = false;
+        for source in self.units.values() {
             let functions = self.functions(source);
-            let entries = functions.iter().filter_map(|scopes| {
-                let function = scopes.all.first()?;
-                Some((function.start?.0, function.declared?))
-            });
-            let entries: HashMap<u64, Line> = entries.collect();
-            let is_other = |address: u64| {
-                let rows = source.table.between(address, address);
-                let first = rows.iter().find(|row| row.is_statement).map(|row| Line {
-                    file: row.file,
-                    line: row.line,
-                });
-                let first = entries.get(&address).copied().or(first);
-                first
-                    .is_some_and(|first| first.line != self.line && self.is_own_file(source, first))
-            };
-            let called = functions.iter().flat_map(|scopes| &scopes.all);
-            let called = called.filter(|scope| {
-                scope.called.is_some_and(|called| {
-                    called.line == self.line && self.is_own_file(source, called)
-                })
-            });
-            let called = called.filter_map(|scope| Some(scope.start?.0));
-            let rows = self.rows_of(source).into_iter().map(|row| row.address);
-            rows.chain(called).any(is_other)
-        })
+            let reverse = Reverse::new(source, &functions).ok()?;
+            for address in self.addresses(source, &functions) {
+                match reverse.line(address) {
+                    Some(line) if line.line != self.line && self.is_own_file(source, line) => {
+                        return Some("another line of the file begins at an address of it, too");
+                    }
+                    Some(_) => {}
+                    None => is_unset = true,
+                }
+            }
+        }
+        is_unset.then_some(UNSET)
     }
 
     fn is_own_file(&self, source: &Source<'s>, line: Line) -> bool {
@@ -299,8 +303,12 @@ impl<'a, 's> Facts<'a, 's> {
     }
 }
 
+/// Why perf has or refuses a line by chance.
+pub const UNSET: &str =
+    "no statement begins at an address of it, and perf compares it with a number that it has not set";
+
 /// Why perf does not know where a function is inlined.
-const MACRO: &str = "a macro defines both the function and the one that it is inlined in";
+pub const MACRO: &str = "a macro defines both the function and the one that it is inlined in";
 
 /// Where it begins, if it is inlined where it is called on the very line that it is defined on: perf
 /// ignores these.
@@ -312,15 +320,3 @@ fn begins_in_macro(instance: &Instance<'_>) -> Option<u64> {
 
 /// Probes of an event that perf takes.
 const MOST_PROBES: usize = 128;
-
-/// Whether perf knows an operation: an address, registers, and what is relative to one.
-fn is_known(operation: u8) -> bool {
-    matches!(
-        DwOp(operation),
-        gimli::DW_OP_addr
-            | gimli::DW_OP_regx
-            | gimli::DW_OP_bregx
-            | gimli::DW_OP_fbreg
-            | DwOp(0x50..=0x8f)
-    )
-}

@@ -171,6 +171,21 @@ impl Tally {
         self.count(Row::Unclear, why, what.into());
     }
 
+    /// Both have the same.
+    pub fn equal(&mut self, what: &str) {
+        self.count(Row::Equal, "", what.into());
+    }
+
+    /// Only this crate has a line; `why` is known, or not.
+    pub fn only_ours(&mut self, what: &str, why: Option<&str>) {
+        self.count(Row::OnlyOurs, why.unwrap_or(""), what.into());
+    }
+
+    /// Only perf has a line; `why` is known, or not.
+    pub fn only_perf(&mut self, what: &str, why: Option<&str>) {
+        self.count(Row::OnlyPerf, why.unwrap_or(""), what.into());
+    }
+
     /// Both have something.
     pub fn spot(
         &mut self,
@@ -202,7 +217,7 @@ impl Tally {
             }
         }
         if equal {
-            self.count(Row::Equal, "", what.into());
+            self.equal(what);
         }
     }
 
