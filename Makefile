@@ -120,6 +120,7 @@ help: ## this list
 	@echo '  SUITE=            the Debian release whose kernels, compilers and packages are taken,'
 	@echo '                    default: trixie; or sid'
 	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'
-	@echo '  COUNT= SEED=      test-lines: how many lines and variables it draws, and by what'
+	@echo '  COUNT= SEED=      test-lines: how many lines and variables it draws, and by what; SPOTS='
+	@echo '  SPOTS=            are looked at in place of them, such as vfs_read:11 or vfs_read'
 	@echo '  T=                patterns of selftest names'
 	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'
