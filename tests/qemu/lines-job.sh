@@ -11,7 +11,9 @@ while IFS= read -r definition; do
 		accepted=$((accepted + 1))
 		continue
 	fi
-	if tail -n 3 error_log | awk -v definition="$definition" '
+	# awk would take the backslash of a constant in -v for more than that.
+	if tail -n 3 error_log | definition=$definition awk '
+		BEGIN { definition = ENVIRON["definition"] }
 		NR == 1 { says = /error: [^:]*: .* cannot be probed: ./ }
 		NR == 2 { column = index($0, definition); is_it = column > 0 }
 		NR == 3 { points = index($0, "^") == column + index(definition, " ") }
