@@ -44,7 +44,7 @@ struct LongCopies {
 
 /// What is copied of a call.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct WantedCopies<'a> {
     pub(super) copies: &'a Copies,
     /// Most bytes of an argument.
     pub(super) limit: usize,
@@ -94,7 +94,12 @@ impl LongCalls {
     /// Copies what is wanted of the call that the current task begins. Returns false if there is
     /// no room.
     #[inline(never)]
-    pub(super) fn note(&self, wanted: Wanted<'_>, values: &Values, pointers: Pointers) -> bool {
+    pub(super) fn note(
+        &self,
+        wanted: WantedCopies<'_>,
+        values: &Values,
+        pointers: Pointers,
+    ) -> bool {
         // The return of a call with the task's last copies was not seen.
         self.forget();
         let Some(mut call) = self.0.put() else {
@@ -119,7 +124,7 @@ impl LongCalls {
     #[inline(always)]
     pub(super) fn finish(
         &self,
-        wanted: Wanted<'_>,
+        wanted: WantedCopies<'_>,
         values: &mut Values,
         record: impl FnOnce(&mut Values, LongCopied<'_>, bool),
     ) -> bool {
@@ -137,7 +142,7 @@ impl LongCalls {
 impl LongCopies {
     /// Copies what is missing. Returns whether nothing is any more.
     #[inline(never)]
-    fn copy_missing(&mut self, wanted: Wanted<'_>, values: &Values) -> bool {
+    fn copy_missing(&mut self, wanted: WantedCopies<'_>, values: &Values) -> bool {
         let copies = wanted.copies;
         let word = argument(values);
         let size = copies.size.map(&word);

@@ -14,7 +14,7 @@ use crate::{
     },
     hit::{
         calls::{argument, copy, copy_missing, copy_rest, CallMemory, Pointers},
-        long_calls::{LongCalls, Wanted},
+        long_calls::{LongCalls, WantedCopies},
         prepared::Prepared,
         recorder::Recorder,
         source::{LongCall, Source, WholeCall},
@@ -350,8 +350,8 @@ impl WholeCallRecorder {
     }
 
     /// Returns what is wanted for long copies.
-    fn wanted(&self, limit: usize) -> Wanted<'_> {
-        Wanted {
+    fn wanted(&self, limit: usize) -> WantedCopies<'_> {
+        WantedCopies {
             copies: &self.copies,
             limit,
             fixed: exec::length_with(&self.recorder.program, 0),
