@@ -57,20 +57,6 @@ fn parameters_are_in_the_registers_of_the_calling_convention() {
 }
 
 #[test]
-fn parameters_on_a_later_line_than_the_function_are_there_at_its_entry() {
-    for_each_object(|compiler, session| {
-        let second = match compiler.starts_with("x86") {
-            true => "%si",
-            false => "%x1",
-        };
-        let expected = format!("p:e test:spread d=+16({second}):s64");
-        for text in ["spread pointer->d", "spread:0 pointer->d"] {
-            assert_eq!(lines(session, text), [expected.as_str()], "{compiler}");
-        }
-    });
-}
-
-#[test]
 fn members_are_found_through_pointers_arrays_and_unnamed_structures() {
     for_each_object(|_, session| {
         for (text, fetched) in [

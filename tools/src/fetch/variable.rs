@@ -55,13 +55,10 @@ pub fn visible<'s>(session: &Session<'s>, location: &Location<'s>) -> Result<Vec
     Ok(found)
 }
 
-/// Whether it is declared behind the line, so that the line means another one. Parameters are there from
-/// the first line of the function on, even if they are declared on the next.
+/// Whether it is declared behind the line, so that the line means another one.
 fn is_later(variable: &Variable<'_>, location: &Location<'_>) -> bool {
     match (variable.declared, location.line) {
-        (Some(declared), Some(line)) => {
-            !variable.is_parameter && declared.file == line.file && declared.line > line.line
-        }
+        (Some(declared), Some(line)) => declared.file == line.file && declared.line > line.line,
         _ => false,
     }
 }

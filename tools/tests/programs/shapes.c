@@ -62,13 +62,6 @@ int third(int value)
 	return 0;
 }
 
-int spread(int number,
-	   struct shape *pointer)
-{
-	sink = number;
-	return pointer->c;
-}
-
 #ifdef MAIN
 int twin1(int value);
 int twin2(int value);
