@@ -5,9 +5,9 @@
 //!
 //! It takes the first unit that defines the function, and there the first entry of that name: the code
 //! of this entry alone, or if it is abstract that of all its instances in the unit. Of each it lists
-//! the lines of its file from its definition on whose statements are in its code, and not in that of a
-//! function that is inlined there; its entry; and the lines that call inlined functions. A line is left
-//! out if another one is the first at its address.
+//! the entry, the lines that call inlined functions, and lines of the file behind the definition. These
+//! have a statement in the code of the instance, outside of functions that are inlined there. A line is
+//! left out if another one is the first at its address.
 
 use crate::reasons::UNSET;
 use crate::reverse::Reverse;

@@ -90,6 +90,13 @@ pub struct Instance<'s> {
     pub scope: usize,
 }
 
+impl<'s> Instance<'s> {
+    /// The location of a row of it.
+    fn at_row(&self, row: &Row) -> Location<'s> {
+        at_row(&self.source, &self.scopes, Some(self.scope), row)
+    }
+}
+
 /// The function `name`, of a file whose path ends with `file`.
 pub fn function<'s>(session: &Session<'s>, name: &str, file: Option<&str>) -> Result<Function<'s>> {
     let mut found: BTreeMap<(String, u32), Vec<Instance<'s>>> = BTreeMap::new();
@@ -245,7 +252,7 @@ pub fn by_line<'s>(
     for instance in &function.instances {
         for row in rows(session, instance) {
             let locations = lines.entry(row.line).or_default();
-            locations.push(at_row(instance, &row));
+            locations.push(instance.at_row(&row));
         }
     }
     for found in lines.values_mut() {
@@ -333,12 +340,17 @@ fn entries<'s>(function: &Function<'s>, kind: Kind) -> Result<Vec<Location<'s>>>
     }
 }
 
-/// The location of a row of an instance.
-fn at_row<'s>(instance: &Instance<'s>, row: &Row) -> Location<'s> {
+/// The location of a row, whose code is that of `owner`.
+fn at_row<'s>(
+    source: &Rc<Source<'s>>,
+    scopes: &Rc<Scopes<'s>>,
+    owner: Option<usize>,
+    row: &Row,
+) -> Location<'s> {
     Location {
-        source: instance.source.clone(),
-        scopes: instance.scopes.clone(),
-        owner: Some(instance.scope),
+        source: source.clone(),
+        scopes: scopes.clone(),
+        owner,
         moment: (row.address, row.view),
         line: Some(Line {
             file: row.file,
@@ -365,7 +377,7 @@ fn on_line<'s>(
                 others.insert(row.line);
                 continue;
             }
-            found.push(at_row(instance, &row));
+            found.push(instance.at_row(&row));
         }
     }
     if found.is_empty() {
@@ -450,19 +462,7 @@ fn statements<'s>(
             };
             let scopes = session.scopes(site)?;
             let owner = session.owner(&source, &scopes, &row);
-            found.push(Location {
-                source: source.clone(),
-                scopes,
-                owner,
-                moment: (row.address, row.view),
-                line: Some(Line {
-                    file: row.file,
-                    line: row.line,
-                }),
-                shared_with: None,
-                is_jumped_over: false,
-                guarded_by: None,
-            });
+            found.push(at_row(&source, &scopes, owner, &row));
         }
     }
     Ok(found)
