@@ -124,6 +124,16 @@ module_suite() {
 	suite "module for $release" "$logs/module-$release" 0
 }
 
+# module_suites KERNEL-FOLDER...: module_suite for each.  They are compiled first, two at a time,
+# as one file in Rust keeps one processor busy; what does not compile is compiled again, to be told.
+module_suites() {
+	local kernel
+	printf '%s\n' "$@" | xargs -P 2 -n 1 "$top/qemu/module" >/dev/null 2>&1 9>&- || :
+	for kernel; do
+		module_suite "$kernel"
+	done
+}
+
 # status_of PID: wait for a background job; its exit status goes to $logs/status.
 status_of() {
 	local status=0
