@@ -8,11 +8,11 @@
 //! locations the first that holds there, by the address alone. A parameter that is nowhere at the
 //! entry of the function is looked for behind it. Of a location it knows a few operations.
 
-use ferroprobe_tools::debug::attribute;
+use ferroprobe_tools::debug::{attribute, Slice};
 use ferroprobe_tools::place::loclist::{Location, Span};
 use ferroprobe_tools::scope::{Kind, Scope, Scopes};
 use ferroprobe_tools::session::{Session, Source};
-use gimli::{DwOp, UnitOffset};
+use gimli::{DwOp, Expression, UnitOffset};
 
 /// Whether perf does not know the operation that says where the variable `name` of a scope is at an
 /// address.
@@ -20,21 +20,71 @@ pub fn is_computed<'s>(
     session: &Session<'s>,
     source: &Source<'s>,
     scopes: &Scopes<'s>,
-    (scope, address): (usize, u64),
+    place: (usize, u64),
     name: &str,
 ) -> bool {
-    let Some(variable) = variable(session, source, scopes, (scope, address), name) else {
+    let operation = expression(session, source, scopes, place, name)
+        .and_then(|expression| expression.0.first().copied());
+    operation.is_some_and(|operation| !is_known(operation))
+}
+
+/// Whether several operations say where the variable `name` of a scope is at an address, of which perf
+/// knows the first: it reads no others.
+pub fn is_cut<'s>(
+    session: &Session<'s>,
+    source: &Source<'s>,
+    scopes: &Scopes<'s>,
+    place: (usize, u64),
+    name: &str,
+) -> bool {
+    let Some(expression) = expression(session, source, scopes, place, name) else {
         return false;
     };
-    let entry = match source.unit.entry(variable) {
-        Ok(entry) => entry,
-        Err(_) => return false,
-    };
+    let first = expression.0.first().copied();
+    let mut operations = expression.operations(source.unit.encoding());
+    let mut count = 0;
+    while let Ok(Some(_)) = operations.next() {
+        count += 1;
+    }
+    count > 1 && first.is_some_and(is_known)
+}
+
+/// Whether perf takes for the variable `name` the one of another part of `function`: GCC inlines a part of
+/// a function into the other, and both have the name.
+pub fn is_of_other_part<'s>(
+    session: &Session<'s>,
+    source: &Source<'s>,
+    scopes: &Scopes<'s>,
+    (function, address): (&str, u64),
+    name: &str,
+) -> bool {
+    let mut functions = scopes.functions_at(address).into_iter();
+    let inner = functions.find(|at| {
+        let scope = scopes.all.get(*at);
+        scope.is_some_and(|scope| scope.name == Some(function))
+    });
+    let of = |scope| variable(session, source, scopes, (scope, address), name);
+    let outer = of(scope_of(scopes, function, address));
+    let inner = inner.and_then(of);
+    inner.is_some() && outer.is_some() && inner != outer
+}
+
+/// What says where perf finds the variable `name` of a scope at an address, if it is none that has one
+/// value or is another file's.
+fn expression<'s>(
+    session: &Session<'s>,
+    source: &Source<'s>,
+    scopes: &Scopes<'s>,
+    (scope, address): (usize, u64),
+    name: &str,
+) -> Option<Expression<Slice<'s>>> {
+    let variable = variable(session, source, scopes, (scope, address), name)?;
+    let entry = source.unit.entry(variable).ok()?;
     let has = |name| attribute(&entry, name).is_ok_and(|value| value.is_some());
     if has(gimli::DW_AT_external) || has(gimli::DW_AT_const_value) {
-        return false;
+        return None;
     }
-    let expression = match Location::read(session.debug, &source.unit, &entry) {
+    match Location::read(session.debug, &source.unit, &entry) {
         Ok(Location::Fixed(expression)) => Some(expression),
         Ok(Location::Listed(spans, _)) => {
             let is_parameter = entry.tag() == gimli::DW_TAG_formal_parameter;
@@ -43,9 +93,7 @@ pub fn is_computed<'s>(
             span.map(|span| span.expression)
         }
         _ => None,
-    };
-    let operation = expression.and_then(|expression| expression.0.first().copied());
-    operation.is_some_and(|operation| !is_known(operation))
+    }
 }
 
 /// Where perf looks for variables of a line: the outermost function of the name whose code is at an address, or else the one that is not inlined.

@@ -147,7 +147,7 @@ fn compare(
                 let meant = meant.or(defined.addresses.first().copied());
                 by_address.extend(meant.map(|address| (address, defined.fetched.clone())));
             }
-            tally.spot(&what, &ours, facts, &by_address);
+            tally.spot(&what, (&ours, spot.variable.as_deref()), facts, &by_address);
         }
     }
 }

@@ -96,8 +96,34 @@ impl<'a, 's> Facts<'a, 's> {
         })
     }
 
+    /// Whether the line is here the one of another function, which the same macro defines and which
+    /// is inlined at `address`.
+    fn is_of_twin(&self, address: u64) -> bool {
+        let Some(scopes) = self.scopes_at(address) else {
+            return false;
+        };
+        let inlined = scopes.functions_at(address).into_iter();
+        let mut inlined = inlined.filter_map(|at| scopes.all.get(at));
+        inlined.any(|scope| {
+            let is_twin = scope.called.is_some()
+                && scope.called == scope.declared
+                && scope.name != Some(self.function.name.as_str());
+            let twin = scope.name.filter(|_| is_twin);
+            let twin = twin.and_then(|name| find::function(self.session, name, None).ok());
+            let lines = twin.and_then(|twin| find::by_line(self.session, &twin).ok());
+            let locations = lines.as_ref().and_then(|lines| lines.get(&self.line));
+            locations.is_some_and(|locations| {
+                let mut locations = locations.iter();
+                locations.any(|location| location.moment.0 == address)
+            })
+        })
+    }
+
     /// Why perf alone has an address.
     pub fn of_perf_alone(&self, address: u64) -> Option<&'static str> {
+        if self.is_of_twin(address) {
+            return Some("a macro defines both the function and the one that is inlined in it, whose line it is");
+        }
         if self.has_line_at(address) && !self.has_code_at(address) {
             return Some("the line of an inlined function of which no code is left: by the scopes it is another function's");
         }
@@ -181,6 +207,31 @@ impl<'a, 's> Facts<'a, 's> {
             });
         }
         None
+    }
+
+    /// Why perf has another place for the variable `name` at `address`.
+    pub fn of_place(
+        &self,
+        name: &str,
+        address: u64,
+        own: &str,
+        perf: &str,
+    ) -> Option<&'static str> {
+        let mut units = self.units.values();
+        units.find_map(|source| {
+            let functions = self.functions(source);
+            let scopes = functions.iter().find(|scopes| {
+                let function = scopes.all.first();
+                function.is_some_and(|function| function.contains(address))
+            })?;
+            let function = self.function.name.as_str();
+            let scope = computed::scope_of(scopes, function, address);
+            if computed::is_of_other_part(self.session, source, scopes, (function, address), name) {
+                return Some(OTHER_PART);
+            }
+            let is_cut = computed::is_cut(self.session, source, scopes, (scope, address), name);
+            (is_cut && is_inside(own, perf)).then_some(CUT)
+        })
     }
 
     /// Whether an operation that perf does not know says where a variable is at an address that it takes.
@@ -316,6 +367,21 @@ fn begins_in_macro(instance: &Instance<'_>) -> Option<u64> {
     let scope = instance.scopes.all.get(instance.scope)?;
     let is_same = scope.called.is_some() && scope.called == scope.declared;
     Some(scope.start.filter(|_| is_same)?.0)
+}
+
+/// Why perf has the variable of another scope.
+const OTHER_PART: &str =
+    "a part of the function is inlined into the other, and perf takes the other's variable";
+
+/// Why perf makes one step of several.
+const CUT: &str = "perf reads the first of several operations that say where the variable is";
+
+/// Whether what perf fetches is the inner part of `own`: `+40(%x0)` of `+920(+40(%x0))`.
+fn is_inside(own: &str, perf: &str) -> bool {
+    let place = |fetched: &str| fetched.rsplit_once(':').map(|(place, _)| place.to_string());
+    let (own, perf) = (place(own), place(perf));
+    perf.zip(own)
+        .is_some_and(|(perf, own)| own.contains(&format!("({perf})")))
 }
 
 /// Probes of an event that perf takes.

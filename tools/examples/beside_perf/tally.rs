@@ -190,7 +190,7 @@ impl Tally {
     pub fn spot(
         &mut self,
         what: &str,
-        ours: &Ours,
+        (ours, variable): (&Ours, Option<&str>),
         facts: &Facts<'_, '_>,
         perf: &BTreeMap<u64, String>,
     ) {
@@ -199,7 +199,17 @@ impl Tally {
         for address in all {
             let at = format!("{what} at {address:#x}");
             let found = match (ours.get(&address), perf.get(&address)) {
-                (Some(own), Some(theirs)) => both(own, theirs, facts.begins_outside(address)),
+                (Some(own), Some(theirs)) => {
+                    both(own, theirs, facts.begins_outside(address)).map(|mut found| {
+                        if let (true, Some(name), Ok(own)) =
+                            (found.1.is_empty(), variable, &own.place)
+                        {
+                            let why = facts.of_place(name, address, own, theirs);
+                            found.1 = why.unwrap_or_default().to_string();
+                        }
+                        found
+                    })
+                }
                 // What neither of them takes.
                 (Some(Own { place: Err(_), .. }) | None, None) => None,
                 (Some(Own { place: Ok(own), .. }), None) => {
