@@ -116,7 +116,7 @@ help: ## this list
 	@echo '                    running one'
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest;'
-	@echo '                    or a kernel compiled for tests: debug, rt (x86_64)'
+	@echo '                    or one that test-debug compiles: debug, rt, panic'
 	@echo '  SUITE=            the Debian release whose kernels, compilers and packages are taken,'
 	@echo '                    default: trixie; or sid'
 	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'
