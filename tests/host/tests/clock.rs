@@ -3,7 +3,7 @@
 //! A counter that jumps, stops or runs at another rate: what is told of it, and what a
 //! ring makes of it.
 
-mod ring_common;
+use crate::ring_common;
 
 use ferroprobe_engine::engine::clock::{ClockReading, ClockVerdict, Judge, TOLERANCE};
 use ferroprobe_engine::engine::ring::{FastClock, Note, Ring, RingClock, Short};

@@ -3,7 +3,7 @@
 //! Histograms that have to do with each other: what is accepted, how it is listed, how it is
 //! refused, and what it does.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::error::Subject;
 use ferroprobe_engine::engine::hist::{Heading, KeyNames, Printing};

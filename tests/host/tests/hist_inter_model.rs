@@ -3,7 +3,7 @@
 //! Histograms that have to do with each other, against a simple model: random hits of two
 //! events.
 
-mod support;
+use crate::support;
 
 use std::collections::HashMap;
 

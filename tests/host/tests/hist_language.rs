@@ -2,7 +2,7 @@
 
 //! The language of histograms: what is accepted, how it is listed, how it is refused.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 

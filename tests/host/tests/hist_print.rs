@@ -3,7 +3,7 @@
 //! What `hist` and `hist_graph` show. The expected text is laid out as by the format strings
 //! of the 7.3 kernel's trace_events_hist.c.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::hist::{
     self, Heading, Histogram, KeyNames, KeySource, Printing, Values, STACK_DEPTH, TEXT_ROOM,

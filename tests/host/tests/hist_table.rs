@@ -2,7 +2,7 @@
 
 //! What histograms count: against a map, with writers nested in writers.
 
-mod support;
+use crate::support;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

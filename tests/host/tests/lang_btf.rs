@@ -2,7 +2,7 @@
 
 //! Arguments by the kernel's type information.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::btf::{declare::Parameters, Btf, Index, Malformed};

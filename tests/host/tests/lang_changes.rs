@@ -2,7 +2,7 @@
 
 //! What a call has changed: saved at the entry, compared when it is printed.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::error::Kind;
 use ferroprobe_engine::engine::exec;

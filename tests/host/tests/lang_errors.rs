@@ -2,7 +2,7 @@
 
 //! Every refusal: kind, and the column of its caret.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 

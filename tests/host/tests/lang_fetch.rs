@@ -2,7 +2,7 @@
 
 //! From a definition to what `trace` prints.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::error::Kind;

@@ -2,7 +2,7 @@
 
 //! Filters: what they accept, and how they are refused.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 //! The forms of records that options choose: raw, hex, bin, fields, the columns of latencies.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::context::{Context, Time};
 use ferroprobe_engine::engine::print::{

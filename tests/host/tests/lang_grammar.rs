@@ -2,7 +2,7 @@
 
 //! The examples of `Documentation/grammar.rst`, and its table of refusals.
 
-mod support;
+use crate::support;
 
 use std::fmt::Write;
 

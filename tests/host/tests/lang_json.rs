@@ -2,7 +2,7 @@
 
 //! Lines of `trace_json`: another parser reads them, and they have the values of the text.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::context::{self, Context, Time};
 use ferroprobe_engine::engine::errno;

@@ -2,7 +2,7 @@
 
 //! Lines of `trace`: what is remembered from one to the next changes nothing.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::context::{self, Columns, Context, Time};
 use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};

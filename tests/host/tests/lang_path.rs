@@ -2,7 +2,7 @@
 
 //! Full paths: what is recorded of files, paths and dentries, and of hostile memory.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::error::Kind;
 use ferroprobe_engine::engine::exec;

@@ -2,7 +2,7 @@
 
 //! The events of system calls: formats, records and texts are the kernel's.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::error::Kind;

@@ -2,7 +2,7 @@
 
 //! What is listed, the `format` file, and the lines of `trace`.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::arch::{Arch, Machine};
 use ferroprobe_engine::engine::ast::Request;

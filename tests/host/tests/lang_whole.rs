@@ -2,7 +2,7 @@
 
 //! Whole structures: what is recorded, and what is printed.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::format::write_format;
 use ferroprobe_engine::engine::print::{Json, Renderer, ShownEvent};

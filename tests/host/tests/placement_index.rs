@@ -89,7 +89,7 @@ fn an_empty_text_has_no_addresses() {
         Ok(())
     })
     .unwrap();
-    assert_eq!(within(&index, 0..u64::MAX), []);
+    assert_eq!(within(&index, 0..u64::MAX), Vec::<u64>::new());
 }
 
 #[test]

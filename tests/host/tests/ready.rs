@@ -2,7 +2,7 @@
 
 //! The table of ready-made events is complete and consistent, and their texts are the kernel's.
 
-mod support;
+use crate::support;
 
 use ferroprobe_engine::engine::arch::Arch;
 use ferroprobe_engine::engine::print::{ShownEvent, TextLines};

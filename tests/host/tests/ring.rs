@@ -3,7 +3,7 @@
 //! The ring buffer with one writer at a time: what goes in comes out, what is
 //! lost is counted, and the pages have tracefs' layout.
 
-mod ring_common;
+use crate::ring_common;
 
 use ferroprobe_engine::engine::ring::{Iter, Lost, Ring, RingError, Stats};
 use ferroprobe_engine::sys::{self, Pages};

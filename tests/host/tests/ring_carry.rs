@@ -3,7 +3,7 @@
 //! A ring that takes over what another holds: nothing is lost that fits, the
 //! newest stays, every loss is marked where it was, and the counters go on.
 
-mod ring_common;
+use crate::ring_common;
 
 use ferroprobe_engine::engine::ring::{Iter, Laps, Lost, Pieces, Ring};
 use ferroprobe_engine::sys::Pages;

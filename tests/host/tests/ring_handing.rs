@@ -3,7 +3,7 @@
 //! A ring that is mapped: what is handed out is read by a parser of its own from
 //! the ring's memory itself, as a task that has mapped it would.
 
-mod ring_common;
+use crate::ring_common;
 
 use ferroprobe_engine::engine::ring::{Handed, Ring};
 use ferroprobe_engine::sys::Pages;

@@ -4,7 +4,7 @@
 //! sequences to return once and more. The rings here have few sequences, so that a
 //! test can write as many sub-buffers.
 
-mod ring_common;
+use crate::ring_common;
 
 use ferroprobe_engine::engine::ring::{Iter, Laps, Lost, Reader, Ring};
 use ferroprobe_engine::sys::{set_hook, Pages};

@@ -3,7 +3,7 @@
 //! Sub-buffers that are lent: what is on them stays while others have them, and nothing is
 //! lost or doubled, whoever gives them back and when.
 
-mod ring_common;
+use crate::ring_common;
 
 use std::collections::HashSet;
 

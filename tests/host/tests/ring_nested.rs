@@ -8,7 +8,7 @@
 //! from another CPU; inside the nested one the next, down to depth three. The
 //! same is done to the reader, with writers in between.
 
-mod ring_common;
+use crate::ring_common;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

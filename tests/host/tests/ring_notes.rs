@@ -2,7 +2,7 @@
 
 //! A reader always knows the name that an event's task had.
 
-mod ring_common;
+use crate::ring_common;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 
 //! The ring buffer against a list: any sizes, clocks, discards and reads.
 
-mod ring_common;
+use crate::ring_common;
 
 use ferroprobe_engine::engine::ring::{Laps, Lost, Merge, Ring};
 use ferroprobe_engine::sys::{set_hook, Pages};

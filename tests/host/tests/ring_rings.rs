@@ -2,7 +2,7 @@
 
 //! The rings of all CPUs.
 
-mod ring_common;
+use crate::ring_common;
 
 use ferroprobe_engine::engine::ring::{Lost, Ring, Rings, Shared};
 use ferroprobe_engine::sys::{OnCpu, Pages, PerCpu};
@@ -90,7 +90,7 @@ fn a_writer_whose_ring_is_replaced_while_it_is_interrupted_records_in_the_next_o
         // A closed ring stays closed.
         old.of(0).unwrap().set_enabled(true);
         record(&old, &new, &|| 202).unwrap();
-        assert_eq!(times(&old), []);
+        assert_eq!(times(&old), Vec::<u64>::new());
         assert!(!old.of(0).unwrap().enabled());
     }
 }

@@ -4,8 +4,8 @@
 //! filled with one pattern and with another, and what comes out must be equal,
 //! byte by byte.
 
-mod ring_common;
-mod support;
+use crate::ring_common;
+use crate::support;
 
 use ferroprobe_engine::engine::exec;
 use ferroprobe_engine::engine::fetch::{Program, Size};
