@@ -259,12 +259,13 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         true
     }
 
-    /// Adds the string at `address` with its NUL, or as much of it as there is room for.
+    /// Adds the string at `address` with its NUL, or as much of it as there is room for: at most
+    /// `most` bytes in all.
     ///
     /// Context: process; does not sleep.
-    pub fn add_string(&mut self, address: u64) -> UserText {
+    pub fn add_string(&mut self, address: u64, most: usize) -> UserText {
         let start = self.state.length;
-        if !self.read_behind(start, address, SIZE, true) {
+        if !self.read_behind(start, address, most.saturating_sub(start), true) {
             return UserText::Fault;
         }
         match self.state.length > start && self.get_mut().last() == Some(&0) {

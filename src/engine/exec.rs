@@ -20,7 +20,7 @@ mod write;
 pub use env::{Arguments, Env, Memory};
 pub(super) use number::{number, register};
 pub use peek::{copy_text, field_value};
-pub(super) use peek::{each_piece, each_piece_at, peek_text};
+pub(super) use peek::{each_piece, each_piece_at, each_piece_of_list, peek_text};
 
 use super::fetch::{General, Program, Store};
 use super::record::{self, Faults};
@@ -334,7 +334,7 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
         }
         Store::Strings => {
             let later = arg.texts_behind;
-            return text(out, dst, end, later, |to| env.read_strings(at, to));
+            return text(out, dst, end, later, |to| env.read_strings(at, 0, to));
         }
         Store::CgroupPath => {
             return text(out, dst, end, arg.texts_behind, |to| env.read_cgroup(0, to));

@@ -42,10 +42,6 @@ pub const DEFAULT_COPIED: u32 = 63;
 /// Bytes of the longest copy: of a text, with the mark of its end and a NUL.
 pub const COPY_SIZE: usize = MAX_COPIED + MARK.len();
 
-/// Most strings of a copy: each takes a byte.
-pub const MAX_STRINGS: u8 = COPY_SIZE as u8; // CAST: Asserted below.
-const _: () = assert!(COPY_SIZE < 256);
-
 /// The end of a text that was longer.
 pub const MARK: &[u8; 4] = b"...\0";
 

@@ -11,7 +11,7 @@ use crate::{
         seq_buf::SeqBuf,
         syscall::{
             make_printable, put_address, Copies, Special, COPY_SIZE, EXACT_MARK, MARK, MAX_ADDRESS,
-            MAX_COPIED, MAX_COPIES, MAX_STRINGS,
+            MAX_COPIED, MAX_COPIES,
         },
     },
     hit::{
@@ -263,7 +263,7 @@ pub(super) fn copy_special(
     match special {
         // CAST: The kernel takes it for a C int.
         Special::Address(size) => copy_address(to, from, word(size) as i32),
-        Special::Strings => copy_strings(to, from, pointers),
+        Special::Strings => copy_strings(to, from, pointers, COPY_SIZE),
         Special::None => false,
     }
 }
@@ -293,9 +293,18 @@ fn copy_address(to: &mut user::Copy<'_, COPY_SIZE>, from: u64, length: i32) -> b
     true
 }
 
-/// Copies the strings of an array of pointers, as many as there is room for.
-fn copy_strings(to: &mut user::Copy<'_, COPY_SIZE>, from: u64, pointers: Pointers) -> bool {
-    for n in 0..=u64::from(MAX_STRINGS) {
+/// Copies the strings of an array of pointers, as many as fit into `most` bytes. Returns whether the
+/// array could be read.
+#[inline(never)]
+pub(super) fn copy_strings<const SIZE: usize>(
+    to: &mut user::Copy<'_, SIZE>,
+    from: u64,
+    pointers: Pointers,
+    most: usize,
+) -> bool {
+    // Each of them takes a byte.
+    // CAST: Lossless.
+    for n in 0..=most as u64 {
         // The kernel takes no array for an empty one, and makes one empty string of that.
         let pointer = match from {
             0 => Some(0),
@@ -309,7 +318,7 @@ fn copy_strings(to: &mut user::Copy<'_, COPY_SIZE>, from: u64, pointers: Pointer
             }
             Some(0) => return true,
             None => user::UserText::Fault,
-            Some(pointer) => to.add_string(pointer),
+            Some(pointer) => to.add_string(pointer, most),
         };
         match added {
             user::UserText::Start => break,
@@ -321,6 +330,7 @@ fn copy_strings(to: &mut user::Copy<'_, COPY_SIZE>, from: u64, pointers: Pointer
         }
     }
     // What does not end in a NUL is not whole. There is text, unless all strings are empty.
+    to.truncate(most);
     let bytes = to.get_mut();
     let nuls = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
     let length = bytes.len().saturating_sub(nuls);

@@ -9,10 +9,10 @@
 use crate::{
     engine::{
         record::{MAX_SIZE, PROBE_SIZE},
-        syscall::{Copies, Values, COPY_SIZE, EXACT_MARK, MAX_COPIES},
+        syscall::{Copies, Special, Values, COPY_SIZE, EXACT_MARK, MAX_COPIES},
     },
     hit::{
-        calls::{argument, copy_special, CallMemory, Pointers},
+        calls::{argument, copy_special, copy_strings, CallMemory, Pointers},
         sample::LongCopied,
     },
     kapi::{
@@ -153,6 +153,12 @@ impl LongCopies {
             let most = left.saturating_sub(later.saturating_mul(RESERVED));
             let limit = wanted.limit.min(most.saturating_sub(EXACT_MARK.len()));
             let is_read = match (copies.special_at(index), size) {
+                (Some(Special::Strings), _) => {
+                    let from = word(copies.special_register);
+                    room.truncate(0);
+                    room.set_address(from);
+                    copy_strings(&mut room, from, self.pointers, limit)
+                }
                 (Some(special), _) => {
                     let from = word(copies.special_register);
                     room.set_address(from);

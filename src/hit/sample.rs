@@ -343,7 +343,7 @@ impl Memory for Sample<'_> {
                 return Some(copied.len());
             }
             if let Report::LongCall(_, all) = self.report {
-                if let Some(put) = put_long::<false>(all, address, out) {
+                if let Some(put) = put_long(all, address, out) {
                     return put;
                 }
             }
@@ -352,16 +352,17 @@ impl Memory for Sample<'_> {
     }
 
     #[inline(never)]
-    fn read_strings(&self, address: u64, out: &mut [u8]) -> Option<usize> {
+    fn read_strings(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
         // A call has no other array; a string at the same address comes before it.
-        if let Report::LongCall(_, all) = self.report {
-            return put_long::<true>(all, address, out)?;
-        }
-        let all = self.copied().iter();
-        let (_, copied) = all.filter(|(of, _)| *of == address).last()?;
-        let copied = copied?;
-        out.get_mut(..copied.len())?.copy_from_slice(copied);
-        Some(copied.len())
+        let copied = match self.report {
+            Report::LongCall(_, all) => last_copy(all.iter(), address)?,
+            _ => last_copy(self.copied().iter(), address)?,
+        };
+        let rest = copied.get(skip..)?;
+        let length = rest.len().min(out.len());
+        let (to, from) = (out.get_mut(..length)?, rest.get(..length)?);
+        to.copy_from_slice(from);
+        Some(length)
     }
 
     #[inline]
@@ -370,23 +371,26 @@ impl Memory for Sample<'_> {
     }
 }
 
+/// Returns the last copy from `address`, if it could be read.
+fn last_copy<'a>(
+    all: impl Iterator<Item = (u64, Option<&'a [u8]>)>,
+    address: u64,
+) -> Option<&'a [u8]> {
+    all.filter(|(of, _)| *of == address).last()?.1
+}
+
 /// Writes what was copied from `address`, as much of it as fits, and returns its length, or `None`
 /// in place of that if it could not be read; `None` if nothing was copied from there. Strings are
 /// also read in pieces, so `address` may be in the middle of a copy. Of two copies from the same
-/// address it is the `LAST`, or the first.
+/// address it is the first.
 #[cold]
 #[inline(never)]
-fn put_long<const LAST: bool>(
-    all: LongCopied<'_>,
-    address: u64,
-    out: &mut [u8],
-) -> Option<Option<usize>> {
+fn put_long(all: LongCopied<'_>, address: u64, out: &mut [u8]) -> Option<Option<usize>> {
     let (mut exact, mut inside) = (None, None);
     for (of, copied) in all.iter() {
         let behind = usize::try_from(address.wrapping_sub(of)).ok();
         let rest = behind.and_then(|behind| copied?.get(behind..));
         match of == address {
-            true if LAST => exact = Some(rest),
             true => exact = exact.or(Some(rest)),
             false => inside = inside.or(rest.filter(|rest| !rest.is_empty())),
         }

@@ -111,9 +111,10 @@ pub trait Memory {
     fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize>;
 
     /// Copies the strings of an array that a system call was given at the user's `address`: what
-    /// was copied when it began, see [`Strings`](crate::engine::syscall::Strings). Returns their
-    /// number of bytes; `None` if they could not be read.
-    fn read_strings(&self, _address: u64, _out: &mut [u8]) -> Option<usize> {
+    /// was copied when it began, see [`Strings`](crate::engine::syscall::Strings), but for the first
+    /// `skip` bytes. Returns the number of bytes, which is that of `out` if there may be more;
+    /// `None` if they could not be read.
+    fn read_strings(&self, _address: u64, _skip: usize, _out: &mut [u8]) -> Option<usize> {
         None
     }
 

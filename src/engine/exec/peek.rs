@@ -91,7 +91,7 @@ pub(in crate::engine) fn peek_text<'a, E: Env>(
         Store::Symbol => env.read_symbol(from, 0, buffer)?,
         Store::CgroupPath => env.read_cgroup(0, buffer)?,
         Store::Strings => {
-            let length = env.read_strings(from, buffer)?;
+            let length = env.read_strings(from, 0, buffer)?;
             let (text, _) = Strings(buffer.get(..length)?).nth(usize::from(n))?;
             return Some(text);
         }
@@ -191,6 +191,39 @@ pub(in crate::engine) fn each_piece<E: Env>(
             to.string(env, word(env, pointer, user_pointers)?, user)
         }
         _ => None,
+    }
+}
+
+/// Calls `each` with the strings of the array argument of this index, each with its NUL, piece by
+/// piece, until it returns false. `room` holds a piece. Returns `None` if the argument is no such
+/// array or cannot be read.
+///
+/// Context: any.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+pub(in crate::engine) fn each_piece_of_list<E: Env>(
+    program: &Program,
+    index: u8,
+    env: &E,
+    room: &mut [u8],
+    each: &mut dyn FnMut(&[u8]) -> bool,
+) -> Option<()> {
+    let Op::General(at) = *program.ops.get(usize::from(index))? else {
+        return None;
+    };
+    let arg = program.general.get(usize::from(at))?;
+    let Store::Strings = arg.store else {
+        return None;
+    };
+    let from = follow(program, arg, env)?;
+    let mut done = 0usize;
+    loop {
+        let length = env.read_strings(from, done, room)?;
+        let is_wanted = each(room.get(..length)?);
+        if !is_wanted || length < room.len() {
+            return Some(());
+        }
+        done = done.wrapping_add(length);
     }
 }
 

@@ -106,6 +106,12 @@ impl Filter {
             Operand::Text { index, count } => {
                 (0..count).any(|n| self.argument_text_holds(term.test, program, index, n, env))
             }
+            Operand::Strings { index } => {
+                let mut buffer = [0; MAX_TEXT];
+                self.any_string_holds(term.test, |each| {
+                    exec::each_piece_of_list(program, index, env, &mut buffer, each)
+                })
+            }
             Operand::Pointer { index, user } => {
                 let mut buffer = [0; MAX_TEXT];
                 let Some(at) = exec::number(program, index, 0, env) else {
@@ -161,6 +167,38 @@ impl Filter {
             so_far.decided() != Some(not)
         });
         is_read.is_some() && so_far.is_match() != not
+    }
+
+    /// Returns whether one of several strings passes the test, each of which has a NUL behind it,
+    /// but for the last if that is cut. `read` passes them on as in
+    /// [`Filter::long_text_holds`].
+    #[inline(never)]
+    fn any_string_holds(
+        &self,
+        test: Test,
+        read: impl FnOnce(&mut dyn FnMut(&[u8]) -> bool) -> Option<()>,
+    ) -> bool {
+        let Some((pattern, glob, not)) = self.pattern(test) else {
+            return false;
+        };
+        let mut so_far = SoFar::new(pattern, glob);
+        let (mut is_found, mut is_begun) = (false, false);
+        let is_read = read(&mut |piece| {
+            for part in piece.split_inclusive(|&byte| byte == 0) {
+                let string = part.strip_suffix(&[0]);
+                so_far.add(string.unwrap_or(part));
+                is_begun = string.is_none();
+                if !is_begun {
+                    is_found = so_far.is_match() != not;
+                    so_far = SoFar::new(pattern, glob);
+                }
+                if is_found {
+                    return false;
+                }
+            }
+            true
+        });
+        is_read.is_some() && (is_found || (is_begun && so_far.is_match() != not))
     }
 
     /// Returns the pattern of a test of a text, whether it is a glob, and whether the text must

@@ -13,7 +13,6 @@ use crate::engine::fields::no_field;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::record::{Field, Layout, Role};
-use crate::engine::syscall::MAX_STRINGS;
 use crate::engine::task::{CGROUP, NO_CGROUPS};
 use crate::engine::text::Plain;
 use crate::engine::types::Shown;
@@ -313,10 +312,7 @@ impl Terms<'_> {
         let mut fields = (0u8..=u8::MAX).zip(&self.layout.fields);
         if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
             return Some(match self.layout.is_list(index) {
-                true => Operand::Text {
-                    index,
-                    count: MAX_STRINGS,
-                },
+                true => Operand::Strings { index },
                 false => argument(index, field),
             });
         }
@@ -429,6 +425,7 @@ impl Terms<'_> {
         let relation = match (operand, relation) {
             (
                 Operand::Text { .. }
+                | Operand::Strings { .. }
                 | Operand::Bytes { .. }
                 | Operand::Pointer { .. }
                 | Operand::Comm,
@@ -476,7 +473,10 @@ impl Terms<'_> {
         };
         if !matches!(
             operand,
-            Operand::Text { .. } | Operand::Pointer { .. } | Operand::Comm
+            Operand::Text { .. }
+                | Operand::Strings { .. }
+                | Operand::Pointer { .. }
+                | Operand::Comm
         ) {
             return Err(value.error(Kind::FiltExpectDigit));
         }
@@ -536,7 +536,11 @@ impl Operand {
     fn is_number(self) -> bool {
         !matches!(
             self,
-            Self::Text { .. } | Self::Bytes { .. } | Self::Pointer { .. } | Self::Comm
+            Self::Text { .. }
+                | Self::Strings { .. }
+                | Self::Bytes { .. }
+                | Self::Pointer { .. }
+                | Self::Comm
         )
     }
 }
@@ -550,7 +554,7 @@ fn pointer(operand: Operand, user: bool) -> Option<Operand> {
             width: 8,
             ..
         } => Some(Operand::Pointer { index, user }),
-        text @ Operand::Text { .. } => Some(text),
+        text @ (Operand::Text { .. } | Operand::Strings { .. }) => Some(text),
         _ => None,
     }
 }
@@ -573,7 +577,11 @@ fn number<'s>(
         Operand::Flags | Operand::PreemptCount => (1, false),
         Operand::Pid => (4, true),
         Operand::Cpu => (4, false),
-        Operand::Text { .. } | Operand::Bytes { .. } | Operand::Pointer { .. } | Operand::Comm => {
+        Operand::Text { .. }
+        | Operand::Strings { .. }
+        | Operand::Bytes { .. }
+        | Operand::Pointer { .. }
+        | Operand::Comm => {
             return Err(value.error(Kind::FiltExpectString));
         }
     };

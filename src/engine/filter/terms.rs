@@ -97,6 +97,10 @@ pub(super) enum Operand {
         index: u8,
         count: u8,
     },
+    /// The array of strings with this index.
+    Strings {
+        index: u8,
+    },
     Type,
     Flags,
     PreemptCount,

@@ -539,6 +539,34 @@ fn a_filter_on_an_array_of_strings_is_true_for_one() {
         assert!(!decides(filter, None), "{filter}");
     }
     assert!(!decides("argv != \"ls\"", Some(b"ls\0")));
+    // More than is read at once: strings that end with a piece, begin with one, and take several.
+    let long: String = [255, 0, 511, 256, 254, 0, 1000]
+        .iter()
+        .map(|&length| format!("{}\0", "x".repeat(length)))
+        .chain(["end\0".into(), "cut".into()])
+        .collect();
+    let long: &'static str = Box::leak(long.into_boxed_str());
+    // A text to compare with has at most 255 bytes.
+    for length in 0..256 {
+        let is_there = [0, 254, 255].contains(&length);
+        let filter = format!("argv == \"{}\"", "x".repeat(length));
+        assert_eq!(
+            decides(&filter, Some(long.as_bytes())),
+            is_there,
+            "{length}"
+        );
+    }
+    for (filter, decision) in [
+        ("argv == \"end\"", true),
+        ("argv == \"cut\"", true),
+        ("argv ~ \"*cut\"", true),
+        ("argv ~ \"xend*\"", false),
+        ("argv ~ \"*xc*\"", false),
+        ("argv ~ \"!*\"", false),
+    ] {
+        assert_eq!(decides(filter, Some(long.as_bytes())), decision, "{filter}");
+    }
+    assert!(!decides("argv == \"\"", Some(b"")));
     // No number, and no key.
     let error = Filter::compile(b"argv == 1", &layout, &mut NoFunctions).unwrap_err();
     assert_eq!(error.kind, Kind::FiltExpectString);

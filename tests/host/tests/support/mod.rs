@@ -248,10 +248,11 @@ impl Memory for Kernel {
         Some(out.len())
     }
 
-    fn read_strings(&self, _address: u64, out: &mut [u8]) -> Option<usize> {
-        let strings = self.strings?;
-        out[..strings.len()].copy_from_slice(strings);
-        Some(strings.len())
+    fn read_strings(&self, _address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
+        let strings = &self.strings?[skip..];
+        let length = strings.len().min(out.len());
+        out[..length].copy_from_slice(&strings[..length]);
+        Some(length)
     }
 
     fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
