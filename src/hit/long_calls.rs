@@ -26,7 +26,8 @@ use kernel::prelude::*;
 /// Calls in progress that have room for such copies in any case.
 const MAX_LONG: usize = 64;
 
-/// Bytes that a long copy leaves for each later one, and for an address.
+/// Bytes that a long copy leaves for each later one, for one that cannot be read yet, and for an
+/// address.
 const RESERVED: usize = COPY_SIZE;
 const _: () = assert!(PROBE_SIZE + 256 + MAX_COPIES * RESERVED < MAX_SIZE);
 
@@ -148,8 +149,9 @@ impl LongCopies {
         let size = copies.size.map(&word);
         let used = wanted.fixed.saturating_add(self.memory.view().length());
         let mut left = MAX_SIZE.saturating_sub(used);
+        let mut later = self.memory.missing().count();
         for (index, from, mut room) in self.memory.missing() {
-            let later = copies.count().saturating_sub(usize::from(index) + 1);
+            later = later.saturating_sub(1);
             let most = left.saturating_sub(later.saturating_mul(RESERVED));
             let limit = wanted.limit.min(most.saturating_sub(EXACT_MARK.len()));
             let is_read = match (copies.special_at(index), size) {
@@ -176,7 +178,12 @@ impl LongCopies {
                 (None, Some(size)) => room.bytes(from, (size as usize).min(limit)),
                 (None, None) => copy_string(&mut room, from, limit),
             };
-            left = left.saturating_sub(room.get_mut().len());
+            // What cannot be read yet is copied when the call returns.
+            let taken = match is_read {
+                true => room.get_mut().len(),
+                false => RESERVED,
+            };
+            left = left.saturating_sub(taken);
             room.finish(is_read);
         }
         self.memory.are_read()

@@ -2,14 +2,19 @@
 /*
  * fparrays addresses|arrays: system calls with addresses of sockets, or with arrays of strings, as
  * programs pass them and as none would.  All of them fail.
+ *
+ * fparrays apart FILE NAME: symlink the string at 64 KiB in FILE, whose memory is not there yet, to
+ * NAME.
  */
 
 #include "sys.h"
 
 #if defined(__x86_64__)
-enum { NR_connect = 42, NR_sendto = 44, NR_bind = 49, NR_execve = 59, NR_execveat = 322 };
+enum { NR_connect = 42, NR_sendto = 44, NR_bind = 49, NR_execve = 59, NR_execveat = 322,
+       NR_symlinkat = 266 };
 #else
-enum { NR_connect = 203, NR_sendto = 206, NR_bind = 200, NR_execve = 221, NR_execveat = 281 };
+enum { NR_connect = 203, NR_sendto = 206, NR_bind = 200, NR_execve = 221, NR_execveat = 281,
+       NR_symlinkat = 36 };
 #endif
 
 #define S(value) ((s64)(value))
@@ -122,6 +127,24 @@ static int arrays(void)
 	return 0;
 }
 
+static int apart(const char *file, const char *name)
+{
+	static char there[8192];
+	s64 text, opened = sys(NR_openat, AT_FDCWD, S(file), 0, 0, 0);
+
+	if (opened < 0)
+		die(file, opened);
+	text = mmap(opened, 0, 2 * UNIT, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	if (text < 0)
+		die("mmap", text);
+	/* Now memory of the mapping may differ from the file, and is not looked for there. */
+	*(volatile char *)text = 1;
+	for (u64 n = 0; n < sizeof(there) - 1 && name[n]; n++)
+		there[n] = name[n];
+	sys(NR_symlinkat, text + UNIT, AT_FDCWD, S(there), 0, 0);
+	return 0;
+}
+
 __attribute__((used)) void begin(u64 *stack)
 {
 	s64 count = (s64)stack[0];
@@ -131,5 +154,7 @@ __attribute__((used)) void begin(u64 *stack)
 		exit(addresses());
 	if (count == 2 && same(args[1], "arrays"))
 		exit(arrays());
-	die("usage: fparrays addresses|arrays", count);
+	if (count == 4 && same(args[1], "apart"))
+		exit(apart(args[2], args[3]));
+	die("usage: fparrays addresses|arrays, or apart FILE NAME", count);
 }
