@@ -49,8 +49,8 @@ suite() {
 # Most bytes of the module's functions, .kprobes.text, for each architecture: a little more than
 # they have.  What a hit does when something about it is unusual has one copy; copies for each
 # source once made a fifth of the whole.  Raise them for code that does more.
-most_text_amd64=1745000
-most_text_arm64=1425000
+most_text_amd64=1720000
+most_text_arm64=1405000
 
 # small_text MODULE RELEASE: check the size of the module's functions.
 small_text() {
@@ -92,6 +92,10 @@ documented_imports() {
 	fi
 }
 
+# panics UNDEFINED: print what a module imports that panics: functions of the library core have it in
+# their names.
+panics() { grep -v ' panic_notifier_list$' "$1" | grep panic; }
+
 # module_suite KERNEL-FOLDER: check that the module compiles for the kernel, is small, takes
 # little of the stack, and links no code for a panic, which would be a BUG() in the kernel.
 module_suite() {
@@ -105,11 +109,11 @@ module_suite() {
 				# With KASAN each access has a call beside it, so the
 				# optimiser proves less.
 				echo "ok - no panic can be reached on $release # SKIP compiled with KASAN"
-			elif [ -s "$logs/undefined" ] && ! grep -qE 'panicking|__fortify_panic' "$logs/undefined"; then
+			elif [ -s "$logs/undefined" ] && ! panics "$logs/undefined" >"$logs/panics"; then
 				echo "ok - no panic can be reached on $release"
 			else
 				echo "not ok - no panic can be reached on $release"
-				grep -E 'panicking|__fortify_panic' "$logs/undefined" | sed 's/^ */# /' || :
+				sed 's/^ */# /' "$logs/panics"
 			fi
 			if ! grep -qx CONFIG_KASAN=y "$1/build/.config"; then
 				# What inline functions call depends on what a kernel checks.
@@ -141,12 +145,13 @@ status_of() {
 	echo "$status" >"$logs/status"
 }
 
-# in_guests JOB...: call "guest JOB" for each, two at a time, and report them in
-# order.  A JOB that is a kernel's folder is reported by that kernel's release.
+# in_guests JOB...: call "guest JOB" for each, three at a time, as a guest waits for a quarter of
+# its time and two leave a part of two processors idle.  Reports them in order.  A JOB that is a
+# kernel's folder is reported by that kernel's release.
 in_guests() {
 	local job name names=() pids=() i
 	for job; do
-		while [ "$(jobs -rp | wc -l)" -ge 2 ]; do
+		while [ "$(jobs -rp | wc -l)" -ge 3 ]; do
 			wait -n || :
 		done
 		name=$job

@@ -3,7 +3,11 @@
 //! `enabled_functions`: the functions of the enabled `f` events.
 
 use super::{functions::FunctionName, text::Show};
-use crate::{engine::kind::Location, sys::Vec, tracer::Tracer};
+use crate::{
+    engine::{kind::Location, sort::sort},
+    sys::Vec,
+    tracer::Tracer,
+};
 use core::fmt;
 use kernel::sync::Arc;
 
@@ -32,7 +36,7 @@ impl Show for EnabledFunctions {
             }
             result?;
         }
-        functions.sort_unstable();
+        sort(&mut functions);
         let mut rest = functions.iter().peekable();
         while let Some(address) = rest.next() {
             let mut events = 1u64;

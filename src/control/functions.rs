@@ -3,7 +3,11 @@
 //! `events/GROUP/EVENT/functions`: the functions of an `f` event, and how often each was hit.
 
 use super::{member::EventMember, text::Show};
-use crate::{engine::text::Plain, kapi::symbol::Symbol, sys::Vec};
+use crate::{
+    engine::{sort::sort, text::Plain},
+    kapi::symbol::Symbol,
+    sys::Vec,
+};
 use core::fmt;
 use kernel::sync::Arc;
 
@@ -34,7 +38,7 @@ impl Show for FunctionsFile {
             });
             result.map_err(|_| fmt::Error)?;
         }
-        functions.sort_unstable();
+        sort(&mut functions);
         let mut all = functions.iter().peekable();
         while let Some((address, hits)) = all.next() {
             let mut hits = *hits;

@@ -197,5 +197,7 @@ fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
     if registry.events().next().is_none() {
         return refusal.with_detail(format_args!("there is none: define one in kprobe_events"));
     }
-    suggest_event(refusal, name.bytes, b':', || registry.events())
+    suggest_event(refusal, name.bytes, b':', &|each| {
+        registry.events().for_each(|event| each(event));
+    })
 }

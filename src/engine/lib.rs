@@ -50,6 +50,7 @@ pub mod remedy;
 pub mod ring;
 pub mod seq_buf;
 pub mod setting;
+pub mod sort;
 pub mod stack;
 pub mod suggest;
 pub mod syscall;

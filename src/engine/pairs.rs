@@ -17,6 +17,7 @@
 //!
 //! Context: any, with preemption disabled, but for what says otherwise.
 
+use super::sort;
 use crate::sys::{self, AllocError, AtomicU64, OnCpu, PerCpu, PublishedWord, Vec, Zeroed};
 
 /// Most keys of a pair.
@@ -439,7 +440,7 @@ impl Beginnings {
                 }
             }
         }
-        open.sort_unstable_by_key(|one| one.time);
+        sort::sort_by_key(&mut open, |one| one.time);
         Ok(open)
     }
 

@@ -12,25 +12,25 @@ const MAX_LISTED: usize = 40;
 /// As [`suggest()`], for names of which there may be too many for a list: without a similar
 /// one, `error` keeps its remedy if there are more than fit.
 #[cold]
-#[inline(never)]
 pub fn suggest_of_many(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(&[u8]))) -> Error {
-    let mut nearest = Nearest::to_wrong(name);
-    let mut count = 0usize;
-    known(&mut |other| {
-        nearest.consider(other);
-        count = count.saturating_add(1);
-    });
-    match nearest.is_none() && count > MAX_LISTED {
-        true => error,
-        false => suggest(error, name, known),
-    }
+    suggest_from(error, name, true, &known)
 }
 
 /// Adds the known names that are similar to `name` to `error`; if none is, all of them.
 /// `known` passes each of them to its argument.
 #[cold]
-#[inline(never)]
 pub fn suggest(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(&[u8]))) -> Error {
+    suggest_from(error, name, false, &known)
+}
+
+/// Passes each known name to its argument.
+type Known<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]));
+
+/// As [`suggest()`], but without a similar name among more than fit a list, which `are_many`
+/// allows, `error` stays as it is. One copy serves all callers.
+#[cold]
+#[inline(never)]
+fn suggest_from(error: Error, name: &[u8], are_many: bool, known: Known<'_>) -> Error {
     let mut nearest = Nearest::to_wrong(name);
     let mut count = 0usize;
     known(&mut |other| {
@@ -40,14 +40,15 @@ pub fn suggest(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(&[u8])))
     match (nearest.is_none(), count) {
         (false, _) => error.with_detail(format_args!("did you mean {nearest}?")),
         (true, 0) => error,
+        (true, count) if are_many && count > MAX_LISTED => error,
         (true, _) => error.with_detail(format_args!("there is {}", Listed(known))),
     }
 }
 
 /// Displays names, with commas between them.
-struct Listed<F>(F);
+struct Listed<'a>(Known<'a>);
 
-impl<F: Fn(&mut dyn FnMut(&[u8]))> fmt::Display for Listed<F> {
+impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = Cell::new(0usize);
         let mut result = Ok(());

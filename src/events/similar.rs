@@ -12,29 +12,27 @@ use crate::{
     sys::Vec,
 };
 use core::fmt::Write;
-use kernel::sync::Arc;
 
-/// Adds to the refusal of the event `name`, which does not exist, the `events` with a similar
-/// name; if there are none, all events, unless they are many. The name is `EVENT`, or `GROUP`,
+/// Passes each of some events to its argument.
+pub(crate) type EachEvent<'a> = &'a dyn Fn(&mut dyn FnMut(&Event));
+
+/// Adds to the refusal of the event `name`, which does not exist, those of `events` with a similar
+/// name; if there are none, all of them, unless they are many. The name is `EVENT`, or `GROUP`,
 /// `separator` and `EVENT`.
 #[cold]
 #[inline(never)]
-pub(crate) fn suggest_event<'a, E>(
+pub(crate) fn suggest_event(
     refusal: Refusal,
     name: &[u8],
     separator: u8,
-    events: impl Fn() -> E,
-) -> Refusal
-where
-    E: Iterator<Item = &'a Arc<Event>>,
-{
+    events: EachEvent<'_>,
+) -> Refusal {
     let has_group = name.contains(&separator);
     suggest_of_many(refusal, name, |each| {
         let mut both = Vec::new();
-        for event in events() {
+        events(&mut |event| {
             if !has_group {
-                each(event.format.name.to_bytes());
-                continue;
+                return each(event.format.name.to_bytes());
             }
             both.clear();
             let group = Plain(event.format.group.to_bytes());
@@ -44,6 +42,6 @@ where
             if write!(Appender(&mut both), "{group}{separator}{name}").is_ok() {
                 each(&both);
             }
-        }
+        });
     })
 }

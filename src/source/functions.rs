@@ -8,6 +8,7 @@ use crate::{
         error::{Errno, Error as Refusal, Kind},
         functions::{Patterns, SeenPatterns},
         lex::Span,
+        sort::sort,
         text::Plain,
     },
     kapi::{
@@ -95,7 +96,7 @@ pub(crate) fn find(
             "the kernel's table of symbols cannot be read: name functions one by one"
         )));
     }
-    own.sort_unstable();
+    sort(&mut own);
     let mut selected = own.len();
     push_group(&mut groups, None, false, own)?;
     selected =
@@ -232,7 +233,7 @@ fn of_modules(
         }
     }
     for of in all.iter_mut() {
-        of.functions.sort_unstable();
+        sort(&mut of.functions);
     }
     Ok(all)
 }

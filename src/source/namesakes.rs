@@ -13,6 +13,7 @@ use crate::{
         btf::declare::Parameters,
         error::{Error as Refusal, Kind},
         nearest::Nearest,
+        sort::sort,
         text::{Appender, Plain},
     },
     kapi::{module, symbol::Symbol},
@@ -308,7 +309,7 @@ fn in_modules(
             let _ = addresses.push(address);
         }
     });
-    addresses.sort_unstable();
+    sort(&mut addresses);
     Ok(addresses)
 }
 

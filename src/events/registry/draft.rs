@@ -354,9 +354,9 @@ impl Draft {
 fn no_such_event(set: &Set, deletion: &Deletion, at: usize) -> Refusal {
     let refusal = Refusal::new(Kind::NoSuchEvent, at);
     match (&deletion.group, &deletion.event) {
-        (None, Some(name)) => {
-            suggest_event(refusal, name, b'/', || set.iter().map(|probe| &probe.event))
-        }
+        (None, Some(name)) => suggest_event(refusal, name, b'/', &|each| {
+            set.iter().for_each(|probe| each(&probe.event));
+        }),
         _ => refusal,
     }
 }

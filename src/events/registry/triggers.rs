@@ -150,7 +150,9 @@ impl Registry {
                 .iter()
                 .try_for_each(|part| both.extend_from_slice(part));
             match joined {
-                Ok(()) => suggest_event(refusal, &both, b':', || self.events()),
+                Ok(()) => suggest_event(refusal, &both, b':', &|each| {
+                    self.events().for_each(|event| each(event));
+                }),
                 Err(_) => refusal,
             }
         })

@@ -246,8 +246,8 @@ impl Definitions {
         let mut both = Vec::new();
         let written = write!(Appender(&mut both), "{}.{}", Plain(group), Plain(name));
         match written {
-            Ok(()) => suggest_event(refusal, &both, b'.', || {
-                self.all_probes().map(|probe| &probe.event)
+            Ok(()) => suggest_event(refusal, &both, b'.', &|each| {
+                self.all_probes().for_each(|probe| each(&probe.event));
             }),
             Err(_) => refusal,
         }
