@@ -75,7 +75,7 @@ test: ## every test: host, preflight, and guests of each architecture and kernel
 stress: ## everything at once in a guest with four CPUs, for SECONDS= (300), drawn by SEED=
 	@SECONDS_OF_STRESS='$(SECONDS)' qemu/stress
 
-test-debug: ## the selftests on kernels with KASAN, lockdep and the like, and one with PREEMPT_RT
+test-debug: ## the selftests on kernels with KASAN, lockdep and the like, with PREEMPT_RT, and with CFI
 	@qemu/test-debug
 
 test-upstream: ## the kernel's own tests of kprobe events, against the module
@@ -116,7 +116,7 @@ help: ## this list
 	@echo '                    running one'
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest;'
-	@echo '                    or one that test-debug compiles: debug, rt, panic'
+	@echo '                    or one that test-debug compiles: debug, rt, cfi, panic'
 	@echo '  SUITE=            the Debian release whose kernels, compilers and packages are taken,'
 	@echo '                    default: trixie; or sid'
 	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'

@@ -39,9 +39,9 @@ ask_nothing! {
     fn extra::ferroprobe_tracepoints_synchronize(faultable: bool);
     fn extra::ferroprobe_faultable_settle() -> bool;
     fn extra::ferroprobe_functions_supported() -> c_int;
-    fn extra::ferroprobe_functions_unregister() -> c_int;
+    fn extra::ferroprobe_functions_unregister(which: u32) -> c_int;
     fn extra::ferroprobe_functions_end();
-    fn extra::ferroprobe_functions_forget();
+    fn extra::ferroprobe_functions_forget(which: u32);
     fn extra::ferroprobe_returns_supported() -> bool;
     fn extra::ferroprobe_fs_end();
     fn extra::ferroprobe_late_dirs_end();

@@ -5,6 +5,7 @@
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 
 #include "arch/ftrace_regs.h"
@@ -17,70 +18,77 @@
  * which the kernel would do that before each call.  ftrace cannot be turned off while the
  * ops are registered: hits would be lost in silence.
  */
-static struct ftrace_ops ops = {
-	.flags = FTRACE_OPS_FL_PERMANENT,
+static struct ftrace_ops all_ops[FERROPROBE_FUNCTIONS_OPS] = {
+	[0 ... FERROPROBE_FUNCTIONS_OPS - 1] = { .flags = FTRACE_OPS_FL_PERMANENT },
 };
 
 /*
- * ftrace, which gives up after a failure of its own, has not unregistered the ops, and may still
- * call the callback.
+ * ftrace, which gives up after a failure of its own, has not unregistered ops, and may still call
+ * their callback.
  */
-static bool stuck;
+static bool stuck[FERROPROBE_FUNCTIONS_OPS];
 
 /* For questions alone. */
 static struct ftrace_ops question;
+static DEFINE_MUTEX(asking);
 
 int ferroprobe_functions_supported(void)
 {
-	/* With CFI the callback must have the type that the kernel expects. */
-	if (IS_ENABLED(CONFIG_CFI) || IS_ENABLED(CONFIG_CFI_CLANG))
-		return -EOPNOTSUPP;
 	return 0;
 }
 
-int ferroprobe_functions_register(void *callback, void *data)
+int ferroprobe_functions_register(u32 which, ferroprobe_function_callback callback, void *data)
 {
-	ops.func = callback;
-	ops.private = data;
-	return register_ftrace_function(&ops);
+	struct ftrace_ops *ops = &all_ops[which];
+
+	ops->func = callback;
+	ops->private = data;
+	return register_ftrace_function(ops);
 }
 
-int ferroprobe_functions_unregister(void)
+int ferroprobe_functions_unregister(u32 which)
 {
-	int result = unregister_ftrace_function(&ops);
+	int result = unregister_ftrace_function(&all_ops[which]);
 
 	if (!result)
-		ferroprobe_functions_forget();
-	else if (!stuck)
+		ferroprobe_functions_forget(which);
+	else if (!stuck[which])
 		__module_get(THIS_MODULE);
-	stuck = result;
+	stuck[which] = result;
 	return result;
 }
 
 void ferroprobe_functions_end(void)
 {
-	if (!stuck)
+	bool any = false;
+
+	for (u32 which = 0; which < FERROPROBE_FUNCTIONS_OPS; which++)
+		any |= stuck[which];
+	if (!any)
 		return;
 	pr_crit("ferroprobe: ftrace has failed and still calls the module, which has to stay\n");
 	for (;;)
 		schedule_timeout_idle(MAX_SCHEDULE_TIMEOUT);
 }
 
-void ferroprobe_functions_forget(void)
+void ferroprobe_functions_forget(u32 which)
 {
-	ftrace_free_filter(&ops);
+	ftrace_free_filter(&all_ops[which]);
 }
 
-int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove)
+int ferroprobe_functions_filter(u32 which, unsigned long *sites, u32 count, bool remove)
 {
-	return ftrace_set_filter_ips(&ops, sites, count, remove, 0);
+	return ftrace_set_filter_ips(&all_ops[which], sites, count, remove, 0);
 }
 
 int ferroprobe_functions_know(unsigned long *sites, u32 count)
 {
-	int result = ftrace_set_filter_ips(&question, sites, count, 0, 1);
+	int result;
 
+	mutex_lock(&asking);
+	result = ftrace_set_filter_ips(&question, sites, count, 0, 1);
 	ftrace_free_filter(&question);
+	mutex_unlock(&asking);
 	return result;
 }
 
@@ -91,12 +99,12 @@ int ferroprobe_functions_supported(void)
 	return -ENOENT;
 }
 
-int ferroprobe_functions_register(void *callback, void *data)
+int ferroprobe_functions_register(u32 which, ferroprobe_function_callback callback, void *data)
 {
 	return -ENOSYS;
 }
 
-int ferroprobe_functions_unregister(void)
+int ferroprobe_functions_unregister(u32 which)
 {
 	return 0;
 }
@@ -105,11 +113,11 @@ void ferroprobe_functions_end(void)
 {
 }
 
-void ferroprobe_functions_forget(void)
+void ferroprobe_functions_forget(u32 which)
 {
 }
 
-int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove)
+int ferroprobe_functions_filter(u32 which, unsigned long *sites, u32 count, bool remove)
 {
 	return -ENOSYS;
 }
@@ -128,11 +136,10 @@ bool ferroprobe_returns_supported(void)
 	return true;
 }
 
-int ferroprobe_returns_register(void *memory, void *entry, void *exit, size_t words,
-				unsigned long *sites, u32 count)
+int ferroprobe_returns_register(struct fprobe *fprobe, ferroprobe_return_entry entry,
+				ferroprobe_return_exit exit, size_t words, unsigned long *sites,
+				u32 count)
 {
-	struct fprobe *fprobe = memory;
-
 	fprobe->entry_handler = entry;
 	fprobe->exit_handler = exit;
 	fprobe->entry_data_size = words * sizeof(long);
@@ -158,8 +165,9 @@ bool ferroprobe_returns_supported(void)
 	return false;
 }
 
-int ferroprobe_returns_register(void *memory, void *entry, void *exit, size_t words,
-				unsigned long *sites, u32 count)
+int ferroprobe_returns_register(struct fprobe *fprobe, ferroprobe_return_entry entry,
+				ferroprobe_return_exit exit, size_t words, unsigned long *sites,
+				u32 count)
 {
 	return -EOPNOTSUPP;
 }

@@ -34,33 +34,16 @@ use core::{marker::PhantomPinned, pin::Pin};
 use kernel::{
     alloc::{AllocError, KVVec},
     error::to_result,
-    ffi::{c_ulong, c_void},
+    ffi::c_ulong,
     new_mutex,
     prelude::*,
     sync::{Arc, Mutex},
 };
 use table::SiteTable;
 
-/// Why no function can be probed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum NoFunctions {
-    /// The kernel has no ftrace.
-    None,
-    /// The kernel checks the type of each function that it calls by a pointer (CFI).
-    Cfi,
-}
-
-/// Checks whether the entries of functions can be probed.
-///
-/// # Errors
-///
-/// The reason why not.
-pub fn support() -> Result<(), NoFunctions> {
-    match calls::ferroprobe_functions_supported() {
-        0 => Ok(()),
-        error if error == ENOENT.to_errno() => Err(NoFunctions::None),
-        _ => Err(NoFunctions::Cfi),
-    }
+/// Returns whether the entries of functions can be probed: whether the kernel has ftrace.
+pub fn are_supported() -> bool {
+    calls::ferroprobe_functions_supported() == 0
 }
 
 /// What is left of the functions that were probed while the module was loaded.
@@ -80,7 +63,7 @@ impl Drop for FunctionRemains {
     }
 }
 
-/// Returns whether ftrace patches the instructions at all `sites`. Not reentrant.
+/// Returns whether ftrace patches the instructions at all `sites`.
 ///
 /// # Errors
 ///
@@ -102,13 +85,25 @@ pub fn are_sites(sites: &[Site]) -> Result<bool, AllocError> {
     Ok(result == 0)
 }
 
-/// The functions whose entries are probed. There is one such value at a time.
+/// Which of ftrace's registrations is used.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+enum Ops {
+    /// The one for function entries.
+    Entries,
+    /// The one for stubs, the functions that have the types of tracepoints.
+    #[cfg(CONFIG_CFI)]
+    Stubs,
+}
+
+/// The functions whose entries are probed. There is one such value for each [`Ops`].
 ///
 /// # Invariants
 ///
 /// If the callback is registered, it has a pointer to this, which is pinned, and a reference to it.
 #[pin_data]
 pub struct Functions<H: Handler<Function>> {
+    ops: Ops,
     table: RcuCell<SiteTable<H>>,
     serving: Arc<Serving>,
     #[pin]
@@ -140,10 +135,25 @@ impl<H: Handler<Function>> Functions<H> {
     ///
     /// `ENOMEM`.
     pub fn new() -> Result<Arc<Self>> {
+        Self::with(Ops::Entries)
+    }
+
+    /// Makes an empty table of functions that have the types of tracepoints.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    #[cfg(CONFIG_CFI)]
+    pub(super) fn of_stubs() -> Result<Arc<Self>> {
+        Self::with(Ops::Stubs)
+    }
+
+    fn with(ops: Ops) -> Result<Arc<Self>> {
         let table = Arc::new(SiteTable::with_room(table::LEAST)?, GFP_KERNEL)?;
         let serving = Arc::new(Serving::new()?, GFP_KERNEL)?;
         Arc::pin_init(
             pin_init!(Self {
+                ops,
                 table: RcuCell::new(table),
                 serving,
                 state <- new_mutex!(FilterState {
@@ -234,25 +244,26 @@ impl<H: Handler<Function>> Functions<H> {
             result = Self::add(this, state);
         }
         if !state.remove.is_empty() {
-            Self::remove(state);
+            Self::remove(this.ops, state);
         }
         result
     }
 
     fn add(this: &Arc<Self>, state: &mut FilterState<H>) -> Result {
-        filter(&mut state.add, false)?;
+        filter(this.ops, &mut state.add, false)?;
         if state.registered.is_none() {
             let data: *const Self = &raw const **this;
             // SAFETY: The callback has the type that ftrace expects. The value exists until it
             // is unregistered: a reference to it is kept until then.
             let registered = to_result(unsafe {
                 extra::ferroprobe_functions_register(
-                    Self::entered as *mut c_void,
+                    this.ops as u32,
+                    Some(Self::entered),
                     data.cast_mut().cast(),
                 )
             });
             if let Err(error) = registered {
-                calls::ferroprobe_functions_forget();
+                calls::ferroprobe_functions_forget(this.ops as u32);
                 return Err(error);
             }
             // INVARIANT: The reference is the callback's.
@@ -262,18 +273,19 @@ impl<H: Handler<Function>> Functions<H> {
         Ok(())
     }
 
-    fn remove(state: &mut FilterState<H>) {
+    fn remove(ops: Ops, state: &mut FilterState<H>) {
         if state.sites == 0 {
             // Without a filter, ftrace reports every function. If it fails itself, it may go on
             // to call: it finds no handler.
-            if state.registered.is_some() && calls::ferroprobe_functions_unregister() == 0 {
+            if state.registered.is_some() && calls::ferroprobe_functions_unregister(ops as u32) == 0
+            {
                 state.registered = None;
             }
-        } else if filter(&mut state.remove, true).is_err() {
+        } else if filter(ops, &mut state.remove, true).is_err() {
             // One may be gone with its module, or memory is short: then it is reported and
             // finds no handler.
             for site in state.remove.iter_mut() {
-                let _ = filter(core::slice::from_mut(site), true);
+                let _ = filter(ops, core::slice::from_mut(site), true);
             }
         }
         state.remove.clear();
@@ -281,11 +293,13 @@ impl<H: Handler<Function>> Functions<H> {
 }
 
 /// Adds sites to ftrace's filter, or removes them: all or none.
-fn filter(sites: &mut [c_ulong], remove: bool) -> Result {
+fn filter(ops: Ops, sites: &mut [c_ulong], remove: bool) -> Result {
     // CAST: There are fewer functions than that.
     let count = sites.len() as u32;
     // SAFETY: The pointer is to that many words.
-    to_result(unsafe { extra::ferroprobe_functions_filter(sites.as_mut_ptr(), count, remove) })
+    to_result(unsafe {
+        extra::ferroprobe_functions_filter(ops as u32, sites.as_mut_ptr(), count, remove)
+    })
 }
 
 impl<H: Handler<Function>> FilterState<H> {

@@ -10,6 +10,9 @@ struct dentry;
 struct file;
 struct ferroprobe_user_dir;
 struct file_operations;
+struct fprobe;
+struct ftrace_ops;
+struct ftrace_regs;
 struct inode;
 struct irq_work;
 struct module;
@@ -239,7 +242,10 @@ u32 ferroprobe_stack_of_user(void *to, u32 room);
 /* Tells where functions return to while a kretprobe follows them. */
 void ferroprobe_stack_learn(u64 trampoline);
 
-/* Returns 0, -ENOENT without tracepoints, or -EOPNOTSUPP if CFI forbids the probes. */
+/*
+ * Returns 0, -ENOENT without tracepoints, or -EOPNOTSUPP if CFI forbids the probes and there is no
+ * ftrace to report the functions that have their types.
+ */
 int ferroprobe_tracepoints_supported(void);
 /*
  * Visits the tracepoints of @module, which must not go away meanwhile, or of the kernel.
@@ -270,25 +276,39 @@ int ferroprobe_watch_tracepoints(struct notifier_block *block);
 void ferroprobe_unwatch_tracepoints(struct notifier_block *block);
 struct module *ferroprobe_tracepoints_module(void *notification);
 
-/* Returns 0, -ENOENT without ftrace, or -EOPNOTSUPP if CFI forbids the callback. */
+/*
+ * The ops that ftrace knows: those of function entries, and with CFI those of the functions that
+ * have the types of tracepoints.  The functions below take the index of one.
+ */
+#define FERROPROBE_FUNCTIONS_OPS 2
+
+/* With CFI the kernel checks the types of the functions that it calls by a pointer. */
+typedef void (*ferroprobe_function_callback)(unsigned long site, unsigned long caller,
+					     struct ftrace_ops *ops, struct ftrace_regs *regs);
+typedef int (*ferroprobe_return_entry)(struct fprobe *fprobe, unsigned long site,
+				       unsigned long caller, struct ftrace_regs *regs, void *data);
+typedef void (*ferroprobe_return_exit)(struct fprobe *fprobe, unsigned long site,
+				       unsigned long caller, struct ftrace_regs *regs, void *data);
+
+/* Returns 0, or -ENOENT without ftrace. */
 int ferroprobe_functions_supported(void);
 /*
- * Lets ftrace call @callback, with its ops, whose private data is @data, at the sites of the
+ * Lets ftrace call @callback, with the ops, whose private data is @data, at the sites of the
  * filter, which must not be empty.
  */
-int ferroprobe_functions_register(void *callback, void *data);
+int ferroprobe_functions_register(u32 which, ferroprobe_function_callback callback, void *data);
 /*
  * Waits until the callback does not run, and empties the filter.  Returns 0, or an errno if ftrace
  * itself has failed: the callback may then run for good, and the module cannot be unloaded.
  */
-int ferroprobe_functions_unregister(void);
+int ferroprobe_functions_unregister(u32 which);
 /* The last that an unloaded module calls: does not return while ftrace may call it. */
 void ferroprobe_functions_end(void);
 /* Empties the filter of ops that are not registered. */
-void ferroprobe_functions_forget(void);
+void ferroprobe_functions_forget(u32 which);
 /* Adds sites to the filter, or removes them: all or none. */
-int ferroprobe_functions_filter(unsigned long *sites, u32 count, bool remove);
-/* Returns 0 if ftrace patches the instructions at all @sites.  Not reentrant. */
+int ferroprobe_functions_filter(u32 which, unsigned long *sites, u32 count, bool remove);
+/* Returns 0 if ftrace patches the instructions at all @sites. */
 int ferroprobe_functions_know(unsigned long *sites, u32 count);
 
 /* Whether the kernel has fprobes. */
@@ -298,8 +318,9 @@ bool ferroprobe_returns_supported(void);
  * NULL, and @exit at the @count sites.  A call keeps @words words of data, at most
  * FERROPROBE_FPROBE_WORDS.
  */
-int ferroprobe_returns_register(void *fprobe, void *entry, void *exit, size_t words,
-				unsigned long *sites, u32 count);
+int ferroprobe_returns_register(struct fprobe *fprobe, ferroprobe_return_entry entry,
+				ferroprobe_return_exit exit, size_t words, unsigned long *sites,
+				u32 count);
 /* Waits until @fprobe, which is registered, calls nothing. */
 void ferroprobe_returns_unregister(void *fprobe);
 unsigned long ferroprobe_returns_missed(const void *fprobe);

@@ -17,11 +17,14 @@ int ferroprobe_tracepoints_supported(void)
 {
 	/*
 	 * With CFI the kernel checks the type of each function that it calls by a pointer.
-	 * A probe must then have the type of its tracepoint, and ours have one type for all.
+	 * A probe must then have the type of its tracepoint, and ours have one type for all:
+	 * what is registered is the tracepoint's own empty function, which ftrace reports.
 	 */
-	if (IS_ENABLED(CONFIG_CFI) || IS_ENABLED(CONFIG_CFI_CLANG))
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		return -ENOENT;
+	if (IS_ENABLED(CONFIG_CFI) && ferroprobe_functions_supported())
 		return -EOPNOTSUPP;
-	return IS_ENABLED(CONFIG_TRACEPOINTS) ? 0 : -ENOENT;
+	return 0;
 }
 
 #ifdef CONFIG_TRACEPOINTS

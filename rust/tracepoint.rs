@@ -8,6 +8,8 @@ mod handler;
 mod link;
 mod probes;
 mod registration;
+#[cfg_attr(not(CONFIG_CFI), path = "tracepoint/no_stub.rs")]
+mod stub;
 pub mod syscall;
 
 pub use handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS};
@@ -27,14 +29,15 @@ use kernel::{
     types::Opaque,
 };
 use link::PointLink;
+use stub::{IfTyped, Stubs};
 
 /// Why no tracepoint can be probed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unsupported {
     /// The kernel has none.
     None,
-    /// The kernel checks the type of each function that it calls by a pointer (CFI). A probe
-    /// must then have the type of its tracepoint; the probes here have one type for all.
+    /// The kernel checks the type of each function that it calls by a pointer (CFI), and has no
+    /// ftrace, which would report the functions that have the types of tracepoints.
     Cfi,
 }
 
@@ -105,6 +108,18 @@ impl Tracepoint {
         self.iterator
     }
 
+    /// Returns whether its hits can be reported: where the kernel checks the types of probes, ftrace
+    /// has to report the stub.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub fn is_reported(&self) -> Result<bool> {
+        stub::is_reported(self.stub)
+    }
+
     /// Returns the name of the module that it is in.
     pub fn module(&self) -> Option<&[u8]> {
         self.module.as_ref().map(|(_, name)| name.to_bytes())
@@ -124,6 +139,8 @@ pub struct Tracepoints {
     state: Mutex<PointsState>,
     /// For each context of each CPU, whether it serves a hit.
     serving: Serving,
+    /// The stubs that are reported, if the kernel checks the types of probes.
+    stubs: IfTyped<Arc<Stubs>>,
     #[pin]
     _pinned: PhantomPinned,
 }
@@ -164,6 +181,7 @@ impl Tracepoints {
     /// Context: process, may sleep.
     pub fn new() -> Result<Arc<Self>> {
         let serving = Serving::new()?;
+        let stubs = IfTyped::new(Stubs::of_stubs)?;
         let block = bindings::notifier_block {
             notifier_call: Some(Self::notified),
             next: ptr::null_mut(),
@@ -178,6 +196,7 @@ impl Tracepoints {
                     number: 0,
                 }),
                 serving,
+                stubs,
                 _pinned: PhantomPinned,
             }),
             GFP_KERNEL,
@@ -186,6 +205,40 @@ impl Tracepoints {
         to_result(unsafe { extra::ferroprobe_watch_tracepoints(this.block.get()) })?;
         // INVARIANT: Registered above.
         Ok(this)
+    }
+
+    /// Keeps changes of ftrace back until [`Tracepoints::apply`] or [`Tracepoints::apply_after`],
+    /// which make them together, if any are needed.
+    pub fn hold(&self) {
+        if let Some(stubs) = self.stubs.get() {
+            stubs.hold();
+        }
+    }
+
+    /// Ends [`Tracepoints::hold`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Functions::apply`](super::functions::Functions::apply).
+    ///
+    /// Context: process, may sleep.
+    pub fn apply(&self) -> Result {
+        self.stubs.get().map_or(Ok(()), Stubs::apply)
+    }
+
+    /// Ends [`Tracepoints::hold`], unless `so_far` is an error or the changes fail; then calls
+    /// `undo`, which disarms and arms again.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Functions::apply_after`](super::functions::Functions::apply_after).
+    ///
+    /// Context: process, may sleep.
+    pub fn apply_after(&self, so_far: Result, undo: impl Fn()) -> Result {
+        match self.stubs.get() {
+            Some(stubs) => Stubs::apply_after(stubs, so_far, undo),
+            None => so_far,
+        }
     }
 
     /// Returns the tracepoint `name`; `None` if neither the kernel nor a loaded module has

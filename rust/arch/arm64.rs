@@ -733,6 +733,15 @@ pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
     word
 }
 
+/// Returns argument register `n`; 0 if `n` is [`REGISTER_ARGUMENTS`] or more.
+#[cfg(CONFIG_CFI)]
+pub(in super::super) fn entry_argument(regs: &EntryRegs, n: usize) -> u64 {
+    match n < REGISTER_ARGUMENTS {
+        true => regs.regs.get(n).copied().unwrap_or(0),
+        false => 0,
+    }
+}
+
 /// Returns the stack pointer.
 #[inline(always)]
 pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {

@@ -685,6 +685,12 @@ pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
     unsafe { ptr::from_ref(regs).cast::<u64>().add(index).read() }
 }
 
+/// Returns argument register `n`; 0 if `n` is [`REGISTER_ARGUMENTS`] or more.
+#[cfg(CONFIG_CFI)]
+pub(in super::super) fn entry_argument(regs: &EntryRegs, n: usize) -> u64 {
+    argument_register(regs, n)
+}
+
 /// Returns the stack pointer, which points to the return address.
 #[inline(always)]
 pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {

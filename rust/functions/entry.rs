@@ -53,6 +53,18 @@ impl<'a> Entry<'a> {
         arch::entry_word(&self.regs.0, index)
     }
 
+    /// Returns argument `index` of the function; 0 if it is outside the current kernel stack.
+    ///
+    /// Context: any.
+    #[cfg(CONFIG_CFI)]
+    pub(in crate::kapi) fn argument(&self, index: usize) -> u64 {
+        match index.checked_sub(arch::REGISTER_ARGUMENTS) {
+            None => arch::entry_argument(&self.regs.0, index),
+            // CAST: usize has 64 bits.
+            Some(n) => self.stack_word(arch::STACK_ARGUMENT_INDEX.wrapping_add(n as u64)),
+        }
+    }
+
     /// Returns word `n` of the stack; 0 if it is outside the current kernel stack.
     ///
     /// Context: any.

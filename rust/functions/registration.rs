@@ -224,7 +224,7 @@ impl<H: Handler<Function>> FunctionRegistration<H> {
     }
 
     /// Disarms it. Returns whether its hits must be waited for.
-    fn end(&self) -> bool {
+    pub(in crate::kapi) fn end(&self) -> bool {
         // Disarming does not fail.
         let _ = self.set_enabled(false);
         self.used.swap(false, Ordering::Relaxed)

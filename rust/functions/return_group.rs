@@ -42,6 +42,25 @@ use kernel::{
 // CAST: Lossless.
 const WORDS: usize = (extra::FERROPROBE_FPROBE_SIZE as usize).div_ceil(8);
 
+/// What the kernel calls when a function begins.
+type EntryCallback = unsafe extern "C" fn(
+    *mut extra::fprobe,
+    c_ulong,
+    c_ulong,
+    *mut extra::ftrace_regs,
+    *mut c_void,
+) -> c_int;
+
+/// What it calls when one returns. With CFI it checks the types of both, names of structures
+/// included.
+type ExitCallback = unsafe extern "C" fn(
+    *mut extra::fprobe,
+    c_ulong,
+    c_ulong,
+    *mut extra::ftrace_regs,
+    *mut c_void,
+);
+
 /// A handler with what its hits need.
 pub(super) struct ReturnServer<H: ReturnHandler> {
     pub(super) handler: H,
@@ -156,8 +175,11 @@ impl<H: ReturnHandler> ReturnGroup<H> {
         }
         let words = self.server().words;
         let (entered, size) = match words {
-            0 => (ptr::null_mut(), 0),
-            words => (Self::entered as *mut c_void, words.saturating_add(1)),
+            0 => (None, 0),
+            words => (
+                Some(Self::entered as EntryCallback),
+                words.saturating_add(1),
+            ),
         };
         // CAST: There are fewer functions than that.
         let count = addresses.len() as u32;
@@ -168,7 +190,7 @@ impl<H: ReturnHandler> ReturnGroup<H> {
             extra::ferroprobe_returns_register(
                 self.fprobe.get().cast(),
                 entered,
-                self.callback(),
+                Some(self.callback()),
                 size,
                 addresses.as_mut_ptr(),
                 count,
@@ -207,7 +229,7 @@ impl<H: ReturnHandler> ReturnGroup<H> {
     ///
     /// `fprobe` is that of a group that exists.
     #[inline(always)]
-    unsafe fn of<'a>(fprobe: *mut c_void) -> &'a Self {
+    unsafe fn of<'a>(fprobe: *mut extra::fprobe) -> &'a Self {
         // SAFETY: By the caller's promise.
         unsafe {
             &*container_of!(
@@ -224,10 +246,10 @@ impl<H: ReturnHandler> ReturnGroup<H> {
     ///
     /// Called by the kernel only, for the fprobe of a `ReturnGroup<H>`.
     unsafe extern "C" fn entered(
-        fprobe: *mut c_void,
+        fprobe: *mut extra::fprobe,
         _site: c_ulong,
         _caller: c_ulong,
-        regs: *const c_void,
+        regs: *mut extra::ftrace_regs,
         data: *mut c_void,
     ) -> c_int {
         // SAFETY: The kernel calls for an fprobe that is registered, or was a moment ago, with
@@ -255,11 +277,11 @@ impl<H: ReturnHandler> ReturnGroup<H> {
     ///
     /// As for [`entered`](Self::entered).
     unsafe extern "C" fn returned<const STAGE: u8>(
-        fprobe: *mut c_void,
+        fprobe: *mut extra::fprobe,
         site: c_ulong,
         _caller: c_ulong,
-        regs: *const c_void,
-        data: *const c_void,
+        regs: *mut extra::ftrace_regs,
+        data: *mut c_void,
     ) {
         // SAFETY: As in `entered`.
         let (this, regs, here) = unsafe {
@@ -302,21 +324,14 @@ impl<H: ReturnHandler> ReturnGroup<H> {
 
     /// Returns the callback that begins with the stage that the handler names, or with one that
     /// serves as well.
-    fn callback(&self) -> *mut c_void {
-        let first: unsafe extern "C" fn(
-            *mut c_void,
-            c_ulong,
-            c_ulong,
-            *const c_void,
-            *const c_void,
-        ) = match self.server().handler.first() {
+    fn callback(&self) -> ExitCallback {
+        match self.server().handler.first() {
             NOTHING => Self::returned::<NOTHING>,
             WORD => Self::returned::<WORD>,
             TIMED => Self::returned::<TIMED>,
             WORD_TIMED => Self::returned::<WORD_TIMED>,
             _ => Self::returned::<USUAL>,
-        };
-        first as *mut c_void
+        }
     }
 
     /// Makes the kernel call what begins with the stage that the handler names now.
@@ -328,7 +343,7 @@ impl<H: ReturnHandler> ReturnGroup<H> {
         // SAFETY: It is an aligned word of the fprobe, which nothing else changes while it is
         // registered, and which the kernel reads once for each hit.
         let word = unsafe { AtomicPtr::from_ptr(at.cast::<*mut c_void>()) };
-        word.store(self.callback(), Ordering::Relaxed);
+        word.store(self.callback() as *mut c_void, Ordering::Relaxed);
     }
 }
 

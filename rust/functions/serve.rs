@@ -13,7 +13,7 @@ use crate::kapi::{
     handler::{Handler, Next, NOTHING, REST, SHARED, SHARED_ANY, USUAL, WORD},
 };
 use core::{convert::Infallible, sync::atomic::Ordering};
-use kernel::ffi::{c_ulong, c_void};
+use kernel::ffi::c_ulong;
 
 impl<H: Handler<Function>> Functions<H> {
     /// # Safety
@@ -22,8 +22,8 @@ impl<H: Handler<Function>> Functions<H> {
     pub(super) unsafe extern "C" fn entered(
         site: c_ulong,
         _caller: c_ulong,
-        ops: *const c_void,
-        regs: *const c_void,
+        ops: *mut extra::ftrace_ops,
+        regs: *mut extra::ftrace_regs,
     ) {
         // CAST: Lossless.
         const DATA: usize = extra::FERROPROBE_OPS_PRIVATE as usize;

@@ -2,12 +2,13 @@
 
 //! What the kernel knows of a registration.
 
+use super::stub::{IfTyped, Stub};
 use crate::kapi::bindings as extra;
 use core::{
     ptr,
     sync::atomic::{AtomicBool, AtomicPtr, Ordering},
 };
-use kernel::{bindings, ffi::c_void};
+use kernel::{bindings, error::to_result, ffi::c_void, prelude::*};
 
 /// What the kernel knows of a registration.
 pub(super) struct PointLink {
@@ -16,14 +17,16 @@ pub(super) struct PointLink {
     pub(super) module: Option<u64>,
     /// Its probes may sleep.
     pub(super) is_faultable: bool,
-    pub(super) probe: *mut c_void,
+    probe: *mut c_void,
     /// The registration that the link is part of.
-    pub(super) data: AtomicPtr<c_void>,
+    data: AtomicPtr<c_void>,
     pub(super) armed: AtomicBool,
     /// The module has gone.
     pub(super) gone: AtomicBool,
     /// It was armed, and nothing has waited for its hits since.
     pub(super) used: AtomicBool,
+    /// What reports the hits, if the probe is the tracepoint's stub.
+    stub: IfTyped<Stub>,
 }
 
 impl PointLink {
@@ -32,6 +35,7 @@ impl PointLink {
         point: *mut bindings::tracepoint,
         module: Option<u64>,
         probe: *mut c_void,
+        stub: IfTyped<Stub>,
     ) -> Self {
         // The modules' are not faultable.
         let is_faultable = module.is_none() && {
@@ -47,7 +51,51 @@ impl PointLink {
             armed: AtomicBool::new(false),
             gone: AtomicBool::new(false),
             used: AtomicBool::new(false),
+            stub,
         }
+    }
+
+    /// Sets the pointer with which the probe is called.
+    pub(super) fn set_data(&self, data: *mut c_void) {
+        self.data.store(data, Ordering::Relaxed);
+        if let Some(stub) = self.stub.get() {
+            stub.set_data(data);
+        }
+    }
+
+    /// Registers the probe.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of ftrace.
+    ///
+    /// # Safety
+    ///
+    /// The tracepoint must exist. What the pointer of [`PointLink::set_data`] points to must be
+    /// what the probe expects until the probe was unregistered and waited for.
+    pub(super) unsafe fn register(&self) -> Result {
+        if let Some(stub) = self.stub.get() {
+            stub.set_enabled(true)?;
+        }
+        let data = self.data.load(Ordering::Relaxed);
+        // SAFETY: By the requirements of this function.
+        let result = to_result(unsafe {
+            extra::ferroprobe_tracepoint_register(self.point, self.probe, data)
+        });
+        match self.stub.get() {
+            Some(stub) if result.is_err() => {
+                // Disarming does not fail.
+                let _ = stub.set_enabled(false);
+            }
+            _ => self.armed.store(result.is_ok(), Ordering::Relaxed),
+        }
+        result
+    }
+
+    /// Ends the reports of the hits, once the probe is unregistered. Returns whether they must be
+    /// waited for by RCU.
+    pub(super) fn end_stub(&self) -> bool {
+        self.stub.get().is_some_and(Stub::end)
     }
 
     /// Unregisters the probe. It may still run.
@@ -57,6 +105,10 @@ impl PointLink {
             // SAFETY: The probe was registered with this data, when `armed` became true. The
             // tracepoint exists: its module is going at most.
             unsafe { extra::ferroprobe_tracepoint_unregister(self.point, self.probe, data) };
+            if let Some(stub) = self.stub.get() {
+                // As above.
+                let _ = stub.set_enabled(false);
+            }
         }
     }
 }

@@ -11,11 +11,12 @@ use super::{
 };
 use crate::kapi::{
     arch,
-    context::Unpreempted,
+    context::{OnCpu, Unpreempted},
     handler::{
         Handler, Next, CHECK, LAST, NOTHING, QUIETLY, SHARED, SHARED_ANY, SHARED_QUIETLY, WORD,
     },
 };
+use core::convert::Infallible;
 use kernel::ffi::c_void;
 
 /// Returns the first arguments, of which only argument `N` is used.
@@ -159,6 +160,71 @@ impl<H: Listener> PointRegistration<H> {
         }
     }
 
+    /// Serves a hit that was reported to `this`, a `PointRegistration<H>`, when the tracepoint's
+    /// stub began.
+    ///
+    /// # Safety
+    ///
+    /// `this` exists.
+    pub(super) unsafe fn at_stub(this: *const c_void, arguments: PointArguments<'_>, here: &OnCpu) {
+        // SAFETY: By the requirement of this function.
+        let this = unsafe { &*this.cast::<Self>() };
+        let handler = &this.handler;
+        let next = match handler.uses() {
+            Use::Nothing => this.first_at_stub::<NOTHING, SHARED>(0, here),
+            Use::One(index) => {
+                let word = arguments.get(index);
+                this.first_at_stub::<WORD, { SHARED + WORD }>(word, here)
+            }
+            Use::Some(_) | Use::Quietly(_) => Next::Stage(handler.begins_with()),
+        };
+        let settle = |unsettled| Handler::<Any>::settle(handler, unsettled);
+        let next = match next {
+            Next::Stage(CHECK) => {
+                Handler::<Any>::run::<CHECK>(handler, arguments, here).settled(settle)
+            }
+            Next::Stage(SHARED_ANY) => {
+                Handler::<Any>::run::<SHARED_ANY>(handler, arguments, here).settled(settle)
+            }
+            next => next,
+        };
+        this.proceed_at_stub(next, arguments, here);
+    }
+
+    /// Runs the first stage with a word, and that for several users.
+    fn first_at_stub<const STAGE: u8, const OF_SEVERAL: u8>(
+        &self,
+        word: u64,
+        here: &OnCpu,
+    ) -> Next<Infallible> {
+        let handler = &self.handler;
+        let settle = |unsettled| Handler::<Only>::settle(handler, unsettled);
+        match Handler::<Only>::run::<STAGE>(handler, word, here).settled(settle) {
+            Next::Stage(stage) if stage == OF_SEVERAL => {
+                match Handler::<Only>::run::<OF_SEVERAL>(handler, word, here).settled(settle) {
+                    Next::Stage(_) => Next::Stage(LAST),
+                    next => next,
+                }
+            }
+            Next::Stage(CHECK) => Next::Stage(CHECK),
+            Next::Stage(_) => Next::Stage(LAST),
+            next => next,
+        }
+    }
+
+    /// Does what comes after a stage.
+    fn proceed_at_stub(&self, next: Next<Infallible>, arguments: PointArguments<'_>, here: &OnCpu) {
+        match next {
+            Next::Stage(_) => self.serve_last(arguments, here),
+            Next::Finish => {
+                self.unless_serving(here, || Handler::<Any>::finish(&self.handler, here));
+            }
+            Next::Done => {}
+            // There is nothing left to settle.
+            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
+        }
+    }
+
     /// Runs the first stage with a word, argument `N` if one is used.
     #[inline(always)]
     fn first<const STAGE: u8, const N: usize>(
@@ -275,13 +341,17 @@ impl<H: Listener> PointRegistration<H> {
 
     #[inline(never)]
     fn last(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
-        let here = &*on_cpu.here();
+        self.serve_last(arguments, &on_cpu.here());
+        on_cpu.end();
+    }
+
+    #[inline(always)]
+    fn serve_last(&self, arguments: PointArguments<'_>, here: &OnCpu) {
         self.unless_serving(here, || {
             // Nothing comes after it.
             let next = Handler::<Any>::run::<LAST>(&self.handler, arguments, here);
             next.settled(|unsettled| Handler::<Any>::settle(&self.handler, unsettled));
         });
-        on_cpu.end();
     }
 
     #[cold]

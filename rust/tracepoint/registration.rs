@@ -5,11 +5,13 @@
 use super::{
     handler::{Any, Listener},
     link::PointLink,
-    remove_first, synchronize, PointsState, Tracepoint, Tracepoints,
+    remove_first,
+    stub::{IfTyped, Stub, Stubs, IS_TYPED},
+    synchronize, PointsState, Tracepoint, Tracepoints,
 };
-use crate::kapi::{batch::Batched, bindings as extra, context::OnCpu, handler::Handler};
+use crate::kapi::{batch::Batched, context::OnCpu, handler::Handler, rcu};
 use core::{marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
-use kernel::{alloc::KVVec, error::to_result, ffi::c_void, prelude::*, sync::Arc};
+use kernel::{alloc::KVVec, ffi::c_void, prelude::*, sync::Arc};
 
 /// A probe of a tracepoint.
 ///
@@ -36,7 +38,8 @@ impl<H: Listener> PointRegistration<H> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`.
+    /// `ENOMEM`; `EOPNOTSUPP` if the kernel checks the types of probes, and ftrace does not report
+    /// the tracepoint's stub.
     ///
     /// Context: process, may sleep.
     pub fn new(
@@ -44,22 +47,33 @@ impl<H: Listener> PointRegistration<H> {
         point: &Tracepoint,
         handler: impl Init<H>,
     ) -> Result<Pin<KBox<Self>>> {
+        let stub = IfTyped::new(|| Self::stub(&points, point.stub))?;
         let this = KBox::pin_init(
             pin_init!(Self {
                 handler <- handler,
                 link: PointLink::new(
                     point.point,
                     point.module.as_ref().map(|(number, _)| *number),
-                    Self::probe(handler.uses()),
+                    match IS_TYPED {
+                        // CAST: An address.
+                        true => ptr::without_provenance_mut(point.stub as usize),
+                        false => Self::probe(handler.uses()),
+                    },
+                    stub,
                 ),
                 points,
                 _pinned: PhantomPinned,
             }),
             GFP_KERNEL,
         )?;
-        let data = ptr::from_ref(&*this).cast_mut().cast();
-        this.link.data.store(data, Ordering::Relaxed);
+        this.link.set_data(ptr::from_ref(&*this).cast_mut().cast());
         Ok(this)
+    }
+
+    /// Makes what reports the hits of the tracepoint whose stub is at the address `function`.
+    fn stub(points: &Tracepoints, function: u64) -> Result<Stub> {
+        let stubs: &Arc<Stubs> = points.stubs.get().ok_or(EOPNOTSUPP)?;
+        Stub::new(stubs, function, Self::at_stub)
     }
 
     /// Arms or disarms the probe. It may still run on another CPU when it is disarmed.
@@ -87,13 +101,10 @@ impl<H: Listener> PointRegistration<H> {
             state.armed.reserve(1, GFP_KERNEL)?;
         }
         link.used.store(true, Ordering::Relaxed);
-        let data = link.data.load(Ordering::Relaxed);
         // SAFETY: The tracepoint exists: it is the kernel's, or its module is loaded as long
         // as the state is locked. The probe is disarmed and waited for before the
         // registration is freed, and disarmed before the module goes.
-        to_result(unsafe { extra::ferroprobe_tracepoint_register(link.point, link.probe, data) })?;
-        // INVARIANT: Registered above.
-        link.armed.store(true, Ordering::Relaxed);
+        unsafe { link.register() }?;
         if link.module.is_some() {
             // INVARIANT: The drop takes it out again. There is room.
             let _ = state.armed.push_within_capacity(link);
@@ -148,16 +159,28 @@ impl<H: Listener> Batched for PointRegistration<H> {
     type Probe = c_void;
 
     fn end_all(all: &mut [Pin<KBox<Self>>], _pointers: &mut KVVec<*mut c_void>) {
-        let (mut used, mut faultable) = (false, false);
+        let (mut used, mut faultable, mut reported) = (false, false, false);
+        let points = all.first().map(|first| first.points.clone());
+        if let Some(points) = &points {
+            points.hold();
+        }
         for this in all.iter() {
             this.disarm(&mut this.points.state.lock());
             if this.link.used.load(Ordering::Relaxed) {
                 used = true;
                 faultable |= this.link.is_faultable;
             }
+            reported |= this.link.end_stub();
+        }
+        if let Some(points) = &points {
+            // Only additions can fail.
+            let _ = points.apply();
         }
         if used {
             synchronize(faultable);
+        }
+        if reported {
+            rcu::synchronize();
         }
         for this in all {
             this.link.used.store(false, Ordering::Relaxed);
@@ -171,6 +194,9 @@ impl<H: Listener> PinnedDrop for PointRegistration<H> {
         self.disarm(&mut self.points.state.lock());
         if self.link.used.load(Ordering::Relaxed) {
             synchronize(self.link.is_faultable);
+        }
+        if self.link.end_stub() {
+            rcu::synchronize();
         }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! C header: [`include/trace/syscall.h`](srctree/include/trace/syscall.h)
 
-use super::{link::PointLink, synchronize, Tracepoints};
+use super::{link::PointLink, stub::IfTyped, synchronize, Tracepoints};
 use crate::kapi::{
     batch::Batched,
     bindings as extra, calls,
@@ -220,7 +220,8 @@ impl<H: CallHandler> CallSide<H> {
             handlers.push(AtomicPtr::new(ptr::null_mut()), GFP_KERNEL)?;
         }
         Ok(Self {
-            link: PointLink::new(point, None, probe),
+            // With CFI, too: the probes have the type of these tracepoints.
+            link: PointLink::new(point, None, probe, IfTyped::NONE),
             armed: AtomicU32::new(0),
             handlers,
         })
@@ -262,15 +263,10 @@ impl<H: CallHandler> CallSide<H> {
         }
         let others = self.armed.load(Ordering::Relaxed);
         if others == 0 {
-            let link = &self.link;
-            let data = link.data.load(Ordering::Relaxed);
             // SAFETY: The tracepoints are the kernel's. The probe is removed with the last
             // handler, and by this function's contract the table exists until then and
             // longer.
-            to_result(unsafe {
-                extra::ferroprobe_tracepoint_register(link.point, link.probe, data)
-            })?;
-            link.armed.store(true, Ordering::Relaxed);
+            unsafe { self.link.register() }?;
         }
         self.armed.store(others.wrapping_add(1), Ordering::Relaxed);
         let pointer = ptr::from_ref(served_by).cast_mut();
@@ -299,11 +295,10 @@ impl<H: CallHandler> Calls<H> {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if the kernel has no such tracepoints, or they cannot be probed; `ENOMEM`.
+    /// `ENOENT` if the kernel has no such tracepoints; `ENOMEM`.
     ///
     /// Context: process, may sleep.
     pub fn new(points: &Tracepoints, limit: u32, begun: Arc<H::Begun>) -> Result<Arc<Self>> {
-        super::support().map_err(|_| ENOENT)?;
         let enter = CallSide::new(points, b"sys_enter", Self::entered as *mut c_void)?;
         let exit = CallSide::new(points, b"sys_exit", Self::returns as *mut c_void)?;
         let shared = CallsShared::new(limit)?;
@@ -321,7 +316,7 @@ impl<H: CallHandler> Calls<H> {
         )?;
         let data: *mut c_void = ptr::from_ref(&*this).cast_mut().cast();
         for side in [&this.enter, &this.exit] {
-            side.link.data.store(data, Ordering::Relaxed);
+            side.link.set_data(data);
         }
         Ok(this)
     }

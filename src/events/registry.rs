@@ -79,10 +79,12 @@ impl Registry {
     /// `ENOMEM`.
     #[inline(never)]
     pub(crate) fn new(top: InInstance) -> Result<Self> {
+        let definitions = Definitions::new()?;
+        let arming = Arming::new(definitions.points())?;
         Ok(Self {
-            definitions: Definitions::new()?,
+            definitions,
             instances: Instances::new(top),
-            arming: Arming::new()?,
+            arming,
         })
     }
 

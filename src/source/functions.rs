@@ -12,7 +12,7 @@ use crate::{
         text::Plain,
     },
     kapi::{
-        functions::{self, NoFunctions, Site, SitesOwner},
+        functions::{self, Site, SitesOwner},
         module, nofault,
         symbol::Symbol,
     },
@@ -43,15 +43,14 @@ impl SiteGroup {
 /// Returns the refusal of a definition of function entries, with the caret at column `at`, if
 /// this kernel cannot probe any.
 pub(super) fn check_support(at: usize) -> Result<(), Refusal> {
-    functions::support().map_err(|reason| {
-        let why = match reason {
-            NoFunctions::None => "this kernel has no ftrace (CONFIG_DYNAMIC_FTRACE)",
-            NoFunctions::Cfi => "this kernel checks the types of callbacks (CONFIG_CFI)",
-        };
-        Refusal::new(Kind::BadProbeAddr, at)
+    match functions::are_supported() {
+        true => Ok(()),
+        false => Err(Refusal::new(Kind::BadProbeAddr, at)
             .with_errno(Errno::EOPNOTSUPP)
-            .with_detail(format_args!("{why}: use p and r"))
-    })
+            .with_detail(format_args!(
+                "this kernel has no ftrace (CONFIG_DYNAMIC_FTRACE): use p and r"
+            ))),
+    }
 }
 
 /// Returns the refusal of a definition of the returns of many functions, with the caret at column

@@ -6,7 +6,7 @@ use crate::{
     engine::{
         ast::{Definition, Place, Which},
         btf::declare::Parameters,
-        error::{Error as Refusal, Kind},
+        error::{Errno, Error as Refusal, Kind},
         fetch::MAX_TRACEPOINT_ARGUMENTS,
         glob,
         nearest::Nearest,
@@ -53,14 +53,22 @@ pub(super) fn find(
         let reason = match reason {
             Unsupported::None => "this kernel has none (CONFIG_TRACEPOINTS)",
             Unsupported::Cfi => {
-                "this kernel checks the type of each probe (CONFIG_CFI), and ferroprobe has one \
-                 for all"
+                "this kernel checks the type of each probe (CONFIG_CFI), and has no ftrace \
+                 (CONFIG_DYNAMIC_FTRACE), which would report them"
             }
         };
         refusal().with_detail(format_args!("{reason}"))
     })?;
     let found = tracepoints.find(name);
     if let Some(tracepoint) = found.map_err(|_| Refusal::new(Kind::NoMemory, at))? {
+        let is_reported = tracepoint.is_reported();
+        if !is_reported.map_err(|_| Refusal::new(Kind::NoMemory, at))? {
+            let refusal = refusal().with_errno(Errno::EOPNOTSUPP);
+            return Err(refusal.with_detail(format_args!(
+                "this kernel checks the type of each probe (CONFIG_CFI), and ftrace does not \
+                 report this one's stub, which has its type"
+            )));
+        }
         let mut function = Vec::from_slice(STUB)?;
         function.extend_from_slice(name)?;
         return Ok(Some(Point {

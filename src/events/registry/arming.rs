@@ -23,18 +23,20 @@ pub(crate) trait Watch: Send {
 /// What arms probes, and watches those that are armed.
 pub(super) struct Arming {
     functions: Arc<Functions<Recorder>>,
+    points: Arc<Tracepoints>,
     watch: Option<KBox<dyn Watch>>,
 }
 
 impl Arming {
-    /// Nothing is armed, and there is no watch.
+    /// Nothing is armed, neither functions nor any of `points`, and there is no watch.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn new() -> Result<Self> {
+    pub(super) fn new(points: &Arc<Tracepoints>) -> Result<Self> {
         Ok(Self {
             functions: Functions::new()?,
+            points: points.clone(),
             watch: None,
         })
     }
@@ -94,6 +96,7 @@ impl Arming {
         let mut changed = Vec::new();
         let mut result = Ok(());
         self.functions.hold();
+        self.points.hold();
         for probe in probes {
             result = changed.push(probe).map_err(Error::from);
             if result.is_ok() {
@@ -103,12 +106,14 @@ impl Arming {
                 break;
             }
         }
-        Functions::apply_after(&self.functions, result, || {
+        let undo = || {
             for probe in &changed {
                 // Restores the previous state.
                 let _ = probe.set_armed(!enabled);
             }
-        })
+        };
+        let result = Functions::apply_after(&self.functions, result, undo);
+        self.points.apply_after(result, undo)
     }
 
     /// Disarms all probes, as far as that is possible.
@@ -128,7 +133,8 @@ impl Arming {
     /// As for [`Functions::apply`]; never if it only removes some.
     pub(super) fn together(&self, change: impl FnOnce()) -> Result {
         self.functions.hold();
+        self.points.hold();
         change();
-        Functions::apply(&self.functions)
+        self.points.apply().and(Functions::apply(&self.functions))
     }
 }

@@ -27,12 +27,12 @@ pub fn shared(
 }
 
 /// Where the names of a file are looked for: those of `rust/arch` stand for the same on each
-/// architecture.
+/// architecture, and those of `no_x.rs` for what those of `x.rs` are where a kernel needs that.
 fn place(file: &str) -> String {
     let arch = "rust/arch/";
     match file.starts_with(arch) {
         true => arch.to_string(),
-        false => file.to_string(),
+        false => file.replace("/no_", "/"),
     }
 }
 

@@ -31,6 +31,8 @@ fn a_name_of_two_things_is_found() {
             "c.rs".into(),
             text("#[cfg(test)] mod tests { struct One; }"),
         ),
+        ("a/x.rs".into(), text("struct X;")),
+        ("a/no_x.rs".into(), text("enum X {}")),
     ]);
     let shared = shared(&files).unwrap();
     assert_eq!(shared.len(), 1);
