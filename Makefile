@@ -29,7 +29,7 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
-	test test-package test-lines test-pictures test-debug stress test-upstream bench proof tools \
+	test test-cpus test-package test-lines test-pictures test-debug stress test-upstream bench proof tools \
 	lint clean
 
 # Fails if the kernel cannot print the name of a function.
@@ -80,6 +80,9 @@ test-debug: ## the selftests on kernels with KASAN, lockdep and the like, with P
 
 test-upstream: ## the kernel's own tests of kprobe events, against the module
 	@qemu/test-upstream
+
+test-cpus: ## how long things take in a guest with 64 CPUs
+	@qemu/test-cpus
 
 test-package: ## install the packages in a fresh Debian root of ARCH=, and boot what they compiled
 	@qemu/test-package

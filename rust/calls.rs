@@ -32,6 +32,7 @@ ask_nothing! {
     fn extra::ferroprobe_fatal_signal_pending() -> bool;
     fn extra::ferroprobe_cond_resched();
     fn extra::ferroprobe_oops_end();
+    fn extra::ferroprobe_arrivals_end();
     fn extra::ferroprobe_define(at: c_uint) -> c_int;
     fn extra::ferroprobe_release(at: c_uint) -> c_int;
     fn extra::ferroprobe_preempt_disable();

@@ -39,6 +39,14 @@ void ferroprobe_init_hard_irq_work(struct irq_work *work,
  */
 int ferroprobe_oops_begin(void (*call)(void *data, bool panics), void *data);
 void ferroprobe_oops_end(void);
+/*
+ * Calls @call with @data on each CPU that comes online, with the lock of CPU hotplug held by who
+ * waits for that, until the end.  Once for the module.
+ */
+int ferroprobe_arrivals_begin(void (*call)(void *data), void *data);
+void ferroprobe_arrivals_end(void);
+/* Calls @call with @data on @cpu, with interrupts disabled, and waits.  -ENXIO if it is offline. */
+int ferroprobe_call_on(unsigned int cpu, void (*call)(void *data), void *data);
 /* Byte @at of the parameter of the module, or -1 if it has no such byte. */
 int ferroprobe_define(unsigned int at);
 /* Byte @at of the name of the kernel's release, or -1 if it has no such byte. */

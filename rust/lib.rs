@@ -6,6 +6,7 @@
 //! ferroprobe, and could move to `rust/kernel`.
 
 mod arch;
+pub mod arrivals;
 pub mod atomic;
 pub mod batch;
 mod bindings;

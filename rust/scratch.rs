@@ -2,9 +2,17 @@
 
 //! Short-lived working memory for code that runs in any context.
 
-use super::{context::OnCpu, local::Counter, percpu::PerCpu};
-use core::slice;
-use kernel::prelude::*;
+use super::{
+    bindings as extra,
+    context::OnCpu,
+    local::Counter,
+    percpu::{self, PerCpu},
+};
+use core::{
+    ptr, slice,
+    sync::atomic::{compiler_fence, AtomicPtr, Ordering},
+};
+use kernel::{alloc::KVVec, error::to_result, ffi::c_void, new_mutex, prelude::*, sync::Mutex};
 
 /// The size of one piece, in bytes.
 pub const SIZE: usize = 4096;
@@ -12,17 +20,25 @@ pub const SIZE: usize = 4096;
 /// The number of contexts that can nest on a CPU: process, softirq, hardirq, NMI.
 const LEVELS: usize = 4;
 
-/// Working memory of each CPU, with one piece for each context that can nest on it.
-pub struct Scratch(PerCpu<ScratchPieces>);
+/// Working memory of each CPU, with one piece for each context that can nest on it. A CPU that was
+/// not present when it was allocated has none until [`Scratch::fill`].
+#[pin_data]
+pub struct Scratch {
+    pieces: PerCpu<ScratchPieces>,
+    /// What was allocated later.
+    #[pin]
+    later: Mutex<KVec<KVVec<u8>>>,
+}
 
 /// # Invariants
 ///
-/// - `memory` points to `LEVELS` pieces of [`SIZE`] bytes, which `_owner` frees.
+/// - `memory` points to `LEVELS` pieces of [`SIZE`] bytes, which `_owner` frees, or an element of
+///   [`Scratch::later`]; or it is null, and `depth` at least `LEVELS`.
 /// - The pieces below `depth` are in use, each by one caller of [`Scratch::with`]; later
 ///   callers interrupted earlier ones.
 struct ScratchPieces {
     depth: Counter,
-    memory: *mut u8,
+    memory: AtomicPtr<u8>,
     _owner: KVVec<u8>,
 }
 
@@ -32,44 +48,107 @@ unsafe impl Sync for ScratchPieces {}
 unsafe impl Send for ScratchPieces {}
 
 impl Scratch {
-    /// Allocates the memory.
+    /// Allocates the memory of the CPUs that are present.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new() -> Result<Self> {
-        Ok(Self(PerCpu::new(|_| {
-            let mut owner = KVVec::from_elem(0, LEVELS * SIZE, GFP_KERNEL)?;
-            // INVARIANT: The allocation has that size and does not move.
+    pub fn new() -> Result<impl PinInit<Self>> {
+        let pieces = PerCpu::new(|cpu| {
+            let (depth, mut owner) = (Counter::new(), KVVec::new());
+            let mut memory = ptr::null_mut();
+            if percpu::is_present(cpu) {
+                owner = KVVec::from_elem(0, LEVELS * SIZE, GFP_KERNEL)?;
+                memory = owner.as_mut_ptr();
+            } else {
+                // CAST: Lossless.
+                depth.add(LEVELS as u64);
+            }
+            // INVARIANT: The allocation has that size and does not move; or there is none.
             Ok(ScratchPieces {
-                depth: Counter::new(),
-                memory: owner.as_mut_ptr(),
+                depth,
+                memory: AtomicPtr::new(memory),
                 _owner: owner,
             })
-        })?))
+        })?;
+        Ok(pin_init!(Self {
+            pieces,
+            later <- new_mutex!(KVec::new()),
+        }))
+    }
+
+    /// Allocates the memory of `cpu`, if it has none.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `ENXIO` if it is not online.
+    ///
+    /// Context: process, may sleep.
+    pub fn fill(&self, cpu: u32) -> Result {
+        /// What the CPU is to have.
+        struct Filled<'a> {
+            pieces: &'a ScratchPieces,
+            memory: *mut u8,
+        }
+
+        /// Called on the CPU, by an interrupt.
+        ///
+        /// # Safety
+        ///
+        /// `data` points to a `Filled`, of the CPU on which this runs.
+        unsafe extern "C" fn put(data: *mut c_void) {
+            // SAFETY: By the requirement of this function.
+            let filled = unsafe { &*data.cast::<Filled<'_>>() };
+            let pieces = filled.pieces;
+            // INVARIANT: The memory is there before `depth` says so. What interrupts this code is
+            // on the same CPU.
+            pieces.memory.store(filled.memory, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+            // CAST: Lossless.
+            pieces.depth.add((LEVELS as u64).wrapping_neg());
+        }
+
+        let Some(pieces) = self.pieces.get(cpu) else {
+            return Ok(());
+        };
+        let mut later = self.later.lock();
+        if !pieces.memory.load(Ordering::Relaxed).is_null() {
+            return Ok(());
+        }
+        later.reserve(1, GFP_KERNEL)?;
+        let mut owner = KVVec::from_elem(0, LEVELS * SIZE, GFP_KERNEL)?;
+        let memory = owner.as_mut_ptr();
+        let filled = Filled { pieces, memory };
+        let data = (&raw const filled).cast_mut().cast();
+        // SAFETY: The call waits until the function has returned, and the data lives until then.
+        to_result(unsafe { extra::ferroprobe_call_on(cpu, Some(put), data) })?;
+        // INVARIANT: The memory does not move. There is room.
+        let _ = later.push_within_capacity(owner);
+        Ok(())
     }
 
     /// Calls `work` with a piece, which holds what its last user left in it. Returns
-    /// `None` if calls nest deeper than contexts can.
+    /// `None` if calls nest deeper than contexts can, or if the CPU has no memory yet.
     ///
     /// Context: any.
     #[inline]
     pub fn with<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-        let pieces = self.0.this_cpu(here);
+        let pieces = self.pieces.this_cpu(here);
         let depth = pieces.depth.get();
         pieces.depth.add(1);
         let result = usize::try_from(depth)
             .ok()
             .filter(|&depth| depth < LEVELS)
             .map(|depth| {
+                let memory = pieces.memory.load(Ordering::Relaxed);
                 // SAFETY: The piece is within the memory by the type invariant. It was
                 // not in use, and the counter now marks it as used: a caller that
                 // interrupts this one takes the next piece. A caller that came between
                 // the read and the addition has returned its piece.
                 work(unsafe {
-                    slice::from_raw_parts_mut(pieces.memory.add(depth.wrapping_mul(SIZE)), SIZE)
+                    slice::from_raw_parts_mut(memory.add(depth.wrapping_mul(SIZE)), SIZE)
                 })
             });
         pieces.depth.add(u64::MAX);

@@ -61,14 +61,16 @@ module! {
 /// The loaded module.
 ///
 /// Fields are dropped in this order: first what the kernel calls when it oopses, what lets the
-/// files be mounted, then the instances that users have made, before any other code of the module becomes unusable to `mkdir`
-/// and `rmdir`, what the kernel calls when modules come and go, then the files that anybody could
-/// open, then, with the last reference to the tracer, everything else, and at last what waits for
-/// tasks that still enter a directory. The probes go before all of them, see the drop.
+/// files be mounted, then the instances that users have made, before any other code of the module
+/// becomes unusable to `mkdir` and `rmdir`, what it calls when CPUs come, and when modules come and
+/// go, then the files that anybody could open, then, with the last reference to the tracer,
+/// everything else, and at last what waits for tasks that still enter a directory. The probes go
+/// before all of them, see the drop.
 struct Ferroprobe {
     _dump: kapi::oops::OopsWatch<dump::Dump>,
     _mountable: kapi::tree::Mountable,
     _instances: control::InstancesDirectory,
+    _arrivals: watch::arrivals::Arrivals,
     _modules: watch::modules::Watch,
     _files: control::InstanceFiles,
     tracer: Arc<tracer::Tracer>,
@@ -81,6 +83,7 @@ struct Ferroprobe {
 struct HalfLoaded {
     dump: kapi::oops::OopsWatch<dump::Dump>,
     files: control::InstanceFiles,
+    arrivals: watch::arrivals::Arrivals,
     modules: watch::modules::Watch,
     root: Arc<kapi::tree::Dir>,
     watch: KBox<watch::limit::LimitWatch>,
@@ -125,6 +128,7 @@ fn begin() -> Result<KBox<HalfLoaded>> {
     // Before the files, with which probes can be defined: none is to miss that a
     // module comes or goes, and once somebody may have opened a file nothing fails.
     let modules = watch::modules::watch(&tracer)?;
+    let arrivals = watch::arrivals::Arrivals::new(&tracer)?;
     let root = control::directory()?;
     let top = instance::Instance::top(tracer.clone())?;
     let dump = dump::watch(&top)?;
@@ -138,6 +142,7 @@ fn begin() -> Result<KBox<HalfLoaded>> {
     let begun = HalfLoaded {
         dump,
         files,
+        arrivals,
         modules,
         root,
         watch,
@@ -164,6 +169,7 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
         watch,
         root,
         modules,
+        arrivals,
         files,
         dump,
     } = KBox::into_inner(begun);
@@ -188,6 +194,7 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
         _dump: dump,
         _mountable: mountable,
         _instances: instances,
+        _arrivals: arrivals,
         _modules: modules,
         _files: files,
         tracer,
@@ -201,7 +208,7 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
 fn add_system_calls(tracer: &tracer::Tracer, wanted: bool) -> Result {
     if wanted && !tracer.change(|registry, _| registry.add_system_calls())? {
         pr_info!(
-            "no events of system calls: this kernel does not describe them (CONFIG_FTRACE_SYSCALLS), or checks the types of probes (CONFIG_CFI)\n"
+            "no events of system calls: this kernel does not describe them (CONFIG_FTRACE_SYSCALLS)\n"
         );
     }
     Ok(())

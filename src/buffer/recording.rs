@@ -16,7 +16,7 @@ use crate::{
     kapi::{
         clock::Clock,
         context::{self, OnCpu},
-        percpu::PerCpu,
+        percpu::{self, PerCpu},
         rcu::RcuCell,
         scratch::{self, Scratch},
         tree::OpenFile,
@@ -24,7 +24,7 @@ use crate::{
     },
     sys::Pages,
 };
-use core::sync::atomic::{fence, AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use kernel::{
     new_mutex,
     prelude::*,
@@ -55,7 +55,8 @@ pub(crate) struct Buffer {
     pub(super) rings: RcuCell<RingSet>,
     /// What replaces the rings, while closed ones are being replaced.
     pub(super) successor: RcuCell<Successor>,
-    scratch: Scratch,
+    #[pin]
+    pub(super) scratch: Scratch,
     on: AtomicBool,
     /// The number of changes of what decides whether rings record.
     switches: AtomicU32,
@@ -67,6 +68,10 @@ pub(crate) struct Buffer {
     pub(super) overwrite: AtomicBool,
     /// Set for CPUs that do not record.
     masked: PerCpu<AtomicBool>,
+    /// Set for CPUs that have small rings, as they were not present when these were made.
+    pub(super) absent: PerCpu<AtomicBool>,
+    /// KiB of the rings that those get when they come.
+    pub(super) kilobytes: AtomicUsize,
     /// How full a ring must be to wake the readers of its pages, in percent.
     percent: AtomicU32,
     #[pin]
@@ -106,7 +111,13 @@ impl Buffer {
         clock: Clock,
         (local_clock, making): (&Arc<LocalClock>, &Making<'_>),
     ) -> Result<Arc<Self>> {
+        let absent = PerCpu::new(|cpu| Ok(AtomicBool::new(!percpu::is_present(cpu))))?;
         let live = RingSet::new(clock, SUB_BUFFER, |cpu| {
+            let is_absent = |absent: &AtomicBool| absent.load(Ordering::Relaxed);
+            let kilobytes = match absent.get(cpu).is_some_and(is_absent) {
+                true => rings::OF_ABSENT,
+                false => kilobytes,
+            };
             rings::make(cpu, (kilobytes, SUB_BUFFER), clock, making)
         })?;
         let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
@@ -117,13 +128,15 @@ impl Buffer {
                 local_clock: local_clock.clone(),
                 rings: RcuCell::new(live.clone()),
                 successor: RcuCell::new(none),
-                scratch,
+                scratch <- scratch,
                 on: AtomicBool::new(true),
                 switches: AtomicU32::new(0),
                 snapshot_requested: AtomicBool::new(false),
                 pauses: AtomicU32::new(0),
                 overwrite: AtomicBool::new(true),
                 masked,
+                absent,
+                kilobytes: AtomicUsize::new(kilobytes),
                 percent: AtomicU32::new(50),
                 waker <- Waker::new(),
                 releases: AtomicU32::new(0),

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     engine::ring::Pieces,
-    kapi::{clock::Clock, rcu::Used},
+    kapi::{clock::Clock, percpu, rcu::Used},
 };
 use core::sync::atomic::Ordering;
 use kernel::{prelude::*, sync::Arc};
@@ -17,8 +17,12 @@ use kernel::{prelude::*, sync::Arc};
 pub(crate) const MAX_SUB_BUFFER: usize = 128 * SUB_BUFFER;
 
 impl Buffer {
-    /// Returns the size of the ring of `cpu`, in KiB.
+    /// Returns the size of the ring of `cpu`, in KiB; of one that is not present, the size that it
+    /// is to get.
     pub(crate) fn kilobytes_of(&self, cpu: u32) -> usize {
+        if self.is_absent(cpu) {
+            return self.kilobytes.load(Ordering::Relaxed);
+        }
         self.rings
             .load()
             .of(cpu)
@@ -28,9 +32,41 @@ impl Buffer {
     /// Returns the size of each CPU's ring, in KiB; `None` if they differ.
     pub(crate) fn kilobytes(&self) -> Option<usize> {
         let rings = self.rings.load();
-        let mut sizes = rings.iter().map(|ring| rings::kilobytes(ring));
+        let mut sizes = rings.iter().map(|ring| self.kilobytes_of(ring.cpu()));
         let first = sizes.next()?;
         sizes.all(|size| size == first).then_some(first)
+    }
+
+    /// Returns whether `cpu` has a small ring, as it was not present when that was made.
+    fn is_absent(&self, cpu: u32) -> bool {
+        let absent = self.absent.get(cpu);
+        absent.is_some_and(|absent| absent.load(Ordering::Relaxed))
+    }
+
+    /// Returns the size to make a ring of `cpu` with, in KiB.
+    fn size_for(&self, cpu: u32) -> usize {
+        match self.is_absent(cpu) {
+            true => rings::OF_ABSENT,
+            false => self.kilobytes_of(cpu),
+        }
+    }
+
+    /// Gives the CPUs that are online now, and were not present when their rings were made, rings
+    /// of the usual size, and working memory.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `EBUSY` while their ring is mapped; `ENXIO` if one goes offline meanwhile.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn give_to_arrived(&self) -> Result {
+        for cpu in percpu::possible_cpus().filter(|&cpu| percpu::is_online(cpu)) {
+            self.scratch.fill(cpu)?;
+            if self.is_absent(cpu) {
+                self.resize(self.kilobytes.load(Ordering::Relaxed), Some(cpu))?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the size of all rings together, in KiB.
@@ -46,8 +82,8 @@ impl Buffer {
         self.rings.load().sub_buffer
     }
 
-    /// Gives each CPU, or only CPU `one`, a ring of `kilobytes`. Events in the buffer are
-    /// kept; if they do not all fit, the newest are kept.
+    /// Gives each CPU that is or was present, or only CPU `one`, a ring of `kilobytes`. Events in
+    /// the buffer are kept; if they do not all fit, the newest are kept.
     ///
     /// # Errors
     ///
@@ -64,8 +100,12 @@ impl Buffer {
         let old = self.rings.load();
         let slots = rings::slots(kilobytes, old.sub_buffer)?;
         let stays = |cpu, ring: &Shared| {
+            let is_other = match one {
+                Some(one) => one != cpu,
+                None => self.is_absent(cpu),
+            };
             // CAST: u32 to usize widens.
-            one.is_some_and(|one| one != cpu) || ring.capacity() as usize == slots
+            is_other || ring.capacity() as usize == slots
         };
         let mut mappings = self.mappings.lock();
         if old
@@ -82,6 +122,14 @@ impl Buffer {
         let mut room = Pieces::of(old.iter().map(|ring| &**ring))?;
         let successor = Arc::new(Successor(Some(new.clone())), GFP_KERNEL)?;
         let none = Arc::new(Successor(None), GFP_KERNEL)?;
+        match one {
+            Some(one) => {
+                if let Some(absent) = self.absent.get(one) {
+                    absent.store(false, Ordering::Relaxed);
+                }
+            }
+            None => self.kilobytes.store(kilobytes, Ordering::Relaxed),
+        }
         // A writer that finds a ring closed needs its successor.
         let no_longer = self.successor.swap(successor);
         for ring in old.iter().filter(|ring| !stays(ring.cpu(), ring)) {
@@ -125,7 +173,7 @@ impl Buffer {
             return Err(EBUSY);
         }
         let new = RingSet::new(old.clock, bytes, |cpu| {
-            let size = (self.kilobytes_of(cpu), bytes);
+            let size = (self.size_for(cpu), bytes);
             rings::make(cpu, size, old.clock, &making)
         })?;
         let old = self.replace(&mut reading.state, new);
@@ -156,7 +204,7 @@ impl Buffer {
             return Err(EBUSY);
         }
         let new = RingSet::new(clock, old.sub_buffer, |cpu| {
-            let size = (self.kilobytes_of(cpu), old.sub_buffer);
+            let size = (self.size_for(cpu), old.sub_buffer);
             rings::make(cpu, size, clock, &making)
         })?;
         let old = self.replace(&mut reading.state, new);

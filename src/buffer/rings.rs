@@ -132,6 +132,9 @@ impl RingSet {
     }
 }
 
+/// The size of the ring of a CPU that is not present, in KiB.
+pub(super) const OF_ABSENT: usize = 1;
+
 /// Returns the size of `ring`, in KiB.
 pub(super) fn kilobytes(ring: &Ring<Pages>) -> usize {
     // CAST: u32 to usize widens.

@@ -109,6 +109,8 @@ impl Subdirs for InDirectory {
         // Until everything is made, no file of it can be opened.
         openings.close()?;
         let instance = Instance::new(&self.tracer, self.kilobytes)?;
+        // Those that came before it was known; they do with what they have otherwise.
+        let _ = instance.buffer.give_to_arrived();
         let files =
             InstanceFiles::new(&instance, &directory).inspect_err(|_| instance.discard())?;
         openings.open_again();

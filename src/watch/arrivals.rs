@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Gives CPUs that come the memory that those which are not present do without.
+//!
+//! While a CPU comes, tasks that hold the registry lock may wait for that. So the memory is given
+//! a moment later: until then the CPU has small rings, and misses what needs working memory.
+
+use crate::{
+    kapi::{
+        arrivals::{ArrivalWatch, OnArrival},
+        work::{Delayed, RunDelayed},
+    },
+    tracer::Tracer,
+};
+use kernel::{prelude::*, sync::Arc};
+
+/// Milliseconds until what has failed is tried again.
+const AGAIN: u32 = 1000;
+
+/// Watches until it is dropped. Must not be dropped with the registry lock held.
+pub(crate) struct Arrivals {
+    /// Dropped first, because it starts the work.
+    _arrivals: ArrivalWatch<ArrivalHandler>,
+    work: Arc<Delayed<Giving>>,
+}
+
+impl Arrivals {
+    /// Starts to watch.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of the kernel.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn new(tracer: &Arc<Tracer>) -> Result<Self> {
+        let work = Delayed::new(Giving(tracer.clone()))?;
+        let watcher = Arc::new(ArrivalHandler(work.clone()), GFP_KERNEL)?;
+        let arrivals = ArrivalWatch::new(watcher)?;
+        let this = Self {
+            _arrivals: arrivals,
+            work,
+        };
+        // For those that have come since the tracer was made.
+        this.work.start(0);
+        Ok(this)
+    }
+}
+
+/// The handler that the kernel calls.
+struct ArrivalHandler(Arc<Delayed<Giving>>);
+
+impl OnArrival for ArrivalHandler {
+    fn came(&self) {
+        self.0.start(0);
+    }
+}
+
+/// The work.
+struct Giving(Arc<Tracer>);
+
+impl RunDelayed for Giving {
+    fn run(&self) -> Option<u32> {
+        let buffers = self.0.registry.lock().buffers();
+        let given = buffers.is_ok_and(|buffers| {
+            let mut given = true;
+            for (buffer, _) in buffers.iter() {
+                given &= buffer.give_to_arrived().is_ok();
+            }
+            given
+        });
+        (!given).then_some(AGAIN)
+    }
+}
