@@ -36,9 +36,18 @@ skip() {
 # shellcheck disable=SC2034
 ready_groups='block|irq|kmem|net|raw_syscalls|sched|signal|timer|workqueue'
 
+# has_symbol SYMBOL: whether the kernel has it.  Without -F, grep takes five times as long for that
+# many lines.
+has_symbol() { grep -F " $1" /proc/kallsyms | grep -q " $1\$"; }
+
+# address_of SYMBOL: its first address, in hexadecimal digits.
+address_of() {
+	grep -F " $1" /proc/kallsyms | awk -v name="$1" '$3 == name { print $1; exit }'
+}
+
 # has_functions: whether the kernel has what f events need.  has_tracepoints: the same of t.
-has_functions() { grep -q ' register_ftrace_function$' /proc/kallsyms; }
-has_tracepoints() { grep -q ' __probestub_sched_switch$' /proc/kallsyms; }
+has_functions() { has_symbol register_ftrace_function; }
+has_tracepoints() { has_symbol __probestub_sched_switch; }
 
 # expect_failure COMMAND...: fail the test if the command succeeds.
 expect_failure() {
@@ -293,9 +302,9 @@ expect_refused() {
 newline='
 '
 
-# fewer N LEAST: print N, reduced on slow kernels, but at least LEAST.
+# fewer N LEAST: print N, reduced on slow kernels, and to a third with BRIEF, but at least LEAST.
 fewer() {
-	fewer_times=$(($1 / ${PATIENCE:-1}))
+	fewer_times=$(($1 / ${PATIENCE:-1} / (${BRIEF:+2} + 1)))
 	if [ "$fewer_times" -gt "$2" ]; then echo "$fewer_times"; else echo "$2"; fi
 }
 
