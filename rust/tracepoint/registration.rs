@@ -7,7 +7,7 @@ use super::{
     link::PointLink,
     remove_first,
     stub::{IfTyped, Stub, Stubs, IS_TYPED},
-    synchronize, PointsState, Tracepoint, Tracepoints,
+    synchronize, unsupported, PointsState, Tracepoint, Tracepoints,
 };
 use crate::kapi::{batch::Batched, context::OnCpu, handler::Handler, rcu};
 use core::{marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
@@ -72,7 +72,7 @@ impl<H: Listener> PointRegistration<H> {
 
     /// Makes what reports the hits of the tracepoint whose stub is at the address `function`.
     fn stub(points: &Tracepoints, function: u64) -> Result<Stub> {
-        let stubs: &Arc<Stubs> = points.stubs.get().ok_or(EOPNOTSUPP)?;
+        let stubs: &Arc<Stubs> = points.stubs.get().ok_or_else(unsupported)?;
         Stub::new(stubs, function, Self::at_stub)
     }
 

@@ -7,7 +7,10 @@
 //! ours as the first argument. ftrace reports that the stub begins; what it saves of the registers
 //! has the arguments. The kernel's own events of tracepoints work in this way in all kernels.
 
-use super::handler::{PointArguments, MAX_ARGUMENTS};
+use super::{
+    handler::{PointArguments, MAX_ARGUMENTS},
+    unsupported,
+};
 use crate::kapi::{
     context::OnCpu,
     functions::{
@@ -151,7 +154,7 @@ impl Stub {
     ///
     /// Context: process, may sleep.
     pub(super) fn new(stubs: &Arc<Stubs>, function: u64, serve: Serve) -> Result<Self> {
-        let site = site_of(function)?.ok_or(EOPNOTSUPP)?;
+        let site = site_of(function)?.ok_or_else(unsupported)?;
         let handler = StubHandler {
             data: AtomicPtr::new(ptr::null_mut()),
             serve,
