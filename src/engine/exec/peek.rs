@@ -341,7 +341,9 @@ impl<'a> TextPieces<'a> {
     /// Returns whether the string at `address` can be read as far as it is wanted. If it
     /// cannot, no part of it counts.
     fn is_readable<E: Env>(&mut self, env: &E, address: u64, user: bool) -> bool {
-        let ignored = &mut |_: &[u8]| true;
+        // With its type: else the compiler takes it for `Fn`, as it changes nothing, and a kernel
+        // with CFI does not let it be called as `FnMut`.
+        let ignored: &mut dyn FnMut(&[u8]) -> bool = &mut |_| true;
         let left = self.to.left;
         let mut all = TextPieces {
             room: self.room,
