@@ -310,7 +310,7 @@ impl Current {
 pub enum EntryWay {
     /// By a trap, or by a jump in its place.
     Trap,
-    /// By ftrace's call at the function's entry.
+    /// By ftrace's call at the function's entry, and [`Unpreempted`] but for kprobes.
     Call,
     /// By the trampoline to which a probed function returns.
     Return,

@@ -15,7 +15,7 @@ pub mod syscall;
 pub use handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS};
 pub use registration::PointRegistration;
 
-use super::{bindings as extra, calls, rcu::synchronize_hotplug, serving::Serving};
+use super::{bindings as extra, calls, context::EntryWay, rcu::synchronize_hotplug, serving::Serving};
 use core::{iter, marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
 use kernel::{
     alloc::KVVec,
@@ -30,6 +30,12 @@ use kernel::{
 };
 use link::PointLink;
 use stub::{IfTyped, Stubs};
+
+/// How the CPU reaches the handler of a tracepoint.
+pub const WAY: EntryWay = match stub::IS_TYPED {
+    true => EntryWay::Call,
+    false => EntryWay::Tracepoint,
+};
 
 /// Returns `EOPNOTSUPP`, which the kernel crate does not have in all series.
 fn unsupported() -> Error {

@@ -85,10 +85,14 @@ pub(in super::super) fn per_cpu_offset() -> usize {
 /// counter.
 ///
 /// A trap disables preemption. The trampoline of a return is also entered by a trap, and
-/// then disables preemption once more to exclude other probes.
+/// then disables preemption once more to exclude other probes. Where functions have no room for
+/// who traces them, ftrace goes through its list, with preemption disabled.
 #[inline(always)]
 pub(in super::super) fn added_by(entry: EntryWay, _count: u32) -> u32 {
     match entry {
+        EntryWay::Call if cfg!(not(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS)) => {
+            extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2)
+        }
         EntryWay::Trap | EntryWay::Call | EntryWay::Tracepoint => extra::FERROPROBE_PREEMPT_OFFSET,
         EntryWay::Return | EntryWay::Followed => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
     }

@@ -110,6 +110,8 @@ impl<'a> Sample<'a> {
             Report::Probe(_, way) => way.entry(),
             Report::Return(..) => EntryWay::Return,
             Report::Exit(_) => EntryWay::Followed,
+            Report::Function(_) => EntryWay::Call,
+            Report::Tracepoint(_) => tracepoint::WAY,
             _ => EntryWay::Tracepoint,
         }
     }
@@ -122,6 +124,8 @@ impl<'a> Sample<'a> {
             Report::Probe(_, way) => context::is_plain(|| way.entry()),
             Report::Return(..) => context::is_plain(|| EntryWay::Return),
             Report::Exit(_) => context::is_plain_followed(),
+            Report::Function(_) => context::is_plain(|| EntryWay::Call),
+            Report::Tracepoint(_) => context::is_plain(|| tracepoint::WAY),
             _ => context::is_plain(|| EntryWay::Tracepoint),
         }
     }
