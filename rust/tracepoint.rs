@@ -15,7 +15,9 @@ pub mod syscall;
 pub use handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS};
 pub use registration::PointRegistration;
 
-use super::{bindings as extra, calls, context::EntryWay, rcu::synchronize_hotplug, serving::Serving};
+use super::{
+    bindings as extra, calls, context::EntryWay, rcu::synchronize_hotplug, serving::Serving,
+};
 use core::{iter, marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
 use kernel::{
     alloc::KVVec,
