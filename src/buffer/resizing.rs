@@ -62,8 +62,11 @@ impl Buffer {
     pub(crate) fn give_to_arrived(&self) -> Result {
         for cpu in percpu::possible_cpus().filter(|&cpu| percpu::is_online(cpu)) {
             self.scratch.fill(cpu)?;
+            let usual = || self.kilobytes.load(Ordering::Relaxed);
+            let wanted = || self.is_absent(cpu).then(usual);
+            // Others are not kept from reading.
             if self.is_absent(cpu) {
-                self.resize(self.kilobytes.load(Ordering::Relaxed), Some(cpu))?;
+                self.resize_to(&wanted, Some(cpu))?;
             }
         }
         Ok(())
@@ -92,11 +95,20 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn resize(&self, kilobytes: usize, one: Option<u32>) -> Result {
-        if kilobytes == 0 {
-            return Err(EINVAL);
+        match kilobytes {
+            0 => Err(EINVAL),
+            _ => self.resize_to(&|| Some(kilobytes), one),
         }
+    }
+
+    /// As [`resize`](Self::resize), to the size that `wanted` returns, if any, while no other size
+    /// can be set.
+    fn resize_to(&self, wanted: &dyn Fn() -> Option<usize>, one: Option<u32>) -> Result {
         let making = self.local_clock.making();
         let mut reading = self.reading();
+        let Some(kilobytes) = wanted() else {
+            return Ok(());
+        };
         let old = self.rings.load();
         let slots = rings::slots(kilobytes, old.sub_buffer)?;
         let stays = |cpu, ring: &Shared| {
