@@ -15,6 +15,7 @@ mod calls;
 pub mod cgroup;
 pub mod clock;
 pub mod context;
+pub mod errno;
 pub mod file;
 pub mod functions;
 pub mod handler;

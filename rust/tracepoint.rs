@@ -39,12 +39,6 @@ pub const WAY: EntryWay = match stub::IS_TYPED {
     false => EntryWay::Tracepoint,
 };
 
-/// Returns `EOPNOTSUPP`, which the kernel crate does not have in all series.
-fn unsupported() -> Error {
-    // CAST: The number is small.
-    Error::from_errno(-(bindings::EOPNOTSUPP as c_int))
-}
-
 /// Why no tracepoint can be probed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unsupported {

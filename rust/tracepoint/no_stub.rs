@@ -2,8 +2,8 @@
 
 //! What takes the place of `stub.rs` in kernels that do not check the types of probes: nothing.
 
-use super::{handler::PointArguments, unsupported};
-use crate::kapi::context::OnCpu;
+use super::handler::PointArguments;
+use crate::kapi::{context::OnCpu, errno::eopnotsupp};
 use core::marker::PhantomData;
 use kernel::{ffi::c_void, prelude::*, sync::Arc};
 
@@ -43,7 +43,7 @@ pub(super) enum Stubs {}
 
 impl Stubs {
     pub(super) fn of_stubs() -> Result<Arc<Self>> {
-        Err(unsupported())
+        Err(eopnotsupp())
     }
 
     pub(super) fn hold(&self) {
@@ -68,7 +68,7 @@ impl Stub {
         _function: u64,
         _serve: unsafe fn(*const c_void, PointArguments<'_>, &OnCpu),
     ) -> Result<Self> {
-        Err(unsupported())
+        Err(eopnotsupp())
     }
 
     pub(super) fn set_data(&self, _data: *mut c_void) {

@@ -7,9 +7,9 @@ use super::{
     link::PointLink,
     remove_first,
     stub::{IfTyped, Stub, Stubs, IS_TYPED},
-    synchronize, unsupported, PointsState, Tracepoint, Tracepoints,
+    synchronize, PointsState, Tracepoint, Tracepoints,
 };
-use crate::kapi::{batch::Batched, context::OnCpu, handler::Handler, rcu};
+use crate::kapi::{batch::Batched, context::OnCpu, errno::eopnotsupp, handler::Handler, rcu};
 use core::{marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
 use kernel::{alloc::KVVec, ffi::c_void, prelude::*, sync::Arc};
 
@@ -72,7 +72,7 @@ impl<H: Listener> PointRegistration<H> {
 
     /// Makes what reports the hits of the tracepoint whose stub is at the address `function`.
     fn stub(points: &Tracepoints, function: u64) -> Result<Stub> {
-        let stubs: &Arc<Stubs> = points.stubs.get().ok_or_else(unsupported)?;
+        let stubs: &Arc<Stubs> = points.stubs.get().ok_or_else(eopnotsupp)?;
         Stub::new(stubs, function, Self::at_stub)
     }
 

@@ -7,12 +7,10 @@
 //! ours as the first argument. ftrace reports that the stub begins; what it saves of the registers
 //! has the arguments. The kernel's own events of tracepoints work in this way in all kernels.
 
-use super::{
-    handler::{PointArguments, MAX_ARGUMENTS},
-    unsupported,
-};
+use super::handler::{PointArguments, MAX_ARGUMENTS};
 use crate::kapi::{
     context::OnCpu,
+    errno::eopnotsupp,
     functions::{
         self, Entry, Function, FunctionRegistration, Functions, ProbedFunctions, Site, SitesOwner,
     },
@@ -154,7 +152,7 @@ impl Stub {
     ///
     /// Context: process, may sleep.
     pub(super) fn new(stubs: &Arc<Stubs>, function: u64, serve: Serve) -> Result<Self> {
-        let site = site_of(function)?.ok_or_else(unsupported)?;
+        let site = site_of(function)?.ok_or_else(eopnotsupp)?;
         let handler = StubHandler {
             data: AtomicPtr::new(ptr::null_mut()),
             serve,
