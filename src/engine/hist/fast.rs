@@ -40,10 +40,7 @@ pub(super) enum LinkedFast {
     /// Nothing.
     Never,
     /// The only thing that a hit does is to set a variable to the time.
-    Stamps {
-        /// Where the variable's words begin.
-        at: usize,
-    },
+    Stamps,
     /// A hit is found to do nothing.
     Rejects,
     /// This, and variables are set, and then a synthetic event is emitted if there is an action.

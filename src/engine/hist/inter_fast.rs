@@ -41,9 +41,7 @@ impl Spec {
                 _ => false,
             });
         match inter.quick_args() {
-            Some(_) if are_few && inter.is_stamp() => LinkedFast::Stamps {
-                at: inter.variables.first().map_or(0, |variable| variable.at),
-            },
+            Some(_) if are_few && inter.is_stamp() => LinkedFast::Stamps,
             Some(args) if are_few => LinkedFast::Sets(args),
             _ if inter.refs.0.iter().all(|it| it.owner.is_none()) => LinkedFast::Never,
             _ => LinkedFast::Rejects,
@@ -52,14 +50,15 @@ impl Spec {
 }
 
 impl InterEvent {
-    /// Returns whether all that a hit does is to set a variable to the time.
+    /// Returns whether all that a hit does is to set a variable to the time, whose words are the
+    /// first.
     fn is_stamp(&self) -> bool {
         let is_time = |expression: &HistExpr| {
             let time = ExprStep::Source(KeySource::Time, KeyStep::None);
             matches!(&*expression.steps, [step] if *step == time)
         };
         let is_stamp = match &*self.variables {
-            [variable] => {
+            [variable] if variable.at == 0 => {
                 matches!(&variable.source, VarSource::Computed(it) if is_time(it))
             }
             _ => false,
@@ -105,7 +104,7 @@ impl InterEvent {
 impl Histogram {
     /// Returns whether [`Histogram::stamp`] may serve hits.
     pub fn is_stamp(&self) -> bool {
-        matches!(self.linked_fast(), LinkedFast::Stamps { .. })
+        *self.linked_fast() == LinkedFast::Stamps
     }
 
     /// Counts a hit as [`Histogram::update_linked`] does, where all that it does is to set a
@@ -116,9 +115,9 @@ impl Histogram {
     /// Context: as for [`Histogram::update_linked`].
     #[inline(always)]
     pub fn stamp<H: AtHand>(&self, hit: &H, time: impl Fn() -> Option<u64>) -> bool {
-        let LinkedFast::Stamps { at } = *self.linked_fast() else {
+        if !self.is_stamp() {
             return false;
-        };
+        }
         let (Some(own), false) = (self.var_table(), self.is_paused()) else {
             return false;
         };
@@ -126,7 +125,7 @@ impl Histogram {
             let key = self.spec().keys.first()?;
             let key = stepped(key.step, hit.number(key.source)?);
             let (hits, vars) = own.table.first_by_word(key)?;
-            let [flag, word, ..] = vars.get(at..)? else {
+            let [flag, word, ..] = vars else {
                 return None;
             };
             let now = time()?;
