@@ -16,9 +16,9 @@ use core::fmt::Write;
 /// Passes each of some events to its argument.
 pub(crate) type EachEvent<'a> = &'a dyn Fn(&mut dyn FnMut(&Event));
 
-/// Adds to the refusal of the event `name`, which does not exist, those of `events` with a similar
-/// name; if there are none, all of them, unless they are many. The name is `EVENT`, or `GROUP`,
-/// `separator` and `EVENT`.
+/// Adds suggestions to the refusal of an event that does not exist: the `events` whose names are
+/// similar to `name`. If there are none, it adds all events, unless they are many. The name is
+/// `EVENT`, or `GROUP`, `separator` and `EVENT`.
 #[cold]
 #[inline(never)]
 pub(crate) fn suggest_event(

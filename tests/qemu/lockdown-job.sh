@@ -29,8 +29,8 @@ to3() { echo "$1" >&3; }
 to5() { echo "$1" >&5; }
 to6() { echo "$1" >&6; }
 same() { [ "$1" = "$2" ]; }
-# files_of DIRECTORY: the files below it, but of each group only those of two events,
-# and of an instance none of events.
+# files_of DIRECTORY: print the files below it.  It leaves out the files of all events but two in each
+# group, and the files of all events in instances.
 files_of() {
 	find "$1" -type f ! -path '*/instances/*/events/*' | awk -v top="$1/" '{
 		parts = split(substr($0, length(top) + 1), part, "/")

@@ -26,8 +26,9 @@ pub fn shared(
     Ok(names)
 }
 
-/// Where the names of a file are looked for: those of `rust/arch` stand for the same on each
-/// architecture, and those of `no_x.rs` for what those of `x.rs` are where a kernel needs that.
+/// Returns the place that a file's names belong to. All files of `rust/arch` are one place, because
+/// a name there means the same on each architecture. `no_x.rs` belongs to the place of `x.rs`, which
+/// it replaces in kernels that do not need that.
 fn place(file: &str) -> String {
     let arch = "rust/arch/";
     match file.starts_with(arch) {
