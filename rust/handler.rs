@@ -68,19 +68,21 @@ pub const SHARED: u8 = 6;
 /// Any number of words, for several users.
 pub const SHARED_ANY: u8 = SHARED + 2;
 /// The number of stages that only the kernel calls, the first ones, where it is told one.
-pub const FIRST_STAGES: u8 = 13;
+pub const FIRST_STAGES: u8 = 14;
 /// May end a hit, and otherwise leads to [`LAST`].
 pub const CHECK: u8 = FIRST_STAGES;
 /// Serves any hit.
-pub const LAST: u8 = 14;
+pub const LAST: u8 = 15;
 /// Serves a hit about which nothing is unusual, and otherwise leads to [`REST`].
-pub const USUAL: u8 = 15;
+pub const USUAL: u8 = 16;
 /// Serves any hit that [`USUAL`] does not.
-pub const REST: u8 = 16;
+pub const REST: u8 = 17;
 /// As [`USUAL`], and calls no function of the kernel; otherwise it leads to [`LAST`].
-pub const QUIETLY: u8 = 17;
+pub const QUIETLY: u8 = 18;
 /// As [`SHARED_ANY`], and calls no function of the kernel.
-pub const SHARED_QUIETLY: u8 = 18;
+pub const SHARED_QUIETLY: u8 = 19;
+/// The number of stages.
+pub const STAGES: u8 = 20;
 
 /// What comes after a stage. Its numbers should be constants: the compiler then makes a
 /// jump of each.

@@ -218,6 +218,7 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
             10 => Self::stage::<10>,
             11 => Self::stage::<11>,
             12 => Self::stage::<12>,
+            13 => Self::stage::<13>,
             CHECK => Self::stage::<CHECK>,
             _ => Self::stage::<LAST>,
         };

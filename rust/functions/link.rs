@@ -3,7 +3,11 @@
 //! The handlers of one function, a list.
 
 use super::entry::Function;
-use crate::kapi::{handler::Handler, percpu::CounterOfCpus, serving::Serving};
+use crate::kapi::{
+    handler::{Handler, STAGES},
+    percpu::CounterOfCpus,
+    serving::Serving,
+};
 use core::{
     ptr,
     sync::atomic::{AtomicPtr, AtomicU32, Ordering},
@@ -75,6 +79,7 @@ impl<H: Handler<Function>> Link<H> {
 }
 
 /// A [way](Link::way): by all handlers. Any other is the number of a stage.
-pub(super) const SEVERAL: u32 = 16;
+// CAST: Lossless.
+pub(super) const SEVERAL: u32 = STAGES as u32;
 /// A bit of the way, where hits of the site are counted.
 pub(super) const COUNTED: u32 = 32;

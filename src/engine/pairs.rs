@@ -274,22 +274,16 @@ impl Beginnings {
     #[inline(always)]
     pub fn begin(&self, key: PairKeys, now: u64, left: &[u64], here: &OnCpu) {
         let hash = Self::hash(key);
-        let tag = Self::tag(hash);
         self.count(PairCounter::Begun, here);
-        let quick = self.buckets(hash).map(|[first, second]| {
-            let taken = first.take_free_without(tag);
-            (taken, second.with(tag) == 0)
-        });
-        let slot = match quick {
-            Some((Some(slot), true)) => Some(slot),
-            other => {
-                let taken = other.and_then(|(taken, _)| taken);
-                self.take_any(taken, (hash, key), now, here)
-            }
-        };
-        let Some(slot) = slot else {
-            return self.count(PairCounter::Lost, here);
-        };
+        match self.buckets(hash).and_then(Bucket::take_first) {
+            Some(slot) => self.leave(slot, (Self::tag(hash), key), now, left),
+            None => self.begin_among_others(key, now, left, here),
+        }
+    }
+
+    /// Writes a beginning to the slot that was taken for it.
+    #[inline(always)]
+    fn leave(&self, slot: TakenSlot<'_>, (tag, key): (u8, PairKeys), now: u64, left: &[u64]) {
         // A reader that sees a new word sees that the slot has been taken, too.
         sys::fence_release();
         if let [own_first, own_second, time, words @ ..] = self.slot(slot.number) {
@@ -302,6 +296,30 @@ impl Beginnings {
             }
         }
         slot.release(tag);
+    }
+
+    /// As [`Self::begin`], where the buckets of the key are not empty. The beginning has been
+    /// counted.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn begin_among_others(&self, key: PairKeys, now: u64, left: &[u64], here: &OnCpu) {
+        let hash = Self::hash(key);
+        let tag = Self::tag(hash);
+        let quick = self.buckets(hash).map(|[first, second]| {
+            let taken = first.take_free_without(tag);
+            (taken, second.with(tag) == 0)
+        });
+        let slot = match quick {
+            Some((Some(slot), true)) => Some(slot),
+            other => {
+                let taken = other.and_then(|(taken, _)| taken);
+                self.take_any(taken, (hash, key), now, here)
+            }
+        };
+        match slot {
+            Some(slot) => self.leave(slot, (tag, key), now, left),
+            None => self.count(PairCounter::Lost, here),
+        }
     }
 
     /// Takes the slot of `key`, or a free one, or one that has expired, for a key that may have
@@ -342,34 +360,71 @@ impl Beginnings {
     #[inline(always)]
     pub fn end(&self, key: PairKeys, left: &mut [u64], here: &OnCpu) -> Option<u64> {
         let hash = Self::hash(key);
-        let [first, second] = self.buckets(hash)?;
         let like = (Self::tag(hash), key);
-        let found = self.take(first, like);
-        let Some((slot, words)) = found.or_else(|| self.take_there(second, like)) else {
+        let buckets = self.buckets(hash);
+        let Some((slot, words)) = buckets.and_then(|[first, _]| self.take_first(first, like))
+        else {
+            return self.end_among_others(key, left, here);
+        };
+        Some(self.end_in(slot, words, left, here))
+    }
+
+    /// As [`Self::end`], where the beginning is not the only one in the first bucket of its key.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn end_among_others(&self, key: PairKeys, left: &mut [u64], here: &OnCpu) -> Option<u64> {
+        let hash = Self::hash(key);
+        let like = (Self::tag(hash), key);
+        let mut buckets = self.buckets(hash)?.into_iter();
+        let Some((slot, words)) = buckets.find_map(|bucket| self.take(bucket, like)) else {
             self.count(PairCounter::Unmatched, here);
             return None;
         };
-        let [time, words @ ..] = words else {
-            return None;
-        };
-        let time = time.load_relaxed();
+        Some(self.end_in(slot, words, left, here))
+    }
+
+    /// Ends the beginning in `slot`, which has these words behind the keys.
+    #[inline(always)]
+    fn end_in(
+        &self,
+        slot: TakenSlot<'_>,
+        words: &[AtomicU64],
+        left: &mut [u64],
+        here: &OnCpu,
+    ) -> u64 {
+        let mut words = words.iter().map(AtomicU64::load_relaxed);
+        let time = words.next().unwrap_or(0);
         for (to, word) in left.iter_mut().zip(words) {
-            *to = word.load_relaxed();
+            *to = word;
         }
         slot.release(FREE);
         self.count(PairCounter::Ended, here);
-        Some(time)
+        time
     }
 
-    /// As [`Self::take`], out of line.
-    #[inline(never)]
-    #[link_section = ".kprobes.text"]
-    fn take_there<'a>(
+    /// As [`Self::take`], of the first slot, if no other one of the bucket is used.
+    #[inline(always)]
+    fn take_first<'a>(
         &'a self,
         bucket: Bucket<'a>,
-        like: (u8, PairKeys),
+        (tag, key): (u8, PairKeys),
     ) -> Option<(TakenSlot<'a>, &'a [AtomicU64])> {
-        self.take(bucket, like)
+        if bucket.tags.load_relaxed() != u64::from(tag) {
+            return None;
+        }
+        let [first, second, words @ ..] = self.slot(bucket.first) else {
+            return None;
+        };
+        let has_key = || [first.load_relaxed(), second.load_relaxed()] == key;
+        if !has_key() {
+            return None;
+        }
+        let slot = bucket.take_alone(tag)?;
+        if has_key() {
+            return Some((slot, words));
+        }
+        slot.release(tag);
+        None
     }
 
     /// Forgets all beginnings: they have expired. Nothing may begin or end at the same time.
@@ -524,6 +579,23 @@ impl<'a> Bucket<'a> {
     #[inline(always)]
     fn with(&self, tag: u8) -> u64 {
         with(self.tags.load_relaxed(), tag)
+    }
+
+    /// Takes the first slot of a key whose buckets are empty.
+    #[inline(always)]
+    fn take_first([first, second]: [Self; NEIGHBOURS]) -> Option<TakenSlot<'a>> {
+        if first.tags.load_relaxed() | second.tags.load_relaxed() != 0 {
+            return None;
+        }
+        first.take_alone(FREE)
+    }
+
+    /// Takes the first slot, if its tag is this one and the others are free.
+    #[inline(always)]
+    fn take_alone(&self, tag: u8) -> Option<TakenSlot<'a>> {
+        let taken = u64::from(TAKEN);
+        self.tags.cmpxchg_acquire(u64::from(tag), taken).ok()?;
+        Some(self.slot(TagPlace(0)))
     }
 
     /// Takes a free slot if there is none with this tag.

@@ -118,6 +118,22 @@ impl Recorder {
         self.sends(source, here) || self.links_fast(source, here)
     }
 
+    /// Sends a hit of a disabled event to its only event probe; returns false if more is to be
+    /// done, and then nothing has happened.
+    #[inline(always)]
+    pub(super) fn relays(&self, source: impl Source, here: &OnCpu) -> bool {
+        let Rest::Act(acting) = &self.plan.get(here).rest else {
+            return false;
+        };
+        let Some(receiver) = acting.quick_action().and_then(Action::receiver) else {
+            return false;
+        };
+        // Counted first: nothing has to be kept while it is sent.
+        self.counters.count(HitEnd::Off, here);
+        receiver.receive_hit(&self.sent(&source.sample()), here);
+        true
+    }
+
     /// Serves a hit that is sent to event probes, and recorded if the event is enabled; returns
     /// false if more is to be done, and then nothing has happened.
     #[inline(always)]
@@ -132,7 +148,7 @@ impl Recorder {
         let sample = source.sample();
         let hit = self.sent(&sample);
         for receiver in acting.actions.iter().filter_map(|it| it.receiver()) {
-            receiver.receive_hit(hit, here);
+            receiver.receive_hit(&hit, here);
         }
         match is_on {
             true => self.record_sent(&sample, here),
@@ -237,7 +253,7 @@ impl Recorder {
         SentHit {
             program: &self.program,
             sample,
-            function: self.function,
+            function: &self.function,
         }
     }
 
@@ -245,7 +261,7 @@ impl Recorder {
     #[inline(never)]
     fn run_other(&self, action: &Action, (sample, buffer): (&Sample<'_>, &Buffer), here: &OnCpu) {
         let Some(linked) = action.linked() else {
-            return action.act(self.sent(sample), buffer, here);
+            return action.act(&self.sent(sample), buffer, here);
         };
         if self.sets_fast(linked, sample, here) {
             return;
@@ -314,7 +330,7 @@ impl Recorder {
         let of = (acting, buffer);
         let (end, later) = self.act_and_record(of, (sample, &known), here);
         if let Some(action) = later.last {
-            action.act(self.sent(sample), buffer, here);
+            action.act(&self.sent(sample), buffer, here);
         }
         end
     }

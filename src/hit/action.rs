@@ -90,7 +90,7 @@ pub(crate) enum Other {
     /// Records the stack of the kernel.
     Stack,
     /// Sends the hit to an event probe. No `trigger` file shows it.
-    Send(Arc<dyn Receives>),
+    Send(KBox<dyn Receives>),
     /// Makes the histograms of an event count, or pauses them.
     Histograms {
         /// Whether they count.
@@ -242,9 +242,9 @@ impl Action {
 
     /// Returns the event probe to which it sends hits, if it does.
     #[inline(always)]
-    pub(crate) fn receiver(&self) -> Option<&Arc<dyn Receives>> {
+    pub(crate) fn receiver(&self) -> Option<&dyn Receives> {
         match &self.what {
-            ActionKind::Other(Other::Send(receiver)) => Some(receiver),
+            ActionKind::Other(Other::Send(receiver)) => Some(&**receiver),
             _ => None,
         }
     }
@@ -349,7 +349,7 @@ impl Action {
     ///
     /// Context: any, with preemption disabled.
     #[inline(never)]
-    pub(super) fn act(&self, hit: SentHit<'_>, buffer: &Buffer, here: &OnCpu) {
+    pub(super) fn act(&self, hit: &SentHit<'_>, buffer: &Buffer, here: &OnCpu) {
         match &self.what {
             // Most hits change nothing, and write nothing.
             _ if self.is_idle(buffer) => {}

@@ -63,6 +63,7 @@ impl syscall::CallHandler for CallRecorder {
                 When::Enter => self.serve_in_each::<false>(regs, on_cpu),
                 When::Exit => self.serve_in_each::<true>(regs, on_cpu),
             },
+            Next::Stage(Stage::RELAY) => self.relay(regs, on_cpu),
             Next::Stage(Stage::SEND) => self.send(regs, on_cpu),
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
@@ -107,6 +108,16 @@ impl CallRecorder {
         let call = Called(regs, copies.view());
         let words = usize::from(self.copies.arguments);
         self.recorder.serve_copied(call, words, &on_cpu.here());
+        on_cpu.end();
+    }
+
+    /// Serves a call that is only sent to an event probe.
+    #[inline(never)]
+    fn relay(&self, regs: &Regs, on_cpu: Unpreempted) {
+        let here = &on_cpu.here();
+        if !self.recorder.relays(regs, here) {
+            regs.serve_slow(&self.recorder, here);
+        }
         on_cpu.end();
     }
 

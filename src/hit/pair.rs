@@ -12,7 +12,7 @@ use crate::{
         pairs::{self, Beginnings, PairCounts, PairKeys, MAX_PAIR_WORDS, PAIR_TEXT_WORDS},
     },
     hit::{
-        receiver::{EndFields, Receiver},
+        receiver::{EndFields, Left, Receiver},
         receives::{Receives, SentHit},
     },
     kapi::{
@@ -31,8 +31,12 @@ pub(crate) struct Pair {
     keys: [Vec<PairKey>; 2],
     /// What a beginning leaves.
     begun: Vec<BegunField>,
-    /// Whether these are [few words](FEW_WORDS), and no text.
+    /// Whether it leaves nothing but its time.
+    is_bare: bool,
+    /// Whether it leaves [few words](FEW_WORDS), and no text.
     is_small: bool,
+    /// Whether the only key is `common_pid`, for each of the two events.
+    is_by_pid: [bool; 2],
     beginnings: Beginnings,
 }
 
@@ -58,9 +62,14 @@ impl Pair {
         let counts = PerCpu::new(|_| Ok(pairs::no_counts()))?;
         let beginnings = Beginnings::new(room, words, counts)?;
         let is_small = words <= FEW_WORDS && begun.iter().all(|field| !field.is_text);
+        let is_by_pid = keys
+            .each_ref()
+            .map(|keys| matches!(&**keys, [PairKey::Pid]));
         let pair = init!(Self {
             receiver,
+            is_by_pid,
             keys,
+            is_bare: words == 0,
             is_small,
             begun,
             beginnings,
@@ -83,17 +92,24 @@ impl Pair {
         &self.begun
     }
 
-    /// Returns the words of `hit` that are `keys`.
+    /// Returns the words of `hit`, which begins a pair or `ENDS` one, that are its keys.
     #[inline(always)]
-    fn key(keys: &[PairKey], hit: SentHit<'_>, here: &OnCpu) -> PairKeys {
-        match keys {
+    fn key<const ENDS: bool>(&self, hit: &SentHit<'_>, here: &OnCpu) -> PairKeys {
+        let [first, second] = &self.keys;
+        let [first_by_pid, second_by_pid] = self.is_by_pid;
+        let (keys, is_by_pid) = match ENDS {
+            false => (first, first_by_pid),
+            true => (second, second_by_pid),
+        };
+        match &**keys {
+            _ if is_by_pid => [Self::key_word(&PairKey::Pid, hit, here), 0],
             [key] => [Self::key_word(key, hit, here), 0],
             keys => Self::several_keys(keys, hit, here),
         }
     }
 
     #[inline(never)]
-    fn several_keys(keys: &[PairKey], hit: SentHit<'_>, here: &OnCpu) -> PairKeys {
+    fn several_keys(keys: &[PairKey], hit: &SentHit<'_>, here: &OnCpu) -> PairKeys {
         match keys {
             [first, second] => [first, second].map(|key| Self::key_word(key, hit, here)),
             _ => [0, 0],
@@ -101,7 +117,7 @@ impl Pair {
     }
 
     #[inline(always)]
-    fn key_word(key: &PairKey, hit: SentHit<'_>, here: &OnCpu) -> u64 {
+    fn key_word(key: &PairKey, hit: &SentHit<'_>, here: &OnCpu) -> u64 {
         match *key {
             // CAST: Extends the sign.
             PairKey::Pid => i64::from(context::current().pid()) as u64,
@@ -113,7 +129,15 @@ impl Pair {
     }
 
     #[inline(always)]
-    fn begin(&self, hit: SentHit<'_>, here: &OnCpu) {
+    fn begin(&self, hit: &SentHit<'_>, here: &OnCpu) {
+        match self.is_bare {
+            true => self.begin_with::<0>(hit, here),
+            false => self.begin_with_some(hit, here),
+        }
+    }
+
+    #[inline(never)]
+    fn begin_with_some(&self, hit: &SentHit<'_>, here: &OnCpu) {
         match self.is_small {
             true => self.begin_with::<FEW_WORDS>(hit, here),
             false => self.begin_with_many(hit, here),
@@ -121,18 +145,26 @@ impl Pair {
     }
 
     #[inline(never)]
-    fn begin_with_many(&self, hit: SentHit<'_>, here: &OnCpu) {
+    fn begin_with_many(&self, hit: &SentHit<'_>, here: &OnCpu) {
         self.begin_with::<MAX_PAIR_WORDS>(hit, here);
+    }
+
+    /// Returns what a beginning leaves, in at most `N` words.
+    #[inline(always)]
+    fn begun_in<const N: usize>(&self) -> &[BegunField] {
+        match N {
+            0 => &[],
+            _ => &self.begun,
+        }
     }
 
     /// Notes a beginning that leaves at most `N` words; no text if these are few.
     #[inline(always)]
-    fn begin_with<const N: usize>(&self, hit: SentHit<'_>, here: &OnCpu) {
-        let [keys, _] = &self.keys;
-        let key = Self::key(keys, hit, here);
+    fn begin_with<const N: usize>(&self, hit: &SentHit<'_>, here: &OnCpu) {
+        let key = self.key::<false>(hit, here);
         let mut left = [0u64; N];
         let mut count = 0;
-        for field in &self.begun {
+        for field in self.begun_in::<N>() {
             let start = usize::from(field.start);
             count = start.wrapping_add(field.words());
             if N > FEW_WORDS && field.is_text {
@@ -147,7 +179,7 @@ impl Pair {
 
     /// Writes the text `field` of `hit`, as much of it as there is room for.
     #[inline(never)]
-    fn leave_text(field: &BegunField, hit: SentHit<'_>, to: &mut [u64]) {
+    fn leave_text(field: &BegunField, hit: &SentHit<'_>, to: &mut [u64]) {
         let mut text = [0; PAIR_TEXT_WORDS * 8];
         if !exec::copy_text(hit.program, field.index, hit.sample, &mut text) {
             text = *FAULT;
@@ -160,7 +192,15 @@ impl Pair {
     }
 
     #[inline(always)]
-    fn end(&self, hit: SentHit<'_>, here: &OnCpu) {
+    fn end(&self, hit: &SentHit<'_>, here: &OnCpu) {
+        match self.is_bare {
+            true => self.end_with::<0>(hit, here),
+            false => self.end_with_some(hit, here),
+        }
+    }
+
+    #[inline(never)]
+    fn end_with_some(&self, hit: &SentHit<'_>, here: &OnCpu) {
         match self.is_small {
             true => self.end_with::<FEW_WORDS>(hit, here),
             false => self.end_with_many(hit, here),
@@ -168,29 +208,31 @@ impl Pair {
     }
 
     #[inline(never)]
-    fn end_with_many(&self, hit: SentHit<'_>, here: &OnCpu) {
+    fn end_with_many(&self, hit: &SentHit<'_>, here: &OnCpu) {
         self.end_with::<MAX_PAIR_WORDS>(hit, here);
     }
 
     /// Ends a pair whose beginning leaves at most `N` words.
     #[inline(always)]
-    fn end_with<const N: usize>(&self, hit: SentHit<'_>, here: &OnCpu) {
-        let [_, keys] = &self.keys;
-        let key = Self::key(keys, hit, here);
+    fn end_with<const N: usize>(&self, hit: &SentHit<'_>, here: &OnCpu) {
+        let key = self.key::<true>(hit, here);
         let mut left = [0u64; N];
         let Some(began) = self.beginnings.end(key, &mut left, here) else {
             return;
         };
+        let begun = self.begun_in::<N>();
         let fields = EndFields {
-            end: self.receiver.fields_of(&hit),
-            begun: &self.begun,
-            words: &left,
+            end: self.receiver.fields_of(hit),
+            left: &Left {
+                begun,
+                words: &left,
+            },
             // The clock may differ between CPUs by some nanoseconds.
             duration: clock::now(here).saturating_sub(began),
         };
         match N > FEW_WORDS {
-            true => self.receiver.serve_any_hit(&hit, &fields, here),
-            false => self.receiver.serve_hit(&hit, &fields, here),
+            true => self.receiver.serve_any_hit(hit, &fields, here),
+            false => self.receiver.serve_hit(hit, &fields, here),
         }
     }
 }
@@ -212,7 +254,7 @@ const FAULT: &[u8; PAIR_TEXT_WORDS * 8] = &{
 pub(crate) struct PairBegin(pub(crate) Arc<Pair>);
 
 impl Receives for PairBegin {
-    fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu) {
+    fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu) {
         if self.0.receiver.is_armed() {
             self.0.begin(hit, here);
         }
@@ -223,7 +265,7 @@ impl Receives for PairBegin {
 pub(crate) struct PairEnd(pub(crate) Arc<Pair>);
 
 impl Receives for PairEnd {
-    fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu) {
+    fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu) {
         if self.0.receiver.is_armed() {
             self.0.end(hit, here);
         }

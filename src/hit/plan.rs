@@ -89,6 +89,8 @@ pub(super) struct Acting {
     pub(super) switch: Arc<Switch>,
     /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
     is_plain: bool,
+    /// The only action, if it is so.
+    lone: Option<Arc<Action>>,
     /// Whether all actions send the hits to event probes, and are blind, and records have
     /// neither filter nor stacks; not `bool`, for the sake of `is_plain`.
     sends: u8,
@@ -156,6 +158,12 @@ impl Acting {
         self.quick_action().is_some()
     }
 
+    /// Returns whether the [quick action](Self::quick_action) sends hits to an event probe.
+    pub(super) fn relays(&self) -> bool {
+        let action = self.quick_action();
+        action.is_some_and(|action| action.receiver().is_some())
+    }
+
     /// Returns whether the [quick action](Self::quick_action) counts in a histogram that has to
     /// do with others.
     pub(super) fn is_linked(&self) -> bool {
@@ -175,8 +183,8 @@ impl Acting {
     /// Context: any.
     #[inline(always)]
     pub(super) fn quick_action(&self) -> Option<&Action> {
-        match &*self.actions {
-            [action] if self.is_simple() => Some(action),
+        match &self.lone {
+            Some(action) if !self.switch.is_on() => Some(action),
             _ => None,
         }
     }
@@ -225,12 +233,18 @@ impl Plan {
             false => Some(Arc::new(histograms, GFP_KERNEL)?),
         };
         let mut all = actions.iter();
+        let is_plain = all.all(|action| action.is_blind() && !action.switches(&switch));
+        let lone = match &*actions {
+            [action] if is_plain => Some(action.clone()),
+            _ => None,
+        };
         let mut sends = actions.iter();
         let sends = sends.all(|action| action.receiver().is_some() && action.is_blind())
             && !(actions.is_empty() || filter.is_some() || stacks.are_any());
         let acting = Acting {
             histograms,
-            is_plain: all.all(|action| action.is_blind() && !action.switches(&switch)),
+            is_plain,
+            lone,
             sends: u8::from(sends),
             stacks: stacks.with(
                 Stacks::BY_TRIGGER,

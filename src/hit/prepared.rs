@@ -59,6 +59,11 @@ impl Prepared {
         self.program.entry_words()
     }
 
+    /// Returns whether the program [is quiet](Program::is_quiet).
+    pub(super) fn is_quiet(&self) -> bool {
+        self.program.is_quiet()
+    }
+
     /// Makes the recorder.
     pub(crate) fn init(self) -> impl Init<Recorder> {
         let mut program = self.program;

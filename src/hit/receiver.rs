@@ -126,6 +126,8 @@ impl AttachedFields {
 pub(crate) struct Receiver {
     recorder: Recorder,
     is_armed: AtomicBool,
+    /// Whether all that a program fetches is among what is sent, as numbers.
+    is_quiet: bool,
     fields: AttachedFields,
     /// The fields of a synthetic event.
     values: Vec<SynthField>,
@@ -145,9 +147,11 @@ impl Receiver {
         (fields, values): (AttachedFields, Vec<SynthField>),
         nesting: Arc<Nesting>,
     ) -> Result<Arc<Self>> {
+        let is_quiet = recorder.is_quiet() && fields.texts.is_empty();
         let receiver = init!(Self {
             recorder <- recorder.init(),
             is_armed: AtomicBool::new(false),
+            is_quiet,
             fields,
             values,
             uses: AtomicUsize::new(0),
@@ -184,35 +188,43 @@ impl Receiver {
     /// Serves a hit with the values of `sent`.
     #[inline(always)]
     fn serve(&self, sent: &impl Sent, here: &OnCpu) {
+        // What is just recorded causes no other event.
+        let is_served = self.is_quiet && self.recorder.records_sent(SentBy(sent), here);
+        if !is_served {
+            self.serve_any(sent, here);
+        }
+    }
+
+    /// As [`Receiver::serve`], where more may be to be done than to record it.
+    #[inline(never)]
+    fn serve_any(&self, sent: &dyn Sent, here: &OnCpu) {
         let Some(nested) = self.nesting.enter(here) else {
             return self.recorder.count_missed(here);
         };
-        let source = SentBy(sent);
+        let sent = AnySent(sent);
+        let source = SentBy(&sent);
         if !self.recorder.serve_sent(source, here) {
             source.serve_slow(&self.recorder, here);
         }
         nested.leave();
     }
 
-    /// As [`Receiver::serve`], of what is rarely sent.
-    #[inline(never)]
-    fn serve_any(&self, sent: &dyn Sent, here: &OnCpu) {
-        self.serve(&AnySent(sent), here);
-    }
-
     /// Serves `hit`, which an event has sent, with `fields`.
     #[inline(always)]
     pub(super) fn serve_hit(&self, hit: &SentHit<'_>, fields: &impl Sent, here: &OnCpu) {
-        match self.fields.texts.is_empty() {
-            true => self.serve(fields, here),
-            false => self.serve_with_texts(hit, fields, here),
+        let is_served = self.is_quiet && self.recorder.records_sent(SentBy(fields), here);
+        if !is_served {
+            self.serve_any_hit(hit, fields, here);
         }
     }
 
     /// As [`Receiver::serve_hit`], of what is rarely sent.
     #[inline(never)]
     pub(super) fn serve_any_hit(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
-        self.serve_hit(hit, &AnySent(fields), here);
+        match self.fields.texts.is_empty() {
+            true => self.serve_any(fields, here),
+            false => self.serve_with_texts(hit, fields, here),
+        }
     }
 
     /// Returns the fields of a hit that are numbers.
@@ -247,10 +259,10 @@ impl Receiver {
     }
 }
 
-impl Receives for Receiver {
-    fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu) {
+impl Receives for Arc<Receiver> {
+    fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu) {
         if self.is_armed() {
-            self.serve_hit(&hit, &self.fields_of(&hit), here);
+            self.serve_hit(hit, &self.fields_of(hit), here);
         }
     }
 }
@@ -280,32 +292,36 @@ pub(super) struct FieldsOf<'a> {
 impl Sent for FieldsOf<'_> {
     #[inline(always)]
     fn value(&self, index: u8) -> u64 {
-        let SentHit {
+        let &SentHit {
             program, sample, ..
-        } = *self.hit;
+        } = self.hit;
         let shape = self.receiver.fields.shapes.get(usize::from(index));
         shape.map_or(0, |&shape| exec::field_value(program, index, shape, sample))
     }
 
     fn origin(&self) -> StackOrigin<'_> {
-        self.hit.sample.origin(self.hit.function)
+        self.hit.sample.origin(*self.hit.function)
     }
 }
 
 /// The fields of a hit that ends a pair, and what its beginning has left.
 pub(super) struct EndFields<'a> {
     pub(super) end: FieldsOf<'a>,
-    /// What the beginning has left.
-    pub(super) begun: &'a [BegunField],
-    pub(super) words: &'a [u64],
+    pub(super) left: &'a Left<'a>,
     /// How long the pair took, in nanoseconds.
     pub(super) duration: u64,
 }
 
-impl EndFields<'_> {
+/// What the beginning of a pair has left.
+pub(super) struct Left<'a> {
+    pub(super) begun: &'a [BegunField],
+    pub(super) words: &'a [u64],
+}
+
+impl Left<'_> {
     /// Returns what has been left as the field with this number.
     #[inline(never)]
-    fn left(&self, number: u8) -> u64 {
+    fn value(&self, number: u8) -> u64 {
         let field = self.begun.get(usize::from(number));
         let word = field.and_then(|field| self.words.get(usize::from(field.start)));
         match (field, word) {
@@ -321,7 +337,7 @@ impl Sent for EndFields<'_> {
     fn value(&self, index: u8) -> u64 {
         match index {
             PAIR_DURATION => self.duration,
-            FIRST_BEGUN.. => self.left(index.wrapping_sub(FIRST_BEGUN)),
+            FIRST_BEGUN.. => self.left.value(index.wrapping_sub(FIRST_BEGUN)),
             _ => self.end.value(index),
         }
     }

@@ -11,19 +11,18 @@ use crate::{
 };
 
 /// A hit that an event sends.
-#[derive(Clone, Copy)]
 pub(crate) struct SentHit<'a> {
     /// Fetches the arguments.
     pub(super) program: &'a Program,
     pub(super) sample: &'a Sample<'a>,
     /// The function that is probed, as far as its stacks need it.
-    pub(super) function: StackFunction,
+    pub(super) function: &'a StackFunction,
 }
 
 /// Serves the hits that another event sends.
 pub(crate) trait Receives: Send + Sync {
     /// Serves a hit of the event to which it is attached.
-    fn receive_hit(&self, hit: SentHit<'_>, here: &OnCpu);
+    fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu);
 }
 
 /// Serves the values that the action of a trigger sends.

@@ -92,6 +92,7 @@ impl Recorder {
         match &plan.rest {
             Rest::Act(acting) if acting.is_stamp() => Tier::STAMPING,
             Rest::Act(acting) if acting.is_linked() => Tier::LINKED,
+            Rest::Act(acting) if acting.relays() => Tier::RELAYING,
             Rest::Act(acting) if acting.sends() => Tier::SENDING,
             Rest::Act(acting) if acting.is_quick() => Tier::QUICK,
             Rest::Act(_) if plan.is_gated() => Tier::GATED,

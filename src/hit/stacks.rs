@@ -71,7 +71,7 @@ impl Recorder {
         }
         // Last, as it may be `traceoff`.
         if let Some(action) = later.last {
-            action.act(self.sent(sample), buffer, here);
+            action.act(&self.sent(sample), buffer, here);
         }
         end
     }

@@ -34,6 +34,8 @@ impl Stage {
     pub(super) const SEND: u8 = 11;
     /// Sets a variable to the time, by the only trigger of a disabled event.
     pub(super) const STAMP: u8 = 12;
+    /// Sends to the only event probe of a disabled event.
+    pub(super) const RELAY: u8 = 13;
     /// Evaluates a filter that compares a register.
     pub(super) const FILTER: u8 = handler::CHECK;
     /// Serves any hit.

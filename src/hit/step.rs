@@ -205,6 +205,7 @@ impl Recorder {
             if tier < Tier::FILTERED {
                 return Next::Stage(match tier {
                     Tier::SEVERAL_BARE..=Tier::SEVERAL_SLOW => Stage::SEVERAL,
+                    Tier::RELAYING => Stage::RELAY,
                     Tier::LINKED..=Tier::SENDING => Stage::SEND,
                     _ => Stage::SERVE,
                 });
@@ -277,6 +278,18 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn register_of(&self, source: impl Source) -> u64 {
         exec::Arguments::reg(&source.sample(), self.register)
+    }
+
+    /// Serves a hit that another event has sent, where nothing about it is unusual and it is just
+    /// recorded, by a program that is quiet; returns false otherwise, and then nothing has
+    /// happened.
+    #[inline(always)]
+    pub(super) fn records_sent(&self, source: impl Source, here: &OnCpu) -> bool {
+        if self.tier.get() > Tier::SHORT {
+            return false;
+        }
+        let next = self.record_short::<true>(source, here);
+        self.is_served(next, here)
     }
 
     /// Serves a hit that another event has sent, where nothing about it is unusual; returns false

@@ -30,6 +30,9 @@ pub fn field_value<E: Env>(
         Some(value) => value,
         None => number(program, index, 0, env).unwrap_or(0),
     };
+    if width == 8 {
+        return value;
+    }
     let unused = 64u32.wrapping_sub(u32::from(width).wrapping_mul(8));
     let high = value.wrapping_shl(unused);
     match signed {

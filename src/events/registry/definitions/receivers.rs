@@ -141,10 +141,10 @@ impl Definitions {
         let last = to.len().wrapping_sub(1);
         let mut all = Vec::new();
         for (n, to) in to.into_iter().enumerate() {
-            let receives: Arc<dyn Receives> = match pair {
-                None => receiver.clone(),
-                Some(pair) if n < last => Arc::new(PairBegin(pair.clone()), GFP_KERNEL)?,
-                Some(pair) => Arc::new(PairEnd(pair.clone()), GFP_KERNEL)?,
+            let receives: KBox<dyn Receives> = match pair {
+                None => KBox::new(receiver.clone(), GFP_KERNEL)?,
+                Some(pair) if n < last => KBox::new(PairBegin(pair.clone()), GFP_KERNEL)?,
+                Some(pair) => KBox::new(PairEnd(pair.clone()), GFP_KERNEL)?,
             };
             let condition = if n == last { condition.take() } else { None };
             let action = ActionKind::Other(Other::Send(receives));
