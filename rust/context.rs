@@ -397,9 +397,7 @@ impl Interrupts {
 /// Context: handlers of probes.
 #[inline(always)]
 pub fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
-    const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
-    let task = current();
-    arch::is_plain(entry) && task.softirq_count() == 0 && task.thread_flags() & RESCHED == 0
+    arch::is_plain(entry) && is_task_plain()
 }
 
 /// As [`is_plain`], of [`EntryWay::Followed`].
@@ -407,9 +405,35 @@ pub fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
 /// Context: handlers of functions' returns.
 #[inline(always)]
 pub fn is_plain_followed() -> bool {
+    arch::is_plain_followed() && is_task_plain()
+}
+
+/// What the kernel's counter holds where nothing is unusual.
+#[derive(Clone, Copy)]
+pub struct PlainCount(arch::RawCount);
+
+impl PlainCount {
+    /// Returns it for a handler that is reached in this way.
+    ///
+    /// Context: that handler.
+    #[inline(always)]
+    pub fn of(entry: EntryWay) -> Self {
+        Self(arch::plain_count(entry))
+    }
+
+    /// As [`is_plain`], in the same handler.
+    #[inline(always)]
+    pub fn is_plain(self) -> bool {
+        arch::raw_preempt_count() == self.0 && is_task_plain()
+    }
+}
+
+/// Whether nothing is unusual about the task that runs, as far as it is not in the counter.
+#[inline(always)]
+fn is_task_plain() -> bool {
     const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;
     let task = current();
-    arch::is_plain_followed() && task.softirq_count() == 0 && task.thread_flags() & RESCHED == 0
+    task.softirq_count() == 0 && task.thread_flags() & RESCHED == 0
 }
 
 impl Level {

@@ -110,6 +110,12 @@ pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     raw_preempt_count() == u64::from(added_by(entry(), 0)) | NO_RESCHED
 }
 
+/// Returns what [`raw_preempt_count`] is in a handler where nothing is unusual.
+#[inline(always)]
+pub(in super::super) fn plain_count(entry: EntryWay) -> RawCount {
+    u64::from(added_by(entry, 0)) | NO_RESCHED
+}
+
 /// Returns the preemption counter of this CPU, and whether rescheduling is needed.
 #[inline(always)]
 pub(in super::super) fn preempt_count() -> (u32, bool) {
@@ -122,9 +128,12 @@ pub(in super::super) fn preempt_count() -> (u32, bool) {
 /// needed.
 const NO_RESCHED: u64 = 1 << 32;
 
+/// The word that holds the preemption counter.
+pub(in super::super) type RawCount = u64;
+
 /// Returns the word that holds the preemption counter.
 #[inline(always)]
-fn raw_preempt_count() -> u64 {
+pub(in super::super) fn raw_preempt_count() -> RawCount {
     // SAFETY: As in `cpu`.
     unsafe { (&raw const (*current()).thread_info.__bindgen_anon_1.preempt_count).read_volatile() }
 }

@@ -120,6 +120,17 @@ pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
         || (now == plain(trap) && entry() == EntryWay::Trap)
 }
 
+/// Returns what [`raw_preempt_count`] is in a handler where nothing is unusual.
+#[inline(always)]
+pub(in super::super) fn plain_count(entry: EntryWay) -> RawCount {
+    // Only a trap adds one thing or the other.
+    let count = match entry {
+        EntryWay::Trap => preempt_count().0,
+        _ => 0,
+    };
+    RawCount::from(added_by(entry, count)) | PREEMPT_NEED_RESCHED
+}
+
 /// Returns the preemption counter of this CPU, and whether rescheduling is needed.
 #[inline(always)]
 pub(in super::super) fn preempt_count() -> (u32, bool) {
@@ -186,10 +197,10 @@ pub(in super::super) fn irqs_disabled_here() -> bool {
 
 /// The type of the kernel's word that holds the preemption counter.
 #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
-type RawCount = u64;
+pub(in super::super) type RawCount = u64;
 /// The type of the kernel's word that holds the preemption counter.
 #[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
-type RawCount = u32;
+pub(in super::super) type RawCount = u32;
 
 /// The highest bit of the word: clear if rescheduling is needed.
 const PREEMPT_NEED_RESCHED: RawCount = 1 << (RawCount::BITS - 1);
@@ -197,7 +208,7 @@ const PREEMPT_NEED_RESCHED: RawCount = 1 << (RawCount::BITS - 1);
 /// Returns the word that holds the preemption counter of this CPU.
 #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
 #[inline(always)]
-fn raw_preempt_count() -> RawCount {
+pub(in super::super) fn raw_preempt_count() -> RawCount {
     this_cpu!(
         "mov {value}, gs:[rip + {variable}]",
         bindings::__preempt_count
@@ -207,7 +218,7 @@ fn raw_preempt_count() -> RawCount {
 /// Returns the word that holds the preemption counter of this CPU.
 #[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
 #[inline(always)]
-fn raw_preempt_count() -> RawCount {
+pub(in super::super) fn raw_preempt_count() -> RawCount {
     this_cpu!(
         "mov {value:e}, gs:[rip + {variable}]",
         bindings::__preempt_count

@@ -22,7 +22,7 @@ use crate::{
         source::Source,
         stacks::save_user_stack,
     },
-    kapi::context::{self, OnCpu},
+    kapi::context::{self, OnCpu, PlainCount},
 };
 
 impl Recorder {
@@ -181,7 +181,11 @@ impl Recorder {
         let buffer = self.buffer.get(here);
         let time = || buffer.now_fast(in_usecs, here);
         histogram.stamp(&hit, time)
-            || histogram.update_linked_fast(&hit, time, &linked.outside(buffer, here))
+            || histogram.update_linked_fast(
+                &hit,
+                time,
+                &linked.outside((|| self.sent(sample), buffer), here),
+            )
     }
 
     /// Returns whether a hit has ended, because the filter rejects it or because triggers have
@@ -253,6 +257,8 @@ impl Recorder {
         SentHit {
             program: &self.program,
             sample,
+            plain: PlainCount::of(sample.way()),
+            irqs_disabled: sample.irqs_disabled(),
             function: &self.function,
         }
     }
@@ -300,8 +306,9 @@ impl Recorder {
         (sample, buffer): (&Sample<'_>, &Buffer),
         here: &OnCpu,
     ) {
+        let sent = || self.sent(sample);
         self.with_hit((sample, buffer), here, |hit| {
-            linked.update(hit, buffer, here)
+            linked.update(hit, (sent, buffer), here)
         });
     }
 

@@ -5,7 +5,10 @@
 use crate::{
     buffer::Buffer,
     engine::hist::{ActionSort, Emit, Histogram, Values},
-    hit::{receives::ReceivesValues, snapshots::Snapshots},
+    hit::{
+        receives::{ReceivesValues, SentHit},
+        snapshots::Snapshots,
+    },
     kapi::context::OnCpu,
     sys::Vec,
 };
@@ -54,16 +57,26 @@ impl Linked {
     ///
     /// Context: any, with preemption disabled.
     #[inline(always)]
-    pub(super) fn update(&self, hit: &impl Values, buffer: &Buffer, here: &OnCpu) {
+    pub(super) fn update<'a>(
+        &'a self,
+        hit: &impl Values,
+        (sent, buffer): (impl Fn() -> SentHit<'a>, &'a Buffer),
+        here: &'a OnCpu,
+    ) {
         self.histogram
-            .update_linked(hit, &self.outside(buffer, here));
+            .update_linked(hit, &self.outside((sent, buffer), here));
     }
 
-    /// Returns what actions can do on a hit of the instance with the buffer.
+    /// Returns what actions can do on the hit that `hit` returns, of the instance with the buffer.
     #[inline(always)]
-    pub(super) fn outside<'a>(&'a self, buffer: &'a Buffer, here: &'a OnCpu) -> Outside<'a> {
+    pub(super) fn outside<'a, H: Fn() -> SentHit<'a>>(
+        &'a self,
+        (hit, buffer): (H, &'a Buffer),
+        here: &'a OnCpu,
+    ) -> Outside<'a, H> {
         Outside {
             linked: self,
+            hit,
             buffer,
             here,
         }
@@ -87,17 +100,19 @@ impl Drop for Emitted {
 }
 
 /// What the actions of a hit do outside of the histogram.
-pub(super) struct Outside<'a> {
+pub(super) struct Outside<'a, H> {
     linked: &'a Linked,
+    /// Returns the hit.
+    hit: H,
     buffer: &'a Buffer,
     here: &'a OnCpu,
 }
 
-impl Emit for Outside<'_> {
+impl<'a, H: Fn() -> SentHit<'a>> Emit for Outside<'a, H> {
     #[inline]
     fn emit(&self, action: usize, values: &[u64]) {
         if let Some(Some(receiver)) = self.linked.receivers.get(action) {
-            receiver.0.receive_values(values, self.here);
+            receiver.0.receive_values(values, &(self.hit)(), self.here);
         }
     }
 

@@ -19,7 +19,11 @@ use crate::{
         sample::{Report, Sample, Sent},
         source::Source,
     },
-    kapi::{context::OnCpu, percpu::PerCpu, stack::StackOrigin},
+    kapi::{
+        context::{EntryWay, OnCpu},
+        percpu::PerCpu,
+        stack::StackOrigin,
+    },
     sys::Vec,
 };
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -276,9 +280,9 @@ impl ReceivesValues for Receiver {
         }
     }
 
-    fn receive_values(&self, values: &[u64], here: &OnCpu) {
+    fn receive_values(&self, values: &[u64], hit: &SentHit<'_>, here: &OnCpu) {
         if self.is_armed() {
-            self.serve(&SentValues(values), here);
+            self.serve(&SentValues { values, hit }, here);
         }
     }
 }
@@ -299,8 +303,22 @@ impl Sent for FieldsOf<'_> {
         shape.map_or(0, |&shape| exec::field_value(program, index, shape, sample))
     }
 
+    fn way(&self) -> EntryWay {
+        self.hit.sample.way()
+    }
+
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.hit.plain.is_plain()
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        self.hit.irqs_disabled
+    }
+
     fn origin(&self) -> StackOrigin<'_> {
-        self.hit.sample.origin(*self.hit.function)
+        self.hit.origin()
     }
 }
 
@@ -342,6 +360,22 @@ impl Sent for EndFields<'_> {
         }
     }
 
+    #[inline(always)]
+    fn way(&self) -> EntryWay {
+        self.end.way()
+    }
+
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.end.is_plain()
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        self.end.irqs_disabled()
+    }
+
+    #[inline(always)]
     fn origin(&self) -> StackOrigin<'_> {
         self.end.origin()
     }
@@ -363,6 +397,22 @@ impl Sent for WithTexts<'_> {
         }
     }
 
+    #[inline(always)]
+    fn way(&self) -> EntryWay {
+        self.fields.way()
+    }
+
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.fields.is_plain()
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        self.fields.irqs_disabled()
+    }
+
+    #[inline(always)]
     fn origin(&self) -> StackOrigin<'_> {
         self.fields.origin()
     }
@@ -378,21 +428,54 @@ impl Sent for AnySent<'_> {
     }
 
     #[inline(always)]
+    fn way(&self) -> EntryWay {
+        self.0.way()
+    }
+
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.0.is_plain()
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        self.0.irqs_disabled()
+    }
+
+    #[inline(always)]
     fn origin(&self) -> StackOrigin<'_> {
         self.0.origin()
     }
 }
 
 /// The values of a synthetic event.
-struct SentValues<'a>(&'a [u64]);
+struct SentValues<'a> {
+    values: &'a [u64],
+    /// The hit on which an action emits it.
+    hit: &'a SentHit<'a>,
+}
 
 impl Sent for SentValues<'_> {
     #[inline(always)]
     fn value(&self, index: u8) -> u64 {
-        self.0.get(usize::from(index)).copied().unwrap_or(0)
+        self.values.get(usize::from(index)).copied().unwrap_or(0)
+    }
+
+    fn way(&self) -> EntryWay {
+        self.hit.sample.way()
+    }
+
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.hit.plain.is_plain()
+    }
+
+    #[inline(always)]
+    fn irqs_disabled(&self) -> bool {
+        self.hit.irqs_disabled
     }
 
     fn origin(&self) -> StackOrigin<'_> {
-        StackOrigin::Caller(Default::default())
+        self.hit.origin()
     }
 }

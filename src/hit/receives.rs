@@ -7,7 +7,10 @@
 use crate::{
     engine::fetch::Program,
     hit::sample::Sample,
-    kapi::{context::OnCpu, stack::StackFunction},
+    kapi::{
+        context::{OnCpu, PlainCount},
+        stack::{StackFunction, StackOrigin},
+    },
 };
 
 /// A hit that an event sends.
@@ -15,8 +18,19 @@ pub(crate) struct SentHit<'a> {
     /// Fetches the arguments.
     pub(super) program: &'a Program,
     pub(super) sample: &'a Sample<'a>,
+    /// What the kernel's counter holds if nothing about its context is unusual.
+    pub(super) plain: PlainCount,
+    /// Whether interrupts are disabled in the code that is hit.
+    pub(super) irqs_disabled: bool,
     /// The function that is probed, as far as its stacks need it.
     pub(super) function: &'a StackFunction,
+}
+
+impl SentHit<'_> {
+    /// Returns where its stack begins.
+    pub(super) fn origin(&self) -> StackOrigin<'_> {
+        self.sample.origin(*self.function)
+    }
 }
 
 /// Serves the hits that another event sends.
@@ -30,8 +44,8 @@ pub(crate) trait ReceivesValues: Send + Sync {
     /// Counts one action more that sends values, or one less.
     fn count_use(&self, more: bool);
 
-    /// Serves values, one for each field of a synthetic event: a number, or the address of a text
+    /// Serves the values that an action makes of `hit`, one for each field of a synthetic event: a number, or the address of a text
     /// with its NUL, or of the number of frames of a stack, behind which are the frames, and
     /// zeroes.
-    fn receive_values(&self, values: &[u64], here: &OnCpu);
+    fn receive_values(&self, values: &[u64], hit: &SentHit<'_>, here: &OnCpu);
 }

@@ -57,6 +57,15 @@ pub(crate) trait Sent {
     /// Context: any.
     fn value(&self, index: u8) -> u64;
 
+    /// Returns how the CPU came to the handler of the event that is hit.
+    fn way(&self) -> EntryWay;
+
+    /// Returns whether nothing about the context of the hit is unusual.
+    fn is_plain(&self) -> bool;
+
+    /// Returns whether interrupts are disabled in the code that is hit.
+    fn irqs_disabled(&self) -> bool;
+
     /// Returns where the stack of the hit begins.
     fn origin(&self) -> StackOrigin<'_>;
 }
@@ -112,6 +121,7 @@ impl<'a> Sample<'a> {
             Report::Exit(_) => EntryWay::Followed,
             Report::Function(_) => EntryWay::Call,
             Report::Tracepoint(_) => tracepoint::WAY,
+            Report::Sent(sent) => sent.way(),
             _ => EntryWay::Tracepoint,
         }
     }
@@ -126,6 +136,7 @@ impl<'a> Sample<'a> {
             Report::Exit(_) => context::is_plain_followed(),
             Report::Function(_) => context::is_plain(|| EntryWay::Call),
             Report::Tracepoint(_) => context::is_plain(|| tracepoint::WAY),
+            Report::Sent(sent) => sent.is_plain(),
             _ => context::is_plain(|| EntryWay::Tracepoint),
         }
     }
@@ -137,11 +148,10 @@ impl<'a> Sample<'a> {
             Report::Probe(regs, _) | Report::Return(regs, _) => regs.irqs_disabled(),
             // User space has them enabled.
             Report::Registers(..) | Report::Call(..) | Report::LongCall(..) => false,
-            Report::Function(_)
-            | Report::Exit(_)
-            | Report::Tracepoint(_)
-            | Report::Word(_)
-            | Report::Sent(_) => context::irqs_disabled(),
+            Report::Function(_) | Report::Exit(_) | Report::Tracepoint(_) | Report::Word(_) => {
+                context::irqs_disabled()
+            }
+            Report::Sent(sent) => sent.irqs_disabled(),
         }
     }
 
