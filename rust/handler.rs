@@ -68,21 +68,21 @@ pub const SHARED: u8 = 6;
 /// Any number of words, for several users.
 pub const SHARED_ANY: u8 = SHARED + 2;
 /// The number of stages that only the kernel calls, the first ones, where it is told one.
-pub const FIRST_STAGES: u8 = 14;
+pub const FIRST_STAGES: u8 = 15;
 /// May end a hit, and otherwise leads to [`LAST`].
 pub const CHECK: u8 = FIRST_STAGES;
 /// Serves any hit.
-pub const LAST: u8 = 15;
+pub const LAST: u8 = 16;
 /// Serves a hit about which nothing is unusual, and otherwise leads to [`REST`].
-pub const USUAL: u8 = 16;
+pub const USUAL: u8 = 17;
 /// Serves any hit that [`USUAL`] does not.
-pub const REST: u8 = 17;
+pub const REST: u8 = 18;
 /// As [`USUAL`], and calls no function of the kernel; otherwise it leads to [`LAST`].
-pub const QUIETLY: u8 = 18;
+pub const QUIETLY: u8 = 19;
 /// As [`SHARED_ANY`], and calls no function of the kernel.
-pub const SHARED_QUIETLY: u8 = 19;
+pub const SHARED_QUIETLY: u8 = 20;
 /// The number of stages.
-pub const STAGES: u8 = 20;
+pub const STAGES: u8 = 21;
 
 /// What comes after a stage. Its numbers should be constants: the compiler then makes a
 /// jump of each.

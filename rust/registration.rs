@@ -219,6 +219,7 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
             11 => Self::stage::<11>,
             12 => Self::stage::<12>,
             13 => Self::stage::<13>,
+            14 => Self::stage::<14>,
             CHECK => Self::stage::<CHECK>,
             _ => Self::stage::<LAST>,
         };

@@ -44,8 +44,8 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
     let Some(pair) = probe.pair() else {
         return Ok(());
     };
-    let open = pair.beginnings().open().map_err(|_| fmt::Error)?;
-    let counts = pair.counts();
+    let open = pair.open().beginnings().open().map_err(|_| fmt::Error)?;
+    let counts = pair.open().counts();
     let definition = probe.definition();
     writeln!(
         out,
@@ -76,7 +76,7 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
                 number => write!(out, " {}={number}", Plain(name))?,
             }
         }
-        for field in pair.begun() {
+        for field in pair.open().begun() {
             write!(out, " {}=", Plain(probe.begun_name(field.index)))?;
             show_value(field, one, out)?;
         }
@@ -97,8 +97,7 @@ fn show_value(field: &BegunField, one: &OpenBeginning, out: &mut dyn fmt::Write)
     let words = one.words.iter().skip(usize::from(field.start));
     if !field.is_text {
         let value = words.copied().next().unwrap_or(0);
-        let (_, is_signed) = field.shape;
-        return match is_signed {
+        return match field.shape.is_signed() {
             // CAST: Its sign is extended.
             true => write!(out, "{}", value as i64),
             false => write!(out, "{value}"),

@@ -28,7 +28,8 @@ mod variable;
 mod whole;
 
 pub use attach::{
-    attach, pair_keys, BegunField, PairKey, Taken, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION,
+    attach, pair_keys, BegunField, FieldShape, PairKey, Taken, FIRST_BEGUN, MAX_TEXTS,
+    PAIR_DURATION,
 };
 pub use compile::compile;
 pub use expand::expand;

@@ -44,6 +44,9 @@ const BUCKET: usize = 8;
 /// Buckets of a key.
 const NEIGHBOURS: usize = 2;
 
+/// Slots of a key.
+const SLOTS: usize = NEIGHBOURS * BUCKET;
+
 /// 1 in each byte of a word.
 const EACH: u64 = 0x0101_0101_0101_0101;
 
@@ -62,8 +65,9 @@ const TAKEN: u8 = 1;
 /// A bit of the tags of keys.
 const HASHED: u8 = 2;
 
-/// 2^64 divided by the golden ratio.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// 2^64 divided by the golden ratio, and by the square root of 3, both odd: their high bits depend on
+/// all bits of a factor.
+const MULTIPLIERS: [u64; MAX_PAIR_KEYS] = [0x9e37_79b9_7f4a_7c15, 0x93cd_3a2c_8198_e269];
 
 /// What became of beginnings and ends, and how often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,8 +107,8 @@ pub fn no_counts() -> PairCounters {
 
 /// The beginnings of one kind of pair.
 pub struct Beginnings {
-    /// For each bucket the tags of its slots.
-    tags: Zeroed<AtomicU64>,
+    /// For each bucket the tags of its slots; neighbours are together.
+    tags: Zeroed<[AtomicU64; NEIGHBOURS]>,
     /// For each slot the keys, the time, and what was left.
     words: Zeroed<AtomicU64>,
     stride: usize,
@@ -138,12 +142,11 @@ impl Beginnings {
         counters: PerCpu<PairCounters>,
     ) -> Result<Self, AllocError> {
         // Two thirds of the slots stay free: then the buckets of a key are rarely full.
-        let buckets = room.saturating_mul(3).div_ceil(BUCKET);
-        let buckets = buckets.max(2).next_multiple_of(NEIGHBOURS);
-        let slots = buckets.checked_mul(BUCKET).ok_or(AllocError)?;
+        let places = room.saturating_mul(3).div_ceil(SLOTS).max(1);
+        let slots = places.checked_mul(SLOTS).ok_or(AllocError)?;
         let stride = values.min(MAX_PAIR_WORDS).saturating_add(BEFORE_VALUES);
         Ok(Self {
-            tags: Zeroed::new(buckets)?,
+            tags: Zeroed::new(places)?,
             words: Zeroed::new(slots.checked_mul(stride).ok_or(AllocError)?)?,
             stride,
             counters,
@@ -161,8 +164,8 @@ impl Beginnings {
 
     #[inline(always)]
     fn hash([first, second]: PairKeys) -> u64 {
-        let hash = first.wrapping_mul(MULTIPLIER).rotate_left(29);
-        (hash ^ second).wrapping_mul(MULTIPLIER)
+        let [first_by, second_by] = MULTIPLIERS;
+        first.wrapping_mul(first_by) ^ second.wrapping_mul(second_by)
     }
 
     /// Returns the tag of a key with this hash.
@@ -176,13 +179,10 @@ impl Beginnings {
     /// Returns the buckets of a hash, which there always are.
     #[inline(always)]
     fn buckets(&self, hash: u64) -> Option<[Bucket<'_>; NEIGHBOURS]> {
-        let all: &[AtomicU64] = &self.tags;
-        // CAST: The product's high half is less than the number of pairs of neighbours.
-        let pair = ((u128::from(hash) * (all.len() / NEIGHBOURS) as u128) >> 64) as usize;
-        let number = pair.wrapping_mul(NEIGHBOURS);
-        let both = all.get(number..number.wrapping_add(NEIGHBOURS));
-        let slot = number.wrapping_mul(BUCKET);
-        let [first, second] = both?.first_chunk()?;
+        // CAST: The product's high half is less than the length.
+        let number = ((u128::from(hash) * self.tags.len() as u128) >> 64) as usize;
+        let [first, second] = self.tags.get(number)?;
+        let slot = number.wrapping_mul(SLOTS);
         let bucket = |tags, first| Bucket { tags, first };
         Some([
             bucket(first, slot),
@@ -197,18 +197,17 @@ impl Beginnings {
         self.words.get(start..end).unwrap_or_default()
     }
 
-    /// Takes the slot of the key with this tag, if it is among those of `bucket`; returns its
-    /// words behind the keys, too.
+    /// Takes the slot of the key with this tag, if it is among those of `bucket`.
     #[inline(always)]
     fn take<'a>(
         &'a self,
         bucket: Bucket<'a>,
         (tag, key): (u8, PairKeys),
-    ) -> Option<(TakenSlot<'a>, &'a [AtomicU64])> {
-        let mut left = bucket.with(tag);
-        while let Some(place) = TagPlace::first(left) {
-            left &= place.others();
-            let [first, second, words @ ..] = self.slot(bucket.slot(place).number) else {
+    ) -> Option<TakenBeginning<'a>> {
+        let mut places = bucket.with(tag);
+        while let Some(place) = TagPlace::first(places) {
+            places &= place.others();
+            let [first, second, time, left @ ..] = self.slot(bucket.slot(place).number) else {
                 continue;
             };
             let has_key = || [first.load_relaxed(), second.load_relaxed()] == key;
@@ -221,7 +220,7 @@ impl Beginnings {
                 continue;
             };
             if has_key() {
-                return Some((slot, words));
+                return Some(TakenBeginning { slot, time, left });
             }
             slot.release(tag);
         }
@@ -274,10 +273,11 @@ impl Beginnings {
     #[inline(always)]
     pub fn begin(&self, key: PairKeys, now: u64, left: &[u64], here: &OnCpu) {
         let hash = Self::hash(key);
+        let [first, second] = key;
         self.count(PairCounter::Begun, here);
         match self.buckets(hash).and_then(Bucket::take_first) {
             Some(slot) => self.leave(slot, (Self::tag(hash), key), now, left),
-            None => self.begin_among_others(key, now, left, here),
+            None => self.begin_among_others((first, second), now, left, here),
         }
     }
 
@@ -302,7 +302,14 @@ impl Beginnings {
     /// counted.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn begin_among_others(&self, key: PairKeys, now: u64, left: &[u64], here: &OnCpu) {
+    fn begin_among_others(
+        &self,
+        (first, second): (u64, u64),
+        now: u64,
+        left: &[u64],
+        here: &OnCpu,
+    ) {
+        let key = [first, second];
         let hash = Self::hash(key);
         let tag = Self::tag(hash);
         let quick = self.buckets(hash).map(|[first, second]| {
@@ -336,7 +343,7 @@ impl Beginnings {
         let tag = Self::tag(hash);
         let buckets = self.buckets(hash)?;
         for bucket in buckets {
-            if let Some((slot, _)) = self.take(bucket, (tag, key)) {
+            if let Some(TakenBeginning { slot, .. }) = self.take(bucket, (tag, key)) {
                 self.count(PairCounter::Superseded, here);
                 if let Some(free) = taken {
                     free.release(FREE);
@@ -361,43 +368,42 @@ impl Beginnings {
     pub fn end(&self, key: PairKeys, left: &mut [u64], here: &OnCpu) -> Option<u64> {
         let hash = Self::hash(key);
         let like = (Self::tag(hash), key);
+        let [first, second] = key;
         let buckets = self.buckets(hash);
-        let Some((slot, words)) = buckets.and_then(|[first, _]| self.take_first(first, like))
-        else {
-            return self.end_among_others(key, left, here);
-        };
-        Some(self.end_in(slot, words, left, here))
+        match buckets.and_then(|[first, _]| self.take_first(first, like)) {
+            Some(taken) => Some(self.end_in(taken, left, here)),
+            None => self.end_among_others((first, second), left, here),
+        }
     }
 
     /// As [`Self::end`], where the beginning is not the only one in the first bucket of its key.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn end_among_others(&self, key: PairKeys, left: &mut [u64], here: &OnCpu) -> Option<u64> {
+    fn end_among_others(
+        &self,
+        (first, second): (u64, u64),
+        left: &mut [u64],
+        here: &OnCpu,
+    ) -> Option<u64> {
+        let key = [first, second];
         let hash = Self::hash(key);
         let like = (Self::tag(hash), key);
         let mut buckets = self.buckets(hash)?.into_iter();
-        let Some((slot, words)) = buckets.find_map(|bucket| self.take(bucket, like)) else {
+        let Some(taken) = buckets.find_map(|bucket| self.take(bucket, like)) else {
             self.count(PairCounter::Unmatched, here);
             return None;
         };
-        Some(self.end_in(slot, words, left, here))
+        Some(self.end_in(taken, left, here))
     }
 
-    /// Ends the beginning in `slot`, which has these words behind the keys.
+    /// Ends a beginning that has been taken.
     #[inline(always)]
-    fn end_in(
-        &self,
-        slot: TakenSlot<'_>,
-        words: &[AtomicU64],
-        left: &mut [u64],
-        here: &OnCpu,
-    ) -> u64 {
-        let mut words = words.iter().map(AtomicU64::load_relaxed);
-        let time = words.next().unwrap_or(0);
-        for (to, word) in left.iter_mut().zip(words) {
-            *to = word;
+    fn end_in(&self, taken: TakenBeginning<'_>, left: &mut [u64], here: &OnCpu) -> u64 {
+        let time = taken.time.load_relaxed();
+        for (to, word) in left.iter_mut().zip(taken.left) {
+            *to = word.load_relaxed();
         }
-        slot.release(FREE);
+        taken.slot.release(FREE);
         self.count(PairCounter::Ended, here);
         time
     }
@@ -408,11 +414,11 @@ impl Beginnings {
         &'a self,
         bucket: Bucket<'a>,
         (tag, key): (u8, PairKeys),
-    ) -> Option<(TakenSlot<'a>, &'a [AtomicU64])> {
+    ) -> Option<TakenBeginning<'a>> {
         if bucket.tags.load_relaxed() != u64::from(tag) {
             return None;
         }
-        let [first, second, words @ ..] = self.slot(bucket.first) else {
+        let [first, second, time, left @ ..] = self.slot(bucket.first) else {
             return None;
         };
         let has_key = || [first.load_relaxed(), second.load_relaxed()] == key;
@@ -421,7 +427,7 @@ impl Beginnings {
         }
         let slot = bucket.take_alone(tag)?;
         if has_key() {
-            return Some((slot, words));
+            return Some(TakenBeginning { slot, time, left });
         }
         slot.release(tag);
         None
@@ -432,7 +438,7 @@ impl Beginnings {
     /// Context: process, may sleep.
     pub fn clear(&self) {
         let mut forgotten = 0;
-        for (n, tags) in self.tags.iter().enumerate() {
+        for (n, tags) in self.tags.as_flattened().iter().enumerate() {
             if n % BUCKETS_AT_ONCE == 0 {
                 sys::cond_resched();
             }
@@ -476,7 +482,7 @@ impl Beginnings {
     /// Context: process, may sleep.
     pub fn open(&self) -> Result<Vec<OpenBeginning>, AllocError> {
         let mut open = Vec::new();
-        for (n, tags) in self.tags.iter().enumerate() {
+        for (n, tags) in self.tags.as_flattened().iter().enumerate() {
             if n % BUCKETS_AT_ONCE == 0 {
                 sys::cond_resched();
             }
@@ -647,6 +653,13 @@ impl<'a> Bucket<'a> {
         }
         None
     }
+}
+
+/// A beginning whose slot is taken.
+struct TakenBeginning<'a> {
+    slot: TakenSlot<'a>,
+    time: &'a AtomicU64,
+    left: &'a [AtomicU64],
 }
 
 /// A slot that is taken.

@@ -125,12 +125,29 @@ impl Recorder {
         let Rest::Act(acting) = &self.plan.get(here).rest else {
             return false;
         };
-        let Some(receiver) = acting.quick_action().and_then(Action::receiver) else {
+        let Some(send) = acting.quick_send() else {
             return false;
         };
         // Counted first: nothing has to be kept while it is sent.
         self.counters.count(HitEnd::Off, here);
-        receiver.receive_hit(&self.sent(&source.sample()), here);
+        send.to.receive_hit(&self.sent(&source.sample()), here);
+        true
+    }
+
+    /// Notes that a hit of a disabled event begins a pair, if that is all that is done; returns
+    /// false otherwise, and then nothing has happened.
+    #[inline(always)]
+    pub(super) fn begins(&self, source: impl Source, here: &OnCpu) -> bool {
+        let Rest::Act(acting) = &self.plan.get(here).rest else {
+            return false;
+        };
+        let Some(open) = acting.quick_send().and_then(|send| send.begins.as_ref()) else {
+            return false;
+        };
+        self.counters.count(HitEnd::Off, here);
+        if open.is_armed() {
+            open.begin(&self.program, &source.sample(), here);
+        }
         true
     }
 

@@ -20,6 +20,7 @@ use crate::{
     hit::{
         histograms::Histograms,
         linked::Linked,
+        open_pairs::OpenPairs,
         receives::{Receives, SentHit},
         sample::Sample,
         snapshots::Snapshots,
@@ -89,8 +90,8 @@ pub(crate) enum Other {
     Snapshot(Arc<Snapshots>),
     /// Records the stack of the kernel.
     Stack,
-    /// Sends the hit to an event probe. No `trigger` file shows it.
-    Send(KBox<dyn Receives>),
+    /// Sends the hit to an event probe, or to a pair. No `trigger` file shows it.
+    Send(Arc<SendTo>),
     /// Makes the histograms of an event count, or pauses them.
     Histograms {
         /// Whether they count.
@@ -101,6 +102,13 @@ pub(crate) enum Other {
     /// Counts the hit in a histogram that has to do with others.
     // In a box: with a larger one, hits of other triggers would take longer to tell them apart.
     Linked(KBox<Linked>),
+}
+
+/// What hits are sent to.
+pub(crate) struct SendTo {
+    pub(crate) to: KBox<dyn Receives>,
+    /// The same, if that is all that hits do there.
+    pub(crate) begins: Option<Arc<OpenPairs>>,
 }
 
 /// The event that a trigger changes, and what it changes. It is not removed before the
@@ -240,11 +248,19 @@ impl Action {
         Ok(Arc::new(action, GFP_KERNEL)?)
     }
 
-    /// Returns the event probe to which it sends hits, if it does.
+    /// Returns the event probe or the pair to which it sends hits, if it does.
     #[inline(always)]
     pub(crate) fn receiver(&self) -> Option<&dyn Receives> {
         match &self.what {
-            ActionKind::Other(Other::Send(receiver)) => Some(&**receiver),
+            ActionKind::Other(Other::Send(send)) => Some(&*send.to),
+            _ => None,
+        }
+    }
+
+    /// Returns what it sends hits to, if it does.
+    pub(super) fn sends_to(&self) -> Option<&Arc<SendTo>> {
+        match &self.what {
+            ActionKind::Other(Other::Send(send)) => Some(send),
             _ => None,
         }
     }
@@ -357,7 +373,7 @@ impl Action {
             ActionKind::Event { on, target } => self.count.use_for(|| target.changes.change(*on)),
             // The recorder does it.
             ActionKind::Count(_) | ActionKind::Other(Other::Stack | Other::Linked(_)) => {}
-            ActionKind::Other(Other::Send(receiver)) => receiver.receive_hit(hit, here),
+            ActionKind::Other(Other::Send(send)) => send.to.receive_hit(hit, here),
             ActionKind::Other(Other::Snapshot(snapshots)) => {
                 self.count.use_for(|| snapshots.request(buffer))
             }

@@ -64,6 +64,7 @@ impl syscall::CallHandler for CallRecorder {
                 When::Exit => self.serve_in_each::<true>(regs, on_cpu),
             },
             Next::Stage(Stage::RELAY) => self.relay(regs, on_cpu),
+            Next::Stage(Stage::BEGIN) => self.begin(regs, on_cpu),
             Next::Stage(Stage::SEND) => self.send(regs, on_cpu),
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
             Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
@@ -108,6 +109,16 @@ impl CallRecorder {
         let call = Called(regs, copies.view());
         let words = usize::from(self.copies.arguments);
         self.recorder.serve_copied(call, words, &on_cpu.here());
+        on_cpu.end();
+    }
+
+    /// Serves a call that only begins a pair.
+    #[inline(never)]
+    fn begin(&self, regs: &Regs, on_cpu: Unpreempted) {
+        let here = &on_cpu.here();
+        if !self.recorder.begins(regs, here) {
+            regs.serve_slow(&self.recorder, here);
+        }
         on_cpu.end();
     }
 

@@ -6,7 +6,7 @@ use crate::{
     buffer::Buffer,
     engine::filter::{Filter, Gate},
     hit::{
-        action::{Action, Switch},
+        action::{Action, SendTo, Switch},
         histograms::List,
         tasks::Tasks,
     },
@@ -91,6 +91,8 @@ pub(super) struct Acting {
     is_plain: bool,
     /// The only action, if it is so.
     lone: Option<Arc<Action>>,
+    /// What that sends hits to, if it does.
+    lone_send: Option<Arc<SendTo>>,
     /// Whether all actions send the hits to event probes, and are blind, and records have
     /// neither filter nor stacks; not `bool`, for the sake of `is_plain`.
     sends: u8,
@@ -158,10 +160,15 @@ impl Acting {
         self.quick_action().is_some()
     }
 
-    /// Returns whether the [quick action](Self::quick_action) sends hits to an event probe.
-    pub(super) fn relays(&self) -> bool {
-        let action = self.quick_action();
-        action.is_some_and(|action| action.receiver().is_some())
+    /// Returns what the [quick action](Self::quick_action) sends hits to, if it does.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn quick_send(&self) -> Option<&SendTo> {
+        match &self.lone_send {
+            Some(send) if !self.switch.is_on() => Some(send),
+            _ => None,
+        }
     }
 
     /// Returns whether the [quick action](Self::quick_action) counts in a histogram that has to
@@ -244,6 +251,7 @@ impl Plan {
         let acting = Acting {
             histograms,
             is_plain,
+            lone_send: lone.as_ref().and_then(|it| it.sends_to()).cloned(),
             lone,
             sends: u8::from(sends),
             stacks: stacks.with(

@@ -8,11 +8,12 @@
 use crate::{
     engine::{
         exec,
-        fetch::{BegunField, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION},
+        fetch::{BegunField, FieldShape, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION},
         hist::{SynthField, TEXT_ROOM},
-        record::{Field, Layout},
+        record::Layout,
     },
     hit::{
+        open_pairs::OpenPairs,
         prepared::Prepared,
         receives::{Receives, ReceivesValues, SentHit},
         recorder::Recorder,
@@ -26,7 +27,7 @@ use crate::{
     },
     sys::Vec,
 };
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU8, AtomicUsize, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// Most events that cause each other on one CPU: each takes stack, and an action may lead back to
@@ -95,8 +96,8 @@ impl<S: Sent> Source for SentBy<'_, S> {
 
 /// The fields of the event to which a probe is attached.
 pub(crate) struct AttachedFields {
-    /// Bytes of each, and whether it has a sign.
-    shapes: Vec<(u8, bool)>,
+    /// Size and sign of each.
+    shapes: Vec<FieldShape>,
     /// The texts that are copied, by their indices.
     texts: Vec<u8>,
 }
@@ -116,27 +117,29 @@ impl AttachedFields {
     pub(crate) fn of(layout: &Layout, texts: Vec<u8>) -> Result<Self> {
         let mut shapes = Vec::new();
         for field in &layout.fields {
-            shapes.push(Self::shape(field))?;
+            shapes.push(FieldShape::of(field.base))?;
         }
         Ok(Self { shapes, texts })
     }
-
-    fn shape(field: &Field) -> (u8, bool) {
-        (field.base.size(), field.base.is_signed())
-    }
 }
+
+/// Hits are served.
+const ARMED: u8 = 1;
+/// All that the program fetches is among what is sent, as numbers.
+const QUIET: u8 = 2;
 
 /// Serves the hits of a probe that another event causes.
 pub(crate) struct Receiver {
     recorder: Recorder,
-    is_armed: AtomicBool,
-    /// Whether all that a program fetches is among what is sent, as numbers.
-    is_quiet: bool,
+    /// Whether it is [armed](ARMED), and whether its program is [quiet](QUIET).
+    state: AtomicU8,
     fields: AttachedFields,
     /// The fields of a synthetic event.
     values: Vec<SynthField>,
     /// The number of actions that emit it.
     uses: AtomicUsize,
+    /// What begins the pairs whose ends are sent here, armed with it.
+    open: Option<Arc<OpenPairs>>,
     nesting: Arc<Nesting>,
 }
 
@@ -149,16 +152,18 @@ impl Receiver {
     pub(crate) fn new(
         recorder: Prepared,
         (fields, values): (AttachedFields, Vec<SynthField>),
+        open: Option<Arc<OpenPairs>>,
         nesting: Arc<Nesting>,
     ) -> Result<Arc<Self>> {
         let is_quiet = recorder.is_quiet() && fields.texts.is_empty();
+        let state = if is_quiet { QUIET } else { 0 };
         let receiver = init!(Self {
             recorder <- recorder.init(),
-            is_armed: AtomicBool::new(false),
-            is_quiet,
+            state: AtomicU8::new(state),
             fields,
             values,
             uses: AtomicUsize::new(0),
+            open,
             nesting,
         });
         Arc::init(receiver, GFP_KERNEL)
@@ -181,25 +186,35 @@ impl Receiver {
 
     /// Arms or disarms it.
     pub(crate) fn set_armed(&self, armed: bool) {
-        self.is_armed.store(armed, Ordering::Relaxed);
+        match armed {
+            true => self.state.fetch_or(ARMED, Ordering::Relaxed),
+            false => self.state.fetch_and(!ARMED, Ordering::Relaxed),
+        };
+        if let Some(open) = &self.open {
+            open.set_armed(armed);
+        }
     }
 
     #[inline(always)]
     pub(super) fn is_armed(&self) -> bool {
-        self.is_armed.load(Ordering::Relaxed)
+        self.state.load(Ordering::Relaxed) & ARMED != 0
     }
 
-    /// Serves a hit with the values of `sent`.
+    /// Whether it is armed, and all that its program fetches is among what is sent, as numbers.
     #[inline(always)]
-    fn serve(&self, sent: &impl Sent, here: &OnCpu) {
-        // What is just recorded causes no other event.
-        let is_served = self.is_quiet && self.recorder.records_sent(SentBy(sent), here);
-        if !is_served {
-            self.serve_any(sent, here);
-        }
+    pub(super) fn is_ready(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == ARMED | QUIET
     }
 
-    /// As [`Receiver::serve`], where more may be to be done than to record it.
+    /// Records a hit with the values of `sent` if nothing about it is unusual, and nothing else is
+    /// done on it: so it causes no other event. Returns false otherwise; then nothing has happened.
+    /// It must be [ready](Self::is_ready).
+    #[inline(always)]
+    pub(super) fn records(&self, sent: &impl Sent, here: &OnCpu) -> bool {
+        self.recorder.records_sent(SentBy(sent), here)
+    }
+
+    /// Serves any hit with the values of `sent`.
     #[inline(never)]
     fn serve_any(&self, sent: &dyn Sent, here: &OnCpu) {
         let Some(nested) = self.nesting.enter(here) else {
@@ -214,17 +229,11 @@ impl Receiver {
     }
 
     /// Serves `hit`, which an event has sent, with `fields`.
-    #[inline(always)]
-    pub(super) fn serve_hit(&self, hit: &SentHit<'_>, fields: &impl Sent, here: &OnCpu) {
-        let is_served = self.is_quiet && self.recorder.records_sent(SentBy(fields), here);
-        if !is_served {
-            self.serve_any_hit(hit, fields, here);
-        }
-    }
-
-    /// As [`Receiver::serve_hit`], of what is rarely sent.
     #[inline(never)]
-    pub(super) fn serve_any_hit(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
+    pub(super) fn serve_hit(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
+        if !self.is_armed() {
+            return;
+        }
         match self.fields.texts.is_empty() {
             true => self.serve_any(fields, here),
             false => self.serve_with_texts(hit, fields, here),
@@ -265,8 +274,10 @@ impl Receiver {
 
 impl Receives for Arc<Receiver> {
     fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu) {
-        if self.is_armed() {
-            self.serve_hit(hit, &self.fields_of(hit), here);
+        let fields = self.fields_of(hit);
+        let is_recorded = self.is_ready() && self.records(&fields, here);
+        if !is_recorded {
+            self.serve_hit(hit, &fields, here);
         }
     }
 }
@@ -281,8 +292,10 @@ impl ReceivesValues for Receiver {
     }
 
     fn receive_values(&self, values: &[u64], hit: &SentHit<'_>, here: &OnCpu) {
-        if self.is_armed() {
-            self.serve(&SentValues { values, hit }, here);
+        let sent = SentValues { values, hit };
+        let is_recorded = self.is_ready() && self.records(&sent, here);
+        if !is_recorded && self.is_armed() {
+            self.serve_any(&sent, here);
         }
     }
 }
@@ -325,7 +338,8 @@ impl Sent for FieldsOf<'_> {
 /// The fields of a hit that ends a pair, and what its beginning has left.
 pub(super) struct EndFields<'a> {
     pub(super) end: FieldsOf<'a>,
-    pub(super) left: &'a Left<'a>,
+    /// What the beginning has left, if anything.
+    pub(super) left: Option<&'a Left<'a>>,
     /// How long the pair took, in nanoseconds.
     pub(super) duration: u64,
 }
@@ -355,7 +369,10 @@ impl Sent for EndFields<'_> {
     fn value(&self, index: u8) -> u64 {
         match index {
             PAIR_DURATION => self.duration,
-            FIRST_BEGUN.. => self.left.value(index.wrapping_sub(FIRST_BEGUN)),
+            FIRST_BEGUN.. => {
+                let number = index.wrapping_sub(FIRST_BEGUN);
+                self.left.map_or(0, |left| left.value(number))
+            }
             _ => self.end.value(index),
         }
     }

@@ -92,9 +92,12 @@ impl Recorder {
         match &plan.rest {
             Rest::Act(acting) if acting.is_stamp() => Tier::STAMPING,
             Rest::Act(acting) if acting.is_linked() => Tier::LINKED,
-            Rest::Act(acting) if acting.relays() => Tier::RELAYING,
+            Rest::Act(acting) if acting.is_quick() => match acting.quick_send() {
+                Some(send) if send.begins.is_some() => Tier::BEGINNING,
+                Some(_) => Tier::RELAYING,
+                None => Tier::QUICK,
+            },
             Rest::Act(acting) if acting.sends() => Tier::SENDING,
-            Rest::Act(acting) if acting.is_quick() => Tier::QUICK,
             Rest::Act(_) if plan.is_gated() => Tier::GATED,
             Rest::Several(several) if !several.recording.is_empty() => match program.form() {
                 Form::Bare if bare => Tier::SEVERAL_BARE,

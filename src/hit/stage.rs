@@ -36,6 +36,8 @@ impl Stage {
     pub(super) const STAMP: u8 = 12;
     /// Sends to the only event probe of a disabled event.
     pub(super) const RELAY: u8 = 13;
+    /// Begins a pair, by the only trigger of a disabled event.
+    pub(super) const BEGIN: u8 = 14;
     /// Evaluates a filter that compares a register.
     pub(super) const FILTER: u8 = handler::CHECK;
     /// Serves any hit.

@@ -49,24 +49,26 @@ impl Tier {
     pub(super) const STAMPING: u8 = 10;
     /// The same as [`Self::QUICK`], and the action sends the hits to an event probe.
     pub(super) const RELAYING: u8 = 11;
+    /// The same as [`Self::QUICK`], and the action notes that a pair begins.
+    pub(super) const BEGINNING: u8 = 12;
     /// All actions send the hits to event probes, and there is no filter.
-    pub(super) const SENDING: u8 = 12;
+    pub(super) const SENDING: u8 = 13;
     /// Several instances record all hits, and nothing is fetched.
-    pub(super) const SEVERAL_BARE: u8 = 13;
+    pub(super) const SEVERAL_BARE: u8 = 14;
     /// Several instances record all hits, and one register is fetched.
-    pub(super) const SEVERAL_REGISTER: u8 = 14;
+    pub(super) const SEVERAL_REGISTER: u8 = 15;
     /// Several instances record all hits, and records have one size, which is short.
-    pub(super) const SEVERAL: u8 = 15;
+    pub(super) const SEVERAL: u8 = 16;
     /// Several instances record all hits, and records have different sizes, because of one string.
-    pub(super) const SEVERAL_TEXT: u8 = 16;
+    pub(super) const SEVERAL_TEXT: u8 = 17;
     /// Several instances record all hits, and records have different sizes, or are long.
-    pub(super) const SEVERAL_SLOW: u8 = 17;
+    pub(super) const SEVERAL_SLOW: u8 = 18;
     /// There is a filter. This tier and the next ask the gate of the plan first.
-    pub(super) const FILTERED: u8 = 18;
+    pub(super) const FILTERED: u8 = 19;
     /// There is one action, which has a filter, and the event is disabled.
-    pub(super) const GATED: u8 = 19;
+    pub(super) const GATED: u8 = 20;
     /// Only the hits of some tasks count.
-    pub(super) const OF_TASKS: u8 = 20;
+    pub(super) const OF_TASKS: u8 = 21;
 }
 
 /// Words of a probe's record with nothing fetched, and with one register and the bits

@@ -9,37 +9,23 @@ use super::number::{fixed_text, number, register};
 use super::path::path;
 use super::text::{joined, MAX_JOINED, MAX_STRING};
 use super::value::{follow, word};
-use crate::engine::fetch::{Op, Program, Store};
+use crate::engine::fetch::{FieldShape, Op, Program, Store};
 use crate::engine::record::COMM_LEN;
 use crate::engine::syscall::Strings;
 use crate::engine::task::CGROUP;
 use crate::engine::text::up_to_nul;
 
-/// Returns the argument of this index as a number of `width` bytes, with its sign extended if
-/// `signed`; 0 for text and for what cannot be read.
+/// Returns the argument of this index as a number of this shape, its sign extended; 0 for text and
+/// for what cannot be read.
 ///
 /// Context: any.
 #[inline(always)]
-pub fn field_value<E: Env>(
-    program: &Program,
-    index: u8,
-    (width, signed): (u8, bool),
-    env: &E,
-) -> u64 {
+pub fn field_value<E: Env>(program: &Program, index: u8, shape: FieldShape, env: &E) -> u64 {
     let value = match register(program, index, env) {
         Some(value) => value,
         None => number(program, index, 0, env).unwrap_or(0),
     };
-    if width == 8 {
-        return value;
-    }
-    let unused = 64u32.wrapping_sub(u32::from(width).wrapping_mul(8));
-    let high = value.wrapping_shl(unused);
-    match signed {
-        // CAST: Extends the sign.
-        true => (high as i64).wrapping_shr(unused) as u64,
-        false => high.wrapping_shr(unused),
-    }
+    shape.cut(value)
 }
 
 /// Writes the text argument of this index with its NUL, as much of it as fits; returns false if it

@@ -35,13 +35,48 @@ pub struct Taken {
     pub begun: Vec<BegunField>,
 }
 
+/// Size and sign of a field that is a number, in a byte: the bits of a word that it does not have,
+/// and 1 if it has a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldShape(u8);
+
+impl FieldShape {
+    /// Returns those of a field of this type.
+    pub fn of(base: Type) -> Self {
+        let unused = 64u8.wrapping_sub(base.size().wrapping_mul(8));
+        Self(unused | u8::from(base.is_signed()))
+    }
+
+    /// Returns whether it has a sign.
+    pub fn is_signed(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// Returns the field of that size and sign whose lowest bits are those of `value`.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn cut(self, value: u64) -> u64 {
+        let unused = u32::from(self.0 & !1);
+        if unused == 0 {
+            return value;
+        }
+        let high = value.wrapping_shl(unused);
+        match self.is_signed() {
+            // CAST: Extends the sign.
+            true => (high as i64).wrapping_shr(unused) as u64,
+            false => high.wrapping_shr(unused),
+        }
+    }
+}
+
 /// A field of the event that begins a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BegunField {
     /// Its index.
     pub index: u8,
-    /// Bytes, and whether it has a sign; of a number.
-    pub shape: (u8, bool),
+    /// Its size and sign, of a number.
+    pub shape: FieldShape,
     /// Whether it is a text.
     pub is_text: bool,
     /// Its first word among those that a beginning leaves.
@@ -62,7 +97,7 @@ impl BegunField {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairKey {
     /// The field with this index, and its shape as [`BegunField::shape`].
-    Field(u8, (u8, bool)),
+    Field(u8, FieldShape),
     /// `common_pid`.
     Pid,
     /// `common_cpu`.
@@ -165,7 +200,7 @@ fn left(arg: &Argument, (index, field): (u8, &Field), taken: &mut Taken) -> Resu
     let start = words.fold(0, usize::saturating_add);
     let begun = BegunField {
         index,
-        shape: (field.base.size(), field.base.is_signed()),
+        shape: FieldShape::of(field.base),
         is_text: field.base.is_text(),
         start: u8::try_from(start).unwrap_or(u8::MAX),
     };
@@ -204,7 +239,7 @@ fn key(name: Span<'_>, layout: &Layout) -> Result<PairKey, Error> {
             let refusal = name.error(Kind::BadAttachArg);
             return Err(refusal.with_detail(format_args!("a key is a number")));
         }
-        let shape = (field.base.size(), field.base.is_signed());
+        let shape = FieldShape::of(field.base);
         return Ok(PairKey::Field(index, shape));
     }
     match name.bytes {

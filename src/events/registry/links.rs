@@ -22,7 +22,7 @@ impl Registry {
             let is_sent_to = probe.attachments().iter().any(Attachment::is_linked);
             if let Some(pair) = probe.pair().filter(|_| is_armed && !is_sent_to) {
                 // The actions that sent to it have been gone for a grace period.
-                pair.beginnings().clear();
+                pair.open().beginnings().clear();
             }
             for attachment in probe.attachments() {
                 if attachment.is_linked() != is_armed {

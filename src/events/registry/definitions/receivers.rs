@@ -24,8 +24,9 @@ use crate::{
         similar::suggest_event,
     },
     hit::{
-        action::{Action, ActionKind, Other},
-        pair::{Pair, PairBegin, PairEnd},
+        action::{Action, ActionKind, Other, SendTo},
+        open_pairs::OpenPairs,
+        pair::Pair,
         plan::{Plan, ReplacedPlans},
         prepared::Prepared,
         receiver::{AttachedFields, Receiver},
@@ -109,17 +110,21 @@ impl Definitions {
         let recorder = Prepared::new(&format, program, event.in_force(), 0).map_err(no_memory)?;
         let values = synthetic_fields(&definition)?;
         let fields = (fields, values);
-        let receiver = Receiver::new(recorder, fields, self.nesting.clone()).map_err(no_memory)?;
-        let mut pair = None;
+        let [begin_keys, end_keys] = keys;
+        let mut open = None;
         if let Place::Pair(_) = definition.place {
             let room = match definition.maxactive {
                 0 => DEFAULT_PAIRS,
                 // CAST: u32 to usize widens.
                 room => room as usize,
             };
-            let made = Pair::new(receiver.clone(), keys, taken.begun, room);
-            pair = Some(made.map_err(no_memory)?);
+            let made = OpenPairs::new(begin_keys, taken.begun, room);
+            open = Some(made.map_err(no_memory)?);
         }
+        let receiver = Receiver::new(recorder, fields, open.clone(), self.nesting.clone());
+        let receiver = receiver.map_err(no_memory)?;
+        let pair = open.map(|open| Pair::new(receiver.clone(), open, end_keys));
+        let pair = pair.transpose().map_err(no_memory)?;
         let attached = self.attachments(&receiver, pair.as_ref(), to, condition);
         let attached = attached.map_err(no_memory)?;
         let registered = Registered::of_receiver(receiver).map_err(no_memory)?;
@@ -140,16 +145,18 @@ impl Definitions {
     ) -> Result<Vec<Attachment>> {
         let last = to.len().wrapping_sub(1);
         let mut all = Vec::new();
-        for (n, to) in to.into_iter().enumerate() {
-            let receives: KBox<dyn Receives> = match pair {
-                None => KBox::new(receiver.clone(), GFP_KERNEL)?,
-                Some(pair) if n < last => KBox::new(PairBegin(pair.clone()), GFP_KERNEL)?,
-                Some(pair) => KBox::new(PairEnd(pair.clone()), GFP_KERNEL)?,
+        for (n, event) in to.into_iter().enumerate() {
+            let begins = pair.filter(|_| n < last).map(|pair| pair.open().clone());
+            let to: KBox<dyn Receives> = match (&begins, pair) {
+                (Some(open), _) => KBox::new(open.clone(), GFP_KERNEL)?,
+                (None, Some(pair)) => KBox::new(pair.clone(), GFP_KERNEL)?,
+                (None, None) => KBox::new(receiver.clone(), GFP_KERNEL)?,
             };
             let condition = if n == last { condition.take() } else { None };
-            let action = ActionKind::Other(Other::Send(receives));
+            let to = Arc::new(SendTo { to, begins }, GFP_KERNEL)?;
+            let action = ActionKind::Other(Other::Send(to));
             let action = Action::new(action, condition, Count::Unlimited)?;
-            all.push(Attachment::new(to, action, self.attachments.clone()))?;
+            all.push(Attachment::new(event, action, self.attachments.clone()))?;
         }
         Ok(all)
     }

@@ -12,6 +12,12 @@ pub trait Zeroable {
     fn zeroed() -> Self;
 }
 
+impl<T: Zeroable, const N: usize> Zeroable for [T; N] {
+    fn zeroed() -> Self {
+        core::array::from_fn(|_| T::zeroed())
+    }
+}
+
 /// An array that begins as zeroes.
 #[derive(Debug)]
 pub struct Zeroed<T>(Vec<T>);
