@@ -32,12 +32,31 @@ static __always_inline bool put(struct frames *frames, u64 address)
 	return true;
 }
 
-/* Whether a frame of the stack that is on top of the probed code belongs to the probe. */
-static __always_inline bool is_plumbing(u64 address, u64 skip, u64 skip_size)
+/*
+ * Frames of ftrace between the probe and the function to be skipped, at most: where the kernel
+ * checks the types of functions that are called by a pointer, ftrace reports tracepoints.
+ */
+#define FRAMES_OF_FTRACE (IS_ENABLED(CONFIG_CFI) ? 3 : 0)
+
+/* Whether a frame, behind @count others that are not known to be so, belongs to the probe. */
+static __always_inline bool is_plumbing(u64 address, u64 skip, u64 skip_size, u32 count)
 {
+	if (count > FRAMES_OF_FTRACE)
+		return false;
 	/* A return address may be just behind the function. */
 	return address - 1 - skip < skip_size ||
-	       within_module_mem_type(address, THIS_MODULE, MOD_TEXT);
+	       (!count && within_module_mem_type(address, THIS_MODULE, MOD_TEXT));
+}
+
+/* Puts a frame of a stack on top of which is the probe; returns false if there is no room. */
+static __always_inline bool put_behind_probe(struct frames *frames, u64 address, u64 skip,
+					     u64 skip_size)
+{
+	if (is_plumbing(address, skip, skip_size, frames->count)) {
+		frames->count = 0;
+		return true;
+	}
+	return put(frames, address);
 }
 
 /* Whether the task has a user's registers, and what they are. */

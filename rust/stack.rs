@@ -16,6 +16,9 @@ use core::ptr;
 /// Bytes of a frame's address.
 pub const FRAME_SIZE: usize = 8;
 
+/// Bytes of two functions that are near each other, and of what is between them.
+const MOST_BETWEEN: u64 = 1 << 12;
+
 /// A function of the kernel or of a module.
 #[derive(Clone, Copy, Default)]
 pub struct StackFunction {
@@ -29,6 +32,24 @@ impl StackFunction {
     /// Context: process.
     pub fn at(address: u64) -> Self {
         Symbol::extent(address).map_or_else(Self::default, |(address, size)| Self { address, size })
+    }
+
+    /// Returns the function that contains `address`, with all that is between it and the one that
+    /// contains `other`, if that is near it.
+    ///
+    /// Context: process.
+    pub fn with_neighbour(address: u64, other: u64) -> Self {
+        let (own, other) = (Self::at(address), Self::at(other));
+        let end = |function: Self| function.address.wrapping_add(function.size);
+        let start = own.address.min(other.address);
+        let size = end(own).max(end(other)).wrapping_sub(start);
+        match size {
+            ..=MOST_BETWEEN => Self {
+                address: start,
+                size,
+            },
+            _ => own,
+        }
     }
 
     /// Returns the function of a kprobe at `address`; an empty one if the stacks of kprobes

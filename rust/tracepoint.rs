@@ -17,6 +17,7 @@ pub use registration::PointRegistration;
 
 use super::{
     bindings as extra, calls, context::EntryWay, rcu::synchronize_hotplug, serving::Serving,
+    stack::StackFunction,
 };
 use core::{iter, marker::PhantomPinned, pin::Pin, ptr, sync::atomic::Ordering};
 use kernel::{
@@ -114,6 +115,18 @@ impl Tracepoint {
     /// one that is called directly.
     pub fn iterator(&self) -> u64 {
         self.iterator
+    }
+
+    /// Returns what is between the code that has the tracepoint and a probe, as far as stacks need
+    /// it.
+    ///
+    /// Context: process.
+    pub fn callers(&self) -> StackFunction {
+        match stub::IS_TYPED {
+            // What is registered is the stub; the iterator calls it if there are several.
+            true => StackFunction::with_neighbour(self.stub, self.iterator),
+            false => StackFunction::at(self.iterator),
+        }
     }
 
     /// Returns whether its hits can be reported: where the kernel checks the types of probes, ftrace

@@ -215,8 +215,9 @@ noinline u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 
 	do {
 		address = next(&walk);
-	} while (address && is_plumbing(address, skip, skip_size));
-	if (address && put(&frames, address))
-		walk_on(&frames, &walk);
+		if (!address || !put_behind_probe(&frames, address, skip, skip_size))
+			return frames.count;
+	} while (frames.count <= FRAMES_OF_FTRACE);
+	walk_on(&frames, &walk);
 	return frames.count;
 }

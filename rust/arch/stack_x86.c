@@ -128,11 +128,7 @@ u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 	for (unwind_start(&state, current, NULL, NULL); !unwind_done(&state);
 	     unwind_next_frame(&state)) {
 		address = unwind_get_return_address(&state);
-		if (!address)
-			break;
-		if (!frames.count && is_plumbing(address, skip, skip_size))
-			continue;
-		if (!put(&frames, address))
+		if (!address || !put_behind_probe(&frames, address, skip, skip_size))
 			break;
 	}
 	return frames.count;

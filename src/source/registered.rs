@@ -335,7 +335,7 @@ impl Registered {
         let mechanism = definition.kind.mechanism;
         recorder.set_function(match (mechanism, found.tracepoint()) {
             (Mechanism::Entry, _) => StackFunction::of_probe(found.address),
-            (Mechanism::Tracepoint, Some(point)) => StackFunction::at(point.iterator()),
+            (Mechanism::Tracepoint, Some(point)) => point.callers(),
             _ => StackFunction::default(),
         });
         let at = kprobe::ProbePlace::Address(found.address);

@@ -152,9 +152,7 @@ impl Definitions {
         let buffer = instances.top().buffer.clone();
         let caller = |name: &[u8]| -> Result<StackFunction> {
             let point = self.points.find(name)?;
-            Ok(point.map_or_else(StackFunction::default, |point| {
-                StackFunction::at(point.iterator())
-            }))
+            Ok(point.map_or_else(StackFunction::default, |point| point.callers()))
         };
         let (enter, exit) = (caller(b"sys_enter")?, caller(b"sys_exit")?);
         let mut probes = Set::new();
