@@ -355,7 +355,9 @@ fn no_such_event(set: &Set, deletion: &Deletion, at: usize) -> Refusal {
     let refusal = Refusal::new(Kind::NoSuchEvent, at);
     match (&deletion.group, &deletion.event) {
         (None, Some(name)) => suggest_event(refusal, name, b'/', &|each| {
-            set.iter().for_each(|probe| each(&probe.event));
+            let all = set.iter().map(|probe| &probe.event);
+            all.filter(|event| !event.is_ready_made())
+                .for_each(|event| each(event));
         }),
         _ => refusal,
     }
