@@ -18,7 +18,7 @@ use crate::{
         plan::{Acting, Rest},
         receives::SentHit,
         recorder::Recorder,
-        sample::Sample,
+        sample::{HitContext, Sample},
         source::Source,
         stacks::save_user_stack,
     },
@@ -275,7 +275,10 @@ impl Recorder {
             program: &self.program,
             sample,
             plain: PlainCount::of(sample.way()),
-            irqs_disabled: sample.irqs_disabled(),
+            context: HitContext {
+                way: sample.way(),
+                irqs_disabled: sample.irqs_disabled(),
+            },
             function: &self.function,
         }
     }

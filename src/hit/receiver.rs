@@ -17,14 +17,10 @@ use crate::{
         prepared::Prepared,
         receives::{Receives, ReceivesValues, SentHit},
         recorder::Recorder,
-        sample::{Report, Sample, Sent},
+        sample::{HitContext, Report, Sample, Sent},
         source::Source,
     },
-    kapi::{
-        context::{EntryWay, OnCpu},
-        percpu::PerCpu,
-        stack::StackOrigin,
-    },
+    kapi::{context::OnCpu, percpu::PerCpu, stack::StackOrigin},
     sys::Vec,
 };
 use core::sync::atomic::{AtomicU32, AtomicU8, AtomicUsize, Ordering};
@@ -90,7 +86,12 @@ impl<S> Copy for SentBy<'_, S> {}
 impl<S: Sent> Source for SentBy<'_, S> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Sent(self.0))
+        Sample::of(Report::Sent(self.0, self.0.context()))
+    }
+
+    #[inline(always)]
+    fn is_plain(self) -> bool {
+        self.0.is_plain()
     }
 }
 
@@ -316,18 +317,14 @@ impl Sent for FieldsOf<'_> {
         shape.map_or(0, |&shape| exec::field_value(program, index, shape, sample))
     }
 
-    fn way(&self) -> EntryWay {
-        self.hit.sample.way()
+    #[inline(always)]
+    fn context(&self) -> HitContext {
+        self.hit.context
     }
 
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.hit.plain.is_plain()
-    }
-
-    #[inline(always)]
-    fn irqs_disabled(&self) -> bool {
-        self.hit.irqs_disabled
     }
 
     fn origin(&self) -> StackOrigin<'_> {
@@ -378,18 +375,13 @@ impl Sent for EndFields<'_> {
     }
 
     #[inline(always)]
-    fn way(&self) -> EntryWay {
-        self.end.way()
+    fn context(&self) -> HitContext {
+        self.end.context()
     }
 
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.end.is_plain()
-    }
-
-    #[inline(always)]
-    fn irqs_disabled(&self) -> bool {
-        self.end.irqs_disabled()
     }
 
     #[inline(always)]
@@ -415,18 +407,13 @@ impl Sent for WithTexts<'_> {
     }
 
     #[inline(always)]
-    fn way(&self) -> EntryWay {
-        self.fields.way()
+    fn context(&self) -> HitContext {
+        self.fields.context()
     }
 
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.fields.is_plain()
-    }
-
-    #[inline(always)]
-    fn irqs_disabled(&self) -> bool {
-        self.fields.irqs_disabled()
     }
 
     #[inline(always)]
@@ -445,18 +432,13 @@ impl Sent for AnySent<'_> {
     }
 
     #[inline(always)]
-    fn way(&self) -> EntryWay {
-        self.0.way()
+    fn context(&self) -> HitContext {
+        self.0.context()
     }
 
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.0.is_plain()
-    }
-
-    #[inline(always)]
-    fn irqs_disabled(&self) -> bool {
-        self.0.irqs_disabled()
     }
 
     #[inline(always)]
@@ -478,18 +460,14 @@ impl Sent for SentValues<'_> {
         self.values.get(usize::from(index)).copied().unwrap_or(0)
     }
 
-    fn way(&self) -> EntryWay {
-        self.hit.sample.way()
+    #[inline(always)]
+    fn context(&self) -> HitContext {
+        self.hit.context
     }
 
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.hit.plain.is_plain()
-    }
-
-    #[inline(always)]
-    fn irqs_disabled(&self) -> bool {
-        self.hit.irqs_disabled
     }
 
     fn origin(&self) -> StackOrigin<'_> {

@@ -6,7 +6,7 @@
 
 use crate::{
     engine::fetch::Program,
-    hit::sample::Sample,
+    hit::sample::{HitContext, Sample},
     kapi::{
         context::{OnCpu, PlainCount},
         stack::{StackFunction, StackOrigin},
@@ -18,10 +18,9 @@ pub(crate) struct SentHit<'a> {
     /// Fetches the arguments.
     pub(super) program: &'a Program,
     pub(super) sample: &'a Sample<'a>,
-    /// What the kernel's counter holds if nothing about its context is unusual.
+    /// What the kernel's counter holds if nothing about the context is unusual.
     pub(super) plain: PlainCount,
-    /// Whether interrupts are disabled in the code that is hit.
-    pub(super) irqs_disabled: bool,
+    pub(super) context: HitContext,
     /// The function that is probed, as far as its stacks need it.
     pub(super) function: &'a StackFunction,
 }

@@ -18,7 +18,7 @@ use crate::{
     },
     kapi::{
         cgroup, clock,
-        context::{self, EntryWay, Unpreempted},
+        context::{self, EntryWay, PlainCount, Unpreempted},
         functions,
         kprobe::Way,
         kretprobe, nofault,
@@ -57,17 +57,22 @@ pub(crate) trait Sent {
     /// Context: any.
     fn value(&self, index: u8) -> u64;
 
-    /// Returns how the CPU came to the handler of the event that is hit.
-    fn way(&self) -> EntryWay;
+    /// Returns the context of the hit.
+    fn context(&self) -> HitContext;
 
-    /// Returns whether nothing about the context of the hit is unusual.
+    /// Returns whether nothing about that is unusual.
     fn is_plain(&self) -> bool;
-
-    /// Returns whether interrupts are disabled in the code that is hit.
-    fn irqs_disabled(&self) -> bool;
 
     /// Returns where the stack of the hit begins.
     fn origin(&self) -> StackOrigin<'_>;
+}
+
+/// The context in which code is hit.
+#[derive(Clone, Copy)]
+pub(crate) struct HitContext {
+    /// How the CPU came to the handler.
+    pub(super) way: EntryWay,
+    pub(super) irqs_disabled: bool,
 }
 
 /// A hit.
@@ -101,7 +106,7 @@ pub(crate) enum Report<'a> {
     /// Of anything with one argument at most.
     Word(u64),
     /// Of another event: the index of a register counts the values.
-    Sent(&'a dyn Sent),
+    Sent(&'a dyn Sent, HitContext),
 }
 
 impl<'a> Sample<'a> {
@@ -121,7 +126,7 @@ impl<'a> Sample<'a> {
             Report::Exit(_) => EntryWay::Followed,
             Report::Function(_) => EntryWay::Call,
             Report::Tracepoint(_) => tracepoint::WAY,
-            Report::Sent(sent) => sent.way(),
+            Report::Sent(_, context) => context.way,
             _ => EntryWay::Tracepoint,
         }
     }
@@ -136,7 +141,7 @@ impl<'a> Sample<'a> {
             Report::Exit(_) => context::is_plain_followed(),
             Report::Function(_) => context::is_plain(|| EntryWay::Call),
             Report::Tracepoint(_) => context::is_plain(|| tracepoint::WAY),
-            Report::Sent(sent) => sent.is_plain(),
+            Report::Sent(_, context) => PlainCount::of(context.way).is_plain(),
             _ => context::is_plain(|| EntryWay::Tracepoint),
         }
     }
@@ -151,7 +156,7 @@ impl<'a> Sample<'a> {
             Report::Function(_) | Report::Exit(_) | Report::Tracepoint(_) | Report::Word(_) => {
                 context::irqs_disabled()
             }
-            Report::Sent(sent) => sent.irqs_disabled(),
+            Report::Sent(_, context) => context.irqs_disabled,
         }
     }
 
@@ -212,7 +217,7 @@ impl<'a> Sample<'a> {
             Report::Return(regs, _) => StackOrigin::Return(regs),
             Report::Function(entry) => StackOrigin::Function(entry),
             Report::Exit(exit) => StackOrigin::Exit(exit),
-            Report::Sent(sent) => sent.origin(),
+            Report::Sent(sent, _) => sent.origin(),
             // The registers belong to the caller of a system call.
             _ => StackOrigin::Caller(function),
         }
@@ -246,7 +251,7 @@ impl Arguments for Sample<'_> {
                 values.get(index).copied().unwrap_or(0)
             }
             Report::Word(word) => word,
-            Report::Sent(sent) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
+            Report::Sent(sent, _) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
         }
     }
 
@@ -262,7 +267,7 @@ impl Arguments for Sample<'_> {
             | Report::Call(..)
             | Report::LongCall(..)
             | Report::Word(_)
-            | Report::Sent(_) => 0,
+            | Report::Sent(..) => 0,
         }
     }
 

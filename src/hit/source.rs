@@ -24,6 +24,12 @@ pub(super) trait Source: Copy {
     /// Returns it in the form of all sources.
     fn sample(&self) -> Sample<'_>;
 
+    /// As [`Sample::is_plain`].
+    #[inline(always)]
+    fn is_plain(self) -> bool {
+        self.sample().is_plain()
+    }
+
     /// Serves any hit. It takes the source by value, so that its callers jump.
     #[inline(never)]
     fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {

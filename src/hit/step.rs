@@ -168,7 +168,7 @@ impl Recorder {
     pub(super) fn serve_text<const EACH: bool>(&self, source: impl Source, here: &OnCpu) -> bool {
         let program = &self.program;
         // What is unusual is found first, as far as possible: strings are not read twice.
-        if !source.sample().is_plain() {
+        if !source.is_plain() {
             return false;
         }
         let Some((address, user)) = exec::find_text(program, &source.sample()) else {
@@ -324,7 +324,7 @@ impl Recorder {
         size: (&impl EventSize<LEAST>, Pace),
         here: &'a OnCpu,
     ) -> Next<Unsettled<'a>> {
-        if !source.sample().is_plain() {
+        if !source.is_plain() {
             return Next::Stage(Stage::SERVE);
         }
         self.record_plain(source, shape, size, here)
@@ -378,7 +378,7 @@ impl Recorder {
         size: &Short<LEAST>,
         here: &OnCpu,
     ) -> Next<U> {
-        if !source.sample().is_plain() {
+        if !source.is_plain() {
             return Next::Stage(Stage::SERVE);
         }
         self.record_plain_in_each(source, shape, size, here)
