@@ -93,7 +93,7 @@ impl Recorder {
             Rest::Act(acting) if acting.is_stamp() => Tier::STAMPING,
             Rest::Act(acting) if acting.is_linked() => Tier::LINKED,
             Rest::Act(acting) if acting.is_quick() => match acting.quick_send() {
-                Some(send) if send.begins.is_some() => Tier::BEGINNING,
+                Some(send) if send.begins.is_some() => Tier::OPENING,
                 Some(_) => Tier::RELAYING,
                 None => Tier::QUICK,
             },

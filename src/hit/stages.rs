@@ -37,7 +37,7 @@ where
             Tier::LINKED => Stage::LINK,
             Tier::STAMPING => Stage::STAMP,
             Tier::RELAYING => Stage::RELAY,
-            Tier::BEGINNING => Stage::BEGIN,
+            Tier::OPENING => Stage::BEGIN,
             Tier::SENDING => Stage::SEND,
             Tier::DURATION => Stage::DURATION,
             Tier::REGISTER_AND_DURATION => Stage::REGISTER_AND_DURATION,

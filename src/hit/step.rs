@@ -206,7 +206,7 @@ impl Recorder {
                 return Next::Stage(match tier {
                     Tier::SEVERAL_BARE..=Tier::SEVERAL_SLOW => Stage::SEVERAL,
                     Tier::RELAYING => Stage::RELAY,
-                    Tier::BEGINNING => Stage::BEGIN,
+                    Tier::OPENING => Stage::BEGIN,
                     Tier::LINKED..=Tier::SENDING => Stage::SEND,
                     _ => Stage::SERVE,
                 });

@@ -50,7 +50,7 @@ impl Tier {
     /// The same as [`Self::QUICK`], and the action sends the hits to an event probe.
     pub(super) const RELAYING: u8 = 11;
     /// The same as [`Self::QUICK`], and the action notes that a pair begins.
-    pub(super) const BEGINNING: u8 = 12;
+    pub(super) const OPENING: u8 = 12;
     /// All actions send the hits to event probes, and there is no filter.
     pub(super) const SENDING: u8 = 13;
     /// Several instances record all hits, and nothing is fetched.
