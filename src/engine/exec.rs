@@ -93,7 +93,6 @@ pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
 #[inline(always)]
 pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     if let Some(Faults { offset, size }) = program.faults {
-        // The most frequent size first.
         match size.get() {
             1 => put(out, offset, [0; 1]),
             size => {

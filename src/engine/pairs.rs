@@ -197,7 +197,7 @@ impl Beginnings {
         self.words.get(start..end).unwrap_or_default()
     }
 
-    /// Takes the slot of the key with this tag, if it is among those of `bucket`.
+    /// Takes the slot in `bucket` that has this key, whose tag is given, if there is one.
     #[inline(always)]
     fn take<'a>(
         &'a self,

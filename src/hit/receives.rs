@@ -43,8 +43,8 @@ pub(crate) trait ReceivesValues: Send + Sync {
     /// Counts one action more that sends values, or one less.
     fn count_use(&self, more: bool);
 
-    /// Serves the values that an action makes of `hit`, one for each field of a synthetic event: a number, or the address of a text
-    /// with its NUL, or of the number of frames of a stack, behind which are the frames, and
-    /// zeroes.
+    /// Serves the values that an action makes of `hit`, one for each field of a synthetic event: a
+    /// number, or the address of a text with its NUL, or of the number of frames of a stack, behind
+    /// which are the frames, and zeroes.
     fn receive_values(&self, values: &[u64], hit: &SentHit<'_>, here: &OnCpu);
 }

@@ -41,7 +41,7 @@ pub struct Taken {
 pub struct FieldShape(u8);
 
 impl FieldShape {
-    /// Returns those of a field of this type.
+    /// Returns the size and the sign of a field of type `base`.
     pub fn of(base: Type) -> Self {
         let unused = 64u8.wrapping_sub(base.size().wrapping_mul(8));
         Self(unused | u8::from(base.is_signed()))
@@ -52,7 +52,7 @@ impl FieldShape {
         self.0 & 1 != 0
     }
 
-    /// Returns the field of that size and sign whose lowest bits are those of `value`.
+    /// Returns as many of the lowest bits of `value` as the field has, with its sign extended.
     ///
     /// Context: any.
     #[inline(always)]
