@@ -19,20 +19,16 @@ use crate::{
         plan::Rest,
         recorder::Recorder,
         sample::{Running, Sample},
-        stage::To,
-        tier::Tier,
     },
     kapi::context::{self, OnCpu},
     sys,
 };
 
 impl Recorder {
-    /// Serves any hit.
+    /// Serves any hit. Most hits that record a string have been served by a step of their source,
+    /// see [`Source::HAS_TEXT_STEP`](super::source::Source::HAS_TEXT_STEP).
     #[inline(never)]
     pub(super) fn serve_slow(&self, sample: &Sample<'_>, here: &OnCpu) {
-        if self.tier.get() == Tier::TEXT && self.serve_text::<{ To::ONE }>(sample, here) {
-            return;
-        }
         let rest = &self.plan.get(here).rest;
         let buffer = self.buffer.get(here);
         let end = match rest.of_stacks() {

@@ -8,7 +8,8 @@ use crate::{
     hit::{
         recorder::Recorder,
         sample::{Copied, LongCopied, Report, Sample},
-        tier::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
+        stage::To,
+        tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
     },
     kapi::{
         context::OnCpu, functions, handler::Next, kprobe::Probed, kretprobe::Returned, regs::Regs,
@@ -20,6 +21,10 @@ use crate::{
 pub(super) trait Source: Copy {
     /// Whether it is a return, whose records have the address to which the function returns.
     const IS_RETURN: bool = false;
+
+    /// Whether it has a copy of the step for a string. It needs none where user memory has been
+    /// copied before: another step has then served all hits but the unusual ones.
+    const HAS_TEXT_STEP: bool = true;
 
     /// Returns it in the form of all sources.
     fn sample(&self) -> Sample<'_>;
@@ -33,7 +38,18 @@ pub(super) trait Source: Copy {
     /// Serves any hit. It takes the source by value, so that its callers jump.
     #[inline(never)]
     fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {
-        recorder.serve_slow(&self.sample(), here);
+        match Self::HAS_TEXT_STEP && recorder.tier.get() == Tier::TEXT {
+            true => self.serve_text(recorder, here),
+            false => recorder.serve_slow(&self.sample(), here),
+        }
+    }
+
+    /// Serves a hit of a program with one string, which one instance records.
+    #[inline(never)]
+    fn serve_text(self, recorder: &Recorder, here: &OnCpu) {
+        if !recorder.serve_text::<{ To::ONE }>(self, here) {
+            recorder.serve_slow(&self.sample(), here);
+        }
     }
 
     /// Serves a hit by [`Recorder::serve_fast`], with records of the source's size.
@@ -125,6 +141,7 @@ impl Source for tracepoint::PointArguments<'_> {
         // sooner.
         match recorder.plan.get(here).rest.of_stacks() {
             Some(acting) => recorder.serve_with_stacks(acting, self, here),
+            None if recorder.tier.get() == Tier::TEXT => self.serve_text(recorder, here),
             None => recorder.serve_slow(&self.sample(), here),
         }
     }
@@ -143,6 +160,8 @@ impl Source for &Regs {
 pub(super) struct Called<'a>(pub(super) &'a Regs, pub(super) Copied<'a>);
 
 impl Source for Called<'_> {
+    const HAS_TEXT_STEP: bool = false;
+
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::of(Report::Registers(self.0, self.1))
@@ -154,6 +173,8 @@ impl Source for Called<'_> {
 pub(super) struct WholeCall<'a>(pub(super) &'a Values, pub(super) Copied<'a>);
 
 impl Source for WholeCall<'_> {
+    const HAS_TEXT_STEP: bool = false;
+
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::of(Report::Call(self.0, self.1))
@@ -165,6 +186,8 @@ impl Source for WholeCall<'_> {
 pub(super) struct LongCall<'a>(pub(super) &'a Values, pub(super) LongCopied<'a>);
 
 impl Source for LongCall<'_> {
+    const HAS_TEXT_STEP: bool = false;
+
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::of(Report::LongCall(self.0, self.1))
@@ -173,6 +196,8 @@ impl Source for LongCall<'_> {
 
 /// The only argument, or any word if there is none.
 impl Source for u64 {
+    const HAS_TEXT_STEP: bool = false;
+
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::of(Report::Word(*self))
@@ -181,6 +206,8 @@ impl Source for u64 {
 
 /// A hit that the slow step serves.
 impl Source for &Sample<'_> {
+    const HAS_TEXT_STEP: bool = false;
+
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::clone(self)
