@@ -115,28 +115,33 @@ impl CallRecorder {
     /// Serves a call that only begins a pair.
     #[inline(never)]
     fn begin(&self, regs: &Regs, on_cpu: Unpreempted) {
-        let here = &on_cpu.here();
-        if !self.recorder.begins(regs, here) {
-            regs.serve_slow(&self.recorder, here);
-        }
-        on_cpu.end();
+        self.serve_or_slowly(regs, on_cpu, |here| self.recorder.begins(regs, here));
     }
 
     /// Serves a call that is only sent to an event probe.
     #[inline(never)]
     fn relay(&self, regs: &Regs, on_cpu: Unpreempted) {
-        let here = &on_cpu.here();
-        if !self.recorder.relays(regs, here) {
-            regs.serve_slow(&self.recorder, here);
-        }
-        on_cpu.end();
+        self.serve_or_slowly(regs, on_cpu, |here| self.recorder.relays(regs, here));
     }
 
     /// Serves a call of which nothing is recorded but what it causes.
     #[inline(never)]
     fn send(&self, regs: &Regs, on_cpu: Unpreempted) {
+        self.serve_or_slowly(regs, on_cpu, |here| {
+            self.recorder.serves_related(regs, here)
+        });
+    }
+
+    /// Serves a call by `serve`, or slowly where that returns false.
+    #[inline(always)]
+    fn serve_or_slowly(
+        &self,
+        regs: &Regs,
+        on_cpu: Unpreempted,
+        serve: impl FnOnce(&OnCpu) -> bool,
+    ) {
         let here = &on_cpu.here();
-        if !self.recorder.serves_related(regs, here) {
+        if !serve(here) {
             regs.serve_slow(&self.recorder, here);
         }
         on_cpu.end();

@@ -5,10 +5,7 @@
 use crate::{
     buffer::Buffer,
     engine::hist::{ActionSort, Emit, Histogram, Values},
-    hit::{
-        receives::{ReceivesValues, SentHit},
-        snapshots::Snapshots,
-    },
+    hit::{receives::ReceivesValues, sample::SentHit, snapshots::Snapshots},
     kapi::context::OnCpu,
     sys::Vec,
 };

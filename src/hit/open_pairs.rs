@@ -12,8 +12,8 @@ use crate::{
         pairs::{self, Beginnings, PairCounts, PairKeys, MAX_PAIR_WORDS, PAIR_TEXT_WORDS},
     },
     hit::{
-        receives::{Receives, SentHit},
-        sample::Sample,
+        receives::Receives,
+        sample::{Sample, SentHit},
     },
     kapi::{
         clock,

@@ -13,7 +13,8 @@ use crate::{
     hit::{
         open_pairs::{self, LeftSize, OpenPairs, SideKeys, FEW_WORDS},
         receiver::{EndFields, Left, Receiver},
-        receives::{Receives, SentHit},
+        receives::Receives,
+        sample::SentHit,
     },
     kapi::{clock, context::OnCpu},
     sys::Vec,

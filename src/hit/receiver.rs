@@ -15,12 +15,12 @@ use crate::{
     hit::{
         open_pairs::OpenPairs,
         prepared::Prepared,
-        receives::{Receives, ReceivesValues, SentHit},
+        receives::{Receives, ReceivesValues},
         recorder::Recorder,
-        sample::{HitContext, Report, Sample, Sent},
+        sample::{Report, Sample, Sent, SentHit},
         source::Source,
     },
-    kapi::{context::OnCpu, percpu::PerCpu, stack::StackOrigin},
+    kapi::{context::OnCpu, percpu::PerCpu},
     sys::Vec,
 };
 use core::sync::atomic::{AtomicU32, AtomicU8, AtomicUsize, Ordering};
@@ -86,12 +86,12 @@ impl<S> Copy for SentBy<'_, S> {}
 impl<S: Sent> Source for SentBy<'_, S> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Sent(self.0, self.0.context()))
+        Sample::of(Report::Sent(self.0, self.0.hit().context))
     }
 
     #[inline(always)]
     fn is_plain(self) -> bool {
-        self.0.is_plain()
+        self.0.hit().plain.is_plain()
     }
 }
 
@@ -318,17 +318,8 @@ impl Sent for FieldsOf<'_> {
     }
 
     #[inline(always)]
-    fn context(&self) -> HitContext {
-        self.hit.context
-    }
-
-    #[inline(always)]
-    fn is_plain(&self) -> bool {
-        self.hit.plain.is_plain()
-    }
-
-    fn origin(&self) -> StackOrigin<'_> {
-        self.hit.origin()
+    fn hit(&self) -> &SentHit<'_> {
+        self.hit
     }
 }
 
@@ -375,18 +366,8 @@ impl Sent for EndFields<'_> {
     }
 
     #[inline(always)]
-    fn context(&self) -> HitContext {
-        self.end.context()
-    }
-
-    #[inline(always)]
-    fn is_plain(&self) -> bool {
-        self.end.is_plain()
-    }
-
-    #[inline(always)]
-    fn origin(&self) -> StackOrigin<'_> {
-        self.end.origin()
+    fn hit(&self) -> &SentHit<'_> {
+        self.end.hit()
     }
 }
 
@@ -407,18 +388,8 @@ impl Sent for WithTexts<'_> {
     }
 
     #[inline(always)]
-    fn context(&self) -> HitContext {
-        self.fields.context()
-    }
-
-    #[inline(always)]
-    fn is_plain(&self) -> bool {
-        self.fields.is_plain()
-    }
-
-    #[inline(always)]
-    fn origin(&self) -> StackOrigin<'_> {
-        self.fields.origin()
+    fn hit(&self) -> &SentHit<'_> {
+        self.fields.hit()
     }
 }
 
@@ -432,18 +403,8 @@ impl Sent for AnySent<'_> {
     }
 
     #[inline(always)]
-    fn context(&self) -> HitContext {
-        self.0.context()
-    }
-
-    #[inline(always)]
-    fn is_plain(&self) -> bool {
-        self.0.is_plain()
-    }
-
-    #[inline(always)]
-    fn origin(&self) -> StackOrigin<'_> {
-        self.0.origin()
+    fn hit(&self) -> &SentHit<'_> {
+        self.0.hit()
     }
 }
 
@@ -461,16 +422,7 @@ impl Sent for SentValues<'_> {
     }
 
     #[inline(always)]
-    fn context(&self) -> HitContext {
-        self.hit.context
-    }
-
-    #[inline(always)]
-    fn is_plain(&self) -> bool {
-        self.hit.plain.is_plain()
-    }
-
-    fn origin(&self) -> StackOrigin<'_> {
-        self.hit.origin()
+    fn hit(&self) -> &SentHit<'_> {
+        self.hit
     }
 }

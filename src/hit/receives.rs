@@ -4,33 +4,7 @@
 //!
 //! Context: any, with preemption disabled, as for all of [`Recorder`](super::recorder::Recorder).
 
-use crate::{
-    engine::fetch::Program,
-    hit::sample::{HitContext, Sample},
-    kapi::{
-        context::{OnCpu, PlainCount},
-        stack::{StackFunction, StackOrigin},
-    },
-};
-
-/// A hit that an event sends.
-pub(crate) struct SentHit<'a> {
-    /// Fetches the arguments.
-    pub(super) program: &'a Program,
-    pub(super) sample: &'a Sample<'a>,
-    /// What the kernel's counter holds if nothing about the context is unusual.
-    pub(super) plain: PlainCount,
-    pub(super) context: HitContext,
-    /// The function that is probed, as far as its stacks need it.
-    pub(super) function: &'a StackFunction,
-}
-
-impl SentHit<'_> {
-    /// Returns where its stack begins.
-    pub(super) fn origin(&self) -> StackOrigin<'_> {
-        self.sample.origin(*self.function)
-    }
-}
+use crate::{hit::sample::SentHit, kapi::context::OnCpu};
 
 /// Serves the hits that another event sends.
 pub(crate) trait Receives: Send + Sync {

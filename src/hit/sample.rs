@@ -11,6 +11,7 @@
 use crate::{
     engine::{
         exec::{Arguments, Memory},
+        fetch::Program,
         record::{COMM_LEN, MAX_SIZE},
         ring::Task,
         syscall::{Values, COPY_SIZE},
@@ -57,14 +58,20 @@ pub(crate) trait Sent {
     /// Context: any.
     fn value(&self, index: u8) -> u64;
 
-    /// Returns the context of the hit.
-    fn context(&self) -> HitContext;
+    /// Returns the hit on which it sends them.
+    fn hit(&self) -> &SentHit<'_>;
+}
 
-    /// Returns whether nothing about that is unusual.
-    fn is_plain(&self) -> bool;
-
-    /// Returns where the stack of the hit begins.
-    fn origin(&self) -> StackOrigin<'_>;
+/// A hit that an event sends.
+pub(crate) struct SentHit<'a> {
+    /// Fetches the arguments.
+    pub(super) program: &'a Program,
+    pub(super) sample: &'a Sample<'a>,
+    /// What the kernel's counter holds if nothing about the context is unusual.
+    pub(super) plain: PlainCount,
+    pub(super) context: HitContext,
+    /// The function that is probed, as far as its stacks need it.
+    pub(super) function: &'a StackFunction,
 }
 
 /// The context in which code is hit.
@@ -217,7 +224,10 @@ impl<'a> Sample<'a> {
             Report::Return(regs, _) => StackOrigin::Return(regs),
             Report::Function(entry) => StackOrigin::Function(entry),
             Report::Exit(exit) => StackOrigin::Exit(exit),
-            Report::Sent(sent, _) => sent.origin(),
+            Report::Sent(sent, _) => {
+                let hit = sent.hit();
+                hit.sample.origin(*hit.function)
+            }
             // The registers belong to the caller of a system call.
             _ => StackOrigin::Caller(function),
         }
