@@ -59,10 +59,10 @@ configure_apt() {
 	END
 }
 
+# A download that fails is an error, or lists that were not fetched would count as fresh; and
+# set -e does not hold where the caller looks at the status.
 update_lists() {
-	configure_apt
-	private_apt apt-get update
-	touch "$apt_dir/updated"
+	configure_apt && private_apt apt-get --error-on=any update && touch "$apt_dir/updated"
 }
 
 # lists_are_fresh: succeeds if there is nothing to fetch.
