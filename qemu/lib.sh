@@ -68,6 +68,17 @@ gnu_arch() {
 # make would take it from the environment, in any spelling.
 wanted_arch=${ARCH:-}
 unset ARCH
+# A wrong one is told before anything is compiled for it.
+for word in $wanted_arch; do
+	debian_arch "$word" >/dev/null
+done
+
+# number NAME VALUE: exit if the value of the variable NAME= is no number.
+number() {
+	case $2 in
+	'' | *[!0-9]*) die "$1=$2 is no number: write it without a unit, such as $1=60" ;;
+	esac
+}
 
 host_arch=$(debian_arch "$(uname -m)")
 
