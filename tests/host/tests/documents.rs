@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Every file of the directory says in its row what it is for, which `README` shows, and is in
-//! the table of `Documentation/files.rst`; what is there exists.
+//! the table of `Documentation/files.rst`; what is there exists. So do the selftests that
+//! `Documentation/porting.rst` names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 const FILES: &str = include_str!("../../../Documentation/files.rst");
+const PORTING: &str = include_str!("../../../Documentation/porting.rst");
 
 /// A row of a file or directory in the sources.
 struct Row {
@@ -171,5 +173,20 @@ fn every_file_is_in_the_documents() {
     for path in table {
         let is_made = rows.iter().any(|row| belongs(&row.path, path));
         assert!(is_made, "files.rst names {path}, which is not made");
+    }
+}
+
+#[test]
+fn every_selftest_that_notices_a_change_exists() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../selftests");
+    // Nothing else there is in small letters with a hyphen.
+    let is_selftest = |name: &&str| {
+        name.contains('-') && name.bytes().all(|b| b == b'-' || b.is_ascii_lowercase())
+    };
+    let names: Vec<_> = PORTING.split("``").filter(is_selftest).collect();
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        let is_there = folder.join(format!("{name}.tc")).exists();
+        assert!(is_there, "porting.rst names {name}, which is no selftest");
     }
 }
