@@ -2,7 +2,7 @@
 
 //! Every file of the directory says in its row what it is for, which `README` shows, and is in
 //! the table of `Documentation/files.rst`; what is there exists. So do the selftests that
-//! `Documentation/porting.rst` names.
+//! `Documentation/porting.rst` names. The package has each document that one of its documents names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -188,5 +188,33 @@ fn every_selftest_that_notices_a_change_exists() {
     for name in names {
         let is_there = folder.join(format!("{name}.tc")).exists();
         assert!(is_there, "porting.rst names {name}, which is no selftest");
+    }
+}
+
+#[test]
+fn the_package_has_what_its_documents_name() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(top.join(path)).expect(path);
+    let list = read("debian/ferroprobe-dkms.docs");
+    let has = |name: &str| {
+        let path = format!("Documentation/{name}.rst");
+        list.lines()
+            .any(|line| line == path || line == "Documentation/*.rst")
+    };
+    let folder = std::fs::read_dir(top.join("Documentation")).expect("the documents");
+    let paths = folder.map(|entry| entry.expect("a file").path());
+    let stem = |path: std::path::PathBuf| path.file_stem()?.to_str().map(String::from);
+    let names: Vec<_> = paths.filter_map(stem).collect();
+    assert!(names.len() > 20, "{names:?}");
+    let mut texts = vec![(String::from("README"), read("README.md"))];
+    for name in names.iter().filter(|name| has(name)) {
+        texts.push((name.clone(), read(&format!("Documentation/{name}.rst"))));
+    }
+    for (from, text) in texts {
+        for name in &names {
+            let is_named = [format!(":doc:`{name}`"), format!("{name}.rst")];
+            let is_named = is_named.iter().any(|mark| text.contains(mark));
+            assert!(!is_named || has(name), "{from} names {name}, which is not in the package");
+        }
     }
 }
