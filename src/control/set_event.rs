@@ -194,10 +194,10 @@ fn next_word<'a>(rest: &mut Span<'a>) -> Option<Span<'a>> {
 #[inline(never)]
 fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
     let refusal = name.error(Kind::FileNoEvent);
-    if registry.events().next().is_none() {
+    let mut is_any = false;
+    registry.each_name(&mut |_, _| is_any = true);
+    if !is_any {
         return refusal.with_detail(format_args!("there is none: define one in kprobe_events"));
     }
-    suggest_event(refusal, name.bytes, b':', &|each| {
-        registry.events().for_each(|event| each(event));
-    })
+    suggest_event(refusal, name.bytes, b':', &|each| registry.each_name(each))
 }

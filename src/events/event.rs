@@ -60,6 +60,11 @@ impl InInstances {
 }
 
 impl Event {
+    /// Returns its group and its name.
+    pub(crate) fn names(&self) -> (&[u8], &[u8]) {
+        (self.format.group.to_bytes(), self.format.name.to_bytes())
+    }
+
     /// Makes a disabled event of `owner`, or of everybody, without probes, with `files`, one
     /// for each instance, by [`InstanceId`]. `buffer` is that of the top directory.
     ///

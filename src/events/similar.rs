@@ -2,21 +2,15 @@
 
 //! The events that a misspelt name may mean.
 
-use super::event::Event;
 use crate::{
-    engine::{
-        error::Error as Refusal,
-        suggest::suggest_of_many,
-        text::{Appender, Plain},
-    },
+    engine::{error::Error as Refusal, suggest::suggest_of_many},
     sys::Vec,
 };
-use core::fmt::Write;
 
-/// Passes each of some events to its argument.
-pub(crate) type EachEvent<'a> = &'a dyn Fn(&mut dyn FnMut(&Event));
+/// Passes the group and the name of each of some events to its argument.
+pub(crate) type EachName<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8], &[u8]));
 
-/// Adds suggestions to the refusal of an event that does not exist: the `events` whose names are
+/// Adds suggestions to the refusal of an event that does not exist: those of `names` that are
 /// similar to `name`. If there are none, it adds all events, unless they are many. The name is
 /// `EVENT`, or `GROUP`, `separator` and `EVENT`.
 #[cold]
@@ -25,21 +19,23 @@ pub(crate) fn suggest_event(
     refusal: Refusal,
     name: &[u8],
     separator: u8,
-    events: EachEvent<'_>,
+    names: EachName<'_>,
 ) -> Refusal {
     let has_group = name.contains(&separator);
     suggest_of_many(refusal, name, |each| {
         let mut both = Vec::new();
-        events(&mut |event| {
+        names(&mut |group, name| {
             if !has_group {
-                return each(event.format.name.to_bytes());
+                return each(name);
             }
             both.clear();
-            let group = Plain(event.format.group.to_bytes());
-            let separator = char::from(separator);
-            let name = event.format.name();
+            let parts = [group, &[separator], name];
             // Without memory it is not suggested.
-            if write!(Appender(&mut both), "{group}{separator}{name}").is_ok() {
+            if parts
+                .iter()
+                .try_for_each(|part| both.extend_from_slice(part))
+                .is_ok()
+            {
                 each(&both);
             }
         });

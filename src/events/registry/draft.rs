@@ -357,7 +357,8 @@ fn no_such_event(set: &Set, deletion: &Deletion, at: usize) -> Refusal {
         (None, Some(name)) => suggest_event(refusal, name, b'/', &|each| {
             let all = set.iter().map(|probe| &probe.event);
             all.filter(|event| !event.is_ready_made())
-                .for_each(|event| each(event));
+                .map(|event| event.names())
+                .for_each(|(group, name)| each(group, name));
         }),
         _ => refusal,
     }

@@ -5,7 +5,7 @@
 use super::{files::Removed, Registry};
 use crate::engine::{
     lex,
-    ready::{ReadyGroup, ReadyRow, GROUPS},
+    ready::{ReadyGroup, ReadyRow},
 };
 use kernel::prelude::*;
 
@@ -56,19 +56,24 @@ impl Registry {
     ///
     /// Context: process, may sleep.
     pub(crate) fn each_unmade(&self, each: &mut dyn FnMut(&ReadyGroup, &ReadyRow) -> bool) {
-        for group in GROUPS {
-            for row in group.events() {
-                let is_made = self.events().any(|event| {
-                    *event.format.name.to_bytes() == *row.name.as_bytes()
-                        && *event.format.group.to_bytes() == *group.name.as_bytes()
-                });
-                // Without memory, it is not listed.
-                let has_point = || self.definitions.has_point(row).unwrap_or(false);
-                if !is_made && has_point() && !each(group, row) {
-                    return;
-                }
-            }
+        let is_free =
+            |group: &[u8], name: &[u8]| !self.events().any(|event| event.names() == (group, name));
+        self.definitions.each_ready(&is_free, each);
+    }
+
+    /// Calls `each` with the group and the name of each event that can be named: of those that are
+    /// ready-made also the ones that nobody has used yet.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn each_name(&self, each: &mut dyn FnMut(&[u8], &[u8])) {
+        for event in self.events() {
+            let (group, name) = event.names();
+            each(group, name);
         }
+        self.each_unmade(&mut |group, row| {
+            each(group.name.as_bytes(), row.name.as_bytes());
+            true
+        });
     }
 }
 

@@ -135,13 +135,13 @@ impl Registry {
         name: &[u8],
     ) -> Option<&Arc<Event>> {
         self.triggered(of)
-            .find(|event| has_names(event, group, name))
+            .find(|event| event.names() == (group, name))
     }
 
     fn event_named(&self, name: EventName<'_>) -> Result<Arc<Event>, Refusal> {
         let (group, event) = (name.group.bytes, name.event.bytes);
         let mut events = self.events();
-        let found = events.find(|other| has_names(other, group, event));
+        let found = events.find(|other| other.names() == (group, event));
         found.cloned().ok_or_else(|| {
             let refusal = name.group.error(Kind::TriggerEventNotFound);
             let mut both = Vec::new();
@@ -150,9 +150,7 @@ impl Registry {
                 .iter()
                 .try_for_each(|part| both.extend_from_slice(part));
             match joined {
-                Ok(()) => suggest_event(refusal, &both, b':', &|each| {
-                    self.events().for_each(|event| each(event));
-                }),
+                Ok(()) => suggest_event(refusal, &both, b':', &|each| self.each_name(each)),
                 Err(_) => refusal,
             }
         })
@@ -280,8 +278,4 @@ impl Registry {
         plans.push((event.clone(), plan))?;
         self.instances.set_plans(of, plans, &self.definitions)
     }
-}
-
-fn has_names(event: &Event, group: &[u8], name: &[u8]) -> bool {
-    *event.format.group.to_bytes() == *group && *event.format.name.to_bytes() == *name
 }

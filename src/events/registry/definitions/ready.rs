@@ -88,6 +88,27 @@ impl Definitions {
         Ok(found.is_some())
     }
 
+    /// Calls `each` with the ready-made events that this kernel can have and whose group and name
+    /// `is_free` accepts, until it returns false.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn each_ready(
+        &self,
+        is_free: &dyn Fn(&[u8], &[u8]) -> bool,
+        each: &mut dyn FnMut(&ReadyGroup, &ReadyRow) -> bool,
+    ) {
+        for group in GROUPS {
+            for row in group.events() {
+                // Without memory, it is left out.
+                let has_point = || self.has_point(row).unwrap_or(false);
+                let is_free = is_free(group.name.as_bytes(), row.name.as_bytes());
+                if is_free && has_point() && !each(group, row) {
+                    return;
+                }
+            }
+        }
+    }
+
     /// Deletes in `draft` the ready-made event with the names of `definition`, if there is one.
     ///
     /// # Errors

@@ -254,7 +254,18 @@ impl Definitions {
         let written = write!(Appender(&mut both), "{}.{}", Plain(group), Plain(name));
         match written {
             Ok(()) => suggest_event(refusal, &both, b'.', &|each| {
-                self.all_probes().for_each(|probe| each(&probe.event));
+                let events = || self.all_probes().map(|probe| &probe.event);
+                for event in events() {
+                    let (group, name) = event.names();
+                    each(group, name);
+                }
+                let is_free = |group: &[u8], name: &[u8]| {
+                    !events().any(|event| event.names() == (group, name))
+                };
+                self.each_ready(&is_free, &mut |group, row| {
+                    each(group.name.as_bytes(), row.name.as_bytes());
+                    true
+                });
             }),
             Err(_) => refusal,
         }
