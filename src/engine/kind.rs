@@ -63,6 +63,19 @@ pub enum Location {
     Pair,
 }
 
+impl Location {
+    /// Returns what stands for such a location in a remedy.
+    pub fn example(self) -> &'static str {
+        match self {
+            Self::Text => "SYMBOL",
+            Self::Function => "FUNCTION",
+            Self::Tracepoint => "TRACEPOINT",
+            Self::Event => "GROUP.EVENT",
+            Self::Pair => "GROUP.EVENT GROUP.EVENT",
+        }
+    }
+}
+
 /// The origin of the arguments of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentsFrom {

@@ -95,7 +95,12 @@ fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
     let names = match head.find(b':') {
         Some(1) => head.skip(2),
         Some(colon) if head.first() == Some(b'!') => head.around(colon).1,
-        _ => return Err(head.skip(1).error(Kind::BadProbeType)),
+        _ => {
+            let refusal = head.skip(1).error(Kind::BadProbeType);
+            return Err(
+                refusal.with_detail(format_args!("write -:EVENT or -:GROUP/EVENT to delete"))
+            );
+        }
     };
     let (group, event) = match names.find(b'/') {
         Some(slash) => {
@@ -148,9 +153,6 @@ fn definition(
     (kind, location): (ProbeKind, Location),
     machine: Machine,
 ) -> Result<Definition, Error> {
-    let Some(place_word) = command.word(1) else {
-        return Err(Error::new(Kind::NoPlace, command.column(1)));
-    };
     let (before, names) = match head.find(b':') {
         Some(colon) => {
             let (before, names) = head.around(colon);
@@ -159,6 +161,9 @@ fn definition(
         None => (head, None),
     };
     let maxactive = maxactive(before.skip(1), kind)?;
+    let Some(place_word) = command.word(1) else {
+        return Err(no_place(command.column(1), (kind, location), names));
+    };
     let (place, returns) = match location {
         Location::Tracepoint => (tracepoint(place_word)?, false),
         Location::Function => {
@@ -217,6 +222,10 @@ fn definition(
         Place::Pair(_) => 3,
         _ => 2,
     };
+    let mut words = (first_arg..end).filter_map(|n| command.word(n));
+    if let Some(word) = words.find(|word| *word.bytes == *b"if") {
+        return Err(no_condition(word));
+    }
     // As in the kernel, it is looked at first.
     definition.condition = condition::parse(command, end)?;
     for n in first_arg..end {
@@ -226,6 +235,28 @@ fn definition(
         }
     }
     Ok(definition)
+}
+
+/// Returns the refusal of the word `if`, with which no argument begins.
+#[cold]
+fn no_condition(word: Span<'_>) -> Error {
+    word.error(Kind::NoBtfarg).with_detail(format_args!(
+        "a filter is no part of such a definition: write it to events/GROUP/EVENT/filter"
+    ))
+}
+
+/// Returns the refusal of a definition of that kind without a location; `names` is what stands
+/// behind its colon.
+#[cold]
+fn no_place(at: usize, (kind, location): (ProbeKind, Location), names: Option<Span<'_>>) -> Error {
+    let (letter, place) = (kind.letter, location.example());
+    let refusal = Error::new(Kind::NoPlace, at);
+    if names.is_none() {
+        return refusal.with_detail(format_args!("write {letter}:EVENT {place}"));
+    }
+    refusal.with_detail(format_args!(
+        "a name follows the colon, a location the name: write {letter}:EVENT {place}, or {letter} {place}"
+    ))
 }
 
 /// Returns the number of instances that `text`, the part between the letter and the colon,

@@ -8,7 +8,7 @@ use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
 use super::members::{cast_offset, TypeWalk};
 use super::program::{saved_words, Constant, Hop, LoadOrigin, Store};
 use super::target;
-use super::unknown::{no_structure, too_few};
+use super::unknown::{no_structure, too_few, variable};
 use super::whole;
 use crate::engine::arch::EntryPlace;
 use crate::engine::ast::{self, Argument, Cast, Expression, Step, StepKind};
@@ -368,7 +368,7 @@ impl<'b> Compiler<'_, 'b> {
         }
         let kind = self.kind;
         let any = function.filter(|f| target::parameters(f, kind).next().is_some());
-        Err(match (self.target.btf.is_some() && here, any) {
+        let error = match (self.target.btf.is_some() && here, any) {
             (false, _) if self.target.btf.is_some() => {
                 Error::new(Kind::NosupBtfarg, at).with_detail(format_args!(
                     "parameters have names at a function's entry only: write a register, or the symbol without an offset"
@@ -379,6 +379,10 @@ impl<'b> Compiler<'_, 'b> {
             (true, Some(function)) => suggest(Error::new(Kind::NoBtfarg, at), name, |each| {
                 target::parameters(&function, kind).for_each(|parameter| each(parameter.name));
             }),
+        };
+        Err(match variable(name) {
+            Some(meant) => error.with_detail(format_args!("did you mean {meant}?")),
+            None => error,
         })
     }
 

@@ -27,6 +27,27 @@ pub(super) fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
     }
 }
 
+/// Returns the variable that `name` may mean, which is no parameter: it lacks its `$`, or it is
+/// bpftrace's name.
+#[cold]
+pub(super) fn variable(name: &[u8]) -> Option<&'static str> {
+    Some(match name {
+        b"arg0" => "$arg1, the first argument",
+        b"retval" | b"ret" => "$retval",
+        b"comm" => "$comm",
+        b"pid" | b"tgid" => "$tgid, the process",
+        b"tid" => "common_pid, which each record has",
+        b"cpu" => "common_cpu, which each record has",
+        b"nsecs" | b"elapsed" => "$nsecs",
+        b"cgroup" => "$cgroup",
+        b"current" | b"curtask" => "$current",
+        b"kstack" | b"ustack" | b"stacktrace" => "the option stacktrace, or the trigger",
+        b"duration" => "$duration",
+        [b'a', b'r', b'g', b'1'..=b'9'] => "$argN, of which $arg1 is the first",
+        _ => return None,
+    })
+}
+
 /// Returns the refusal of an argument behind the last one of `count`.
 #[cold]
 #[inline(never)]
