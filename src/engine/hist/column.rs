@@ -15,8 +15,11 @@ pub const MAX_VALUES: usize = 6;
 /// Most orders of sorting: the kernel's `TRACING_MAP_SORT_KEYS_MAX`.
 pub const MAX_SORTS: usize = 2;
 
-/// Bytes of a text as a key, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
-pub const TEXT_SIZE: usize = 256;
+/// Words of a text as a key, if it has no fixed length.
+pub(super) const TEXT_WORDS: u8 = 32;
+
+/// Bytes of such a text, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
+pub const TEXT_SIZE: usize = TEXT_WORDS as usize * 8;
 
 /// Bytes into which a text is read: more than a key has room for.
 pub const TEXT_ROOM: usize = TEXT_SIZE + 8;
@@ -30,7 +33,8 @@ pub const STACK_DEPTH: usize = 16;
 /// Words of a user's stack as a key: the process, and the frames.
 pub(super) const USER_STACK_WORDS: usize = 1 + STACK_DEPTH;
 
-/// Most words of all keys together: a text and a stack, as in the kernel.
+/// Most words of all keys together: a text and a stack, as in the kernel. A text of a fixed length
+/// takes fewer.
 pub const MAX_KEY_WORDS: usize = TEXT_SIZE / 8 + STACK_DEPTH;
 
 /// Words of a task's name.
@@ -104,6 +108,8 @@ pub enum KeySource {
     Text {
         /// The index.
         index: u8,
+        /// Words that it takes as a key.
+        words: u8,
     },
     /// `common_type`.
     Type,
@@ -358,7 +364,7 @@ impl Key {
     pub fn words(&self) -> usize {
         match self.source {
             KeySource::Array { count, .. } => usize::from(count),
-            KeySource::Text { .. } => TEXT_SIZE / 8,
+            KeySource::Text { words, .. } => usize::from(words),
             KeySource::Comm => COMM_WORDS,
             KeySource::Stack => STACK_DEPTH,
             KeySource::UserStack => USER_STACK_WORDS,

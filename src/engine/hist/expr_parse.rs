@@ -337,7 +337,7 @@ impl<'a> ExprContext<'_, 'a> {
         let shape = field::shape(source, modifier);
         let mut term = ExprTerm::number(shape);
         term.whole = match source {
-            KeySource::Text { index } => Some(VarSource::Text(index)),
+            KeySource::Text { index, .. } => Some(VarSource::Text(index)),
             KeySource::Stack => Some(VarSource::Stack),
             KeySource::Comm => Some(VarSource::Comm),
             KeySource::Pid if shape.sort == ValueSort::Text => Some(VarSource::Comm),

@@ -4,7 +4,7 @@
 
 use core::num::NonZeroU64;
 
-use super::column::{ArrayElement, Fold, Key, KeySource, Modifier, Value};
+use super::column::{ArrayElement, Fold, Key, KeySource, Modifier, Value, TEXT_WORDS};
 use super::value_shape::ValueShape;
 use super::value_shape::ValueSort;
 use crate::engine::error::{Error, Kind};
@@ -24,7 +24,10 @@ enum FoundField {
 }
 
 /// The path of the task's cgroup.
-const CGROUP_PATH: KeySource = KeySource::Text { index: CGROUP };
+const CGROUP_PATH: KeySource = KeySource::Text {
+    index: CGROUP,
+    words: TEXT_WORDS,
+};
 
 /// Finds what `name` stands for: the words of histograms come first, then the event's own
 /// fields, then those that all events have, as in the kernel.
@@ -47,7 +50,10 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
                 None => FoundField::Array,
             },
             None if field.base.is_structure() || layout.is_list(index) => FoundField::Array,
-            None if field.base.is_text() => FoundField::Source(KeySource::Text { index }),
+            None if field.base.is_text() => FoundField::Source(KeySource::Text {
+                index,
+                words: layout.text_words(index).unwrap_or(TEXT_WORDS),
+            }),
             None => FoundField::Source(KeySource::Argument {
                 index,
                 width: field.base.size(),

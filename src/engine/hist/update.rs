@@ -309,7 +309,7 @@ impl Histogram {
             };
             match key.source {
                 KeySource::Array { index, .. } => put_array((index, key.source), hit, to),
-                KeySource::Text { index } => put_text(index, hit, to),
+                KeySource::Text { index, .. } => put_text(index, hit, to),
                 KeySource::Comm => to.copy_from(&comm_words(hit.comm())),
                 KeySource::Stack => put_stack(hit, to),
                 KeySource::UserStack => put_user_stack(hit, to),

@@ -559,6 +559,14 @@ impl Layout {
         call.is_some_and(|call| call.list == Some(index))
     }
 
+    /// Returns the words of the argument with this index, if it is a text of a fixed length.
+    pub fn text_words(&self, index: u8) -> Option<u8> {
+        match self.class.head {
+            Head::Ready(shape) => shape.text_words(index),
+            _ => None,
+        }
+    }
+
     /// Returns what the argument `field` consists of, if it is a structure.
     pub fn shape(&self, field: &Field) -> Option<&WholeShape> {
         let mut fields = (0u8..=u8::MAX).zip(&self.fields);

@@ -27,8 +27,19 @@ pub struct ReadyField {
     pub derived: Option<Derived>,
 }
 
-/// Bytes that a task's name, and any other text of fixed length, takes in a record.
-pub const FIXED_TEXT: u16 = 16;
+/// Words of a task's name, and of any other text of fixed length.
+const FIXED_WORDS: u8 = 2;
+
+/// Bytes that it takes in a record.
+pub const FIXED_TEXT: u16 = FIXED_WORDS as u16 * 8;
+
+impl ReadyShape {
+    /// Returns the words of the field with this index, if it is a text of fixed length.
+    pub fn text_words(&self, index: u8) -> Option<u8> {
+        let field = self.fields.get(usize::from(index))?;
+        field.is_fixed_text().then_some(FIXED_WORDS)
+    }
+}
 
 impl ReadyField {
     /// Returns whether it is a text that takes [`FIXED_TEXT`] bytes in each record.
