@@ -62,6 +62,14 @@ impl TakesText for PlacementFile {
                 Some(address) => address,
                 None => {
                     let refusal = Refusal::new(Kind::FileNoSymbol, 0);
+                    if let Some(symbol) = before_offset(place) {
+                        return Err(refusal
+                            .with_detail(format_args!(
+                                "the map is of the whole function: write {}",
+                                Plain(symbol)
+                            ))
+                            .into());
+                    }
                     let mut registry = data.registry.lock();
                     return Err(registry.no_symbol(refusal, place).into());
                 }
@@ -74,4 +82,10 @@ impl TakesText for PlacementFile {
         *data.mapped.lock() = Some(address);
         Ok(())
     }
+}
+
+/// Returns what is before the `+` of a location with an offset.
+fn before_offset(place: &[u8]) -> Option<&[u8]> {
+    let plus = place.iter().position(|&byte| byte == b'+')?;
+    place.get(..plus)
 }
