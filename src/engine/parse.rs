@@ -275,7 +275,12 @@ fn maxactive(text: Span<'_>, kind: ProbeKind) -> Result<u32, Error> {
         Some(n) if n > u64::from(u32::MAX) => Err(text.error(Kind::BadMaxact)),
         Some(n) => {
             let small = u32::try_from(n).ok().filter(|n| *n <= most);
-            small.ok_or(text.error(Kind::MaxactTooBig))
+            small.ok_or_else(|| match kind {
+                ProbeKind::Pair => text
+                    .error(Kind::MaxactTooBig)
+                    .with_detail(format_args!("at most {most} beginnings can be kept")),
+                _ => text.error(Kind::MaxactTooBig),
+            })
         }
     }
 }
