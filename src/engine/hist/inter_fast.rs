@@ -118,7 +118,7 @@ impl Histogram {
         if !self.is_stamp() {
             return false;
         }
-        let (Some(own), false) = (self.var_table(), self.is_paused()) else {
+        let (Some(own), false) = (self.var_table(), self.is_stopped()) else {
             return false;
         };
         let stamp = || {
@@ -151,7 +151,7 @@ impl Histogram {
         emit: &E,
     ) -> bool {
         let fast = self.linked_fast();
-        if self.is_paused() || *fast == LinkedFast::Never {
+        if self.is_stopped() || *fast == LinkedFast::Never {
             return false;
         }
         let (Some(inter), Some(own)) = (self.spec().inter.as_deref(), self.var_table()) else {

@@ -60,7 +60,7 @@ impl Histogram {
         let (Some(inter), Some(table)) = (self.spec().inter.as_deref(), self.var_table()) else {
             return;
         };
-        if self.is_paused() {
+        if self.is_stopped() {
             return;
         }
         let on = LinkedHit {

@@ -20,6 +20,12 @@ use crate::sys::{AllocError, Arc, AtomicU32, OnCpu, PerCpu, PublishedWord};
 /// What the key of an unreadable text is.
 pub(super) const FAULT: &[u8] = b"(fault)";
 
+/// It is paused, by a user or by a hit.
+const PAUSED: u32 = 1;
+
+/// It is being cleared, whatever hits do.
+const CLEARED: u32 = 2;
+
 /// A histogram that counts.
 pub struct Histogram {
     spec: Spec,
@@ -29,8 +35,8 @@ pub struct Histogram {
     form: UpdateForm,
     /// What [`Histogram::update_fast`] does.
     fast: Fast,
-    /// 1 while hits are not counted.
-    paused: AtomicU32,
+    /// Why hits are not counted: [`PAUSED`], [`CLEARED`].
+    stopped: AtomicU32,
     in_usecs: bool,
     /// The table of a histogram that has to do with others, whose hits count only there.
     linked: Option<Arc<VarTable>>,
@@ -75,7 +81,7 @@ impl Histogram {
             spec,
             tables,
             shared,
-            paused: AtomicU32::new(u32::from(is_paused)),
+            stopped: AtomicU32::new(if is_paused { PAUSED } else { 0 }),
             linked: None,
             linked_fast: LinkedFast::Never,
         }
@@ -127,14 +133,17 @@ impl Histogram {
         self.in_usecs
     }
 
-    /// Removes all entries of one that has to do with others, which no hit uses any more: it is
-    /// paused, and a grace period of RCU has passed. Others still refer to its variables, so it
-    /// is not replaced.
+    /// Removes all entries of one that has to do with others. Others still refer to its variables,
+    /// so it is not replaced; it does not count meanwhile. `wait` returns when no hit that has begun
+    /// before uses its entries any more.
     ///
     /// Context: process, may sleep.
-    pub fn clear_linked(&self) {
+    pub fn clear_linked(&self, wait: impl FnOnce()) {
         if let Some(linked) = &self.linked {
+            self.stop(CLEARED, true);
+            wait();
             linked.clear();
+            self.stop(CLEARED, false);
         }
     }
 
@@ -152,18 +161,38 @@ impl Histogram {
         linked.or(self.shared.as_ref())
     }
 
-    /// Returns whether hits are not counted.
+    /// Returns whether it is paused.
     ///
     /// Context: any.
     pub fn is_paused(&self) -> bool {
-        self.paused.load_relaxed() != 0
+        self.stopped.load_relaxed() & PAUSED != 0
+    }
+
+    /// Returns whether hits are not counted.
+    #[inline(always)]
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load_relaxed() != 0
     }
 
     /// Ends or begins counting. Hits that have begun are still counted as before.
     ///
     /// Context: any.
     pub fn set_paused(&self, is_paused: bool) {
-        self.paused.store_relaxed(u32::from(is_paused));
+        self.stop(PAUSED, is_paused);
+    }
+
+    /// Adds `reason` to why hits are not counted, or takes it away.
+    ///
+    /// Each turn after the first is due to another writer.
+    fn stop(&self, reason: u32, on: bool) {
+        let mut found = self.stopped.load_relaxed();
+        loop {
+            let new = if on { found | reason } else { found & !reason };
+            match self.stopped.cmpxchg_full(found, new) {
+                Ok(_) => return,
+                Err(other) => found = other,
+            }
+        }
     }
 
     /// Counts a hit, unless the histogram is paused.
@@ -171,7 +200,7 @@ impl Histogram {
     /// Context: any, with preemption disabled; it may be interrupted by itself.
     #[inline(always)]
     pub fn update<V: Values>(&self, hit: &V, here: &OnCpu) {
-        if self.is_paused() {
+        if self.is_stopped() {
             return;
         }
         let table = self.tables.this_cpu(here);
@@ -234,7 +263,7 @@ impl Histogram {
     /// Context: as for [`Histogram::update`].
     #[inline(always)]
     pub fn update_fast<H: AtHand>(&self, hit: &H, here: &OnCpu) -> bool {
-        if self.is_paused() {
+        if self.is_stopped() {
             return false;
         }
         let number = |key: &Key| Some(stepped(key.step, hit.number(key.source)?));

@@ -197,7 +197,7 @@ impl Registry {
                     return Ok(None);
                 };
                 if former.var_table().is_some() {
-                    clear(former);
+                    former.clear_linked(rcu::synchronize);
                     return Ok(None);
                 }
                 // They are alike but for the size.
@@ -337,14 +337,4 @@ fn is_referred_to(it: &Counted, all: &[Counted]) -> bool {
         .iter()
         .filter(|other| !Arc::ptr_eq(&other.histogram, &it.histogram));
     others.any(|other| other.histogram.spec().refers_to(table))
-}
-
-/// Removes the entries of a histogram that has to do with others.
-fn clear(histogram: &Histogram) {
-    let is_paused = histogram.is_paused();
-    histogram.set_paused(true);
-    // No hit uses its entries any more.
-    rcu::synchronize();
-    histogram.clear_linked();
-    histogram.set_paused(is_paused);
 }

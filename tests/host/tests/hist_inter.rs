@@ -225,6 +225,33 @@ fn the_greatest_and_what_was_saved_are_shown() {
 }
 
 #[test]
+fn a_hit_that_continues_a_histogram_does_not_count_while_that_is_cleared() {
+    for (is_fast, keys) in [(false, "pid"), (true, "pid"), (false, "pid,prio")] {
+        let mut it = instance();
+        it.is_fast.set(is_fast);
+        let trigger = format!("hist:keys={keys}:x=prio");
+        it.write("sched:sched_waking", &trigger).unwrap();
+        it.hit("sched:sched_waking", &waking(5, 3, 0));
+        let histogram = it.histograms("sched:sched_waking")[0].clone();
+        histogram.clear_linked(|| {
+            assert!(!histogram.is_paused());
+            histogram.set_paused(false);
+            it.hit("sched:sched_waking", &waking(5, 3, 0));
+            it.hit("sched:sched_waking", &waking(6, 3, 0));
+            let entries = shown(&it, "sched:sched_waking", 0);
+            assert!(entries.contains("Hits: 1\n"), "{entries}");
+        });
+        it.hit("sched:sched_waking", &waking(5, 3, 0));
+        // What hits do meanwhile to pause it is kept.
+        histogram.clear_linked(|| histogram.set_paused(true));
+        assert!(histogram.is_paused());
+        it.hit("sched:sched_waking", &waking(5, 3, 0));
+        let entries = shown(&it, "sched:sched_waking", 0);
+        assert!(entries.contains("Hits: 0\n"), "{entries}");
+    }
+}
+
+#[test]
 fn a_match_of_numbers_takes_few_instructions_and_emits_the_same() {
     let run = |is_fast| {
         let mut it = instance();

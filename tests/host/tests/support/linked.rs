@@ -244,7 +244,7 @@ impl Instance {
                     return Ok(());
                 }
                 Decision::Clear { index } => {
-                    self.sets[index].histogram.clear_linked();
+                    self.sets[index].histogram.clear_linked(|| ());
                     return Ok(());
                 }
                 Decision::Share { .. } => panic!("no names"),
