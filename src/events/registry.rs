@@ -102,7 +102,7 @@ impl Registry {
 
     /// Disables the events with a probe that was hit more often than `limit` per second
     /// on a CPU, and logs them. Returns whether a probe is still armed.
-    pub(crate) fn disarm_above(&self, limit: u64) -> bool {
+    pub(crate) fn disarm_above(&mut self, limit: u64) -> bool {
         /// Most events that one call names in the kernel's log.
         const NAMED: u32 = 10;
         let mut disabled = 0u32;
@@ -143,6 +143,9 @@ impl Registry {
             let more = disabled.saturating_sub(NAMED);
             pr_warn!("so are {more} other events: kprobe_stats names them\n");
         }
+        // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again. Where
+        // this fails, the next change of an event does it.
+        let _ = self.link_receivers();
         self.is_any_armed()
     }
 
