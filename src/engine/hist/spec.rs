@@ -6,6 +6,7 @@ use super::column::{Key, KeySource, Modifier, Sort, Value};
 use super::expr::HistExpr;
 use super::inter::{HistAction, InterEvent};
 use super::variable::{VarSource, VarTable, Variable};
+use crate::engine::record::Layout;
 use crate::sys::{Box, Vec};
 
 /// A compiled histogram: where each key and each value comes from, and how it is shown.
@@ -97,6 +98,21 @@ impl Spec {
                 (Some(own), Some(other)) => own.is_like(other),
                 (own, other) => own.is_none() && other.is_none(),
             }
+    }
+
+    /// Returns whether all fields that its variables hold are at the same places in both layouts.
+    pub fn finds_alike(&self, one: &Layout, other: &Layout) -> bool {
+        let is_alike = |index: u8| {
+            let index = usize::from(index);
+            match (one.fields.get(index), other.fields.get(index)) {
+                (Some(one), Some(other)) => {
+                    *one.name == *other.name && one.base == other.base && one.count == other.count
+                }
+                _ => false,
+            }
+        };
+        let mut all = self.variables().iter();
+        all.all(|variable| variable.source.needs_only(&is_alike))
     }
 
     /// Returns the variables; none of a histogram that has to do with no other.

@@ -8,8 +8,8 @@
 
 use core::fmt;
 
-use super::column::{STACK_DEPTH, TEXT_SIZE};
-use super::expr::HistExpr;
+use super::column::{KeySource, STACK_DEPTH, TEXT_SIZE};
+use super::expr::{ExprStep, HistExpr};
 use super::table::SharedTable;
 use super::value_shape::ValueShape;
 use crate::sys::{Arc, AtomicU64, Vec};
@@ -48,6 +48,18 @@ pub(super) enum VarSource {
 }
 
 impl VarSource {
+    /// Returns whether `is_it` is true for the indices of all fields that it needs.
+    pub(super) fn needs_only(&self, is_it: &dyn Fn(u8) -> bool) -> bool {
+        match self {
+            Self::Text(index) => is_it(*index),
+            Self::Computed(expression) => expression.steps.iter().all(|step| match step {
+                ExprStep::Source(KeySource::Argument { index, .. }, _) => is_it(*index),
+                _ => true,
+            }),
+            Self::Comm | Self::Stack => true,
+        }
+    }
+
     /// Returns the words of the block of a variable with such values.
     fn block(&self) -> usize {
         match self {

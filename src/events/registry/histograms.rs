@@ -175,6 +175,10 @@ impl Registry {
             Decision::Share { with, is_paused } => {
                 if let Some(shared) = counted.get(with) {
                     let histogram = shared.histogram.clone();
+                    let first = &shared.event.format.layout;
+                    if !histogram.spec().finds_alike(first, layout) {
+                        return Err(Refusal::new(Kind::NamedMismatch, text.at));
+                    }
                     self.count_in(of, event, (&histogram, filter), is_of_field)
                         .map_err(failed)?;
                     if is_paused {
