@@ -31,7 +31,7 @@ use crate::sys::{AllocError, Vec};
 use location::{attached, function, generated_name, one_symbol, place, tracepoint};
 
 pub use fetcharg::BEGIN;
-pub use synthetic::{synthetic, SYNTHETIC_STACK};
+pub use synthetic::{synthetic, SYNTHETIC_GROUP, SYNTHETIC_STACK};
 
 /// Names that no argument may have, because the record has fields with these names.
 pub const RESERVED_NAMES: [&[u8]; 9] = [

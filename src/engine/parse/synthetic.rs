@@ -21,7 +21,7 @@ use super::RESERVED_NAMES;
 const MAX_FIELDS: usize = 64;
 
 /// The group of synthetic events.
-const GROUP: &[u8] = b"synthetic";
+pub const SYNTHETIC_GROUP: &[u8] = b"synthetic";
 
 /// Longest text of a field, with its NUL: the kernel's `STR_VAR_LEN_MAX`.
 const MAX_TEXT: u64 = 256;
@@ -39,7 +39,7 @@ pub(super) fn request(command: &Command) -> Result<Request, Error> {
         return Err(name.error(Kind::SynthInvalidCmd));
     }
     Ok(Request::Delete(Deletion {
-        group: Some(Vec::from_slice(GROUP)?),
+        group: Some(Vec::from_slice(SYNTHETIC_GROUP)?),
         event: Some(name.to_vec()?),
         place: None,
         args: Vec::new(),
@@ -69,7 +69,9 @@ pub(super) fn prefixed(command: &Command) -> Result<Definition, Error> {
     let end = text.find(b' ').unwrap_or(text.bytes.len());
     match text.take(end).find(b'/') {
         None => definition(text),
-        Some(slash) if text.take(slash).bytes == GROUP => definition(text.around(slash).1),
+        Some(slash) if text.take(slash).bytes == SYNTHETIC_GROUP => {
+            definition(text.around(slash).1)
+        }
         Some(_) => Err(Error::new(Kind::SynthInvalidDynCmd, 0)),
     }
 }
@@ -95,7 +97,7 @@ fn definition(text: Span<'_>) -> Result<Definition, Error> {
     let mut definition = Definition {
         kind: ProbeKind::Synthetic,
         maxactive: 0,
-        group: Vec::from_slice(GROUP)?,
+        group: Vec::from_slice(SYNTHETIC_GROUP)?,
         event: name.to_vec()?,
         place: Place::None,
         place_at: name.at,

@@ -282,7 +282,7 @@ impl Registry {
 
     /// Removes the histograms that exist for the sake of others, none of which is there any
     /// more. `event` is any event.
-    fn remove_unneeded(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
+    pub(super) fn remove_unneeded(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
         loop {
             let counted = self.counted(of, event)?;
             let mut of_fields = counted.iter().filter(|it| {

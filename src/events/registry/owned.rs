@@ -4,6 +4,7 @@
 
 use super::{files::Removed, Registry};
 use crate::{
+    engine::{hist::ActionSort, parse::SYNTHETIC_GROUP},
     events::{event::Event, event_file::InstanceId, owner::Owner},
     hit::action::Action,
     sys::Vec,
@@ -19,7 +20,7 @@ struct OwnedTrigger {
 
 impl Registry {
     /// Removes the events of `owner`, enabled or not, their triggers, and the triggers that
-    /// switch them. If it cannot, as without memory, it leaves the events to everybody, and tells
+    /// switch or emit them. If it cannot, as without memory, it leaves the events to everybody, and tells
     /// the log.
     ///
     /// Context: process, may sleep.
@@ -36,14 +37,15 @@ impl Registry {
 
     fn try_to_remove_owned(&mut self, owner: &Arc<Owner>, removed: &mut Removed) -> Result {
         let is_owned = |event: &Event| event.is_of(Some(owner));
-        if !self.events().any(|event| is_owned(event)) {
+        let Some(first) = self.events().find(|event| is_owned(event)).cloned() else {
             return Ok(());
-        }
+        };
         for of in self.instances.ids()? {
             for trigger in self.triggers_of(of, is_owned)?.iter() {
                 let is_it = |action: &Action| core::ptr::eq(action, &*trigger.action);
                 self.remove_trigger(of, &trigger.event, is_it, trigger.target.as_ref())?;
             }
+            self.remove_unneeded(of, &first)?;
             self.set_enabled(of, is_owned, false)?;
         }
         let mut draft = self.definitions.begin(Some(owner.clone()));
@@ -67,7 +69,10 @@ impl Registry {
                         .find(|event| Arc::ptr_eq(&event.format, format))
                 };
                 let target = action.target().and_then(is_target);
-                if which(event) || target.is_some_and(|target| which(target)) {
+                if which(event)
+                    || target.is_some_and(|target| which(target))
+                    || self.emits(of, action, &which)
+                {
                     triggers.push(OwnedTrigger {
                         event: event.clone(),
                         action: action.clone(),
@@ -77,5 +82,18 @@ impl Registry {
             }
         }
         Ok(triggers)
+    }
+
+    /// Returns whether `action` of the instance `of` emits a synthetic event that `which` selects.
+    fn emits(&self, of: InstanceId, action: &Action, which: impl Fn(&Event) -> bool) -> bool {
+        let Some(linked) = action.linked() else {
+            return false;
+        };
+        let all = linked.histogram.spec().actions().iter();
+        let mut emitted = all.filter(|action| action.sort == ActionSort::Trace);
+        emitted.any(|action| {
+            let event = self.triggered_with(of, SYNTHETIC_GROUP, &action.event);
+            event.is_some_and(|event| which(event))
+        })
     }
 }
