@@ -270,17 +270,18 @@ fn maxactive(text: Span<'_>, kind: ProbeKind) -> Result<u32, Error> {
     let Some(most) = kind.most_followed else {
         return Err(text.error(Kind::BadMaxactType));
     };
+    let refused = |reason| match kind {
+        ProbeKind::Pair => text.error(reason).with_detail(format_args!(
+            "write b and for how many beginnings there is room, at most {most}, or only b"
+        )),
+        _ => text.error(reason),
+    };
     match lex::unsigned(text.bytes).filter(|_| text.bytes.len() <= MAX_NAME_LEN) {
-        None | Some(0) => Err(text.error(Kind::BadMaxact)),
-        Some(n) if n > u64::from(u32::MAX) => Err(text.error(Kind::BadMaxact)),
+        None | Some(0) => Err(refused(Kind::BadMaxact)),
+        Some(n) if n > u64::from(u32::MAX) => Err(refused(Kind::BadMaxact)),
         Some(n) => {
             let small = u32::try_from(n).ok().filter(|n| *n <= most);
-            small.ok_or_else(|| match kind {
-                ProbeKind::Pair => text
-                    .error(Kind::MaxactTooBig)
-                    .with_detail(format_args!("at most {most} beginnings can be kept")),
-                _ => text.error(Kind::MaxactTooBig),
-            })
+            small.ok_or_else(|| refused(Kind::MaxactTooBig))
         }
     }
 }
