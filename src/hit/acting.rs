@@ -15,7 +15,7 @@ use crate::{
         action::{Action, OnHit},
         counters::HitEnd,
         linked::Linked,
-        plan::{Acting, Rest},
+        plan::{Acting, Plan, Rest},
         recorder::Recorder,
         sample::{HitContext, Sample, SentHit},
         source::Source,
@@ -237,12 +237,33 @@ impl Recorder {
                 if tasks.have(context::current().pid()) {
                     return self.ends(&plan.rest, sample, here);
                 }
+                self.send_apart(plan, sample, here);
                 HitEnd::Filtered
             }
         };
         self.counters.count(end, here);
         buffer.wake();
         true
+    }
+
+    /// Sends a hit that does not count in the instance of `plan`, as it is another task's, to the
+    /// event probes and pairs that the plan sends hits to: they have tasks of their own in each
+    /// instance.
+    #[inline(never)]
+    pub(super) fn send_apart(&self, plan: &Plan, sample: &Sample<'_>, here: &OnCpu) {
+        if !plan.sends_any() {
+            return;
+        }
+        let on_hit = OnHit {
+            program: &self.program,
+            sample,
+            known: &self.known(sample, here),
+        };
+        for action in plan.actions() {
+            if let Some(receiver) = action.receiver().filter(|_| action.accepts(&on_hit)) {
+                receiver.receive_hit(&self.sent(sample), here);
+            }
+        }
     }
 
     /// Whether only the hits of other tasks count.

@@ -354,6 +354,13 @@ impl Plan {
         }
     }
 
+    /// Returns whether hits are sent to event probes or pairs.
+    pub(super) fn sends_any(&self) -> bool {
+        self.actions()
+            .iter()
+            .any(|action| action.receiver().is_some())
+    }
+
     /// Returns the actions, in their order.
     pub(crate) fn actions(&self) -> &[Arc<Action>] {
         match self.parts().1 {

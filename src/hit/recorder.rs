@@ -108,6 +108,8 @@ impl Recorder {
             },
             Rest::Act(_) | Rest::Several(_) => Tier::ACTING,
             Rest::Filter(_) => Tier::FILTERED,
+            // What sends hits sends those of all tasks.
+            Rest::OfTasks(..) if plan.sends_any() => Tier::ACTING,
             Rest::OfTasks(..) => Tier::OF_TASKS,
             Rest::Record => match program.form() {
                 Form::Bare if bare => Tier::BARE,

@@ -119,7 +119,11 @@ impl Recorder {
         let pid = context::current().pid();
         let mut end = HitEnd::Filtered;
         for share in shares {
-            let Rest::Act(acting) = rest_for(share, pid).unwrap_or(&Rest::Record) else {
+            let Some(rest) = rest_for(share, pid) else {
+                self.send_apart(&share.plan, sample, here);
+                continue;
+            };
+            let Rest::Act(acting) = rest else {
                 continue;
             };
             let of = (acting, &*share.buffer);
