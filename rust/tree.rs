@@ -56,6 +56,10 @@ pub trait File: Sized + 'static {
     /// Whether the file supports `lseek(2)`.
     const SEEKABLE: bool = true;
 
+    /// Whether the file is a stream: it has no position, so tasks that share an opening use it at
+    /// once, and none waits for another. It is then not [`File::SEEKABLE`].
+    const STREAM: bool = false;
+
     /// Whether the file can be spliced; if so, it implements [`File::splice_ready`] and
     /// [`File::take`].
     const SPLICEABLE: bool = false;

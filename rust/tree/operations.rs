@@ -95,7 +95,12 @@ impl<F: File> Operations<F> {
         match OpenState::new(shared, &OpenFile(file)) {
             Ok(opened) => {
                 // SAFETY: The file is being opened by the caller.
-                unsafe { (*file).private_data = opened.into_foreign().cast() };
+                unsafe {
+                    (*file).private_data = opened.into_foreign().cast();
+                    if F::STREAM {
+                        bindings::stream_open(inode, file);
+                    }
+                }
                 0
             }
             Err(error) => error.to_errno(),

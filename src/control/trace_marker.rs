@@ -24,6 +24,9 @@ impl<const RAW: bool> File for TraceMarker<RAW> {
     type Data = Instance;
     type Open = Arc<Instance>;
 
+    const SEEKABLE: bool = false;
+    const STREAM: bool = true;
+
     fn open(
         instance: ArcBorrow<'_, Instance>,
         _file: &OpenFile,

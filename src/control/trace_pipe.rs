@@ -206,8 +206,11 @@ impl<R: Renderer> File for TracePipe<R> {
     fn poll<'open>(open: &'open OpenPipe<R>, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let buffer = &open.scope.instance.buffer;
         buffer.register(file, table);
-        let pending = open.text.lock();
-        if !pending.is_empty() || buffer.is_readable(open.scope.cpu) {
+        // Who reads has the lock while its memory is brought in, which may last. What it leaves
+        // is seen when the queue is woken next.
+        let pending = open.text.try_lock();
+        let is_left = pending.is_some_and(|pending| !pending.is_empty());
+        if is_left || buffer.is_readable(open.scope.cpu) {
             READABLE
         } else {
             0

@@ -8,6 +8,10 @@
  *
  * It calls openat() with a pointer into that page, and waits until it is killed.  It ends with
  * status 4 if the kernel does not offer that.
+ *
+ *	fphold poll|write FILE	by userfaultfd, of a read from FILE or a write to it, which root has
+ *				opened; prints whether a task that shares the opening and polls it, or
+ *				writes to it, "waits" meanwhile, or "goes on"
  */
 
 #include "sys.h"
@@ -20,8 +24,9 @@
 #endif
 
 enum {
-	NR_setgid = NR(106, 144), NR_setuid = NR(105, 146), NR_unshare = NR(272, 97),
+	NR_setgid = NR(106, 144), NR_setuid = NR(105, 146),
 	NR_userfaultfd = NR(323, 282), PR_SET_DUMPABLE = 4, USER = 1000, PAGE = 65536,
+	NR_kill = NR(62, 129), SIGKILL = 9,
 	NEW_USER_AND_MOUNT_NAMESPACES = 0x10020000,
 };
 
@@ -89,15 +94,69 @@ static void hold(s64 page)
 	sys(NR_openat, AT_FDCWD, page + 16, 0, 0, 0);
 }
 
-static void by_userfaultfd(void)
+static s64 unanswered_page(void)
 {
 	u64 api[3] = { 0xaa, 0, 0 }, range[4] = { 0, PAGE, 1, 0 };
 	s64 fault = need("userfaultfd", sys(NR_userfaultfd, 0, 0, 0, 0, 0));
 
 	need("UFFDIO_API", sys(NR_ioctl, fault, UFFDIO_API, (s64)api, 0, 0));
-	range[0] = need("mmap", mmap(-1, 0, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS));
+	range[0] = need("mmap", mmap(-1, 0, PAGE, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS));
 	need("UFFDIO_REGISTER", sys(NR_ioctl, fault, UFFDIO_REGISTER, (s64)range, 0, 0));
-	hold(range[0]);
+	return range[0];
+}
+
+static s64 fork(void)
+{
+	return need("clone", sys(NR_clone, SIGCHLD, 0, 0, 0, 0));
+}
+
+static void rest(u64 ms)
+{
+	s64 time[2] = { ms / 1000, ms % 1000 * 1000000 };
+
+	sys(NR_ppoll, 0, 0, (s64)time, 0, 0);
+}
+
+static void share(s64 file, int writes)
+{
+	struct {
+		int file;
+		short events, revents;
+	} poll = { (int)file, POLLIN, 0 };
+	s64 time[2] = { 0, 1000 }, holder, other, ended = 0;
+	int ends[2];
+	char byte;
+
+	need("pipe", sys(NR_pipe2, (s64)ends, 0, 0, 0, 0));
+	holder = fork();
+	if (!holder) {
+		s64 page = unanswered_page();
+
+		sys(NR_write, ends[1], (s64)"x", 1, 0, 0);
+		sys(writes ? NR_write : NR_read, file, page + 16, 100, 0, 0);
+		exit(0);
+	}
+	sys(NR_close, ends[1], 0, 0, 0, 0);
+	if (sys(NR_read, ends[0], (s64)&byte, 1, 0, 0) != 1)
+		exit(4);
+	rest(500);
+	other = fork();
+	if (!other) {
+		if (writes)
+			sys(NR_write, file, (s64)"x", 1, 0, 0);
+		else
+			sys(NR_ppoll, (s64)&poll, 1, (s64)time, 0, 0);
+		exit(0);
+	}
+	for (int n = 0; n < 100 && !ended; n++) {
+		rest(50);
+		ended = sys(NR_wait4, other, 0, WNOHANG, 0, 0);
+	}
+	if (sys(NR_wait4, holder, 0, WNOHANG, 0, 0))
+		die("it was not held", 0);
+	print(ended ? "goes on\n" : "waits\n");
+	sys(NR_kill, holder, SIGKILL, 0, 0, 0);
 }
 
 static void answer(struct reply *reply, const struct request *request)
@@ -166,17 +225,24 @@ static void by_fuse(void)
 
 int begin(u64 *stack)
 {
-	const char *how = stack[0] == 2 ? (const char *)stack[2] : "";
+	const char *how = stack[0] >= 2 ? (const char *)stack[2] : "";
+	const char *name = stack[0] == 3 ? (const char *)stack[3] : (const char *)0;
+	int writes = same(how, "write");
+	s64 file = -1;
 
+	if (name)
+		file = need(name, sys(NR_openat, AT_FDCWD, (s64)name, writes ? O_WRONLY : 0, 0, 0));
 	need("setgid", sys(NR_setgid, USER, 0, 0, 0, 0));
 	need("setuid", sys(NR_setuid, USER, 0, 0, 0, 0));
 	/* Its files in /proc are its own. */
 	need("prctl", sys(NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0));
 	if (same(how, "userfaultfd"))
-		by_userfaultfd();
+		hold(unanswered_page());
+	else if (name && (writes || same(how, "poll")))
+		share(file, writes);
 	else if (same(how, "fuse"))
 		by_fuse();
 	else
-		die("usage: fphold userfaultfd|fuse", 0);
+		die("usage: see the head of fphold.c", 0);
 	exit(0);
 }
