@@ -11,6 +11,7 @@
  */
 
 #include <linux/bits.h>
+#include <linux/capability.h>
 #include <linux/dcache.h>
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -518,8 +519,14 @@ static const struct fs_context_operations context_operations = {
 	.reconfigure = reconfigure,
 };
 
+/*
+ * The kernel asks for this when something is mounted.  Until then a context holds the module, and
+ * anybody gets one by fsopen(2) in a user namespace of his own.
+ */
 static int init_context(struct fs_context *context)
 {
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	context->fs_private = kzalloc(sizeof(struct options), GFP_KERNEL);
 	if (!context->fs_private)
 		return -ENOMEM;

@@ -55,6 +55,8 @@
  *   enter WAY DIR NAME    reach NAME through a descriptor of DIR: of O_PATH, to open it
  *                         ("path"), to ask of it without automounts ("stat"), to open it
  *                         crossing no mount ("resolve"), or DIR itself so ("inside")
+ *   context NAME          fsopen(NAME) in a new user and mount namespace, where there are
+ *                         such: prints 0 or the errno, negative
  *   rate COUNT CPU...     hammer: prints nanoseconds
  *   time CLOCK            clock_gettime(CLOCK): prints SECONDS.MICROSECONDS
  */
@@ -82,6 +84,8 @@ static s64 fork(void)
 #define CLONE_SIGHAND 0x800
 #define CLONE_VFORK 0x4000
 #define CLONE_THREAD 0x10000
+#define CLONE_NEWNS 0x20000
+#define CLONE_NEWUSER 0x10000000
 
 /* The other thread has the stack of this one, which waits until it has exited. */
 static int in_thread(char **args)
@@ -143,6 +147,17 @@ static int hammer(char **args)
 		exit(0);
 	}
 	return wait_for_all();
+}
+
+static int context(const char *name)
+{
+	s64 got;
+
+	sys(NR_unshare, CLONE_NEWUSER | CLONE_NEWNS, 0, 0, 0, 0);
+	got = sys(NR_fsopen, (s64)name, 0, 0, 0, 0);
+	print_number(got < 0 ? got : 0);
+	print("\n");
+	return 0;
 }
 
 /* Reading a line: where the next byte is, and what was expected and is not. */
@@ -849,6 +864,8 @@ static int run(int count, char **args)
 		return each(args[0], args[1]);
 	if (same(command, "enter") && count == 3)
 		return enter(args[0], args[1], args[2]);
+	if (same(command, "context") && count == 1)
+		return context(args[0]);
 	if (same(command, "rate") && count >= 2)
 		return rate(args);
 	if (same(command, "read") && count == 2)
