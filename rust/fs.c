@@ -476,6 +476,8 @@ static int get_tree(struct fs_context *context)
 		return -ENOMEM;
 	info->mode = USUAL_MODE;
 	context->s_fs_info = info;
+	/* Of this mount alone, not of the file system that the next one shows, too. */
+	context->sb_flags &= ~SB_RDONLY;
 	failed = get_tree_single(context, fill_super);
 	if (!failed)
 		apply(context->root->d_sb, context->fs_private);
