@@ -8,7 +8,8 @@
 #include "helpers.h"
 
 static char *define;
-module_param(define, charp, 0444);
+/* What is probed is root's, as the files are. */
+module_param(define, charp, 0400);
 MODULE_PARM_DESC(define,
 	"Definitions to make and enable at load, separated by ; as in kprobe_events");
 
