@@ -18,6 +18,7 @@ use crate::{
     engine::ring::Lent,
     kapi::{
         mapping::Area,
+        memory,
         tree::{File, Lending, OpenFile, Pipe, READABLE},
         user_room::UserRoom,
         wake::PollTable,
@@ -51,6 +52,9 @@ pub(crate) struct OpenPipeRaw {
 
 /// Bytes of which a sub-buffer has a whole number.
 const BLOCK: usize = 256;
+
+/// Bytes that are allocated without a look at how much memory there is.
+const FEW: usize = 16 << 10;
 
 /// What short reads of an opening have left of a sub-buffer.
 #[pin_data]
@@ -118,6 +122,10 @@ impl PageAhead {
         let buffer = &one.instance.buffer;
         let size = buffer.page_bytes_of(side);
         if self.blocks.as_flattened().len() != size {
+            // Each opening has memory for one.
+            if size > FEW && !memory::suffices(size) {
+                return Err(ENOMEM);
+            }
             self.blocks = KVVec::from_elem([0; BLOCK], size / BLOCK, GFP_KERNEL)?;
         }
         let bytes = self.blocks.as_flattened_mut();

@@ -57,6 +57,8 @@
  *                         crossing no mount ("resolve"), or DIR itself so ("inside")
  *   context NAME          fsopen(NAME) in a new user and mount namespace, where there are
  *                         such: prints 0 or the errno, negative
+ *   parts FILE COUNT      read a byte through each of COUNT openings, all at once: prints the
+ *                         last errno, negative, but for EAGAIN; 0 if there is none
  *   rate COUNT CPU...     hammer: prints nanoseconds
  *   time CLOCK            clock_gettime(CLOCK): prints SECONDS.MICROSECONDS
  */
@@ -156,6 +158,21 @@ static int context(const char *name)
 	sys(NR_unshare, CLONE_NEWUSER | CLONE_NEWNS, 0, 0, 0, 0);
 	got = sys(NR_fsopen, (s64)name, 0, 0, 0, 0);
 	print_number(got < 0 ? got : 0);
+	print("\n");
+	return 0;
+}
+
+static int parts(const char *name, u64 count)
+{
+	s64 got, failed = 0;
+	char byte;
+
+	while (count--) {
+		got = sys(NR_read, open(name, O_NONBLOCK), (s64)&byte, 1, 0, 0);
+		if (got < 0 && got != -EAGAIN)
+			failed = got;
+	}
+	print_number(failed);
 	print("\n");
 	return 0;
 }
@@ -866,6 +883,8 @@ static int run(int count, char **args)
 		return enter(args[0], args[1], args[2]);
 	if (same(command, "context") && count == 1)
 		return context(args[0]);
+	if (same(command, "parts") && count == 2)
+		return parts(args[0], number(args[1]));
 	if (same(command, "rate") && count >= 2)
 		return rate(args);
 	if (same(command, "read") && count == 2)
