@@ -214,7 +214,10 @@ fn the_package_has_what_its_documents_name() {
         for name in &names {
             let is_named = [format!(":doc:`{name}`"), format!("{name}.rst")];
             let is_named = is_named.iter().any(|mark| text.contains(mark));
-            assert!(!is_named || has(name), "{from} names {name}, which is not in the package");
+            assert!(
+                !is_named || has(name),
+                "{from} names {name}, which is not in the package"
+            );
         }
     }
 }
