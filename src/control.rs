@@ -132,7 +132,7 @@ const FILES: &[FileRow] = &[
         setting::<synthetic_events::SyntheticEvents>),
     root(file(c"private_events", READ_WRITE, "definitions that go when the file is closed"),
         one::<private_events::PrivateEvents>),
-    each(file(c"trace", READ_WRITE, "the buffer as text; writing clears it"),
+    each(file(c"trace", READ_WRITE, "the buffer as text; > clears it"),
         live::<trace::Trace>),
     each(file(c"trace_pipe", READ, "the same, consumed as it is read; waits for events"),
         live::<trace_pipe::TracePipe<PrintedText>>),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `trace` and `per_cpu/cpuN/trace`: the events in the buffer, or of one CPU,
-//! which reading leaves there; truncating the file, or any write, clears them.
+//! which reading leaves there; truncating the file clears them, and a write does nothing.
 
 use super::{listing::Listing, scope::Scope};
 use crate::{
