@@ -118,6 +118,14 @@ fn begin() -> Result<KBox<HalfLoaded>> {
     let limit = *Borrow::<u64>::borrow(&limit);
     let dump = module_parameters::dump_on_oops.value();
     let dump = *Borrow::<u32>::borrow(&dump);
+    if kilobytes == 0 {
+        pr_err!("buffer_size_kb=0: expected a number of KiB, at least 1\n");
+        return Err(EINVAL);
+    }
+    if dump > 2 {
+        pr_err!("dump_on_oops={dump}: expected 1 for all CPUs, 2 for the one that oopses, or 0\n");
+        return Err(EINVAL);
+    }
     // Before anything that it is to hold: if this fails, the order of the drops stays.
     let room = KBox::<HalfLoaded>::new_uninit(GFP_KERNEL)?;
     let functions = kapi::functions::FunctionRemains::begin();
