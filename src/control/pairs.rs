@@ -44,7 +44,8 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
     let Some(pair) = probe.pair() else {
         return Ok(());
     };
-    let open = pair.open().beginnings().open().map_err(|_| fmt::Error)?;
+    let open = pair.open().beginnings().open(MOST_SHOWN);
+    let open = open.map_err(|_| fmt::Error)?;
     let counts = pair.open().counts();
     let definition = probe.definition();
     writeln!(
@@ -57,7 +58,7 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
         counts.superseded,
         counts.expired,
         counts.lost,
-        open.len(),
+        open.count,
         counts.unmatched
     )?;
     let now = Clock::Local.now();
@@ -67,7 +68,7 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
     let Some(begin) = sides.first() else {
         return Ok(());
     };
-    for one in open.iter().take(MOST_SHOWN) {
+    for one in open.oldest.iter() {
         write!(out, "\t{} ns", now.saturating_sub(one.time))?;
         for (name, value) in begin.keys.iter().zip(one.keys) {
             // CAST: A key is a number with its sign extended.
@@ -82,12 +83,9 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
         }
         out.write_char('\n')?;
     }
-    if open.len() > MOST_SHOWN {
-        writeln!(
-            out,
-            "\t... and {} younger",
-            open.len().saturating_sub(MOST_SHOWN)
-        )?;
+    let younger = open.count.saturating_sub(open.oldest.len());
+    if younger > 0 {
+        writeln!(out, "\t... and {younger} younger")?;
     }
     Ok(())
 }

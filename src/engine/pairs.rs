@@ -128,6 +128,14 @@ pub struct OpenBeginning {
     pub words: [u64; MAX_PAIR_WORDS],
 }
 
+/// The beginnings that have not ended.
+pub struct OpenBeginnings {
+    /// The oldest of them, the oldest first.
+    pub oldest: Vec<OpenBeginning>,
+    /// The number of all.
+    pub count: usize,
+}
+
 impl Beginnings {
     /// Makes room for `room` beginnings that leave so many `values`, in words. `counters` are all 0.
     ///
@@ -472,16 +480,18 @@ impl Beginnings {
         counts
     }
 
-    /// Returns the beginnings that have not ended, the oldest first; those that change at the
-    /// moment are left out.
+    /// Returns the beginnings that have not ended, `most` of them at most; those that change at the
+    /// moment are left out. It takes memory for twice as many.
     ///
     /// # Errors
     ///
     /// [`AllocError`].
     ///
     /// Context: process, may sleep.
-    pub fn open(&self) -> Result<Vec<OpenBeginning>, AllocError> {
-        let mut open = Vec::new();
+    pub fn open(&self, most: usize) -> Result<OpenBeginnings, AllocError> {
+        let (mut oldest, mut count) = (Vec::new(), 0usize);
+        // Those that are younger are not among them.
+        let mut youngest = u64::MAX;
         for (n, tags) in self.tags.as_flattened().iter().enumerate() {
             if n % BUCKETS_AT_ONCE == 0 {
                 sys::cond_resched();
@@ -496,13 +506,22 @@ impl Beginnings {
                 sys::fence_acquire();
                 // Who has changed it in between has taken it; the time tells a beginning from
                 // one with the same key.
-                if place.tag(tags.load_relaxed()) == before && self.time(slot) == one.time {
-                    open.push(one)?;
+                if place.tag(tags.load_relaxed()) != before || self.time(slot) != one.time {
+                    continue;
+                }
+                count = count.saturating_add(1);
+                if one.time > youngest {
+                    continue;
+                }
+                oldest.push(one)?;
+                if oldest.len() >= most.saturating_mul(2) {
+                    leave_oldest(&mut oldest, most);
+                    youngest = oldest.last().map_or(0, |one: &OpenBeginning| one.time);
                 }
             }
         }
-        sort::sort_by_key(&mut open, |one| one.time);
-        Ok(open)
+        leave_oldest(&mut oldest, most);
+        Ok(OpenBeginnings { oldest, count })
     }
 
     /// Returns the beginning in a slot.
@@ -522,6 +541,12 @@ impl Beginnings {
         }
         one
     }
+}
+
+/// Sorts `all` by their times, and leaves the `most` oldest.
+fn leave_oldest(all: &mut Vec<OpenBeginning>, most: usize) {
+    sort::sort_by_key(all, |one| one.time);
+    all.truncate(most);
 }
 
 /// Where the tag of a slot is in the word of its bucket: its lowest bit.

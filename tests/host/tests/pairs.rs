@@ -42,7 +42,7 @@ fn a_key_that_begins_anew_supersedes() {
     let here = here(0);
     pairs.begin([5, 0], 100, &[1], &here);
     pairs.begin([5, 0], 200, &[2], &here);
-    assert_eq!(pairs.open().unwrap().len(), 1);
+    assert_eq!(pairs.open(10).unwrap().count, 1);
     let mut left = [0];
     assert_eq!(pairs.end([5, 0], &mut left, &here), Some(200));
     assert_eq!((left, pairs.counts().superseded), ([2], 1));
@@ -66,7 +66,7 @@ fn what_finds_no_room_is_lost_or_takes_that_of_the_oldest() {
     let counts = pairs.counts();
     let known = counts.ended + counts.lost + counts.expired;
     assert_eq!(counts.begun, known, "{counts:?}");
-    assert!(pairs.open().unwrap().is_empty());
+    assert_eq!(pairs.open(10).unwrap().count, 0);
 }
 
 #[test]
@@ -93,8 +93,14 @@ fn it_does_what_a_map_does() {
             assert!(ended.is_none_or(|time| left == [time ^ 5]));
         }
     }
-    let open = pairs.open().unwrap();
+    let open = pairs.open(usize::MAX).unwrap().oldest;
     assert_eq!(open.len(), map.len());
+    // Fewer are the oldest, and all are counted.
+    for most in [0, 1, 7, 100] {
+        let few = pairs.open(most).unwrap();
+        assert_eq!(few.count, open.len());
+        assert!(few.oldest.iter().eq(open.iter().take(most)), "{most}");
+    }
     for pair in open.windows(2) {
         assert!(pair[0].time <= pair[1].time);
     }
@@ -126,7 +132,7 @@ fn several_threads_lose_nothing() {
             });
         }
     });
-    let (counts, open) = (pairs.counts(), pairs.open().unwrap().len() as u64);
+    let (counts, open) = (pairs.counts(), pairs.open(0).unwrap().count as u64);
     let known = counts.ended + counts.superseded + counts.expired + counts.lost + open;
     assert_eq!(counts.begun, known, "{counts:?} {open}");
 }
