@@ -10,8 +10,8 @@ use crate::{
 /// Passes the group and the name of each of some events to its argument.
 pub(crate) type EachName<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8], &[u8]));
 
-/// Adds suggestions to the refusal of an event that does not exist: those of `names` that are
-/// similar to `name`. If there are none, it adds all events, unless they are many. The name is
+/// Adds suggestions to the refusal of an event that does not exist: each of `names` that is similar
+/// to `name`. If there are none, it adds all events, unless they are many. The name is
 /// `EVENT`, or `GROUP`, `separator` and `EVENT`.
 #[cold]
 #[inline(never)]

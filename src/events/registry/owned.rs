@@ -20,8 +20,8 @@ struct OwnedTrigger {
 
 impl Registry {
     /// Removes the events of `owner`, enabled or not, their triggers, and the triggers that
-    /// switch or emit them. If it cannot, as without memory, it leaves the events to everybody, and tells
-    /// the log.
+    /// switch or emit them. If it cannot, as without memory, it leaves the events to everybody, and
+    /// tells the log.
     ///
     /// Context: process, may sleep.
     pub(crate) fn remove_owned(&mut self, owner: &Arc<Owner>, removed: &mut Removed) {

@@ -3,9 +3,12 @@
 //! The ready-made events, for who uses or lists them.
 
 use super::{files::Removed, Registry};
-use crate::engine::{
-    lex,
-    ready::{ReadyGroup, ReadyRow},
+use crate::{
+    engine::{
+        lex,
+        ready::{ReadyGroup, ReadyRow},
+    },
+    events::event::Event,
 };
 use kernel::prelude::*;
 
@@ -61,19 +64,12 @@ impl Registry {
         self.definitions.each_ready(&is_free, each);
     }
 
-    /// Calls `each` with the group and the name of each event that can be named: of those that are
-    /// ready-made also the ones that nobody has used yet.
+    /// Calls `each` with the group and the name of each event, used or not.
     ///
     /// Context: process, may sleep.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&[u8], &[u8])) {
-        for event in self.events() {
-            let (group, name) = event.names();
-            each(group, name);
-        }
-        self.each_unmade(&mut |group, row| {
-            each(group.name.as_bytes(), row.name.as_bytes());
-            true
-        });
+        let events = |each: &mut dyn FnMut(&Event)| self.events().for_each(|event| each(event));
+        self.definitions.each_name(&events, each);
     }
 }
 

@@ -14,7 +14,10 @@ use crate::{
         parse,
         ready::{ReadyGroup, ReadyRow, GROUPS},
     },
-    events::registry::{arming::Arming, draft::Draft, instances::Instances},
+    events::{
+        event::Event,
+        registry::{arming::Arming, draft::Draft, instances::Instances},
+    },
     source::machine::MACHINE,
 };
 use kernel::prelude::*;
@@ -107,6 +110,30 @@ impl Definitions {
                 }
             }
         }
+    }
+
+    /// Calls `each` with the group and the name of each of `events`, and of each ready-made event that
+    /// nobody has used yet.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn each_name(
+        &self,
+        events: &dyn Fn(&mut dyn FnMut(&Event)),
+        each: &mut dyn FnMut(&[u8], &[u8]),
+    ) {
+        events(&mut |event| {
+            let (group, name) = event.names();
+            each(group, name);
+        });
+        let is_free = |group: &[u8], name: &[u8]| {
+            let mut is_free = true;
+            events(&mut |event| is_free &= event.names() != (group, name));
+            is_free
+        };
+        self.each_ready(&is_free, &mut |group, row| {
+            each(group.name.as_bytes(), row.name.as_bytes());
+            true
+        });
     }
 
     /// Deletes in `draft` the ready-made event with the names of `definition`, if there is one.

@@ -254,18 +254,10 @@ impl Definitions {
         let written = write!(Appender(&mut both), "{}.{}", Plain(group), Plain(name));
         match written {
             Ok(()) => suggest_event(refusal, &both, b'.', &|each| {
-                let events = || self.all_probes().map(|probe| &probe.event);
-                for event in events() {
-                    let (group, name) = event.names();
-                    each(group, name);
-                }
-                let is_free = |group: &[u8], name: &[u8]| {
-                    !events().any(|event| event.names() == (group, name))
+                let events = |each: &mut dyn FnMut(&Event)| {
+                    self.all_probes().for_each(|probe| each(&probe.event))
                 };
-                self.each_ready(&is_free, &mut |group, row| {
-                    each(group.name.as_bytes(), row.name.as_bytes());
-                    true
-                });
+                self.each_name(&events, each);
             }),
             Err(_) => refusal,
         }
