@@ -108,7 +108,7 @@ impl Recorder {
             },
             Rest::Act(_) | Rest::Several(_) => Tier::ACTING,
             Rest::Filter(_) => Tier::FILTERED,
-            // What sends hits sends those of all tasks.
+            // Event probes and pairs are sent the hits of all tasks.
             Rest::OfTasks(..) if plan.sends_any() => Tier::ACTING,
             Rest::OfTasks(..) => Tier::OF_TASKS,
             Rest::Record => match program.form() {
