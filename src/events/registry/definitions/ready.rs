@@ -22,6 +22,9 @@ use crate::{
 };
 use kernel::prelude::*;
 
+/// Passes each of some events to its argument.
+type EachEvent<'a> = &'a dyn Fn(&mut dyn FnMut(&Event));
+
 impl Definitions {
     /// Returns the draft of a write that makes ready-made events.
     pub(crate) fn begin_ready(&mut self) -> Draft {
@@ -116,11 +119,7 @@ impl Definitions {
     /// nobody has used yet.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn each_name(
-        &self,
-        events: &dyn Fn(&mut dyn FnMut(&Event)),
-        each: &mut dyn FnMut(&[u8], &[u8]),
-    ) {
+    pub(crate) fn each_name(&self, events: EachEvent<'_>, each: &mut dyn FnMut(&[u8], &[u8])) {
         events(&mut |event| {
             let (group, name) = event.names();
             each(group, name);
