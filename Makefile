@@ -29,7 +29,7 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
-	test test-cpus test-package test-lines test-pictures test-debug stress test-upstream bench proof tools \
+	test test-cpus test-package test-lines test-pictures test-debug stress fuzz test-upstream bench proof tools \
 	lint clean
 
 # Fails if the kernel cannot print the name of a function.
@@ -74,6 +74,9 @@ test: ## every test: host, preflight, and guests of each architecture and kernel
 
 stress: ## everything at once in a guest with four CPUs, for SECONDS= (300), drawn by SEED=
 	@SECONDS_OF_STRESS='$(SECONDS)' qemu/stress
+
+fuzz: ## operations drawn by SEED= (1), judged by a model, for SECONDS= (180); or those of OPS=
+	@SECONDS_OF_FUZZ='$(SECONDS)' qemu/fuzz
 
 test-debug: ## the selftests on kernels with KASAN, lockdep and the like, with PREEMPT_RT, and with CFI
 	@qemu/test-debug
@@ -122,7 +125,8 @@ help: ## this list
 	@echo '                    or one that test-debug compiles: debug, rt, cfi, panic'
 	@echo '  SUITE=            the Debian release whose kernels, compilers and packages are taken,'
 	@echo '                    default: trixie; or sid'
-	@echo '  SECONDS= SEED=    stress: for how long, and what it draws its operations by'
+	@echo '  SECONDS= SEED=    stress, fuzz: for how long, and what they draw operations by'
+	@echo '  OPS=              fuzz: a file of operations to perform in place of those'
 	@echo '  COUNT= SEED=      test-lines: how many lines and variables it draws, and by what; SPOTS='
 	@echo '  SPOTS=            are looked at in place of them, such as vfs_read:11 or vfs_read'
 	@echo '  T=                patterns of selftest names'

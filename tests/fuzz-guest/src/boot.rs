@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Boots guests.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::judge::{judge, Fault};
+use crate::log::Log;
+
+/// How guests are booted.
+pub struct Guests {
+    out: PathBuf,
+    kernel: String,
+    boot: Vec<String>,
+    /// How long the guest without operations took: what else is slow today is as much slower.
+    control: Duration,
+    booted: Cell<usize>,
+}
+
+/// What came of one guest.
+pub struct Outcome {
+    /// What must not be.
+    pub faults: Vec<Fault>,
+    /// How many operations were accepted, and refused.
+    pub results: (usize, usize),
+    /// How many windows were judged.
+    pub windows: usize,
+}
+
+impl Guests {
+    /// Boots a guest without operations, as a measure of how long things take.
+    pub fn new(out: &Path, kernel: &str, boot: &[&str]) -> Result<Self, String> {
+        fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
+        let mut guests = Self {
+            out: out.to_path_buf(),
+            kernel: kernel.to_string(),
+            boot: boot.iter().map(|word| (*word).to_string()).collect(),
+            control: Duration::from_secs(60),
+            booted: Cell::new(0),
+        };
+        let begin = Instant::now();
+        let outcome = guests.perform(&[])?;
+        guests.control = begin.elapsed();
+        match outcome.faults.first() {
+            Some(fault) => Err(format!("without any operation: {fault}")),
+            None => Ok(guests),
+        }
+    }
+
+    /// The folder for what a caller keeps.
+    pub fn out(&self) -> &Path {
+        &self.out
+    }
+
+    /// How many guests were booted.
+    pub fn booted(&self) -> usize {
+        self.booted.get()
+    }
+
+    /// Boots a guest that performs the operations, and judges it.
+    pub fn perform(&self, lines: &[String]) -> Result<Outcome, String> {
+        let wrong = |error: std::io::Error| format!("{}: {error}", self.out.display());
+        let operations = self.out.join("operations");
+        let guest = self.out.join("guest");
+        fs::write(&operations, lines.join("\n") + "\n").map_err(wrong)?;
+        // Each operation takes much less than a boot, but some wait for seconds.
+        let limit = 60 + self.control.as_secs() * 10 + lines.len() as u64 / 2;
+        let (program, arguments) = self.boot.split_first().ok_or("no command to boot")?;
+        let output = Command::new(program)
+            .args(arguments)
+            .args(["-t", &limit.to_string(), "-q", "-f"])
+            .arg(format!("ops={}", operations.display()))
+            .arg("-o")
+            .arg(&guest)
+            .arg(&self.kernel)
+            .output()
+            .map_err(|error| format!("{program}: {error}"))?;
+        self.booted.set(self.booted.get() + 1);
+        let text = fs::read(guest.join("result.log")).map_err(wrong)?;
+        let log = Log::parse(&String::from_utf8_lossy(&text));
+        let mut faults = judge(lines, &log);
+        let verdict = String::from_utf8_lossy(&output.stdout);
+        let said = verdict.lines().find(|line| line.starts_with("# "));
+        let said = said
+            .unwrap_or("# the guest did not end")
+            .trim_start_matches("# ");
+        let class = match () {
+            // The emulator's own fault.
+            () if output.status.code() == Some(3) => {
+                faults.clear();
+                None
+            }
+            () if output.status.success() => None,
+            () if said.starts_with("kernel report") => Some("report"),
+            () if !faults.is_empty() => None,
+            () if said.starts_with("no end") => Some("hang"),
+            () => Some("end"),
+        };
+        if let Some(class) = class {
+            faults.push(Fault {
+                class: class.to_string(),
+                line: log.last,
+                text: said.to_string(),
+            });
+        }
+        let accepted = log.results.values().filter(|&&result| result >= 0).count();
+        Ok(Outcome {
+            faults,
+            results: (accepted, log.results.len() - accepted),
+            windows: log.windows.len(),
+        })
+    }
+}
