@@ -353,6 +353,9 @@ impl Judge<'_> {
             self.fault("count", text);
         }
         self.records(&name, &where_enabled, made, &grown, is_armed);
+        if is_armed && self.changes.texts.is_empty() {
+            self.histograms(&name, made - missed);
+        }
         for (instance, trace) in &self.window.traces.clone() {
             let Some(records) = trace.records.get(&event) else {
                 continue;
@@ -425,6 +428,38 @@ impl Judge<'_> {
                 );
                 self.fault("records", text);
                 return;
+            }
+        }
+    }
+
+    /// A histogram without a filter counts each hit that is served.
+    fn histograms(&mut self, name: &str, served: u64) {
+        let (before, after) = (&self.window.before, &self.window.after);
+        for (key, &(hits, dropped)) in &after.histograms {
+            let file = format!("{name}/trigger");
+            let says = |state: &State| state.file(&key.0, &file).to_string();
+            let triggers = says(after);
+            let &(hits_before, dropped_before) = match before.histograms.get(key) {
+                Some(counts) if key.1 == name && says(before) == triggers => counts,
+                _ => continue,
+            };
+            let is_plain = !triggers.contains(['|']) && !triggers.contains(" if ");
+            let counts_all = triggers.ends_with("[active]")
+                && after.file(&key.0, "tracing_on") == "1"
+                && after.file(&key.0, "set_event_pid").is_empty()
+                && after.file(&key.0, "set_event_notrace_pid").is_empty()
+                && !self.triggers().contains("able_hist");
+            if !is_plain || !counts_all || dropped != dropped_before {
+                continue;
+            }
+            let counted = hits.saturating_sub(hits_before);
+            if counted != served {
+                let text = format!("{served} hits of {name} are {counted} in {triggers}");
+                self.faults.push(Fault {
+                    class: "histogram".to_string(),
+                    line: self.window.lines.1,
+                    text,
+                });
             }
         }
     }

@@ -11,6 +11,8 @@ pub struct State {
     pub files: BTreeMap<(String, String), String>,
     /// The definitions, as `dynamic_events` shows them.
     pub definitions: Vec<String>,
+    /// What the only histogram of an event has counted, and what it had no room for.
+    pub histograms: BTreeMap<(String, String), (u64, u64)>,
     /// The rows of `kprobe_stats` behind the event: its place, the counters, its state.
     pub stats: BTreeMap<String, Vec<Stats>>,
 }
@@ -159,7 +161,7 @@ impl Log {
                         window.note(letter, rest);
                     }
                 }
-                "S" | "D" | "K" => state.note(letter, rest),
+                "S" | "D" | "K" | "H" => state.note(letter, rest),
                 _ => {}
             }
         }
@@ -204,6 +206,15 @@ impl State {
                 }
             }
             "D" => self.definitions.push(rest.to_string()),
+            "H" => {
+                let mut words = rest.split_whitespace();
+                if let (Some(instance), Some(event), &[hits, dropped]) =
+                    (words.next(), words.next(), &numbers(rest)[..])
+                {
+                    let key = (instance.to_string(), event.to_string());
+                    self.histograms.insert(key, (hits, dropped));
+                }
+            }
             _ => {
                 let words: Vec<&str> = rest.split_whitespace().collect();
                 let counts: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();

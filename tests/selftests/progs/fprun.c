@@ -33,7 +33,7 @@
  * "@ " before an operation: a task of its own performs it.  "? ": if it is refused, nothing may
  * have changed.  In a TEXT ^n is the end of a line, and ^^ a ^.
  *
- * Lines that are printed: "> N" before line N, "= N RESULT" after it; "! ..." is a fault that is
+ * Lines that are printed: "> N" before line N, "= N RESULT TIME" after it; "! ..." is a fault that is
  * seen here; the others are in fprun/window.h.
  */
 
@@ -460,6 +460,7 @@ static s64 perform(char *line)
 static void perform_line(u64 number, char *line)
 {
 	int asks = same_start(line, "? "), beside = same_start(line, "@ ");
+	u64 begun = nanoseconds(CLOCK_MONOTONIC);
 	s64 result;
 
 	shared->line = number;
@@ -490,6 +491,9 @@ static void perform_line(u64 number, char *line)
 	put_number(number);
 	put(" ");
 	put_number(result);
+	put(" ");
+	put_number((nanoseconds(CLOCK_MONOTONIC) - begun) / 1000000);
+	put(" ms");
 	end_line();
 	if (asks && result < 0)
 		say_differences("! refused");

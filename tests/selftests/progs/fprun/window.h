@@ -41,6 +41,42 @@ static void say_file(const char *letter, const char *instance, const char *what,
 	end_line();
 }
 
+/* What the only histogram of an event has counted: "H INSTANCE EVENT HITS DROPPED". */
+static void say_histogram(const char *instance, const char *event, const char *path)
+{
+	static char file[1 << 17];
+	u64 value, totals = 0, hits = 0, dropped = 0;
+
+	read_file(path, file, sizeof(file));
+	for (const char *at = file; *at; at = next_line(at)) {
+		const char *word = at;
+
+		while (*word == ' ')
+			word++;
+		totals += same_start(at, "Totals:");
+		if (!totals)
+			continue;
+		if (same_start(word, "Hits: ")) {
+			leading(word + 6, &value);
+			hits += value;
+		} else if (same_start(word, "Dropped: ")) {
+			leading(word + 9, &value);
+			dropped += value;
+		}
+	}
+	if (totals != 1)
+		return;
+	put("H ");
+	put(*instance ? instance : "./");
+	put(" ");
+	put(event);
+	put(" ");
+	put_number(hits);
+	put(" ");
+	put_number(dropped);
+	end_line();
+}
+
 static void say_settings(void)
 {
 	char path[PATH];
@@ -67,6 +103,11 @@ static void say_settings(void)
 				copy(path + length(path), what, PATH - length(path));
 				say_file("S", instances[i], what, path);
 			}
+			copy(path, instances[i], PATH);
+			copy(path + length(path), "events/", PATH - length(path));
+			copy(path + length(path), events[e], PATH - length(path));
+			copy(path + length(path), "/hist", PATH - length(path));
+			say_histogram(instances[i], events[e], path);
 		}
 	}
 	read_file("dynamic_events", text, sizeof(text));
