@@ -529,6 +529,8 @@ static int init_context(struct fs_context *context)
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
+	if (!ferroprobe_is_loaded())
+		return -ENODEV;
 	context->fs_private = kzalloc(sizeof(struct options), GFP_KERNEL);
 	if (!context->fs_private)
 		return -ENOMEM;

@@ -179,6 +179,17 @@ void ferroprobe_node_user_dir(struct ferroprobe_node *dir, struct ferroprobe_use
 /* Returns the data of the file whose inode, in either file system, is @inode. */
 void *ferroprobe_node_data(const struct inode *inode);
 
+/*
+ * Returns whether loading the module has succeeded.  Until then the kernel gives out references to
+ * the module, too, but does not look at them when loading fails: it frees the code.
+ */
+bool ferroprobe_is_loaded(void);
+/*
+ * Returns whether @file, which has operations of the module and is being opened, may be opened: not
+ * before the module is loaded.  If not, the operations are no longer its, and open() must fail.
+ */
+bool ferroprobe_may_open(struct file *file);
+
 /* Lets the own file system, with the root @root, be mounted.  Returns 0 or an errno. */
 int ferroprobe_fs_begin(struct ferroprobe_node *root);
 /* Ends that.  Only while the module is being unloaded, which no mount lets happen. */

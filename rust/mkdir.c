@@ -31,7 +31,7 @@ static struct dentry *make(struct mnt_idmap *idmap, struct inode *inode,
 	struct name_snapshot name;
 	int failed;
 
-	if (!try_module_get(THIS_MODULE))
+	if (!ferroprobe_is_loaded() || !try_module_get(THIS_MODULE))
 		return ERR_PTR(-ENODEV);
 	take_dentry_name_snapshot(&name, dentry);
 	inode_unlock(inode);
@@ -50,7 +50,7 @@ static int remove(struct inode *inode, struct dentry *dentry)
 	struct name_snapshot name;
 	int failed;
 
-	if (!try_module_get(THIS_MODULE))
+	if (!ferroprobe_is_loaded() || !try_module_get(THIS_MODULE))
 		return -ENODEV;
 	take_dentry_name_snapshot(&name, dentry);
 	inode_unlock(removed);

@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -117,6 +118,24 @@ void *ferroprobe_node_data(const struct inode *inode)
 	const struct ferroprobe_node *node = inode->i_private;
 
 	return node->data;
+}
+
+bool ferroprobe_is_loaded(void)
+{
+	return READ_ONCE(THIS_MODULE->state) == MODULE_STATE_LIVE;
+}
+
+bool ferroprobe_may_open(struct file *file)
+{
+	if (ferroprobe_is_loaded())
+		return true;
+	/*
+	 * When open() fails, the kernel puts the operations of the file, and with them the
+	 * module.  By then it may be gone, as nothing waits for the end of the system call: so
+	 * they are put here, where the removal of the node waits, and others take their place.
+	 */
+	replace_fops(file, &simple_dir_operations);
+	return false;
 }
 
 static u32 hash_of(const struct ferroprobe_node *dir, const char *name, size_t length)

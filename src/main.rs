@@ -134,7 +134,7 @@ fn begin() -> Result<KBox<HalfLoaded>> {
     let tracer = tracer::Tracer::new(kilobytes, limit, dump)?;
     let watch = KBox::new(watch::limit::LimitWatch::new(&tracer)?, GFP_KERNEL)?;
     // Before the files, with which probes can be defined: none is to miss that a
-    // module comes or goes, and once somebody may have opened a file nothing fails.
+    // module comes or goes.
     let modules = watch::modules::watch(&tracer)?;
     let arrivals = watch::arrivals::Arrivals::new(&tracer)?;
     let root = control::directory()?;
@@ -186,7 +186,8 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
     let mountable = kapi::tree::Mountable::new(&root);
     let mountable = mountable.inspect_err(|_| tracer.shut_down())?;
     // Nothing may fail behind this: the registry now holds files that hold it, until
-    // the module's drop; and what is mounted or made by users holds the module.
+    // the module's drop. Nobody can open, make or mount anything before the kernel has taken the
+    // module for loaded.
     instances.open();
     tracer.registry.lock().set_watch(watch);
     match kapi::tree::debugfs_is_mounted() {

@@ -89,6 +89,10 @@ impl<F: File> Operations<F> {
         inode: *mut bindings::inode,
         file: *mut bindings::file,
     ) -> kernel::ffi::c_int {
+        // SAFETY: The caller is opening the file.
+        if !unsafe { extra::ferroprobe_may_open(file) } {
+            return ENODEV.to_errno();
+        }
         // SAFETY: The inode is of a node whose data is what the `Entry` holds until no call of
         // `open` runs.
         let shared = unsafe { &*extra::ferroprobe_node_data(inode).cast::<SharedFile<F>>() };
