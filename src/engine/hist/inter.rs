@@ -83,6 +83,16 @@ pub struct HistAction {
     pub(super) args: Vec<u8>,
 }
 
+impl HistAction {
+    /// Returns the group and the name of the event that it matches, if it matches one.
+    pub fn matched(&self) -> Option<(&[u8], &[u8])> {
+        match &self.handler {
+            HistHandler::Match { group, event } => Some((group, event)),
+            HistHandler::Max(_) | HistHandler::Change(_) => None,
+        }
+    }
+}
+
 impl HistHandler {
     /// Returns what it tracks.
     pub(super) fn tracked(&self) -> Option<&Tracked> {

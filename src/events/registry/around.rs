@@ -61,15 +61,18 @@ pub(super) struct Around<'a> {
     registry: &'a Registry,
     event: &'a Event,
     of: InstanceId,
+    /// Whether the histogram is to be removed: then events that it names may have gone.
+    removes: bool,
     known: Vec<KnownHistogram<'a>>,
 }
 
 impl<'a> Around<'a> {
-    /// Makes what a histogram of `event` knows; `counted` are the [histograms that are
-    /// set](Registry::counted).
+    /// Makes what a histogram of `event` knows, which is set, or which the trigger `removes`;
+    /// `counted` are the [histograms that are set](Registry::counted).
     pub(super) fn new(
         registry: &'a Registry,
         (of, event): (InstanceId, &'a Event),
+        removes: bool,
         counted: &'a [Counted],
     ) -> Result<Self, AllocError> {
         let mut known = Vec::new();
@@ -86,6 +89,7 @@ impl<'a> Around<'a> {
             registry,
             event,
             of,
+            removes,
             known,
         })
     }
@@ -106,9 +110,8 @@ impl HistScope for Around<'_> {
     }
 
     fn has_event(&self, group: &[u8], event: &[u8]) -> bool {
-        self.registry
-            .triggered_with(self.of, group, event)
-            .is_some()
+        let registry = self.registry;
+        self.removes || registry.triggered_with(self.of, group, event).is_some()
     }
 
     fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]> {

@@ -223,7 +223,7 @@ impl Registry {
         counted: &[Counted],
     ) -> Result<(HistRequest<'a>, Chosen), Refusal> {
         let layout = &event.format.layout;
-        let around = Around::new(self, (of, event), counted)?;
+        let around = Around::new(self, (of, event), removes, counted)?;
         let mut request = hist::parse(text, layout, &around)?;
         let mut existing = Vec::new();
         for it in counted {

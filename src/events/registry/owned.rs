@@ -19,9 +19,9 @@ struct OwnedTrigger {
 }
 
 impl Registry {
-    /// Removes the events of `owner`, enabled or not, their triggers, and the triggers that
-    /// switch or emit them. If it cannot, as without memory, it leaves the events to everybody, and
-    /// tells the log.
+    /// Removes the events of `owner`, enabled or not, their triggers, and the triggers of other
+    /// events that have to do with them. If it cannot, as without memory, it leaves the events to
+    /// everybody, and tells the log.
     ///
     /// Context: process, may sleep.
     pub(crate) fn remove_owned(&mut self, owner: &Arc<Owner>, removed: &mut Removed) {
@@ -55,7 +55,8 @@ impl Registry {
     }
 
     /// Returns the triggers in the instance `of` that have to do with the events that `which`
-    /// selects.
+    /// selects: theirs, those that switch, emit or match them, and those that refer to variables of
+    /// histograms that go with these.
     fn triggers_of(
         &self,
         of: InstanceId,
@@ -71,7 +72,7 @@ impl Registry {
                 let target = action.target().and_then(is_target);
                 if which(event)
                     || target.is_some_and(|target| which(target))
-                    || self.emits(of, action, &which)
+                    || self.names(of, action, &which)
                 {
                     triggers.push(OwnedTrigger {
                         event: event.clone(),
@@ -81,19 +82,66 @@ impl Registry {
                 }
             }
         }
+        self.add_referring(of, &mut triggers)?;
         Ok(triggers)
     }
 
-    /// Returns whether `action` of the instance `of` emits a synthetic event that `which` selects.
-    fn emits(&self, of: InstanceId, action: &Action, which: impl Fn(&Event) -> bool) -> bool {
+    /// Returns whether `action` of the instance `of` emits a synthetic event that `which` selects,
+    /// or acts when one that it selects matches.
+    fn names(&self, of: InstanceId, action: &Action, which: impl Fn(&Event) -> bool) -> bool {
         let Some(linked) = action.linked() else {
             return false;
         };
-        let all = linked.histogram.spec().actions().iter();
-        let mut emitted = all.filter(|action| action.sort == ActionSort::Trace);
-        emitted.any(|action| {
-            let event = self.triggered_with(of, SYNTHETIC_GROUP, &action.event);
+        let is_meant = |group: &[u8], event: &[u8]| {
+            let event = self.triggered_with(of, group, event);
             event.is_some_and(|event| which(event))
+        };
+        let mut all = linked.histogram.spec().actions().iter();
+        all.any(|action| {
+            let emits = action.sort == ActionSort::Trace;
+            (emits && is_meant(SYNTHETIC_GROUP, &action.event))
+                || action
+                    .matched()
+                    .is_some_and(|(group, event)| is_meant(group, event))
         })
+    }
+
+    /// Adds to `triggers`, which go, those that refer to a variable which no hit sets any more.
+    fn add_referring(&self, of: InstanceId, triggers: &mut Vec<OwnedTrigger>) -> Result {
+        let Some(first) = triggers.first() else {
+            return Ok(());
+        };
+        let counted = self.counted(of, &first.event)?;
+        let mut goes = Vec::new();
+        for it in &counted {
+            let is_it = |one: &OwnedTrigger| Arc::ptr_eq(&one.action, &it.action);
+            goes.push(triggers.iter().any(is_it))?;
+        }
+        let mut looked = 0;
+        // Those that are added here are looked at, too.
+        while let Some(trigger) = triggers.get(looked) {
+            looked = looked.saturating_add(1);
+            let Some(histogram) = trigger.action.counts().cloned() else {
+                continue;
+            };
+            let with_goes = || Iterator::zip(counted.iter(), goes.iter());
+            // Another event may count in the same one.
+            let is_left =
+                with_goes().any(|(it, &goes)| !goes && Arc::ptr_eq(&it.histogram, &histogram));
+            let Some(table) = histogram.var_table().filter(|_| !is_left) else {
+                continue;
+            };
+            for (it, goes) in Iterator::zip(counted.iter(), goes.iter_mut()) {
+                if !*goes && it.histogram.spec().refers_to(table) {
+                    *goes = true;
+                    triggers.push(OwnedTrigger {
+                        event: it.event.clone(),
+                        action: it.action.clone(),
+                        target: None,
+                    })?;
+                }
+            }
+        }
+        Ok(())
     }
 }
