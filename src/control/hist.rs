@@ -3,7 +3,8 @@
 //! `events/GROUP/EVENT/hist` and `hist_graph`: what the event's histograms have counted.
 //!
 //! The text is made as it is read, one entry after the other, from what had been counted at the
-//! first read.
+//! first read. Between two reads nothing of a histogram is held but its number: who reads slowly
+//! keeps no histogram that is removed meanwhile, and nothing that it uses.
 
 use super::{member::EventMember, rejected::Logged, text};
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         seq_buf::SeqBuf,
         text::Appender,
     },
-    hit::action::Action,
+    hit::{action::Action, plan::Plan},
     kapi::{
         context,
         tree::{File, OpenFile, FAILED, READABLE, URGENT},
@@ -37,6 +38,9 @@ use kernel::{
 /// Bytes of text that are made ahead of the reader.
 const AHEAD: usize = 16 * 1024;
 
+/// What ends the text of a histogram that is there no more when its text is read on.
+const REMOVED: &[u8] = b"# removed or cleared while it was read\n";
+
 /// One of the two files: `hist_graph` if `AS_GRAPH`. It tells by `poll` when the histograms have
 /// changed.
 pub(crate) struct HistFile<const AS_GRAPH: bool>;
@@ -53,11 +57,16 @@ pub(crate) struct OpenHist {
     polled: AtomicU64,
 }
 
-/// Returns the number of hits in all histograms of the event.
-fn hits(member: &EventMember) -> u64 {
+/// Returns what the hits of the event do now.
+fn plan(member: &EventMember) -> Option<Arc<Plan>> {
     let event = member.event();
     let file = event.and_then(|event| event.file(member.instance.id));
-    let plan = file.map(|file| file.current_plan());
+    file.map(|file| file.current_plan())
+}
+
+/// Returns the number of hits in all histograms of the event.
+fn hits(member: &EventMember) -> u64 {
+    let plan = plan(member);
     let actions = plan.iter().flat_map(|plan| plan.actions());
     let histograms = actions.filter_map(|action| action.counts());
     histograms.fold(0, |sum, histogram| sum.wrapping_add(histogram.hits()))
@@ -168,12 +177,12 @@ impl OpenHist {
 
 /// The text of one pass over the histograms.
 struct HistPass {
-    /// The histograms of the event, with the triggers that count in them.
-    histograms: Vec<(Arc<Histogram>, Arc<Action>)>,
+    /// The numbers of the event's histograms.
+    histograms: Vec<u64>,
     /// The index of the one whose text is made.
     index: usize,
     /// Its text, once that has begun.
-    printing: Option<Printing<Arc<Histogram>>>,
+    printing: Option<Printing<()>>,
     names: HistNames,
     /// Text that is made and not yet read; it begins at `offset` of the file.
     text: Vec<u8>,
@@ -183,12 +192,10 @@ struct HistPass {
 impl HistPass {
     fn new(member: &EventMember) -> Result<Self> {
         let mut histograms = Vec::new();
-        let event = member.event();
-        let file = event.and_then(|event| event.file(member.instance.id));
-        let plan = file.map(|file| file.current_plan());
+        let plan = plan(member);
         for action in plan.iter().flat_map(|plan| plan.actions()) {
             if let Some(histogram) = action.counts() {
-                histograms.push((histogram.clone(), action.clone()))?;
+                histograms.push(histogram.number())?;
             }
         }
         Ok(Self {
@@ -207,37 +214,68 @@ impl HistPass {
     /// Makes more text; returns false at the end.
     fn fill(&mut self, member: &EventMember, as_graph: bool) -> Result<bool> {
         while self.text.len() < AHEAD {
-            let Some((histogram, action)) = self.histograms.get(self.index) else {
+            let Some(&number) = self.histograms.get(self.index) else {
                 break;
             };
-            if context::is_being_killed() {
-                return Err(EINTR);
-            }
-            let printing = match &mut self.printing {
-                Some(printing) => printing,
-                empty => {
-                    self.names.prepare_for(histogram, member)?;
-                    let printing = Snapshot::of(histogram.clone())
-                        .and_then(|snapshot| Printing::new(snapshot, as_graph));
-                    empty.insert(printing.map_err(|stop| match stop {
-                        Stop::NoMemory => ENOMEM,
-                        Stop::Killed => EINTR,
-                    })?)
+            let plan = plan(member);
+            let mut actions = plan.iter().flat_map(|plan| plan.actions());
+            let is_it = |action: &&Arc<Action>| {
+                let counts = action.counts();
+                counts.is_some_and(|histogram| histogram.number() == number)
+            };
+            let is_done = match actions.find(is_it) {
+                Some(action) => self.fill_of(action, member, as_graph)?,
+                None => {
+                    if self.printing.take().is_some() {
+                        self.text.extend_from_slice(REMOVED)?;
+                    }
+                    true
                 }
             };
-            let heading = Heading {
-                filter: action.filter().map(Filter::text),
-                is_paused: histogram.is_paused(),
-                index: self.index,
-            };
-            let mut out = Appender(&mut self.text);
-            let written = printing.write_next(&mut out, heading, &mut self.names);
-            if !written.map_err(|_| ENOMEM)? {
-                self.printing = None;
+            if is_done {
                 self.index = self.index.saturating_add(1);
             }
         }
         Ok(!self.text.is_empty())
+    }
+
+    /// Makes more text of the histogram in which `action` counts; returns whether that was all.
+    fn fill_of(&mut self, action: &Action, member: &EventMember, as_graph: bool) -> Result<bool> {
+        let Some(histogram) = action.counts() else {
+            return Ok(true);
+        };
+        let mut printing = match self.printing.take() {
+            Some(printing) => printing.refer_by(&**histogram),
+            None => {
+                self.names.prepare_for(histogram, member)?;
+                let snapshot = Snapshot::of(&**histogram);
+                let printing = snapshot.and_then(|snapshot| Printing::new(snapshot, as_graph));
+                printing.map_err(|stop| match stop {
+                    Stop::NoMemory => ENOMEM,
+                    Stop::Killed => EINTR,
+                })?
+            }
+        };
+        let heading = Heading {
+            filter: action.filter().map(Filter::text),
+            is_paused: histogram.is_paused(),
+            index: self.index,
+        };
+        let mut is_done = Ok(false);
+        while self.text.len() < AHEAD && matches!(is_done, Ok(false)) {
+            let mut out = Appender(&mut self.text);
+            is_done = match context::is_being_killed() {
+                true => Err(EINTR),
+                false => match printing.write_next(&mut out, heading, &mut self.names) {
+                    Ok(more) => Ok(!more),
+                    Err(_) => Err(ENOMEM),
+                },
+            };
+        }
+        if !matches!(is_done, Ok(true)) {
+            self.printing = Some(printing.refer_by(()));
+        }
+        is_done
     }
 }
 

@@ -13,7 +13,8 @@ use crate::{
     sys::Vec,
 };
 use core::{
-    fmt,
+    fmt, mem,
+    pin::Pin,
     sync::atomic::{AtomicUsize, Ordering},
 };
 use kernel::{
@@ -37,7 +38,7 @@ impl InstanceId {
 ///
 /// An event is needed if its probes are to be armed: it is enabled, or it has triggers, or
 /// triggers enable or disable it.
-#[pin_data]
+#[pin_data(PinnedDrop)]
 pub(crate) struct EventFile {
     /// Whether it is enabled.
     switch: Arc<Switch>,
@@ -47,6 +48,20 @@ pub(crate) struct EventFile {
     targeted: AtomicUsize,
     #[pin]
     state: Mutex<FileState>,
+}
+
+#[pinned_drop]
+impl PinnedDrop for EventFile {
+    fn drop(self: Pin<&mut Self>) {
+        count_uses(&self.plan(), false);
+    }
+}
+
+/// Counts what `plan`, which an event gets or loses, emits.
+fn count_uses(plan: &Plan, more: bool) {
+    for linked in plan.actions().iter().filter_map(|action| action.linked()) {
+        linked.count_use(more);
+    }
 }
 
 struct FileState {
@@ -174,7 +189,9 @@ impl EventFile {
     /// Sets what its hits do. The plan has the histograms of the former one; otherwise
     /// [`EventFile::replace_histograms`] is called, too.
     pub(super) fn set_plan(&self, plan: Arc<Plan>) {
-        self.state.lock().plan = plan;
+        count_uses(&plan, true);
+        let before = mem::replace(&mut self.state.lock().plan, plan);
+        count_uses(&before, false);
     }
 
     /// Tells triggers the histograms of the plan; `replaced` gets the former list.

@@ -14,8 +14,9 @@ use kernel::{prelude::*, sync::Arc};
 /// A histogram that has to do with others, with what its actions need.
 pub(crate) struct Linked {
     pub(crate) histogram: Arc<Histogram>,
-    /// For each action the synthetic event that it emits, if it emits one.
-    receivers: Vec<Option<Emitted>>,
+    /// For each action the synthetic event that it emits, if it emits one. It is not deleted while
+    /// a plan has the action, which [`Linked::count_use`] tells.
+    receivers: Vec<Option<Arc<dyn ReceivesValues>>>,
     /// Takes snapshots of the instance's buffer.
     snapshots: Arc<Snapshots>,
     /// Whether it exists for the sake of another one, which refers to it.
@@ -38,7 +39,7 @@ impl Linked {
         let mut receivers = Vec::new();
         for action in histogram.spec().actions() {
             receivers.push(match action.sort {
-                ActionSort::Trace => receiver(&action.event).map(Emitted::new),
+                ActionSort::Trace => receiver(&action.event),
                 ActionSort::Save | ActionSort::Snapshot => None,
             })?;
         }
@@ -48,6 +49,14 @@ impl Linked {
             snapshots,
             is_of_field,
         })
+    }
+
+    /// Tells the synthetic events that it emits them from now on, or no longer: that a plan got it,
+    /// or lost it. What only looks at it, such as who reads what it has counted, is no use.
+    pub(crate) fn count_use(&self, more: bool) {
+        for receiver in self.receivers.iter().flatten() {
+            receiver.count_use(more);
+        }
     }
 
     /// Counts a hit of the instance with the buffer, and acts.
@@ -80,22 +89,6 @@ impl Linked {
     }
 }
 
-/// A synthetic event that is emitted: it is not deleted meanwhile.
-struct Emitted(Arc<dyn ReceivesValues>);
-
-impl Emitted {
-    fn new(receiver: Arc<dyn ReceivesValues>) -> Self {
-        receiver.count_use(true);
-        Self(receiver)
-    }
-}
-
-impl Drop for Emitted {
-    fn drop(&mut self) {
-        self.0.count_use(false);
-    }
-}
-
 /// What the actions of a hit do outside of the histogram.
 pub(super) struct Outside<'a, H> {
     linked: &'a Linked,
@@ -109,7 +102,7 @@ impl<'a, H: Fn() -> SentHit<'a>> Emit for Outside<'a, H> {
     #[inline]
     fn emit(&self, action: usize, values: &[u64]) {
         if let Some(Some(receiver)) = self.linked.receivers.get(action) {
-            receiver.0.receive_values(values, &(self.hit)(), self.here);
+            receiver.receive_values(values, &(self.hit)(), self.here);
         }
     }
 

@@ -47,6 +47,19 @@ pub struct Printing<H> {
     next: usize,
 }
 
+impl<H> Printing<H> {
+    /// Refers to its histogram by `histogram`, which is another reference to the same one, from now
+    /// on. With `()`, it does not keep it.
+    pub fn refer_by<G>(self, histogram: G) -> Printing<G> {
+        let snapshot = self.snapshot.refer_by(histogram);
+        Printing {
+            snapshot,
+            bars: self.bars,
+            next: self.next,
+        }
+    }
+}
+
 impl<H: Deref<Target = Histogram>> Printing<H> {
     /// Begins the text that `hist_graph` shows of `snapshot` if `as_graph`, otherwise what `hist`
     /// shows.

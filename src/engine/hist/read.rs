@@ -154,6 +154,22 @@ impl Histogram {
     }
 }
 
+impl<H> Snapshot<H> {
+    /// Refers to its histogram by `histogram` from now on.
+    pub(super) fn refer_by<G>(self, histogram: G) -> Snapshot<G> {
+        Snapshot {
+            histogram,
+            words: self.words,
+            rows: self.rows,
+            hits: self.hits,
+            dropped: self.dropped,
+            torn: self.torn,
+            sums: self.sums,
+            mosts: self.mosts,
+        }
+    }
+}
+
 impl<H: Deref<Target = Histogram>> Snapshot<H> {
     /// Returns what `histogram` has counted up to now. Hits go on being counted; the hits of an
     /// entry belong together with its values, unless the snapshot [says](Snapshot::torn)

@@ -16,6 +16,7 @@ use super::word::HistWord;
 use crate::engine::record::COMM_LEN;
 use crate::engine::text::up_to_nul;
 use crate::sys::{AllocError, Arc, AtomicU32, OnCpu, PerCpu, PublishedWord};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// What the key of an unreadable text is.
 pub(super) const FAULT: &[u8] = b"(fault)";
@@ -29,6 +30,7 @@ const CLEARED: u32 = 2;
 /// A histogram that counts.
 pub struct Histogram {
     spec: Spec,
+    number: u64,
     tables: PerCpu<HistTable>,
     /// Where hits count that find no room in the table of their CPU.
     shared: Option<SharedTable>,
@@ -43,6 +45,9 @@ pub struct Histogram {
     /// What [`Histogram::update_linked_fast`] does.
     linked_fast: LinkedFast,
 }
+
+/// The number of the last histogram.
+static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// How an entry is found: the first that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +84,7 @@ impl Histogram {
             fast: Fast::of(&spec),
             in_usecs: spec.is_in_usecs(),
             spec,
+            number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed).wrapping_add(1),
             tables,
             shared,
             stopped: AtomicU32::new(if is_paused { PAUSED } else { 0 }),
@@ -145,6 +151,11 @@ impl Histogram {
             linked.clear();
             self.stop(CLEARED, false);
         }
+    }
+
+    /// Returns its number, which no other histogram has had.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns what it counts.
