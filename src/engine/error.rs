@@ -203,6 +203,7 @@ kinds! {
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
         AmbiguousEvent AMBIGUOUS_EVENT EINVAL "Several groups have an event of this name"
         EventBusy EVENT_BUSY EBUSY "The event is enabled"
+        EventInUse EVENT_IN_USE EBUSY "The event is in use"
         OtherOwner OTHER_OWNER EPERM "The event belongs to somebody else"
         FilterLost FILTER_LOST EINVAL "The event's filter does not fit the new definition"
         LineTooLong LINE_TOO_LONG EINVAL "Line is too long"

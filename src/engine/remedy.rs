@@ -108,6 +108,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::NoSuchEvent => "kprobe_events lists the events",
         Kind::AmbiguousEvent => "write -:GROUP/EVENT",
         Kind::EventBusy => "write 0 to its enable first",
+        Kind::EventInUse => "remove the triggers that need it, and what is attached to it, first",
         Kind::OtherOwner => "private_events shows whose it is",
         Kind::FilterLost => "write 0 to its filter first",
         Kind::LineTooLong => "at most 4094 characters in a line",

@@ -428,14 +428,15 @@ impl Registry {
         removed: &mut Removed,
     ) -> Result<(), Refusal> {
         let is_common = |event: &Event| event.owner().is_none() && which(event);
-        if let Some(refusal) = self.definitions.in_use(is_common) {
+        let failed = |error| Refusal::registration(errno(error), 0);
+        if let Some(refusal) = self.definitions.in_use(is_common).map_err(failed)? {
             return Err(refusal);
         }
         let mut none = self.definitions.begin(None);
         self.definitions.delete(&mut none, is_common);
         self.definitions.settle(&none)?;
         let accepted = self.accept(&mut none, removed);
-        accepted.map_err(|error| Refusal::registration(errno(error), 0))
+        accepted.map_err(failed)
     }
 }
 

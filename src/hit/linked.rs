@@ -59,6 +59,12 @@ impl Linked {
         }
     }
 
+    /// Returns whether it emits the synthetic event `name`.
+    pub(crate) fn emits(&self, name: &[u8]) -> bool {
+        let mut all = self.histogram.spec().actions().iter();
+        all.any(|action| action.sort == ActionSort::Trace && *action.event == *name)
+    }
+
     /// Counts a hit of the instance with the buffer, and acts.
     ///
     /// Context: any, with preemption disabled.

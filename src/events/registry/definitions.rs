@@ -161,7 +161,11 @@ impl Definitions {
 
     /// Returns the refusal to remove the events that `which` selects; `None` if none of them is
     /// enabled or has to do with a trigger.
-    pub(super) fn in_use(&self, which: impl Fn(&Event) -> bool) -> Option<Refusal> {
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn in_use(&self, which: impl Fn(&Event) -> bool) -> Result<Option<Refusal>> {
         in_use::refusal(&self.set, which)
     }
 

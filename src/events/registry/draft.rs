@@ -2,16 +2,14 @@
 
 //! What a write changes in the set of probes.
 
-use super::{open_sites::OpenSites, set::Set};
+use super::{in_use::Hold, open_sites::OpenSites, set::Set};
 use crate::{
     engine::{
         ast::{Definition, Deletion},
         error::{Error as Refusal, Kind},
         text::Plain,
     },
-    events::{
-        event::Event, event_file::InstanceId, owner::Owner, probe::Probe, similar::suggest_event,
-    },
+    events::{event::Event, owner::Owner, probe::Probe, similar::suggest_event},
     source::registered::Removal,
     sys::Vec,
 };
@@ -114,16 +112,39 @@ impl Draft {
         event.in_write.probes_after(self.write) != 0
     }
 
-    /// Returns whether triggers emit `event`, or event probes are attached to it after the write; `set` is the
-    /// registry's.
-    fn has_attached(&self, set: &Set, event: &Event) -> bool {
-        let mut all = Iterator::chain(set.iter(), self.added.iter());
-        let mut own = set.iter().filter(|probe| probe.event.id() == event.id());
-        if own.any(|probe| probe.is_emitted()) {
-            return true;
+    /// Returns the refusal to delete `deleted`, whose deletion is noted, if that leaves an event
+    /// that is in use without a probe. `set` is the registry's; the caret is at column `at`.
+    #[inline(never)]
+    fn refusal<'a>(
+        &'a self,
+        set: &'a Set,
+        deleted: impl Iterator<Item = &'a Arc<Probe>>,
+        at: usize,
+    ) -> Option<Refusal> {
+        let all = || Iterator::chain(set.iter(), self.added.iter());
+        let refusal = |event: &Event| Some(Hold::of(event, all()).refusal(event, at));
+        let mut is_any_attached = false;
+        for probe in deleted {
+            if !self.removes(&probe.event) {
+                continue;
+            }
+            if probe.event.is_needed() || probe.is_emitted() {
+                return refusal(&probe.event);
+            }
+            is_any_attached |= probe.event.is_attached();
         }
-        event.is_attached()
-            && all.any(|probe| probe.is_attached_to(event) && self.keeps(&probe.event))
+        if !is_any_attached {
+            return None;
+        }
+        // One look at each probe, however many events have attached ones.
+        for probe in all().filter(|probe| self.keeps(&probe.event)) {
+            for attachment in probe.attachments() {
+                if self.removes(attachment.to()) {
+                    return refusal(attachment.to());
+                }
+            }
+        }
+        None
     }
 
     /// Returns the new probes.
@@ -198,35 +219,10 @@ impl Draft {
         for event in events.clone() {
             event.in_write.delete_probe(self.write);
         }
-        // Not a `find`, as the name of its function would be too long.
-        let mut busy = None;
-        for event in events.clone() {
-            if event.in_write.probes_after(self.write) == 0
-                && (event.is_needed() || self.has_attached(set, event))
-            {
-                busy = Some(event);
-                break;
-            }
-        }
-        if let Some(busy) = busy {
-            let refusal = Refusal::new(Kind::EventBusy, NAMES);
-            let is_enabled = busy
-                .file(InstanceId::TOP)
-                .is_some_and(|top| top.is_enabled());
-            let refusal = match (is_enabled, busy.is_enabled()) {
-                _ if !busy.is_needed() => refusal.with_detail(format_args!(
-                    "an event probe is attached to it, or a trigger emits it: delete that first"
-                )),
-                (true, _) => refusal,
-                (false, true) => refusal.with_detail(format_args!(
-                    "in an instance: instances/*/events/{}/{}/enable",
-                    Plain(busy.format.group.to_bytes()),
-                    busy.format.name()
-                )),
-                (false, false) => refusal.with_detail(format_args!(
-                    "a trigger needs it: write ! and the trigger to its trigger file first"
-                )),
-            };
+        let from_set = kept.iter().filter_map(|&index| set.get(index));
+        let from_new = new.iter().filter_map(|&index| self.added.get(index));
+        let deleted = Iterator::chain(from_set, from_new);
+        if let Some(refusal) = self.refusal(set, deleted, NAMES) {
             for event in events {
                 event.in_write.add_probe(self.write);
             }

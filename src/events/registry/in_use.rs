@@ -1,86 +1,232 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The events that keep `>` from removing all of them.
+//! What keeps events from being removed, in words.
 
 use super::set::Set;
 use crate::{
     engine::{
         error::{Error as Refusal, Kind},
+        sort::sort,
         text::Plain,
     },
-    events::{event::Event, event_file::InstanceId},
+    events::{
+        event::Event,
+        event_file::{EventFile, InstanceId},
+        probe::Probe,
+    },
+    hit::action::Action,
+    sys::Vec,
 };
-use core::{fmt, ptr};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc};
 
 /// Most events that are named.
 const MAX_NAMED: usize = 8;
 
-/// Returns the refusal to remove the events that `which` selects; `None` if none of them is
-/// enabled or has to do with a trigger. `set` is the registry's.
-pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Option<Refusal> {
-    // Of those that are attached to each other, all go or none.
-    let has_attached = |event: &Event| {
-        let mut all = set.iter();
-        if all
-            .clone()
-            .any(|probe| ptr::eq(&*probe.event, event) && probe.is_emitted())
-        {
-            return true;
-        }
-        event.is_attached() && all.any(|probe| probe.is_attached_to(event) && !which(&probe.event))
-    };
-    let is_in_use = |event: &Event| which(event) && (event.is_needed() || has_attached(event));
-    let first = set.iter().find(|probe| is_in_use(&probe.event))?;
-    let remedy = match (is_enabled_at_top(&first.event), first.event.is_enabled()) {
-        (true, _) => "write 0 to events/enable first, or use >> to add",
-        (false, true) => "write 0 to events/enable of the instance first, or use >> to add",
-        (false, false) if !first.event.is_needed() => {
-            "delete the event probes that are attached to it, and the triggers that emit it, first, \
-             or use >> to add"
-        }
-        (false, false) => "remove the triggers with !TRIGGER first, or use >> to add",
-    };
-    let names = InUse { set, is_in_use };
-    Some(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!("{names}: {remedy}")))
+/// What keeps an event.
+pub(super) enum Hold<'a> {
+    /// It is enabled: in the top directory if `at_top`, or else in an instance.
+    Enabled { at_top: bool },
+    /// It has triggers: in the top directory if `at_top`, or else in an instance.
+    Trigger { at_top: bool },
+    /// An event probe or a pair of this event is attached to it.
+    Attached(&'a Event),
+    /// A trigger of this event enables or disables it.
+    Switched(Option<&'a Event>),
+    /// A trigger of this event emits it.
+    Emitted(Option<&'a Event>),
 }
 
-/// Returns whether `event` is enabled in the top directory.
-fn is_enabled_at_top(event: &Event) -> bool {
-    let top = event.file(InstanceId::TOP);
-    top.is_some_and(|top| top.is_enabled())
+impl<'a> Hold<'a> {
+    /// Returns what keeps `event`, which is kept: what is to be undone first. `probes` are those of
+    /// all events that may hold it.
+    pub(super) fn of(event: &Event, probes: impl Iterator<Item = &'a Arc<Probe>> + Clone) -> Self {
+        let at_top = |is: &dyn Fn(&EventFile) -> bool| {
+            let found = event.find_file(|of, file| is(file).then_some(of));
+            found.map(|of| of == InstanceId::TOP)
+        };
+        if let Some(at_top) = at_top(&|file| file.is_enabled()) {
+            return Self::Enabled { at_top };
+        }
+        let has_own = |file: &EventFile| {
+            let plan = file.plan();
+            let mut all = plan.actions().iter();
+            all.any(|action| action.receiver().is_none())
+        };
+        if let Some(at_top) = at_top(&has_own) {
+            return Self::Trigger { at_top };
+        }
+        let mut attached = probes.clone();
+        if let Some(probe) = attached.find(|probe| probe.is_attached_to(event)) {
+            return Self::Attached(&probe.event);
+        }
+        let by = |is: &dyn Fn(&Action) -> bool| {
+            let has = |probe: &&Arc<Probe>| {
+                let file_has = |file: &EventFile| {
+                    let plan = file.plan();
+                    let mut all = plan.actions().iter();
+                    all.any(|action| is(action))
+                };
+                let found = probe
+                    .event
+                    .find_file(|_, file| file_has(file).then_some(()));
+                found.is_some()
+            };
+            probes.clone().find(has).map(|probe| &*probe.event)
+        };
+        if at_top(&|file| file.is_targeted()).is_some() {
+            let is_it = |action: &Action| {
+                let target = action.target();
+                target.is_some_and(|target| Arc::ptr_eq(target, &event.format))
+            };
+            return Self::Switched(by(&is_it));
+        }
+        let name = event.names().1;
+        Self::Emitted(by(&|action| {
+            let linked = action.linked();
+            linked.is_some_and(|linked| linked.emits(name))
+        }))
+    }
+
+    /// Returns the refusal to delete `event`, with the caret at column `at`.
+    pub(super) fn refusal(&self, event: &Event, at: usize) -> Refusal {
+        let in_use = Refusal::new(Kind::EventInUse, at);
+        let names = Names(event);
+        match self {
+            Self::Enabled { at_top: true } => Refusal::new(Kind::EventBusy, at),
+            Self::Enabled { at_top: false } => Refusal::new(Kind::EventBusy, at).with_detail(
+                format_args!("in an instance: instances/*/events/{names}/enable"),
+            ),
+            Self::Trigger { at_top: true } => in_use.with_detail(format_args!(
+                "a trigger needs it: write ! and the trigger to events/{names}/trigger first"
+            )),
+            Self::Trigger { at_top: false } => in_use.with_detail(format_args!(
+                "a trigger needs it in an instance: write ! and the trigger to \
+                 instances/*/events/{names}/trigger first"
+            )),
+            Self::Attached(by) => in_use.with_detail(format_args!(
+                "{} is attached to it: {}delete that first",
+                Names(by),
+                if by.is_enabled() { "disable and " } else { "" }
+            )),
+            Self::Switched(Some(by)) => in_use.with_detail(format_args!(
+                "a trigger of {by} names it: write ! and the trigger to events/{by}/trigger first",
+                by = Names(by)
+            )),
+            Self::Emitted(Some(by)) => in_use.with_detail(format_args!(
+                "a trigger of {by} emits it: write ! and the trigger to events/{by}/trigger first",
+                by = Names(by)
+            )),
+            Self::Switched(None) | Self::Emitted(None) => in_use.with_detail(format_args!(
+                "a trigger of another event names it: remove that first"
+            )),
+        }
+    }
+
+    /// Returns what helps where all events are to be removed.
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::Enabled { at_top: true } => "write 0 to events/enable first, or use >> to add",
+            Self::Enabled { at_top: false } => {
+                "write 0 to events/enable of the instance first, or use >> to add"
+            }
+            Self::Attached(_) => "disable and delete what is attached first, or use >> to add",
+            Self::Trigger { .. } | Self::Switched(_) | Self::Emitted(_) => {
+                "remove the triggers with !TRIGGER first, or use >> to add"
+            }
+        }
+    }
+}
+
+/// Displays it in brackets behind the names of the event.
+impl fmt::Display for Hold<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Enabled { at_top: true } => f.write_str("enabled"),
+            Self::Enabled { at_top: false } => f.write_str("enabled in an instance"),
+            Self::Trigger { at_top: true } => f.write_str("with a trigger"),
+            Self::Trigger { at_top: false } => f.write_str("with a trigger in an instance"),
+            Self::Attached(by) => write!(f, "with {} attached", Names(by)),
+            Self::Switched(Some(by)) => write!(f, "in a trigger of {}", Names(by)),
+            Self::Emitted(Some(by)) => write!(f, "emitted by a trigger of {}", Names(by)),
+            Self::Switched(None) | Self::Emitted(None) => f.write_str("in a trigger"),
+        }
+    }
+}
+
+/// The names of an event: `GROUP/EVENT`.
+struct Names<'a>(&'a Event);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(event) = self;
+        let group = Plain(event.format.group.to_bytes());
+        write!(f, "{group}/{}", event.format.name())
+    }
+}
+
+/// Returns the refusal to remove the events that `which` selects; `None` if none of them is
+/// enabled or has to do with a trigger. `set` is the registry's.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Result<Option<Refusal>> {
+    // Of those that are attached to each other, all go or none.
+    let mut attached = Vec::new();
+    let stays = |probe: &&Arc<Probe>| !probe.attachments().is_empty() && !which(&probe.event);
+    for attachment in set
+        .iter()
+        .filter(stays)
+        .flat_map(|probe| probe.attachments())
+    {
+        attached.push(attachment.to().id())?;
+    }
+    sort(&mut attached);
+    let is_in_use = |probe: &&Arc<Probe>| {
+        let event = &probe.event;
+        which(event)
+            && (event.is_needed()
+                || probe.is_emitted()
+                || attached.binary_search(&event.id()).is_ok())
+    };
+    let Some(first) = set.iter().find(is_in_use) else {
+        return Ok(None);
+    };
+    let mut named: Vec<&Arc<Event>> = Vec::new();
+    for probe in set.iter().filter(is_in_use) {
+        let is_it = |event: &&Arc<Event>| Arc::ptr_eq(event, &probe.event);
+        if !named.iter().any(is_it) {
+            named.push(&probe.event)?;
+        }
+        if named.len() > MAX_NAMED {
+            break;
+        }
+    }
+    let remedy = Hold::of(&first.event, set.iter()).remedy();
+    let names = InUse { set, named };
+    Ok(Some(
+        Refusal::new(Kind::FileInUse, 0).with_detail(format_args!("{names}: {remedy}")),
+    ))
 }
 
 /// Displays the names of the events that are in use.
-struct InUse<'a, F> {
+struct InUse<'a> {
     set: &'a Set,
-    is_in_use: F,
+    /// One more than are displayed, if there are more.
+    named: Vec<&'a Arc<Event>>,
 }
 
-impl<F: Fn(&Event) -> bool> fmt::Display for InUse<'_, F> {
+impl fmt::Display for InUse<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut named = 0usize;
-        for (index, probe) in self.set.iter().enumerate() {
-            let event = &*probe.event;
-            let is_same = |other: &Event| ptr::eq(other, event);
-            let mut before = self.set.iter().take(index);
-            if !(self.is_in_use)(event) || before.any(|other| is_same(&other.event)) {
-                continue;
+        for (index, event) in self.named.iter().enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
             }
-            if named >= MAX_NAMED {
-                return f.write_str(", ...");
+            if index >= MAX_NAMED {
+                return f.write_str("...");
             }
-            let comma = if named == 0 { "" } else { ", " };
-            let group = Plain(event.format.group.to_bytes());
-            let how = match (is_enabled_at_top(event), event.is_enabled()) {
-                (true, _) => "enabled",
-                (false, true) => "enabled in an instance",
-                (false, false) if event.is_attached() && !event.is_needed() => {
-                    "with an event probe"
-                }
-                (false, false) => "with a trigger",
-            };
-            write!(f, "{comma}{group}/{} ({how})", event.format.name())?;
-            named = named.saturating_add(1);
+            write!(f, "{} ({})", Names(event), Hold::of(event, self.set.iter()))?;
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "NEVER_RETURNS",
     "BAD_INSN_BNDRY",
     // Other events.
+    "EVENT_IN_USE",
     "BAD_ATTACH_ARG",
     "BAD_ATTACH_EVENT",
     "ATTACHED_TOO_DEEP",
