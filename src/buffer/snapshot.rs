@@ -16,6 +16,9 @@ use super::{
 use core::sync::atomic::Ordering;
 use kernel::{prelude::*, sync::Arc};
 
+/// A snapshot that nobody has taken yet.
+pub(crate) struct EmptySnapshot(Arc<RingSet>);
+
 impl Buffer {
     /// Sets aside the rings of all CPUs, or only of CPU `one`, and replaces them by empty
     /// ones. The previous snapshot is lost.
@@ -86,26 +89,40 @@ impl Buffer {
     }
 
     /// Makes an empty snapshot if there is none, so that taking the next one needs little
-    /// memory.
+    /// memory. Returns what was made, for [`Buffer::give_back_snapshot`].
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn allocate_snapshot(&self) -> Result {
+    pub(crate) fn allocate_snapshot(&self) -> Result<Option<EmptySnapshot>> {
         let making = self.local_clock.making();
         let mut reading = self.reading();
         if reading.state.snapshot.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         let live = self.rings.load();
         let empty = RingSet::new(live.clock, live.sub_buffer, |cpu| {
             let ring = live.of(cpu).ok_or(EINVAL)?;
             rings::make(cpu, rings::size(ring), live.clock, &making)
         })?;
-        reading.state.snapshot = Some(empty);
-        Ok(())
+        reading.state.snapshot = Some(empty.clone());
+        Ok(Some(EmptySnapshot(empty)))
+    }
+
+    /// Frees the snapshot that was made for what was then refused, if it is still the same. If another
+    /// Frees the snapshot that was made for what was then refused, if it is still the same. If
+    /// another trigger counted on it meanwhile, its next snapshot takes the memory itself.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn give_back_snapshot(&self, empty: EmptySnapshot) {
+        let mut reading = self.reading();
+        let now = reading.state.snapshot.as_ref();
+        let is_it = now.is_some_and(|now| Arc::ptr_eq(now, &empty.0));
+        let old = is_it.then(|| reading.state.snapshot.take());
+        drop(reading);
+        drop(old);
     }
 
     /// Requests a snapshot of all CPUs, for [`Buffer::take_requested_snapshot`]. Returns

@@ -60,29 +60,44 @@ impl TakesText for TriggerFile {
             }
             TriggerRequest::Remove(_) => false,
         };
-        if takes_snapshots {
-            // Takes the readers' lock, which precedes the registry's.
-            member.instance.buffer.allocate_snapshot()?;
+        // Takes the readers' lock, which precedes the registry's.
+        let buffer = &member.instance.buffer;
+        let empty = match takes_snapshots {
+            true => buffer.allocate_snapshot()?,
+            false => None,
+        };
+        let result = change(member, &request);
+        if let (Err(_), Some(empty)) = (&result, empty) {
+            buffer.give_back_snapshot(empty);
         }
-        let event = member.made()?;
-        if let Some(Trigger::Event { event, .. } | Trigger::Histograms { event, .. }) =
-            request.trigger()
-        {
-            let is_it = |group: &ReadyGroup, row: &ReadyRow| {
-                *group.name.as_bytes() == *event.group.bytes
-                    && *row.name.as_bytes() == *event.event.bytes
-            };
-            member.instance.tracer.make_ready(&is_it)?;
-        }
-        if let TriggerRequest::Histogram { text, .. } = request {
-            make_matched(member, text.bytes)?;
-        }
-        let mut registry = member.instance.tracer.registry.lock();
-        if !registry.has(&event) {
-            return Err(ENODEV.into());
-        }
-        Ok(registry.change_triggers(member.instance.id, &event, &request)?)
+        result
     }
+}
+
+/// Sets or removes a trigger.
+fn change(member: &EventMember, request: &TriggerRequest<'_>) -> Result<(), Rejected> {
+    let event = member.made()?;
+    if let Some(Trigger::Event { event, .. } | Trigger::Histograms { event, .. }) =
+        request.trigger()
+    {
+        let is_it = |group: &ReadyGroup, row: &ReadyRow| {
+            *group.name.as_bytes() == *event.group.bytes
+                && *row.name.as_bytes() == *event.event.bytes
+        };
+        member.instance.tracer.make_ready(&is_it)?;
+    }
+    if let TriggerRequest::Histogram {
+        text,
+        removes: false,
+    } = *request
+    {
+        make_matched(member, text.bytes)?;
+    }
+    let mut registry = member.instance.tracer.registry.lock();
+    if !registry.has(&event) {
+        return Err(ENODEV.into());
+    }
+    Ok(registry.change_triggers(member.instance.id, &event, request)?)
 }
 
 /// Makes the ready-made events that actions of the histogram `text` match.
