@@ -476,12 +476,14 @@ impl Switched for EnableAll {
     type Data = Instance;
 
     fn state(instance: &Arc<Instance>) -> u8 {
-        state(instance, instance.tracer.registry.lock().events())
+        let registry = instance.tracer.registry.lock();
+        state(instance, registry.events().filter(|event| event.is_used()))
     }
 
     fn set(instance: &Arc<Instance>, on: bool) -> Result<(), Rejected> {
         let mut registry = instance.tracer.registry.lock();
-        Ok(registry.set_enabled(instance.id, |_| true, on)?)
+        // Nobody who looks at ready-made events asks for their hits.
+        Ok(registry.set_enabled(instance.id, |event| !on || event.is_used(), on)?)
     }
 }
 

@@ -121,7 +121,8 @@ fn set(
     if !registry.events().any(|event| is(named, event)) {
         return Err(no_event(&registry, name).into());
     }
-    Ok(registry.set_enabled(instance.id, |event| is(named, event), on)?)
+    let is_meant = |event: &Event| is(named, event) && (event.is_used() || !named.are_all());
+    Ok(registry.set_enabled(instance.id, is_meant, on)?)
 }
 
 /// Enables or disables the events that the word `name` means in `module`; if that is not loaded,

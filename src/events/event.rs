@@ -39,6 +39,8 @@ pub(crate) struct Event {
     gone: AtomicBool,
     /// The number of event probes that are attached to it.
     attached: AtomicUsize,
+    /// Whether it was ever enabled, or had a filter or a trigger.
+    used: AtomicBool,
     /// Whether its directory exists, its own or that of the event that it replaces.
     has_files: AtomicBool,
 }
@@ -88,6 +90,7 @@ impl Event {
             in_change: ChangeMark::new(),
             gone: AtomicBool::new(false),
             attached: AtomicUsize::new(0),
+            used: AtomicBool::new(false),
             has_files: AtomicBool::new(false),
         });
         Arc::pin_init(event, GFP_KERNEL).map_err(|_| no_memory())
@@ -224,6 +227,18 @@ impl Event {
     /// Returns whether it is defined no more. Files that are still open know it.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
+    }
+
+    /// Notes that it is enabled, or has a filter or a trigger.
+    pub(super) fn set_used(&self) {
+        self.used.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether it is among those that are meant where all events are: each that somebody
+    /// has defined, and each ready-made one that somebody uses or has used. A look at a ready-made
+    /// event makes it, and what is refused does; that is no use.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.is_ready_made() || self.is_attached() || self.used.load(Ordering::Relaxed)
     }
 
     /// Notes that it has files.

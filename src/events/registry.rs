@@ -267,6 +267,9 @@ impl Registry {
         // From here on nothing needs memory.
         for event in self.events().filter(|event| which(event)) {
             event.in_instance(of)?.switch().set(enabled);
+            if enabled {
+                event.set_used();
+            }
         }
         if let Some((changes, room)) = at_last {
             self.instances
@@ -301,8 +304,11 @@ impl Registry {
         filters: Vec<(Arc<Event>, Option<Filter>)>,
     ) -> Result {
         let stacks = self.instances.get(of)?.stacks;
-        let mut plans = Vec::new();
+        let (mut plans, mut used) = (Vec::new(), Vec::new());
         for (event, filter) in filters {
+            if filter.is_some() {
+                used.push(event.clone())?;
+            }
             let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
             let file = event.in_instance(of)?;
             let actions = file.actions(|_| true)?;
@@ -312,7 +318,9 @@ impl Registry {
         for (event, _) in plans.iter() {
             event.in_instance(of)?.set_refused_filter(None);
         }
-        self.instances.set_plans(of, plans, &self.definitions)
+        self.instances.set_plans(of, plans, &self.definitions)?;
+        used.iter().for_each(|event| event.set_used());
+        Ok(())
     }
 
     /// Makes the hits of `tasks` count in the instance `of`, of all tasks if it is `None`.

@@ -221,6 +221,9 @@ impl Registry {
         let result = result.and_then(|()| self.link_receivers());
         if result.is_err() {
             self.instances.undo(of, undone, &self.definitions);
+        } else {
+            event.set_used();
+            target.into_iter().for_each(|target| target.set_used());
         }
         result
     }
