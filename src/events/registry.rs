@@ -417,7 +417,15 @@ impl Registry {
         if arms {
             self.watch();
         }
-        self.link_receivers()
+        // The change is made, so this cannot refuse it. Nothing is there to be linked unless an
+        // event probe got a further probe; where it fails, the next change of an event does it.
+        if let Err(error) = self.link_receivers() {
+            pr_warn!(
+                "hits are not sent to all event probes (errno {}): enable these anew\n",
+                error.to_errno()
+            );
+        }
+        Ok(())
     }
 }
 
