@@ -36,6 +36,8 @@ impl Show for EnabledFunctions {
             }
             result?;
         }
+        // As long as the names are looked up, others need not wait.
+        drop(registry);
         sort(&mut functions);
         let mut rest = functions.iter().peekable();
         while let Some(address) = rest.next() {

@@ -38,6 +38,8 @@ impl Show for FunctionsFile {
             });
             result.map_err(|_| fmt::Error)?;
         }
+        // To find the names of tens of thousands takes a second, for which others need not wait.
+        drop(registry);
         sort(&mut functions);
         let mut all = functions.iter().peekable();
         while let Some((address, hits)) = all.next() {
