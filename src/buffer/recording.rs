@@ -96,6 +96,8 @@ pub(super) struct State {
     pub(super) live: Arc<RingSet>,
     /// The snapshot, if one was taken.
     pub(super) snapshot: Option<Arc<RingSet>>,
+    /// Whether the last snapshot that a hit requested was not taken.
+    pub(super) was_snapshot_refused: bool,
 }
 
 impl Buffer {
@@ -144,6 +146,7 @@ impl Buffer {
                     commands: Commands::new(),
                     live,
                     snapshot: None,
+                    was_snapshot_refused: false,
                 }),
                 mappings <- new_mutex!(Mappings::new()),
                 mapped: AtomicBool::new(false),

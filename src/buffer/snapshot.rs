@@ -13,7 +13,7 @@ use super::{
     recording::Buffer,
     rings::{self, RingSet, Shared},
 };
-use core::sync::atomic::Ordering;
+use core::{mem, sync::atomic::Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// A snapshot that nobody has taken yet.
@@ -85,6 +85,7 @@ impl Buffer {
         drop(mappings);
         drop(used);
         reading.state.snapshot = Some(kept);
+        reading.state.was_snapshot_refused = false;
         Ok(())
     }
 
@@ -131,20 +132,26 @@ impl Buffer {
     /// Context: any.
     pub(crate) fn request_snapshot(&self) -> bool {
         let requested = &self.snapshot_requested;
-        !requested.load(Ordering::Relaxed) && !requested.swap(true, Ordering::Relaxed)
+        // In one order with what starts the worker.
+        !requested.load(Ordering::Relaxed) && !requested.swap(true, Ordering::SeqCst)
     }
 
     /// Takes the snapshot that a hit has requested, if one has. Without memory, or while a
-    /// ring is mapped, none is taken.
+    /// ring is mapped, none is taken: the log says so once, until one is taken again, as hits may
+    /// request them all the time, also those of what writes the log.
     ///
     /// Context: process, may sleep.
     pub(crate) fn take_requested_snapshot(&self) {
         // Under the lock, so that who finds none requested also finds the one that was.
         let making = self.local_clock.making();
         let mut reading = self.reading();
-        if self.snapshot_requested.swap(false, Ordering::Relaxed) {
+        if self.snapshot_requested.swap(false, Ordering::SeqCst) {
             if let Err(error) = self.set_aside((&mut reading, &making), None) {
-                pr_warn!("no snapshot is taken for a trigger: {error:?}\n");
+                let was_refused = mem::replace(&mut reading.state.was_snapshot_refused, true);
+                drop(reading);
+                if !was_refused {
+                    pr_warn!("no snapshot is taken for a trigger: {error:?}\n");
+                }
             }
         }
     }
