@@ -6,7 +6,11 @@
 //! [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 
 use super::{bindings as extra, context, percpu, work::DelayedWork};
-use core::{marker::PhantomPinned, pin::Pin};
+use core::{
+    marker::PhantomPinned,
+    pin::Pin,
+    sync::atomic::{AtomicBool, Ordering},
+};
 use kernel::{bindings, container_of, prelude::*, sync::Arc, types::Opaque};
 
 /// The function of the work.
@@ -79,6 +83,8 @@ pub struct IrqDeferred<T: RunDeferred> {
     /// Dropped first, because its work uses the handler.
     #[pin]
     interrupt: Interrupt,
+    /// Whether the work has been asked for and has not begun since.
+    is_asked: AtomicBool,
     handler: T,
     #[pin]
     _pinned: PhantomPinned,
@@ -95,6 +101,7 @@ impl<T: RunDeferred> IrqDeferred<T> {
             pin_init!(Self {
                 // SAFETY: `run` requires no more, and `interrupt` is dropped first.
                 interrupt <- unsafe { Interrupt::new(Self::run) },
+                is_asked: AtomicBool::new(false),
                 handler,
                 _pinned: PhantomPinned,
             }),
@@ -104,15 +111,23 @@ impl<T: RunDeferred> IrqDeferred<T> {
 
     /// Queues the work, unless it is queued, soon after the caller's context ends.
     ///
+    /// Raises no interrupt until the work has begun: the caller may be code that the interrupt, or
+    /// who queues the work, runs through. What the caller wrote before is seen by the work.
+    ///
     /// Does nothing on a CPU that is not online, because `irq_work` that is queued there
     /// would block all that is queued later, see [`wake`](super::wake). The caller must
     /// note elsewhere what is to be done, and call again.
     ///
     /// Context: any, NMI included.
     pub fn kick(&self) {
+        // In one order with the store in `run`: who finds that the work has been asked for wrote
+        // before it begins.
+        if self.is_asked.load(Ordering::SeqCst) {
+            return;
+        }
         context::on_this_cpu(|here| {
             // This CPU cannot go offline meanwhile.
-            if percpu::is_online(here.number()) {
+            if percpu::is_online(here.number()) && !self.is_asked.swap(true, Ordering::SeqCst) {
                 // SAFETY: `irq_work` is initialised by the type invariant.
                 unsafe { bindings::irq_work_queue(self.interrupt.irq_work.get()) };
             }
@@ -128,6 +143,7 @@ impl<T: RunDeferred> IrqDeferred<T> {
         let interrupt = unsafe { &*container_of!(DelayedWork::of(work), Interrupt, timed) };
         // SAFETY: The work is the work of a `IrqDeferred<T>`, whose `interrupt` is that one.
         let this = unsafe { &*container_of!(core::ptr::from_ref(interrupt), Self, interrupt) };
+        this.is_asked.store(false, Ordering::SeqCst);
         this.handler.run();
     }
 }

@@ -29,7 +29,8 @@ impl Snapshots {
     /// Context: any.
     pub(super) fn request(&self, buffer: &Buffer) -> bool {
         let is_new = buffer.request_snapshot();
-        // Also if it is not: the CPU of that hit may have been going offline.
+        // Also if it is not: the CPU of that hit may have been going offline. If it was not, this
+        // does nothing until the worker has begun.
         self.0.kick();
         is_new
     }
