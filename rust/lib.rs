@@ -41,6 +41,7 @@ pub mod regs;
 pub mod scratch;
 pub mod serving;
 pub mod stack;
+pub mod stack_room;
 pub mod symbol;
 pub mod tasks;
 pub mod tracepoint;

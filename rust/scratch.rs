@@ -9,37 +9,42 @@ use super::{
     percpu::{self, PerCpu},
 };
 use core::{
-    ptr, slice,
+    marker::PhantomData,
+    mem, ptr,
     sync::atomic::{compiler_fence, AtomicPtr, Ordering},
 };
-use kernel::{alloc::KVVec, error::to_result, ffi::c_void, new_mutex, prelude::*, sync::Mutex};
+use kernel::{
+    alloc::KVVec, error::to_result, ffi::c_void, new_mutex, prelude::*, sync::Mutex,
+    transmute::FromBytes,
+};
 
-/// The size of one piece, in bytes.
+/// The size of one piece, in bytes, if the user does not choose another one.
 pub const SIZE: usize = 4096;
 
 /// The number of contexts that can nest on a CPU: process, softirq, hardirq, NMI.
-const LEVELS: usize = 4;
+pub const CONTEXTS: usize = 4;
 
-/// Working memory of each CPU, with one piece for each context that can nest on it. A CPU that was
-/// not present when it was allocated has none until [`Scratch::fill`].
+/// Working memory of each CPU: `LEVELS` pieces of any content. A CPU that was not present when it
+/// was allocated has none until [`Scratch::fill`].
 #[pin_data]
-pub struct Scratch {
+pub struct Scratch<T = [u8; SIZE], const LEVELS: usize = CONTEXTS> {
     pieces: PerCpu<ScratchPieces>,
     /// What was allocated later.
     #[pin]
-    later: Mutex<KVec<KVVec<u8>>>,
+    later: Mutex<KVec<KVVec<u64>>>,
+    _pieces: PhantomData<fn(&mut T)>,
 }
 
 /// # Invariants
 ///
-/// - `memory` points to `LEVELS` pieces of [`SIZE`] bytes, which `_owner` frees, or an element of
-///   [`Scratch::later`]; or it is null, and `depth` at least `LEVELS`.
+/// - `memory` points to the pieces of its [`Scratch`], which `_owner` frees, or an element of
+///   [`Scratch::later`]; or it is null, and `depth` is at least the number of pieces.
 /// - The pieces below `depth` are in use, each by one caller of [`Scratch::with`]; later
 ///   callers interrupted earlier ones.
 struct ScratchPieces {
     depth: Counter,
-    memory: AtomicPtr<u8>,
-    _owner: KVVec<u8>,
+    memory: AtomicPtr<u64>,
+    _owner: KVVec<u64>,
 }
 
 // SAFETY: The pieces are used by one CPU, and the invariant keeps them apart.
@@ -47,7 +52,13 @@ unsafe impl Sync for ScratchPieces {}
 // SAFETY: The pieces are bound to no thread.
 unsafe impl Send for ScratchPieces {}
 
-impl Scratch {
+impl<T: FromBytes, const LEVELS: usize> Scratch<T, LEVELS> {
+    /// The words of all pieces.
+    const WORDS: usize = {
+        assert!(mem::align_of::<T>() <= 8 && mem::size_of::<T>() % 8 == 0);
+        LEVELS * (mem::size_of::<T>() / 8)
+    };
+
     /// Allocates the memory of the CPUs that are present.
     ///
     /// # Errors
@@ -60,7 +71,7 @@ impl Scratch {
             let (depth, mut owner) = (Counter::new(), KVVec::new());
             let mut memory = ptr::null_mut();
             if percpu::is_present(cpu) {
-                owner = KVVec::from_elem(0, LEVELS * SIZE, GFP_KERNEL)?;
+                owner = KVVec::from_elem(0, Self::WORDS, GFP_KERNEL)?;
                 memory = owner.as_mut_ptr();
             } else {
                 // CAST: Lossless.
@@ -76,6 +87,7 @@ impl Scratch {
         Ok(pin_init!(Self {
             pieces,
             later <- new_mutex!(KVec::new()),
+            _pieces: PhantomData,
         }))
     }
 
@@ -90,15 +102,15 @@ impl Scratch {
         /// What the CPU is to have.
         struct Filled<'a> {
             pieces: &'a ScratchPieces,
-            memory: *mut u8,
+            memory: *mut u64,
         }
 
         /// Called on the CPU, by an interrupt.
         ///
         /// # Safety
         ///
-        /// `data` points to a `Filled`, of the CPU on which this runs.
-        unsafe extern "C" fn put(data: *mut c_void) {
+        /// `data` points to a `Filled`, of the CPU on which this runs, with so many pieces.
+        unsafe extern "C" fn put<const LEVELS: usize>(data: *mut c_void) {
             // SAFETY: By the requirement of this function.
             let filled = unsafe { &*data.cast::<Filled<'_>>() };
             let pieces = filled.pieces;
@@ -118,23 +130,23 @@ impl Scratch {
             return Ok(());
         }
         later.reserve(1, GFP_KERNEL)?;
-        let mut owner = KVVec::from_elem(0, LEVELS * SIZE, GFP_KERNEL)?;
+        let mut owner = KVVec::from_elem(0, Self::WORDS, GFP_KERNEL)?;
         let memory = owner.as_mut_ptr();
         let filled = Filled { pieces, memory };
         let data = (&raw const filled).cast_mut().cast();
         // SAFETY: The call waits until the function has returned, and the data lives until then.
-        to_result(unsafe { extra::ferroprobe_call_on(cpu, Some(put), data) })?;
+        to_result(unsafe { extra::ferroprobe_call_on(cpu, Some(put::<LEVELS>), data) })?;
         // INVARIANT: The memory does not move. There is room.
         let _ = later.push_within_capacity(owner);
         Ok(())
     }
 
     /// Calls `work` with a piece, which holds what its last user left in it. Returns
-    /// `None` if calls nest deeper than contexts can, or if the CPU has no memory yet.
+    /// `None` if calls nest deeper than there are pieces, or if the CPU has no memory yet.
     ///
     /// Context: any.
     #[inline]
-    pub fn with<R>(&self, here: &OnCpu, work: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+    pub fn with<R>(&self, here: &OnCpu, work: impl FnOnce(&mut T) -> R) -> Option<R> {
         let pieces = self.pieces.this_cpu(here);
         let depth = pieces.depth.get();
         pieces.depth.add(1);
@@ -142,14 +154,12 @@ impl Scratch {
             .ok()
             .filter(|&depth| depth < LEVELS)
             .map(|depth| {
-                let memory = pieces.memory.load(Ordering::Relaxed);
-                // SAFETY: The piece is within the memory by the type invariant. It was
-                // not in use, and the counter now marks it as used: a caller that
-                // interrupts this one takes the next piece. A caller that came between
+                let memory = pieces.memory.load(Ordering::Relaxed).cast::<T>();
+                // SAFETY: The piece is within the memory by the type invariant; it is aligned, and
+                // any bytes are a `T`. It was not in use, and the counter now marks it as used: a
+                // caller that interrupts this one takes the next piece. A caller that came between
                 // the read and the addition has returned its piece.
-                work(unsafe {
-                    slice::from_raw_parts_mut(memory.add(depth.wrapping_mul(SIZE)), SIZE)
-                })
+                work(unsafe { &mut *memory.add(depth) })
             });
         pieces.depth.add(u64::MAX);
         result

@@ -11,6 +11,7 @@ pub(crate) mod histograms;
 pub(crate) mod linked;
 mod long_calls;
 pub(crate) mod marks;
+pub(crate) mod nesting;
 pub(crate) mod open_pairs;
 pub(crate) mod pair;
 pub(crate) mod plan;

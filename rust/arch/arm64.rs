@@ -46,6 +46,33 @@ pub(in super::super) fn current() -> *const bindings::task_struct {
     task
 }
 
+/// Bytes of a task's stack that an interrupt takes, before it goes to a stack of its own, and when
+/// it returns.
+pub(in super::super) const STACK_OF_INTERRUPT: usize = 1536;
+
+/// Returns how many bytes of the stack are left on which the caller runs.
+///
+/// All stacks of the kernel have the size of a task's, and begin at a multiple of that: the
+/// kernel itself finds by one bit that one overflows.
+#[inline(always)]
+pub(in super::super) fn stack_left() -> usize {
+    const { assert!(cfg!(CONFIG_VMAP_STACK)) };
+    let here: usize;
+    // SAFETY: Reads a register; accesses no memory.
+    unsafe {
+        asm!(
+            "mov {here}, sp",
+            here = out(reg) here,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    // CAST: Lossless.
+    here & (extra::FERROPROBE_THREAD_SIZE as usize).wrapping_sub(1)
+}
+
+/// Does nothing: [`stack_left`] knows all stacks.
+pub(in super::super) fn learn_stacks() {}
+
 /// Returns the number of this CPU.
 #[inline(always)]
 pub(in super::super) fn cpu() -> u32 {

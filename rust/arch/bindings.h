@@ -2,6 +2,7 @@
 /* Constants that differ between architectures, for bindgen. */
 
 #include <linux/thread_info.h>
+#include "stack_left.h"
 #ifdef CONFIG_X86_64
 #include <asm/extable_fixup_types.h>
 #include <asm/vsyscall.h>

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The stacks of probed code on x86, by the unwinder of the kernel. */
+/* The stacks of probed code on x86, by the unwinder of the kernel; what is left of them. */
 
+#include <linux/smp.h>
 #include <linux/stacktrace.h>
+#include <asm/cpu_entry_area.h>
 #include <asm/unwind.h>
 
 #include "../stack.h"
+#include "stack_left.h"
 
 /* As follow_user(), of a 32-bit program. */
 static void follow_user32(struct frames *frames, u64 fp, u64 low)
@@ -132,4 +135,49 @@ u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 			break;
 	}
 	return frames.count;
+}
+
+/* Where the kernel keeps the top of the stack of interrupts, of CPU 0; 0 if it is not known. */
+static u64 irq_stack_top;
+
+void ferroprobe_stack_learn_irqs(u64 variable)
+{
+	u64 top;
+
+	/* It is what it seems to be. */
+	if (variable &&
+	    (copy_from_kernel_nofault(&top, (void *)(variable + per_cpu_offset(raw_smp_processor_id())),
+				      sizeof(top)) ||
+	     !PAGE_ALIGNED(top + sizeof(u64))))
+		variable = 0;
+	WRITE_ONCE(irq_stack_top, variable);
+}
+
+size_t ferroprobe_stack_left(size_t here)
+{
+	unsigned int cpu = raw_smp_processor_id();
+	const struct cea_exception_stacks *stacks = &get_cpu_entry_area(cpu)->estacks;
+	u64 top = READ_ONCE(irq_stack_top);
+	size_t left;
+
+	if (top) {
+		/* The kernel leaves a word on top to itself. */
+		top = READ_ONCE(*(u64 *)(top + per_cpu_offset(cpu))) + sizeof(u64);
+		left = here - (top - IRQ_STACK_SIZE);
+		if (left < IRQ_STACK_SIZE)
+			return left;
+	}
+#define CHECK(stack)							\
+	do {								\
+		left = here - CEA_ESTACK_BOT(stacks, stack);		\
+		if (left < CEA_ESTACK_SIZE(stack))			\
+			return left;					\
+	} while (0)
+	CHECK(NMI);
+	CHECK(DB);
+	CHECK(MCE);
+	CHECK(VC);
+	CHECK(VC2);
+#undef CHECK
+	return 0;
 }

@@ -78,7 +78,7 @@ pub use entry::{BucketEntry, Read};
 pub use fast::{AtHand, NumberHit, RegisterHit};
 pub use field_hist::FieldHistogram;
 pub use inter::{ActionSort, HistAction};
-pub use inter_update::Emit;
+pub use inter_update::{Emit, EmittedValues, LinkedRoom};
 pub use names::KeyNames;
 pub use parse::{parse, HistRequest, Verb};
 pub use print::{Heading, Printing};

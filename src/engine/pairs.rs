@@ -80,7 +80,7 @@ pub struct PairCounts {
     pub superseded: u64,
     /// Those that were older than ten seconds when there was no room for another one.
     pub expired: u64,
-    /// Those for which there was no room.
+    /// Those for which there was no room, here or on the stack.
     pub lost: u64,
     /// Ends without a beginning.
     pub unmatched: u64,
@@ -287,6 +287,13 @@ impl Beginnings {
             Some(slot) => self.leave(slot, (Self::tag(hash), key), now, left),
             None => self.begin_among_others((first, second), now, left, here),
         }
+    }
+
+    /// Counts a beginning that cannot be noted.
+    #[inline(always)]
+    pub fn lose(&self, here: &OnCpu) {
+        self.count(PairCounter::Begun, here);
+        self.count(PairCounter::Lost, here);
     }
 
     /// Writes a beginning to the slot that was taken for it.

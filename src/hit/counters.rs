@@ -23,7 +23,8 @@ pub(crate) enum HitEnd {
     Off,
     /// The filter rejected it.
     Filtered,
-    /// Nothing served it, as this CPU served another one in the same context.
+    /// Nothing served it, as this CPU served another one in the same context, or too little of the
+    /// stack was left.
     Missed,
 }
 
@@ -106,7 +107,7 @@ pub(crate) struct Totals {
     pub(crate) lost_full: u64,
     /// Larger than a sub-buffer.
     pub(crate) lost_large: u64,
-    /// Not served, as the CPU served another one in the same context.
+    /// Not served, see [`HitEnd::Missed`].
     pub(crate) missed: u64,
 }
 

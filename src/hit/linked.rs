@@ -4,8 +4,8 @@
 
 use crate::{
     buffer::Buffer,
-    engine::hist::{ActionSort, Emit, Histogram, Values},
-    hit::{receives::ReceivesValues, sample::SentHit, snapshots::Snapshots},
+    engine::hist::{ActionSort, Emit, EmittedValues, Histogram, LinkedRoom, Values},
+    hit::{nesting::Nesting, receives::ReceivesValues, sample::SentHit, snapshots::Snapshots},
     kapi::context::OnCpu,
     sys::Vec,
 };
@@ -19,6 +19,8 @@ pub(crate) struct Linked {
     receivers: Vec<Option<Arc<dyn ReceivesValues>>>,
     /// Takes snapshots of the instance's buffer.
     snapshots: Arc<Snapshots>,
+    /// Lends memory to hits.
+    nesting: Arc<Nesting>,
     /// Whether it exists for the sake of another one, which refers to it.
     pub(crate) is_of_field: bool,
 }
@@ -33,7 +35,7 @@ impl Linked {
     pub(crate) fn new(
         histogram: Arc<Histogram>,
         receiver: impl Fn(&[u8]) -> Option<Arc<dyn ReceivesValues>>,
-        snapshots: Arc<Snapshots>,
+        (snapshots, nesting): (Arc<Snapshots>, Arc<Nesting>),
         is_of_field: bool,
     ) -> Result<Self> {
         let mut receivers = Vec::new();
@@ -47,6 +49,7 @@ impl Linked {
             histogram,
             receivers,
             snapshots,
+            nesting,
             is_of_field,
         })
     }
@@ -106,10 +109,15 @@ pub(super) struct Outside<'a, H> {
 
 impl<'a, H: Fn() -> SentHit<'a>> Emit for Outside<'a, H> {
     #[inline]
-    fn emit(&self, action: usize, values: &[u64]) {
+    fn emit(&self, action: usize, values: EmittedValues<'_>) {
         if let Some(Some(receiver)) = self.linked.receivers.get(action) {
             receiver.receive_values(values, &(self.hit)(), self.here);
         }
+    }
+
+    #[inline(always)]
+    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool {
+        self.linked.nesting.with_room(self.here, work).is_some()
     }
 
     #[inline]

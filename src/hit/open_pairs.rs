@@ -19,6 +19,7 @@ use crate::{
         clock,
         context::{self, OnCpu},
         percpu::PerCpu,
+        stack_room,
     },
     sys::Vec,
 };
@@ -123,6 +124,9 @@ impl OpenPairs {
 
     #[inline(never)]
     fn begin_any(&self, program: &Program, sample: &Sample<'_>, here: &OnCpu) {
+        if !stack_room::suffices() {
+            return self.beginnings.lose(here);
+        }
         match self.size {
             LeftSize::Nothing => self.note(self.keys.of(program, sample, here), &[], here),
             LeftSize::Few => self.begin_with::<FEW_WORDS>(program, sample, here),

@@ -16,7 +16,7 @@ use crate::{
         receives::Receives,
         sample::SentHit,
     },
-    kapi::{clock, context::OnCpu},
+    kapi::{clock, context::OnCpu, stack_room},
     sys::Vec,
 };
 use kernel::{prelude::*, sync::Arc};
@@ -109,7 +109,10 @@ impl Receives for Arc<Pair> {
         if self.is_simple && is_ready {
             self.end_with::<0>([open_pairs::pid(), 0], true, hit, here);
         } else if self.receiver.is_armed() {
-            self.end_any(is_ready, hit, here);
+            match stack_room::suffices() {
+                true => self.end_any(is_ready, hit, here),
+                false => self.receiver.recorder().count_missed(here),
+            }
         }
     }
 }

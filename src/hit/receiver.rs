@@ -9,10 +9,11 @@ use crate::{
     engine::{
         exec,
         fetch::{BegunField, FieldShape, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION},
-        hist::{SynthField, TEXT_ROOM},
+        hist::{EmittedValues, SynthField},
         record::Layout,
     },
     hit::{
+        nesting::{Nesting, SentTexts},
         open_pairs::OpenPairs,
         prepared::Prepared,
         receives::{Receives, ReceivesValues},
@@ -20,56 +21,11 @@ use crate::{
         sample::{Report, Sample, Sent, SentHit},
         source::Source,
     },
-    kapi::{context::OnCpu, percpu::PerCpu},
+    kapi::context::OnCpu,
     sys::Vec,
 };
-use core::sync::atomic::{AtomicU32, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use kernel::{prelude::*, sync::Arc};
-
-/// Most events that cause each other on one CPU: each takes stack, and an action may lead back to
-/// the event that it is of.
-const MAX_NESTED: u32 = 4;
-
-/// How many events cause each other at the moment, on each CPU.
-pub(crate) struct Nesting(PerCpu<AtomicU32>);
-
-impl Nesting {
-    /// No event causes another one.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn new() -> Result<Arc<Self>> {
-        let nesting = Self(PerCpu::new(|_| Ok(AtomicU32::new(0)))?);
-        Ok(Arc::new(nesting, GFP_KERNEL)?)
-    }
-
-    /// Lets an event cause another one; returns `None` if too many do.
-    #[inline(always)]
-    fn enter<'a>(&'a self, here: &'a OnCpu) -> Option<Nested<'a>> {
-        let depth = self.0.this_cpu(here);
-        let before = depth.load(Ordering::Relaxed);
-        if before >= MAX_NESTED {
-            return None;
-        }
-        // What interrupts it leaves it as it was.
-        depth.store(before.wrapping_add(1), Ordering::Relaxed);
-        Some(Nested { depth, before })
-    }
-}
-
-/// An event that another one causes, until it [leaves](Self::leave).
-struct Nested<'a> {
-    depth: &'a AtomicU32,
-    before: u32,
-}
-
-impl Nested<'_> {
-    #[inline(always)]
-    fn leave(self) {
-        self.depth.store(self.before, Ordering::Relaxed);
-    }
-}
 
 /// What another event sends, as a source of hits. The compiler knows of which kind it is.
 struct SentBy<'a, S>(&'a S);
@@ -215,18 +171,25 @@ impl Receiver {
         self.recorder.records_sent(SentBy(sent), here)
     }
 
-    /// Serves any hit with the values of `sent`.
+    /// Serves any hit with the values of `sent`, or counts it as missed.
     #[inline(never)]
     fn serve_any(&self, sent: &dyn Sent, here: &OnCpu) {
-        let Some(nested) = self.nesting.enter(here) else {
-            return self.recorder.count_missed(here);
-        };
+        match self.nesting.enter(here) {
+            Some(nested) => {
+                self.serve_in(sent, here);
+                nested.leave();
+            }
+            None => self.recorder.count_missed(here),
+        }
+    }
+
+    #[inline(always)]
+    fn serve_in(&self, sent: &dyn Sent, here: &OnCpu) {
         let sent = AnySent(sent);
         let source = SentBy(&sent);
         if !self.recorder.serve_sent(source, here) {
             source.serve_slow(&self.recorder, here);
         }
-        nested.leave();
     }
 
     /// Serves `hit`, which an event has sent, with `fields`.
@@ -248,30 +211,39 @@ impl Receiver {
         FieldsOf { receiver, hit }
     }
 
+    /// As [`Receiver::serve_hit`], with copies of texts.
     #[inline(never)]
     fn serve_with_texts(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
-        match self.fields.texts.len() {
-            1 => self.serve_with::<1>(hit, fields, here),
-            _ => self.serve_with::<MAX_TEXTS>(hit, fields, here),
+        let served = self.nesting.enter(here).and_then(|nested| {
+            let served = self.nesting.with_texts(here, |memory| {
+                let texts = &self.copy_texts(hit, memory);
+                let texts = texts.get(..self.fields.texts.len()).unwrap_or(texts);
+                self.serve_in(&WithTexts { fields, texts }, here);
+            });
+            nested.leave();
+            served
+        });
+        if served.is_none() {
+            self.recorder.count_missed(here);
         }
     }
 
-    /// As [`Receiver::serve_hit`], with copies of `N` texts.
+    /// Copies the texts of a hit to `memory`, and returns them by their indices.
     #[inline(never)]
-    fn serve_with<const N: usize>(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
-        let mut room = [[0u8; TEXT_ROOM]; N];
-        let mut texts = [(0u8, 0u64); N];
-        let all = texts.iter_mut().zip(&mut room);
-        for ((text, room), &index) in all.zip(&self.fields.texts) {
+    fn copy_texts(&self, hit: &SentHit<'_>, rooms: &mut SentTexts) -> TextAddresses {
+        let mut texts = TextAddresses::default();
+        for ((text, room), &index) in texts.iter_mut().zip(rooms).zip(&self.fields.texts) {
             let is_found = exec::copy_text(hit.program, index, hit.sample, room);
             // CAST: An address, at which a probe reads as at any other.
             let address = if is_found { room.as_ptr() as u64 } else { 0 };
             *text = (index, address);
         }
-        let texts = &texts;
-        self.serve_any(&WithTexts { fields, texts }, here);
+        texts
     }
 }
+
+/// The addresses of copied texts by their indices, 0 for one that could not be read; then anything.
+type TextAddresses = [(u8, u64); MAX_TEXTS];
 
 impl Receives for Arc<Receiver> {
     fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu) {
@@ -292,7 +264,7 @@ impl ReceivesValues for Receiver {
         }
     }
 
-    fn receive_values(&self, values: &[u64], hit: &SentHit<'_>, here: &OnCpu) {
+    fn receive_values(&self, values: EmittedValues<'_>, hit: &SentHit<'_>, here: &OnCpu) {
         let sent = SentValues { values, hit };
         let is_recorded = self.is_ready() && self.records(&sent, here);
         if !is_recorded && self.is_armed() {
@@ -374,7 +346,6 @@ impl Sent for EndFields<'_> {
 /// The fields of a hit, of which some are texts.
 struct WithTexts<'a> {
     fields: &'a dyn Sent,
-    /// The addresses of the copied texts, 0 for one that could not be read.
     texts: &'a [(u8, u64)],
 }
 
@@ -410,7 +381,7 @@ impl Sent for AnySent<'_> {
 
 /// The values of a synthetic event.
 struct SentValues<'a> {
-    values: &'a [u64],
+    values: EmittedValues<'a>,
     /// The hit on which an action emits it.
     hit: &'a SentHit<'a>,
 }
@@ -418,7 +389,7 @@ struct SentValues<'a> {
 impl Sent for SentValues<'_> {
     #[inline(always)]
     fn value(&self, index: u8) -> u64 {
-        self.values.get(usize::from(index)).copied().unwrap_or(0)
+        self.values.get(usize::from(index))
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 //!
 //! Context: any, with preemption disabled, as for all of [`Recorder`](super::recorder::Recorder).
 
-use crate::{hit::sample::SentHit, kapi::context::OnCpu};
+use crate::{engine::hist::EmittedValues, hit::sample::SentHit, kapi::context::OnCpu};
 
 /// Serves the hits that another event sends.
 pub(crate) trait Receives: Send + Sync {
@@ -17,8 +17,6 @@ pub(crate) trait ReceivesValues: Send + Sync {
     /// Counts one action more that sends values, or one less.
     fn count_use(&self, more: bool);
 
-    /// Serves the values that an action makes of `hit`, one for each field of a synthetic event: a
-    /// number, or the address of a text with its NUL, or of the number of frames of a stack, behind
-    /// which are the frames, and zeroes.
-    fn receive_values(&self, values: &[u64], hit: &SentHit<'_>, here: &OnCpu);
+    /// Serves the values that an action makes of `hit`, one for each field of a synthetic event.
+    fn receive_values(&self, values: EmittedValues<'_>, hit: &SentHit<'_>, here: &OnCpu);
 }

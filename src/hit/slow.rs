@@ -20,7 +20,10 @@ use crate::{
         recorder::Recorder,
         sample::{Running, Sample},
     },
-    kapi::context::{self, OnCpu},
+    kapi::{
+        context::{self, OnCpu},
+        stack_room,
+    },
     sys,
 };
 
@@ -29,6 +32,9 @@ impl Recorder {
     /// see [`Source::HAS_TEXT_STEP`](super::source::Source::HAS_TEXT_STEP).
     #[inline(never)]
     pub(super) fn serve_slow(&self, sample: &Sample<'_>, here: &OnCpu) {
+        if !stack_room::suffices() {
+            return self.count_missed(here);
+        }
         let rest = &self.plan.get(here).rest;
         let buffer = self.buffer.get(here);
         let end = match rest.of_stacks() {

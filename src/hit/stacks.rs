@@ -17,7 +17,7 @@ use crate::{
     kapi::{
         context::{self, OnCpu},
         stack::{self as frames, StackOrigin, FRAME_SIZE},
-        tracepoint,
+        stack_room, tracepoint,
     },
 };
 
@@ -43,6 +43,9 @@ impl Recorder {
         arguments: tracepoint::PointArguments<'_>,
         here: &OnCpu,
     ) {
+        if !stack_room::suffices() {
+            return self.count_missed(here);
+        }
         let buffer = self.buffer.get(here);
         let sample = &Sample::of(Report::Tracepoint(arguments));
         let end = self.act_with_stacks_here((acting, buffer), sample, here);

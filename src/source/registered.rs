@@ -56,7 +56,7 @@ pub(crate) trait ProbeSource: Send + Sync {
         false
     }
 
-    /// Returns the hits on which the recorder was not called to serve them.
+    /// Returns the hits that nothing served.
     fn missed(&self) -> u64 {
         self.recorder().totals().missed
     }
@@ -105,7 +105,8 @@ where
     }
 
     fn missed(&self) -> u64 {
-        Self::missed(self)
+        let missed = self.recorder().totals().missed;
+        missed.wrapping_add(Self::missed(self))
     }
 
     fn is_breakpoint(&self) -> bool {

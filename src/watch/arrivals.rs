@@ -60,9 +60,12 @@ struct Giving(Arc<Tracer>);
 
 impl RunDelayed for Giving {
     fn run(&self) -> Option<u32> {
-        let buffers = self.0.registry.lock().buffers();
+        let (buffers, nesting) = {
+            let registry = self.0.registry.lock();
+            (registry.buffers(), registry.nesting())
+        };
         let given = buffers.is_ok_and(|buffers| {
-            let mut given = true;
+            let mut given = nesting.give_to_arrived().is_ok();
             for (buffer, _) in buffers.iter() {
                 given &= buffer.give_to_arrived().is_ok();
             }

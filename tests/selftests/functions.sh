@@ -418,3 +418,24 @@ walk() {
 	}
 	echo "note: $walked: $(cat "$scratch/walk")"
 }
+
+# deepest DEFINITION: define an event deep/in with a number a and a text c, and let its hits cause
+# the deepest ones that definitions allow: of a synthetic event with a text and many fields, in a
+# circle, and of event probes on each other, with texts and a symbol.
+# shellcheck disable=SC2016 # the language has a $ of its own
+deepest() {
+	echo "$1" >>kprobe_events
+	echo 'round char k[16]; u64 a; u64 b; u64 c; u64 d; u64 e; u64 f; u64 g; u64 h; u64 i' >>synthetic_events
+	for line in 'e:deep/one synthetic.round w=$k:string x=$k:string y=$k:string z=$k:string n=$a' \
+		'e:deep/two deep.one w=$w:string x=$x:string y=$y:string z=$z:string n=$n' \
+		'e:deep/three deep.two w=$w:string x=$x:string y=$y:string z=$z:string n=$n:symbol'; do
+		echo "$line" >>dynamic_events
+	done
+	deepest_many=va=a,vb=a,vc=a,vd=a,ve=a,vf=a,vg=a,vh=a,vi=a
+	deepest_emits='.round($k,$va,$vb,$vc,$vd,$ve,$vf,$vg,$vh,$vi)'
+	echo "hist:keys=c:k=c,$deepest_many:onchange(\$va)$deepest_emits" >events/deep/in/trigger
+	echo "hist:keys=k,b,c:k=k,$deepest_many:onmatch(synthetic.round)$deepest_emits" \
+		>events/synthetic/round/trigger
+	echo 1 >events/deep/enable
+	echo 1 >events/synthetic/round/enable
+}

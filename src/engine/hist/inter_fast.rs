@@ -4,9 +4,9 @@
 
 use super::column::{KeySource, KeyStep};
 use super::expr::{result, ExprStep, HistExpr};
-use super::fast::{AtHand, LinkedFast, QuickArgs, QUICK_ARGS};
+use super::fast::{AtHand, LinkedFast, QuickArgs};
 use super::inter::{ActionSort, HistHandler, InterEvent};
-use super::inter_update::Emit;
+use super::inter_update::{Emit, EmittedValues};
 use super::source::stepped;
 use super::spec::Spec;
 use super::update::Histogram;
@@ -221,11 +221,8 @@ fn serve<H: AtHand, E: Emit>(
         }
     }
     if !inter.actions.is_empty() {
-        let mut sent = [0u64; QUICK_ARGS];
-        for (to, &from) in sent.iter_mut().zip(&args.from) {
-            *to = numbers.get(usize::from(from)).copied().unwrap_or(0);
-        }
-        emit.emit(0, sent.get(..args.count).unwrap_or_default());
+        let of_fields = args.from.get(..args.count).unwrap_or_default();
+        emit.emit(0, EmittedValues::new(&numbers, of_fields));
     }
     Some(())
 }

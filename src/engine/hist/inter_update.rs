@@ -10,7 +10,7 @@
 use super::column::{Key, KeySource, COMM_WORDS, MAX_KEY_WORDS, MAX_VALUES};
 use super::entry::BucketEntry;
 use super::expr::HistExpr;
-use super::inter::{ActionSort, HistAction, HistHandler, InterEvent, MAX_PARAMS};
+use super::inter::{ActionSort, HistAction, HistHandler, InterEvent};
 use super::source::{comm_words, stepped, Values};
 use super::unique::VarEntry;
 use super::update::{comm_of, Histogram, UpdateForm};
@@ -21,18 +21,53 @@ use crate::sys::AtomicU64;
 /// References of most histograms.
 const FEW_REFS: usize = 4;
 
-/// Parameters of most synthetic events.
-const FEW_ARGS: usize = 8;
+/// The values of a synthetic event, a word for each of its fields: a number, the address of a text
+/// that ends with NUL, or the address of the number of frames of a stack, which the frames follow.
+///
+/// They are not copied: events may cause each other, and the stack is small.
+#[derive(Clone, Copy)]
+pub struct EmittedValues<'a> {
+    words: &'a [u64],
+    /// For each field the index of its word.
+    of_fields: &'a [u8],
+}
+
+impl<'a> EmittedValues<'a> {
+    #[inline(always)]
+    pub(super) fn new(words: &'a [u64], of_fields: &'a [u8]) -> Self {
+        Self { words, of_fields }
+    }
+
+    /// Returns the word of the field with this index; 0 if there is none.
+    #[inline(always)]
+    pub fn get(&self, field: usize) -> u64 {
+        let word = self.of_fields.get(field).copied();
+        let word = word.and_then(|word| self.words.get(usize::from(word)));
+        word.copied().unwrap_or(0)
+    }
+
+    /// Iterates over the words of all fields.
+    pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
+        (0..self.of_fields.len()).map(move |field| self.get(field))
+    }
+}
+
+/// The memory that a hit needs whose key is not just one number or two, or that refers to many
+/// variables: the values of the references, and the key.
+pub type LinkedRoom = [u64; MAX_REFS + MAX_KEY_WORDS];
 
 /// What actions do outside of the histogram.
 pub trait Emit {
-    /// Emits the synthetic event of action `action`, with a word for each of its fields: a
-    /// number, the address of a text that ends with NUL, or the address of the number of frames of
-    /// a stack, which the frames follow.
+    /// Emits the synthetic event of action `action`.
     ///
     /// Context: any, with preemption disabled. The addresses are valid during the call; what is
     /// there may be replaced meanwhile.
-    fn emit(&self, action: usize, values: &[u64]);
+    fn emit(&self, action: usize, values: EmittedValues<'_>);
+
+    /// Lends `work` memory, with anything in it, and returns true; false if there is none.
+    ///
+    /// Context: any, with preemption disabled.
+    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool;
 
     /// Takes a snapshot of the buffer.
     ///
@@ -75,7 +110,7 @@ impl Histogram {
             (UpdateForm::Pair, [first, second]) => {
                 on.with_key(&[on.number_of(first), on.number_of(second)]);
             }
-            _ => on.with_any_key(),
+            _ => on.serve_any(),
         }
     }
 }
@@ -108,49 +143,83 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         expression.evaluate(self.hit, self.in_usecs(), refs)
     }
 
-    /// Serves a hit whose key is not just one number or two.
-    #[inline(never)]
-    #[link_section = ".kprobes.text"]
-    fn with_any_key(&self) {
-        let mut room = [0u64; MAX_KEY_WORDS];
-        let length = self
-            .histogram
-            .put_key(self.hit, &mut room, |key| self.number_of(key));
-        self.with_key(room.get(..length).unwrap_or_default());
-    }
-
     #[inline(always)]
     fn with_key(&self, key: &[u64]) {
         if self.inter.refs.0.len() <= FEW_REFS {
-            self.serve::<FEW_REFS>(key);
+            self.serve(key);
         } else {
-            self.serve::<MAX_REFS>(key);
+            self.serve_any();
         }
     }
 
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn serve<const REFS: usize>(&self, key: &[u64]) {
-        let mut refs = [0u64; REFS];
-        if !self.inter.refs.0.is_empty() && self.resolve_others(key, &mut refs).is_none() {
-            return;
+    fn serve(&self, key: &[u64]) {
+        let mut refs = [0u64; FEW_REFS];
+        if let Some(entry) = self.entry(key, &mut refs) {
+            self.serve_in(entry, &mut refs);
         }
-        let Some(entry) = self.table.table.make_entry(key, || self.comm()) else {
+    }
+
+    /// Serves a hit whose key is not just one number or two, or with many references. Neither is on
+    /// the stack: actions may cause other events.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn serve_any(&self) {
+        let is_lent = self.emit.lend(|room| {
+            room.fill(0);
+            let Some((refs, key)) = room.split_at_mut_checked(MAX_REFS) else {
+                return;
+            };
+            if let Some(entry) = self.entry_of_any_key(key, refs) {
+                self.serve_in(entry, refs);
+            }
+        });
+        if !is_lent {
             self.table.table.drop_hit();
-            return;
-        };
-        self.count(entry.bucket, &refs);
+        }
+    }
+
+    /// As [`Self::entry`], with room for the key.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn entry_of_any_key(&self, room: &mut [u64], refs: &mut [u64]) -> Option<VarEntry<'_>> {
+        let room = room.first_chunk_mut::<MAX_KEY_WORDS>()?;
+        let length = self
+            .histogram
+            .put_key(self.hit, room, |key| self.number_of(key));
+        self.entry(room.get(..length).unwrap_or_default(), refs)
+    }
+
+    /// Reads the variables of others to `refs`, and returns the entry of the key; `None` if the hit
+    /// does no more.
+    #[inline(always)]
+    fn entry(&self, key: &[u64], refs: &mut [u64]) -> Option<VarEntry<'_>> {
+        if !self.inter.refs.0.is_empty() {
+            self.resolve_others(key, refs)?;
+        }
+        let entry = self.table.table.make_entry(key, || self.comm());
+        if entry.is_none() {
+            self.table.table.drop_hit();
+        }
+        entry
+    }
+
+    /// Counts the hit in its entry, and acts.
+    #[inline(always)]
+    fn serve_in(&self, entry: VarEntry<'_>, refs: &mut [u64]) {
+        self.count(entry.bucket, refs);
         for variable in &self.inter.variables {
             if variable.role != VarRole::Saved {
                 store(variable, entry.vars, self.hit, || match &variable.source {
-                    VarSource::Computed(it) => self.evaluate(it, &refs),
+                    VarSource::Computed(it) => self.evaluate(it, refs),
                     _ => 0,
                 });
             }
         }
-        if !self.inter.actions.is_empty() && self.resolve_own(entry, &mut refs).is_some() {
+        if !self.inter.actions.is_empty() && self.resolve_own(entry, refs).is_some() {
             for (n, action) in self.inter.actions.iter().enumerate() {
-                self.act((n, action), entry, &refs);
+                self.act((n, action), entry, refs);
             }
         }
     }
@@ -290,22 +359,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
 
     #[inline(always)]
     fn emit_event(&self, n: usize, action: &HistAction, refs: &[u64]) {
-        if action.args.len() <= FEW_ARGS {
-            self.emit_args::<FEW_ARGS>(n, action, refs);
-        } else {
-            self.emit_args::<MAX_PARAMS>(n, action, refs);
-        }
-    }
-
-    #[inline(never)]
-    #[link_section = ".kprobes.text"]
-    fn emit_args<const ARGS: usize>(&self, n: usize, action: &HistAction, refs: &[u64]) {
-        let mut values = [0u64; ARGS];
-        for (value, &reference) in values.iter_mut().zip(&action.args) {
-            *value = refs.get(usize::from(reference)).copied().unwrap_or(0);
-        }
-        let count = action.args.len();
-        self.emit.emit(n, values.get(..count).unwrap_or_default());
+        self.emit.emit(n, EmittedValues::new(refs, &action.args));
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     },
     events::{attachment::AttachmentCount, event::Event, owner::Owner, probe::Probe},
     formats::Pool,
-    hit::receiver::Nesting,
+    hit::nesting::Nesting,
     kapi::tracepoint::{self, Tracepoints},
     source::{
         functions,
@@ -86,6 +86,11 @@ impl Definitions {
             writes: 0,
         });
         KBox::init(definitions, GFP_KERNEL)
+    }
+
+    /// Returns how many events cause each other.
+    pub(super) fn nesting(&self) -> Arc<Nesting> {
+        self.nesting.clone()
     }
 
     /// Returns the draft of a new write by `owner`, or by everybody.

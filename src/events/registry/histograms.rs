@@ -272,7 +272,8 @@ impl Registry {
                     Some(receiver.clone())
                 };
                 let snapshots = self.instances.get(of)?.snapshots.clone();
-                let linked = Linked::new(histogram.clone(), receiver, snapshots, is_of_field)?;
+                let shared = (snapshots, self.nesting());
+                let linked = Linked::new(histogram.clone(), receiver, shared, is_of_field)?;
                 ActionKind::Other(Other::Linked(KBox::new(linked, GFP_KERNEL)?))
             }
         };

@@ -16,7 +16,7 @@ use crate::{
         marks::Marks,
     },
     formats::Formats,
-    hit::plan::Plan,
+    hit::{nesting::Nesting, plan::Plan},
     sys::Vec,
 };
 use kernel::{prelude::*, sync::Arc};
@@ -132,6 +132,11 @@ impl Registry {
     /// `ENOMEM`.
     pub(crate) fn buffers(&self) -> Result<Vec<(Arc<Buffer>, Arc<Formats>)>> {
         self.instances.buffers()
+    }
+
+    /// Returns how many events cause each other.
+    pub(crate) fn nesting(&self) -> Arc<Nesting> {
+        self.definitions.nesting()
     }
 
     /// Makes the files of the new events of `draft` in all instances, arms the new probes of

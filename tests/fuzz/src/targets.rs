@@ -14,8 +14,8 @@ use ferroprobe_engine::engine::fetch::{
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::hist::{
-    self, Emit, Heading, HistScope, Histogram, KeyNames as HistNames, KnownHistogram, Moment,
-    Printing, ProbeHit, SynthField, ValueSort, STACK_DEPTH,
+    self, Emit, EmittedValues, Heading, HistScope, Histogram, KeyNames as HistNames,
+    KnownHistogram, LinkedRoom, Moment, Printing, ProbeHit, SynthField, ValueSort, STACK_DEPTH,
 };
 use ferroprobe_engine::engine::kind::ProbeKind;
 use ferroprobe_engine::engine::lex::{self, Command};
@@ -509,8 +509,13 @@ impl HistScope for Alone {
 }
 
 impl Emit for Alone {
-    fn emit(&self, _action: usize, values: &[u64]) {
-        assert_eq!(values.len(), 1);
+    fn emit(&self, _action: usize, values: EmittedValues<'_>) {
+        assert_eq!(values.iter().count(), 1);
+    }
+
+    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool {
+        work(&mut [u64::MAX; 80]);
+        true
     }
 
     fn snapshot(&self) {}

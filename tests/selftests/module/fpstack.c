@@ -5,6 +5,8 @@
  *
  *   call   writing a number calls fpstack_1() so often
  *   irq    the same, from where an interrupt of fpstack_wait() calls fpstack_interrupted()
+ *   deep   writing a number calls fpstack_deep() where about so many bytes of the stack are left
+ *   irq_deep   the same in an interrupt
  */
 
 #include <linux/completion.h>
@@ -55,12 +57,44 @@ CALLS(14, 15) CALLS(13, 14) CALLS(12, 13) CALLS(11, 12) CALLS(10, 11)
 CALLS(9, 10) CALLS(8, 9) CALLS(7, 8) CALLS(6, 7) CALLS(5, 6)
 CALLS(4, 5) CALLS(3, 4) CALLS(2, 3) CALLS(1, 2)
 
+noinline int fpstack_deep(int value);
+noinline __noclone int fpstack_deep(int value)
+{
+	asm volatile("" : "+r"(value));
+	return value + 1;
+}
+
+/* What a system call takes of the stack, or an interrupt. */
+#define BEFORE 1536
+
+/* Calls fpstack_deep() where about @left bytes are left, on a stack of which @top was in use. */
+static noinline __noclone int fpstack_fill(unsigned long top, unsigned long left)
+{
+	char room[192];
+	int value;
+
+	OPTIMIZER_HIDE_VAR(top);
+	if (top - (unsigned long)room + left + BEFORE < THREAD_SIZE)
+		value = fpstack_fill(top, left);
+	else
+		value = fpstack_deep(left);
+	/* It is in use until then. */
+	asm volatile("" : : "r"(room) : "memory");
+	return value;
+}
+
+/* Bytes that are to be left where an interrupt calls fpstack_deep(); 0 to call fpstack_1(). */
+static unsigned long left_in_irq;
+
 static DECLARE_COMPLETION(interrupted);
 
 noinline void fpstack_interrupted(struct irq_work *work);
 noinline __noclone void fpstack_interrupted(struct irq_work *work)
 {
-	fpstack_1(0);
+	if (left_in_irq)
+		fpstack_fill((unsigned long)__builtin_frame_address(0), left_in_irq);
+	else
+		fpstack_1(0);
 	complete(&interrupted);
 }
 
@@ -103,10 +137,34 @@ static noinline __noclone int fpstack_set_irq(const char *text, const struct ker
 	return error;
 }
 
+static noinline __noclone int fpstack_set_deep(const char *text, const struct kernel_param *param)
+{
+	unsigned long left;
+	int error = kstrtoul(text, 0, &left);
+
+	if (!error)
+		fpstack_fill((unsigned long)__builtin_frame_address(0), left);
+	return error;
+}
+
+static int fpstack_set_irq_deep(const char *text, const struct kernel_param *param)
+{
+	int error = kstrtoul(text, 0, &left_in_irq);
+
+	if (!error)
+		fpstack_wait(0);
+	left_in_irq = 0;
+	return error;
+}
+
 static const struct kernel_param_ops call_ops = { .set = fpstack_set_call };
 module_param_cb(call, &call_ops, NULL, 0200);
 static const struct kernel_param_ops irq_ops = { .set = fpstack_set_irq };
 module_param_cb(irq, &irq_ops, NULL, 0200);
+static const struct kernel_param_ops deep_ops = { .set = fpstack_set_deep };
+module_param_cb(deep, &deep_ops, NULL, 0200);
+static const struct kernel_param_ops irq_deep_ops = { .set = fpstack_set_irq_deep };
+module_param_cb(irq_deep, &irq_deep_ops, NULL, 0200);
 
 static int __init fpstack_init(void)
 {

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use ferroprobe_engine::engine::error::{Error, Kind};
 use ferroprobe_engine::engine::hist::{
-    self, AtHand, Decision, Emit, Existing, HistScope, Histogram, KeySource, KnownHistogram,
-    SynthField, ValueSort, Values, STACK_DEPTH, TEXT_ROOM,
+    self, AtHand, Decision, Emit, EmittedValues, Existing, HistScope, Histogram, KeySource,
+    KnownHistogram, LinkedRoom, SynthField, ValueSort, Values, STACK_DEPTH, TEXT_ROOM,
 };
 use ferroprobe_engine::engine::lex::Span;
 use ferroprobe_engine::sys::{OnCpu, PerCpu};
@@ -130,10 +130,18 @@ impl HistScope for Around<'_> {
 struct Emitter<'a>(&'a Instance, &'a Histogram);
 
 impl Emit for Emitter<'_> {
-    fn emit(&self, action: usize, values: &[u64]) {
+    fn emit(&self, action: usize, values: EmittedValues<'_>) {
         let event = &self.1.spec().actions()[action].event;
         let event = String::from_utf8(event.to_vec()).unwrap();
-        self.0.emitted.borrow_mut().push((event, values.to_vec()));
+        self.0
+            .emitted
+            .borrow_mut()
+            .push((event, values.iter().collect()));
+    }
+
+    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool {
+        work(&mut [u64::MAX; 80]);
+        true
     }
 
     fn snapshot(&self) {

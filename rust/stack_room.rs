@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How much of the kernel's stack is left.
+//!
+//! Code that is hit may be deep already, and an interrupt may have come on top of it. So what a
+//! hit calls asks before it goes deeper.
+//!
+//! C header: [`include/linux/sched/task_stack.h`](srctree/include/linux/sched/task_stack.h)
+
+use super::{arch, bindings as extra};
+
+/// The smallest stack of a task, in bytes.
+const SMALLEST: u64 = 16 << 10;
+
+/// Bytes that must be left, besides those of an interrupt. What a hit takes until it looks again is
+/// less by 2 KiB, for the functions of the kernel that it calls and a fault there:
+/// `qemu/stack-depth` checks that.
+const NEEDED: usize = (5 << 10) + arch::STACK_OF_INTERRUPT;
+
+/// How much larger stacks are where frames are larger.
+// CAST: Lossless.
+const SCALE: usize = (extra::FERROPROBE_THREAD_SIZE / SMALLEST) as usize;
+
+/// Returns whether enough of the stack is left on which the caller runs to serve a hit. On a stack
+/// that is not known it is not.
+///
+/// Context: any.
+#[inline(always)]
+pub fn suffices() -> bool {
+    arch::stack_left() >= NEEDED * SCALE
+}
+
+/// Looks up where the stacks are. Until then none suffices but those of tasks.
+///
+/// Context: process, may sleep.
+pub fn prepare() {
+    arch::learn_stacks();
+}
