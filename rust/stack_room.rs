@@ -13,7 +13,7 @@ use super::{arch, bindings as extra};
 const SMALLEST: u64 = 16 << 10;
 
 /// Bytes that must be left, besides those of an interrupt. What a hit takes until it looks again is
-/// less by 2 KiB, for the functions of the kernel that it calls and a fault there:
+/// less by 1.75 KiB, for the functions of the kernel that it calls and a fault there:
 /// `qemu/stack-depth` checks that.
 const NEEDED: usize = (5 << 10) + arch::STACK_OF_INTERRUPT;
 

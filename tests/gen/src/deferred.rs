@@ -42,7 +42,6 @@ const KNOWN: [(&[&str], &[&str]); 6] = [
             "src/at_load.rs",
             "src/buffer/aligning.rs",
             "src/buffer/snapshot.rs",
-            "src/dump.rs",
             "src/events/",
             "src/main.rs",
         ],
