@@ -4,7 +4,7 @@
 
 use rand::Rng;
 
-use super::Draw;
+use super::{Draw, Event};
 
 const SIZES: &[&str] = &["4", "8", "16", "64", "128", "256", "512", "1024"];
 
@@ -136,15 +136,7 @@ impl Draw {
                 self.line(format!("map {cpu}"));
             }
             (1, Some(event)) => self.line(format!("hold {instance}events/{}/hist 10", event.name)),
-            (2, _) => {
-                self.next_constant += 1;
-                let constant = self.next_constant;
-                let call = self.call;
-                self.line(format!(
-                    "keep private_events p:q/own {call} c{constant}=\\{constant}:u32 n0=\\3:u64"
-                ));
-                self.line("put events/q/own/enable 1");
-            }
+            (2, _) => return self.private(),
             _ => self.line(format!("hold {instance}trace 1000")),
         }
         if self.one_in(3) {
@@ -154,5 +146,38 @@ impl Draw {
             self.line("more");
         }
         self.line("drop");
+    }
+
+    /// An event that goes when its file is closed, with what has to do with it.
+    fn private(&mut self) {
+        self.next_constant += 1;
+        let constant = self.next_constant;
+        let call = self.call;
+        self.line(format!(
+            "keep private_events p:q/own {call} c{constant}=\\{constant}:u32 n0=\\3:u64"
+        ));
+        let own = Event {
+            name: "q/own".to_string(),
+            numbers: vec!["n0".to_string()],
+            text: None,
+        };
+        self.synthetic_event();
+        self.definition();
+        let other = self.events.last().cloned();
+        self.events.push(own.clone());
+        self.emission(&own);
+        if let Some(event) = other {
+            self.emission(&event);
+        }
+        self.trigger();
+        self.line("put events/q/own/enable 1");
+        self.line("calls 20");
+        if self.one_in(2) {
+            self.wrong();
+        }
+        self.line("drop");
+        self.events.retain(|event| event.name != own.name);
+        self.line("calls 20");
+        self.wiped();
     }
 }

@@ -122,7 +122,13 @@ impl Draw {
         let handler = match self.below(3) {
             0 => format!("onmax(${variable})"),
             1 => format!("onchange(${variable})"),
-            _ => format!("onmatch({})", event.name.replace('/', ".")),
+            _ => {
+                let matched = match self.event() {
+                    Some(other) if self.one_in(2) => other,
+                    _ => event.clone(),
+                };
+                format!("onmatch({})", matched.name.replace('/', "."))
+            }
         };
         let synthetic = self.synthetic.choose(&mut self.rng).cloned();
         match (self.below(6), synthetic) {
