@@ -29,7 +29,7 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
-	test test-cpus test-package test-lines test-pictures test-debug stress fuzz test-upstream bench proof tools \
+	test test-cpus test-package test-lines test-pictures test-debug stress fuzz fuzz-faults test-upstream bench proof tools \
 	lint clean
 
 # Fails if the kernel cannot print the name of a function.
@@ -77,6 +77,9 @@ stress: ## everything at once in a guest with four CPUs, for SECONDS= (300), dra
 
 fuzz: ## operations drawn by SEED= (1), judged by a model, for SECONDS= (180); or those of OPS=
 	@SECONDS_OF_FUZZ='$(SECONDS)' qemu/fuzz
+
+fuzz-faults: ## bring faults back, NAME= one of tests/fuzz-faults: "make fuzz" must find each
+	@SECONDS_OF_FUZZ='$(SECONDS)' qemu/fuzz-faults $(NAME)
 
 test-debug: ## the selftests on kernels with KASAN, lockdep and the like, with PREEMPT_RT, and with CFI
 	@qemu/test-debug
@@ -126,6 +129,7 @@ help: ## this list
 	@echo '  SUITE=            the Debian release whose kernels, compilers and packages are taken,'
 	@echo '                    default: trixie; or sid'
 	@echo '  SECONDS= SEED=    stress, fuzz: for how long, and what they draw operations by'
+	@echo '  NAME=             fuzz-faults: the patches to apply, without .patch; all by default'
 	@echo '  OPS=              fuzz: a file of operations to perform in place of those'
 	@echo '  COUNT= SEED=      test-lines: how many lines and variables it draws, and by what; SPOTS='
 	@echo '  SPOTS=            are looked at in place of them, such as vfs_read:11 or vfs_read'
