@@ -355,13 +355,28 @@ struct ferroprobe_module_function {
 	bool is_init;
 };
 
+/* The name of a module, with its NUL. */
+struct ferroprobe_module_name {
+	char text[64];
+};
+
 /*
- * Calls @each, which must not sleep, with @data and each function of the loaded modules.
- * @modules is the address of the kernel's list of modules.  Returns 0, or -ENOENT if it is
- * not, or if the kernel has no symbols of modules.
+ * Copies the names of the loaded modules to @names, as far as @room goes.  @modules is the address
+ * of the kernel's list of modules.  Returns their number, or -ENOENT if it is not, or if the kernel
+ * has no symbols of modules.
  */
-int ferroprobe_each_module_function(unsigned long modules, void *data,
-		void (*each)(void *data, const struct ferroprobe_module_function *function));
+long ferroprobe_module_names(unsigned long modules, struct ferroprobe_module_name *names,
+			     unsigned long room);
+
+/*
+ * Calls @each, which must not sleep, with @data and each function of the module @name, until it
+ * returns false, among the @count symbols from number @from on.  Returns 1 if there are more symbols,
+ * 0 if there are none, or no such module, 2 if @each has returned false; -ENOENT as
+ * ferroprobe_module_names().
+ */
+int ferroprobe_each_module_function(unsigned long modules, const char *name, unsigned int from,
+		unsigned int count, void *data,
+		bool (*each)(void *data, const struct ferroprobe_module_function *function));
 
 /* What the kernel knows of a system call.  Addresses are of strings and arrays of them. */
 struct ferroprobe_syscall {

@@ -19,22 +19,23 @@ bool ferroprobe_in_init(struct module *module, unsigned long address)
 
 #if defined(MODULE) && defined(CONFIG_KALLSYMS)
 
-typedef void (*each_t)(void *data, const struct ferroprobe_module_function *function);
+typedef bool (*each_t)(void *data, const struct ferroprobe_module_function *function);
 
 static bool is_function(char type)
 {
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-static void each_function(struct module *module, void *data, each_t each)
+static int each_function(struct module *module, unsigned int from, unsigned int count, void *data,
+			 each_t each)
 {
 	const struct mod_kallsyms *symbols = rcu_dereference(module->kallsyms);
-	unsigned int n;
+	unsigned int n, end;
 
-	if (!symbols)
-		return;
-	/* The first symbol of an ELF file means nothing. */
-	for (n = 1; n < symbols->num_symtab; n++) {
+	if (!symbols || from >= symbols->num_symtab)
+		return 0;
+	end = from + min(count, symbols->num_symtab - from);
+	for (n = from; n < end; n++) {
 		const Elf_Sym *symbol = &symbols->symtab[n];
 		struct ferroprobe_module_function function = {
 			.module = module->name,
@@ -42,11 +43,20 @@ static void each_function(struct module *module, void *data, each_t each)
 			.address = symbol->st_value,
 		};
 
-		if (symbol->st_shndx == SHN_UNDEF || !is_function(symbols->typetab[n]))
+		/* The first symbol of an ELF file means nothing. */
+		if (n == 0 || symbol->st_shndx == SHN_UNDEF || !is_function(symbols->typetab[n]))
 			continue;
 		function.is_init = within_module_init(function.address, module);
-		each(data, &function);
+		if (!each(data, &function))
+			return 2;
 	}
+	return end < symbols->num_symtab;
+}
+
+static bool has_functions(const struct module *module)
+{
+	return module != THIS_MODULE && module->state != MODULE_STATE_UNFORMED &&
+	       module->state != MODULE_STATE_GOING;
 }
 
 /* The list is a ring, of which this module is one element, and the head another one. */
@@ -61,7 +71,35 @@ static bool is_list(const struct list_head *modules)
 	return false;
 }
 
-int ferroprobe_each_module_function(unsigned long modules, void *data, each_t each)
+long ferroprobe_module_names(unsigned long modules, struct ferroprobe_module_name *names,
+			     unsigned long room)
+{
+	struct list_head *head = (void *)modules;
+	struct module *module;
+	long count = -ENOENT;
+
+	BUILD_BUG_ON(sizeof(module->name) > sizeof(names->text));
+	rcu_read_lock();
+	if (is_list(head)) {
+		count = 0;
+		list_for_each_entry_rcu(module, head, list) {
+			if (!has_functions(module))
+				continue;
+			if (count < room)
+				strscpy(names[count].text, module->name);
+			count++;
+		}
+	}
+	rcu_read_unlock();
+	return count;
+}
+
+/*
+ * The module is looked up each time: it may go meanwhile.  Of one that is loaded anew the functions
+ * may be those of both, unless the caller keeps the notifications of modules waiting.
+ */
+int ferroprobe_each_module_function(unsigned long modules, const char *name, unsigned int from,
+				    unsigned int count, void *data, each_t each)
 {
 	struct list_head *head = (void *)modules;
 	struct module *module;
@@ -71,9 +109,10 @@ int ferroprobe_each_module_function(unsigned long modules, void *data, each_t ea
 	if (is_list(head)) {
 		result = 0;
 		list_for_each_entry_rcu(module, head, list) {
-			if (module != THIS_MODULE && module->state != MODULE_STATE_UNFORMED &&
-			    module->state != MODULE_STATE_GOING)
-				each_function(module, data, each);
+			if (has_functions(module) && !strcmp(module->name, name)) {
+				result = each_function(module, from, count, data, each);
+				break;
+			}
 		}
 	}
 	rcu_read_unlock();
@@ -82,8 +121,15 @@ int ferroprobe_each_module_function(unsigned long modules, void *data, each_t ea
 
 #else
 
-int ferroprobe_each_module_function(unsigned long modules, void *data,
-		void (*each)(void *data, const struct ferroprobe_module_function *function))
+long ferroprobe_module_names(unsigned long modules, struct ferroprobe_module_name *names,
+			     unsigned long room)
+{
+	return -ENOENT;
+}
+
+int ferroprobe_each_module_function(unsigned long modules, const char *name, unsigned int from,
+		unsigned int count, void *data,
+		bool (*each)(void *data, const struct ferroprobe_module_function *function))
 {
 	return -ENOENT;
 }

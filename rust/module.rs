@@ -5,12 +5,12 @@
 //!
 //! C header: [`include/linux/module.h`](srctree/include/linux/module.h)
 
-use super::{bindings as extra, symbol};
+use super::{bindings as extra, context::cond_resched, symbol};
 use core::{marker::PhantomPinned, pin::Pin};
 use kernel::{
     bindings, container_of,
     error::to_result,
-    ffi::{c_int, c_ulong, c_void},
+    ffi::{c_int, c_uint, c_ulong, c_void},
     prelude::*,
     str::CString,
     types::Opaque,
@@ -50,40 +50,110 @@ pub struct ModuleFunction<'a> {
     pub is_init: bool,
 }
 
-/// Calls `each` with every function of the loaded modules, also of those that are being
-/// loaded; not of this module. `modules` is the address of the kernel's list of modules.
+/// How many symbols are looked at before other tasks may run.
+const MANY: c_uint = 512;
+
+type ModuleName = extra::ferroprobe_module_name;
+
+/// Calls `each` with every function of the loaded modules, or of the module `only`, until it
+/// returns false; also of those that are being loaded, not of this module. `modules` is the address of the
+/// kernel's list of modules.
 ///
 /// # Errors
 ///
-/// `ENOENT` if it is not, or if the kernel has no symbols of modules.
+/// `ENOENT` if it is not, or if the kernel has no symbols of modules; `ENOMEM`.
 ///
-/// Context: process; `each` must not sleep.
-pub fn each_function(modules: u64, mut each: impl FnMut(ModuleFunction<'_>)) -> Result {
-    let mut each: &mut dyn FnMut(ModuleFunction<'_>) = &mut each;
-    // SAFETY: `visit` is called during the call only, with a pointer to `each`.
-    to_result(unsafe {
-        extra::ferroprobe_each_module_function(
-            modules as c_ulong,
-            (&raw mut each).cast(),
-            Some(visit),
-        )
-    })
+/// Context: process, may sleep; `each` must not sleep. RCU waits for [`MANY`] calls of it at most.
+pub fn each_function(
+    modules: u64,
+    only: Option<&[u8]>,
+    mut each: impl FnMut(ModuleFunction<'_>) -> bool,
+) -> Result {
+    let mut each: &mut dyn FnMut(ModuleFunction<'_>) -> bool = &mut each;
+    let names = match only {
+        Some(name) => one(name)?,
+        None => loaded(modules)?,
+    };
+    for name in &names {
+        let mut from = 0;
+        loop {
+            // SAFETY: `visit` is called during the call only, with a pointer to `each`; the name
+            // ends with a NUL.
+            let done = unsafe {
+                extra::ferroprobe_each_module_function(
+                    modules as c_ulong,
+                    name.text.as_ptr().cast(),
+                    from,
+                    MANY,
+                    (&raw mut each).cast(),
+                    Some(visit),
+                )
+            };
+            to_result(done)?;
+            cond_resched();
+            match done {
+                0 => break,
+                1 => from = from.saturating_add(MANY),
+                _ => return Ok(()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns `name`, if a module can have it.
+fn one(name: &[u8]) -> Result<KVVec<ModuleName>> {
+    let mut names = KVVec::new();
+    let mut only = ModuleName { text: [0; _] };
+    let room = only.text.split_last_mut().map(|(_, room)| room);
+    if let Some(room) = room.and_then(|room| room.get_mut(..name.len())) {
+        for (to, from) in room.iter_mut().zip(name) {
+            // CAST: The same byte.
+            *to = *from as _;
+        }
+        names.push(only, GFP_KERNEL)?;
+    }
+    Ok(names)
+}
+
+/// Returns the names of the loaded modules.
+fn loaded(modules: u64) -> Result<KVVec<ModuleName>> {
+    let mut names = KVVec::new();
+    loop {
+        let room = names.len();
+        // SAFETY: `names` has that room.
+        let count = unsafe {
+            extra::ferroprobe_module_names(modules as c_ulong, names.as_mut_ptr(), room as c_ulong)
+        };
+        // CAST: An errno, which is negative.
+        let count = usize::try_from(count).map_err(|_| Error::from_errno(count as c_int))?;
+        if count <= room {
+            names.truncate(count);
+            return Ok(names);
+        }
+        // Some more, as modules may come meanwhile.
+        let empty = ModuleName { text: [0; _] };
+        names = KVVec::from_elem(empty, count.saturating_add(8), GFP_KERNEL)?;
+    }
 }
 
 /// # Safety
 ///
 /// Called by [`each_function`] only, which passes a pointer to its closure.
-unsafe extern "C" fn visit(data: *mut c_void, function: *const extra::ferroprobe_module_function) {
+unsafe extern "C" fn visit(
+    data: *mut c_void,
+    function: *const extra::ferroprobe_module_function,
+) -> bool {
     // SAFETY: By the function's contract; the module and its strings exist during the call.
     unsafe {
-        let each = &mut *data.cast::<&mut dyn FnMut(ModuleFunction<'_>)>();
+        let each = &mut *data.cast::<&mut dyn FnMut(ModuleFunction<'_>) -> bool>();
         let function = &*function;
         each(ModuleFunction {
             module: CStr::from_char_ptr(function.module.cast()),
             name: CStr::from_char_ptr(function.name.cast()),
             address: function.address as u64,
             is_init: function.is_init,
-        });
+        })
     }
 }
 

@@ -24,6 +24,7 @@ impl Errno {
     pub const ENOENT: Self = Self(2);
     pub const E2BIG: Self = Self(7);
     pub const EBADF: Self = Self(9);
+    pub const EINTR: Self = Self(4);
     pub const ENOMEM: Self = Self(12);
     pub const EBUSY: Self = Self(16);
     pub const EEXIST: Self = Self(17);

@@ -2,6 +2,10 @@
 
 //! Patterns that select functions by name: `tcp_*,udp_*,!tcp_v4_*`.
 
+mod selection;
+
+pub use selection::Selection;
+
 use core::fmt;
 
 use super::error::{Error, Kind};
@@ -19,8 +23,9 @@ use crate::sys::{AllocError, Vec};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Patterns(Vec<u8>);
 
-/// Which patterns of a list have selected a function.
-pub struct SeenPatterns(Vec<bool>);
+/// Most different patterns of a list that are not the name of a function: each is compared with the
+/// names of all functions.
+const MAX_WILD: usize = 64;
 
 /// One pattern of a list.
 #[derive(Clone, Copy)]
@@ -41,9 +46,14 @@ impl Pattern<'_> {
     }
 }
 
-/// Returns whether a pattern can contain `byte`, and names of functions cannot.
+/// Returns whether a list can contain `byte`, and names of functions cannot.
 fn is_special(byte: u8) -> bool {
-    matches!(byte, b'*' | b'?' | b'[' | b'\\' | b',' | b'!')
+    is_wild(byte) || matches!(byte, b',' | b'!')
+}
+
+/// Returns whether `byte` means something else than itself in a pattern, see [`glob::matches`].
+fn is_wild(byte: u8) -> bool {
+    matches!(byte, b'*' | b'?' | b'[' | b'\\')
 }
 
 impl Patterns {
@@ -56,8 +66,9 @@ impl Patterns {
     ///
     /// # Errors
     ///
-    /// `BAD_PROBE_ADDR` for an empty pattern, and for a list that selects nothing;
-    /// `BAD_ADDR_SUFFIX` for a suffix in the middle of it.
+    /// `BAD_PROBE_ADDR` for an empty pattern, for a list that selects nothing, and for one with
+    /// more than [`MAX_WILD`] patterns that are not the name of a function; `BAD_ADDR_SUFFIX`
+    /// for a suffix in the middle of it.
     pub fn parse<'a>(list: Span<'a>, more: impl Iterator<Item = Span<'a>>) -> Result<Self, Error> {
         let mut text = Vec::new();
         let mut selects = false;
@@ -79,7 +90,15 @@ impl Patterns {
             let refusal = list.error(Kind::BadProbeAddr);
             return Err(refusal.with_detail(format_args!("no pattern selects a function")));
         }
-        Ok(Self(text))
+        let patterns = Self(text);
+        let wild = Selection::new(&patterns)?.wild();
+        if wild > MAX_WILD {
+            return Err(list.error(Kind::BadProbeAddr).with_detail(format_args!(
+                "{wild} patterns with * or ? or [, at most {MAX_WILD}: names without them are not \
+                 counted"
+            )));
+        }
+        Ok(patterns)
     }
 
     /// Returns the list as text, with commas alone.
@@ -108,52 +127,6 @@ impl Patterns {
         self.all().filter(|pattern| !pattern.excludes)
     }
 
-    /// Returns whether the list selects `function` of `module`, `None` for the kernel.
-    pub fn select(&self, module: Option<&[u8]>, function: &[u8]) -> bool {
-        let is_matched = |pattern: Pattern<'_>| pattern.matches(module, function);
-        self.selecting().any(is_matched)
-            && !self
-                .all()
-                .any(|pattern| pattern.excludes && is_matched(pattern))
-    }
-
-    /// Makes what tells which patterns have selected a function.
-    ///
-    /// # Errors
-    ///
-    /// [`AllocError`] when there is no memory.
-    pub fn seen(&self) -> Result<SeenPatterns, AllocError> {
-        let mut seen = Vec::new();
-        for _ in self.selecting() {
-            seen.push(false)?;
-        }
-        Ok(SeenPatterns(seen))
-    }
-
-    /// As [`Patterns::select`], and notes the patterns that match in `seen`.
-    pub fn select_noting(
-        &self,
-        module: Option<&[u8]>,
-        function: &[u8],
-        seen: &mut SeenPatterns,
-    ) -> bool {
-        let is_selected = self.select(module, function);
-        if is_selected {
-            for (pattern, seen) in self.selecting().zip(seen.0.iter_mut()) {
-                *seen |= pattern.matches(module, function);
-            }
-        }
-        is_selected
-    }
-
-    /// Returns the first pattern that has selected no function, and waits for no module.
-    pub fn unseen(&self, seen: &SeenPatterns) -> Option<&[u8]> {
-        let mut all = self.selecting().zip(seen.0.iter());
-        all.find_map(|(pattern, seen)| {
-            (!seen && pattern.module.is_none()).then_some(pattern.function)
-        })
-    }
-
     /// Returns whether the list selects functions of `module` if that is loaded after the
     /// definition.
     pub fn await_module(&self, module: &[u8]) -> bool {
@@ -164,16 +137,6 @@ impl Patterns {
     /// Returns whether the list can select functions of modules that are loaded later.
     pub fn await_modules(&self) -> bool {
         self.selecting().any(|pattern| pattern.module.is_some())
-    }
-
-    /// Returns with what the names begin that each pattern selects in the kernel.
-    pub fn prefixes(&self) -> impl Iterator<Item = &[u8]> {
-        let kernel = self.selecting().filter(|pattern| pattern.module.is_none());
-        kernel.map(|pattern| {
-            let special = pattern.function.iter().position(|&byte| is_special(byte));
-            let end = special.unwrap_or(pattern.function.len());
-            pattern.function.get(..end).unwrap_or_default()
-        })
     }
 }
 
@@ -249,26 +212,87 @@ mod tests {
             patterns.to_string(),
             "tcp_*,udp_v?_x,!tcp_v4_*,!*_dead,nf*:nf_[a-c]*"
         );
+        let mut selection = Selection::new(&patterns).unwrap();
+        let mut select = |module, name: &str| selection.select(module, name.as_bytes());
         for name in ["tcp_", "tcp_v6_x", "udp_v4_x"] {
-            assert!(patterns.select(None, name.as_bytes()), "{name}");
-            assert!(patterns.select(Some(b"ipv6"), name.as_bytes()), "{name}");
+            assert!(select(None, name), "{name}");
+            assert!(select(Some(b"ipv6"), name), "{name}");
         }
         for name in ["xtcp_", "tcp_v4_rcv", "tcp_dead", "udp_v_x", "nf_a", ""] {
-            assert!(!patterns.select(None, name.as_bytes()), "{name}");
+            assert!(!select(None, name), "{name}");
         }
-        assert!(patterns.select(Some(b"nf_nat"), b"nf_alloc"));
-        assert!(!patterns.select(Some(b"nf_nat"), b"nf_dead"));
-        assert!(!patterns.select(Some(b"xt"), b"nf_alloc"));
+        assert!(select(Some(b"nf_nat"), "nf_alloc"));
+        assert!(!select(Some(b"nf_nat"), "nf_dead"));
+        assert!(!select(Some(b"xt"), "nf_alloc"));
         assert!(patterns.await_module(b"nf_nat") && !patterns.await_module(b"ipv6"));
         assert!(patterns.await_modules() && !parse("a,b").unwrap().await_modules());
-        let mut seen = patterns.seen().unwrap();
-        assert!(patterns.select_noting(None, b"tcp_x", &mut seen));
-        assert!(!patterns.select_noting(None, b"tcp_dead", &mut seen));
-        assert_eq!(patterns.unseen(&seen), Some(&b"udp_v?_x"[..]));
-        assert!(patterns.select_noting(None, b"udp_v1_x", &mut seen));
-        assert_eq!(patterns.unseen(&seen), None);
-        let prefixes: std::vec::Vec<_> = patterns.prefixes().collect();
-        assert_eq!(prefixes, [&b"tcp_"[..], b"udp_v"]);
+    }
+
+    #[test]
+    fn patterns_that_select_nothing_are_told() {
+        let patterns = parse("tcp_*,b,udp_v?_x,a,b !*_dead nf*:nf_[a-c]*").unwrap();
+        let mut seen = Selection::new(&patterns).unwrap();
+        assert!(seen.select(None, b"tcp_x"));
+        assert!(!seen.select(None, b"tcp_dead"));
+        // The first of the list, whatever the order of the names.
+        for (name, unseen) in [(&b"b"[..], "udp_v?_x"), (b"udp_v1_x", "a")] {
+            assert!(seen.select(None, name));
+            assert_eq!(seen.unseen(), Some(unseen.as_bytes()));
+        }
+        assert!(seen.select(None, b"a"));
+        assert_eq!(seen.unseen(), None);
+    }
+
+    #[test]
+    fn names_are_found_with_their_modules() {
+        let patterns = parse("b,n:a,m:a,m?:c,!m:b,*z").unwrap();
+        let mut selection = Selection::new(&patterns).unwrap();
+        let selected = [
+            (None, "b"),
+            (Some("n"), "b"),
+            (Some("m"), "a"),
+            (Some("n"), "a"),
+        ];
+        for (module, name) in selected.into_iter().chain([(Some("mx"), "c"), (None, "z")]) {
+            let module = module.map(str::as_bytes);
+            assert!(selection.select(module, name.as_bytes()), "{name}");
+        }
+        for (module, name) in [(None, "a"), (Some("o"), "a"), (Some("m"), "b"), (None, "c")] {
+            let module = module.map(str::as_bytes);
+            assert!(!selection.select(module, name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn one_walk_suffices() {
+        for (text, prefixes) in [
+            ("tcp_*,udp_v?_x,!a*,m:b*", "tcp_,udp_v"),
+            ("vfs_read,*,*,*", ""),
+            ("vfs_rea*,vfs_read,vfs_r*,vg,vfs,vfs_read", "vfs,vg"),
+            ("b,ab,a*,b[xy],bz", "a,b"),
+        ] {
+            let patterns = parse(text).unwrap();
+            let fewest = Selection::new(&patterns).unwrap().prefixes().unwrap();
+            let fewest: std::vec::Vec<_> = fewest
+                .iter()
+                .map(|it| it.escape_ascii().to_string())
+                .collect();
+            assert_eq!(fewest.join(","), prefixes, "{text}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_few_and_names_many() {
+        let names = (0..5000).map(|n| format!("function_{n}"));
+        let text = names.collect::<std::vec::Vec<_>>().join(",");
+        let again = "a*,".repeat(1000);
+        let wild = |count| (0..count).map(|n| format!("{n}*,")).collect::<String>();
+        let most = wild(MAX_WILD - 1);
+        let patterns = parse(&format!("{again}{most}{text}")).unwrap();
+        let mut selection = Selection::new(&patterns).unwrap();
+        assert!(selection.select(None, b"function_4711") && !selection.select(None, b"function_"));
+        let more = parse(&format!("{again}{most}!b?,{text}"));
+        assert_eq!(more, Err((Kind::BadProbeAddr, 0)));
     }
 
     #[test]

@@ -307,6 +307,7 @@ mod tests {
         let range = (prefix.as_bytes(), &(0x1000..0x9000));
         each_function((&TABLES, &mut index), memory, range, |name, at| {
             found.push((String::from_utf8(name.to_vec()).unwrap(), at));
+            true
         })
         .unwrap();
         found.sort();
@@ -399,7 +400,7 @@ mod tests {
             };
             assert_eq!(addresses(&mut memory, &mut index, "a"), None, "{missing}");
             let all = (&b""[..], &(0..u64::MAX));
-            let _ = each_function((&TABLES, &mut index), &mut memory, all, |_, _| {});
+            let _ = each_function((&TABLES, &mut index), &mut memory, all, |_, _| true);
         }
         // More symbols than there are.
         for count in [[0xff; 4], [0, 0, 1, 0]] {

@@ -6,12 +6,13 @@ use crate::{
     engine::{
         arch::isa::ENTRY_LEN,
         error::{Errno, Error as Refusal, Kind},
-        functions::{Patterns, SeenPatterns},
+        functions::{Patterns, Selection},
         lex::Span,
         sort::sort,
         text::Plain,
     },
     kapi::{
+        context::{cond_resched, is_being_killed},
         functions::{self, Site, SitesOwner},
         module, nofault,
         symbol::Symbol,
@@ -71,7 +72,7 @@ pub(super) fn check_returns(at: usize) -> Result<(), Refusal> {
 /// # Errors
 ///
 /// `BAD_PROBE_ADDR`, with the caret at column `at`, if there are none, unless they may come
-/// with a module.
+/// with a module; [`killed`] if the task is being killed.
 ///
 /// Context: process, may sleep.
 pub(crate) fn find(
@@ -79,16 +80,22 @@ pub(crate) fn find(
     names: &mut Names,
     at: usize,
 ) -> Result<Vec<SiteGroup>, Refusal> {
-    let mut seen = patterns.seen()?;
+    let mut selection = Selection::new(patterns)?;
+    let prefixes = selection.prefixes()?;
     let mut groups = Vec::new();
     let mut own = Vec::new();
     let mut memory = Ok(());
-    let read = names.each_function(patterns.prefixes(), |name, address| {
-        if memory.is_ok() && patterns.select_noting(None, name, &mut seen) {
+    let mut watch = KillWatch::new();
+    let read = names.each_function(prefixes.iter().copied(), |name, address| {
+        if selection.select(None, name) {
             memory = own.push(address);
         }
+        memory.is_ok() && !watch.is_killed()
     })?;
     memory?;
+    if is_being_killed() {
+        return Err(killed(at));
+    }
     if !read {
         let refusal = Refusal::new(Kind::BadProbeAddr, at).with_errno(Errno::EOPNOTSUPP);
         return Err(refusal.with_detail(format_args!(
@@ -98,9 +105,12 @@ pub(crate) fn find(
     sort(&mut own);
     let mut selected = own.len();
     push_group(&mut groups, None, false, own)?;
-    selected =
-        selected.saturating_add(push_modules(&mut groups, patterns, names, None, &mut seen)?);
-    if let Some(pattern) = patterns.unseen(&seen) {
+    let of_modules = push_modules(&mut groups, &mut selection, names, (None, is_being_killed))?;
+    if is_being_killed() {
+        return Err(killed(at));
+    }
+    selected = selected.saturating_add(of_modules);
+    if let Some(pattern) = selection.unseen() {
         let refusal = Refusal::new(Kind::BadProbeAddr, at);
         return Err(refusal.with_detail(format_args!("{} selects no function", Plain(pattern))));
     }
@@ -143,21 +153,49 @@ pub(crate) fn of_module(
     name: &[u8],
 ) -> Result<Vec<SiteGroup>, AllocError> {
     let mut groups = Vec::new();
-    let only = Some(name);
-    push_modules(&mut groups, patterns, names, only, &mut patterns.seen()?)?;
+    let mut selection = Selection::new(patterns)?;
+    // The load of a module goes on also if the task that asked for it is being killed.
+    push_modules(&mut groups, &mut selection, names, (Some(name), || false))?;
     Ok(groups)
 }
+
+/// Returns the refusal of a definition whose writer is being killed, which nobody reads.
+#[cold]
+fn killed(at: usize) -> Refusal {
+    Refusal::new(Kind::NoMemory, at).with_errno(Errno::EINTR)
+}
+
+/// Looks from time to time whether the task is being killed, in a loop over names.
+struct KillWatch(u32);
+
+impl KillWatch {
+    const fn new() -> Self {
+        Self(0)
+    }
+
+    /// Returns whether it is, as far as known. Every few hundred times other tasks may run.
+    fn is_killed(&mut self) -> bool {
+        self.0 = self.0.wrapping_add(1);
+        if self.0 % 256 != 0 {
+            return false;
+        }
+        cond_resched();
+        is_being_killed()
+    }
+}
+
+/// The module whose functions are sought, `None` for all, and whether to end the search.
+type Wanted<'a> = (Option<&'a [u8]>, fn() -> bool);
 
 /// Adds groups of the functions that [`of_modules`] finds, and returns how many these are.
 fn push_modules(
     groups: &mut Vec<SiteGroup>,
-    patterns: &Patterns,
+    selection: &mut Selection<'_>,
     names: &mut Names,
-    only: Option<&[u8]>,
-    seen: &mut SeenPatterns,
+    wanted: Wanted<'_>,
 ) -> Result<usize, AllocError> {
     let mut count = 0usize;
-    for found in of_modules(patterns, names, only, seen)? {
+    for found in of_modules(selection, names, wanted)? {
         count = count.saturating_add(found.functions.len());
         push_group(groups, Some(found.module), found.is_init, found.functions)?;
     }
@@ -196,17 +234,19 @@ struct NotedFunction {
     is_init: bool,
 }
 
-/// Returns the functions of loaded modules, or of the module `only`, that `patterns` select,
-/// and notes in `seen` which of them do.
+/// Returns the functions of loaded modules that `selection` selects, as far as they are `wanted`.
 fn of_modules(
-    patterns: &Patterns,
+    selection: &mut Selection<'_>,
     names: &mut Names,
-    only: Option<&[u8]>,
-    seen: &mut SeenPatterns,
+    wanted: Wanted<'_>,
 ) -> Result<Vec<OfModule>, AllocError> {
-    let noted = note(patterns, names, only, seen)?;
+    let noted = note(selection, names, wanted)?;
+    let (_, is_over) = wanted;
     let mut all: Vec<OfModule> = Vec::new();
     for noted in &noted {
+        if is_over() {
+            break;
+        }
         let Some(symbol) = Symbol::boxed(noted.address).map_err(|_| AllocError)? else {
             continue;
         };
@@ -215,7 +255,8 @@ fn of_modules(
         };
         let is_same =
             |of: &&mut OfModule| of.module.to_bytes() == module && of.is_init == noted.is_init;
-        let known = all.iter_mut().find(is_same);
+        // Those of one module follow each other.
+        let known = all.iter_mut().rev().find(is_same);
         match known {
             Some(of) => of.functions.push(noted.address)?,
             None => {
@@ -239,10 +280,9 @@ fn of_modules(
 
 /// Notes the functions that [`of_modules`] returns.
 fn note(
-    patterns: &Patterns,
+    selection: &mut Selection<'_>,
     names: &mut Names,
-    only: Option<&[u8]>,
-    seen: &mut SeenPatterns,
+    (only, is_over): Wanted<'_>,
 ) -> Result<Vec<NotedFunction>, AllocError> {
     let Some(list) = names.modules()? else {
         return Ok(Vec::new());
@@ -253,23 +293,21 @@ fn note(
         let mut count = 0usize;
         noted.clear();
         // Without symbols of modules nothing is noted.
-        let _ = module::each_function(list, |function| {
+        let _ = module::each_function(list, only, |function| {
             let module = function.module.to_bytes();
-            if only.is_some_and(|only| *only != *module)
-                || !patterns.select_noting(Some(module), function.name.to_bytes(), seen)
-            {
-                return;
+            if selection.select(Some(module), function.name.to_bytes()) {
+                count = count.saturating_add(1);
+                if count <= room {
+                    // There is room, so that this does not sleep.
+                    let _ = noted.push(NotedFunction {
+                        address: function.address,
+                        is_init: function.is_init,
+                    });
+                }
             }
-            count = count.saturating_add(1);
-            if count <= room {
-                // There is room, so that this does not sleep.
-                let _ = noted.push(NotedFunction {
-                    address: function.address,
-                    is_init: function.is_init,
-                });
-            }
+            !is_over()
         });
-        if count <= room {
+        if count <= room || is_over() {
             return Ok(noted);
         }
         // Some more, as modules may come meanwhile.

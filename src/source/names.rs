@@ -11,6 +11,7 @@ use crate::{
         placement::{Ways, NO_RETURN},
     },
     kapi::{
+        context::is_being_killed,
         module, nofault, percpu,
         symbol::{self, Symbol},
     },
@@ -106,8 +107,8 @@ impl Names {
 
 impl Names {
     /// Calls `each` with the name and the address of each function of the kernel whose name
-    /// begins with one of `prefixes`: once for each of these. Returns false if the kernel's
-    /// table cannot be used.
+    /// begins with one of `prefixes`, none of which begins with another one, until it returns
+    /// false. Returns false if the kernel's table cannot be used.
     ///
     /// # Errors
     ///
@@ -117,7 +118,7 @@ impl Names {
     pub(crate) fn each_function<'a>(
         &mut self,
         mut prefixes: impl Iterator<Item = &'a [u8]>,
-        mut each: impl FnMut(&[u8], u64),
+        mut each: impl FnMut(&[u8], u64) -> bool,
     ) -> Result<bool, AllocError> {
         let Some(text) = self.text()? else {
             return Ok(false);
@@ -125,9 +126,18 @@ impl Names {
         let Some((tables, index)) = self.usable()? else {
             return Ok(false);
         };
+        // BOUND: By `each`.
+        let mut goes_on = true;
         let found = prefixes.try_for_each(|prefix| {
             let table = (tables, &mut *index);
-            kallsyms::each_function(table, &mut KernelMemory, (prefix, &text), &mut each)
+            let wanted = (prefix, &text);
+            match goes_on {
+                true => kallsyms::each_function(table, &mut KernelMemory, wanted, |name, at| {
+                    goes_on = each(name, at);
+                    goes_on
+                }),
+                false => Some(()),
+            }
         });
         Ok(found.is_some())
     }
@@ -164,11 +174,11 @@ impl Names {
         }
         if let Some(list) = self.modules()? {
             // Without symbols of modules none is considered.
-            let _ = module::each_function(list, |function| {
+            let _ = module::each_function(list, module, |function| {
                 let of = function.module.to_bytes();
-                if module.is_none_or(|module| *module == *of) {
-                    nearest.consider_symbol_of(Some(of), function.name.to_bytes());
-                }
+                nearest.consider_symbol_of(Some(of), function.name.to_bytes());
+                // Nobody reads the suggestion of a task that is being killed.
+                !is_being_killed()
             });
         }
         Ok(())
@@ -313,6 +323,7 @@ impl Symbols for Names {
             let wanted = (nearest.look(), Sought::Data(&text));
             let consider = |name: &[u8]| nearest.consider_symbol(name);
             // If the table cannot be read to its end, what was read is considered.
+            // BOUND: Some milliseconds, for the one name that is refused.
             let _ = kallsyms::each_like(table, &mut KernelMemory, wanted, consider);
         }
     }

@@ -317,13 +317,12 @@ fn in_modules(
 /// all modules. It may not sleep.
 fn each_in_modules(list: u64, only: Option<&[u8]>, symbol: &[u8], mut each: impl FnMut(u64)) {
     // Without symbols of modules there are none.
-    let _ = module::each_function(list, |function| {
-        let is_meant = only.is_none_or(|only| *only == *function.module.to_bytes())
-            && *function.name.to_bytes() == *symbol
-            && !function.is_init;
-        if is_meant {
+    // BOUND: One comparison for each function of modules.
+    let _ = module::each_function(list, only, |function| {
+        if *function.name.to_bytes() == *symbol && !function.is_init {
             each(function.address);
         }
+        true
     });
 }
 

@@ -37,7 +37,7 @@ fn is_function(letter: u8) -> bool {
 }
 
 /// Calls `each` with the name and the address of every function in `text` whose name begins
-/// with `prefix`; returns `None` if the table cannot be read.
+/// with `prefix`, until it returns false; returns `None` if the table cannot be read.
 ///
 /// A table of 150,000 symbols takes some milliseconds without a prefix, and a fraction of
 /// that with one.
@@ -45,7 +45,7 @@ pub fn each_function<M: TableMemory>(
     (tables, index): (&Tables, &mut NameIndex),
     memory: &mut M,
     (prefix, text): (&[u8], &Range<u64>),
-    mut each: impl FnMut(&[u8], u64),
+    mut each: impl FnMut(&[u8], u64) -> bool,
 ) -> Option<()> {
     let mut table = SymbolTable::new(tables, index, memory)?;
     let mut name = ScannedName {
@@ -54,17 +54,16 @@ pub fn each_function<M: TableMemory>(
     };
     let mut found = |table: &mut SymbolTable<'_, M>, symbol, function: &[u8]| {
         let address = table.address(symbol)?;
-        if text.contains(&address) {
-            each(function, address);
-        }
-        Some(())
+        Some(!text.contains(&address) || each(function, address))
     };
     if prefix.is_empty() {
         let mut at = tables.names;
         for symbol in 0..table.count {
             at = table.expand(at, &mut name)?;
             if let Some(function) = name.of_function() {
-                found(&mut table, symbol, function)?;
+                if !found(&mut table, symbol, function)? {
+                    break;
+                }
             }
         }
         return Some(());
@@ -79,7 +78,9 @@ pub fn each_function<M: TableMemory>(
             break;
         }
         if let Some(function) = name.of_function() {
-            found(&mut table, symbol, function)?;
+            if !found(&mut table, symbol, function)? {
+                break;
+            }
         }
     }
     Some(())

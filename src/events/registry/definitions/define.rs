@@ -63,7 +63,11 @@ impl Definitions {
             let command =
                 Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
             if !command.is_empty() {
-                let refused = |refusal| Failure::refused(refusal, command.text());
+                // Who is being killed reads no refusal, and a search that it ended tells nothing.
+                let refused = |refusal| match context::is_being_killed() {
+                    true => Failure::Interrupted,
+                    false => Failure::refused(refusal, command.text()),
+                };
                 let each = self.line(draft, (&command, grammar), others);
                 // Not within `line`, whose locals take much of the stack.
                 for place in each.map_err(refused)? {
