@@ -406,9 +406,18 @@ pub fn signed(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Returns the number with which `text` starts and its length in bytes.
+/// Returns the number of any base with which `text` starts and its length in bytes.
 pub fn leading(text: &[u8]) -> Option<(u64, usize)> {
     let (base, rest) = base(text);
+    leading_of(text, rest, base)
+}
+
+/// As [`leading`], of a decimal number.
+pub fn leading_decimal(text: &[u8]) -> Option<(u64, usize)> {
+    leading_of(text, text, 10)
+}
+
+fn leading_of(text: &[u8], rest: &[u8], base: u32) -> Option<(u64, usize)> {
     let count = rest
         .iter()
         .take_while(|&&b| digit(b, base).is_some())

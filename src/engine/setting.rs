@@ -12,14 +12,15 @@ use super::{
     lex::{self, Span},
 };
 
-/// Returns the number that `text` is, in any base. `expects` says what the file takes.
+/// Returns the number that `text` is, a decimal one as in tracefs. `expects` says what the file
+/// takes.
 ///
 /// # Errors
 ///
 /// `FILE_BAD_NUMBER`.
 pub fn number(text: &[u8], expects: &str) -> Result<u64, Error> {
     let text = text.trim_ascii();
-    lex::unsigned(text).ok_or_else(|| no_number(text, expects))
+    lex::decimal(text).ok_or_else(|| no_number(text, expects))
 }
 
 /// As [`number`], for a number of KiB.
@@ -29,7 +30,7 @@ pub fn number(text: &[u8], expects: &str) -> Result<u64, Error> {
 /// `FILE_BAD_NUMBER`.
 pub fn kilobytes(text: &[u8], expects: &str) -> Result<u64, Error> {
     let text = text.trim_ascii();
-    lex::unsigned(text).ok_or_else(|| match with_unit(text) {
+    lex::decimal(text).ok_or_else(|| match with_unit(text) {
         Some((at, kilobytes)) => Error::new(Kind::FileBadNumber, at).with_detail(format_args!(
             "it has no unit: write {kilobytes} KiB as {kilobytes}"
         )),
@@ -44,7 +45,7 @@ pub fn kilobytes(text: &[u8], expects: &str) -> Result<u64, Error> {
 /// `FILE_BAD_SWITCH`.
 pub fn switch(text: &[u8]) -> Result<bool, Error> {
     let text = text.trim_ascii();
-    match lex::unsigned(text) {
+    match lex::decimal(text) {
         Some(0) => Ok(false),
         Some(1) => Ok(true),
         _ => Err(no_switch(text)),
@@ -57,7 +58,7 @@ pub fn switch(text: &[u8]) -> Result<bool, Error> {
 ///
 /// `FILE_BAD_SWITCH`.
 pub fn is_not_zero(text: &[u8]) -> Result<bool, Error> {
-    match lex::unsigned(text.trim_ascii()) {
+    match lex::decimal(text.trim_ascii()) {
         Some(number) => Ok(number != 0),
         None => switch(text),
     }
@@ -81,7 +82,7 @@ pub fn expected(error: Error, expects: impl fmt::Display) -> Error {
 #[inline(never)]
 fn no_number(text: &[u8], expects: &str) -> Error {
     let span = Span { bytes: text, at: 0 };
-    let digits = lex::leading(text).map_or(0, |(_, length)| length);
+    let digits = lex::leading_decimal(text).map_or(0, |(_, length)| length);
     // A number that is too large ends nowhere before the end of the text.
     let at = Some(digits).filter(|at| *at < text.len()).unwrap_or(0);
     expected(span.skip(at).error(Kind::FileBadNumber), expects)
@@ -108,7 +109,7 @@ fn no_switch(text: &[u8]) -> Error {
 
 /// Returns the column of the unit in `text`, a number with a unit, and the KiB that it means.
 fn with_unit(text: &[u8]) -> Option<(usize, u64)> {
-    let (number, at) = lex::leading(text)?;
+    let (number, at) = lex::leading_decimal(text)?;
     let in_unit = match text.get(at..)?.trim_ascii() {
         b"k" | b"K" | b"kB" | b"KB" | b"kb" | b"KiB" => 1,
         b"m" | b"M" | b"MB" | b"mb" | b"MiB" => 1 << 10,
@@ -130,7 +131,12 @@ mod tests {
 
     #[test]
     fn numbers_are_taken() {
-        assert_eq!(number(b" 0x10\n", "x"), Ok(16));
+        assert_eq!(number(b" 16\n", "x"), Ok(16));
+        // Zeroes before it do not make it octal.
+        assert_eq!(number(b"010", "x"), Ok(10));
+        assert_eq!(number(b"08", "x"), Ok(8));
+        assert_eq!(kilobytes(b"01000", "x"), Ok(1000));
+        assert_eq!(switch(b"01"), Ok(true));
         assert_eq!(kilobytes(b"8192\n", "x"), Ok(8192));
         assert_eq!(switch(b"1\n"), Ok(true));
         assert_eq!(switch(b" 0"), Ok(false));
@@ -141,7 +147,14 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_refused_with_what_is_expected() {
-        for (text, at) in [("", 0), ("x", 0), ("12x", 2), ("-1", 0), ("1 2", 1)] {
+        for (text, at) in [
+            ("", 0),
+            ("x", 0),
+            ("12x", 2),
+            ("-1", 0),
+            ("1 2", 1),
+            ("0x10", 1),
+        ] {
             let (kind, column, detail) = refused(number(text.as_bytes(), "a percentage"));
             assert_eq!((kind, column), (Kind::FileBadNumber, at), "{text}");
             assert_eq!(detail, "expected a percentage");
