@@ -263,6 +263,7 @@ kinds! {
         FiltTooLong FILT_TOO_LONG EINVAL "Filter is too long"
         // Ours: ftrace takes it, or reports another error.
         FiltNoSign FILT_NO_SIGN EINVAL "This field has no sign and is never below zero"
+        FiltNeverHigh FILT_NEVER_HIGH EINVAL "This field has a sign and is never that high"
     }
     Trigger {
         // Ours: ftrace refuses these without an entry in the log.

@@ -142,6 +142,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::FiltNoFilter => "write FIELD OPERATOR VALUE, or 0 for no filter",
         Kind::FiltTooLong => "at most 4095 characters",
         Kind::FiltNoSign => "fetch it with a sign, such as s64",
+        Kind::FiltNeverHigh => "write the number with its sign, or fetch it without, such as u64",
         Kind::TriggerExist => "remove it first: write ! before it",
         Kind::NoSuchTrigger => "trigger lists what there is",
         Kind::TriggerBadCount => "write TRIGGER:NUMBER, or TRIGGER for no limit",

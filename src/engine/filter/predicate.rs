@@ -563,7 +563,8 @@ fn pointer(operand: Operand, user: bool) -> Option<Operand> {
 ///
 /// The number may be negative for an unsigned field and is then taken modulo its width, so
 /// that `ret == -2` finds what is printed as `0xff...fe`. In the same way a signed field
-/// accepts a number that fits only as unsigned.
+/// accepts a number that fits only as unsigned. An order takes neither: `ret > 0xff...f000` would
+/// be `ret > -4096`, which nearly all numbers are.
 fn number<'s>(
     operand: Operand,
     relation: Option<Relation>,
@@ -604,14 +605,25 @@ fn number<'s>(
             return Err(no_sign(text, width));
         }
     }
+    let high = positive.filter(|_| signed).and_then(|n| {
+        let fits = n.wrapping_shl(unused).wrapping_shr(unused) == n;
+        // CAST: two's complement of the field's width, or of 64 bits.
+        let own = (n.wrapping_shl(unused) as i64).wrapping_shr(unused);
+        let whole = Some(n as i64).filter(|&n| n < 0);
+        if fits {
+            Some(own)
+        } else {
+            whole
+        }
+    });
+    if let Some(low) = high.filter(|&n| n < 0 && relation.is_order()) {
+        return Err(never_high(text, low, width));
+    }
     let value = match (negative, positive) {
         (Some(n), _) if signed => n,
         (Some(n), _) => n.wrapping_shl(unused).wrapping_shr(unused),
-        // CAST: two's complement of the field's width.
-        (None, Some(n)) if signed && n.wrapping_shl(unused).wrapping_shr(unused) == n => {
-            (n.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64
-        }
-        (None, Some(n)) => n,
+        // CAST: two's complement.
+        (None, Some(n)) => high.map_or(n, |n| n as u64),
         (None, None) => return Err(text.error(Kind::FiltIllegalIntval)),
     };
     Ok((
@@ -634,5 +646,18 @@ fn no_sign(text: Span<'_>, width: u8) -> Error {
     let error = text.error(Kind::FiltNoSign);
     error.with_detail(format_args!(
         "fetch it as s{bits}, or write > {high:#x} for what would be below zero"
+    ))
+}
+
+/// Returns the refusal of an order between the number `text`, which is above all that a signed
+/// field of `width` bytes can be, and such a field. `low` is the number with the same bits that
+/// the field can be.
+#[cold]
+#[inline(never)]
+fn never_high(text: Span<'_>, low: i64, width: u8) -> Error {
+    let bits = width.saturating_mul(8);
+    let error = text.error(Kind::FiltNeverHigh);
+    error.with_detail(format_args!(
+        "write {low} for the number with these bits, or fetch it as u{bits}"
     ))
 }
