@@ -13,7 +13,6 @@ use crate::{
         hist::{Heading, Histogram, KeyNames, Modifier, Printing, Snapshot, Stop},
         print::SymbolNames,
         seq_buf::SeqBuf,
-        text::Appender,
     },
     hit::{action::Action, plan::Plan},
     kapi::{
@@ -263,10 +262,9 @@ impl HistPass {
         };
         let mut is_done = Ok(false);
         while self.text.len() < AHEAD && matches!(is_done, Ok(false)) {
-            let mut out = Appender(&mut self.text);
             is_done = match context::is_being_killed() {
                 true => Err(EINTR),
-                false => match printing.write_next(&mut out, heading, &mut self.names) {
+                false => match printing.write_next(&mut self.text, heading, &mut self.names) {
                     Ok(more) => Ok(!more),
                     Err(_) => Err(ENOMEM),
                 },

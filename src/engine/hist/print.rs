@@ -17,7 +17,8 @@ use super::stop::Stop;
 use super::update::Histogram;
 use crate::engine::errno;
 use crate::engine::seq_buf::SeqBuf;
-use crate::engine::text::OneLine;
+use crate::engine::text::{Appender, OneLine};
+use crate::sys::Vec;
 
 /// What is written before the entries.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,9 @@ const BAR: u64 = 20;
 
 /// Longest name that is shown: of a symbol with its offset and module.
 const LONGEST_NAME: usize = 768;
+
+/// What is written in place of the entries that are left when a histogram is cleared.
+const CLEARED: &str = "\n# cleared while it was read: the entries above were there before\n";
 
 /// The text of a histogram, which is written entry by entry.
 pub struct Printing<H> {
@@ -78,7 +82,8 @@ impl<H: Deref<Target = Histogram>> Printing<H> {
         })
     }
 
-    /// Writes the next part: the heading, an entry, or the totals. Returns false at the end.
+    /// Adds the next part to `out`: the heading, an entry, or the totals. Returns false at the end.
+    /// If the histogram has been cleared meanwhile the last part says so.
     ///
     /// # Errors
     ///
@@ -86,6 +91,22 @@ impl<H: Deref<Target = Histogram>> Printing<H> {
     ///
     /// Context: process, may sleep.
     pub fn write_next(
+        &mut self,
+        out: &mut Vec<u8>,
+        heading: Heading<'_>,
+        names: &mut dyn KeyNames,
+    ) -> Result<bool, fmt::Error> {
+        let (start, is_heading) = (out.len(), self.next == 0);
+        let is_part = self.write_part(&mut Appender(out), heading, names)?;
+        if is_part && !is_heading && self.snapshot.is_cleared() {
+            out.truncate(start);
+            self.next = usize::MAX;
+            Appender(out).write_str(CLEARED)?;
+        }
+        Ok(is_part)
+    }
+
+    fn write_part(
         &mut self,
         out: &mut dyn Write,
         heading: Heading<'_>,

@@ -2,7 +2,8 @@
 
 //! Adds up the tables of a histogram and sorts the entries.
 //!
-//! Keys do not change, so they are not copied: a snapshot refers to them in the tables.
+//! Keys do not change, so they are not copied: a snapshot refers to them in the tables. But a
+//! histogram that has to do with others is cleared in place: see [`Snapshot::is_cleared`].
 
 use core::cmp::Ordering;
 use core::ops::Deref;
@@ -32,6 +33,8 @@ const SHARED: u32 = u32::MAX;
 /// What a histogram, which it refers to by `H`, has counted, sorted.
 pub struct Snapshot<H> {
     histogram: H,
+    /// Which entries they are, of those that were cleared one after the other.
+    generation: u64,
     /// For each row its table, its slot, its hits and its values.
     words: Vec<u64>,
     /// The rows that are shown, sorted.
@@ -159,6 +162,7 @@ impl<H> Snapshot<H> {
     pub(super) fn refer_by<G>(self, histogram: G) -> Snapshot<G> {
         Snapshot {
             histogram,
+            generation: self.generation,
             words: self.words,
             rows: self.rows,
             hits: self.hits,
@@ -181,8 +185,10 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
     ///
     /// Context: process, may sleep.
     pub fn of(histogram: H) -> Result<Self, Stop> {
+        let generation = histogram.var_table().map_or(0, |table| table.generation());
         let mut snapshot = Self {
             histogram,
+            generation,
             words: Vec::new(),
             rows: Vec::new(),
             hits: 0,
@@ -200,6 +206,13 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
 
     pub(super) fn spec(&self) -> &Spec {
         self.histogram.spec()
+    }
+
+    /// Returns whether the histogram has been cleared since. Then what was read of entries before
+    /// this was called is of no use: their keys may be others.
+    pub(super) fn is_cleared(&self) -> bool {
+        let table = self.histogram.var_table();
+        table.is_some_and(|table| !table.is_as_since(self.generation))
     }
 
     /// Returns the value and the entry for which a snapshot of the buffer was taken last.

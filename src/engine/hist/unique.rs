@@ -235,11 +235,12 @@ impl SharedTable {
         parts.map_or(&[], |parts| parts.vars)
     }
 
-    /// Removes all entries, which no hit uses any more; a lookup on another CPU finds none of
-    /// them from then on.
+    /// Removes all entries, to which no hit adds any more. First no lookup finds any of them; hits
+    /// of other histograms that have found one before may still read its variables, and end before
+    /// `wait` returns. Only then are these set to 0: a variable that is set is never read as 0.
     ///
     /// Context: process, may sleep.
-    pub(super) fn clear(&self) {
+    pub(super) fn clear(&self, wait: impl FnOnce()) {
         for slot in 0..=self.slots() {
             if slot % CLEARED_AT_ONCE == 0 {
                 sys::cond_resched();
@@ -248,6 +249,7 @@ impl SharedTable {
                 claim.store_relaxed(0);
             }
         }
+        wait();
         for slot in 0..=self.slots() {
             if slot % CLEARED_AT_ONCE == 0 {
                 sys::cond_resched();
@@ -374,7 +376,7 @@ mod tests {
                 assert_eq!(found.vars.len(), 2);
             }
             table.drop_hit();
-            table.clear();
+            table.clear(|| ());
             assert_eq!((table.hits(), table.dropped()), (0, 0));
             for key in slots.keys().filter(|key| key[0] != mix(0)) {
                 assert!(table.find_entry(&key[..words]).is_none());

@@ -141,14 +141,14 @@ impl Histogram {
 
     /// Removes all entries of one that has to do with others. Others still refer to its variables,
     /// so it is not replaced; it does not count meanwhile. `wait` returns when no hit that has begun
-    /// before uses its entries any more.
+    /// before uses its entries any more. Nobody else clears it at the same time.
     ///
     /// Context: process, may sleep.
-    pub fn clear_linked(&self, wait: impl FnOnce()) {
+    pub fn clear_linked(&self, wait: impl Fn()) {
         if let Some(linked) = &self.linked {
             self.stop(CLEARED, true);
             wait();
-            linked.clear();
+            linked.clear(&wait);
             self.stop(CLEARED, false);
         }
     }

@@ -12,7 +12,7 @@ use super::column::{KeySource, STACK_DEPTH, TEXT_SIZE};
 use super::expr::{ExprStep, HistExpr};
 use super::table::SharedTable;
 use super::value_shape::ValueShape;
-use crate::sys::{Arc, AtomicU64, Vec};
+use crate::sys::{fence_acquire, Arc, AtomicU64, Vec};
 
 /// Most variables that a trigger may define: the kernel's `TRACING_MAP_VARS_MAX`.
 pub(super) const MAX_VARS: usize = 16;
@@ -114,6 +114,8 @@ pub struct VarTable {
     pub(super) taken_for: AtomicU64,
     /// Its entry, counted from 1; 0 before the first.
     pub(super) taken_at: AtomicU64,
+    /// Grows by one when entries begin to be removed, and when they have been: odd in between.
+    cleared: AtomicU64,
 }
 
 impl VarTable {
@@ -123,16 +125,35 @@ impl VarTable {
             keeps,
             taken_for: AtomicU64::new(0),
             taken_at: AtomicU64::new(0),
+            cleared: AtomicU64::new(0),
         }
     }
 
-    /// Removes all entries, which no hit uses any more.
+    /// Removes all entries, to which no hit adds any more; nobody else does so at the same time.
+    /// `wait` returns when no hit that has begun before uses entries.
     ///
     /// Context: process, may sleep.
-    pub(super) fn clear(&self) {
-        self.table.clear();
+    pub(super) fn clear(&self, wait: impl FnOnce()) {
+        let before = self.cleared.load_relaxed();
+        // Whoever sees something of what follows sees this, too.
+        let _ = self.cleared.cmpxchg_full(before, before.wrapping_add(1));
+        self.table.clear(wait);
         self.taken_for.store_relaxed(0);
         self.taken_at.store_relaxed(0);
+        self.cleared.store_release(before.wrapping_add(2));
+    }
+
+    /// Returns the number by which [`VarTable::is_as_since`] knows whether entries that are read
+    /// from now on are still the same.
+    pub(super) fn generation(&self) -> u64 {
+        self.cleared.load_acquire()
+    }
+
+    /// Returns whether what has been read since [`VarTable::generation`] returned `generation`
+    /// is of the entries that there were then.
+    pub(super) fn is_as_since(&self, generation: u64) -> bool {
+        fence_acquire();
+        generation & 1 == 0 && self.cleared.load_relaxed() == generation
     }
 }
 

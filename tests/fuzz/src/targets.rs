@@ -581,9 +581,9 @@ fn histograms(input: &[u8]) {
     for as_graph in [false, true] {
         let snapshot = histogram.read().expect("memory");
         let mut printing = Printing::new(snapshot, as_graph).expect("memory");
-        let mut out = String::new();
+        let mut out = sys::Vec::new();
         let mut write_next = || printing.write_next(&mut out, heading, &mut &machine);
-        while write_next().expect("a String") {}
+        while write_next().expect("memory") {}
     }
 }
 

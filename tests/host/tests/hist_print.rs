@@ -11,7 +11,7 @@ use ferroprobe_engine::engine::hist::{
 use ferroprobe_engine::engine::lex::Span;
 use ferroprobe_engine::engine::print::SymbolNames;
 use ferroprobe_engine::engine::seq_buf::SeqBuf;
-use ferroprobe_engine::sys::{OnCpu, PerCpu};
+use ferroprobe_engine::sys::{self, OnCpu, PerCpu};
 use support::{compile, Alone, Kernel};
 
 /// Pid, a number and a text.
@@ -106,7 +106,7 @@ const HEADING: Heading<'static> = Heading {
 };
 
 fn written(histogram: &Histogram, heading: Heading<'_>, as_graph: bool) -> String {
-    let mut out = String::new();
+    let mut out = sys::Vec::new();
     let snapshot = histogram.read().unwrap();
     let entries = snapshot.entries();
     let mut printing = Printing::new(snapshot, as_graph).unwrap();
@@ -118,7 +118,7 @@ fn written(histogram: &Histogram, heading: Heading<'_>, as_graph: bool) -> Strin
         parts += 1;
     }
     assert_eq!(parts, entries + 2, "a part for each entry");
-    out
+    String::from_utf8(out.to_vec()).unwrap()
 }
 
 fn shown(trigger: &str, hits: &[Hit]) -> String {
