@@ -347,6 +347,7 @@ kinds! {
         HistNoFilter HIST_NO_FILTER EINVAL "Expected a filter behind if"
         HistArray HIST_ARRAY EINVAL "An array can not be a value, nor one of texts a key"
         HistValueText HIST_VALUE_TEXT EINVAL "A value must be a number"
+        OnxNotNumber ONX_NOT_NUMBER EINVAL "For onmax(x) or onchange(x), x must be a number"
         HistNoMemory HIST_NO_MEMORY ENOMEM "Too little memory for the histogram"
         HistNoOperand HIST_NO_OPERAND EINVAL "An operand is missing"
         HistTooManyRefs HIST_TOO_MANY_REFS EINVAL "Too many references to variables (32 max)"

@@ -194,6 +194,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::VarCreateFindFail => "a variable has this name: write $ before it",
         Kind::OnxNotVar => "write $ and the name of a variable of this trigger",
         Kind::OnxVarNotFound => "define it in this trigger: NAME=EXPRESSION",
+        Kind::OnxNotNumber => "make it a key",
         Kind::OnxVarCreateFail => "the variables __max and __change are taken for this",
         Kind::ParamNotFound => "define it in this trigger, or write GROUP.EVENT.$NAME",
         Kind::InvalidParam => "write FIELD, $VARIABLE or GROUP.EVENT.FIELD",

@@ -108,10 +108,10 @@ impl<'a> Binder<'_, 'a> {
             return Ok(None);
         };
         action.args = args;
-        if let Some((value, at)) = tracked {
+        if let Some(kept) = tracked {
             match &mut action.handler {
                 HistHandler::Max(tracked) | HistHandler::Change(tracked) => {
-                    (tracked.value, tracked.at) = (value, at);
+                    (tracked.value, tracked.at, tracked.signed) = kept;
                 }
                 HistHandler::Match { .. } => {}
             }
@@ -119,8 +119,9 @@ impl<'a> Binder<'_, 'a> {
         Ok(None)
     }
 
-    /// Returns the reference to the variable that is tracked, and where its value is kept.
-    fn track(&mut self, text: Span<'_>, hidden: &[u8]) -> Result<(u8, usize), Error> {
+    /// Returns the reference to the variable that is tracked, where its value is kept, and whether
+    /// it has a sign. A text and a stack are not tracked: their value is an address, which stays.
+    fn track(&mut self, text: Span<'_>, hidden: &[u8]) -> Result<(u8, usize, bool), Error> {
         let Some(name) = text.strip(b"$") else {
             return Err(text.error(Kind::OnxNotVar));
         };
@@ -130,8 +131,15 @@ impl<'a> Binder<'_, 'a> {
         if self.own(hidden).is_some() {
             return Err(text.error(Kind::OnxVarCreateFail));
         }
+        if reference.shape.sort != ValueSort::Number {
+            let what = SynthField::of(reference.shape);
+            return Err(name.error(Kind::OnxNotNumber).with_detail(format_args!(
+                "this is {what}: make it a key, then each has an entry of its own"
+            )));
+        }
+        let signed = reference.shape.signed;
         let number = self.refer(reference, text)?;
-        Ok((number, self.inter.track()))
+        Ok((number, self.inter.track(), signed))
     }
 
     /// Makes variables of the fields that are saved.

@@ -181,6 +181,7 @@ pub(super) fn unbound(written: &[WrittenAction<'_>]) -> Result<Vec<HistAction>, 
                 text: text.to_vec()?,
                 value: 0,
                 at: 0,
+                signed: false,
             })
         };
         let mut params = Vec::new();

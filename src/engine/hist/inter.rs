@@ -51,8 +51,19 @@ pub(super) struct Tracked {
     pub(super) text: Vec<u8>,
     /// The number of the reference to it.
     pub(super) value: u8,
-    /// Where the value is kept among the words of an entry.
+    /// Where the value is kept among the words of an entry, in [order](Tracked::ordered).
     pub(super) at: usize,
+    /// Whether it has a sign.
+    pub(super) signed: bool,
+}
+
+impl Tracked {
+    /// Maps the order of values to that of numbers without a sign, and back. What is least is 0,
+    /// which is also what a word is before a value is kept.
+    #[inline(always)]
+    pub(super) fn ordered(&self, value: u64) -> u64 {
+        value ^ if self.signed { 1 << 63 } else { 0 }
+    }
 }
 
 /// What an action does.
@@ -99,6 +110,20 @@ impl HistHandler {
         match self {
             Self::Match { .. } => None,
             Self::Max(tracked) | Self::Change(tracked) => Some(tracked),
+        }
+    }
+
+    /// Returns whether there is no value before the first hit; otherwise it is 0.
+    #[inline(always)]
+    pub(super) fn begins_with_none(&self) -> bool {
+        matches!(self, Self::Max(tracked) if tracked.signed)
+    }
+
+    /// Returns the value that is kept as `word`.
+    pub(super) fn kept(&self, word: u64) -> u64 {
+        match self {
+            Self::Max(tracked) => tracked.ordered(word),
+            _ => word,
         }
     }
 

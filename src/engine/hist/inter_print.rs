@@ -22,15 +22,22 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
     /// Writes what an entry has of the variables that are tracked, and what was saved.
     pub(super) fn write_tracked(&self, out: &mut dyn Write, row: ReadRow<'_>) -> fmt::Result {
         for action in self.spec().actions() {
-            let label = match &action.handler {
+            let (label, tracked) = match &action.handler {
                 HistHandler::Match { .. } => continue,
                 _ if action.sort == ActionSort::Snapshot => continue,
-                HistHandler::Max(_) => "max",
-                HistHandler::Change(_) => "changed",
+                HistHandler::Max(tracked) => ("max", tracked),
+                HistHandler::Change(tracked) => ("changed", tracked),
             };
             let vars = row.vars();
-            let at = action.handler.tracked().map_or(0, |tracked| tracked.at);
-            write!(out, "\n\t{label}: {:10}", value(vars, at))?;
+            let is_kept = vars
+                .get(tracked.at)
+                .is_some_and(|it| it.load_relaxed() != 0);
+            if action.handler.begins_with_none() && !is_kept {
+                continue;
+            }
+            write!(out, "\n\t{label}: ")?;
+            let value = action.handler.kept(value(vars, tracked.at));
+            write_number(out, value, tracked.signed)?;
             if action.sort == ActionSort::Save {
                 let all = self.spec().variables().iter();
                 let mut saved = all.filter(|var| var.role == VarRole::Saved);
@@ -54,10 +61,8 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         };
         out.write_str("\nSnapshot taken (see tracing/snapshot).  Details:\n")?;
         let text = Plain(&tracked.text);
-        write!(
-            out,
-            "\ttriggering value {{ {handler}({text}) }}: {value:10}"
-        )?;
+        write!(out, "\ttriggering value {{ {handler}({text}) }}: ")?;
+        write_number(out, action.handler.kept(value), tracked.signed)?;
         out.write_str("\ttriggered by event with key: ")?;
         self.write_keys(out, row, names, |_| true)?;
         out.write_char('\n')
@@ -84,8 +89,15 @@ fn write_saved(out: &mut dyn Write, var: &Variable, vars: &[AtomicU64]) -> fmt::
             let length = write_text(out, words)?;
             pad(out, length, TEXT_WIDTH)
         }
+        _ => write_number(out, value(vars, var.at), var.shape.signed),
+    }
+}
+
+/// Writes a number by its sign, as wide as a column.
+fn write_number(out: &mut dyn Write, value: u64, signed: bool) -> fmt::Result {
+    match signed {
         // CAST: two's complement.
-        _ if var.shape.signed => write!(out, "{:10}", value(vars, var.at) as i64),
-        _ => write!(out, "{:10}", value(vars, var.at)),
+        true => write!(out, "{:10}", value as i64),
+        false => write!(out, "{value:10}"),
     }
 }

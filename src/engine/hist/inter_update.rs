@@ -322,21 +322,21 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
             return;
         };
         let value = refs.get(usize::from(tracked.value)).copied().unwrap_or(0);
-        let Some([_, word, ..]) = entry.vars.get(tracked.at..) else {
+        let Some([flag, word, ..]) = entry.vars.get(tracked.at..) else {
             return;
         };
-        if !is_new(handler, word, value) {
+        if !is_new(handler, (flag, 1), word, value) {
             return;
         }
         match action.sort {
             ActionSort::Trace => self.emit_event(n, action, refs),
             ActionSort::Save => self.save(entry),
             ActionSort::Snapshot => {
+                // CAST: A slot in memory has at most 64 bits.
+                let at = (entry.slot as u64).wrapping_add(1);
+                let (taken_at, taken_for) = (&self.table.taken_at, &self.table.taken_for);
                 // As in the kernel, only a value that is new in the whole histogram counts.
-                if is_new(handler, &self.table.taken_for, value) {
-                    // CAST: A slot in memory has at most 64 bits.
-                    let slot = entry.slot as u64;
-                    self.table.taken_at.store_relaxed(slot.wrapping_add(1));
+                if is_new(handler, (taken_at, at), taken_for, value) {
                     self.emit.snapshot();
                 }
             }
@@ -363,11 +363,24 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
     }
 }
 
-/// Puts `value` into `word` if that is news for `handler`, and returns whether it is.
+/// Puts `value` into `word` if that is news for `handler`, then `mark` into `flag`, which is 0
+/// before, and returns whether it is.
+///
+/// What has no sign begins as 0, as in the kernel: 0 is no news then. What has one begins with no
+/// value, so that the first one is the greatest, whatever it is.
 ///
 /// Each turn after the first is due to another writer that put a value in.
 #[inline(always)]
-fn is_new(handler: &HistHandler, word: &AtomicU64, value: u64) -> bool {
+fn is_new(
+    handler: &HistHandler,
+    (flag, mark): (&AtomicU64, u64),
+    word: &AtomicU64,
+    value: u64,
+) -> bool {
+    let value = match handler {
+        HistHandler::Max(tracked) => tracked.ordered(value),
+        _ => value,
+    };
     let mut found = word.load_relaxed();
     loop {
         let is_old = match handler {
@@ -375,11 +388,15 @@ fn is_new(handler: &HistHandler, word: &AtomicU64, value: u64) -> bool {
             _ => value == found,
         };
         if is_old {
-            return false;
+            // The least of all is not greater than what a word begins with.
+            let is_least = handler.begins_with_none() && value == 0 && found == 0;
+            return is_least && flag.cmpxchg_full(0, mark).is_ok();
         }
         match word.cmpxchg_full(found, value) {
-            Ok(_) => return true,
+            Ok(_) => break,
             Err(other) => found = other,
         }
     }
+    flag.store_relaxed(mark);
+    true
 }

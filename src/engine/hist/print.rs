@@ -87,7 +87,7 @@ impl<H: Deref<Target = Histogram>> Printing<H> {
     ///
     /// # Errors
     ///
-    /// The errors of `out`.
+    /// No memory.
     ///
     /// Context: process, may sleep.
     pub fn write_next(
@@ -241,16 +241,27 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         // A value that is the number of hits is counted as any other.
         let number = row.value(n, value);
         match (value.fold, value.modifier) {
-            (Fold::Sum, Modifier::Percent) => match percentage(number, self.sum(n)) {
-                None => write!(out, "{name} (%):[ERROR]"),
-                Some(share) => {
-                    let (whole, part) = (share / 100, share % 100);
-                    write!(out, "{name} (%): {whole:3}.{part:02}")
+            (Fold::Sum, Modifier::Percent) => {
+                let (part, is_negative) = size(number, value.is_signed());
+                let (whole, is_of_negative) = size(self.sum(n), value.is_signed());
+                match percentage(part, whole) {
+                    None => write!(out, "{name} (%):[ERROR]"),
+                    Some(share) => {
+                        let (whole, part) = (share / 100, share % 100);
+                        let has_sign = is_negative != is_of_negative && share != 0;
+                        let width = if whole > 9 { 1 } else { 2 };
+                        match has_sign {
+                            true => write!(out, "{name} (%): {:>width$}{whole}.{part:02}", '-'),
+                            false => write!(out, "{name} (%): {whole:3}.{part:02}"),
+                        }
+                    }
                 }
-            },
+            }
             (Fold::Sum, Modifier::Graph) => {
                 write!(out, "{name}: ")?;
-                match percentage(number, self.most(n)) {
+                let (length, is_negative) = size(number, value.is_signed());
+                let length = if is_negative { 0 } else { length };
+                match percentage(length, self.most(n)) {
                     None => write!(out, "{:>20}", "[ERROR]"),
                     Some(share) => write_bar(out, '#', share.saturating_mul(BAR) / 10_000, BAR),
                 }
@@ -269,6 +280,16 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
                 }
             }
         }
+    }
+}
+
+/// Returns a number without its sign, and whether it is below zero.
+fn size(number: u64, signed: bool) -> (u64, bool) {
+    // CAST: two's complement.
+    let with_sign = number as i64;
+    match signed {
+        true => (with_sign.unsigned_abs(), with_sign < 0),
+        false => (number, false),
     }
 }
 
@@ -419,7 +440,7 @@ fn write_number(
             }
         }
         Modifier::Buckets(size) => {
-            let last = number.wrapping_add(size.get()).wrapping_sub(1);
+            let last = number.saturating_add(size.get().wrapping_sub(1));
             write!(out, "~ {number}-{last}")
         }
         Modifier::None | Modifier::Usecs | Modifier::Percent | Modifier::Graph => match is_signed {

@@ -372,13 +372,17 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
 
     /// Finds the sum and the greatest of each value.
     fn total(&mut self) {
-        let (mut sums, mut mosts) = ([0u64; MAX_VALUES], [0; MAX_VALUES]);
+        let (mut sums, mut mosts) = ([0u64; MAX_VALUES], [0u64; MAX_VALUES]);
         for row in self.rows() {
             let values = self.spec().values.iter().enumerate();
             for ((sum, most), (n, value)) in sums.iter_mut().zip(&mut mosts).zip(values) {
-                let value = row.value(n, value);
-                *sum = sum.wrapping_add(value);
-                *most = value.max(*most);
+                let number = row.value(n, value);
+                *sum = sum.wrapping_add(number);
+                *most = match value.is_signed() {
+                    // CAST: two's complement. One below zero has no bar, so 0 is the least.
+                    true => (number as i64).max(*most as i64) as u64,
+                    false => number.max(*most),
+                };
             }
         }
         (self.sums, self.mosts) = (sums, mosts);
