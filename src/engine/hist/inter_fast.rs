@@ -10,7 +10,7 @@ use super::inter_update::{Emit, EmittedValues};
 use super::source::stepped;
 use super::spec::Spec;
 use super::update::Histogram;
-use super::variable::{VarSource, VarTable};
+use super::variable::{take, VarSource, VarTable};
 use crate::sys::AtomicU64;
 
 /// Most variables of others, which must be the first references, and most own ones.
@@ -173,9 +173,9 @@ fn serve<H: AtHand, E: Emit>(
     let key = stepped(key.step, hit.number(key.source)?);
     // The values of the variables of others, and of the own ones.
     let mut numbers = [0u64; 2 * MOST];
-    let mut flags = [None; MOST];
+    let mut taken = [None; MOST];
     let mut are_set = true;
-    let others = numbers.iter_mut().zip(&mut flags);
+    let others = numbers.iter_mut().zip(&mut taken);
     for ((value, used), reference) in others.zip(&inter.refs.0) {
         let Some(owner) = &reference.owner else {
             continue;
@@ -186,7 +186,7 @@ fn serve<H: AtHand, E: Emit>(
         match other(owner, key, reference.at) {
             Some((flag, word)) if flag.load_acquire() != 0 => {
                 *value = word.load_relaxed();
-                *used = reference.once.then_some(flag);
+                *used = reference.once.then_some((flag, word));
             }
             // Without a variable the hit does nothing more than to take those before it.
             _ => {
@@ -196,7 +196,7 @@ fn serve<H: AtHand, E: Emit>(
         }
     }
     if !are_set {
-        take(&flags);
+        take_all(&taken, &mut []);
         return Some(());
     }
     let args = match fast {
@@ -212,7 +212,18 @@ fn serve<H: AtHand, E: Emit>(
         };
         *value = at_hand(expression, (hit, time), refs)?;
     }
-    take(&flags);
+    match take_all(&taken, refs) {
+        Taken::Same => {}
+        // Another hit has set a variable meanwhile.
+        Taken::Others => {
+            for (value, variable) in values.iter_mut().zip(&inter.variables) {
+                if let VarSource::Computed(expression) = &variable.source {
+                    *value = at_hand(expression, (hit, time), refs).unwrap_or(*value);
+                }
+            }
+        }
+        Taken::Lost => return Some(()),
+    }
     entry.bucket.begin();
     for (value, variable) in values.iter().zip(&inter.variables) {
         if let Some([flag, word, ..]) = entry.vars.get(variable.at..) {
@@ -227,11 +238,36 @@ fn serve<H: AtHand, E: Emit>(
     Some(())
 }
 
-/// Lets the variables with these flags not be set any more.
+/// What became of variables that are taken, whose values are known.
+enum Taken {
+    /// They have these values.
+    Same,
+    /// They have others.
+    Others,
+    /// Another hit has taken one before.
+    Lost,
+}
+
+/// Takes variables by their flags and words, in order, and puts their values into `values`.
 #[inline(always)]
-fn take(flags: &[Option<&AtomicU64>]) {
-    for flag in flags.iter().flatten() {
-        flag.store_relaxed(0);
+fn take_all(variables: &[Option<(&AtomicU64, &AtomicU64)>], values: &mut [u64]) -> Taken {
+    let mut are_same = true;
+    for (n, used) in variables.iter().enumerate() {
+        let Some((flag, word)) = used else {
+            continue;
+        };
+        if !take(flag) {
+            return Taken::Lost;
+        }
+        let now = word.load_relaxed();
+        if let Some(value) = values.get_mut(n) {
+            are_same &= *value == now;
+            *value = now;
+        }
+    }
+    match are_same {
+        true => Taken::Same,
+        false => Taken::Others,
     }
 }
 

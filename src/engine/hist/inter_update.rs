@@ -15,7 +15,7 @@ use super::source::{comm_words, stepped, Values};
 use super::unique::VarEntry;
 use super::update::{comm_of, Histogram, UpdateForm};
 use super::var_store::store;
-use super::variable::{VarRole, VarSource, VarTable, MAX_REFS};
+use super::variable::{take, VarRole, VarSource, VarTable, MAX_REFS};
 use crate::sys::AtomicU64;
 
 /// References of most histograms.
@@ -243,13 +243,14 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
             let [flag, word, ..] = entry.vars.get(reference.at..)? else {
                 return None;
             };
-            if flag.load_acquire() == 0 {
+            let is_set = match reference.once {
+                true => take(flag),
+                false => flag.load_acquire() != 0,
+            };
+            if !is_set {
                 return None;
             }
             *value = word.load_relaxed();
-            if reference.once {
-                flag.store_relaxed(0);
-            }
         }
         Some(())
     }

@@ -203,6 +203,16 @@ impl fmt::Debug for VarRef {
     }
 }
 
+/// Takes the variable with this flag, so that it is not set any more; returns whether it was. Of
+/// several that take it at the same time one does. What is read of it afterwards is what was taken,
+/// or what another hit has set since: that is then still set for the next one, and not lost.
+///
+/// Context: any.
+#[inline(always)]
+pub(super) fn take(flag: &AtomicU64) -> bool {
+    flag.cmpxchg_full(1, 0).is_ok()
+}
+
 /// The references of a histogram, each variable once.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct VarRefs(pub(super) Vec<VarRef>);

@@ -258,6 +258,172 @@ fn a_hit_that_continues_a_histogram_does_not_count_while_that_is_cleared() {
 }
 
 #[test]
+fn what_is_cleared_while_it_is_read_is_not_mixed_with_what_follows() {
+    let heading = Heading {
+        filter: None,
+        is_paused: false,
+        index: 0,
+    };
+    // Cleared before each of the parts is written, and read by then.
+    for at in 0..8usize {
+        let mut it = instance();
+        it.write("sched:sched_waking", "hist:keys=pid:x=prio")
+            .unwrap();
+        for pid in 0..5 {
+            it.hit("sched:sched_waking", &waking(pid, 3, 0));
+            it.hit("sched:sched_waking", &waking(pid, 3, 0));
+        }
+        let histogram = it.histograms("sched:sched_waking")[0].clone();
+        let snapshot = histogram.read().unwrap();
+        let mut printing = Printing::new(snapshot, false).unwrap();
+        let mut out = ferroprobe_engine::sys::Vec::new();
+        let mut parts = 0;
+        loop {
+            if parts == at {
+                histogram.clear_linked(|| ());
+                for pid in 100..105 {
+                    it.hit("sched:sched_waking", &waking(pid, 3, 0));
+                }
+            }
+            if !printing
+                .write_next(&mut out, heading, &mut NoNames)
+                .unwrap()
+            {
+                break;
+            }
+            parts += 1;
+        }
+        let text = String::from_utf8(out.to_vec()).unwrap();
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('{')).collect();
+        assert_eq!(rows.len(), at.saturating_sub(1).min(5), "{at} {text}");
+        for (n, row) in rows.iter().enumerate() {
+            assert_eq!(*row, format!("{{ pid: {n:10} }} hitcount:          2"));
+        }
+        let says = "# cleared while it was read: the entries above were there before\n";
+        assert_eq!(text.ends_with(says), at < 7, "{at} {text}");
+        assert_eq!(text.contains("Totals"), at == 7, "{at} {text}");
+    }
+}
+
+#[test]
+fn what_is_read_while_it_is_cleared_is_not_shown() {
+    let mut it = instance();
+    it.write("sched:sched_waking", "hist:keys=pid:x=prio")
+        .unwrap();
+    it.hit("sched:sched_waking", &waking(5, 3, 0));
+    let histogram = it.histograms("sched:sched_waking")[0].clone();
+    let (waits, rows) = (Cell::new(0), Cell::new(0));
+    histogram.clear_linked(|| {
+        // Once before entries are removed, and once before their variables are.
+        waits.set(waits.get() + 1);
+        let text = shown(&it, "sched:sched_waking", 0);
+        rows.set(rows.get() + text.matches("{ pid").count());
+        assert_eq!(text.contains("# cleared"), waits.get() == 2, "{text}");
+    });
+    assert_eq!((waits.get(), rows.get()), (2, 1));
+}
+
+#[test]
+fn a_variable_that_was_found_is_not_zeroed_while_hits_may_read_it() {
+    let mut it = instance();
+    it.add_synthetic("lat", "u64");
+    it.write("sched:sched_waking", "hist:keys=pid:ts0=common_timestamp")
+        .unwrap();
+    it.write(
+        "sched:sched_switch",
+        "hist:keys=next_pid:lat=common_timestamp-$ts0:onmatch(sched.sched_waking).lat($lat)",
+    )
+    .unwrap();
+    it.hit("sched:sched_waking", &waking(5, 1, 1000));
+    // A hit that has found the entry is interrupted by one who clears it: the variable is there
+    // until the hit has ended, which the second grace period is for.
+    let it = Rc::new(it);
+    let histogram = it.histograms("sched:sched_waking")[0].clone();
+    let variable = Rc::new(Cell::new(None));
+    let (nested, seen) = (it.clone(), variable.clone());
+    let waits = Cell::new(0);
+    histogram.clear_linked(|| {
+        waits.set(waits.get() + 1);
+        if waits.get() == 2 {
+            // No hit that begins now finds it.
+            nested.hit("sched:sched_switch", &switch(5, 1, 3000));
+            seen.set(Some(nested.emitted.borrow().len()));
+        }
+    });
+    assert_eq!(variable.get(), Some(0));
+}
+
+/// Calls `nested` once before the atomic operation `at` of `hit`; returns whether there is one.
+fn interrupted(at: usize, hit: impl FnOnce(), nested: impl Fn() + 'static) -> bool {
+    let left = Rc::new(Cell::new(Some(at)));
+    let count = left.clone();
+    set_hook(Some(Box::new(move || match count.get() {
+        Some(0) => {
+            count.set(None);
+            nested();
+        }
+        Some(n) => count.set(Some(n - 1)),
+        None => {}
+    })));
+    hit();
+    set_hook(None);
+    left.get().is_none()
+}
+
+#[test]
+fn a_variable_is_taken_by_one_hit_and_what_is_set_meanwhile_is_not_lost() {
+    let make = |is_fast| {
+        let mut it = instance();
+        it.is_fast.set(is_fast);
+        it.add_synthetic("lat", "u64");
+        it.write("sched:sched_waking", "hist:keys=pid:ts0=common_timestamp")
+            .unwrap();
+        it.write(
+            "sched:sched_switch",
+            "hist:keys=next_pid:lat=common_timestamp-$ts0:onmatch(sched.sched_waking).lat($lat)",
+        )
+        .unwrap();
+        // The entries are made.
+        it.hit("sched:sched_waking", &waking(5, 1, 0));
+        it.hit("sched:sched_switch", &switch(5, 1, 1));
+        it.emitted.take();
+        Rc::new(it)
+    };
+    for is_fast in [false, true] {
+        let mut places = 0;
+        for at in 0.. {
+            let it = make(is_fast);
+            it.hit("sched:sched_waking", &waking(5, 1, 1000));
+            let nested = it.clone();
+            let hit = || it.hit("sched:sched_switch", &switch(5, 1, 4000));
+            let is_place = interrupted(at, hit, move || {
+                nested.hit("sched:sched_switch", &switch(5, 1, 4000));
+            });
+            let emitted = it.emitted.take();
+            assert_eq!(emitted, [("lat".to_owned(), vec![3000])], "{is_fast} {at}");
+            if !is_place {
+                break;
+            }
+            places += 1;
+
+            // Set anew: what was set is emitted by this hit or by the next one.
+            let it = make(is_fast);
+            it.hit("sched:sched_waking", &waking(5, 1, 1000));
+            let nested = it.clone();
+            let hit = || it.hit("sched:sched_switch", &switch(5, 1, 4000));
+            interrupted(at, hit, move || {
+                nested.hit("sched:sched_waking", &waking(5, 1, 2000));
+            });
+            it.hit("sched:sched_switch", &switch(5, 1, 4000));
+            let emitted = it.emitted.take();
+            let is_there = emitted.iter().any(|(_, values)| values[0] == 2000);
+            assert!(is_there, "{is_fast} {at} {emitted:?}");
+        }
+        assert!(places > 5, "{places}");
+    }
+}
+
+#[test]
 fn a_match_of_numbers_takes_few_instructions_and_emits_the_same() {
     let run = |is_fast| {
         let mut it = instance();
