@@ -30,6 +30,18 @@ impl Show for StatsText {
                 row(probe, out)?;
             }
         }
+        for event in registry.events() {
+            let (group, name) = event.names();
+            match event.exhausted() {
+                0 => {}
+                count => writeln!(
+                    out,
+                    "# {}/{}: {count} hits whose filters took too many steps",
+                    Plain(group),
+                    Plain(name)
+                )?,
+            }
+        }
         Ok(())
     }
 }

@@ -2,6 +2,8 @@
 
 //! Matches text against a pattern with `*`, `?`, `[...]` and `\`.
 
+use super::steps::Steps;
+
 /// Returns whether all of `text` matches `pattern`.
 ///
 /// `*` matches any bytes, `?` one byte; `[abc]`, `[a-c]` and `[!abc]` match one byte of a
@@ -10,18 +12,30 @@
 ///
 /// Context: any.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    matches_within(pattern, text, &mut Steps::plenty()).unwrap_or(false)
+}
+
+/// As [`matches`], in as many steps as there are; `None` if these do not suffice. A step is a byte
+/// of the text at a place of the pattern, or a byte of a set.
+///
+/// Context: any.
+pub fn matches_within(pattern: &[u8], text: &[u8], steps: &mut Steps) -> Option<bool> {
     let (mut pattern, mut text) = (pattern, text);
     // The state to resume from if the part behind the last `*` does not match.
     let mut retry: Option<(&[u8], &[u8])> = None;
     loop {
+        steps.take(1);
+        if steps.are_over() {
+            return None;
+        }
         if let Some(rest) = pattern.strip_prefix(b"*") {
             pattern = rest;
             retry = Some((rest, text));
             continue;
         }
         let step = match (pattern.is_empty(), text.split_first()) {
-            (true, None) => return true,
-            (false, Some((&byte, rest))) => one(pattern, byte).map(|after| (after, rest)),
+            (true, None) => return Some(true),
+            (false, Some((&byte, rest))) => one(pattern, byte, steps).map(|after| (after, rest)),
             _ => None,
         };
         (pattern, text) = match (step, retry) {
@@ -31,22 +45,27 @@ pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
                 retry = Some((after, rest));
                 (after, rest)
             }
-            (None, _) => return false,
+            (None, _) => return Some(false),
         };
     }
 }
 
 /// Matches `byte` with the start of `pattern`; returns the rest of the pattern.
 #[inline(always)]
-fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
+fn one<'p>(pattern: &'p [u8], byte: u8, steps: &mut Steps) -> Option<&'p [u8]> {
     match pattern {
         [b'?', rest @ ..] => Some(rest),
         [b'\\', literal, rest @ ..] => (*literal == byte).then_some(rest),
-        [b'[', set @ ..] => match class(set, byte) {
-            Some((true, rest)) => Some(rest),
-            Some((false, _)) => None,
-            None => (byte == b'[').then_some(set),
-        },
+        [b'[', set @ ..] => {
+            let found = class(set, byte);
+            let rest = found.map_or(0, |(_, rest)| rest.len());
+            steps.take(set.len().saturating_sub(rest));
+            match found {
+                Some((true, rest)) => Some(rest),
+                Some((false, _)) => None,
+                None => (byte == b'[').then_some(set),
+            }
+        }
         [literal, rest @ ..] => (*literal == byte).then_some(rest),
         [] => None,
     }
@@ -107,27 +126,33 @@ impl<'a> Partial<'a> {
         partial
     }
 
-    /// Adds `piece` to the text. Takes time proportional to the product of the lengths.
-    pub fn add(&mut self, piece: &[u8]) {
+    /// Adds `piece` to the text. Takes time proportional to the product of the lengths: where the
+    /// `steps` are over, the rest is left out.
+    pub fn add(&mut self, piece: &[u8], steps: &mut Steps) {
         for &byte in piece {
+            steps.take(1);
+            if steps.are_over() {
+                return;
+            }
             let before = core::mem::take(&mut self.places);
             for (nth, mut word) in before.into_iter().enumerate() {
                 while word != 0 {
                     // CAST: less than 64.
                     let bit = word.trailing_zeros() as usize;
                     word &= word.wrapping_sub(1);
-                    self.step(nth.wrapping_mul(64).wrapping_add(bit), byte);
+                    steps.take(1);
+                    self.step(nth.wrapping_mul(64).wrapping_add(bit), byte, steps);
                 }
             }
         }
     }
 
     /// Goes on from a place with one byte.
-    fn step(&mut self, place: usize, byte: u8) {
+    fn step(&mut self, place: usize, byte: u8, steps: &mut Steps) {
         let rest = self.pattern.get(place..).unwrap_or_default();
         if rest.first() == Some(&b'*') {
             self.reach(place);
-        } else if let Some(behind) = one(rest, byte) {
+        } else if let Some(behind) = one(rest, byte, steps) {
             self.reach(self.pattern.len().wrapping_sub(behind.len()));
         }
     }
@@ -175,7 +200,7 @@ impl<'a> Partial<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{matches, Partial};
+    use super::{matches, matches_within, Partial, Steps};
 
     #[test]
     fn pieces_match_as_the_whole() {
@@ -196,12 +221,12 @@ mod tests {
             let whole = matches(pattern, &text);
             let (first, second) = text.split_at(random(text.len() + 1));
             let mut partial = Partial::new(pattern);
-            partial.add(first);
+            partial.add(first, &mut Steps::plenty());
             assert!(
                 partial.decided().is_none_or(|it| it == whole),
                 "{pattern:?} {text:?}"
             );
-            partial.add(second);
+            partial.add(second, &mut Steps::plenty());
             assert_eq!(partial.is_match(), whole, "{pattern:?} {text:?}");
         }
     }
@@ -213,12 +238,35 @@ mod tests {
             let mut text = b"y".repeat(length);
             text.push(last);
             let mut partial = Partial::new(&pattern);
-            text.chunks(100).for_each(|piece| partial.add(piece));
+            let pieces = text.chunks(100);
+            pieces.for_each(|piece| partial.add(piece, &mut Steps::plenty()));
             assert_eq!(
                 partial.is_match(),
                 length >= 253 && last == b'x',
                 "{length}"
             );
+        }
+    }
+
+    #[test]
+    fn steps_are_bounded() {
+        let set = [&b"*["[..], &b"b".repeat(200), b"]c"].concat();
+        for pattern in [&[b"*", &b"a".repeat(200)[..], b"b"].concat(), &set] {
+            let text = b"a".repeat(4000);
+            assert!(!matches(pattern, &text));
+            assert_eq!(
+                matches_within(pattern, &text, &mut Steps::new(100_000)),
+                None
+            );
+            let mut steps = Steps::new(100_000);
+            Partial::new(pattern).add(&text, &mut steps);
+            assert!(steps.are_over());
+            let mut steps = Steps::new(100_000);
+            assert_eq!(
+                matches_within(pattern, &text[..200], &mut steps),
+                Some(false)
+            );
+            assert!(!steps.are_over());
         }
     }
 

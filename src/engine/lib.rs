@@ -52,6 +52,7 @@ pub mod seq_buf;
 pub mod setting;
 pub mod sort;
 pub mod stack;
+pub mod steps;
 pub mod suggest;
 pub mod syscall;
 pub mod task;

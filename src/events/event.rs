@@ -4,7 +4,10 @@
 
 use crate::{
     buffer::Buffer,
-    engine::error::{Error as Refusal, Kind},
+    engine::{
+        error::{Error as Refusal, Kind},
+        filter::Filter,
+    },
     events::{
         event_file::{EventFile, InstanceId},
         owner::{self, Owner},
@@ -113,6 +116,21 @@ impl Event {
     /// `ENODEV` if there is no such instance.
     pub(crate) fn in_instance(&self, of: InstanceId) -> Result<Arc<EventFile>> {
         self.file(of).ok_or(ENODEV)
+    }
+
+    /// Returns the number of hits for which a filter took too many steps, as far as that filter is
+    /// still there.
+    pub(crate) fn exhausted(&self) -> u64 {
+        let mut sum = 0u64;
+        let _: Option<()> = self.find_file(|_, file| {
+            let plan = file.current_plan();
+            let of_actions = plan.actions().iter().filter_map(|action| action.filter());
+            let counts = of_actions.map(Filter::exhausted);
+            let own = plan.filter().map_or(0, |filter| filter.exhausted());
+            sum = counts.fold(sum.saturating_add(own), u64::saturating_add);
+            None
+        });
+        sum
     }
 
     /// Calls `each` with the event in each instance until that returns a value.

@@ -2,10 +2,13 @@
 
 //! Evaluates a filter for a hit.
 
-use super::terms::{Filter, Hit, Operand, Relation, Term, Test, ACCEPT, MAX_TEXT, REJECT};
+use super::terms::{
+    Filter, Hit, Operand, Relation, Term, Test, ACCEPT, MAX_TEXT, MOST_STEPS, REJECT,
+};
 use crate::engine::exec::{self, Env};
 use crate::engine::fetch::Program;
 use crate::engine::glob;
+use crate::engine::steps::Steps;
 use crate::engine::text::up_to_nul;
 
 impl Filter {
@@ -31,11 +34,12 @@ impl Filter {
     #[link_section = ".kprobes.text"]
     pub fn matches<E: Env>(&self, program: &Program, env: &E, hit: &Hit) -> bool {
         let mut at = 0u16;
+        let mut steps = Steps::new(MOST_STEPS);
         for _ in 0..self.terms.len() {
             let Some(term) = self.terms.get(usize::from(at)) else {
                 break;
             };
-            at = if self.holds(term, program, env, hit) {
+            at = if self.holds(term, (program, env, hit), &mut steps) {
                 term.on_true
             } else {
                 term.on_false
@@ -47,6 +51,12 @@ impl Filter {
         at == ACCEPT
     }
 }
+
+/// What an element of an array takes that is read.
+const STEPS_OF_ELEMENT: usize = 8;
+
+/// What a text takes that is read, or a piece of one.
+const STEPS_OF_READING: usize = 32;
 
 /// Extends the sign of a value of `width` bytes.
 fn extend(value: u64, width: u8) -> u64 {
@@ -60,20 +70,31 @@ impl Filter {
     ///
     /// Context: any.
     #[inline]
-    pub(super) fn holds<E: Env>(&self, term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
+    pub(super) fn holds<E: Env>(
+        &self,
+        term: &Term,
+        (program, env, hit): (&Program, &E, &Hit),
+        steps: &mut Steps,
+    ) -> bool {
         if let Test::Field { .. } = term.test {
-            return fields_hold(term, program, env, hit);
+            return self.fields_hold(term, (program, env, hit), steps);
         }
         match term.operand.of_hit(hit) {
             Some(value) => self.number_holds(term.test, value),
-            None => self.argument_holds(term, program, env),
+            None => self.argument_holds(term, program, env, steps),
         }
     }
 
     /// As [`Filter::holds`], for a value that must be fetched.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn argument_holds<E: Env>(&self, term: &Term, program: &Program, env: &E) -> bool {
+    fn argument_holds<E: Env>(
+        &self,
+        term: &Term,
+        program: &Program,
+        env: &E,
+        steps: &mut Steps,
+    ) -> bool {
         match term.operand {
             Operand::Argument {
                 index,
@@ -81,6 +102,9 @@ impl Filter {
                 width,
                 signed,
             } => (0..count).any(|n| {
+                if n > 0 && self.takes(STEPS_OF_ELEMENT, steps) {
+                    return false;
+                }
                 exec::number(program, index, n, env).is_some_and(|value| {
                     let value = if signed { extend(value, width) } else { value };
                     self.number_holds(term.test, value)
@@ -102,13 +126,12 @@ impl Filter {
                 is_read && is_same != not
             }
             Operand::ReturnAddress => self.number_holds(term.test, env.return_address()),
-            Operand::Comm => self.text_holds(term.test, &env.comm()),
-            Operand::Text { index, count } => {
-                (0..count).any(|n| self.argument_text_holds(term.test, program, index, n, env))
-            }
+            Operand::Comm => self.text_holds(term.test, &env.comm(), steps),
+            Operand::Text { index, count } => (0..count)
+                .any(|n| self.argument_text_holds(term.test, program, (index, n), env, steps)),
             Operand::Strings { index } => {
                 let mut buffer = [0; MAX_TEXT];
-                self.any_string_holds(term.test, |each| {
+                self.any_string_holds(term.test, steps, |each| {
                     exec::each_piece_of_list(program, index, env, &mut buffer, each)
                 })
             }
@@ -118,10 +141,13 @@ impl Filter {
                     return false;
                 };
                 match env.read_string(at, user, &mut buffer) {
-                    Some(MAX_TEXT) => self.long_text_holds(term.test, |each| {
+                    Some(MAX_TEXT) => self.long_text_holds(term.test, steps, |each| {
                         exec::each_piece_at((at, user), env, &mut buffer, each)
                     }),
-                    Some(len) => self.text_holds(term.test, buffer.get(..len).unwrap_or_default()),
+                    Some(len) => {
+                        let text = buffer.get(..len).unwrap_or_default();
+                        self.text_holds(term.test, text, steps)
+                    }
                     None => false,
                 }
             }
@@ -129,22 +155,82 @@ impl Filter {
         }
     }
 
+    /// Returns whether `term`, which compares two numbers of the hit, is true for it.
+    ///
+    /// Context: any.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn fields_hold<E: Env>(
+        &self,
+        term: &Term,
+        (program, env, hit): (&Program, &E, &Hit),
+        steps: &mut Steps,
+    ) -> bool {
+        let Test::Field {
+            relation,
+            other,
+            offset,
+        } = term.test
+        else {
+            return false;
+        };
+        let Some(right) = other.number(0, program, env, hit) else {
+            return false;
+        };
+        let right = right.wrapping_add(i128::from(offset));
+        let count = match term.operand {
+            Operand::Argument { count, .. } => count,
+            _ => 1,
+        };
+        (0..count).any(|n| {
+            if n > 0 && self.takes(STEPS_OF_ELEMENT, steps) {
+                return false;
+            }
+            let left = term.operand.number(n, program, env, hit);
+            left.is_some_and(|left| relation.holds_between(left, right))
+        })
+    }
+
     fn argument_text_holds<E: Env>(
         &self,
         test: Test,
         program: &Program,
-        index: u8,
-        n: u8,
+        (index, n): (u8, u8),
         env: &E,
+        steps: &mut Steps,
     ) -> bool {
+        if steps.are_over() {
+            return false;
+        }
         let mut buffer = [0; MAX_TEXT];
         match exec::peek_text(program, index, n, env, &mut buffer) {
-            Some(text) if text.len() < MAX_TEXT => self.text_holds(test, text),
-            Some(_) => self.long_text_holds(test, |each| {
+            Some(text) if text.len() < MAX_TEXT => self.text_holds(test, text, steps),
+            Some(_) => self.long_text_holds(test, steps, |each| {
                 exec::each_piece(program, (index, n), env, &mut buffer, each)
             }),
             None => false,
         }
+    }
+
+    /// Takes `count` steps; returns whether they are over now, and then counts the hit as one for
+    /// which the filter takes too many, unless they were before.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn takes(&self, count: usize, steps: &mut Steps) -> bool {
+        if steps.are_over() {
+            return true;
+        }
+        steps.take(count);
+        self.ends(steps)
+    }
+
+    /// Returns whether `steps`, of which there were some, are over; then counts the hit.
+    #[inline(always)]
+    fn ends(&self, steps: &Steps) -> bool {
+        if steps.are_over() {
+            self.exhausted.add();
+        }
+        steps.are_over()
     }
 
     /// As [`Filter::text_holds`], of a text that does not fit into [`MAX_TEXT`] bytes. `read`
@@ -155,18 +241,19 @@ impl Filter {
     fn long_text_holds(
         &self,
         test: Test,
+        steps: &mut Steps,
         read: impl FnOnce(&mut dyn FnMut(&[u8]) -> bool) -> Option<()>,
     ) -> bool {
-        let Some((pattern, glob, not)) = self.pattern(test) else {
+        let (Some((pattern, glob, not)), false) = (self.pattern(test), steps.are_over()) else {
             return false;
         };
         let mut so_far = SoFar::new(pattern, glob);
         // That the term is true is known only at the end: what is left may be unreadable.
         let is_read = read(&mut |piece| {
-            so_far.add(piece);
-            so_far.decided() != Some(not)
+            so_far.add(piece, steps);
+            so_far.decided() != Some(not) && !steps.are_over()
         });
-        is_read.is_some() && so_far.is_match() != not
+        !self.ends(steps) && is_read.is_some() && so_far.is_match() != not
     }
 
     /// Returns whether one of several strings passes the test, each of which has a NUL behind it,
@@ -176,9 +263,10 @@ impl Filter {
     fn any_string_holds(
         &self,
         test: Test,
+        steps: &mut Steps,
         read: impl FnOnce(&mut dyn FnMut(&[u8]) -> bool) -> Option<()>,
     ) -> bool {
-        let Some((pattern, glob, not)) = self.pattern(test) else {
+        let (Some((pattern, glob, not)), false) = (self.pattern(test), steps.are_over()) else {
             return false;
         };
         let mut so_far = SoFar::new(pattern, glob);
@@ -186,7 +274,10 @@ impl Filter {
         let is_read = read(&mut |piece| {
             for part in piece.split_inclusive(|&byte| byte == 0) {
                 let string = part.strip_suffix(&[0]);
-                so_far.add(string.unwrap_or(part));
+                so_far.add(string.unwrap_or(part), steps);
+                if steps.are_over() {
+                    return false;
+                }
                 is_begun = string.is_none();
                 if !is_begun {
                     is_found = so_far.is_match() != not;
@@ -198,7 +289,9 @@ impl Filter {
             }
             true
         });
-        is_read.is_some() && (is_found || (is_begun && so_far.is_match() != not))
+        !self.ends(steps)
+            && is_read.is_some()
+            && (is_found || (is_begun && so_far.is_match() != not))
     }
 
     /// Returns the pattern of a test of a text, whether it is a glob, and whether the text must
@@ -257,17 +350,18 @@ impl Filter {
     }
 
     /// Returns whether `text`, up to its NUL, passes the test.
-    fn text_holds(&self, test: Test, text: &[u8]) -> bool {
-        let Some((pattern, glob, not)) = self.pattern(test) else {
+    fn text_holds(&self, test: Test, text: &[u8], steps: &mut Steps) -> bool {
+        let (Some((pattern, glob, not)), false) = (self.pattern(test), steps.are_over()) else {
             return false;
         };
         let text = up_to_nul(text);
+        steps.take(STEPS_OF_READING);
         let found = if glob {
-            glob::matches(pattern, text)
+            glob::matches_within(pattern, text, steps)
         } else {
-            pattern == text
+            Some(pattern == text)
         };
-        found != not
+        !self.ends(steps) && found.is_some_and(|found| found != not)
     }
 }
 
@@ -286,9 +380,11 @@ impl<'a> SoFar<'a> {
         }
     }
 
-    fn add(&mut self, piece: &[u8]) {
+    /// Adds a piece, up to where `steps` are over.
+    fn add(&mut self, piece: &[u8], steps: &mut Steps) {
+        steps.take(STEPS_OF_READING);
         match self {
-            Self::Glob(partial) => partial.add(piece),
+            Self::Glob(partial) => partial.add(piece, steps),
             Self::Same(rest) => *rest = rest.and_then(|rest| rest.strip_prefix(piece)),
         }
     }
@@ -347,34 +443,6 @@ impl Operand {
             _ => self.of_hit(hit).map(i128::from),
         }
     }
-}
-
-/// Returns whether `term`, which compares two numbers of the hit, is true for it.
-///
-/// Context: any.
-#[inline(never)]
-#[link_section = ".kprobes.text"]
-fn fields_hold<E: Env>(term: &Term, program: &Program, env: &E, hit: &Hit) -> bool {
-    let Test::Field {
-        relation,
-        other,
-        offset,
-    } = term.test
-    else {
-        return false;
-    };
-    let Some(right) = other.number(0, program, env, hit) else {
-        return false;
-    };
-    let right = right.wrapping_add(i128::from(offset));
-    let count = match term.operand {
-        Operand::Argument { count, .. } => count,
-        _ => 1,
-    };
-    (0..count).any(|n| {
-        let left = term.operand.number(n, program, env, hit);
-        left.is_some_and(|left| relation.holds_between(left, right))
-    })
 }
 
 /// Returns whether the CPU with this number satisfies the relation to a set of CPUs: `==`

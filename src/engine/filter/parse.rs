@@ -8,7 +8,7 @@
 
 use super::operators::{enclosed, trim};
 use super::predicate::{LookupFunctions, Terms};
-use super::terms::{Filter, Single, Term, ACCEPT, REJECT};
+use super::terms::{Exhausted, Filter, Single, Term, ACCEPT, REJECT};
 use crate::engine::error::{Error, Kind};
 use crate::engine::lex::Span;
 use crate::engine::record::Layout;
@@ -90,6 +90,7 @@ fn filter(
         cpus: parser.terms.cpus,
         arithmetic: parser.terms.arithmetic,
         single,
+        exhausted: Exhausted::none(),
     })
 }
 

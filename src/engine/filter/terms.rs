@@ -2,11 +2,13 @@
 
 //! A compiled filter: its terms, each an operand and the test it must pass.
 
+use core::fmt;
+
 use super::arithmetic::Arithmetic;
 use crate::engine::glob;
 use crate::engine::record::Header;
 use crate::engine::task::CGROUP;
-use crate::sys::Vec;
+use crate::sys::{AtomicU64, Vec};
 
 /// What is known about a hit before its arguments are fetched.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +38,45 @@ pub struct Filter {
     pub(super) arithmetic: Vec<Arithmetic>,
     /// The filter as a single comparison, if it is one.
     pub(super) single: Option<Single>,
+    /// The hits for which it took too many steps.
+    pub(super) exhausted: Exhausted,
 }
+
+/// A number of hits.
+pub(super) struct Exhausted(AtomicU64);
+
+impl fmt::Debug for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.load_relaxed().fmt(f)
+    }
+}
+
+impl Exhausted {
+    pub(super) const fn none() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Adds one.
+    ///
+    /// Context: any.
+    pub(super) fn add(&self) {
+        self.0.fetch_add_relaxed(1);
+    }
+}
+
+/// It is not what makes filters differ.
+impl PartialEq for Exhausted {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Exhausted {}
+
+/// Most steps of a hit's filter: of a pattern on each byte of a text, of a byte that is compared,
+/// and so on. They take less than a millisecond. A term for which none are left is as one whose
+/// operand cannot be read.
+pub(super) const MOST_STEPS: u32 = 1 << 16;
 
 /// Target of a term: the filter is true.
 pub(super) const ACCEPT: u16 = u16::MAX;
@@ -48,6 +88,11 @@ impl Filter {
     /// Returns whether `text` requests the removal of the filter.
     pub fn is_removal(text: &[u8]) -> bool {
         text.trim_ascii() == b"0"
+    }
+
+    /// Returns the number of hits for which it took more steps than it may.
+    pub fn exhausted(&self) -> u64 {
+        self.exhausted.0.load_relaxed()
     }
 
     /// Returns the filter as it was written.

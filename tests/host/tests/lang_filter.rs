@@ -405,3 +405,57 @@ fn a_function_that_does_not_exist_has_similar_ones() {
     );
     assert!(!refused("place.function == zzzzzzzzzzzz").2.contains("mean"));
 }
+
+#[test]
+fn what_a_filter_takes_is_bounded_and_counted() {
+    let (_, program) = compile(EVENT, &mut kernel()).expect("the event");
+    let long = [&b"a".repeat(4000)[..], b"\0"].concat();
+    let pattern = format!("*{}b", "a".repeat(200));
+    let term = |field: &str| format!("{field} ~ \"{pattern}\"");
+    let many = |field: &str| vec![term(field); 18].join(" || ");
+    let filter = |text: &str| {
+        let made = Filter::compile(text.as_bytes(), program.layout(), &mut Symbols);
+        made.unwrap_or_else(|error| panic!("{text}: {error:?}"))
+    };
+    let mut k = kernel();
+    k.write(0x3008, &long);
+    k.write_user(0x3008, &long);
+    for field in ["str", "ptr.string", "ptr.ustring"] {
+        // Neither it nor what is compared afterwards is true, whatever the operator.
+        let of_field = filter(&many(field));
+        let not = filter(&format!("{} || !(str != \"x\")", many(field)));
+        let negated = filter(&format!("{} || str !~ \"x\"", many(field)).replace("!~", "!="));
+        for _ in 0..3 {
+            assert!(!of_field.matches(&program, &k, &HIT), "{field}");
+            assert!(not.matches(&program, &k, &HIT), "{field}");
+            assert!(!negated.matches(&program, &k, &HIT), "{field}");
+        }
+        assert_eq!(of_field.exhausted(), 3, "{field}");
+        // A number is still compared.
+        let number = filter(&format!("({}) || num == 7", many(field)));
+        assert!(number.matches(&program, &k, &HIT), "{field}");
+    }
+    // What one reads of is enough for usual filters.
+    let usual = vec!["str ~ \"*.log\""; 4].join(" || ");
+    let usual = filter(&format!("{usual} || str ~ \"a*\""));
+    assert!(usual.matches(&program, &k, &HIT));
+    assert_eq!(usual.exhausted(), 0);
+    // The elements of arrays.
+    let arrays = vec!["array == 100"; 200].join(" || ");
+    let arrays = filter(&arrays);
+    assert!(!arrays.matches(&program, &k, &HIT));
+    assert_eq!(arrays.exhausted(), 0);
+    let many = "p vfs_read list=+0(%r9):u8[64] big=%bx";
+    k.write(0x3400, &[0; 64]);
+    let (_, program) = compile(many, &mut k).expect(many);
+    for term in ["list == 1", "list > big"] {
+        let text = vec![term; 200].join(" || ");
+        let made = Filter::compile(text.as_bytes(), program.layout(), &mut Symbols);
+        let made = made.expect(term);
+        let before = k.reads.get();
+        assert!(!made.matches(&program, &k, &HIT));
+        assert_eq!(made.exhausted(), 1, "{term}");
+        let reads = k.reads.get() - before;
+        assert!(reads < 9_000, "{term}: {reads}");
+    }
+}
