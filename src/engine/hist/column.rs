@@ -27,15 +27,23 @@ pub const TEXT_ROOM: usize = TEXT_SIZE + 8;
 /// What a text that is cut as a key has in place of its NUL.
 pub const CUT: u8 = 1;
 
-/// Frames of a stack as a key: the kernel's `HIST_STACKTRACE_DEPTH`.
-pub const STACK_DEPTH: usize = 16;
+/// Frames of a stack as a key or a variable: the kernel's `HIST_STACKTRACE_DEPTH`.
+pub(super) const KEPT_FRAMES: usize = 16;
+
+/// Frames of a stack that are looked for: one more tells whether there are more than are kept.
+pub const STACK_DEPTH: usize = KEPT_FRAMES + 1;
 
 /// Words of a user's stack as a key: the process, and the frames.
-pub(super) const USER_STACK_WORDS: usize = 1 + STACK_DEPTH;
+pub(super) const USER_STACK_WORDS: usize = 1 + KEPT_FRAMES;
+
+/// A bit that all addresses in the kernel have, and processes and user addresses have not. The
+/// last frame of a kernel's stack lacks it if there are more frames, and the process of a user's
+/// stack has it then.
+pub(super) const HIGH_BIT: u64 = 1 << 63;
 
 /// Most words of all keys together: a text and a stack, as in the kernel. A text of a fixed length
 /// takes fewer.
-pub const MAX_KEY_WORDS: usize = TEXT_SIZE / 8 + STACK_DEPTH;
+pub const MAX_KEY_WORDS: usize = TEXT_SIZE / 8 + KEPT_FRAMES;
 
 /// Words of a task's name.
 pub const COMM_WORDS: usize = 2;
@@ -366,7 +374,7 @@ impl Key {
             KeySource::Array { count, .. } => usize::from(count),
             KeySource::Text { words, .. } => usize::from(words),
             KeySource::Comm => COMM_WORDS,
-            KeySource::Stack => STACK_DEPTH,
+            KeySource::Stack => KEPT_FRAMES,
             KeySource::UserStack => USER_STACK_WORDS,
             _ => 1,
         }

@@ -7,7 +7,8 @@ use core::ops::Deref;
 
 use super::bar::{percentage, write_bar};
 use super::column::{
-    ArrayElement, Fold, Key, KeySource, Modifier, Value, BELOW_ZERO, CUT, MAX_KEY_WORDS, TEXT_SIZE,
+    ArrayElement, Fold, Key, KeySource, Modifier, Value, BELOW_ZERO, CUT, HIGH_BIT, KEPT_FRAMES,
+    MAX_KEY_WORDS, TEXT_SIZE,
 };
 use super::graph::Bars;
 use super::names::KeyNames;
@@ -373,22 +374,37 @@ fn write_elements(
 
 fn write_stack(out: &mut dyn Write, words: Words<'_>, names: &mut dyn KeyNames) -> fmt::Result {
     out.write_str("common_stacktrace:\n")?;
-    for frame in words.iter().take_while(|&frame| frame != 0) {
+    let frames = words.iter().take_while(|&frame| frame != 0);
+    let mut is_cut = false;
+    for (n, frame) in (1..).zip(frames) {
+        is_cut = n == KEPT_FRAMES && frame & HIGH_BIT == 0;
+        let frame = if is_cut { frame | HIGH_BIT } else { frame };
         pad(out, 0, INDENT)?;
         write_name(out, 0, |buf| names.symbolize(frame, true, buf))?;
         out.write_char('\n')?;
+    }
+    write_more(out, is_cut)
+}
+
+/// Writes a line for the frames that are not kept, if there are any.
+fn write_more(out: &mut dyn Write, is_cut: bool) -> fmt::Result {
+    if is_cut {
+        pad(out, 0, INDENT)?;
+        out.write_str("...\n")?;
     }
     Ok(())
 }
 
 /// Writes the process, and the addresses in its memory, as for the records of such stacks.
 fn write_user_stack(out: &mut dyn Write, words: Words<'_>) -> fmt::Result {
-    writeln!(out, "common_ustacktrace: process {}", words.get(0))?;
+    let first = words.get(0);
+    let process = first & !HIGH_BIT;
+    writeln!(out, "common_ustacktrace: process {process}")?;
     for frame in words.iter().skip(1).take_while(|&frame| frame != 0) {
         pad(out, 0, INDENT)?;
         writeln!(out, "<{frame:016x}>")?;
     }
-    Ok(())
+    write_more(out, first != process)
 }
 
 fn write_number(

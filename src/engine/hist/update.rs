@@ -3,7 +3,8 @@
 //! Counts a hit.
 
 use super::column::{
-    ArrayElement, Key, KeySource, CUT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
+    ArrayElement, Key, KeySource, CUT, HIGH_BIT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM,
+    TEXT_SIZE,
 };
 use super::entry::BucketEntry;
 use super::fast::{AtHand, Fast, LinkedFast};
@@ -455,16 +456,22 @@ fn put_array<V: Values>((index, source): (u8, KeySource), hit: &V, to: &mut [u64
 fn put_stack<V: Values>(hit: &V, to: &mut [u64]) {
     let mut frames = [0; STACK_DEPTH];
     hit.stack(&mut frames);
-    to.copy_from(&frames);
+    // One more than is kept.
+    let [kept @ .., more] = &frames;
+    to.copy_from(kept);
+    if let Some(last) = to.last_mut().filter(|_| *more != 0) {
+        *last &= !HIGH_BIT;
+    }
 }
 
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn put_user_stack<V: Values>(hit: &V, to: &mut [u64]) {
     let mut frames = [0; STACK_DEPTH];
-    let process = hit.user_stack(&mut frames);
+    let process = u64::from(hit.user_stack(&mut frames));
+    let [kept @ .., more] = &frames;
     if let Some((first, rest)) = to.split_first_mut() {
-        *first = process.into();
-        rest.copy_from(&frames);
+        *first = process | if *more != 0 { HIGH_BIT } else { 0 };
+        rest.copy_from(kept);
     }
 }

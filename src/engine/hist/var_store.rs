@@ -96,7 +96,9 @@ fn store_stack<V: Values>(block: &[AtomicU64], hit: &V) {
     let Some((first, rest)) = block.split_first() else {
         return;
     };
-    let count = frames.iter().take_while(|&&frame| frame != 0).count();
+    // One more than is kept.
+    let [kept @ .., _] = &frames;
+    let count = kept.iter().take_while(|&&frame| frame != 0).count();
     for (word, frame) in rest.iter().zip(frames) {
         word.store_relaxed(frame);
     }

@@ -8,7 +8,7 @@
 
 use core::fmt;
 
-use super::column::{KeySource, STACK_DEPTH, TEXT_SIZE};
+use super::column::{KeySource, KEPT_FRAMES, TEXT_SIZE};
 use super::expr::{ExprStep, HistExpr};
 use super::table::SharedTable;
 use super::value_shape::ValueShape;
@@ -65,7 +65,7 @@ impl VarSource {
         match self {
             Self::Computed(_) => 0,
             Self::Text(_) | Self::Comm => TEXT_SIZE / 8,
-            Self::Stack => STACK_DEPTH.saturating_add(1),
+            Self::Stack => KEPT_FRAMES.saturating_add(1),
         }
     }
 }

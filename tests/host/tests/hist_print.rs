@@ -48,11 +48,28 @@ impl Values for Hit {
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
         frames[0] = 0x8010;
         frames[1] = self.1;
+        self.more(1 << 63, &mut frames[2..]);
     }
 
     fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32 {
         frames[0] = self.1;
+        self.more(0, &mut frames[1..]);
         9
+    }
+}
+
+impl Hit {
+    /// Adds frames from `first` on: a stack of `deep` has as many as are looked for, one of `full`
+    /// one less.
+    fn more(&self, first: u64, to: &mut [u64]) {
+        let count = match self.2 {
+            "deep" => to.len(),
+            "full" => to.len() - 1,
+            _ => 0,
+        };
+        for (frame, n) in to.iter_mut().zip(1..=count) {
+            *frame = first + n as u64;
+        }
     }
 }
 
@@ -262,6 +279,23 @@ fn every_modifier_of_a_key() {
             32784
         )
     );
+    // A stack that is deeper than what is kept says so, whole ones do not.
+    let high = |n: usize| format!("         0x80000000000000{n:02x}\n");
+    let frames: String = (1..=14).map(high).collect();
+    let low = |n: usize| format!("         <00000000000000{n:02x}>\n");
+    let user: String = (1..=15).map(low).collect();
+    for (which, more) in [("full", ""), ("deep", "         ...\n")] {
+        let hit = Hit(7, 0x8010, which);
+        let expected = format!(
+            "{{ common_stacktrace:\n         vfs_read+0x10/0x100\n         \
+             vfs_read+0x10/0x100\n{frames}{more}}}{tail}"
+        );
+        assert_eq!(one("keys=common_stacktrace", hit), expected);
+        let expected = format!(
+            "{{ common_ustacktrace: process 9\n         <0000000000008010>\n{user}{more}}}{tail}"
+        );
+        assert_eq!(one("keys=common_ustacktrace", hit), expected);
+    }
     let idle = one("keys=common_pid.execname", Hit(0, 1, "swapper/0"));
     assert_eq!(
         idle,
