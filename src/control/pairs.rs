@@ -8,10 +8,14 @@ use crate::{
         ast::Place,
         fetch::BegunField,
         pairs::{OpenBeginning, PAIR_TEXT_WORDS},
+        print::put_number,
+        seq_buf::SeqBuf,
         text::{OneLine, Plain},
+        types::{Shown, Type},
     },
     events::probe::Probe,
     kapi::clock::Clock,
+    print::KernelNames,
     tracer::Tracer,
 };
 use core::fmt;
@@ -19,6 +23,9 @@ use kernel::sync::Arc;
 
 /// Most beginnings of a pair that are shown.
 const MOST_SHOWN: usize = 100;
+
+/// Most bytes of a number: of a symbol with its offset and module.
+const LONGEST: usize = 768;
 
 /// Keys below this number are pointers.
 const POINTERS: i64 = -1 << 32;
@@ -31,16 +38,17 @@ impl Show for Pairs {
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         out.write_str("# pair begun ended superseded expired lost open without-beginning\n")?;
+        let mut names = KernelNames::new();
         let registry = tracer.registry.lock();
         for probe in registry.probes() {
-            show_pair(probe, out)?;
+            show_pair(probe, out, &mut names)?;
         }
         Ok(())
     }
 }
 
 /// Writes a line of counts, and one for each of the oldest beginnings that have not ended.
-fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
+fn show_pair(probe: &Probe, out: &mut dyn fmt::Write, names: &mut KernelNames) -> fmt::Result {
     let Some(pair) = probe.pair() else {
         return Ok(());
     };
@@ -71,15 +79,19 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
     for one in open.oldest.iter() {
         write!(out, "\t{} ns", now.saturating_sub(one.time))?;
         for (name, value) in begin.keys.iter().zip(one.keys) {
-            // CAST: A key is a number with its sign extended.
-            match value as i64 {
-                ..POINTERS => write!(out, " {}={value:#x}", Plain(name))?,
-                number => write!(out, " {}={number}", Plain(name))?,
+            write!(out, " {}=", Plain(name))?;
+            match probe.begun_type(name).filter(|base| is_special(*base)) {
+                Some(base) => show_number((base, value), out, names)?,
+                // CAST: A key is a number with its sign extended.
+                None => match value as i64 {
+                    ..POINTERS => write!(out, "{value:#x}")?,
+                    number => write!(out, "{number}")?,
+                },
             }
         }
         for field in pair.open().begun() {
             write!(out, " {}=", Plain(probe.begun_name(field.index)))?;
-            show_value(field, one, out)?;
+            show_value(field, one, out, names)?;
         }
         out.write_char('\n')?;
     }
@@ -90,16 +102,22 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write) -> fmt::Result {
     Ok(())
 }
 
+/// Returns whether numbers of this type are shown in another way than as decimal ones.
+fn is_special(base: Type) -> bool {
+    base.is_number() && !matches!(base.shown(), Shown::Unsigned | Shown::Signed)
+}
+
 /// Writes a field of a beginning.
-fn show_value(field: &BegunField, one: &OpenBeginning, out: &mut dyn fmt::Write) -> fmt::Result {
+fn show_value(
+    field: &BegunField,
+    one: &OpenBeginning,
+    out: &mut dyn fmt::Write,
+    names: &mut KernelNames,
+) -> fmt::Result {
     let words = one.words.iter().skip(usize::from(field.start));
     if !field.is_text {
         let value = words.copied().next().unwrap_or(0);
-        return match field.shape.is_signed() {
-            // CAST: Its sign is extended.
-            true => write!(out, "{}", value as i64),
-            false => write!(out, "{value}"),
-        };
+        return show_number((field.shown, value), out, names);
     }
     let mut text = [0u8; PAIR_TEXT_WORDS * 8];
     for (bytes, word) in text.chunks_mut(8).zip(words) {
@@ -110,4 +128,17 @@ fn show_value(field: &BegunField, one: &OpenBeginning, out: &mut dyn fmt::Write)
     let end = text.iter().position(|&byte| byte == 0);
     let text = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
     write!(out, "\"{}\"", OneLine(text))
+}
+
+/// Writes a number as values of its type are shown in `trace`.
+fn show_number(
+    (base, value): (Type, u64),
+    out: &mut dyn fmt::Write,
+    names: &mut KernelNames,
+) -> fmt::Result {
+    let mut room = [0; LONGEST];
+    let mut buf = SeqBuf::new(&mut room);
+    put_number(&mut buf, base, value, names);
+    let length = buf.finish().unwrap_or(0);
+    write!(out, "{}", OneLine(room.get(..length).unwrap_or_default()))
 }

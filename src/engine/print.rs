@@ -25,3 +25,4 @@ pub use json::Json;
 pub use latency::{put_latency, DelayGap, LatencyColumns};
 pub use render::{Renderer, ShownEvent, SymbolNames};
 pub use text::{PrintedText, TextLines};
+pub use value::put_number;

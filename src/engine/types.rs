@@ -285,6 +285,17 @@ impl Type {
         self.0.shown
     }
 
+    /// Returns whether it is a number whose least significant byte comes first, and shown as one
+    /// or as what has this number.
+    pub fn is_number(self) -> bool {
+        !self.0.is_swapped
+            && self.0.stored == Stored::Value
+            && !matches!(
+                self.0.shown,
+                Shown::Text | Shown::Ip6 | Shown::Mac | Shown::Structure
+            )
+    }
+
     /// Returns whether its data is behind the fixed part of the record, where a
     /// `__data_loc` word points.
     pub fn is_text(self) -> bool {

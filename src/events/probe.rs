@@ -9,6 +9,7 @@ use crate::{
         error::{Error as Refusal, Kind},
         event_names::ModuleName,
         fetch::Program,
+        types::Type,
     },
     events::{
         attachment::Attachment,
@@ -263,6 +264,14 @@ impl Probe {
         let fields = begin.map(|begin| &begin.to().format.layout.fields);
         let field = fields.and_then(|fields| fields.get(usize::from(index)));
         field.map_or(b"?", |field| &field.name)
+    }
+
+    /// Returns the type of the field `name` of the event that begins the pair.
+    pub(crate) fn begun_type(&self, name: &[u8]) -> Option<Type> {
+        let begin = self.attachments.first()?;
+        let mut fields = begin.to().format.layout.fields.iter();
+        let field = fields.find(|field| *field.name == *name)?;
+        Some(field.base)
     }
 
     /// Returns whether it is attached to `event`.

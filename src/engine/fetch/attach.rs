@@ -79,6 +79,8 @@ pub struct BegunField {
     pub shape: FieldShape,
     /// Whether it is a text.
     pub is_text: bool,
+    /// How a number is shown: as the argument that it becomes, or as in its own event.
+    pub shown: Type,
     /// Its first word among those that a beginning leaves.
     pub start: u8,
 }
@@ -192,6 +194,8 @@ fn copied(arg: &Argument, index: u8, taken: &mut Taken) -> Result<(), Error> {
 /// Adds a field of the event that begins the pair to what that leaves. Returns its register.
 fn left(arg: &Argument, (index, field): (u8, &Field), taken: &mut Taken) -> Result<u8, Error> {
     let register = |n: usize| FIRST_BEGUN.saturating_add(u8::try_from(n).unwrap_or(u8::MAX));
+    let is_whole = arg.expression.steps.is_empty() && arg.spec.explicit;
+    let shown = Some(arg.spec.base).filter(|base| is_whole && base.is_number());
     let mut known = taken.begun.iter();
     if let Some(n) = known.position(|begun| begun.index == index) {
         return Ok(register(n));
@@ -202,6 +206,7 @@ fn left(arg: &Argument, (index, field): (u8, &Field), taken: &mut Taken) -> Resu
         index,
         shape: FieldShape::of(field.base),
         is_text: field.base.is_text(),
+        shown: shown.unwrap_or(field.base),
         start: u8::try_from(start).unwrap_or(u8::MAX),
     };
     if start.saturating_add(begun.words()) > MAX_PAIR_WORDS {

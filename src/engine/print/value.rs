@@ -5,10 +5,11 @@
 use super::changes;
 use super::render::SymbolNames;
 use super::shape;
-use super::walk::{Elements, PrintedValue};
+use super::walk::{self, Elements, PrintedValue};
 use crate::engine::address;
 use crate::engine::errno;
 use crate::engine::seq_buf::SeqBuf;
+use crate::engine::types::Type;
 
 /// Adds `{VALUE,...}`.
 #[inline(never)]
@@ -85,4 +86,12 @@ pub(super) fn put_one(
     symbols: &mut dyn SymbolNames,
 ) {
     put_value(buf, value, symbols);
+}
+
+/// Adds the number in the lowest bits of `word` as a value of type `base` is shown; `base` must be
+/// of [numbers](Type::is_number).
+pub fn put_number(buf: &mut SeqBuf<'_>, base: Type, word: u64, symbols: &mut dyn SymbolNames) {
+    let unused = 64u32.saturating_sub(u32::from(base.size()).saturating_mul(8));
+    let value = word.wrapping_shl(unused).wrapping_shr(unused);
+    put_value(buf, walk::of_number(base, value), symbols);
 }

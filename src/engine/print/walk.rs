@@ -12,7 +12,7 @@ use crate::engine::record::{
     WholeShape,
 };
 use crate::engine::syscall::{Strings, EXACT_MARK};
-use crate::engine::types::Shown;
+use crate::engine::types::{Shown, Type};
 
 /// The beginning of an event text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -378,8 +378,23 @@ fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> PrintedValue<'a> {
         return PrintedValue::Fault;
     };
     match field.base.shown() {
+        // CAST: four bytes were read.
+        Shown::Text => match record::text(record, value as u32) {
+            Text::Fault => PrintedValue::Fault,
+            Text::Whole(text) => PrintedValue::Text(text, true),
+            Text::Truncated(text) => PrintedValue::Text(text, false),
+        },
+        _ => of_number(field.base, value),
+    }
+}
+
+/// Returns the value of type `base` that is the number `value`, which has no bits beyond it.
+#[inline(always)]
+pub(super) fn of_number<'a>(base: Type, value: u64) -> PrintedValue<'a> {
+    let size = base.size();
+    match base.shown() {
         // Bytes are shown as a whole.
-        Shown::Unsigned | Shown::Ip6 | Shown::Mac | Shown::Structure => {
+        Shown::Unsigned | Shown::Ip6 | Shown::Mac | Shown::Structure | Shown::Text => {
             PrintedValue::Unsigned(value)
         }
         Shown::Hex => PrintedValue::Hex(value),
@@ -390,12 +405,6 @@ fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> PrintedValue<'a> {
         // CAST: one byte was read.
         Shown::Char => PrintedValue::Char(value as u8),
         Shown::Symbol => PrintedValue::Symbol(value),
-        // CAST: four bytes were read.
-        Shown::Text => match record::text(record, value as u32) {
-            Text::Fault => PrintedValue::Fault,
-            Text::Whole(text) => PrintedValue::Text(text, true),
-            Text::Truncated(text) => PrintedValue::Text(text, false),
-        },
     }
 }
 
