@@ -23,7 +23,10 @@ pub fn parse_ip4(text: &[u8]) -> Option<u32> {
     parts.next().is_none().then_some(value)
 }
 
-/// Parses an IPv6 address, `::` included.
+/// What is before the IPv4 address in an IPv6 address that stands for one (RFC 4291).
+const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+
+/// Parses an IPv6 address, `::` included; the last 32 bits may be written as an IPv4 address.
 pub fn parse_ip6(text: &[u8]) -> Option<[u8; IP6_LEN]> {
     let mut address = [0; IP6_LEN];
     let gap = text.windows(2).position(|pair| pair == b"::");
@@ -53,13 +56,25 @@ fn words(text: &[u8], address: &mut [u8; IP6_LEN]) -> Option<usize> {
     }
     let mut count = 0usize;
     let mut to = address.chunks_exact_mut(2);
-    for word in text.split(|&byte| byte == b':') {
-        let word = Some(word).filter(|word| word.len() <= 4)?;
-        let value = u16::try_from(digits(word, 16)?).ok()?;
+    let mut put = |value: u16| {
         for (to, from) in to.next()?.iter_mut().zip(value.to_be_bytes()) {
             *to = from;
         }
         count = count.checked_add(1)?;
+        Some(())
+    };
+    let mut all = text.split(|&byte| byte == b':').peekable();
+    while let Some(word) = all.next() {
+        if word.contains(&b'.') {
+            // Nothing follows an IPv4 address.
+            let four = parse_ip4(word).filter(|_| all.peek().is_none())?;
+            // CAST: the upper half, and the lower one.
+            put((four >> 16) as u16)?;
+            put(four as u16)?;
+            break;
+        }
+        let word = Some(word).filter(|word| word.len() <= 4)?;
+        put(u16::try_from(digits(word, 16)?).ok()?)?;
     }
     Some(count)
 }
@@ -109,8 +124,13 @@ pub fn put_mac(buf: &mut SeqBuf<'_>, address: &[u8]) {
     }
 }
 
-/// Adds an IPv6 address, with `::` for the first of the longest runs of zeros (RFC 5952).
+/// Adds an IPv6 address, with `::` for the first of the longest runs of zeros; one that stands for
+/// an IPv4 address ends with that (RFC 5952).
 pub fn put_ip6(buf: &mut SeqBuf<'_>, address: &[u8]) {
+    if let Some(&[a, b, c, d]) = address.strip_prefix(&MAPPED) {
+        buf.text(b"::ffff:");
+        return put_ip4(buf, u32::from_be_bytes([a, b, c, d]));
+    }
     let word = |pair: &[u8]| {
         pair.iter()
             .fold(0u64, |value, &byte| value << 8 | u64::from(byte))
@@ -185,12 +205,29 @@ mod tests {
             "1:0:2::3",
             "0:1:2:3:4:5:6:7",
             "1:0:0:2::3",
+            "::ffff:127.0.0.1",
+            "::ffff:0.0.0.0",
+            "::fffe:7f00:1",
+            "::ffff:0:7f00:1",
+            "1::ffff:7f00:1",
         ] {
             let address = parse_ip6(text.as_bytes()).expect(text);
             assert_eq!(printed(|buf| put_ip6(buf, &address)), text);
         }
         assert_eq!(parse_ip6(b"FE80:0:0:0:0:0:0:1"), parse_ip6(b"fe80::1"));
+        for (text, same) in [
+            ("::ffff:7f00:1", "::ffff:127.0.0.1"),
+            ("64:ff9b::192.0.2.33", "64:ff9b::c000:221"),
+            ("1:2:3:4:5:6:7.8.9.10", "1:2:3:4:5:6:708:90a"),
+        ] {
+            let address = parse_ip6(text.as_bytes()).expect(text);
+            assert_eq!(printed(|buf| put_ip6(buf, &address)), same);
+        }
         for bad in [
+            "1:2:3:4:5:6:7:8.9.10.11",
+            "::1.2.3",
+            "::1.2.3.4:5",
+            "1.2.3.4::",
             "",
             ":",
             "1",
