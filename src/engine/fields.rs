@@ -9,10 +9,11 @@ use super::{
     suggest::suggest,
 };
 
-/// Returns the error `kind` for `name`, which is no field of `layout`.
+/// Returns the error `kind` for `name`, which is no field of `layout`, where those of `more` are
+/// known besides.
 #[cold]
 #[inline(never)]
-pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout) -> Error {
+pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout, more: &[&str]) -> Error {
     suggest(name.error(kind), name.bytes, |each| {
         layout.fields.iter().for_each(|field| each(&field.name));
         let fixed = layout.class.fields();
@@ -20,5 +21,6 @@ pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout) -> Error {
         each(b"common_cpu");
         each(b"common_comm");
         each(b"common_cgroup");
+        more.iter().for_each(|name| each(name.as_bytes()));
     })
 }

@@ -54,7 +54,8 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::BadStackNum => "$stack0 is the first word, and a stack has few thousand",
         Kind::BadArgNum => "arguments count from $arg1",
         Kind::BadVar => {
-            "there is $argN, $retval, $duration, $nsecs, $stackN, $comm, $current, $nspid, $cgroup"
+            "there is $argN, $arg*, $retval, $duration, $nsecs, $tgid, $nspid, $nstgid, $cgroup, \
+             $stack, $stackN, $comm, $current"
         }
         Kind::BadRegName => "write % and a register of this architecture",
         Kind::BadMemAddr => "write @ADDRESS, @SYMBOL or @SYMBOL+OFFSET",
@@ -155,7 +156,8 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::TriggerEnoentClear => "set it first, without clear and cont",
         Kind::SetClockFail => "leave clock= out, and write the clock to trace_clock",
         Kind::BadFieldModifier => {
-            "there is .hex .sym .sym-offset .syscall .execname .errno .log2 .buckets=N .percent .graph"
+            "there is .hex .sym .sym-offset .syscall .execname .errno .log2 .buckets=N .usecs of keys, \
+             .hex .usecs .percent .graph .min .max .avg of values"
         }
         Kind::HistFieldNotFound => "format lists the fields",
         Kind::EmptyAssignment => "write a value behind =",

@@ -346,7 +346,7 @@ impl Terms<'_> {
             b"cgroup" | b"common_cgroup" => name
                 .error(Kind::FiltFieldNotFound)
                 .with_detail(format_args!("{NO_CGROUPS}")),
-            _ => no_field(name, Kind::FiltFieldNotFound, self.layout),
+            _ => no_field(name, Kind::FiltFieldNotFound, self.layout, &[]),
         }
     }
 

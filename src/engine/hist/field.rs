@@ -84,6 +84,14 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
     }
 }
 
+/// What is a key or a value of any event, and no field.
+const OF_HISTOGRAMS: [&str; 4] = [
+    "common_stacktrace",
+    "common_ustacktrace",
+    "common_timestamp",
+    "hitcount",
+];
+
 /// Returns the refusal of `name`, which stands for nothing.
 #[cold]
 #[inline(never)]
@@ -92,7 +100,7 @@ fn nothing(name: Span<'_>, layout: &Layout) -> Error {
         b"cgroup" | b"common_cgroup" => name
             .error(Kind::HistFieldNotFound)
             .with_detail(format_args!("{NO_CGROUPS}")),
-        _ => no_field(name, Kind::HistFieldNotFound, layout),
+        _ => no_field(name, Kind::HistFieldNotFound, layout, &OF_HISTOGRAMS),
     }
 }
 

@@ -4,8 +4,13 @@
 //! the table of `Documentation/files.rst`; what is there exists. So do the selftests that
 //! `Documentation/porting.rst` names. The package has each document that one of its documents names.
 
+use crate::support::linked::Instance;
+
 use std::collections::BTreeMap;
 use std::path::Path;
+
+use ferroprobe_engine::engine::error::Kind;
+use ferroprobe_engine::engine::remedy::remedy;
 
 const FILES: &str = include_str!("../../../Documentation/files.rst");
 const PORTING: &str = include_str!("../../../Documentation/porting.rst");
@@ -219,5 +224,56 @@ fn the_package_has_what_its_documents_name() {
                 "{from} names {name}, which is not in the package"
             );
         }
+    }
+}
+
+/// The words between two backticks in the lines of `text` that `is_row` selects.
+fn quoted(text: &str, is_row: impl Fn(&str) -> bool) -> Vec<&str> {
+    let rows = text.lines().filter(|line| is_row(line));
+    let words = rows.flat_map(|row| row.split("``").skip(1).step_by(2));
+    words.collect()
+}
+
+#[test]
+fn refusals_list_all_that_could_be_meant() {
+    let listed = |kind: Kind| {
+        let all = remedy(kind)
+            .split([' ', ','])
+            .filter(|word| !word.is_empty());
+        all.collect::<Vec<_>>()
+    };
+    let histograms = include_str!("../../../Documentation/histograms.rst");
+    let modifiers = quoted(histograms, |line| line.starts_with("``."));
+    let modifiers: Vec<_> = modifiers
+        .into_iter()
+        .filter(|it| it.starts_with('.'))
+        .collect();
+    assert!(modifiers.len() >= 14, "{modifiers:?}");
+    for modifier in modifiers {
+        assert!(
+            listed(Kind::BadFieldModifier).contains(&modifier),
+            "{modifier}"
+        );
+    }
+    let grammar = include_str!("../../../Documentation/grammar.rst");
+    let variables = quoted(grammar, |line| {
+        line.starts_with("``$") && line.ends_with("``") && !line.contains("->")
+    });
+    assert!(variables.len() >= 12, "{variables:?}");
+    for variable in variables {
+        assert!(listed(Kind::BadVar).contains(&variable), "{variable}");
+    }
+    // Keys that are no fields: what is no key is refused with all of them.
+    let mut it = Instance::default();
+    it.add_event("any:event", "k=%ax:u8");
+    let error = it
+        .write("any:event", "hist:keys=kstack")
+        .expect_err("no key");
+    let detail = String::from_utf8(error.detail().to_vec()).unwrap();
+    let keys = histograms.split_once("A key is a field").expect("keys").1;
+    let keys = keys.split_once("; ``cpu``").expect("other names").0;
+    for key in quoted(keys, |_| true) {
+        let is_key = key.starts_with("common_");
+        assert!(!is_key || detail.contains(key), "{key}: {detail}");
     }
 }
