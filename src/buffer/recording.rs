@@ -120,7 +120,9 @@ impl Buffer {
                 true => rings::OF_ABSENT,
                 false => kilobytes,
             };
-            rings::make(cpu, (kilobytes, SUB_BUFFER), clock, making)
+            let ring = rings::make(cpu, (kilobytes, SUB_BUFFER), clock, making)?;
+            ring.set_enabled(true);
+            Ok(ring)
         })?;
         let masked = PerCpu::new(|_| Ok(AtomicBool::new(false)))?;
         let scratch = Scratch::new()?;
@@ -312,7 +314,7 @@ impl Buffer {
     pub(crate) fn set_on(&self, on: bool) {
         let _guard = self.readers.lock();
         self.on.store(on, Ordering::Relaxed);
-        self.switch(&self.rings.load());
+        self.switch();
         self.waker.wake_now();
     }
 
@@ -327,6 +329,9 @@ impl Buffer {
         // Before the rings are read, which may be replaced meanwhile.
         self.switches.fetch_add(1, Ordering::SeqCst);
         self.enable(self.rings.get(here));
+        if let Successor(Some(rings)) = self.successor.get(here) {
+            self.enable(rings);
+        }
         true
     }
 
@@ -336,7 +341,7 @@ impl Buffer {
     pub(crate) fn pause(&self) {
         let _guard = self.readers.lock();
         self.pauses.fetch_add(1, Ordering::Relaxed);
-        self.switch(&self.rings.load());
+        self.switch();
     }
 
     /// Undoes one [`Buffer::pause`].
@@ -345,7 +350,7 @@ impl Buffer {
     pub(crate) fn resume(&self) {
         let _guard = self.readers.lock();
         self.pauses.fetch_sub(1, Ordering::Relaxed);
-        self.switch(&self.rings.load());
+        self.switch();
     }
 
     /// Sets whether a full ring overwrites its oldest events or drops the newest.
@@ -359,10 +364,11 @@ impl Buffer {
         }
     }
 
-    /// As [`Buffer::enable`], after a switch has changed.
-    fn switch(&self, rings: &RingSet) {
+    /// Enables or disables the rings, after a switch has changed. Called with the readers' lock
+    /// held, so that no rings have a successor.
+    fn switch(&self) {
         self.switches.fetch_add(1, Ordering::SeqCst);
-        self.enable(rings);
+        self.enable(&self.rings.load());
     }
 
     /// Enables or disables `rings`, as the switches say.
@@ -403,7 +409,7 @@ impl Buffer {
         for (cpu, masked) in self.masked.iter() {
             masked.store(!mask(cpu), Ordering::Relaxed);
         }
-        self.switch(&self.rings.load());
+        self.switch();
     }
 
     /// Returns how full a ring must be to wake the readers that wait for its pages, in

@@ -142,8 +142,11 @@ impl Buffer {
             }
             None => self.kilobytes.store(kilobytes, Ordering::Relaxed),
         }
-        // A writer that finds a ring closed needs its successor.
+        // A writer that finds a ring closed needs its successor, which must be switched as the
+        // ring is: a hit may switch the rings at any time, and switches a successor that it finds.
+        self.set_up(&new);
         let no_longer = self.successor.swap(successor);
+        self.enable(&new);
         for ring in old.iter().filter(|ring| !stays(ring.cpu(), ring)) {
             ring.close();
         }
@@ -231,13 +234,18 @@ impl Buffer {
     /// wait for it with the lock of its address space held.
     pub(super) fn replace(&self, state: &mut State, rings: Arc<RingSet>) -> Used<RingSet> {
         state.live = rings.clone();
-        self.enable(&rings);
-        for ring in rings.iter() {
-            ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));
-        }
+        self.set_up(&rings);
         let replaced = self.rings.swap(rings.clone());
         // A hit may have switched the replaced rings on or off meanwhile.
         self.enable(&rings);
         replaced
+    }
+
+    /// Makes `rings` record what the buffer is to record, before hits find them.
+    fn set_up(&self, rings: &RingSet) {
+        self.enable(rings);
+        for ring in rings.iter() {
+            ring.set_overwrite(self.overwrite.load(Ordering::Relaxed));
+        }
     }
 }

@@ -171,7 +171,8 @@ fn spares(count: usize, sub_buffer: usize) -> usize {
 }
 
 /// Makes an empty ring of `kilobytes` for `cpu`, in sub-buffers of `sub_buffer` bytes,
-/// with the times of `clock`. The buffer must have it before `making` is dropped.
+/// with the times of `clock`. The buffer must have it before `making` is dropped. The ring is
+/// disabled: the buffer knows whether it records, and enables it before hits find it.
 ///
 /// # Errors
 ///
@@ -190,5 +191,6 @@ pub(super) fn make(
         ring::RingError::NoMemory => ENOMEM,
         ring::RingError::BadSize => EINVAL,
     })?;
+    ring.set_enabled(false);
     Ok(Shared::new(ring, Hands::of(clock))?)
 }

@@ -34,7 +34,8 @@ impl HitEnd {
         match outcome {
             Ok(()) => Self::Recorded,
             Err(Lost::Disabled) => Self::Off,
-            Err(Lost::Full | Lost::Nested) => Self::LostFull,
+            // Nobody records in the successor of a closed ring before it is there.
+            Err(Lost::Full | Lost::Nested | Lost::Closed) => Self::LostFull,
             Err(Lost::TooLarge) => Self::LostLarge,
         }
     }

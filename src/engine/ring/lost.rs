@@ -7,6 +7,9 @@
 pub enum Lost {
     /// Recording is off; the ring does not count these.
     Disabled,
+    /// The ring was [closed](super::Ring::close): another one takes over. The ring does not count
+    /// these.
+    Closed,
     /// The ring is full of unread events and does not overwrite; counted as dropped.
     Full,
     /// Interrupts filled the whole ring while they interrupted a writer; counted as commit

@@ -213,7 +213,7 @@ impl<S: Storage> Ring<S> {
         let hot = &self.hot.0;
         if shape.words.wrapping_add(NOTE_WORDS) > self.page_words.wrapping_sub(HEADER_WORDS) {
             if hot.limit.load_relaxed() == 0 {
-                return Err(Lost::Disabled);
+                return Err(self.why_off());
             }
             self.counters.0.too_large.fetch_add_relaxed(1);
             return Err(Lost::TooLarge);
@@ -228,7 +228,7 @@ impl<S: Storage> Ring<S> {
             sys::barrier();
             let limit = widen(hot.limit.load_relaxed());
             if limit == 0 {
-                return Err(Lost::Disabled);
+                return Err(self.why_off());
             }
             let from = Position(position);
             let time = PlaceTime::new(now, last, outermost);

@@ -118,8 +118,8 @@ impl<'a, S: Storage> Local<'a, S> {
     }
 
     /// Records an event, as [`Writer::reserve`] does, whose payload `fill` writes. If the
-    /// ring is disabled, records it in the ring of the same CPU that `successor` returns, which
-    /// is to replace a closed one; see [`Ring::close`](super::Ring::close).
+    /// ring is closed, records it in the ring of the same CPU that `successor` returns, which
+    /// replaces it; see [`Ring::close`](super::Ring::close).
     ///
     /// # Errors
     ///
@@ -134,8 +134,8 @@ impl<'a, S: Storage> Local<'a, S> {
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, Lost> {
         let mut reserved = match self.0.reserve(len, note, clock) {
-            Err(Lost::Disabled) => {
-                let (next, clock) = successor().ok_or(Lost::Disabled)?;
+            Err(Lost::Closed) => {
+                let (next, clock) = successor().ok_or(Lost::Closed)?;
                 next.0.reserve_slow(len, note, clock)?
             }
             reserved => reserved?,

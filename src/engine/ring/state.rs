@@ -3,6 +3,7 @@
 //! The shared state of a ring: see [`super`] for who writes what.
 
 use super::layout::{self, HEADER_WORDS, MAX_PAGE_BYTES, MIN_EVENT_WORDS, NOTE_WORDS, WORD};
+use super::lost::Lost;
 use super::note::Noted;
 use super::position::{Geometry, Laps, Position, Seq, Slot};
 use super::progress;
@@ -299,7 +300,7 @@ impl<S: Storage> Ring<S> {
     }
 
     /// Makes every reservation that reads the clock from now on fail with
-    /// [`Lost::Disabled`], for good. For a ring whose events another ring takes over while
+    /// [`Lost::Closed`], for good. For a ring whose events another ring takes over while
     /// writers switch to that one: a writer may have found this ring before the switch and be
     /// interrupted by one that records in the other ring. If it then recorded here, its event
     /// would be before the other one, with a later time.
@@ -309,6 +310,16 @@ impl<S: Storage> Ring<S> {
         self.closed.store_relaxed(1);
         sys::fence_full();
         self.hot.0.limit.store_relaxed(0);
+    }
+
+    /// Returns why a reservation found `limit` to be 0.
+    pub(super) fn why_off(&self) -> Lost {
+        // Pairs with `close`: who sees its 0 sees that the ring is closed.
+        sys::fence_full();
+        match self.closed.load_relaxed() {
+            0 => Lost::Disabled,
+            _ => Lost::Closed,
+        }
     }
 
     /// Returns whether writers record.

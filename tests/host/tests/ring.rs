@@ -147,6 +147,21 @@ fn disabled_records_nothing() {
 }
 
 #[test]
+fn a_closed_ring_tells_so_whether_it_was_enabled_or_not() {
+    for enabled in [true, false] {
+        let ring = ring(3, 4096, true);
+        ring.set_enabled(enabled);
+        ring.close();
+        for again in [enabled, true, false] {
+            assert_eq!(write(&ring, 1, &[0; 16]), Err(Lost::Closed));
+            assert_eq!(write(&ring, 1, &[0; 9999]), Err(Lost::Closed));
+            ring.set_enabled(again);
+        }
+        assert_eq!(ring.stats().lost(), 0);
+    }
+}
+
+#[test]
 fn discarded_events_leave_no_trace() {
     for times in [[10, 20, 30], [10, 10, 10]] {
         for nested in [false, true] {

@@ -41,7 +41,7 @@ fn each_cpu_writes_to_its_own_by_its_own_clock() {
     assert!(rings.of(3).is_none());
 }
 
-/// Records `payload` in `ring` by `clock`; if it is disabled, in its successor.
+/// Records `payload` in `ring` by `clock`; if it is closed, in its successor.
 fn record(
     rings: &Rings<Pages, u64>,
     successor: &Rings<Pages, u64>,
@@ -93,6 +93,21 @@ fn a_writer_whose_ring_is_replaced_while_it_is_interrupted_records_in_the_next_o
         assert_eq!(times(&old), Vec::<u64>::new());
         assert!(!old.of(0).unwrap().enabled());
     }
+}
+
+#[test]
+fn a_ring_that_is_off_is_no_reason_to_record_in_the_next_one() {
+    let made = || Rings::new(PerCpu::new(1, |cpu| Ok(ring(cpu))).unwrap()).unwrap();
+    let (old, new) = (made(), made());
+    old.of(0).unwrap().set_enabled(false);
+    assert_eq!(record(&old, &new, &|| 1), Err(Lost::Disabled));
+    // The next one is switched as the old one was.
+    new.of(0).unwrap().set_enabled(false);
+    old.of(0).unwrap().close();
+    assert_eq!(record(&old, &new, &|| 2), Err(Lost::Disabled));
+    new.of(0).unwrap().set_enabled(true);
+    record(&old, &new, &|| 3).unwrap();
+    assert_eq!(times(&new), [3]);
 }
 
 #[test]
