@@ -48,9 +48,10 @@ impl PlaceTime {
     /// may use a delta again.
     fn new(now: u64, last: u64, outermost: bool) -> Self {
         let before = last & !UNSURE;
-        // If the clock went back, the event gets the time of the last event plus one: a
-        // comm note needs a delta.
-        let ts = now.max(before.wrapping_add(1));
+        // If the clock went back, the event gets the time of the last event. Events of one time
+        // are legal: some clocks count in steps in which there are many. 0 is no time, as what is
+        // before an event may have the time before it.
+        let ts = now.max(before).max(1);
         let least = ts.wrapping_sub(before);
         Self {
             ts,
@@ -108,6 +109,9 @@ impl Prefix {
         }
         Self {
             time: match time.delta {
+                // A comm note needs a delta: an absolute time, one before the event's, gives it
+                // one.
+                Some(0) if !noted => TIME_WORDS,
                 Some(0..=MAX_DELTA) => 0,
                 _ => TIME_WORDS,
             },
@@ -320,8 +324,8 @@ impl<S: Storage> Ring<S> {
         // A comm note needs a delta.
         let left = u64::from(prefix.note != 0);
         if !stamp.is_empty() {
-            match time.delta {
-                Some(delta) => layout::put_time_extend(stamp, delta.wrapping_sub(left)),
+            match time.delta.and_then(|delta| delta.checked_sub(left)) {
+                Some(delta) => layout::put_time_extend(stamp, delta),
                 None => layout::put_time_stamp(stamp, time.ts.wrapping_sub(left)),
             }
             delta = left;
