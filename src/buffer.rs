@@ -20,4 +20,4 @@ pub(crate) use recording::{Buffer, Lost, Side, Unsettled};
 pub(crate) use resizing::MAX_SUB_BUFFER;
 pub(crate) use rings::Pace;
 pub(crate) use still::StillTools;
-pub(crate) use time::now_by;
+pub(crate) use time::{now_by, Cleared};

@@ -149,10 +149,10 @@ impl OopsPrinting {
             .buffer
             .newest(still, wanted, is_last, &mut |clock, cpu, event| {
                 let mut buf = SeqBuf::new(room);
-                let find = |id, ts| match (&last, is_last) {
-                    (Some(last), _) => last.find(id, ts),
+                let find = |id| match (&last, is_last) {
+                    (Some(last), _) => last.find(id),
                     (None, true) => None,
-                    (None, false) => instance.formats.find(id, ts),
+                    (None, false) => instance.formats.find(id),
                 };
                 printer.event_by(instance, &mut buf, (clock, cpu), event, &find);
                 if let Some(text) = buf.finish().and_then(|length| room.get(..length)) {

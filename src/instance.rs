@@ -3,7 +3,7 @@
 //! An instance: a buffer with its options, and the events that are enabled for it.
 
 use crate::{
-    buffer::{Buffer, Side},
+    buffer::{Buffer, Cleared, Side},
     events::{event_file::InstanceId, marks::Marks, registry::InInstance},
     followed::Followed,
     formats::Formats,
@@ -16,7 +16,6 @@ use crate::{
     processes::Processes,
     tracer::{self, Tracer},
 };
-use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
 /// A buffer with its options, and what most files are of: ftrace's `struct trace_array`.
@@ -36,7 +35,7 @@ pub(crate) struct Instance {
     /// The options of recording and printing.
     pub(crate) options: Options,
     /// When the buffer was last emptied, by its clock.
-    pub(crate) cleared: AtomicU64,
+    pub(crate) cleared: Cleared,
     /// The tasks whose hits count.
     #[pin]
     pub(crate) followed: Followed,
@@ -101,7 +100,7 @@ impl Instance {
                 formats,
                 marks,
                 options: Options::new(),
-                cleared: AtomicU64::new(0),
+                cleared: Cleared::new(),
                 followed <- Followed::new(*id),
                 processes <- Processes::new(),
                 counted <- Waker::new(),
@@ -198,8 +197,7 @@ impl Instance {
 
     /// Notes that times are counted from now on, where they are.
     fn note_clearing(&self) {
-        let now = self.buffer.clock().now();
-        self.cleared.store(now, Ordering::Relaxed);
+        self.cleared.note(self.buffer.clock());
     }
 
     fn forget_formats(&self) {

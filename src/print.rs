@@ -47,8 +47,6 @@ pub(crate) struct Printer<R> {
 /// A cached format.
 struct CachedFormat {
     format: Arc<Format>,
-    /// The last time of a record with this format.
-    until: u64,
     /// A number of its own for each format that was looked up.
     key: u64,
 }
@@ -148,19 +146,19 @@ impl<R: Renderer> Printer<R> {
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
     ) {
-        self.event_by(instance, buf, (clock, cpu), event, &|id, ts| {
-            instance.formats.find(id, ts)
+        self.event_by(instance, buf, (clock, cpu), event, &|id| {
+            instance.formats.find(id)
         });
     }
 
-    /// As [`Printer::event`], with the format that `find` returns for a number and a time.
+    /// As [`Printer::event`], with the format that `find` returns for a number.
     pub(crate) fn event_by(
         &mut self,
         instance: &Instance,
         buf: &mut SeqBuf<'_>,
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
-        find: &dyn Fn(u16, u64) -> Option<(Arc<Format>, u64)>,
+        find: &dyn Fn(u16) -> Option<Arc<Format>>,
     ) {
         if event.lost > 0 {
             self.renderer.lost(buf, cpu, event.lost);
@@ -191,14 +189,11 @@ impl<R: Renderer> Printer<R> {
             None => {
                 let slot = self.formats.slot(u64::from(header.event));
                 let slot = slot.unwrap_or(&mut unremembered);
-                let is_it = |known: &CachedFormat| {
-                    known.format.id == header.event && event.ts <= known.until
-                };
+                let is_it = |known: &CachedFormat| known.format.id == header.event;
                 if !slot.as_ref().is_some_and(is_it) {
                     self.looked_up = self.looked_up.wrapping_add(1);
                     let key = self.looked_up;
-                    let found = find(header.event, event.ts);
-                    *slot = found.map(|(format, until)| CachedFormat { format, until, key });
+                    *slot = find(header.event).map(|format| CachedFormat { format, key });
                 }
                 let Some(known) = slot else {
                     return match form.is_short() {
@@ -260,7 +255,7 @@ impl<R: Renderer> Printer<R> {
         };
         if self.has_forms && instance.options.has(Flag::LatencyFormat) {
             let columns = LatencyColumns {
-                start: instance.cleared.load(Ordering::Relaxed),
+                start: instance.cleared.by(clock),
                 index: self.index,
                 is_verbose: instance.options.has(Flag::Verbose),
             };

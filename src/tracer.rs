@@ -242,6 +242,6 @@ pub(crate) fn forget_formats(buffer: &Buffer, formats: &Formats) -> bool {
         return false;
     };
     // Formats of events that are removed from now on are not among them.
-    let looked = buffer.each_record(|id, ts| needed.see(id, ts));
+    let looked = buffer.each_record(|id| needed.see(id));
     looked.is_ok() && formats.forget(&needed)
 }

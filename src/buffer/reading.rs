@@ -219,14 +219,14 @@ impl Buffer {
         commands.each(&mut each)
     }
 
-    /// Calls `each` with the event id and the time of every record, of both sides.
+    /// Calls `each` with the event id of every record, of both sides.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `EINTR` if the task is being killed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn each_record(&self, mut each: impl FnMut(u16, u64)) -> Result {
+    pub(crate) fn each_record(&self, mut each: impl FnMut(u16)) -> Result {
         /// Records between two checks whether the task is being killed.
         const MANY: usize = 1024;
 
@@ -243,7 +243,7 @@ impl Buffer {
                 let mut count = 0_usize;
                 while let Some(event) = events.peek() {
                     if let Some(header) = Header::from_record(event.payload()) {
-                        each(header.event, event.ts);
+                        each(header.event);
                     }
                     events.advance();
                     count = count.wrapping_add(1);

@@ -6,6 +6,7 @@ use crate::{
     engine::clock::ClockReading,
     kapi::clock::{self, Clock, Comparison},
 };
+use core::sync::atomic::{AtomicU64, AtomicU8, Ordering};
 
 /// Converts `compared` to the engine's type.
 pub(crate) fn reading(compared: Comparison) -> ClockReading {
@@ -26,4 +27,43 @@ pub(crate) fn now_by(clock: Clock) -> u64 {
         _ => None,
     };
     compared.map_or_else(|| clock.now(), |compared| reading(compared).time())
+}
+
+/// When a buffer was last emptied, and by which clock.
+///
+/// A snapshot keeps the times of the clock with which it was taken: these are not compared with a
+/// time of another one.
+pub(crate) struct Cleared {
+    at: AtomicU64,
+    /// The clock, as a `u8`.
+    by: AtomicU8,
+}
+
+impl Cleared {
+    /// Notes the time 0 of the clock with which buffers begin.
+    pub(crate) const fn new() -> Self {
+        Self {
+            at: AtomicU64::new(0),
+            // CAST: There are a few clocks.
+            by: AtomicU8::new(Clock::Local as u8),
+        }
+    }
+
+    /// Notes the time of `clock`.
+    ///
+    /// Context: process.
+    pub(crate) fn note(&self, clock: Clock) {
+        self.at.store(clock.now(), Ordering::Relaxed);
+        // CAST: As above.
+        self.by.store(clock as u8, Ordering::Relaxed);
+    }
+
+    /// Returns the time by `clock`; 0, where its times begin, if it was noted by another one.
+    pub(crate) fn by(&self, clock: Clock) -> u64 {
+        // CAST: As above.
+        match self.by.load(Ordering::Relaxed) == clock as u8 {
+            true => self.at.load(Ordering::Relaxed),
+            false => 0,
+        }
+    }
 }

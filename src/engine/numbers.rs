@@ -106,27 +106,17 @@ fn bit_of(index: usize) -> u64 {
 }
 
 /// Formats of removed events, and which of them records in the buffer still have.
-///
-/// Records with the same number may have several formats, one after the other.
 pub struct Needed {
     /// In the order in which they were added.
     keys: Vec<NumberKey>,
-    /// The first and the last key of each number.
-    ends: Vec<Option<(u32, u32)>>,
-    /// The number of the last record, and its key.
-    last: Option<(u16, u32)>,
+    /// The key of each number.
+    of_numbers: Vec<Option<u32>>,
 }
 
 /// A format.
 struct NumberKey {
     /// The caller's name for it.
     serial: u64,
-    /// The last time of a record with an earlier format of the same number.
-    after: Option<u64>,
-    /// The last time of a record with this format.
-    until: u64,
-    /// The next format with the same number.
-    next: Option<u32>,
     is_needed: bool,
 }
 
@@ -137,70 +127,42 @@ impl Needed {
     ///
     /// [`AllocError`] if out of memory.
     pub fn new() -> Result<Self, AllocError> {
-        let mut ends = Vec::with_capacity(COUNT)?;
+        let mut of_numbers = Vec::with_capacity(COUNT)?;
         for _ in 0..COUNT {
-            ends.push(None)?;
+            of_numbers.push(None)?;
         }
         Ok(Self {
             keys: Vec::new(),
-            ends,
-            last: None,
+            of_numbers,
         })
     }
 
-    /// Adds the format `serial` of records with `number` up to the time `until`. Formats
-    /// with the same number must be added in the order of time.
+    /// Adds the format `serial` of records with `number`, which no other format has.
     ///
     /// # Errors
     ///
     /// [`AllocError`] if out of memory.
-    pub fn add(&mut self, serial: u64, number: u16, until: u64) -> Result<(), AllocError> {
-        // CAST: There is no memory for more keys than a u32 counts.
+    pub fn add(&mut self, serial: u64, number: u16) -> Result<(), AllocError> {
+        // CAST: There are at most COUNT numbers.
         let index = self.keys.len() as u32;
-        let at = usize::from(number.wrapping_sub(FIRST));
-        let mut after = None;
-        if let Some(ends) = self.ends.get_mut(at) {
-            let before = ends.and_then(|(_, last)| self.keys.get_mut(last as usize));
-            if let Some(before) = before {
-                before.next = Some(index);
-                after = Some(before.until);
-            }
-            *ends = Some((ends.map_or(index, |(first, _)| first), index));
-        }
         self.keys.push(NumberKey {
             serial,
-            after,
-            until,
-            next: None,
             is_needed: false,
-        })
+        })?;
+        let at = usize::from(number.wrapping_sub(FIRST));
+        if let Some(of_number) = self.of_numbers.get_mut(at) {
+            *of_number = Some(index);
+        }
+        Ok(())
     }
 
-    /// Marks the format of a record with `number` and the time `ts` as needed.
-    pub fn see(&mut self, number: u16, ts: u64) {
-        let Some(at) = number.checked_sub(FIRST) else {
-            return;
-        };
-        // Usually its format is that of the last record or a later one.
-        let last = self.last.filter(|&(known, index)| {
-            let key = self.keys.get(index as usize);
-            known == number && key.is_some_and(|key| key.after.is_none_or(|after| ts > after))
-        });
-        let first = || self.ends.get(usize::from(at)).copied().flatten();
-        let mut next = match last {
-            Some((_, index)) => Some(index),
-            None => first().map(|(first, _)| first),
-        };
-        while let Some(index) = next {
-            let Some(key) = self.keys.get_mut(index as usize) else {
-                return;
-            };
-            if ts <= key.until {
-                key.is_needed = true;
-                self.last = Some((number, index));
-                return;
-            }
-            next = key.next;
+    /// Marks the format of a record with `number` as needed.
+    pub fn see(&mut self, number: u16) {
+        let at = usize::from(number.wrapping_sub(FIRST));
+        let key = self.of_numbers.get(at).copied().flatten();
+        // CAST: u32 to usize widens.
+        if let Some(key) = key.and_then(|index| self.keys.get_mut(index as usize)) {
+            key.is_needed = true;
         }
     }
 

@@ -413,7 +413,7 @@ impl Registry {
         for event in events.removed.iter() {
             event.set_gone();
         }
-        self.instances.retire_formats(&events.removed, draft);
+        self.instances.retire_formats(&events.removed);
         if arms {
             self.watch();
         }

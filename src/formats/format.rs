@@ -76,7 +76,8 @@ impl Drop for Number {
 }
 
 /// The format of the records of an event. It outlives its event for as long as records of
-/// it may be in the buffer.
+/// it may be in the buffer, and keeps its id from being given to another event meanwhile: an id
+/// alone tells what a record holds, whatever clock its time is from.
 pub(crate) struct Format {
     /// The id of the event, in each record.
     pub(crate) id: u16,
@@ -106,7 +107,8 @@ impl Format {
         Self::with_id(definition, (number.id(), Some(number)), layout)
     }
 
-    /// Makes the format of the records of `definition`, which get the id of this one.
+    /// Makes the format of the records of `definition`, another probe of this one's event: records
+    /// get the same id, and have the same fields.
     ///
     /// # Errors
     ///

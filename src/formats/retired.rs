@@ -31,9 +31,6 @@ pub(super) struct Retired {
 /// The format of records that no event makes any more.
 struct Old {
     format: Arc<Format>,
-    /// The last time that such a record can have: later records with its id belong to the
-    /// redefined event.
-    until: u64,
     serial: u64,
 }
 
@@ -56,22 +53,18 @@ impl Retired {
         self.formats.reserve(additional)
     }
 
-    /// Adds the format of records up to the time `until`. The caller has reserved room.
-    pub(super) fn add(&mut self, format: Arc<Format>, until: u64) {
+    /// Adds `format`. The caller has reserved room.
+    pub(super) fn add(&mut self, format: Arc<Format>) {
         self.added = self.added.wrapping_add(1);
-        let _ = self.formats.push(Old {
-            format,
-            until,
-            serial: self.added,
-        });
+        let serial = self.added;
+        let _ = self.formats.push(Old { format, serial });
     }
 
-    /// Returns the format of records with the id `id` and the time `ts`, and the last
-    /// time for which it holds.
-    pub(super) fn find(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
+    /// Returns the format of records with the id `id`.
+    pub(super) fn find(&self, id: u16) -> Option<Arc<Format>> {
         let mut formats = self.formats.iter();
-        let old = formats.find(|old| old.format.id == id && ts <= old.until)?;
-        Some((old.format.clone(), old.until))
+        let old = formats.find(|old| old.format.id == id)?;
+        Some(old.format.clone())
     }
 
     /// Returns whether to check which formats are needed.
@@ -90,7 +83,7 @@ impl Retired {
         }
         let mut needed = Needed::new()?;
         for old in &self.formats {
-            needed.add(old.serial, old.format.id, old.until)?;
+            needed.add(old.serial, old.format.id)?;
         }
         Ok(Some(needed))
     }

@@ -30,22 +30,21 @@ struct FormatTable {
 pub(crate) struct LastFormats<'a>(ManuallyDrop<MutexGuard<'a, FormatTable>>);
 
 impl LastFormats<'_> {
-    /// As [`Formats::find`].
+    /// Returns the format of records with the number `id`.
     ///
     /// Context: any.
-    pub(crate) fn find(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
-        self.0.find(id, ts)
+    pub(crate) fn find(&self, id: u16) -> Option<Arc<Format>> {
+        self.0.find(id)
     }
 }
 
 impl FormatTable {
-    fn find(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
-        if let Some(old) = self.retired.find(id, ts) {
-            return Some(old);
-        }
+    fn find(&self, id: u16) -> Option<Arc<Format>> {
         let mut live = self.live.iter();
-        let format = live.find(|format| format.id == id)?;
-        Some((format.clone(), u64::MAX))
+        match live.find(|format| format.id == id) {
+            Some(format) => Some(format.clone()),
+            None => self.retired.find(id),
+        }
     }
 }
 
@@ -63,12 +62,11 @@ impl Formats {
         Arc::pin_init(pin_init!(Self { table <- new_mutex!(table) }), GFP_KERNEL)
     }
 
-    /// Returns the format of records with the number `id` at the time `ts`, and the last
-    /// time for which that holds.
+    /// Returns the format of records with the number `id`.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn find(&self, id: u16, ts: u64) -> Option<(Arc<Format>, u64)> {
-        self.table.lock().find(id, ts)
+    pub(crate) fn find(&self, id: u16) -> Option<Arc<Format>> {
+        self.table.lock().find(id)
     }
 
     /// Returns the table for a kernel that panics; `None` if it was being changed. Its lock is
@@ -96,16 +94,15 @@ impl Formats {
         let _ = self.table.lock().live.push(format);
     }
 
-    /// Retires the format of a removed event, whose last record may have the time
-    /// `until`. There is room.
-    pub(crate) fn retire(&self, format: &Arc<Format>, until: u64) {
+    /// Retires the format of a removed event. There is room.
+    pub(crate) fn retire(&self, format: &Arc<Format>) {
         let mut table = self.table.lock();
         let index = table
             .live
             .iter()
             .position(|known| Arc::ptr_eq(known, format));
         if let Some(format) = index.and_then(|index| table.live.take(index)) {
-            table.retired.add(format, until);
+            table.retired.add(format);
         }
     }
 

@@ -394,8 +394,8 @@ impl Files {
     }
 }
 
-/// Returns whether `event` and `other` are the same event. A redefined event keeps its
-/// id.
+/// Returns whether `event` and `other` are one to users: a redefined event keeps its names.
 fn is_one(event: &Event, other: &Event) -> bool {
-    event.id() == other.id()
+    let (one, other) = (&event.format, &other.format);
+    one.name.to_bytes() == other.name.to_bytes() && one.group.to_bytes() == other.group.to_bytes()
 }

@@ -6,12 +6,9 @@
 
 mod in_force;
 
-use super::{
-    draft::Draft,
-    files::{Files, Permanent, Removed},
-};
+use super::files::{Files, Permanent, Removed};
 use crate::{
-    buffer::{now_by, Buffer},
+    buffer::Buffer,
     engine::{event_names::AwaitedEvents, filter::Filter},
     events::{
         event::Event,
@@ -256,15 +253,11 @@ impl Instances {
         }
     }
 
-    /// Retires the formats of `events`, which `draft` has removed. From now on they record nothing
-    /// more, and new events have recorded nothing yet.
-    pub(super) fn retire_formats(&self, events: &[Arc<Event>], draft: &Draft) {
+    /// Retires the formats of `events`, which were removed.
+    pub(super) fn retire_formats(&self, events: &[Arc<Event>]) {
         for (_, instance) in self.iter() {
-            let now = now_by(instance.buffer.clock());
             for event in events {
-                let goes_on = draft.replaces(event);
-                let until = if goes_on { now } else { u64::MAX };
-                instance.formats.retire(&event.format, until);
+                instance.formats.retire(&event.format);
             }
         }
     }

@@ -61,39 +61,23 @@ fn numbers_need_memory() {
     fail_allocation_after(None);
 }
 
-/// The formats that are not needed for `records`, each a number and a time.
-fn unneeded(records: &[(u16, u64)]) -> Vec<u64> {
+/// The formats that are not needed for records with `numbers`.
+fn unneeded(numbers: &[u16]) -> Vec<u64> {
     let mut needed = Needed::new().unwrap();
-    // The first event was defined anew twice and removed, the second defined anew.
-    let formats = [
-        (10, FIRST, 100),
-        (11, FIRST + 1, 150),
-        (12, FIRST, 200),
-        (13, u16::MAX, u64::MAX),
-        (14, FIRST, u64::MAX),
-    ];
-    for (serial, number, until) in formats {
-        needed.add(serial, number, until).unwrap();
+    for (serial, number) in [(10, FIRST), (11, FIRST + 1), (12, FIRST + 9), (13, u16::MAX)] {
+        needed.add(serial, number).unwrap();
     }
-    for &(number, ts) in records {
-        needed.see(number, ts);
+    for &number in numbers {
+        needed.see(number);
     }
     needed.unneeded().collect()
 }
 
 #[test]
 fn a_format_is_needed_as_long_as_a_record_has_it() {
-    assert_eq!(unneeded(&[]), [10, 11, 12, 13, 14]);
-    assert_eq!(unneeded(&[(FIRST, 100)]), [11, 12, 13, 14]);
-    assert_eq!(unneeded(&[(FIRST, 101)]), [10, 11, 13, 14]);
-    assert_eq!(unneeded(&[(FIRST, 201)]), [10, 11, 12, 13]);
-    assert_eq!(unneeded(&[(u16::MAX, 5)]), [10, 11, 12, 14]);
-    // Of CPU after CPU.
-    let records = [(FIRST, 90), (FIRST, 300), (FIRST, 95), (FIRST, 150)];
-    assert_eq!(unneeded(&records), [11, 13]);
-    // The event that is defined now, one that was not removed, and a marker.
-    assert_eq!(
-        unneeded(&[(FIRST + 1, 151), (FIRST + 2, 1), (5, 1)]),
-        [10, 11, 12, 13, 14]
-    );
+    assert_eq!(unneeded(&[]), [10, 11, 12, 13]);
+    assert_eq!(unneeded(&[FIRST]), [11, 12, 13]);
+    assert_eq!(unneeded(&[u16::MAX, FIRST + 1, u16::MAX]), [10, 12]);
+    // Of an event that was not removed, and of a marker.
+    assert_eq!(unneeded(&[FIRST + 2, 5]), [10, 11, 12, 13]);
 }

@@ -199,7 +199,8 @@ impl Definitions {
     }
 
     /// Makes the event of `definition`, which is not in `draft`. If this write has
-    /// deleted an event of that name, the new one takes over its id and its filter.
+    /// deleted an event of that name, the new one takes over its filter. It gets an id of its own:
+    /// records of the deleted event may be in the buffer, and in the hands of programs.
     #[inline(never)]
     pub(super) fn new_event(
         &mut self,
@@ -214,14 +215,13 @@ impl Definitions {
             let mut probes = self.set.named(definition, NO_WRITE);
             before = probes.next().map(|probe| probe.event.clone());
         }
+        let format = Format::new(definition, self.numbers.take()?, layout)?;
         let Some(before) = before else {
-            let format = Format::new(definition, self.numbers.take()?, layout)?;
             let files = instances.new_files(|_| Ok(None), no_memory)?;
             let files = (files, instances.top().buffer.clone());
             let event = Event::new(format.clone(), files, draft.owner().cloned())?;
             return Ok((event, format));
         };
-        let format = before.format.replaced_by(definition, layout)?;
         // It has no triggers, or could not be deleted.
         let fitting = |of| {
             let plan = before.file(of).map(|file| file.plan());
