@@ -83,7 +83,7 @@ impl Registry {
         let arming = Arming::new(definitions.points())?;
         Ok(Self {
             definitions,
-            instances: Instances::new(top),
+            instances: Instances::new(top)?,
             arming,
         })
     }

@@ -94,18 +94,26 @@ pub(super) struct Instances {
     top: InInstance,
     /// The others, by [`InstanceId`] from 1 on.
     others: Vec<Option<InInstance>>,
+    /// The plan of the events that no instance needs: their hits are not recorded. An event that
+    /// is disarmed may still be hit, as calls that a return probe follows return later.
+    off: Arc<Plan>,
     /// The number of changes so far.
     changes: u64,
 }
 
 impl Instances {
     /// There is only the instance of the top directory.
-    pub(super) const fn new(top: InInstance) -> Self {
-        Self {
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn new(top: InInstance) -> Result<Self> {
+        Ok(Self {
             top,
             others: Vec::new(),
+            off: Plan::of_several(Vec::new())?,
             changes: 0,
-        }
+        })
     }
 
     /// Returns that of the top directory.

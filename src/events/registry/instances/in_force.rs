@@ -146,12 +146,15 @@ impl Instances {
         let in_force = match needed {
             Some(needed) => needed,
             // What users write is recorded in any case.
-            None if of == InstanceId::TOP || Arc::ptr_eq(event, &instance.marks.event) => Share {
+            None if Arc::ptr_eq(event, &instance.marks.event) => Share {
                 buffer: instance.buffer.clone(),
                 plan: plan.clone(),
             },
-            // It is not hit, and most often needed the next time by the same instance.
-            None => event.in_force(),
+            // With the buffer as it is: most often the same instance needs it the next time.
+            None => Share {
+                buffer: event.in_force().buffer,
+                plan: self.off.clone(),
+            },
         };
         Change::new(event, plan, in_force)
     }
@@ -184,7 +187,9 @@ impl Instances {
         let mut changes = Vec::new();
         for event in self.events() {
             let now = event.in_force();
-            if !now.plan.is_of_several() && !Arc::ptr_eq(&now.buffer, gone) {
+            let is_elsewhere = !Arc::ptr_eq(&now.buffer, gone);
+            let is_off = Arc::ptr_eq(&now.plan, &self.off);
+            if is_elsewhere && (is_off || !now.plan.is_of_several()) {
                 continue;
             }
             let needed = self.needed(event, |other, file| {
@@ -192,10 +197,9 @@ impl Instances {
             })?;
             let in_force = match needed {
                 Some(needed) => needed,
-                // Calls that a return probe follows may still return.
                 None => Share {
                     buffer: self.top.buffer.clone(),
-                    plan: Plan::of_several(Vec::new())?,
+                    plan: self.off.clone(),
                 },
             };
             let plan = event.in_instance(of)?.plan();
