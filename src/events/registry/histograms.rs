@@ -179,11 +179,14 @@ impl Registry {
                     if !histogram.spec().finds_alike(first, layout) {
                         return Err(Refusal::new(Kind::NamedMismatch, text.at));
                     }
-                    self.count_in(of, event, (&histogram, filter), is_of_field)
-                        .map_err(failed)?;
-                    if is_paused {
-                        histogram.set_paused(true);
-                    }
+                    // Before it counts the hits of this event, too.
+                    let was_paused = histogram.is_paused();
+                    histogram.set_paused(was_paused || is_paused);
+                    let counted = self.count_in(of, event, (&histogram, filter), is_of_field);
+                    counted.map_err(|error| {
+                        histogram.set_paused(was_paused);
+                        failed(error)
+                    })?;
                 }
             }
             Decision::SetPaused { index, is_paused } => {
