@@ -6,6 +6,7 @@
 //! them. What differs between them is in the trait [`Isa`], which one file for each
 //! implements; only this file names these.
 
+pub mod calling;
 pub mod isa;
 
 mod arm64;

@@ -14,6 +14,7 @@
 pub mod declare;
 mod lookup;
 pub mod parts;
+mod shape;
 
 pub use lookup::{BtfFunction, BtfValue, Member, Parameter, ParameterIter};
 

@@ -19,6 +19,7 @@ mod by_value;
 mod compile;
 mod expand;
 mod members;
+mod passed;
 mod path;
 mod program;
 mod resolve;

@@ -11,6 +11,7 @@ pub mod address;
 pub mod arch;
 pub mod ast;
 pub mod btf;
+pub mod calling;
 pub mod clock;
 pub mod context;
 pub mod cpumask;

@@ -4,6 +4,7 @@
 
 mod jumps;
 
+use super::calling::{ArgumentPlace, ResultPlace, TypeShape, WordsTaken};
 use super::isa::{
     index_of, EntryPlace, Flow, Insn, InsnKind, Isa, JumpTable, Refusal, Undecoded, OPS_LEN,
 };
@@ -52,6 +53,12 @@ const ORIG_X0: u8 = 34;
 /// `mov x9, x30`, which the kernel writes at boot before the call of ftrace.
 const MOV_X9_X30: u32 = 0xaa1e_03e9;
 
+/// The number of the registers of arguments, from `x0` on.
+const REGISTER_COUNT: u16 = 8;
+
+/// The index of the register in which the caller says where a result in memory is to be.
+const RESULT: u8 = 8;
+
 /// `brk #4`.
 const KPROBE: u32 = 0xd420_0080;
 
@@ -89,9 +96,55 @@ impl Isa for Arm64 {
 
     fn argument(&self, n: u16) -> EntryPlace {
         match u8::try_from(n) {
-            Ok(register) if register < 8 => EntryPlace::Register(register),
+            Ok(register) if n < REGISTER_COUNT => EntryPlace::Register(register),
             _ => EntryPlace::Zero,
         }
+    }
+
+    fn argument_registers(&self) -> u16 {
+        REGISTER_COUNT
+    }
+
+    fn argument_word(&self, n: u16) -> EntryPlace {
+        match n.checked_sub(REGISTER_COUNT) {
+            None => self.argument(n),
+            Some(n) => EntryPlace::Stack(n),
+        }
+    }
+
+    /// The Procedure Call Standard, section 6.8.2, stages B and C without floating-point numbers:
+    /// a structure of more than 16 bytes is passed as the address of a copy; an alignment of 16
+    /// takes registers from an even one on; and behind an argument on the stack all others are
+    /// there.
+    fn pass(&self, taken: &mut WordsTaken, shape: TypeShape) -> ArgumentPlace {
+        if shape.size == 0 {
+            return ArgumentPlace::Nothing;
+        }
+        if shape.is_composite && shape.size > 16 {
+            return match self.pass(taken, TypeShape::WORD) {
+                ArgumentPlace::Words { first, .. } => ArgumentPlace::Pointed(first),
+                other => other,
+            };
+        }
+        let (count, is_even) = (shape.words(), shape.align > 8);
+        match taken.registers(REGISTER_COUNT, count, is_even) {
+            Some(first) => ArgumentPlace::Words { first, count },
+            None => {
+                taken.no_more_registers(REGISTER_COUNT);
+                taken.stack(REGISTER_COUNT, count, is_even)
+            }
+        }
+    }
+
+    fn returned(&self, shape: TypeShape) -> ResultPlace {
+        match u8::try_from(shape.words()) {
+            Ok(count) if count <= 2 => ResultPlace::Registers(count),
+            _ => ResultPlace::MemoryAtEntry(RESULT),
+        }
+    }
+
+    fn return_registers(&self) -> [u8; 2] {
+        [0, 1]
     }
 
     fn return_address(&self) -> EntryPlace {

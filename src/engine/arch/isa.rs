@@ -6,6 +6,7 @@
 //! in `insn`. All other code sees an instruction as an [`Insn`], and does not depend on
 //! the architecture.
 
+use super::calling::{ArgumentPlace, ResultPlace, TypeShape, WordsTaken};
 use crate::engine::insn::exclusive::{CodeWords, Exclusives};
 use crate::engine::record::OpenFlag;
 use crate::sys::AllocError;
@@ -38,11 +39,30 @@ pub trait Isa: Sync {
     /// Returns the index of the register that holds a function's return value.
     fn return_register(&self) -> u8;
 
-    /// Returns the location of argument `n` at function entry, counted from zero.
+    /// Returns the location of argument `n` at function entry, counted from zero, if nothing is
+    /// known of the function.
     ///
     /// The rule is that of `regs_get_kernel_argument()`: integers and pointers only, each
     /// in one register or stack word.
     fn argument(&self, n: u16) -> EntryPlace;
+
+    /// Returns the number of registers for arguments that are integers.
+    fn argument_registers(&self) -> u16;
+
+    /// Returns the location at function entry of word `n` of the arguments, see
+    /// [`calling`](super::calling).
+    fn argument_word(&self, n: u16) -> EntryPlace {
+        self.argument(n)
+    }
+
+    /// Takes the words of the next argument of a call, which has this shape.
+    fn pass(&self, taken: &mut WordsTaken, shape: TypeShape) -> ArgumentPlace;
+
+    /// Returns how a result of this shape is returned.
+    fn returned(&self, shape: TypeShape) -> ResultPlace;
+
+    /// Returns the indices of the registers of a result, in order.
+    fn return_registers(&self) -> [u8; 2];
 
     /// Returns the location of the return address at function entry.
     fn return_address(&self) -> EntryPlace;

@@ -2,6 +2,7 @@
 
 //! 64-bit x86.
 
+use super::calling::{ArgumentPlace, ResultPlace, TypeShape, WordsTaken};
 use super::isa::{
     index_of, EntryPlace, Flow, Insn, InsnKind, Isa, Refusal, Undecoded, MAX_INSN_LEN,
 };
@@ -19,6 +20,10 @@ const REGISTERS: [&[u8]; 21] = [
 
 /// The registers of the arguments: `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
 const ARGUMENTS: [u8; 6] = [14, 13, 12, 11, 9, 8];
+
+/// Their number.
+const REGISTER_COUNT: u16 = 6;
+const _: () = assert!(ARGUMENTS.len() == REGISTER_COUNT as usize);
 
 /// `include/uapi/asm-generic/fcntl.h`.
 const OPEN_FLAGS: [OpenFlag; 16] = [
@@ -79,6 +84,38 @@ impl Isa for X86_64 {
             // The word at the stack pointer is the return address.
             None => EntryPlace::Stack(n.saturating_sub(5)),
         }
+    }
+
+    fn argument_registers(&self) -> u16 {
+        REGISTER_COUNT
+    }
+
+    /// The System V ABI, section 3.2.3: all classes are INTEGER or MEMORY. What does not fit into
+    /// the registers that are left is in memory, and they are left for what comes behind it.
+    fn pass(&self, taken: &mut WordsTaken, shape: TypeShape) -> ArgumentPlace {
+        if shape.size == 0 {
+            return ArgumentPlace::Nothing;
+        }
+        let registers = in_registers(shape)
+            .and_then(|count| Some((count, taken.registers(REGISTER_COUNT, count, false)?)));
+        match registers {
+            Some((count, first)) => ArgumentPlace::Words { first, count },
+            None => taken.stack(REGISTER_COUNT, shape.words(), shape.align > 8),
+        }
+    }
+
+    fn returned(&self, shape: TypeShape) -> ResultPlace {
+        match in_registers(shape) {
+            _ if shape.size == 0 => ResultPlace::Registers(0),
+            // CAST: 1 or 2.
+            Some(count) => ResultPlace::Registers(count as u8),
+            None => ResultPlace::Memory,
+        }
+    }
+
+    /// `rax` and `rdx`.
+    fn return_registers(&self) -> [u8; 2] {
+        [10, 12]
     }
 
     fn return_address(&self) -> EntryPlace {
@@ -199,6 +236,16 @@ impl Isa for X86_64 {
 
     fn alternative_lens(&self) -> &'static [usize] {
         &[14]
+    }
+}
+
+/// Returns the number of registers that a value takes; `None` if it is passed in memory. Eight
+/// bytes with nothing in them take none.
+fn in_registers(shape: TypeShape) -> Option<u16> {
+    let fits = shape.size <= 16 && !shape.is_unaligned;
+    match shape.halves {
+        [true, second] if fits => Some(1u16.saturating_add(u16::from(second))),
+        _ => None,
     }
 }
 

@@ -66,11 +66,13 @@ pub struct Member<'a> {
 }
 
 impl<'a> Btf<'a> {
-    /// Returns the function called `name`, or the one of which it is a clone.
+    /// Returns the function called `name`.
+    ///
+    /// A clone that the compiler made, `NAME.isra.0` or `NAME.constprop.0`, is another function than
+    /// `NAME`, though it may have the same parameters: where those are that it still has is not known.
     pub fn function(&self, name: &[u8]) -> Option<BtfFunction<'a>> {
-        let named = |name| self.find(name, |kind| kind == BtfKind::Function);
-        let found = named(name).or_else(|| original_of_clone(name).and_then(named));
-        self.prototype_of(&found?)
+        let found = self.find(name, |kind| kind == BtfKind::Function)?;
+        self.prototype_of(&found)
     }
 
     /// Returns the prototype of `function`.
@@ -141,7 +143,30 @@ impl<'a> Btf<'a> {
         self.base?.per_cpu_variable(name)
     }
 
-    /// Returns the structure or union called `name`.
+    /// Calls `visit` with the structures and unions called `name` here or, if there is none, in
+    /// the base: files that do not see each other may have different ones.
+    pub fn each_structure_called(&self, name: &[u8], mut visit: impl FnMut(BtfValue<'a>)) {
+        let is_one = |kind| matches!(kind, BtfKind::Struct | BtfKind::Union);
+        for part in [Some(*self), self.base.copied()].into_iter().flatten() {
+            let (mut rest, mut is_here) = (part.types, false);
+            while let Some(raw) = Raw::read(rest) {
+                let bare = BtfType { raw };
+                if is_one(bare.kind()) && !name.is_empty() && part.is_named(raw.name, name) {
+                    is_here = true;
+                    visit(BtfValue { btf: *self, bare });
+                }
+                match after(rest) {
+                    Some(next) => rest = next,
+                    None => break,
+                }
+            }
+            if is_here {
+                break;
+            }
+        }
+    }
+
+    /// Returns the first structure or union called `name`.
     pub fn structure(&self, name: &[u8]) -> Option<BtfValue<'a>> {
         let bare = self.find(name, |kind| {
             matches!(kind, BtfKind::Struct | BtfKind::Union)
@@ -439,24 +464,6 @@ impl<'a> BtfValue<'a> {
         }
         None
     }
-}
-
-/// Returns the name of the function that the compiler has cloned as `name`: `NAME.isra.0`,
-/// `NAME.constprop.0.isra.0`. A clone may lack parameters. `pahole`, which writes the kernel's
-/// types, leaves out each function with a clone whose parameters are not in the registers that
-/// the declaration says; so `NAME` describes the clone if it is there at all, but for
-/// parameters behind the clone's last one.
-fn original_of_clone(name: &[u8]) -> Option<&[u8]> {
-    let (original, suffixes) = name.split_at_checked(name.iter().position(|&b| b == b'.')?)?;
-    let mut parts = suffixes.get(1..)?.split(|&b| b == b'.');
-    while let Some(part) = parts.next() {
-        let number = parts.next()?;
-        let is_clone = matches!(part, b"isra" | b"constprop");
-        if !is_clone || number.is_empty() || !number.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-    }
-    Some(original)
 }
 
 /// Returns bits and signedness of an integer type.

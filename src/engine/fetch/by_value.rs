@@ -89,8 +89,28 @@ pub(super) fn in_memory(value: BtfValue<'_>, at: usize) -> Result<BtfValue<'_>, 
     }
 }
 
+/// Returns the refusal of a part of a structure that is passed by value, which is no number in one
+/// of its words.
+#[cold]
+#[inline(never)]
+pub(super) fn no_part(value: BtfValue<'_>, at: usize) -> Error {
+    let error = Error::new(Kind::NoSingleValue, at);
+    if value.is_structure() {
+        error.with_detail(format_args!(
+            "write one of its members: {}",
+            ValueMembers(value)
+        ))
+    } else if value.is_array() {
+        error.with_detail(format_args!(
+            "it is an array in registers: write one of its elements, such as [0]"
+        ))
+    } else {
+        error.with_detail(format_args!("it is in two registers, a part in each"))
+    }
+}
+
 /// Displays the first members of a structure.
-struct ValueMembers<'a>(BtfValue<'a>);
+pub(super) struct ValueMembers<'a>(pub(super) BtfValue<'a>);
 
 impl fmt::Display for ValueMembers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

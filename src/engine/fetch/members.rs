@@ -2,6 +2,7 @@
 
 //! Follows members of structures and elements of arrays by BTF, as C does.
 
+use super::passed::{not_in_memory, ValueWords};
 use super::program::{Hop, LoadOrigin, Store};
 use super::unknown::{behind_dot, inner, no_element, no_member, Inner};
 use crate::engine::btf::BtfValue;
@@ -25,11 +26,21 @@ pub(super) struct TypeWalk<'a> {
     pub(super) path: Option<Store>,
     /// Offset and size in bits of the last member, if it is a bitfield.
     pub(super) bits: Option<(u8, u8)>,
-    /// The value is the low bits of a word whose other bits are undefined: their number,
-    /// and whether they are signed.
-    pub(super) low: Option<(u8, bool)>,
+    /// The value is a part of a word whose other bits are undefined, or another part's.
+    pub(super) low: Option<LowBits>,
+    /// The value is a structure that is passed by value in these words.
+    pub(super) words: Option<ValueWords>,
     /// Column of the part that was parsed last.
     pub(super) at: usize,
+}
+
+/// The bits of a word that are a value.
+#[derive(Clone, Copy)]
+pub(super) struct LowBits {
+    pub(super) offset: u8,
+    pub(super) width: u8,
+    /// Whether the topmost is a sign.
+    pub(super) signed: bool,
 }
 
 impl<'a> TypeWalk<'a> {
@@ -39,6 +50,7 @@ impl<'a> TypeWalk<'a> {
         self.structure = None;
         self.inside = 0;
         self.bits = None;
+        self.words = None;
     }
 
     /// Follows `path`: members joined by `.` and `->`, and elements `[N]`. What it begins with
@@ -176,6 +188,9 @@ impl<'a> TypeWalk<'a> {
             return Ok(structure);
         }
         let at = self.at;
+        if let (Some(value), Some(_)) = (self.value, self.words) {
+            return Err(not_in_memory(value, at));
+        }
         let unknown = || {
             Error::new(Kind::NoPtrStrct, at).with_detail(format_args!(
                 "it is no structure, or of no known type: write (struct NAME *)VALUE:struct"
@@ -240,13 +255,13 @@ fn nth<'a>(array: BtfValue<'a>, n: u32, path: Span<'_>) -> Result<(BtfValue<'a>,
 
 /// A member found by its dotted path.
 pub(super) struct Resolved<'a, 'p> {
-    bit_offset: u32,
-    bit_size: Option<u8>,
-    value: BtfValue<'a>,
+    pub(super) bit_offset: u32,
+    pub(super) bit_size: Option<u8>,
+    pub(super) value: BtfValue<'a>,
     /// Column of its name.
-    at: usize,
+    pub(super) at: usize,
     /// What follows: behind a `->`, or from a `[` on.
-    rest: Option<Span<'p>>,
+    pub(super) rest: Option<Span<'p>>,
 }
 
 /// Finds the member to which the part of `path` before the first pointer leads.

@@ -3,18 +3,19 @@
 //! Resolves an argument's expression: the origin of its value, the reads that lead to the
 //! recorded value, and its type.
 
+use core::fmt;
+
 use super::by_value::in_memory;
 use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
-use super::members::{cast_offset, TypeWalk};
+use super::members::{cast_offset, LowBits, TypeWalk};
+use super::passed::{at_entry, low_bits, no_dot};
 use super::program::{saved_words, Constant, Hop, LoadOrigin, Store};
 use super::target;
 use super::unknown::{no_structure, too_few, variable};
 use super::whole;
-use crate::engine::arch::EntryPlace;
-use crate::engine::ast::{self, Argument, Cast, Expression, Step, StepKind};
+use crate::engine::ast::{self, Argument, Cast, Expression, StepKind};
 use crate::engine::btf::{BtfFunction, BtfValue};
 use crate::engine::error::{Errno, Error, Kind};
-use crate::engine::kind::ArgumentsFrom;
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
@@ -43,14 +44,15 @@ impl<'b> Compiler<'_, 'b> {
             path: None,
             bits: None,
             low: None,
+            words: None,
             at: arg.expression.source_at,
         };
         if let Some(members) = self.origin(&mut walk, &arg.expression)? {
             walk.members(members)?;
         }
         // Members are followed from here, because that takes much of the stack.
-        for step in &arg.expression.steps {
-            if let Some(members) = self.step(&mut walk, step)? {
+        for n in 0..arg.expression.steps.len() {
+            if let Some(members) = self.step(&mut walk, &arg.expression, n)? {
                 walk.members(members)?;
             }
         }
@@ -149,7 +151,7 @@ impl<'b> Compiler<'_, 'b> {
     /// Returns the function whose entry or return is probed, if BTF knows it. Looked up
     /// once, because that walks over all types.
     #[inline(never)]
-    fn function(&mut self) -> Option<BtfFunction<'b>> {
+    pub(super) fn function(&mut self) -> Option<BtfFunction<'b>> {
         if let Some(known) = self.function {
             return known;
         }
@@ -177,16 +179,20 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::StackPointer => LoadOrigin::Register(isa.stack_register()),
             ast::Origin::Stack(n) => LoadOrigin::Stack(*n),
             ast::Origin::Argument(n) => {
+                let is_followed = walk.is_whole || has_members(expression);
                 let parameter = self.parameter(usize::from(*n), at)?;
-                walk.low = parameter.and_then(|parameter| low_bits(&parameter));
-                if walk.is_whole || has_members(expression) {
-                    walk.value = self.parameter_of(usize::from(*n));
+                let value = parameter.or_else(|| self.parameter_of(usize::from(*n)));
+                walk.value = value.filter(|_| is_followed);
+                self.passed(walk, (*n, value), is_followed)?;
+                if let Some(parameter) = parameter {
+                    walk.low = low_bits(&parameter);
                 }
-                self.function_argument(*n, at)?
+                walk.origin
             }
             ast::Origin::ReturnValue => {
-                walk.value = self.returned(at)?;
-                LoadOrigin::Register(isa.return_register())
+                let is_followed = walk.is_whole || has_members(expression);
+                self.result(walk, is_followed)?;
+                walk.origin
             }
             ast::Origin::Duration => LoadOrigin::Since(self.saved(LoadOrigin::Now, at)?),
             ast::Origin::Nanoseconds => LoadOrigin::Now,
@@ -225,11 +231,9 @@ impl<'b> Compiler<'_, 'b> {
                 return self.variable(walk, Span { bytes: name, at }, path);
             }
             ast::Origin::Name(name) => {
-                let origin;
-                (origin, walk.value) = self.name(name, at)?;
-                let is_low = self.are_passed();
-                walk.low = walk.value.filter(|_| is_low).as_ref().and_then(low_bits);
-                origin
+                let is_followed = walk.is_whole || has_members(expression);
+                self.name(walk, name, is_followed)?;
+                walk.origin
             }
             ast::Origin::AllArguments => return Err(Error::new(Kind::NosupBtfarg, at)),
             ast::Origin::Comm | ast::Origin::Text(_) => {
@@ -237,11 +241,6 @@ impl<'b> Compiler<'_, 'b> {
             }
         };
         Ok(None)
-    }
-
-    /// Returns whether the arguments are those that a tracepoint passes.
-    fn are_passed(&self) -> bool {
-        self.kind.arguments == ArgumentsFrom::Passed
     }
 
     /// Returns the type of argument `n` of a tracepoint, if BTF knows it.
@@ -256,19 +255,6 @@ impl<'b> Compiler<'_, 'b> {
                 let count = target::parameters(&function, self.kind).count();
                 Err(too_few(count, at))
             }
-        }
-    }
-
-    /// Returns the type of the return value, if BTF knows it.
-    #[inline(never)]
-    fn returned(&mut self, at: usize) -> Result<Option<BtfValue<'b>>, Error> {
-        let Some(function) = self.function() else {
-            return Ok(None);
-        };
-        match function.returned() {
-            None => Err(Error::new(Kind::BadBtfTid, at)),
-            Some(value) if value.is_void() => Err(Error::new(Kind::NoRetval, at)),
-            value => Ok(value),
         }
     }
 
@@ -289,31 +275,9 @@ impl<'b> Compiler<'_, 'b> {
         parameter.map(|parameter| parameter.value)
     }
 
-    /// Returns the origin of argument `n` of the function, counted from zero; a return
-    /// probe saves it at entry.
-    #[inline(never)]
-    fn function_argument(&mut self, n: u16, at: usize) -> Result<LoadOrigin, Error> {
-        if self.are_passed() {
-            let n = u8::try_from(n)
-                .ok()
-                .filter(|n| *n < target::MAX_TRACEPOINT_ARGUMENTS);
-            return n
-                .map(LoadOrigin::Register)
-                .ok_or(Error::new(Kind::BadArgNum, at));
-        }
-        let origin = at_entry(self.target.arch.isa().argument(n));
-        if !self.kind.is_return {
-            return match self.target.at_entry {
-                true => Ok(origin),
-                false => Err(Error::new(Kind::NofentryArgs, at)),
-            };
-        }
-        self.saved(origin, at).map(LoadOrigin::EntryData)
-    }
-
     /// Returns the number of the word that a return probe saves of `origin` at entry.
     #[inline(never)]
-    fn saved(&mut self, origin: LoadOrigin, at: usize) -> Result<u16, Error> {
+    pub(super) fn saved(&mut self, origin: LoadOrigin, at: usize) -> Result<u16, Error> {
         let entry = &mut self.program.entry;
         let slot = match entry.iter().position(|saved| *saved == origin) {
             Some(slot) => slot,
@@ -343,13 +307,15 @@ impl<'b> Compiler<'_, 'b> {
         }
     }
 
-    /// Resolves a bare name: a parameter, or the syntax of 2009.
+    /// Begins `walk` with a bare name: a parameter, or the syntax of 2009.
     #[inline(never)]
     fn name(
         &mut self,
+        walk: &mut TypeWalk<'b>,
         name: &[u8],
-        at: usize,
-    ) -> Result<(LoadOrigin, Option<BtfValue<'b>>), Error> {
+        is_followed: bool,
+    ) -> Result<(), Error> {
+        let at = walk.at;
         let here = self.kind.is_return || self.target.at_entry;
         let function = self.function();
         let mut n = 0u16;
@@ -359,12 +325,22 @@ impl<'b> Compiler<'_, 'b> {
             .flat_map(|f| target::parameters(f, self.kind))
         {
             if parameter.name == name {
-                return Ok((self.function_argument(n, at)?, Some(parameter.value)));
+                let value = Some(parameter.value);
+                walk.value = value;
+                self.passed(walk, (n, value), is_followed)?;
+                if self.are_passed() {
+                    walk.low = low_bits(&parameter.value);
+                }
+                return Ok(());
             }
             n = n.saturating_add(1);
         }
+        if let Some(number) = self.argument_of_2009(name) {
+            return self.passed(walk, (number, None), false);
+        }
         if let Some(origin) = self.dialect(name, at)? {
-            return Ok((origin, None));
+            walk.origin = origin;
+            return Ok(());
         }
         let kind = self.kind;
         let any = function.filter(|f| target::parameters(f, kind).next().is_some());
@@ -386,26 +362,24 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// Resolves a name in the syntax of 2009: `aN`, `sN`, `sa`, `rv`, `ra`, `rNAME`.
+    /// Returns the number of the argument that `name` is in the syntax of 2009: `aN`.
+    fn argument_of_2009(&self, name: &[u8]) -> Option<u16> {
+        let digits = name.strip_prefix(b"a")?;
+        lex::decimal(digits).and_then(|n| u16::try_from(n).ok())
+    }
+
+    /// Resolves a name in the syntax of 2009 that is no argument: `sN`, `sa`, `rv`, `ra`, `rNAME`.
     #[inline(never)]
     fn dialect(&mut self, name: &[u8], at: usize) -> Result<Option<LoadOrigin>, Error> {
         let isa = self.target.arch.isa();
         let number = |digits: &[u8]| lex::decimal(digits).and_then(|n| u16::try_from(n).ok());
         Ok(match name {
-            [b'a', digits @ ..] if self.are_passed() => match number(digits) {
-                Some(n) => Some(self.function_argument(n, at)?),
-                None => None,
-            },
             _ if self.are_passed() => None,
             b"rv" if self.kind.is_return => Some(LoadOrigin::Register(isa.return_register())),
             b"rv" => return Err(Error::new(Kind::RetvalOnProbe, at)),
             b"ra" if self.kind.is_return => Some(LoadOrigin::ReturnAddress),
             b"ra" if self.target.at_entry => Some(at_entry(isa.return_address())),
             b"sa" => Some(LoadOrigin::Register(isa.stack_register())),
-            [b'a', digits @ ..] => match number(digits) {
-                Some(n) => Some(self.function_argument(n, at)?),
-                None => None,
-            },
             [b's', digits @ ..] => number(digits).map(LoadOrigin::Stack),
             [b'r', register @ ..] => {
                 let register = isa.register(register).or(isa.register(name));
@@ -415,9 +389,17 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// Takes one step. Returns the members that follow.
+    /// Takes step `n` of `expression`. Returns the members that follow.
     #[inline(never)]
-    fn step<'e>(&self, walk: &mut TypeWalk<'b>, step: &'e Step) -> Result<Option<Span<'e>>, Error> {
+    fn step<'e>(
+        &mut self,
+        walk: &mut TypeWalk<'b>,
+        expression: &'e Expression,
+        n: usize,
+    ) -> Result<Option<Span<'e>>, Error> {
+        let Some(step) = expression.steps.get(n) else {
+            return Ok(None);
+        };
         walk.at = step.at;
         match &step.action {
             StepKind::Dereference { offset, user } => {
@@ -444,10 +426,19 @@ impl<'b> Compiler<'_, 'b> {
                     };
                     return Err(Error::new(kind, step.at));
                 }
-                return Ok(Some(Span {
+                let path = Span {
                     bytes: path,
                     at: step.at,
-                }));
+                };
+                if let Some(words) = walk.words.take() {
+                    return self.part(walk, words, path);
+                }
+                if let (Some(path), true) = (path.strip(b"."), walk.links.is_empty()) {
+                    if let Some(name) = ValueName::of(expression) {
+                        return Err(no_dot(walk.value, &name, path));
+                    }
+                }
+                return Ok(Some(path));
             }
             StepKind::Cast(cast) => return self.cast(walk, cast, step.at),
         }
@@ -554,19 +545,36 @@ impl<'b> Compiler<'_, 'b> {
     }
 }
 
+/// A value in the words in which it was written.
+struct ValueName<'a>(&'a ast::Origin);
+
+impl<'a> ValueName<'a> {
+    /// Returns the argument or the result that is the origin of `expression`; `None` if it is
+    /// something else.
+    fn of(expression: &'a Expression) -> Option<Self> {
+        let origin = &expression.origin;
+        let is_one = matches!(
+            origin,
+            ast::Origin::Name(_) | ast::Origin::Argument(_) | ast::Origin::ReturnValue
+        );
+        is_one.then_some(Self(origin))
+    }
+}
+
+impl fmt::Display for ValueName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ast::Origin::Name(name) => write!(f, "{}", Plain(name)),
+            ast::Origin::Argument(n) => write!(f, "$arg{}", n.saturating_add(1)),
+            _ => f.write_str("$retval"),
+        }
+    }
+}
+
 /// Returns whether members follow the origin of `expression`.
 fn has_members(expression: &Expression) -> bool {
     let first = expression.steps.first().map(|step| &step.action);
     matches!(first, Some(StepKind::Members(_)))
-}
-
-/// Returns what reads the value at `place`, at function entry.
-fn at_entry(place: EntryPlace) -> LoadOrigin {
-    match place {
-        EntryPlace::Register(register) => LoadOrigin::Register(register),
-        EntryPlace::Stack(n) => LoadOrigin::Stack(n),
-        EntryPlace::Zero => LoadOrigin::Immediate(0),
-    }
 }
 
 /// Returns the type to record: the user's, or BTF's if the user gave none. Appends the read
@@ -574,7 +582,7 @@ fn at_entry(place: EntryPlace) -> LoadOrigin {
 fn recorded_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<Bits>), Error> {
     let low = walk.low.filter(|_| walk.links.is_empty());
     let (base, bits) = asked_type(arg, walk)?;
-    Ok((base, bits.or_else(|| cut(low, base))))
+    Ok((base, cut(low, base, bits)))
 }
 
 /// Returns the type as [`recorded_type`] does, for a value whose bits are all defined.
@@ -624,25 +632,22 @@ fn asked_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<B
     }
 }
 
-/// Returns number and signedness of the bits of an argument of a tracepoint, if it is
-/// shorter than a word: the kernel's calling conventions leave the others of its register
-/// undefined.
-fn low_bits(value: &BtfValue<'_>) -> Option<(u8, bool)> {
-    let signed = value.printed().is_some_and(Type::is_signed);
-    match value.size()? {
-        size @ 1..=7 => Some((size.saturating_mul(8), signed)),
-        _ => None,
+/// Returns the bits of a value that is the `low` ones of a word, if it is not all of what `base`
+/// takes from there. `asked` are bits of the value itself.
+fn cut(low: Option<LowBits>, base: Type, asked: Option<Bits>) -> Option<Bits> {
+    let low = low.filter(|_| base.stored() == Stored::Value);
+    let Some(low) = low else {
+        return asked;
+    };
+    if let Some(asked) = asked {
+        let offset = asked.offset.saturating_add(low.offset);
+        return Some(Bits { offset, ..asked });
     }
-}
-
-/// Returns the bits of a value that has only the `low` ones, if `base` is wider.
-fn cut(low: Option<(u8, bool)>, base: Type) -> Option<Bits> {
-    let (width, signed) = low?;
-    let is_wider = base.size().saturating_mul(8) > width;
-    (is_wider && base.stored() == Stored::Value).then_some(Bits {
-        width,
-        offset: 0,
-        signed,
+    let bits = base.size().saturating_mul(8);
+    (low.offset > 0 || bits > low.width).then_some(Bits {
+        width: low.width.min(bits),
+        offset: low.offset,
+        signed: low.signed,
         is_swapped: false,
     })
 }

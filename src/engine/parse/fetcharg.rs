@@ -512,14 +512,6 @@ fn members<'a>(text: Span<'a>, steps: &mut Vec<Step>) -> Result<Span<'a>, Error>
         return Ok(text);
     };
     let (name, rest) = (text.take(end), text.skip(end));
-    if rest.first() == Some(b'.') {
-        let path = rest.skip(1);
-        return Err(path.error(Kind::NosupDatArg).with_detail(format_args!(
-            "write {}->{}",
-            Plain(name.bytes),
-            Plain(path.bytes)
-        )));
-    }
     let Some(path) = postfix::of(rest) else {
         return Err(rest.error(Kind::BadHyphen));
     };

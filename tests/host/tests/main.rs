@@ -15,6 +15,7 @@ mod hist_language;
 mod hist_print;
 mod hist_table;
 mod lang_btf;
+mod lang_by_value;
 mod lang_changes;
 mod lang_errors;
 mod lang_fetch;

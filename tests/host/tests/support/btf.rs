@@ -41,6 +41,10 @@ impl Builder {
                 let signed = u32::from(words[3] == "signed") << 24;
                 self.words(&[name, 1 << 24, bits / 8, signed | bits]);
             }
+            "float" => {
+                let name = self.string(words[1]);
+                self.words(&[name, 16 << 24, number(words[2])]);
+            }
             "pointer" => self.words(&[0, 2 << 24, number(words[1])]),
             "const" => self.words(&[0, 10 << 24, number(words[1])]),
             "typedef" => {
