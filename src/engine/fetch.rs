@@ -16,6 +16,7 @@
 
 mod attach;
 mod by_value;
+mod cast;
 mod compile;
 mod expand;
 mod members;

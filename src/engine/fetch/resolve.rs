@@ -7,15 +7,15 @@ use core::fmt;
 
 use super::by_value::in_memory;
 use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
-use super::members::{cast_offset, LowBits, TypeWalk};
+use super::members::{LowBits, TypeWalk};
 use super::passed::{at_entry, low_bits, no_dot};
 use super::program::{saved_words, Constant, Hop, LoadOrigin, Store};
 use super::target;
-use super::unknown::{no_structure, too_few, variable};
+use super::unknown::{too_few, variable};
 use super::whole;
-use crate::engine::ast::{self, Argument, Cast, Expression, StepKind};
+use crate::engine::ast::{self, Argument, Expression, StepKind};
 use crate::engine::btf::{BtfFunction, BtfValue};
-use crate::engine::error::{Errno, Error, Kind};
+use crate::engine::error::{Error, Kind};
 use crate::engine::lex::{self, Span};
 use crate::engine::nearest::Nearest;
 use crate::engine::suggest::suggest;
@@ -440,44 +440,12 @@ impl<'b> Compiler<'_, 'b> {
                 }
                 return Ok(Some(path));
             }
-            StepKind::Cast(cast) => return self.cast(walk, cast, step.at),
+            StepKind::Cast(cast) => {
+                let next = expression.steps.get(n.saturating_add(1));
+                return self.cast(walk, (cast, step.at), next);
+            }
         }
         Ok(None)
-    }
-
-    /// Makes the value point to the structure that the cast says. Returns the members that follow.
-    #[inline(never)]
-    fn cast<'e>(
-        &self,
-        walk: &mut TypeWalk<'b>,
-        cast: &'e Cast,
-        at: usize,
-    ) -> Result<Option<Span<'e>>, Error> {
-        let Some(btf) = self.target.btf else {
-            let open = cast.structure_at.saturating_sub(1);
-            return Err(Error::new(Kind::NosupBtfarg, open).with_errno(Errno::EOPNOTSUPP));
-        };
-        let Some(structure) = btf.structure(&cast.structure) else {
-            return Err(no_structure(&btf, cast));
-        };
-        let inside = match &cast.field {
-            Some(field) => {
-                let field = Span {
-                    bytes: field,
-                    at: cast.field_at,
-                };
-                cast_offset(structure, field)?
-            }
-            None => 0,
-        };
-        walk.structure = Some(structure);
-        walk.inside = i64::from(inside);
-        let members = Span {
-            bytes: &cast.members,
-            at,
-        };
-        // Otherwise they are behind the parentheses around it.
-        Ok(Some(members).filter(|members| !members.bytes.is_empty()))
     }
 
     /// Adds the shape of the structure that the value is, or to which it points. Returns its bytes.

@@ -297,3 +297,40 @@ fn what_is_refused_says_what_to_write() {
 fn check_x86(definition: &str, want: &str) {
     assert_eq!(printed(definition, &mut kernel(Arch::X86_64)), want);
 }
+
+#[test]
+fn one_of_several_structures_of_a_name() {
+    let mut k = kernel(Arch::X86_64);
+    k.write(100, &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+    for (definition, want) in [
+        ("p vfs_read (struct box *)%di->x", "arg1=1"),
+        ("p vfs_read (box)%di->z", "arg1=3"),
+        ("p vfs_read ((box)%di)->z", "arg1=3"),
+        ("p vfs_read (box,z)%di->y", "arg1=(fault)"),
+        ("p vfs_read (chest)%di->y", "arg1=2"),
+        ("p vfs_read (chest)%di->lid", "arg1=1"),
+    ] {
+        assert_eq!(printed(definition, &mut k), want, "{definition}");
+    }
+    for (definition, want) in [
+        (
+            "p vfs_read (chest)%di->x",
+            "there are 2 structures chest, which have it at different places: write +OFFSET(VALUE)",
+        ),
+        (
+            "p vfs_read (struct box *)%di:struct",
+            "there are 2 structures box: write a member behind it that only one has",
+        ),
+        (
+            "p vfs_read (chest)+0(%bx)->w",
+            "none of the 2 structures chest has it",
+        ),
+    ] {
+        let error = compile(definition, &mut kernel(Arch::X86_64)).expect_err(definition);
+        assert_eq!(
+            String::from_utf8_lossy(error.detail()),
+            want,
+            "{definition}"
+        );
+    }
+}
