@@ -29,8 +29,8 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
-	test test-cpus test-package test-lines test-pictures test-debug stress fuzz fuzz-faults test-upstream bench proof tools \
-	lint clean
+	test test-arguments test-cpus test-package test-lines test-pictures test-debug stress fuzz fuzz-faults \
+	test-upstream bench proof tools lint clean
 
 # Fails if the kernel cannot print the name of a function.
 CHECK_SYMBOLS ?= qemu/symbols
@@ -96,6 +96,9 @@ test-package: ## install the packages in a fresh Debian root of ARCH=, and boot 
 
 test-lines: ## lines and variables of a stock kernel, COUNT= (1000) of each, beside perf probe's
 	@qemu/test-lines
+
+test-arguments: ## arguments of all functions of a stock kernel, beside its debug information
+	@qemu/test-arguments
 
 test-pictures: ## look at the program's pictures in a browser
 	@qemu/test-pictures
