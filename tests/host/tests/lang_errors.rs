@@ -166,6 +166,73 @@ fn every_refusal_by_type_has_its_kind_and_caret() {
     );
 }
 
+/// The expressions that `words` tell to write in place of an argument.
+fn advised(words: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, start) in words.match_indices("write ") {
+        let mut rest = &words[at + start.len()..];
+        for end in [
+            ": ",
+            ", ",
+            " for ",
+            " behind ",
+            " (",
+            " of ",
+            " or ",
+            " instead ",
+        ] {
+            rest = rest.split(end).next().unwrap_or(rest);
+        }
+        let is_expression = rest.starts_with(['$', '@', '%', '+', '(']) || rest.contains("->");
+        // What is in capitals stands for something.
+        let stands = [
+            "NAME", "OFFSET", "ADDRESS", "VALUE", "SYMBOL", "MEMBER", "argN", "CPU]", "VARIABLE",
+        ];
+        let is_open = stands.iter().any(|word| rest.contains(word)) || rest.contains("...");
+        let is_part = rest.starts_with("->") || rest.starts_with("%p");
+        if is_expression && !is_open && !is_part {
+            found.push(rest.to_string());
+        }
+    }
+    found
+}
+
+/// A refusal that tells what to write instead is of no use if that is refused, too.
+#[test]
+fn what_a_refusal_tells_to_write_is_accepted() {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (data, blob) in [(PLAIN, None), (WITH_BTF, Some(support::btf::sample()))] {
+        for (_, caret, command) in cases(data) {
+            let mut kernel = Kernel {
+                blob: blob.clone(),
+                ..Kernel::default()
+            };
+            let error = compile(&command, &mut kernel).expect_err(&command);
+            let words = String::from_utf8_lossy(error.detail()).into_owned();
+            for advice in advised(&words) {
+                let caret = caret.min(command.len());
+                let start = command[..caret].rfind(' ').map_or(0, |at| at + 1);
+                let end = command[caret..]
+                    .find(' ')
+                    .map_or(command.len(), |at| caret + at);
+                let (before, argument) = command[..end].split_at(start);
+                let name = argument.find('=').map_or("", |at| &argument[..=at]);
+                let ty = argument.rfind(':').map_or("", |at| &argument[at..]);
+                let ty = if advice.contains(':') { "" } else { ty };
+                let told = format!("{before}{name}{advice}{ty}{}", &command[end..]);
+                if let Err(error) = compile(&told, &mut kernel) {
+                    let again = String::from_utf8_lossy(error.detail()).into_owned();
+                    let kind = error.kind.name();
+                    wrong.push(format!("{command}: {words}: but {told}: {kind} {again}"));
+                }
+                count += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(count >= 8, "only {count}");
+}
+
 /// The lines of the guests' selftests that ask for a refusal.
 fn selftests() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../selftests");
