@@ -9,7 +9,7 @@
 use core::fmt::{self, Write};
 
 use super::error::{Error, Kind};
-use super::functions::Patterns;
+use super::functions::{self, Patterns};
 use super::kind::ProbeKind;
 use super::lex::Command;
 use super::record::Layout;
@@ -507,7 +507,12 @@ fn same_place(text: &[u8], place: &Place) -> bool {
     let text = text.strip_suffix(b"%return").unwrap_or(text);
     match place {
         Place::Address(address) => super::lex::unsigned(text) == Some(*address),
-        Place::Functions(patterns) => text == patterns.text(),
+        Place::Functions(patterns) => {
+            let list = super::lex::Span { bytes: text, at: 0 };
+            text == patterns.text()
+                || text.contains(&b'-')
+                    && Patterns::parse(list, core::iter::empty()).as_ref() == Ok(patterns)
+        }
         Place::None | Place::Pair(_) => false,
         Place::Event { group, event } => {
             let rest = text.strip_prefix(&**group);
@@ -519,7 +524,7 @@ fn same_place(text: &[u8], place: &Place) -> bool {
             which,
             offset,
         } => {
-            let Some(rest) = text.strip_prefix(&**name) else {
+            let Some(rest) = functions::behind_place(text, name) else {
                 return false;
             };
             let Some(rest) = behind_which(rest, *which) else {

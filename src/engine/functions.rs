@@ -83,7 +83,9 @@ impl Patterns {
                 if !text.is_empty() {
                     text.push(b',')?;
                 }
+                let start = text.len();
                 text.extend_from_slice(item.bytes)?;
+                underscore_module(text.get_mut(start..).unwrap_or_default());
             }
         }
         if !selects {
@@ -134,6 +136,14 @@ impl Patterns {
         modules.any(|pattern| glob::matches(pattern, module))
     }
 
+    /// Returns the first pattern `NAME:END` with a word for an end of a function.
+    pub fn with_end(&self) -> Option<(&[u8], &[u8])> {
+        let all = self
+            .selecting()
+            .filter_map(|of| of.module.zip(Some(of.function)));
+        all.filter(|(_, function)| is_end(function)).next()
+    }
+
     /// Returns whether the list can select functions of modules that are loaded later.
     pub fn await_modules(&self) -> bool {
         self.selecting().any(|pattern| pattern.module.is_some())
@@ -144,6 +154,41 @@ impl fmt::Display for Patterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", Plain(&self.0))
     }
+}
+
+/// Makes the dashes in the module's name of `[MODULE:]FUNCTION` underscores: the names of modules
+/// have none, those of their files may. A dash in a set of characters is a range.
+pub fn underscore_module(text: &mut [u8]) {
+    let Some(colon) = text.iter().position(|&byte| byte == b':') else {
+        return;
+    };
+    let mut in_set = false;
+    for byte in text.iter_mut().take(colon) {
+        match *byte {
+            b'[' => in_set = true,
+            b']' => in_set = false,
+            b'-' if !in_set => *byte = b'_',
+            _ => {}
+        }
+    }
+}
+
+/// Returns whether `text` is the place `name`, where a module may be written with dashes, and what
+/// follows it.
+pub fn behind_place<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let (start, rest) = text.split_at_checked(name.len())?;
+    let colon = name.iter().position(|&byte| byte == b':').unwrap_or(0);
+    let mut bytes = start.iter().zip(name).enumerate();
+    let is_same = |(at, (&written, &byte)): (usize, (&u8, &u8))| {
+        written == byte || (at < colon && written == b'-' && byte == b'_')
+    };
+    bytes.all(is_same).then_some(rest)
+}
+
+/// Returns whether `function`, behind a colon, is a word for an end of a function: some tools write
+/// `FUNCTION:entry`.
+pub fn is_end(function: &[u8]) -> bool {
+    matches!(function, b"entry" | b"enter" | b"return" | b"ret" | b"exit")
 }
 
 /// Checks one pattern, without its `!`.
@@ -293,6 +338,22 @@ mod tests {
         assert!(selection.select(None, b"function_4711") && !selection.select(None, b"function_"));
         let more = parse(&format!("{again}{most}!b?,{text}"));
         assert_eq!(more, Err((Kind::BadProbeAddr, 0)));
+    }
+
+    #[test]
+    fn modules_have_underscores() {
+        let patterns = parse("snd-*:a-b,!x-[a-c]-y:*,c-d*").unwrap();
+        assert_eq!(patterns.to_string(), "snd_*:a-b,!x_[a-c]_y:*,c-d*");
+        for (text, name, rest) in [
+            ("a-b:c-d+1", "a_b:c-d", Some("+1")),
+            ("a_b:c", "a_b:c", Some("")),
+            ("a-b", "a_b", None),
+            ("a-b:c_d", "a_b:c-d", None),
+            ("a", "a_b:c", None),
+        ] {
+            let behind = behind_place(text.as_bytes(), name.as_bytes());
+            assert_eq!(behind, rest.map(str::as_bytes), "{text}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{
         arch::isa::ENTRY_LEN,
         error::{Errno, Error as Refusal, Kind},
         functions::{Patterns, Selection},
+        kind::Location,
         lex::Span,
         sort::sort,
         text::Plain,
@@ -113,6 +114,9 @@ pub(crate) fn find(
     if let Some(pattern) = selection.unseen() {
         let refusal = Refusal::new(Kind::BadProbeAddr, at);
         return Err(refusal.with_detail(format_args!("{} selects no function", Plain(pattern))));
+    }
+    if let (0, Some((name, _))) = (selected, patterns.with_end()) {
+        return Err(ends_of(at, name, Some(Location::Function)));
     }
     let sites = groups.iter().map(|group| group.sites.len());
     if sites.fold(0, usize::saturating_add) > 0 || patterns.await_modules() {
@@ -313,6 +317,23 @@ fn note(
         // Some more, as modules may come meanwhile.
         room = count.saturating_mul(2);
         noted.reserve(room)?;
+    }
+}
+
+/// Returns the refusal of `FUNCTION:entry`, with the caret at column `at`.
+#[cold]
+#[inline(never)]
+pub(super) fn ends_of(at: usize, function: &[u8], location: Option<Location>) -> Refusal {
+    let refusal = Refusal::new(Kind::BadProbeAddr, at);
+    let function = Plain(function);
+    match location {
+        Some(Location::Function) => refusal.with_detail(format_args!(
+            "{function} is no module: write f {function} for the entry, f {function}%return for the \
+             return"
+        )),
+        _ => refusal.with_detail(format_args!(
+            "{function} is no module: write p {function} for the entry, r {function} for the return"
+        )),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     engine::{
         ast::{Definition, Place, Which},
         error::{Errno, Error as Refusal, Kind},
+        functions::is_end,
         kind::{Location, Mechanism},
         noreturn::is_noreturn,
         placement::{Judgement, Placement, Refuser, SpecialRole, Verdict, Why},
@@ -127,7 +128,10 @@ pub(crate) fn find<'a>(
             None => false,
         };
         return match (is_awaited, definition.kind.is_return && offset != 0) {
-            (true, false) => Ok(None),
+            (true, false) => {
+                check_module(definition, module.unwrap_or_default(), symbol, names)?;
+                Ok(None)
+            }
             (true, true) => Err(Refusal::new(Kind::BadRetprobe, at)),
             (false, _) => {
                 let refusal = Refusal::new(Kind::BadProbeAddr, at);
@@ -143,6 +147,33 @@ pub(crate) fn find<'a>(
     // An offset from a mark leads into any function.
     let start = Some(address).filter(|_| !MARKS.contains(&symbol));
     Found::new(definition, start, place, names, probes).map(Some)
+}
+
+/// Checks that `module`, which is not loaded, may be one: other tools write `FUNCTION:entry`, and
+/// such a probe would wait for ever.
+///
+/// # Errors
+///
+/// `BAD_PROBE_ADDR`.
+#[inline(never)]
+fn check_module(
+    definition: &Definition,
+    module: &[u8],
+    symbol: &[u8],
+    names: &mut Names,
+) -> Result<(), Refusal> {
+    let mut is_function = false;
+    if is_end(symbol) {
+        names.each_address(module, |_| is_function = true)?;
+    }
+    if !is_function {
+        return Ok(());
+    }
+    Err(functions::ends_of(
+        definition.place_at,
+        module,
+        definition.kind.location,
+    ))
 }
 
 /// Returns the address of `symbol` in `module`, or of the kernel's, which is written as `name`;

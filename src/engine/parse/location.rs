@@ -6,7 +6,7 @@ use core::fmt::Write;
 
 use crate::engine::ast::{Place, Which, MAX_NAME_LEN};
 use crate::engine::error::{Error, Kind};
-use crate::engine::functions::Patterns;
+use crate::engine::functions::{self, Patterns};
 use crate::engine::glob;
 use crate::engine::kind::{Location, ProbeKind};
 use crate::engine::lex::{self, Span};
@@ -46,9 +46,11 @@ pub(super) fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
         }
         Some(_) => {}
     }
+    let mut name = name.to_vec()?;
+    functions::underscore_module(&mut name);
     Ok((
         Place::Symbol {
-            name: name.to_vec()?,
+            name,
             which,
             offset,
         },
@@ -212,7 +214,10 @@ fn behind_group(word: Span<'_>, colon: usize) -> Result<Span<'_>, Error> {
 
 /// Splits `SYMBOL[+|-OFFSET]`; returns `None` if the offset is not a number.
 pub(super) fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
-    match text.find_by(|b| b == b'+' || b == b'-') {
+    // The name of a module's file may have a dash.
+    let from = text.find(b':').unwrap_or(0);
+    let sign = text.skip(from).find_by(|b| b == b'+' || b == b'-');
+    match sign.map(|sign| sign.saturating_add(from)) {
         None => Some((text, 0)),
         Some(sign) => Some((text.take(sign), lex::signed(text.skip(sign).bytes)?)),
     }
