@@ -16,6 +16,7 @@ use crate::{
         filter::{self, Filter},
         text::{Appender, Plain},
     },
+    kapi::context,
     source::names::KernelFunctions,
     sys::Vec,
 };
@@ -44,6 +45,10 @@ impl Show for GroupFilter {
 
 impl TakesText for GroupFilter {
     fn store(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
+        // As in tracefs.
+        if text.is_empty() {
+            return Ok(());
+        }
         members.make_ready()?;
         let mut registry = members.instance.tracer.registry.lock();
         let mut shown = Vec::new();
@@ -58,9 +63,16 @@ impl TakesText for GroupFilter {
             return Ok(());
         }
         for event in of_group {
+            // Groups may have many events, and filters many terms.
+            if context::is_being_killed() {
+                return Err(EINTR.into());
+            }
             let layout = &event.format.layout;
-            if let Ok(filter) = Filter::compile(text, layout, &mut KernelFunctions(None)) {
-                filters.push((event.clone(), Some(filter)))?;
+            match Filter::compile(text, layout, &mut KernelFunctions(None)) {
+                Ok(filter) => filters.push((event.clone(), Some(filter)))?,
+                // That does not mean that the event has not the fields.
+                Err(refusal) if refusal.kind == Kind::NoMemory => return Err(ENOMEM.into()),
+                Err(_) => {}
             }
         }
         if filters.is_empty() {

@@ -52,6 +52,10 @@ impl TakesText for TriggerFile {
     }
 
     fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
+        // As in tracefs.
+        if text.is_empty() {
+            return Ok(());
+        }
         let request = trigger::parse(text)?;
         let takes_snapshots = match request {
             TriggerRequest::Set { trigger, .. } => trigger == Trigger::Snapshot,
