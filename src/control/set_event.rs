@@ -8,16 +8,24 @@ use super::{
 };
 use crate::{
     engine::{
+        ast::MAX_NAME_LEN,
         error::{Error as Refusal, Kind},
-        event_names::{EventNames, ModuleName},
+        event_names::{
+            AwaitedEvents, ChosenEvents, EventNames, ModuleName, NotAwaited, MAX_AWAITED,
+        },
         lex::Span,
         ready::{ReadyGroup, ReadyRow},
         text::{Appender, Plain},
     },
-    events::{event::Event, registry::Registry, similar::suggest_event},
+    events::{
+        event::Event,
+        event_file::InstanceId,
+        registry::{Registry, Removed},
+        similar::suggest_event,
+    },
     instance::Instance,
-    kapi::module,
-    sys::Vec,
+    kapi::{context, module},
+    sys::{AllocError, Vec},
 };
 use core::fmt::{self, Write};
 use kernel::{prelude::*, sync::Arc};
@@ -75,22 +83,12 @@ impl TakesText for SetEvent {
     const ENDS_AT_NUL: bool = false;
 
     fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let mut rest = Span {
+        let text = Span {
             bytes: text.trim_ascii(),
             at: 0,
         };
-        while let Some(word) = next_word(&mut rest) {
-            let (on, name) = match word.strip(b"!") {
-                Some(name) => (false, name),
-                None => (true, word),
-            };
-            let named = EventNames::new(name.bytes);
-            match named.module() {
-                Some(module) => set_in_module(instance, (name, module), &named, on)?,
-                None => set(instance, name, &named, on)?,
-            }
-        }
-        Ok(())
+        let tracer = &instance.tracer;
+        tracer.change(|registry, removed| set(instance.id, (registry, removed), text))
     }
 
     fn truncate(instance: &Arc<Instance>) -> Result<(), Rejected> {
@@ -100,82 +98,178 @@ impl TakesText for SetEvent {
     }
 }
 
-/// Enables or disables the events that the word `name` means, wherever they are.
+/// Most words of one write that are not `GROUP:EVENT`: each is a walk over all events.
+const MAX_WIDE: usize = 1024;
+
+/// Does what the words of `text` say, all or nothing, in the instance `of`.
 fn set(
-    instance: &Instance,
-    name: Span<'_>,
-    named: &EventNames<'_>,
-    on: bool,
+    of: InstanceId,
+    (registry, removed): (&mut Registry, &mut Removed),
+    text: Span<'_>,
 ) -> Result<(), Rejected> {
-    // All, whatever their names: only those that somebody has used, of the ready-made ones.
-    if on && !named.are_all() {
+    let mut events = Vec::new();
+    for event in registry.events() {
+        events.push(event.clone())?;
+    }
+    let mut choice = Choice::new(of, &events)?;
+    let mut rest = text;
+    while let Some(word) = next_word(&mut rest) {
+        if context::is_being_killed() {
+            return Err(EINTR.into());
+        }
+        context::cond_resched();
+        choice.take(registry, word)?;
+    }
+    let decided = choice.chosen.decided()?;
+    if decided.unmade().next().is_some() {
         let is_it = |group: &ReadyGroup, row: &ReadyRow| {
-            named.are_named(group.name.as_bytes(), row.name.as_bytes())
+            let (group, name) = (group.name.as_bytes(), row.name.as_bytes());
+            let mut unmade = decided.unmade();
+            unmade.any(|event| event.group == group && event.name == name)
         };
-        instance.tracer.make_ready(&is_it)?;
+        registry.make_ready(&is_it, removed)?;
+        let is_on = |event: &Arc<Event>| decided.of(event.names().0, event.names().1) == Some(true);
+        if !registry.events().any(is_on) {
+            // The kernel cannot have what the words mean.
+            let first = next_word(&mut { text }).unwrap_or(text);
+            return Err(no_event(registry, first).into());
+        }
     }
-    let mut registry = instance.tracer.registry.lock();
-    if !on && are_unmade(named, &registry) {
-        return Ok(());
-    }
-    if !registry.events().any(|event| is(named, event)) {
-        return Err(no_event(&registry, name).into());
-    }
-    let is_meant = |event: &Event| is(named, event) && (event.is_used() || !named.are_all());
-    Ok(registry.set_enabled(instance.id, is_meant, on)?)
+    Ok(registry.decide(of, &decided, choice.awaited)?)
 }
 
-/// Enables or disables the events that the word `name` means in `module`; if that is not loaded,
-/// once it is, or no longer.
-#[inline(never)]
-fn set_in_module(
-    instance: &Instance,
-    (name, module): (Span<'_>, ModuleName<'_>),
-    named: &EventNames<'_>,
-    on: bool,
-) -> Result<(), Rejected> {
-    let refused = |why: fmt::Arguments<'_>| {
-        let refusal = name.error(Kind::FileNoEvent).with_detail(why);
-        Err(Rejected::from(refusal))
-    };
-    if !module.is_possible() {
-        return refused(format_args!("write the name of one module behind :mod:"));
+/// What the words of a write say, as far as they were read.
+struct Choice<'a> {
+    of: InstanceId,
+    chosen: ChosenEvents<'a>,
+    /// Whether the ready-made events that nobody has used are among these.
+    has_unmade: bool,
+    /// What the instance is to await, if a word changes it.
+    awaited: Option<AwaitedEvents>,
+    /// How many words are not of one event.
+    wide: usize,
+}
+
+impl<'a> Choice<'a> {
+    /// Nothing is chosen of `events`.
+    fn new(of: InstanceId, events: &'a [Arc<Event>]) -> Result<Self, AllocError> {
+        let mut chosen = ChosenEvents::default();
+        for event in events {
+            let (group, name) = event.names();
+            chosen.add(group, name, true, event.is_used())?;
+        }
+        Ok(Self {
+            of,
+            chosen,
+            has_unmade: false,
+            awaited: None,
+            wide: 0,
+        })
     }
-    let mut registry = instance.tracer.registry.lock();
-    if registry.set_enabled_in_module(instance.id, named, on)? {
-        return Ok(());
+
+    /// Takes a word.
+    fn take(&mut self, registry: &Registry, word: Span<'_>) -> Result<(), Rejected> {
+        let (on, name) = match word.strip(b"!") {
+            Some(name) => (false, name),
+            None => (true, word),
+        };
+        let named = EventNames::new(name.bytes);
+        if !named.are_possible() {
+            let refusal = name.error(Kind::FileNoEvent);
+            return Err(refusal
+                .with_detail(format_args!("a name has at most {MAX_NAME_LEN} characters"))
+                .into());
+        }
+        if named.one().is_none() || named.module().is_some() {
+            self.wide = self.wide.saturating_add(1);
+            if self.wide > MAX_WIDE {
+                let refusal = word.error(Kind::FileTooLong);
+                return Err(refusal
+                    .with_detail(format_args!(
+                        "at most {MAX_WIDE} words that are not GROUP:EVENT in one write"
+                    ))
+                    .into());
+            }
+        }
+        if let Some(module) = named.module() {
+            return self.take_of_module(registry, (name, module), &named, on);
+        }
+        if !self.has_unmade && may_be_ready(&named) {
+            self.has_unmade = true;
+            let mut memory = Ok(());
+            registry.each_unmade(&mut |group, row| {
+                let (group, name) = (group.name.as_bytes(), row.name.as_bytes());
+                memory = self.chosen.add(group, name, false, false);
+                memory.is_ok()
+            });
+            memory?;
+        }
+        match self.chosen.choose(&named, on) {
+            true => Ok(()),
+            false => Err(no_event(registry, name).into()),
+        }
     }
-    let mut as_loaded = Vec::new();
-    write!(Appender(&mut as_loaded), "{module}").map_err(|_| ENOMEM)?;
-    if module::is_loaded(&as_loaded)? {
-        return refused(format_args!(
-            "module {module} is loaded, and no such event has a probe in it"
-        ));
-    }
-    if on {
-        return Ok(registry.await_events(instance.id, named)?);
-    }
-    match registry.forget_awaited(instance.id, named)? {
-        true => Ok(()),
-        false => refused(format_args!(
-            "none is awaited with module {module}, which is not loaded"
-        )),
+
+    /// Takes a word of events in `module`; if that is not loaded, they are awaited, or no longer.
+    #[inline(never)]
+    fn take_of_module(
+        &mut self,
+        registry: &Registry,
+        (name, module): (Span<'_>, ModuleName<'_>),
+        named: &EventNames<'_>,
+        on: bool,
+    ) -> Result<(), Rejected> {
+        let refused = |why: fmt::Arguments<'_>| {
+            let refusal = name.error(Kind::FileNoEvent).with_detail(why);
+            Err(Rejected::from(refusal))
+        };
+        if !module.is_possible() {
+            return refused(format_args!("write the name of one module behind :mod:"));
+        }
+        let events = registry.in_module(named)?;
+        if !events.is_empty() {
+            for event in &events {
+                let (group, name) = event.names();
+                self.chosen.choose_one(group, name, on);
+            }
+            return Ok(());
+        }
+        let mut as_loaded = Vec::new();
+        write!(Appender(&mut as_loaded), "{module}").map_err(|_| ENOMEM)?;
+        if module::is_loaded(&as_loaded)? {
+            return refused(format_args!(
+                "module {module} is loaded, and no such event has a probe in it"
+            ));
+        }
+        let awaited = match &mut self.awaited {
+            Some(awaited) => awaited,
+            none => none.insert(registry.awaited(self.of)?),
+        };
+        if on {
+            return match awaited.add(named) {
+                Ok(()) => Ok(()),
+                Err(NotAwaited::NoMemory) => Err(ENOMEM.into()),
+                Err(NotAwaited::TooMany) => refused(format_args!(
+                    "module {module} is not loaded, and {MAX_AWAITED} words wait for modules \
+                     already"
+                )),
+            };
+        }
+        match awaited.remove(named) {
+            true => Ok(()),
+            false => refused(format_args!(
+                "none is awaited with module {module}, which is not loaded"
+            )),
+        }
     }
 }
 
-/// Returns whether `named` means the event.
-fn is(named: &EventNames<'_>, event: &Event) -> bool {
-    named.are_named(event.format.group.to_bytes(), event.format.name.to_bytes())
-}
-
-/// Returns whether `named` means ready-made events that nobody has used, and no other one.
-fn are_unmade(named: &EventNames<'_>, registry: &Registry) -> bool {
-    let mut any = false;
-    registry.each_unmade(&mut |group, row| {
-        any = named.are_named(group.name.as_bytes(), row.name.as_bytes());
-        !any
-    });
-    any && !registry.events().any(|event| is(named, event))
+/// Returns whether `named` may mean a ready-made event.
+fn may_be_ready(named: &EventNames<'_>) -> bool {
+    match named.one() {
+        Some((group, _)) => ReadyGroup::named(group).is_some(),
+        None => true,
+    }
 }
 
 /// Takes the next word of `rest`; `None` if there is none. White space and NULs are between

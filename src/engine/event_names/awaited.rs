@@ -4,9 +4,27 @@
 
 use core::fmt::{self, Write};
 
-use super::{EventNames, ModuleName};
+use super::words::{EventNames, ModuleName};
 use crate::engine::text::Appender;
 use crate::sys::{AllocError, Vec};
+
+/// Most words that wait at a time: whoever loads a module waits while they are looked through.
+pub const MAX_AWAITED: usize = 1024;
+
+/// Why a word does not wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAwaited {
+    /// Out of memory.
+    NoMemory,
+    /// [`MAX_AWAITED`] words wait already.
+    TooMany,
+}
+
+impl From<AllocError> for NotAwaited {
+    fn from(_: AllocError) -> Self {
+        Self::NoMemory
+    }
+}
 
 /// The words for modules that are not loaded: the events that they mean are enabled once those
 /// are. It begins empty.
@@ -21,14 +39,30 @@ impl AwaitedEvents {
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when there is no memory; then nothing has changed.
-    pub fn add(&mut self, names: &EventNames<'_>) -> Result<(), AllocError> {
+    /// [`NotAwaited`]; then nothing has changed.
+    pub fn add(&mut self, names: &EventNames<'_>) -> Result<(), NotAwaited> {
         let mut word = Vec::new();
         write!(Appender(&mut word), "{names}").map_err(|_| AllocError)?;
         if self.words.iter().any(|other| **other == *word) {
             return Ok(());
         }
-        self.words.push(word)
+        if self.words.len() >= MAX_AWAITED {
+            return Err(NotAwaited::TooMany);
+        }
+        Ok(self.words.push(word)?)
+    }
+
+    /// Returns a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn copied(&self) -> Result<Self, AllocError> {
+        let mut words = Vec::with_capacity(self.words.len())?;
+        for word in &*self.words {
+            words.push(Vec::from_slice(word)?)?;
+        }
+        Ok(Self { words })
     }
 
     /// Removes the words that have the module and what else `names` has. Returns whether there
@@ -38,9 +72,18 @@ impl AwaitedEvents {
     }
 
     /// Returns the words for the module `name`.
-    pub fn of_module<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = EventNames<'a>> {
-        let words = self.words.iter().map(|word| EventNames::new(word));
-        words.filter(|word| word.module().is_some_and(|module| module.is(name)))
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn of_module(&self, name: &[u8]) -> Result<Vec<EventNames<'_>>, AllocError> {
+        let mut words = Vec::new();
+        for word in self.words.iter().map(|word| EventNames::new(word)) {
+            if word.module().is_some_and(|module| module.is(name)) {
+                words.push(word)?;
+            }
+        }
+        Ok(words)
     }
 
     /// Removes the words for the module `name`.
@@ -102,12 +145,28 @@ mod tests {
     fn a_word_waits_once_until_its_module_comes() {
         let mut words = awaited(&[":mod:a-b", "*:*:mod:a_b", "g:e:mod:c", "g:mod:a_b"]);
         assert_eq!(shown(&words), "*:*:mod:a_b\ng:e:mod:c\ng:mod:a_b\n");
-        assert_eq!(words.of_module(b"a_b").count(), 2);
-        assert_eq!(words.of_module(b"a").count(), 0);
+        assert_eq!(words.of_module(b"a_b").unwrap().len(), 2);
+        assert_eq!(words.of_module(b"a").unwrap().len(), 0);
         words.forget_module(b"a_b");
         assert_eq!(shown(&words), "g:e:mod:c\n");
         words.clear();
         assert_eq!(shown(&words), "");
+    }
+
+    #[test]
+    fn words_are_not_without_number() {
+        let mut words = AwaitedEvents::default();
+        for n in 0..MAX_AWAITED {
+            let word = format!(":mod:m{n}");
+            assert_eq!(words.add(&EventNames::new(word.as_bytes())), Ok(()));
+        }
+        let more = |words: &mut AwaitedEvents| words.add(&EventNames::new(b":mod:more"));
+        assert_eq!(more(&mut words), Err(NotAwaited::TooMany));
+        assert_eq!(words.add(&EventNames::new(b":mod:m7")), Ok(()));
+        let mut copy = words.copied().unwrap();
+        copy.forget_module(b"m7");
+        assert_eq!(more(&mut copy), Ok(()));
+        assert_eq!(more(&mut words), Err(NotAwaited::TooMany));
     }
 
     #[test]

@@ -4,86 +4,110 @@
 
 use super::Registry;
 use crate::{
-    engine::event_names::EventNames,
-    events::{event::Event, event_file::InstanceId},
+    engine::{
+        event_names::{AwaitedEvents, Decided, EventNames},
+        sort::{sort, sort_by_key},
+    },
+    events::{event::Event, event_file::InstanceId, probe::Probe},
     sys::Vec,
 };
-use core::{fmt, mem, ptr};
+use core::{fmt, mem};
 use kernel::{prelude::*, sync::Arc};
 
 impl Registry {
-    /// Enables or disables, in the instance `of`, the events that `names` means and that have a
-    /// probe in its module, which is loaded: all of them or, if one fails, none. Returns whether
-    /// there are any.
+    /// Returns the events that `names` means and that have a probe in its module, each once.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn in_module(&self, names: &EventNames<'_>) -> Result<Vec<Arc<Event>>> {
+        let in_module = |probe: &Probe| {
+            let of = names.module();
+            of.is_some_and(|module| probe.has_part_in(module))
+        };
+        self.with_probes(
+            &|event| names.are_named(event.names().0, event.names().1),
+            &in_module,
+        )
+    }
+
+    /// Returns the events that `which` selects with a probe that `has` selects, each once.
+    fn with_probes(
+        &self,
+        which: &dyn Fn(&Event) -> bool,
+        has: &dyn Fn(&Probe) -> bool,
+    ) -> Result<Vec<Arc<Event>>> {
+        let mut found: Vec<Arc<Event>> = Vec::new();
+        for probe in self.definitions.probes() {
+            if which(&probe.event) && has(probe) {
+                found.push(probe.event.clone())?;
+            }
+        }
+        sort_by_key(&mut found, |event| event.id());
+        let mut events: Vec<Arc<Event>> = Vec::new();
+        for event in &*found {
+            if !events.last().is_some_and(|last| Arc::ptr_eq(last, event)) {
+                events.push(event.clone())?;
+            }
+        }
+        Ok(events)
+    }
+
+    /// Returns a copy of what the instance `of` awaits.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `ENODEV` if there is no such instance.
+    pub(crate) fn awaited(&self, of: InstanceId) -> Result<AwaitedEvents> {
+        Ok(self.instances.get(of)?.awaited.copied()?)
+    }
+
+    /// Enables and disables the events for which something is decided in the instance `of`, and
+    /// lets it await `awaited`, if that is given: all of it or, if anything fails, nothing.
     ///
     /// # Errors
     ///
     /// As for [`Registry::set_enabled`].
     ///
     /// Context: process, may sleep.
-    pub(crate) fn set_enabled_in_module(
+    pub(crate) fn decide(
         &mut self,
         of: InstanceId,
-        names: &EventNames<'_>,
-        enabled: bool,
-    ) -> Result<bool> {
-        let events = self.in_module(names)?;
-        if events.is_empty() {
-            return Ok(false);
-        }
-        let is_one = |event: &Event| events.iter().any(|one| ptr::eq(&**one, event));
-        self.set_enabled(of, is_one, enabled)?;
-        Ok(true)
-    }
-
-    /// Returns the events that `names` means and that have a probe in its module.
-    fn in_module(&self, names: &EventNames<'_>) -> Result<Vec<Arc<Event>>> {
-        let mut events: Vec<Arc<Event>> = Vec::new();
-        for probe in self.definitions.probes() {
-            let event = &probe.event;
-            let (group, name) = (&event.format.group, &event.format.name);
-            if !names.are_named(group.to_bytes(), name.to_bytes())
-                || !names
-                    .module()
-                    .is_some_and(|module| probe.has_part_in(module))
-                || events.iter().any(|known| Arc::ptr_eq(known, event))
-            {
-                continue;
+        decided: &Decided<'_>,
+        awaited: Option<AwaitedEvents>,
+    ) -> Result {
+        let is = |event: &Event, on: bool| decided.of(event.names().0, event.names().1) == Some(on);
+        // What is undone if the rest fails.
+        let mut enabled = Vec::new();
+        self.instances.get(of)?;
+        if decided.any(true) {
+            for event in self.events().filter(|event| is(event, true)) {
+                if !event.in_instance(of)?.is_enabled() {
+                    enabled.push(event.id())?;
+                }
             }
-            events.push(event.clone())?;
+            sort(&mut enabled);
+            self.set_enabled(of, |event| is(event, true), true)?;
         }
-        Ok(events)
+        if decided.any(false) {
+            if let Err(error) = self.set_enabled(of, |event| is(event, false), false) {
+                let is_enabled = |event: &Event| enabled.binary_search(&event.id()).is_ok();
+                // As it was, as far as that is possible.
+                let _ = self.set_enabled(of, is_enabled, false);
+                return Err(error);
+            }
+        }
+        if let Some(awaited) = awaited {
+            self.instances.get_mut(of)?.awaited = awaited;
+        }
+        Ok(())
     }
 
-    /// Lets the events that `names` means be enabled in the instance `of` once its module, which
-    /// is not loaded, is.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; then nothing has changed.
-    pub(crate) fn await_events(&mut self, of: InstanceId, names: &EventNames<'_>) -> Result {
-        Ok(self.instances.get_mut(of)?.awaited.add(names)?)
-    }
-
-    /// Ends what [`Registry::await_events`] began for the events that `names` means. Returns
-    /// whether there was anything.
+    /// Lets the instance `of` await nothing.
     ///
     /// # Errors
     ///
     /// `ENODEV` if there is no such instance.
-    pub(crate) fn forget_awaited(
-        &mut self,
-        of: InstanceId,
-        names: &EventNames<'_>,
-    ) -> Result<bool> {
-        Ok(self.instances.get_mut(of)?.awaited.remove(names))
-    }
-
-    /// As [`Registry::forget_awaited`], for all events.
-    ///
-    /// # Errors
-    ///
-    /// As there.
     pub(crate) fn clear_awaited(&mut self, of: InstanceId) -> Result {
         self.instances.get_mut(of)?.awaited.clear();
         Ok(())
@@ -126,13 +150,42 @@ impl Registry {
     fn enable_awaited_in(&mut self, of: InstanceId, name: &[u8]) -> Result {
         // The words are read while the events change.
         let mut awaited = mem::take(&mut self.instances.get_mut(of)?.awaited);
-        let mut result = Ok(());
-        for names in awaited.of_module(name) {
-            let each = self.set_enabled_in_module(of, &names, true);
-            result = result.and(each.map(drop));
-        }
+        let result = self.enable_named(of, &awaited, name);
         awaited.forget_module(name);
         self.instances.get_mut(of)?.awaited = awaited;
+        result
+    }
+
+    /// Enables the events in the module `name` that `awaited` has: all at once, or, if that fails,
+    /// those of which it is possible.
+    fn enable_named(&mut self, of: InstanceId, awaited: &AwaitedEvents, name: &[u8]) -> Result {
+        let words = awaited.of_module(name)?;
+        if words.is_empty() {
+            return Ok(());
+        }
+        let is_named = |event: &Event| {
+            let (group, event) = event.names();
+            words.iter().any(|word| word.are_named(group, event))
+        };
+        let has_part = |probe: &Probe| {
+            words
+                .first()
+                .and_then(|word| word.module())
+                .is_some_and(|module| probe.has_part_in(module))
+        };
+        let events = self.with_probes(&is_named, &has_part)?;
+        let ids = |event: &Event| events.binary_search_by_key(&event.id(), |one| one.id());
+        if self
+            .set_enabled(of, |event| ids(event).is_ok(), true)
+            .is_ok()
+        {
+            return Ok(());
+        }
+        let mut result = Ok(());
+        for one in &*events {
+            let each = self.set_enabled(of, |event| event.id() == one.id(), true);
+            result = result.and(each);
+        }
         result
     }
 }
