@@ -33,6 +33,7 @@ static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
 /* In Linux 7.2, kernel::bindings has the value of VM_MAYEXEC for this. */
 static const u64 FERROPROBE_VM_MAYSHARE = VM_MAYSHARE;
 static const u32 FERROPROBE_SPLICE_NONBLOCK = SPLICE_F_NONBLOCK;
+static const u32 FERROPROBE_MODE_PWRITE = (__force u32)FMODE_PWRITE;
 #ifdef CONFIG_FUNCTION_TRACER
 static const u32 FERROPROBE_OPS_PRIVATE = offsetof(struct ftrace_ops, private);
 #else

@@ -17,6 +17,7 @@ mod node;
 mod openings;
 mod operations;
 mod pipe;
+mod read_to;
 mod user_dir;
 
 use super::{calls, mapping::Area, user_room::UserRoom, wake::PollTable};
@@ -25,7 +26,7 @@ use kernel::{
     bindings,
     prelude::*,
     sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 use node::Node;
 use operations::{Operations, SharedFile};
@@ -36,6 +37,7 @@ pub use late::{LateDir, LateDirs, LateFill};
 pub use mount::Mountable;
 pub use openings::Openings;
 pub use pipe::Pipe;
+pub use read_to::ReadTo;
 pub use user_dir::{Subdirs, UserDir};
 
 /// Returns whether the current task finds debugfs at `/sys/kernel/debug`, where it belongs.
@@ -83,7 +85,7 @@ pub trait File: Sized + 'static {
     fn read(
         _open: &Self::Open,
         _file: &OpenFile,
-        _to: &mut UserSliceWriter,
+        _to: &mut ReadTo<'_>,
         _offset: &mut i64,
     ) -> Result<usize> {
         Err(EINVAL)

@@ -8,7 +8,7 @@ use super::super::{
 use super::{
     openings::{Opening, Openings},
     pipe::{OwnPage, Pipe},
-    File, Lending,
+    File, Lending, ReadTo,
 };
 use core::{marker::PhantomData, pin::Pin};
 use kernel::{
@@ -70,12 +70,15 @@ impl<F: File> Operations<F> {
         unlocked_ioctl: Some(Self::control),
         splice_read: if F::SPLICEABLE {
             Some(Self::splice_read)
+        } else if F::SEEKABLE {
+            Some(Self::splice_text)
         } else {
             None
         },
         mmap: if F::MAPPABLE { Some(Self::mmap) } else { None },
         llseek: if F::SEEKABLE {
-            Some(bindings::default_llseek)
+            // A file has no end that is known before it is read.
+            Some(bindings::no_seek_end_llseek)
         } else {
             None
         },
@@ -103,6 +106,9 @@ impl<F: File> Operations<F> {
                     (*file).private_data = opened.into_foreign().cast();
                     if F::STREAM {
                         bindings::stream_open(inode, file);
+                    } else {
+                        // What is written has no place, as in tracefs.
+                        (*file).f_mode &= !extra::FERROPROBE_MODE_PWRITE;
                     }
                 }
                 0
@@ -159,7 +165,7 @@ impl<F: File> Operations<F> {
     /// latter saves few registers.
     #[inline(never)]
     fn read_on(open: &F::Open, file: &OpenFile, to: UserSlice, offset: &mut i64) -> isize {
-        outcome(F::read(open, file, &mut to.writer(), offset))
+        outcome(F::read(open, file, &mut ReadTo::User(to.writer()), offset))
     }
 
     /// # Safety
@@ -292,6 +298,58 @@ impl<F: File> Operations<F> {
             },
             ready => ready.map(|_| 0),
         })
+    }
+
+    /// The same for a file with a position: it is read to pages of the pipe.
+    ///
+    /// # Safety
+    ///
+    /// Called by the kernel only, for a file that has this table.
+    unsafe extern "C" fn splice_text(
+        file: *mut bindings::file,
+        offset: *mut bindings::loff_t,
+        pipe: *mut bindings::pipe_inode_info,
+        length: usize,
+        _flags: kernel::ffi::c_uint,
+    ) -> isize {
+        // SAFETY: The file is open through this table.
+        let open = unsafe { Self::opened(file) };
+        // SAFETY: The kernel's offset is valid during the call.
+        let offset = unsafe { &mut *offset };
+        // INVARIANT: The caller has locked the pipe.
+        let mut pipe = Pipe(pipe);
+        let mut done = 0usize;
+        while done < length {
+            let most = length.saturating_sub(done);
+            match Self::add_text(open, &OpenFile(file), (&mut pipe, most), offset) {
+                Err(error) if done == 0 => return outcome(Err(error)),
+                Ok(0) | Err(_) => break,
+                Ok(added) => done = done.saturating_add(added),
+            }
+        }
+        outcome(Ok(done))
+    }
+
+    /// Adds a page of at most `most` bytes from `offset` on to `pipe`, and moves the offset.
+    fn add_text(
+        open: &F::Open,
+        file: &OpenFile,
+        (pipe, most): (&mut Pipe, usize),
+        offset: &mut i64,
+    ) -> Result<usize> {
+        if pipe.room() == 0 {
+            return Err(EAGAIN);
+        }
+        let mut page = OwnPage::new()?;
+        let room = page.bytes().get_mut(..most.min(PAGE_SIZE));
+        let mut to = ReadTo::Kernel(room.ok_or(EINVAL)?);
+        let mut behind = *offset;
+        let length = F::read(open, file, &mut to, &mut behind)?;
+        if length != 0 {
+            pipe.add(page, length)?;
+            *offset = behind;
+        }
+        Ok(length)
     }
 
     /// Adds as many pieces to `pipe` as are available and fit both the pipe and `length`.

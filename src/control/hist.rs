@@ -17,7 +17,7 @@ use crate::{
     hit::{action::Action, plan::Plan},
     kapi::{
         context,
-        tree::{File, OpenFile, FAILED, READABLE, URGENT},
+        tree::{File, OpenFile, ReadTo, FAILED, READABLE, URGENT},
         wake::PollTable,
     },
     print::KernelNames,
@@ -31,7 +31,7 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{Arc, ArcBorrow, Mutex},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// Bytes of text that are made ahead of the reader.
@@ -92,7 +92,7 @@ impl<const AS_GRAPH: bool> File for HistFile<AS_GRAPH> {
     fn read(
         open: &OpenHist,
         _file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         offset: &mut i64,
     ) -> Result<usize> {
         if *offset == 0 {
@@ -139,12 +139,7 @@ impl OpenHist {
     ///
     /// `EINVAL` for an offset before the beginning, `ENOMEM`, `EFAULT`; `EINTR` if the task is
     /// killed.
-    fn read_text(
-        &self,
-        as_graph: bool,
-        to: &mut UserSliceWriter,
-        offset: &mut i64,
-    ) -> Result<usize> {
+    fn read_text(&self, as_graph: bool, to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
         let at = usize::try_from(*offset).map_err(|_| EINVAL)?;
         let mut guard = self.pass.lock();
         // A reader that goes back sees what has been counted by now.

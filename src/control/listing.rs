@@ -10,13 +10,13 @@ use crate::{
     buffer::{Iterators, Side},
     engine::{format, print::PrintedText, ring::Stats, seq_buf::TextBuf},
     instance::Instance,
-    kapi::{context, parameters, percpu},
+    kapi::{context, parameters, percpu, tree::ReadTo},
     options::Flag,
     print::Printer,
     sys::{AllocError, Vec},
 };
 use core::fmt::{self, Write as _};
-use kernel::{new_mutex, prelude::*, sync::Mutex, uaccess::UserSliceWriter};
+use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// Bytes of text that are made ahead of the reader.
 const AHEAD: usize = 16 * 1024;
@@ -171,7 +171,7 @@ impl Listing {
     pub(super) fn read(
         &self,
         scope: &Scope,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         offset: &mut i64,
     ) -> Result<usize> {
         let at = usize::try_from(*offset).map_err(|_| EINVAL)?;

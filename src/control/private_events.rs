@@ -7,14 +7,14 @@ use super::text::{self, OpenText, Show};
 use crate::{
     engine::parse::Grammar,
     events::owner::Owner,
-    kapi::tree::{File, OpenFile},
+    kapi::tree::{File, OpenFile, ReadTo},
     tracer::Tracer,
 };
 use core::{fmt, pin::Pin, ptr};
 use kernel::{
     prelude::*,
     sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// The file.
@@ -72,7 +72,7 @@ impl File for PrivateEvents {
     fn read(
         open: &OpenPrivateEvents,
         _file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         offset: &mut i64,
     ) -> Result<usize> {
         open.text.read(to, offset)

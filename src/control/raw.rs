@@ -19,7 +19,7 @@ use crate::{
     kapi::{
         mapping::Area,
         memory,
-        tree::{File, Lending, OpenFile, Pipe, READABLE},
+        tree::{File, Lending, OpenFile, Pipe, ReadTo, READABLE},
         user_room::UserRoom,
         wake::PollTable,
     },
@@ -32,7 +32,7 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{Arc, ArcBorrow, Mutex},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// `TRACE_MMAP_IOCTL_GET_READER`: the number by which those who have mapped the
@@ -106,7 +106,7 @@ impl Part {
         &self,
         one: &OneCpu,
         side: Side,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
     ) -> Result<Option<usize>> {
         let mut page = self.page.lock();
         let copied = page.copy(one, side, to);
@@ -141,12 +141,7 @@ impl PageAhead {
             .unwrap_or_default()
     }
 
-    fn copy(
-        &mut self,
-        one: &OneCpu,
-        side: Side,
-        to: &mut UserSliceWriter,
-    ) -> Result<Option<usize>> {
+    fn copy(&mut self, one: &OneCpu, side: Side, to: &mut ReadTo<'_>) -> Result<Option<usize>> {
         if self.rest().is_empty() && !self.fill(one, side)? {
             return Ok(None);
         }
@@ -178,7 +173,7 @@ impl File for RawPipe {
     fn read(
         open: &OpenPipeRaw,
         file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         _offset: &mut i64,
     ) -> Result<usize> {
         let one = &open.one;

@@ -15,13 +15,13 @@ use crate::{
         error::{Error as Refusal, Kind},
         setting,
     },
-    kapi::tree::{File, OpenFile},
+    kapi::tree::{File, OpenFile, ReadTo},
 };
 use core::pin::Pin;
 use kernel::{
     prelude::*,
     sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// The file.
@@ -52,7 +52,7 @@ impl File for SnapshotFile {
     fn read(
         open: &OpenSnapshot,
         _file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         offset: &mut i64,
     ) -> Result<usize> {
         open.listing.read(&open.scope, to, offset)

@@ -9,7 +9,7 @@ use crate::{
     buffer::Side,
     engine::ring::Lent,
     kapi::{
-        tree::{File, Lending, OpenFile, Pipe},
+        tree::{File, Lending, OpenFile, Pipe, ReadTo},
         user_room::UserRoom,
     },
 };
@@ -17,7 +17,7 @@ use core::pin::Pin;
 use kernel::{
     prelude::*,
     sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// The file.
@@ -51,7 +51,7 @@ impl File for SnapshotRaw {
     fn read(
         open: &OpenSnapshotRaw,
         _file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         _offset: &mut i64,
     ) -> Result<usize> {
         let copied = open.part.copy(&open.one, Side::Snapshot, to)?;

@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{
     engine::setting,
-    kapi::tree::{File, OpenFile},
+    kapi::tree::{File, OpenFile, ReadTo},
 };
 use core::{marker::PhantomData, pin::Pin};
 use kernel::{
     prelude::*,
     sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// What is switched.
@@ -56,7 +56,7 @@ impl<S: Switched> File for SwitchFile<S> {
     fn read(
         data: &Arc<S::Data>,
         _file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         offset: &mut i64,
     ) -> Result<usize> {
         data.check()?;

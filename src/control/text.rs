@@ -10,7 +10,7 @@ use crate::{
     },
     kapi::{
         memory,
-        tree::{File, OpenFile},
+        tree::{File, OpenFile, ReadTo},
     },
     sys::Vec,
 };
@@ -19,7 +19,7 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{Arc, ArcBorrow, Mutex},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// What a text file shows.
@@ -58,7 +58,7 @@ impl<S: Show> File for TextFile<S> {
     fn read(
         open: &OpenText<S>,
         _file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         offset: &mut i64,
     ) -> Result<usize> {
         open.read(to, offset)
@@ -111,7 +111,7 @@ impl<S: TakesText> File for SettingFile<S> {
     fn read(
         open: &OpenText<S>,
         _file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         offset: &mut i64,
     ) -> Result<usize> {
         open.read(to, offset)
@@ -159,7 +159,7 @@ impl<S: Show> OpenText<S> {
     /// # Errors
     ///
     /// `ENODEV` if what the file is of is gone; `ENOMEM`, `EFAULT`.
-    pub(crate) fn read(&self, to: &mut UserSliceWriter, offset: &mut i64) -> Result<usize> {
+    pub(crate) fn read(&self, to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
         let mut text = self.text.lock();
         if text.is_none() || *offset == 0 {
             self.data.check()?;
@@ -177,7 +177,7 @@ impl<S: Show> OpenText<S> {
 /// # Errors
 ///
 /// `EFAULT`.
-pub(crate) fn copy(text: &[u8], to: &mut UserSliceWriter, offset: &mut i64) -> Result<usize> {
+pub(crate) fn copy(text: &[u8], to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
     let from = usize::try_from(*offset).map_err(|_| EINVAL)?;
     let rest = text.get(from..).unwrap_or_default();
     let length = rest.len().min(to.len());

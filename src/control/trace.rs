@@ -5,14 +5,14 @@
 
 use super::{listing::Listing, scope::Scope};
 use crate::{
-    kapi::tree::{File, OpenFile},
+    kapi::tree::{File, OpenFile, ReadTo},
     options::Flag,
 };
 use core::pin::Pin;
 use kernel::{
     prelude::*,
     sync::{Arc, ArcBorrow},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// The file.
@@ -66,7 +66,7 @@ impl File for Trace {
     fn read(
         open: &OpenTrace,
         _file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         offset: &mut i64,
     ) -> Result<usize> {
         open.listing.read(&open.scope, to, offset)

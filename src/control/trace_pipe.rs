@@ -8,7 +8,7 @@ use super::{scope::Scope, text};
 use crate::{
     engine::{print::Renderer, seq_buf::TextBuf},
     kapi::{
-        tree::{File, OpenFile, READABLE},
+        tree::{File, OpenFile, ReadTo, READABLE},
         user_room::UserRoom,
         wake::PollTable,
     },
@@ -23,7 +23,7 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{Arc, ArcBorrow, Mutex},
-    uaccess::{UserSliceReader, UserSliceWriter},
+    uaccess::UserSliceReader,
 };
 
 /// Most bytes of text that are made at once.
@@ -160,7 +160,7 @@ impl<R: Renderer> File for TracePipe<R> {
     fn read(
         open: &OpenPipe<R>,
         file: &OpenFile,
-        to: &mut UserSliceWriter,
+        to: &mut ReadTo<'_>,
         _offset: &mut i64,
     ) -> Result<usize> {
         if to.is_empty() {

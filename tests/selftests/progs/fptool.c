@@ -26,6 +26,7 @@
  *                         exists, through a pipe by splice(2): prints bytes, or -errno if
  *                         there are none
  *   sendfile FILE TO      copy a byte by sendfile(2): prints bytes or -errno
+ *   places FILE           what pwrite(2) of a byte at an offset, and lseek(2) to the end, return
  *   named PREFIX COUNT    COUNT tasks called PREFIX0000 and on, each of which
  *                         calls setpriority(1000, its process, n) and exits
  *   crowd COUNT [FIFO]    COUNT tasks that are in read(2) at the same time, or that open FIFO
@@ -425,6 +426,19 @@ static int splice_file(char **args)
 		}
 	}
 	print_number(total ? (s64)total : got);
+	print("\n");
+	return 0;
+}
+
+static int places(char **args)
+{
+	enum { SEEK_END = 2 };
+
+	s64 file = open(args[0], O_WRONLY | O_APPEND);
+
+	print_number(sys(NR_pwrite64, file, (s64)"0", 1, 1, 0));
+	print(" ");
+	print_number(sys(NR_lseek, file, 0, SEEK_END, 0, 0));
 	print("\n");
 	return 0;
 }
@@ -853,6 +867,8 @@ static int run(int count, char **args)
 		return strings(args);
 	if (same(command, "sendfile") && count == 2)
 		return send_file(args);
+	if (same(command, "places") && count == 1)
+		return places(args);
 	if (same(command, "splice") && count == 3)
 		return splice_file(args);
 	if (same(command, "named") && count == 2)

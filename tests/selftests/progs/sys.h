@@ -58,7 +58,7 @@ enum {
 	NR_readv = 19, NR_preadv = 295, NR_sendfile = 40, NR_statx = 332,
 	NR_fstat = 5, NR_fcntl = 72, NR_readlinkat = 267, NR_socketpair = 53, NR_eventfd2 = 290,
 	NR_chdir = 80, NR_mkdirat = 258, NR_unlinkat = 263, NR_umount2 = 166,
-	NR_unshare = 272,
+	NR_unshare = 272, NR_lseek = 8, NR_pwrite64 = 18,
 };
 
 static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
@@ -88,7 +88,7 @@ enum {
 	NR_mprotect = 226, NR_readv = 65, NR_preadv = 69, NR_sendfile = 71, NR_statx = 291,
 	NR_fstat = 80, NR_fcntl = 25, NR_readlinkat = 78, NR_socketpair = 199, NR_eventfd2 = 19,
 	NR_chdir = 49, NR_mkdirat = 34, NR_unlinkat = 35, NR_umount2 = 39,
-	NR_unshare = 97,
+	NR_unshare = 97, NR_lseek = 62, NR_pwrite64 = 68,
 };
 
 static inline s64 sys6(s64 nr, s64 a, s64 b, s64 c, s64 d, s64 e, s64 f)
