@@ -9,6 +9,7 @@ use crate::{
         text::Appender,
     },
     kapi::{
+        context::is_being_killed,
         memory,
         tree::{File, OpenFile, ReadTo},
     },
@@ -158,17 +159,41 @@ impl<S: Show> OpenText<S> {
     ///
     /// # Errors
     ///
-    /// `ENODEV` if what the file is of is gone; `ENOMEM`, `EFAULT`.
+    /// `ENODEV` if what the file is of is gone; `ENOMEM`, `EFAULT`; `EINTR` if the task is being
+    /// killed.
     pub(crate) fn read(&self, to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
         let mut text = self.text.lock();
         if text.is_none() || *offset == 0 {
             self.data.check()?;
             S::prepare(&self.data)?;
             let mut made = Vec::new();
-            S::show(&self.data, &mut Appender(&mut made)).map_err(|_| ENOMEM)?;
+            let mut out = UntilKilled {
+                out: Appender(&mut made),
+                writes: 0,
+            };
+            S::show(&self.data, &mut out).map_err(|_| match is_being_killed() {
+                true => EINTR,
+                false => ENOMEM,
+            })?;
             *text = Some(made);
         }
         copy(text.as_deref().unwrap_or_default(), to, offset)
+    }
+}
+
+/// Takes a text until the task is being killed: some are of all functions of the kernel.
+struct UntilKilled<'a> {
+    out: Appender<'a>,
+    writes: u32,
+}
+
+impl fmt::Write for UntilKilled<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.writes = self.writes.wrapping_add(1);
+        if self.writes % 256 == 0 && is_being_killed() {
+            return Err(fmt::Error);
+        }
+        self.out.write_str(text)
     }
 }
 

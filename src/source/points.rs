@@ -12,7 +12,10 @@ use crate::{
         nearest::Nearest,
         text::Plain,
     },
-    kapi::tracepoint::{self, Tracepoint, Tracepoints, Unsupported},
+    kapi::{
+        context::is_being_killed,
+        tracepoint::{self, Tracepoint, Tracepoints, Unsupported},
+    },
     source::types,
     sys::{AllocError, Vec},
 };
@@ -159,6 +162,9 @@ pub(crate) fn write_all(
     });
     result.map_err(no_memory)?;
     for module in &modules {
+        if is_being_killed() {
+            return Err(fmt::Error);
+        }
         let module = module.as_deref();
         let written = types.with(module, |btf| {
             // Instead of a module's there may be the kernel's.

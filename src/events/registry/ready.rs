@@ -9,6 +9,7 @@ use crate::{
         ready::{ReadyGroup, ReadyRow},
     },
     events::event::Event,
+    kapi::context::is_being_killed,
 };
 use kernel::prelude::*;
 
@@ -47,6 +48,10 @@ impl Registry {
             let words = line.text.split(|&byte| lex::is_space(byte));
             let places = words.filter(|word| !word.is_empty()).skip(1);
             for place in places.take_while(|word| !word.contains(&b'=')) {
+                // Then the definitions are not looked at, either.
+                if is_being_killed() {
+                    return;
+                }
                 let is_it = |group: &ReadyGroup, row: &ReadyRow| is_named(place, group, row);
                 // What is missing is told when it is looked up.
                 let _ = self.make_ready(&is_it, removed);
