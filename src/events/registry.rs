@@ -467,6 +467,7 @@ fn ask_for_sites(draft: &Draft, text: &[u8]) -> Result<(), Failure> {
         Ok(Some(refused)) => refused,
         Err(error) => return Err(Failure::refused(error.into(), text.trim_ascii())),
     };
+    // BOUND: One look at each line.
     let line = lex::lines(text).find(|line| line.number == number);
     let line = line.map_or(&b""[..], |line| line.text);
     Err(match Command::new(line) {

@@ -217,6 +217,7 @@ impl Definitions {
         text: &[u8],
         layout: &Layout,
     ) -> Result<Filter, Refusal> {
+        // BOUND: One filter, for one event.
         Filter::compile(text, layout, &mut KernelFunctions(Some(&mut self.names)))
     }
 

@@ -8,6 +8,7 @@
 
 pub mod deferred;
 pub mod layers;
+pub mod loops;
 pub mod machines;
 pub mod type_names;
 pub mod unsafe_code;
