@@ -16,7 +16,7 @@ use crate::{
     },
     events::{
         event::Event,
-        registry::{arming::Arming, draft::Draft, instances::Instances},
+        registry::{arming::Arming, draft::Draft, in_use::Hold, instances::Instances},
     },
     source::machine::MACHINE,
 };
@@ -152,8 +152,9 @@ impl Definitions {
             return Ok(());
         }
         if other.is_needed() || other.is_attached() {
+            let hold = Hold::of(other, self.set.iter());
             return Err(Refusal::new(Kind::EventExist, 0).with_detail(format_args!(
-                "the ready-made event is in use: disable it and remove its triggers first"
+                "the ready-made event is in use, {hold}: undo that first"
             )));
         }
         let id = other.id();
