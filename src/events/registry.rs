@@ -304,22 +304,24 @@ impl Registry {
         filters: Vec<(Arc<Event>, Option<Filter>)>,
     ) -> Result {
         let stacks = self.instances.get(of)?.stacks;
-        let (mut plans, mut used) = (Vec::new(), Vec::new());
+        let (mut plans, mut changed) = (Vec::new(), Vec::new());
         for (event, filter) in filters {
-            if filter.is_some() {
-                used.push(event.clone())?;
-            }
+            changed.push((event.clone(), filter.is_some()))?;
             let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
             let file = event.in_instance(of)?;
             let actions = file.actions(|_| true)?;
             let plan = file.plan_with(actions, filter.transpose()?, stacks)?;
             plans.push((event, plan))?;
         }
-        for (event, _) in plans.iter() {
-            event.in_instance(of)?.set_refused_filter(None);
-        }
         self.instances.set_plans(of, plans, &self.definitions)?;
-        used.iter().for_each(|event| event.set_used());
+        for (event, has_filter) in changed {
+            if let Some(file) = event.file(of) {
+                file.set_refused_filter(None);
+            }
+            if has_filter {
+                event.set_used();
+            }
+        }
         Ok(())
     }
 
