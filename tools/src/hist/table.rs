@@ -111,13 +111,7 @@ pub fn read(text: &str, value: &str) -> Result<Table> {
             triggers.len()
         ),
     };
-    let keys = trigger
-        .split(':')
-        .find_map(|part| part.strip_prefix("keys="));
-    let names = keys.unwrap_or_default().split(',');
-    let names: Vec<String> = names
-        .map(|key| key.split('.').next().unwrap_or(key).to_string())
-        .collect();
+    let names = key_names(trigger);
     if names.iter().any(|name| name.ends_with("stacktrace")) {
         refuse!("its keys are stacks: ferroprobe flame draws those");
     }
@@ -136,6 +130,16 @@ pub fn read(text: &str, value: &str) -> Result<Table> {
         value: value.into(),
         rows,
     })
+}
+
+/// The names of the keys in the text of a trigger, without `hist:`.
+pub(crate) fn key_names(trigger: &str) -> Vec<String> {
+    let keys = trigger
+        .split(':')
+        .find_map(|part| part.strip_prefix("keys="));
+    let names = keys.unwrap_or_default().split(',');
+    let without_modifier = |key: &str| key.split('.').next().unwrap_or(key).to_string();
+    names.map(without_modifier).collect()
 }
 
 /// The keys and the values of `{ KEYS } VALUES`.
@@ -167,7 +171,7 @@ fn keys_of(text: &str, names: &[String]) -> Result<Vec<Key>> {
 }
 
 /// The number behind `NAME:`.
-fn number(values: &str, name: &str) -> Result<u64> {
+pub(crate) fn number(values: &str, name: &str) -> Result<u64> {
     let mut rest = values;
     while let Some(at) = rest.find(name) {
         let behind = rest.get(at + name.len()..).unwrap_or_default();
