@@ -16,7 +16,7 @@ pub use compat::compat_result;
 pub use names::{called, served_by};
 pub use socket::{put_address, MAX_ADDRESS};
 pub use strings::Strings;
-pub use whole::{Values, WORDS};
+pub use whole::{Returns, Values, WORDS};
 
 use super::arch::Arch;
 use super::fetch::{General, Load, LoadOrigin, Program, Store};

@@ -5,12 +5,13 @@
 //! A call that begins is noted for its task, with a copy of its user memory, which may be
 //! something else when it returns. What is not in memory then, is copied when the call returns,
 //! which has brought it in. A call that was not noted, because it began before that or because
-//! there was no room, is recorded as it is when it returns, without its duration.
+//! there was no room, is recorded as it is when it returns, without its duration. Where a call makes
+//! a task, that returns from it too, with 0: its maker has recorded the call.
 
 use crate::{
     engine::{
         exec,
-        syscall::{compat_result, Copies, Values, MAX_COPIED, MAX_COPIES, WORDS},
+        syscall::{compat_result, Copies, Returns, Values, MAX_COPIED, MAX_COPIES, WORDS},
     },
     hit::{
         calls::{argument, copy, copy_missing, copy_rest, CallMemory, Pointers},
@@ -139,8 +140,7 @@ fn number_of(key: u64) -> u32 {
 pub(crate) struct WholeCallRecorder {
     pub(crate) recorder: Recorder,
     copies: Copies,
-    /// Whether such a call returns.
-    returns: bool,
+    returns: Returns,
     /// The number of these calls.
     number: u32,
     in_progress: Arc<InProgress>,
@@ -153,7 +153,7 @@ impl WholeCallRecorder {
     /// memory.
     pub(crate) fn new(
         recorder: Prepared,
-        (copies, returns, number): (Copies, bool, u32),
+        (copies, returns, number): (Copies, Returns, u32),
         in_progress: Arc<InProgress>,
     ) -> impl Init<Self> {
         init!(Self {
@@ -263,11 +263,17 @@ impl WholeCallRecorder {
                 return true;
             }
         }
-        if OTHERS {
+        if OTHERS && !self.is_made_task(regs.return_value()) {
             let values = (values(regs), Pointers::Words);
             self.record_now(values, [regs.return_value(), 0], shared);
         }
         OTHERS
+    }
+
+    /// Returns whether it is a task that the call has made, and not its maker, that returns.
+    #[inline(always)]
+    fn is_made_task(&self, result: u64) -> bool {
+        self.returns == Returns::Twice && result == 0
     }
 
     /// Records a call of which nothing was noted.
@@ -386,7 +392,10 @@ impl WholeCallRecorder {
     ) {
         self.put_results(values, results);
         let count = usize::from(self.copies.arguments);
-        let results = if self.returns { results.len() } else { 0 };
+        let results = match self.returns {
+            Returns::Never => 0,
+            Returns::Once | Returns::Twice => results.len(),
+        };
         let words = count.wrapping_add(results);
         let call = WholeCall(values, memory.view());
         self.recorder.serve_copied(call, words, &on_cpu.here());
@@ -495,7 +504,7 @@ impl syscall::CallHandler for WholeCallRecorder {
     #[inline(always)]
     fn serve(&self, regs: &Regs, when: When, shared: &CallsShared) {
         match when {
-            When::Enter if self.returns => self.note(regs, shared),
+            When::Enter if self.returns != Returns::Never => self.note(regs, shared),
             When::Enter => self.record_now((values(regs), Pointers::Words), [0, 0], shared),
             When::Exit => {
                 self.finish::<true>(regs, shared);
@@ -511,8 +520,11 @@ impl syscall::CallHandler for WholeCallRecorder {
     #[inline(never)]
     fn serve_compat(&self, regs: &Regs, when: When, shared: &CallsShared) {
         let results = match when {
-            When::Enter if self.returns => return self.note_compat(regs, shared),
+            When::Enter if self.returns != Returns::Never => {
+                return self.note_compat(regs, shared);
+            }
             When::Enter => [0, 0],
+            When::Exit if self.is_made_task(compat_result(regs.return_value())) => return,
             // What was noted has been looked for.
             When::Exit => [compat_result(regs.return_value()), 0],
         };

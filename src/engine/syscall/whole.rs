@@ -33,14 +33,33 @@ const SPECIAL: [(&[u8], u8, Special); 5] = [
 /// Calls that do not return to where they were made.
 const ENDLESS: [&[u8]; 3] = [b"sys_exit", b"sys_exit_group", b"sys_rt_sigreturn"];
 
+/// Calls that make a task, which returns from the call as well.
+const TWICE: [&[u8]; 4] = [b"sys_clone", b"sys_clone3", b"sys_fork", b"sys_vfork"];
+
+/// How often a call returns to user space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// Not to where it was made.
+    Never,
+    /// To its caller.
+    Once,
+    /// Also with 0, in the task that it makes. To its caller it never returns 0.
+    Twice,
+}
+
 impl Call {
-    /// Returns whether such a call can return.
-    pub fn returns(&self) -> bool {
-        !ENDLESS.contains(&&*self.name)
+    /// Returns how often such a call returns.
+    pub fn returns(&self) -> Returns {
+        let is_among = |calls: &[&[u8]]| calls.contains(&&*self.name);
+        match is_among(&ENDLESS) {
+            true => Returns::Never,
+            false if is_among(&TWICE) => Returns::Twice,
+            false => Returns::Once,
+        }
     }
 
     /// Returns how a call is recorded when it returns, or when it begins if it
-    /// [never returns](Self::returns).
+    /// [never returns](Returns::Never).
     ///
     /// The registers of the copies are indices of [`Values`].
     ///
@@ -48,13 +67,12 @@ impl Call {
     ///
     /// [`AllocError`] when there is no memory.
     pub fn whole(&self, arch: Arch) -> Result<(Program, Layout, Copies), AllocError> {
-        let results: &[(&[u8], &[u8], Shown)] = if self.returns() {
-            &[
+        let results: &[(&[u8], &[u8], Shown)] = match self.returns() {
+            Returns::Never => &[],
+            Returns::Once | Returns::Twice => &[
                 (b"ret", b"long", Shown::Signed),
                 (b"duration", b"u64", Shown::Unsigned),
-            ]
-        } else {
-            &[]
+            ],
         };
         let mut signature = self.signature(arch)?;
         // CAST: At most `RESULTS`.

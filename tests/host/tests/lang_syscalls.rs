@@ -12,7 +12,9 @@ use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::print::{Json, Renderer, ShownEvent, TextLines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::syscall::{Call, CallParameter, Copies, Special, NO_VALUE, WORDS};
+use ferroprobe_engine::engine::syscall::{
+    Call, CallParameter, Copies, Returns, Special, NO_VALUE, WORDS,
+};
 use ferroprobe_engine::sys;
 use serde_json::json;
 use support::{text, Kernel};
@@ -419,10 +421,13 @@ fn whole_calls_have_arguments_result_and_duration() {
     );
     // There is no result where nothing returns.
     let exit = call("sys_exit_group", &[("int", "error_code")], 0, None);
-    assert!(!exit.returns());
+    assert_eq!(exit.returns(), Returns::Never);
     assert_eq!(whole(&exit, &[3], &[]), "name(error_code: 3)\n");
     let none = call("sys_getppid", &[], 0, None);
-    assert!(none.returns());
+    assert_eq!(none.returns(), Returns::Once);
+    for name in ["sys_clone", "sys_clone3", "sys_fork", "sys_vfork"] {
+        assert_eq!(call(name, &[], 0, None).returns(), Returns::Twice, "{name}");
+    }
     assert_eq!(whole(&none, &[1, 80], &[]), "name() = 1, 80 ns\n");
 }
 

@@ -11,7 +11,7 @@ use crate::{
         fetch::Program,
         kind::ProbeKind,
         record::Layout,
-        syscall::{self, Call, Copies, DEFAULT_COPIED},
+        syscall::{self, Call, Copies, Returns, DEFAULT_COPIED},
         text::Plain,
     },
     events::{
@@ -178,14 +178,18 @@ impl Definitions {
             let (program, layout, copies) = call.whole(MACHINE.arch)?;
             let made = (&call, number, ProbeKind::Call, program, layout);
             self.add_call(&mut probes, (&plan, &buffer), made, |mut recorder| {
-                recorder.set_function(if call.returns() { exit } else { enter });
+                let returns = call.returns();
+                recorder.set_function(match returns {
+                    Returns::Never => enter,
+                    Returns::Once | Returns::Twice => exit,
+                });
                 let in_progress = tables.in_progress.clone();
-                let about = (copies, call.returns(), number);
+                let about = (copies, returns, number);
                 let recorder = WholeCallRecorder::new(recorder, about, in_progress);
                 // The returns first: of calls in progress only these are seen.
-                let sides: &[When] = match call.returns() {
-                    true => &[When::Exit, When::Enter],
-                    false => &[When::Enter],
+                let sides: &[When] = match returns {
+                    Returns::Never => &[When::Enter],
+                    Returns::Once | Returns::Twice => &[When::Exit, When::Enter],
                 };
                 Registered::of_whole_call(&tables.whole, (number, sides), recorder)
             })
