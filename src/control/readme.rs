@@ -64,7 +64,8 @@ another, and the same arguments, appends its probe to that event.
 	          +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
 	kernel return probes support: $retval, $duration, $arg<N>, $comm
 	args (e): <name>=$<field>[:type], of the attached event; filter is one of its fields, too
-	args (b): the same of the second event, $begin.<field> of the first, $duration
+	args (b): the same of the second event, $begin.<field> of the first, $duration;
+	          task, stack and flags are the second event's
 	type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
 	      be16/32/64, ip4, ip6, mac, errno, struct, changes, path,
 	      symstr, %pd/%pD, ustring, b<bit-width>@<bit-offset>/<container-size>,
