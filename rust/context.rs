@@ -308,8 +308,11 @@ impl Current {
 /// How the CPU reached a probe's handler from the probed code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum EntryWay {
-    /// By a trap, or by a jump in its place.
+    /// By a trap.
     Trap,
+    /// By a jump in its place, to code that disables preemption.
+    #[cfg_attr(not(CONFIG_OPTPROBES), allow(dead_code))]
+    Jump,
     /// By ftrace's call at the function's entry, and [`Unpreempted`] but for kprobes.
     Call,
     /// By the trampoline to which a probed function returns.
@@ -343,7 +346,7 @@ pub fn level(entry: EntryWay) -> Level {
     let task = current();
     let flags = task.thread_flags();
     Level {
-        count: count.wrapping_sub(arch::added_by(entry, count)) | task.softirq_count(),
+        count: count.wrapping_sub(arch::added_by(entry)) | task.softirq_count(),
         preempt_need_resched,
         need_resched: flags & extra::FERROPROBE_NEED_RESCHED != 0,
         need_resched_lazy: flags & extra::FERROPROBE_NEED_RESCHED_LAZY != 0,
@@ -392,7 +395,7 @@ impl Interrupts {
 }
 
 /// Returns whether [`level`] would return a plain state, as on most hits; see
-/// [`Level::is_plain`].
+/// [`Level::is_plain`]. `entry` may call a jump a trap.
 ///
 /// Context: handlers of probes.
 #[inline(always)]

@@ -34,17 +34,31 @@ pub type Registration<H> = registration::Registration<Kprobe, H>;
 pub struct Way<'a>(KernelHit<'a, Kprobe>);
 
 impl Way<'_> {
-    /// Returns whether the handler was entered by a trap or by a call.
+    /// Returns how the handler was entered, which got `regs`.
     #[inline(always)]
-    pub fn entry(self) -> EntryWay {
+    pub fn entry(self, regs: &Regs) -> EntryWay {
+        match self.is_called() {
+            true => EntryWay::Call,
+            false => regs.trap_or_jump(),
+        }
+    }
+
+    /// As [`Self::entry`], for less: says of a jump that it was a trap.
+    #[inline(always)]
+    pub fn entry_or_trap(self) -> EntryWay {
+        match self.is_called() {
+            true => EntryWay::Call,
+            false => EntryWay::Trap,
+        }
+    }
+
+    /// Returns whether ftrace calls the handler.
+    #[inline(always)]
+    fn is_called(self) -> bool {
         // SAFETY: By the invariant of `KernelHit` this is the probe of a registration whose handler
         // was called; its flags are constant while handlers can be called.
         let flags = unsafe { (*self.0.as_ptr()).flags };
-        if flags & extra::KPROBE_FLAG_FTRACE != 0 {
-            EntryWay::Call
-        } else {
-            EntryWay::Trap
-        }
+        flags & extra::KPROBE_FLAG_FTRACE != 0
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/ptrace.h`](srctree/include/linux/ptrace.h)
 
-use super::{arch, bindings as extra, nofault};
+use super::{arch, bindings as extra, context::EntryWay, nofault};
 use core::mem;
 use kernel::bindings;
 
@@ -79,6 +79,12 @@ impl Regs {
     #[inline(always)]
     pub fn stack_pointer(&self) -> u64 {
         arch::stack_pointer(&self.0)
+    }
+
+    /// Returns how a kprobe that ftrace does not call was entered, whose handler got this reference.
+    #[inline(always)]
+    pub(super) fn trap_or_jump(&self) -> EntryWay {
+        arch::trap_or_jump(&self.0)
     }
 
     /// Returns the return value of a function; meaningful only at a return.

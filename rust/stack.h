@@ -59,13 +59,15 @@ static __always_inline bool put_behind_probe(struct frames *frames, u64 address,
 	return put(frames, address);
 }
 
-/* Whether the task has a user's registers, and what they are. */
+/*
+ * Whether the task has a user's registers, and what they are.  The caller knows whether the
+ * probed code is an NMI, which in_nmi() cannot tell: a breakpoint of x86 is entered as one.
+ */
 static __always_inline struct pt_regs *user_regs(void)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 
-	/* In an NMI the address space may be in transition. */
-	if (in_nmi() || current->flags & (PF_KTHREAD | PF_USER_WORKER) || !user_mode(regs))
+	if (current->flags & (PF_KTHREAD | PF_USER_WORKER) || !user_mode(regs))
 		return NULL;
 	return regs;
 }

@@ -120,7 +120,8 @@ pub fn save(origin: StackOrigin<'_>, out: &mut [u8]) -> usize {
 
 /// Writes the addresses of the frames that the current task has in user space to `out`, the
 /// innermost first, as far as frame pointers lead and memory can be read without sleeping; no
-/// more than fit. There are none in an NMI, and of a thread of the kernel.
+/// more than fit. There are none of a thread of the kernel, and none is to be trusted if the
+/// probed code is an NMI: it may have come before the task's registers were saved.
 ///
 /// Context: any.
 pub fn save_user(out: &mut [u8]) {

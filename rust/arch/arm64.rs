@@ -115,12 +115,14 @@ pub(in super::super) fn per_cpu_offset() -> usize {
 /// then disables preemption once more to exclude other probes. Where functions have no room for
 /// who traces them, ftrace goes through its list, with preemption disabled.
 #[inline(always)]
-pub(in super::super) fn added_by(entry: EntryWay, _count: u32) -> u32 {
+pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
     match entry {
         EntryWay::Call if cfg!(not(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS)) => {
             extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2)
         }
-        EntryWay::Trap | EntryWay::Call | EntryWay::Tracepoint => extra::FERROPROBE_PREEMPT_OFFSET,
+        EntryWay::Trap | EntryWay::Jump | EntryWay::Call | EntryWay::Tracepoint => {
+            extra::FERROPROBE_PREEMPT_OFFSET
+        }
         EntryWay::Return | EntryWay::Followed => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
     }
 }
@@ -134,13 +136,13 @@ pub(in super::super) fn is_plain_followed() -> bool {
 /// Returns whether [`preempt_count`] holds only what the path from the probed code added.
 #[inline(always)]
 pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
-    raw_preempt_count() == u64::from(added_by(entry(), 0)) | NO_RESCHED
+    raw_preempt_count() == u64::from(added_by(entry())) | NO_RESCHED
 }
 
 /// Returns what [`raw_preempt_count`] is in a handler where nothing is unusual.
 #[inline(always)]
 pub(in super::super) fn plain_count(entry: EntryWay) -> RawCount {
-    u64::from(added_by(entry, 0)) | NO_RESCHED
+    u64::from(added_by(entry)) | NO_RESCHED
 }
 
 /// Returns the preemption counter of this CPU, and whether rescheduling is needed.
@@ -252,6 +254,13 @@ pub(in super::super) fn stack_pointer(regs: &bindings::pt_regs) -> u64 {
 #[inline(always)]
 pub(in super::super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     argument_register(regs, 0)
+}
+
+/// Returns whether a kprobe with these registers, which ftrace does not call, was entered by a
+/// trap, or by the jump of an optimised one: there are none.
+#[inline(always)]
+pub(in super::super) fn trap_or_jump(_regs: &bindings::pt_regs) -> EntryWay {
+    EntryWay::Trap
 }
 
 /// Returns the number of the system call that runs, negative if there is none.

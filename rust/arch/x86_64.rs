@@ -121,19 +121,34 @@ pub(in super::super) fn per_cpu_offset() -> usize {
     this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::this_cpu_off)
 }
 
-/// Returns what the path from the probed code to a handler adds to the preemption
-/// counter, which is `count` in the handler.
+/// Returns whether a kprobe with these registers, which ftrace does not call, was entered by a
+/// trap, or by the jump of an optimised one.
 ///
-/// A trap is entered in the same way as an NMI. Everything else, the jump of an optimised
-/// probe included, only disables preemption.
+/// The jump leads to code that saves the registers right on top of the probed code's stack. The
+/// kernel enters a trap with a gap between the two, for an instruction that it emulates.
 #[inline(always)]
-pub(in super::super) fn added_by(entry: EntryWay, count: u32) -> u32 {
-    if entry == EntryWay::Trap && count & extra::FERROPROBE_NMI_MASK != 0 {
-        extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET)
-    } else if entry == EntryWay::Followed {
-        extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2)
+pub(in super::super) fn trap_or_jump(regs: &bindings::pt_regs) -> EntryWay {
+    let end = ptr::from_ref(regs).wrapping_add(1);
+    if word(end.addr()) == stack_pointer(regs) {
+        EntryWay::Jump
     } else {
-        extra::FERROPROBE_PREEMPT_OFFSET
+        EntryWay::Trap
+    }
+}
+
+/// Returns what the path from the probed code to a handler adds to the preemption counter.
+///
+/// A trap is entered in the same way as an NMI. Everything else only disables preemption.
+#[inline(always)]
+pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
+    match entry {
+        EntryWay::Trap => {
+            extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET)
+        }
+        EntryWay::Followed => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
+        EntryWay::Jump | EntryWay::Call | EntryWay::Return | EntryWay::Tracepoint => {
+            extra::FERROPROBE_PREEMPT_OFFSET
+        }
     }
 }
 
@@ -144,26 +159,20 @@ pub(in super::super) fn is_plain_followed() -> bool {
     raw_preempt_count() == RawCount::from(count) | PREEMPT_NEED_RESCHED
 }
 
-/// Returns whether [`preempt_count`] holds only what the path from the probed code added.
+/// Returns whether [`preempt_count`] holds only what the path from the probed code added; a jump
+/// may be called a trap.
 #[inline(always)]
 pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     let now = raw_preempt_count();
-    let plain = |count: u32| RawCount::from(count) | PREEMPT_NEED_RESCHED;
-    let trap = extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET);
-    // The most frequent case first.
-    now == plain(extra::FERROPROBE_PREEMPT_OFFSET)
-        || (now == plain(trap) && entry() == EntryWay::Trap)
+    let plain = |entry| RawCount::from(added_by(entry)) | PREEMPT_NEED_RESCHED;
+    // The most frequent case first. Behind a jump, preemption is disabled, also in an NMI.
+    now == plain(EntryWay::Jump) || (now == plain(EntryWay::Trap) && entry() == EntryWay::Trap)
 }
 
 /// Returns what [`raw_preempt_count`] is in a handler where nothing is unusual.
 #[inline(always)]
 pub(in super::super) fn plain_count(entry: EntryWay) -> RawCount {
-    // Only a trap adds one thing or the other.
-    let count = match entry {
-        EntryWay::Trap => preempt_count().0,
-        _ => 0,
-    };
-    RawCount::from(added_by(entry, count)) | PREEMPT_NEED_RESCHED
+    RawCount::from(added_by(entry)) | PREEMPT_NEED_RESCHED
 }
 
 /// Returns the preemption counter of this CPU, and whether rescheduling is needed.
@@ -276,7 +285,7 @@ pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
 /// the instruction `ip`: the one behind the breakpoint, or as if there were one.
 pub(in super::super) fn probed_address(ip: u64, entry: EntryWay) -> u64 {
     match entry {
-        EntryWay::Trap | EntryWay::Call => ip.wrapping_sub(1),
+        EntryWay::Trap | EntryWay::Jump | EntryWay::Call => ip.wrapping_sub(1),
         EntryWay::Return | EntryWay::Followed | EntryWay::Tracepoint => ip,
     }
 }

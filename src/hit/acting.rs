@@ -473,6 +473,6 @@ impl Moment for At<'_> {
     }
 
     fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32 {
-        save_user_stack(frames)
+        save_user_stack(self.sample, frames)
     }
 }

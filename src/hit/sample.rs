@@ -128,7 +128,7 @@ impl<'a> Sample<'a> {
     #[inline(always)]
     pub(super) fn way(&self) -> EntryWay {
         match self.report {
-            Report::Probe(_, way) => way.entry(),
+            Report::Probe(regs, way) => way.entry(regs),
             Report::Return(..) => EntryWay::Return,
             Report::Exit(_) => EntryWay::Followed,
             Report::Function(_) => EntryWay::Call,
@@ -143,7 +143,7 @@ impl<'a> Sample<'a> {
     pub(super) fn is_plain(&self) -> bool {
         // The compiler lays out the branches of each better than those of one with three cases.
         match self.report {
-            Report::Probe(_, way) => context::is_plain(|| way.entry()),
+            Report::Probe(_, way) => context::is_plain(|| way.entry_or_trap()),
             Report::Return(..) => context::is_plain(|| EntryWay::Return),
             Report::Exit(_) => context::is_plain_followed(),
             Report::Function(_) => context::is_plain(|| EntryWay::Call),
@@ -220,7 +220,7 @@ impl<'a> Sample<'a> {
     #[inline(always)]
     pub(super) fn origin(&self, function: StackFunction) -> StackOrigin<'a> {
         match self.report {
-            Report::Probe(regs, way) => StackOrigin::Probe(regs, way.entry(), function),
+            Report::Probe(regs, way) => StackOrigin::Probe(regs, way.entry_or_trap(), function),
             Report::Return(regs, _) => StackOrigin::Return(regs),
             Report::Function(entry) => StackOrigin::Function(entry),
             Report::Exit(exit) => StackOrigin::Exit(exit),

@@ -128,12 +128,14 @@ impl Recorder {
     }
 }
 
-/// Writes the frames that the task has in user space, with zeroes behind them; returns the number of
-/// its process.
+/// Writes the frames that the task of a hit has in user space, with zeroes behind them; returns the
+/// number of its process. In an NMI there are none.
 #[inline(never)]
-pub(super) fn save_user_stack(to: &mut [u64; STACK_DEPTH]) -> u32 {
+pub(super) fn save_user_stack(sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) -> u32 {
     let mut bytes = [0; STACK_DEPTH * FRAME_SIZE];
-    frames::save_user(&mut bytes);
+    if !context::level(sample.way()).in_nmi() {
+        frames::save_user(&mut bytes);
+    }
     for (to, frame) in to.iter_mut().zip(bytes.chunks_exact(FRAME_SIZE)) {
         *to = frame.try_into().map_or(0, u64::from_ne_bytes);
     }

@@ -6,6 +6,7 @@
 //! `cargo run -p ferroprobe-gen` rewrites them in place; the tests of this crate
 //! generate them again and compare them with what is in the tree.
 
+pub mod contexts;
 pub mod deferred;
 pub mod layers;
 pub mod loops;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Dependencies point down, and only few files depend on the architecture. Violations made on
-//! purpose are found.
+//! Dependencies point down, only few files depend on the architecture, and fewer ask in what context
+//! they run. Violations made on purpose are found.
 
 use ferroprobe_gen::{
+    contexts,
     layers::{faults, graph, graph_of},
     machines,
 };
@@ -36,6 +37,38 @@ fn dependencies_point_down() {
 fn only_few_files_depend_on_the_architecture() {
     let found = machines::faults(&machines::sources(&root()).unwrap());
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn what_describes_hits_does_not_ask_for_the_context_of_the_handler() {
+    let found = contexts::faults(&machines::sources(&root()).unwrap());
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_question_for_the_context_of_the_handler_is_found() {
+    let own = [
+        ("rust/nofault.c", "\tif (in_nmi())\n"),
+        ("rust/serving.rs", "let depth = Interrupts::now().depth();"),
+    ];
+    let found = |text| {
+        let all = [&own[..], &[("rust/stack.h", text)]].concat();
+        contexts::faults(&files(&all)).join("; ")
+    };
+    assert_eq!(
+        found("\tif (in_nmi() || is_other())"),
+        "rust/stack.h:1: in_nmi()"
+    );
+    assert_eq!(
+        found("if !level.in_nmi() {}\n/* in_nmi() */\n// in_nmi()"),
+        ""
+    );
+    assert_eq!(found("pub fn in_nmi(self) -> bool {"), "");
+    let none = contexts::faults(&files(&own[..1])).join("; ");
+    assert_eq!(
+        none,
+        "rust/serving.rs: Interrupts::now() is asked once no more"
+    );
 }
 
 #[test]
