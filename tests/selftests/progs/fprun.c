@@ -325,7 +325,8 @@ static s64 perform(char *line)
 		if (file < 0)
 			return file;
 		value = sys(NR_write, file, (s64)unescaped, size, 0, 0);
-		hold(file);
+		drop_kept();
+		kept = file;
 		return value;
 	}
 	if (same(verb, "many")) {
@@ -437,6 +438,7 @@ static s64 perform(char *line)
 		return 0;
 	}
 	if (same(verb, "begin")) {
+		end_calls(1);
 		begin_window();
 		return 0;
 	}

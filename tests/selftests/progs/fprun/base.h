@@ -11,9 +11,9 @@
 enum {
 	NR_nanosleep = NR(35, 101), NR_kill = NR(62, 129), NR_getdents64 = NR(217, 61),
 	NR_finit_module = NR(313, 273), NR_delete_module = NR(176, 106),
-	NR_userfaultfd = NR(323, 282), NR_setgid = NR(106, 144), NR_setuid = NR(105, 146),
+	NR_userfaultfd = NR(323, 282), NR_membarrier = NR(324, 283), NR_setgid = NR(106, 144), NR_setuid = NR(105, 146),
 	SIGKILL = 9, PATH = 160, DIRECTORY = 4, AT_REMOVEDIR = 0x200, ENOENT = 2,
-	MAX_TEXT = 1 << 20,
+	MAX_TEXT = 1 << 20, MEMBARRIER_CMD_GLOBAL = 1,
 };
 
 #define ROOT "/sys/kernel/debug/ferroprobe"

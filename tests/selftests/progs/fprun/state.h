@@ -56,7 +56,7 @@ static const char *const volatile_files[] = {
 	"trace", "trace_pipe", "trace_json", "trace_pipe_raw", "snapshot_raw", "error_log", "kprobe_stats",
 	"kprobe_profile", "syscall_stats", "stats", "pairs", "saved_cmdlines", "saved_tgids",
 	"available_filter_functions", "available_tracepoints", "hist", "hist_graph", "README",
-	"functions", "trace_marker", "trace_marker_raw", "private_events",
+	"functions", "clock_source", "trace_marker", "trace_marker_raw", "private_events",
 };
 
 static int is_volatile(const char *name)

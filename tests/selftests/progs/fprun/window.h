@@ -228,7 +228,9 @@ static void note_record(const char *line, u64 *before)
 		unread++;
 		return;
 	}
-	if (!is_decoded(name) && !undecoded++)
+	/* Other events record texts, in which anything may stand. */
+	if (((name[0] == 'e' && name[1] >= '0' && name[1] <= '9') || same_start(name, "own:")) &&
+	    !is_decoded(name) && !undecoded++)
 		say_sample("not decoded", line);
 	while (n < count_names &&
 	       !(length(names[n].name) == size && same_start(name, names[n].name)))
@@ -342,6 +344,9 @@ static void begin_window(void)
 	char path[PATH];
 
 	say_settings();
+	/* A hit that had begun before something was switched off has ended: this waits for a grace
+	 * period of RCU. */
+	sys(NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0, 0, 0);
 	for (u64 i = 0; i < count_instances; i++) {
 		copy(path, instances[i], PATH);
 		copy(path + length(path), "trace", PATH - length(path));

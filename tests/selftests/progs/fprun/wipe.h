@@ -4,11 +4,20 @@
 
 enum { MAX_HELD = 16, MOST_LEFT_KB = 8192 };
 
-static s64 held[MAX_HELD];
+static s64 held[MAX_HELD], kept = -1;
 static u64 count_held;
+
+/* What is defined by a file that is kept is not for others to remove. */
+static void drop_kept(void)
+{
+	if (kept >= 0)
+		sys(NR_close, kept, 0, 0, 0, 0);
+	kept = -1;
+}
 
 static void drop_held(void)
 {
+	drop_kept();
 	while (count_held)
 		sys(NR_close, held[--count_held], 0, 0, 0, 0);
 }
@@ -127,6 +136,7 @@ static void wipe(void)
 	static char path[PATH];
 	u64 before_it, left = ~0UL;
 
+	drop_kept();
 	learn();
 	/* Histograms that refer to others go first, so once more for those that others refer to. */
 	for (int turn = 0; turn < 4; turn++) {
