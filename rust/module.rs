@@ -108,8 +108,7 @@ fn one(name: &[u8]) -> Result<KVVec<ModuleName>> {
     let room = only.text.split_last_mut().map(|(_, room)| room);
     if let Some(room) = room.and_then(|room| room.get_mut(..name.len())) {
         for (to, from) in room.iter_mut().zip(name) {
-            // CAST: The same byte.
-            *to = *from as _;
+            *to = *from;
         }
         names.push(only, GFP_KERNEL)?;
     }

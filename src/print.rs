@@ -21,10 +21,7 @@ use crate::{
     options::Flag,
     sys::{AllocError, Vec},
 };
-use core::{
-    fmt::{self, Write},
-    sync::atomic::Ordering,
-};
+use core::fmt::{self, Write};
 use kernel::sync::Arc;
 
 /// Prints events by a renderer, and caches formats and symbols between events.

@@ -111,7 +111,7 @@ fn set(
     for event in registry.events() {
         events.push(event.clone())?;
     }
-    let mut choice = Choice::new(of, &events)?;
+    let mut choice = WordsOfWrite::new(of, &events)?;
     let mut rest = text;
     while let Some(word) = next_word(&mut rest) {
         if context::is_being_killed() {
@@ -139,7 +139,7 @@ fn set(
 }
 
 /// What the words of a write say, as far as they were read.
-struct Choice<'a> {
+struct WordsOfWrite<'a> {
     of: InstanceId,
     chosen: ChosenEvents<'a>,
     /// Whether the ready-made events that nobody has used are among these.
@@ -150,7 +150,7 @@ struct Choice<'a> {
     wide: usize,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> WordsOfWrite<'a> {
     /// Nothing is chosen of `events`.
     fn new(of: InstanceId, events: &'a [Arc<Event>]) -> Result<Self, AllocError> {
         let mut chosen = ChosenEvents::default();

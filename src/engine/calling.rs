@@ -42,7 +42,7 @@ impl<'a> PassedArguments<'a> {
         Ok(this)
     }
 
-    /// Returns the next parameter, and how it is passed; `None` for that if it is not known.
+    /// Takes the next parameter, and returns how it is passed, too; `None` for that if it is not known.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl<'a> PassedArguments<'a> {
         clippy::type_complexity,
         reason = "a parameter, if there is one, and how it is passed, if that is known"
     )]
-    pub fn next(&mut self) -> Result<Option<(Parameter<'a>, Option<ArgumentPlace>)>, AllocError> {
+    pub fn take(&mut self) -> Result<Option<(Parameter<'a>, Option<ArgumentPlace>)>, AllocError> {
         let Some(parameter) = self.rest.next() else {
             return Ok(None);
         };

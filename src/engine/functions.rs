@@ -138,10 +138,9 @@ impl Patterns {
 
     /// Returns the first pattern `NAME:END` with a word for an end of a function.
     pub fn with_end(&self) -> Option<(&[u8], &[u8])> {
-        let all = self
-            .selecting()
-            .filter_map(|of| of.module.zip(Some(of.function)));
-        all.filter(|(_, function)| is_end(function)).next()
+        self.selecting()
+            .filter_map(|of| of.module.zip(Some(of.function)))
+            .find(|(_, function)| is_end(function))
     }
 
     /// Returns whether the list can select functions of modules that are loaded later.

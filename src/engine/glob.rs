@@ -2,7 +2,7 @@
 
 //! Matches text against a pattern with `*`, `?`, `[...]` and `\`.
 
-use super::steps::Steps;
+use super::steps::StepBudget;
 
 /// Returns whether all of `text` matches `pattern`.
 ///
@@ -12,14 +12,14 @@ use super::steps::Steps;
 ///
 /// Context: any.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    matches_within(pattern, text, &mut Steps::plenty()).unwrap_or(false)
+    matches_within(pattern, text, &mut StepBudget::plenty()).unwrap_or(false)
 }
 
 /// As [`matches`], in as many steps as there are; `None` if these do not suffice. A step is a byte
 /// of the text at a place of the pattern, or a byte of a set.
 ///
 /// Context: any.
-pub fn matches_within(pattern: &[u8], text: &[u8], steps: &mut Steps) -> Option<bool> {
+pub fn matches_within(pattern: &[u8], text: &[u8], steps: &mut StepBudget) -> Option<bool> {
     let (mut pattern, mut text) = (pattern, text);
     // The state to resume from if the part behind the last `*` does not match.
     let mut retry: Option<(&[u8], &[u8])> = None;
@@ -52,7 +52,7 @@ pub fn matches_within(pattern: &[u8], text: &[u8], steps: &mut Steps) -> Option<
 
 /// Matches `byte` with the start of `pattern`; returns the rest of the pattern.
 #[inline(always)]
-fn one<'p>(pattern: &'p [u8], byte: u8, steps: &mut Steps) -> Option<&'p [u8]> {
+fn one<'p>(pattern: &'p [u8], byte: u8, steps: &mut StepBudget) -> Option<&'p [u8]> {
     match pattern {
         [b'?', rest @ ..] => Some(rest),
         [b'\\', literal, rest @ ..] => (*literal == byte).then_some(rest),
@@ -128,7 +128,7 @@ impl<'a> Partial<'a> {
 
     /// Adds `piece` to the text. Takes time proportional to the product of the lengths: where the
     /// `steps` are over, the rest is left out.
-    pub fn add(&mut self, piece: &[u8], steps: &mut Steps) {
+    pub fn add(&mut self, piece: &[u8], steps: &mut StepBudget) {
         for &byte in piece {
             steps.take(1);
             if steps.are_over() {
@@ -148,7 +148,7 @@ impl<'a> Partial<'a> {
     }
 
     /// Goes on from a place with one byte.
-    fn step(&mut self, place: usize, byte: u8, steps: &mut Steps) {
+    fn step(&mut self, place: usize, byte: u8, steps: &mut StepBudget) {
         let rest = self.pattern.get(place..).unwrap_or_default();
         if rest.first() == Some(&b'*') {
             self.reach(place);
@@ -200,7 +200,7 @@ impl<'a> Partial<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{matches, matches_within, Partial, Steps};
+    use super::{matches, matches_within, Partial, StepBudget};
 
     #[test]
     fn pieces_match_as_the_whole() {
@@ -221,12 +221,12 @@ mod tests {
             let whole = matches(pattern, &text);
             let (first, second) = text.split_at(random(text.len() + 1));
             let mut partial = Partial::new(pattern);
-            partial.add(first, &mut Steps::plenty());
+            partial.add(first, &mut StepBudget::plenty());
             assert!(
                 partial.decided().is_none_or(|it| it == whole),
                 "{pattern:?} {text:?}"
             );
-            partial.add(second, &mut Steps::plenty());
+            partial.add(second, &mut StepBudget::plenty());
             assert_eq!(partial.is_match(), whole, "{pattern:?} {text:?}");
         }
     }
@@ -239,7 +239,7 @@ mod tests {
             text.push(last);
             let mut partial = Partial::new(&pattern);
             let pieces = text.chunks(100);
-            pieces.for_each(|piece| partial.add(piece, &mut Steps::plenty()));
+            pieces.for_each(|piece| partial.add(piece, &mut StepBudget::plenty()));
             assert_eq!(
                 partial.is_match(),
                 length >= 253 && last == b'x',
@@ -255,13 +255,13 @@ mod tests {
             let text = b"a".repeat(4000);
             assert!(!matches(pattern, &text));
             assert_eq!(
-                matches_within(pattern, &text, &mut Steps::new(100_000)),
+                matches_within(pattern, &text, &mut StepBudget::new(100_000)),
                 None
             );
-            let mut steps = Steps::new(100_000);
+            let mut steps = StepBudget::new(100_000);
             Partial::new(pattern).add(&text, &mut steps);
             assert!(steps.are_over());
-            let mut steps = Steps::new(100_000);
+            let mut steps = StepBudget::new(100_000);
             assert_eq!(
                 matches_within(pattern, &text[..200], &mut steps),
                 Some(false)

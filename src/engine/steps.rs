@@ -6,9 +6,9 @@
 ///
 /// Context: any.
 #[derive(Debug)]
-pub struct Steps(u32);
+pub struct StepBudget(u32);
 
-impl Steps {
+impl StepBudget {
     /// As many as are needed.
     pub const fn plenty() -> Self {
         Self(u32::MAX)

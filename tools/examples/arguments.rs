@@ -201,7 +201,7 @@ impl<'s> Comparison<'_, 's> {
         tally.functions += 1;
         let mut all = PassedArguments::of(self.engine, &function).map_err(memory)?;
         let mut n = 0;
-        while let Some((parameter, passed)) = all.next().map_err(memory)? {
+        while let Some((parameter, passed)) = all.take().map_err(memory)? {
             let own = String::from_utf8_lossy(parameter.name);
             let mut known = parameters.iter().filter(|(name, _)| *name == own);
             let parts = known.next().map_or(&[][..], |(_, parts)| parts);

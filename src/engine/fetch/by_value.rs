@@ -130,3 +130,24 @@ impl fmt::Display for ValueMembers<'_> {
         result
     }
 }
+
+/// Where the words of a structure are that is passed by value.
+#[derive(Clone, Copy)]
+pub(super) enum ValueWords {
+    /// Those of the arguments from this one on.
+    Arguments(u16),
+    /// In memory, to which this word of the arguments points.
+    Behind(u16),
+    /// The registers of the result.
+    Result,
+}
+
+/// Returns the refusal of all of a structure that is passed by value.
+#[cold]
+#[inline(never)]
+pub(super) fn not_in_memory(value: BtfValue<'_>, at: usize) -> Error {
+    Error::new(Kind::NoPtrStrct, at).with_detail(format_args!(
+        "it is passed by value, and not in memory: write one of its members, {}",
+        ValueMembers(value)
+    ))
+}

@@ -2,7 +2,7 @@
 
 //! Follows members of structures and elements of arrays by BTF, as C does.
 
-use super::passed::{not_in_memory, ValueWords};
+use super::by_value::{not_in_memory, ValueWords};
 use super::program::{Hop, LoadOrigin, Store};
 use super::unknown::{behind_dot, inner, no_element, no_member, Inner};
 use crate::engine::btf::BtfValue;

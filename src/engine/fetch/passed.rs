@@ -3,7 +3,7 @@
 //! Arguments and results of functions, where the calling convention has them; and the members of
 //! structures that are passed by value.
 
-use super::by_value::{no_part, ValueMembers};
+use super::by_value::{no_part, ValueWords};
 use super::compile::Compiler;
 use super::members::{dotted, LowBits, TypeWalk};
 use super::program::{Hop, LoadOrigin};
@@ -20,18 +20,7 @@ use crate::engine::text::Plain;
 /// Bits of a word.
 const WORD: u32 = 64;
 
-/// Where the words of a structure are that is passed by value.
-#[derive(Clone, Copy)]
-pub(super) enum ValueWords {
-    /// Those of the arguments from this one on.
-    Arguments(u16),
-    /// In memory, to which this word of the arguments points.
-    Behind(u16),
-    /// The registers of the result.
-    Result,
-}
-
-/// HowPassed an argument is passed.
+/// How an argument is passed.
 #[derive(Clone, Copy)]
 enum HowPassed {
     /// Its function is not known: as the kernel does.
@@ -199,7 +188,7 @@ impl<'b> Compiler<'_, 'b> {
         // A tracepoint's probe has an argument before those.
         let mut n = n.saturating_add(u16::from(self.are_passed()));
         let mut all = PassedArguments::of(self.target.arch, &function)?;
-        while let Some((_, passed)) = all.next()? {
+        while let Some((_, passed)) = all.take()? {
             match n.checked_sub(1) {
                 None => return Ok(passed.map_or(HowPassed::Unknown, HowPassed::Known)),
                 Some(left) => n = left,
@@ -315,16 +304,6 @@ pub(super) fn no_dot(
             of = Plain(structure.structure_name().unwrap_or_default())
         )),
     }
-}
-
-/// Returns the refusal of all of a structure that is passed by value.
-#[cold]
-#[inline(never)]
-pub(super) fn not_in_memory(value: BtfValue<'_>, at: usize) -> Error {
-    Error::new(Kind::NoPtrStrct, at).with_detail(format_args!(
-        "it is passed by value, and not in memory: write one of its members, {}",
-        ValueMembers(value)
-    ))
 }
 
 /// Returns the refusal of an argument or a result of which it is not known where it is.

@@ -8,7 +8,7 @@ use super::terms::{
 use crate::engine::exec::{self, Env};
 use crate::engine::fetch::Program;
 use crate::engine::glob;
-use crate::engine::steps::Steps;
+use crate::engine::steps::StepBudget;
 use crate::engine::text::up_to_nul;
 
 impl Filter {
@@ -34,7 +34,7 @@ impl Filter {
     #[link_section = ".kprobes.text"]
     pub fn matches<E: Env>(&self, program: &Program, env: &E, hit: &Hit) -> bool {
         let mut at = 0u16;
-        let mut steps = Steps::new(MOST_STEPS);
+        let mut steps = StepBudget::new(MOST_STEPS);
         for _ in 0..self.terms.len() {
             let Some(term) = self.terms.get(usize::from(at)) else {
                 break;
@@ -74,7 +74,7 @@ impl Filter {
         &self,
         term: &Term,
         (program, env, hit): (&Program, &E, &Hit),
-        steps: &mut Steps,
+        steps: &mut StepBudget,
     ) -> bool {
         if let Test::Field { .. } = term.test {
             return self.fields_hold(term, (program, env, hit), steps);
@@ -93,7 +93,7 @@ impl Filter {
         term: &Term,
         program: &Program,
         env: &E,
-        steps: &mut Steps,
+        steps: &mut StepBudget,
     ) -> bool {
         match term.operand {
             Operand::Argument {
@@ -164,7 +164,7 @@ impl Filter {
         &self,
         term: &Term,
         (program, env, hit): (&Program, &E, &Hit),
-        steps: &mut Steps,
+        steps: &mut StepBudget,
     ) -> bool {
         let Test::Field {
             relation,
@@ -197,7 +197,7 @@ impl Filter {
         program: &Program,
         (index, n): (u8, u8),
         env: &E,
-        steps: &mut Steps,
+        steps: &mut StepBudget,
     ) -> bool {
         if steps.are_over() {
             return false;
@@ -216,7 +216,7 @@ impl Filter {
     /// which the filter takes too many, unless they were before.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn takes(&self, count: usize, steps: &mut Steps) -> bool {
+    fn takes(&self, count: usize, steps: &mut StepBudget) -> bool {
         if steps.are_over() {
             return true;
         }
@@ -226,7 +226,7 @@ impl Filter {
 
     /// Returns whether `steps`, of which there were some, are over; then counts the hit.
     #[inline(always)]
-    fn ends(&self, steps: &Steps) -> bool {
+    fn ends(&self, steps: &StepBudget) -> bool {
         if steps.are_over() {
             self.exhausted.add();
         }
@@ -241,7 +241,7 @@ impl Filter {
     fn long_text_holds(
         &self,
         test: Test,
-        steps: &mut Steps,
+        steps: &mut StepBudget,
         read: impl FnOnce(&mut dyn FnMut(&[u8]) -> bool) -> Option<()>,
     ) -> bool {
         let (Some((pattern, glob, not)), false) = (self.pattern(test), steps.are_over()) else {
@@ -263,7 +263,7 @@ impl Filter {
     fn any_string_holds(
         &self,
         test: Test,
-        steps: &mut Steps,
+        steps: &mut StepBudget,
         read: impl FnOnce(&mut dyn FnMut(&[u8]) -> bool) -> Option<()>,
     ) -> bool {
         let (Some((pattern, glob, not)), false) = (self.pattern(test), steps.are_over()) else {
@@ -350,7 +350,7 @@ impl Filter {
     }
 
     /// Returns whether `text`, up to its NUL, passes the test.
-    fn text_holds(&self, test: Test, text: &[u8], steps: &mut Steps) -> bool {
+    fn text_holds(&self, test: Test, text: &[u8], steps: &mut StepBudget) -> bool {
         let (Some((pattern, glob, not)), false) = (self.pattern(test), steps.are_over()) else {
             return false;
         };
@@ -381,7 +381,7 @@ impl<'a> SoFar<'a> {
     }
 
     /// Adds a piece, up to where `steps` are over.
-    fn add(&mut self, piece: &[u8], steps: &mut Steps) {
+    fn add(&mut self, piece: &[u8], steps: &mut StepBudget) {
         steps.take(STEPS_OF_READING);
         match self {
             Self::Glob(partial) => partial.add(piece, steps),

@@ -52,7 +52,7 @@ impl fmt::Debug for Exhausted {
 }
 
 impl Exhausted {
-    pub(super) const fn none() -> Self {
+    pub(super) fn none() -> Self {
         Self(AtomicU64::new(0))
     }
 

@@ -17,7 +17,7 @@ pub struct Selection<'a> {
 
 /// One pattern of a list.
 #[derive(Clone, Copy)]
-struct Listed<'a> {
+struct ListedPattern<'a> {
     pattern: Pattern<'a>,
     /// Its place in the list.
     nth: usize,
@@ -28,9 +28,9 @@ struct Listed<'a> {
 #[derive(Default)]
 struct Arranged<'a> {
     /// Those of one name of a function, in the order of the names.
-    names: Vec<Listed<'a>>,
+    names: Vec<ListedPattern<'a>>,
     /// The others.
-    wild: Vec<Listed<'a>>,
+    wild: Vec<ListedPattern<'a>>,
 }
 
 impl<'a> Arranged<'a> {
@@ -39,13 +39,13 @@ impl<'a> Arranged<'a> {
         let mut all = Vec::new();
         let of_list = patterns.all().enumerate();
         for (nth, pattern) in of_list.filter(|(_, pattern)| pattern.excludes == excludes) {
-            all.push(Listed {
+            all.push(ListedPattern {
                 pattern,
                 nth,
                 has_selected: false,
             })?;
         }
-        let text = |listed: &Listed<'a>| (listed.pattern.function, listed.pattern.module);
+        let text = |listed: &ListedPattern<'a>| (listed.pattern.function, listed.pattern.module);
         sort_by_key(&mut all, |listed| (text(listed), listed.nth));
         let mut arranged = Self::default();
         let mut last = None;
@@ -64,7 +64,7 @@ impl<'a> Arranged<'a> {
     }
 
     /// Returns the patterns that are the name `function`, in whatever module.
-    fn named(&mut self, function: &[u8]) -> &mut [Listed<'a>] {
+    fn named(&mut self, function: &[u8]) -> &mut [ListedPattern<'a>] {
         let names = &mut *self.names;
         let first = names.partition_point(|listed| listed.pattern.function < function);
         let behind = names.get_mut(first..).unwrap_or_default();
@@ -74,20 +74,20 @@ impl<'a> Arranged<'a> {
 
     /// Returns whether one of them matches `function` of `module`.
     fn have(&mut self, module: Option<&[u8]>, function: &[u8]) -> bool {
-        let matches = |listed: &Listed<'_>| listed.pattern.matches(module, function);
+        let matches = |listed: &ListedPattern<'_>| listed.pattern.matches(module, function);
         self.named(function).iter().any(matches) || self.wild.iter().any(matches)
     }
 
     /// Notes those that match `function` of `module`, which is selected.
     fn note(&mut self, module: Option<&[u8]>, function: &[u8]) {
-        let note = |listed: &mut Listed<'_>| {
+        let note = |listed: &mut ListedPattern<'_>| {
             listed.has_selected = listed.has_selected || listed.pattern.matches(module, function);
         };
         self.named(function).iter_mut().for_each(note);
         self.wild.iter_mut().for_each(note);
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Listed<'a>> {
+    fn iter(&self) -> impl Iterator<Item = &ListedPattern<'a>> {
         Iterator::chain(self.names.iter(), self.wild.iter())
     }
 }

@@ -213,16 +213,16 @@ fn serve<H: AtHand, E: Emit>(
         *value = at_hand(expression, (hit, time), refs)?;
     }
     match take_all(&taken, refs) {
-        Taken::Same => {}
+        TakenVariables::Same => {}
         // Another hit has set a variable meanwhile.
-        Taken::Others => {
+        TakenVariables::Others => {
             for (value, variable) in values.iter_mut().zip(&inter.variables) {
                 if let VarSource::Computed(expression) = &variable.source {
                     *value = at_hand(expression, (hit, time), refs).unwrap_or(*value);
                 }
             }
         }
-        Taken::Lost => return Some(()),
+        TakenVariables::Lost => return Some(()),
     }
     entry.bucket.begin();
     for (value, variable) in values.iter().zip(&inter.variables) {
@@ -239,7 +239,7 @@ fn serve<H: AtHand, E: Emit>(
 }
 
 /// What became of variables that are taken, whose values are known.
-enum Taken {
+enum TakenVariables {
     /// They have these values.
     Same,
     /// They have others.
@@ -250,14 +250,14 @@ enum Taken {
 
 /// Takes variables by their flags and words, in order, and puts their values into `values`.
 #[inline(always)]
-fn take_all(variables: &[Option<(&AtomicU64, &AtomicU64)>], values: &mut [u64]) -> Taken {
+fn take_all(variables: &[Option<(&AtomicU64, &AtomicU64)>], values: &mut [u64]) -> TakenVariables {
     let mut are_same = true;
     for (n, used) in variables.iter().enumerate() {
         let Some((flag, word)) = used else {
             continue;
         };
         if !take(flag) {
-            return Taken::Lost;
+            return TakenVariables::Lost;
         }
         let now = word.load_relaxed();
         if let Some(value) = values.get_mut(n) {
@@ -266,8 +266,8 @@ fn take_all(variables: &[Option<(&AtomicU64, &AtomicU64)>], values: &mut [u64]) 
         }
     }
     match are_same {
-        true => Taken::Same,
-        false => Taken::Others,
+        true => TakenVariables::Same,
+        false => TakenVariables::Others,
     }
 }
 

@@ -91,7 +91,7 @@ impl<'a> Hold<'a> {
     /// Returns the refusal to delete `event`, with the caret at column `at`.
     pub(super) fn refusal(&self, event: &Event, at: usize) -> Refusal {
         let in_use = Refusal::new(Kind::EventInUse, at);
-        let names = Names(event);
+        let names = ShownNames(event);
         match self {
             Self::Enabled { at_top: true } => Refusal::new(Kind::EventBusy, at),
             Self::Enabled { at_top: false } => Refusal::new(Kind::EventBusy, at).with_detail(
@@ -106,16 +106,16 @@ impl<'a> Hold<'a> {
             )),
             Self::Attached(by) => in_use.with_detail(format_args!(
                 "{} is attached to it: {}delete that first",
-                Names(by),
+                ShownNames(by),
                 if by.is_enabled() { "disable and " } else { "" }
             )),
             Self::Switched(Some(by)) => in_use.with_detail(format_args!(
                 "a trigger of {by} names it: write ! and the trigger to events/{by}/trigger first",
-                by = Names(by)
+                by = ShownNames(by)
             )),
             Self::Emitted(Some(by)) => in_use.with_detail(format_args!(
                 "a trigger of {by} emits it: write ! and the trigger to events/{by}/trigger first",
-                by = Names(by)
+                by = ShownNames(by)
             )),
             Self::Switched(None) | Self::Emitted(None) => in_use.with_detail(format_args!(
                 "a trigger of another event names it: remove that first"
@@ -146,18 +146,18 @@ impl fmt::Display for Hold<'_> {
             Self::Enabled { at_top: false } => f.write_str("enabled in an instance"),
             Self::Trigger { at_top: true } => f.write_str("with a trigger"),
             Self::Trigger { at_top: false } => f.write_str("with a trigger in an instance"),
-            Self::Attached(by) => write!(f, "with {} attached", Names(by)),
-            Self::Switched(Some(by)) => write!(f, "in a trigger of {}", Names(by)),
-            Self::Emitted(Some(by)) => write!(f, "emitted by a trigger of {}", Names(by)),
+            Self::Attached(by) => write!(f, "with {} attached", ShownNames(by)),
+            Self::Switched(Some(by)) => write!(f, "in a trigger of {}", ShownNames(by)),
+            Self::Emitted(Some(by)) => write!(f, "emitted by a trigger of {}", ShownNames(by)),
             Self::Switched(None) | Self::Emitted(None) => f.write_str("in a trigger"),
         }
     }
 }
 
 /// The names of an event: `GROUP/EVENT`.
-struct Names<'a>(&'a Event);
+struct ShownNames<'a>(&'a Event);
 
-impl fmt::Display for Names<'_> {
+impl fmt::Display for ShownNames<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(event) = self;
         let group = Plain(event.format.group.to_bytes());
@@ -226,7 +226,12 @@ impl fmt::Display for InUse<'_> {
             if index >= MAX_NAMED {
                 return f.write_str("...");
             }
-            write!(f, "{} ({})", Names(event), Hold::of(event, self.set.iter()))?;
+            write!(
+                f,
+                "{} ({})",
+                ShownNames(event),
+                Hold::of(event, self.set.iter())
+            )?;
         }
         Ok(())
     }

@@ -436,7 +436,7 @@ fn what_a_filter_takes_is_bounded_and_counted() {
         assert!(number.matches(&program, &k, &HIT), "{field}");
     }
     // What one reads of is enough for usual filters.
-    let usual = vec!["str ~ \"*.log\""; 4].join(" || ");
+    let usual = ["str ~ \"*.log\""; 4].join(" || ");
     let usual = filter(&format!("{usual} || str ~ \"a*\""));
     assert!(usual.matches(&program, &k, &HIT));
     assert_eq!(usual.exhausted(), 0);

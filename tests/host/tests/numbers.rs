@@ -64,7 +64,12 @@ fn numbers_need_memory() {
 /// The formats that are not needed for records with `numbers`.
 fn unneeded(numbers: &[u16]) -> Vec<u64> {
     let mut needed = Needed::new().unwrap();
-    for (serial, number) in [(10, FIRST), (11, FIRST + 1), (12, FIRST + 9), (13, u16::MAX)] {
+    for (serial, number) in [
+        (10, FIRST),
+        (11, FIRST + 1),
+        (12, FIRST + 9),
+        (13, u16::MAX),
+    ] {
         needed.add(serial, number).unwrap();
     }
     for &number in numbers {
