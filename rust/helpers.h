@@ -347,6 +347,17 @@ unsigned long ferroprobe_returns_missed(const void *fprobe);
 /* Returns whether @address is in the init code of @module. */
 bool ferroprobe_in_init(struct module *module, unsigned long address);
 
+/* Memory of a module, which is there until it runs if @is_init; none if @size is 0. */
+struct ferroprobe_module_memory {
+	unsigned long start;
+	unsigned long size;
+	bool is_init;
+};
+
+/* Fills @memory with the @nth memory of @module; returns false if there are not so many. */
+bool ferroprobe_module_memory(const struct module *module, unsigned int nth,
+			      struct ferroprobe_module_memory *memory);
+
 /* A function of a loaded module. */
 struct ferroprobe_module_function {
 	const char *module;

@@ -17,6 +17,21 @@ bool ferroprobe_in_init(struct module *module, unsigned long address)
 #endif
 }
 
+bool ferroprobe_module_memory(const struct module *module, unsigned int nth,
+			      struct ferroprobe_module_memory *memory)
+{
+#ifdef CONFIG_MODULES
+	if (nth >= MOD_MEM_NUM_TYPES)
+		return false;
+	memory->start = (unsigned long)module->mem[nth].base;
+	memory->size = module->mem[nth].size;
+	memory->is_init = mod_mem_type_is_init(nth);
+	return true;
+#else
+	return false;
+#endif
+}
+
 #if defined(MODULE) && defined(CONFIG_KALLSYMS)
 
 typedef bool (*each_t)(void *data, const struct ferroprobe_module_function *function);

@@ -6,7 +6,11 @@
 //! C header: [`include/linux/module.h`](srctree/include/linux/module.h)
 
 use super::{bindings as extra, context::cond_resched, symbol};
-use core::{marker::PhantomPinned, pin::Pin};
+use core::{
+    marker::{PhantomData, PhantomPinned},
+    ops::Range,
+    pin::Pin,
+};
 use kernel::{
     bindings, container_of,
     error::to_result,
@@ -156,24 +160,59 @@ unsafe extern "C" fn visit(
     }
 }
 
+/// The memory of a module, which exists as long as this does.
+///
+/// # Invariants
+///
+/// The pointer is to a module that is in memory.
+pub struct ModuleMemory<'a>(*mut bindings::module, PhantomData<&'a ()>);
+
+impl ModuleMemory<'_> {
+    /// Returns whether `address` is in the init code.
+    pub fn is_init(&self, address: u64) -> bool {
+        // SAFETY: By the type invariant.
+        unsafe { extra::ferroprobe_in_init(self.0.cast(), address as c_ulong) }
+    }
+
+    /// Calls `each` with the ranges of addresses of code and data: of that for init, which is
+    /// freed once the module has run it, if it is still there, and, unless `only_init`, of all
+    /// other.
+    pub fn each(&self, only_init: bool, each: &mut dyn FnMut(Range<u64>)) {
+        let mut memory = extra::ferroprobe_module_memory {
+            start: 0,
+            size: 0,
+            is_init: false,
+        };
+        for nth in 0.. {
+            // SAFETY: By the type invariant.
+            if !unsafe { extra::ferroprobe_module_memory(self.0.cast(), nth, &raw mut memory) } {
+                return;
+            }
+            if memory.size > 0 && (memory.is_init || !only_init) {
+                let start = memory.start as u64;
+                each(start..start.saturating_add(memory.size as u64));
+            }
+        }
+    }
+}
+
 /// The callbacks for modules that are loaded and unloaded.
 pub trait OnModules: Send + Sync {
     /// Called when the module `name` is in memory, before any of its code has run.
     ///
     /// Context: process, may sleep.
-    fn coming(&self, name: &CStr);
+    fn coming(&self, name: &CStr, memory: &ModuleMemory<'_>);
 
     /// Called when the module `name` has run its init function. The init code is about to
-    /// be freed, and the kernel has given up the kprobes in it; `is_init` returns whether an
-    /// address is there.
+    /// be freed, and the kernel has given up the kprobes in it.
     ///
     /// Context: process, may sleep.
-    fn live(&self, name: &CStr, is_init: &dyn Fn(u64) -> bool);
+    fn live(&self, name: &CStr, memory: &ModuleMemory<'_>);
 
     /// Called when the code of the module `name` no longer runs, before it is freed.
     ///
     /// Context: process, may sleep.
-    fn going(&self, name: &CStr);
+    fn going(&self, name: &CStr, memory: &ModuleMemory<'_>);
 }
 
 /// A handler that the kernel calls until the registration is dropped.
@@ -239,16 +278,15 @@ impl<T: OnModules> ModuleNotifier<T> {
         // SAFETY: The kernel calls this with a module that stays in memory during the
         // call; its name is a string.
         let name = unsafe { CStr::from_char_ptr((&raw const (*module).name).cast()) };
+        // INVARIANT: As above; it is gone when the call returns.
+        let memory = ModuleMemory(module, PhantomData);
         const COMING: c_ulong = bindings::module_state_MODULE_STATE_COMING as c_ulong;
         const LIVE: c_ulong = bindings::module_state_MODULE_STATE_LIVE as c_ulong;
         const GOING: c_ulong = bindings::module_state_MODULE_STATE_GOING as c_ulong;
         match action {
-            COMING => this.handler.coming(name),
-            LIVE => this.handler.live(name, &|address| {
-                // SAFETY: As above.
-                unsafe { extra::ferroprobe_in_init(module.cast(), address as c_ulong) }
-            }),
-            GOING => this.handler.going(name),
+            COMING => this.handler.coming(name, &memory),
+            LIVE => this.handler.live(name, &memory),
+            GOING => this.handler.going(name, &memory),
             _ => {}
         }
         // CAST: A small constant.

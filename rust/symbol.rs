@@ -21,6 +21,8 @@ pub type Opcode = extra::kprobe_opcode_t;
 pub struct Symbol {
     text: [u8; SYMBOL_LEN],
     name: usize,
+    /// The address.
+    pub address: u64,
     /// Distance of the address from the symbol, in bytes.
     pub offset: u64,
     /// Bytes from the symbol to the next one.
@@ -39,6 +41,7 @@ impl Symbol {
         let mut this = Some(Self {
             text: [0; SYMBOL_LEN],
             name: 0,
+            address,
             offset: 0,
             size: 0,
             module: None,

@@ -7,6 +7,7 @@ use crate::{
     events::{event_file::InstanceId, marks::Marks, registry::InInstance},
     followed::Followed,
     formats::Formats,
+    former_code::FormerCode,
     hit::plan::Stacks,
     kapi::{
         clock::{self, Clock},
@@ -30,6 +31,8 @@ pub(crate) struct Instance {
     pub(crate) buffer: Arc<Buffer>,
     /// The formats of the events that may be in it.
     pub(crate) formats: Arc<Formats>,
+    /// What the addresses in the buffer and in histograms mean.
+    pub(crate) former_code: Arc<FormerCode>,
     /// The event of what users write into the buffer.
     pub(crate) marks: Arc<Marks>,
     /// The options of recording and printing.
@@ -57,8 +60,12 @@ impl Instance {
     #[inline(never)]
     pub(crate) fn top(tracer: Arc<Tracer>) -> Result<Arc<Self>> {
         let (buffer, formats) = (tracer.buffer.clone(), tracer.formats.clone());
-        let marks = tracer.registry.lock().top_marks();
-        Self::with(tracer, InstanceId::TOP, (buffer, formats, marks))
+        let (marks, former_code) = tracer.registry.lock().of_top();
+        Self::with(
+            tracer,
+            InstanceId::TOP,
+            (buffer, formats, former_code, marks),
+        )
     }
 
     /// Makes an instance in which all events are disabled, with a buffer of `kilobytes` for each
@@ -76,10 +83,10 @@ impl Instance {
         let buffer = Buffer::new(kilobytes, clock::usual(), (local_clock, &making))?;
         let formats = Formats::new()?;
         let known = InInstance::new(buffer.clone(), formats.clone())?;
-        let marks = known.marks.clone();
+        let (marks, former_code) = (known.marks.clone(), known.former_code.clone());
         let id = tracer.registry.lock().add_instance(known)?;
         drop(making);
-        let made = Self::with(tracer.clone(), id, (buffer, formats, marks));
+        let made = Self::with(tracer.clone(), id, (buffer, formats, former_code, marks));
         if made.is_err() {
             let removed = tracer.registry.lock().discard_instance(id);
             // With the lock released.
@@ -91,13 +98,19 @@ impl Instance {
     fn with(
         tracer: Arc<Tracer>,
         id: InstanceId,
-        (buffer, formats, marks): (Arc<Buffer>, Arc<Formats>, Arc<Marks>),
+        (buffer, formats, former_code, marks): (
+            Arc<Buffer>,
+            Arc<Formats>,
+            Arc<FormerCode>,
+            Arc<Marks>,
+        ),
     ) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
                 id,
                 buffer,
                 formats,
+                former_code,
                 marks,
                 options: Options::new(),
                 cleared: Cleared::new(),

@@ -17,6 +17,7 @@ mod errors;
 mod events;
 mod followed;
 mod formats;
+mod former_code;
 mod hit;
 mod instance;
 #[path = "../rust/lib.rs"]

@@ -11,6 +11,7 @@ use crate::{
             PrintForm, Renderer, ShownEvent, SymbolNames,
         },
         record::{Builtin, Header},
+        reused::Span,
         ring::{EventRef, Note},
         seq_buf::{SeqBuf, TextBuf},
         text::{Appender, Plain},
@@ -31,6 +32,8 @@ pub(crate) struct Printer<R> {
     /// The number of formats that were looked up.
     looked_up: u64,
     names: KernelNames,
+    /// The times of records in which addresses have the names that are cached.
+    span: Span,
     /// Whether the options say how records are shown.
     has_forms: bool,
     /// The number of the next event, in the columns of `latency-format`.
@@ -56,6 +59,7 @@ impl<R: Renderer> Printer<R> {
             formats: Memo::new(),
             looked_up: 0,
             names: KernelNames::new(),
+            span: Span::NONE,
             has_forms: !R::HAS_CONTEXT,
             index: 1,
             gap: None,
@@ -206,16 +210,24 @@ impl<R: Renderer> Printer<R> {
                 }
             }
         };
+        let at = (clock, event.ts);
+        let former_code = &*instance.former_code;
+        if !former_code.is_in(&mut self.span, at) {
+            self.renderer.forget();
+            self.names.recent.clear();
+        }
         self.names.with_addresses = instance.options.has(Flag::SymAddr);
         self.names.with_offsets = instance.options.has(Flag::SymOffset);
         self.names.with_types = instance.options.has(Flag::Verbose);
+        let is_former = |address| former_code.in_record(at, address);
+        let mut names = self.names.with(&is_former);
         match form {
-            PrintForm::Text => self.renderer.event(buf, shown, record, &mut self.names),
+            PrintForm::Text => self.renderer.event(buf, shown, record, &mut names),
             // The kernel does not find the fields of marks and stacks: these stay text.
             PrintForm::Fields if shown.key != 0 => {
-                put_shown_fields(buf, shown, record, &mut self.names);
+                put_shown_fields(buf, shown, record, &mut names);
             }
-            PrintForm::Fields => self.renderer.event(buf, shown, record, &mut self.names),
+            PrintForm::Fields => self.renderer.event(buf, shown, record, &mut names),
             _ => put_type(buf, form, header, Some((shown, record))),
         }
     }
@@ -292,30 +304,36 @@ impl KernelNames {
         }
     }
 
-    fn write(address: u64, with_offset: bool, out: &mut dyn Write) -> fmt::Result {
-        let Some(symbol) = Symbol::of_pointer(address) else {
-            return write!(out, "{address:#x}");
-        };
-        write!(out, "{}", Plain(symbol.name()))?;
-        if with_offset {
-            write!(out, "+{:#x}/{:#x}", symbol.offset, symbol.size)?;
-        }
-        match symbol.module() {
-            Some(module) => write!(out, " [{}]", Plain(module)),
-            None => Ok(()),
+    /// Forgets the names, which may change.
+    pub(crate) fn forget(&mut self) {
+        self.recent.clear();
+    }
+
+    /// Returns the names in what was recorded when `is_former` tells whether an address in a module
+    /// meant what is not there any more. Those that are cached were for the same time.
+    pub(crate) fn with<'a>(&'a mut self, is_former: &'a dyn Fn(u64) -> bool) -> NamesThen<'a> {
+        NamesThen {
+            kernel: self,
+            is_former,
         }
     }
-}
 
-impl SymbolNames for KernelNames {
-    fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>) {
+    /// Adds the symbol that contains `address`; the address itself if it is in none, or if it is
+    /// in a module and `is_former` of it: it then means code that is not there any more.
+    pub(crate) fn put(
+        &mut self,
+        address: u64,
+        with_offset: bool,
+        buf: &mut SeqBuf<'_>,
+        is_former: &dyn Fn(u64) -> bool,
+    ) {
         let slot = self.recent.slot(address ^ (address >> 4));
         let known = slot.and_then(|slot| {
             let is_it =
                 |known: &Recent| known.address == address && known.with_offset == with_offset;
             if !slot.as_ref().is_some_and(is_it) {
                 let mut text = Vec::new();
-                *slot = Self::write(address, with_offset, &mut Appender(&mut text))
+                *slot = write_symbol((address, with_offset), is_former, &mut Appender(&mut text))
                     .is_ok()
                     .then_some(Recent {
                         address,
@@ -329,21 +347,56 @@ impl SymbolNames for KernelNames {
             Some(known) => buf.bytes(&known.text),
             // `buf` keeps the result: it notes an overflow.
             None => {
-                let _ = Self::write(address, with_offset, buf);
+                let _ = write_symbol((address, with_offset), is_former, buf);
             }
         }
     }
+}
+
+fn write_symbol(
+    (address, with_offset): (u64, bool),
+    is_former: &dyn Fn(u64) -> bool,
+    out: &mut dyn Write,
+) -> fmt::Result {
+    let symbol = Symbol::of_pointer(address);
+    let symbol = symbol.as_ref().filter(|symbol| {
+        // Asked behind the name: what comes meanwhile to where a module was is former code then.
+        symbol.module().is_none() || !is_former(symbol.address)
+    });
+    let Some(symbol) = symbol else {
+        return write!(out, "{address:#x}");
+    };
+    write!(out, "{}", Plain(symbol.name()))?;
+    if with_offset {
+        write!(out, "+{:#x}/{:#x}", symbol.offset, symbol.size)?;
+    }
+    match symbol.module() {
+        Some(module) => write!(out, " [{}]", Plain(module)),
+        None => Ok(()),
+    }
+}
+
+/// The kernel's symbols, in what was recorded at some time.
+pub(crate) struct NamesThen<'a> {
+    kernel: &'a mut KernelNames,
+    is_former: &'a dyn Fn(u64) -> bool,
+}
+
+impl SymbolNames for NamesThen<'_> {
+    fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>) {
+        self.kernel.put(address, with_offset, buf, self.is_former);
+    }
 
     fn shows_addresses(&self) -> bool {
-        self.with_addresses
+        self.kernel.with_addresses
     }
 
     fn shows_offsets(&self) -> bool {
-        self.with_offsets
+        self.kernel.with_offsets
     }
 
     fn shows_types(&self) -> bool {
-        self.with_types
+        self.kernel.with_types
     }
 
     fn is_return_trampoline(&mut self, address: u64) -> bool {

@@ -14,6 +14,7 @@ use crate::{
         print::SymbolNames,
         seq_buf::SeqBuf,
     },
+    former_code::FormerCode,
     hit::{action::Action, plan::Plan},
     kapi::{
         context,
@@ -198,6 +199,8 @@ impl HistPass {
             printing: None,
             names: HistNames {
                 symbols: KernelNames::new(),
+                former_code: member.instance.former_code.clone(),
+                since: 0,
                 calls: Vec::new(),
             },
             text: Vec::new(),
@@ -275,6 +278,9 @@ impl HistPass {
 /// The names that the kernel knows.
 struct HistNames {
     symbols: KernelNames,
+    former_code: Arc<FormerCode>,
+    /// When the histogram has begun.
+    since: u64,
     /// The system calls by their numbers, ascending; empty before a histogram needs them.
     calls: Vec<(u32, Vec<u8>)>,
 }
@@ -286,6 +292,8 @@ impl HistNames {
     ///
     /// `ENOMEM`.
     fn prepare_for(&mut self, histogram: &Histogram, member: &EventMember) -> Result {
+        self.symbols.forget();
+        self.since = histogram.since();
         let mut keys = histogram.spec().keys.iter();
         if self.calls.is_empty() && keys.any(|key| key.modifier == Modifier::Syscall) {
             let mut registry = member.instance.tracer.registry.lock();
@@ -297,7 +305,8 @@ impl HistNames {
 
 impl SymbolNames for HistNames {
     fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>) {
-        self.symbols.symbolize(address, with_offset, buf);
+        let is_former = |address| self.former_code.in_histogram(self.since, address);
+        self.symbols.put(address, with_offset, buf, &is_former);
     }
 }
 

@@ -8,12 +8,13 @@ use crate::{
         ast::Place,
         fetch::BegunField,
         pairs::{OpenBeginning, PAIR_TEXT_WORDS},
-        print::put_number,
+        print::{put_number, SymbolNames},
         seq_buf::SeqBuf,
         text::{OneLine, Plain},
         types::{Shown, Type},
     },
     events::probe::Probe,
+    former_code::FormerCode,
     kapi::clock::Clock,
     print::KernelNames,
     tracer::Tracer,
@@ -40,15 +41,20 @@ impl Show for Pairs {
         out.write_str("# pair begun ended superseded expired lost open without-beginning\n")?;
         let mut names = KernelNames::new();
         let registry = tracer.registry.lock();
+        let (_, former_code) = registry.of_top();
         for probe in registry.probes() {
-            show_pair(probe, out, &mut names)?;
+            show_pair(probe, out, (&mut names, &former_code))?;
         }
         Ok(())
     }
 }
 
 /// Writes a line of counts, and one for each of the oldest beginnings that have not ended.
-fn show_pair(probe: &Probe, out: &mut dyn fmt::Write, names: &mut KernelNames) -> fmt::Result {
+fn show_pair(
+    probe: &Probe,
+    out: &mut dyn fmt::Write,
+    (names, former_code): (&mut KernelNames, &FormerCode),
+) -> fmt::Result {
     let Some(pair) = probe.pair() else {
         return Ok(());
     };
@@ -77,11 +83,14 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write, names: &mut KernelNames) -
         return Ok(());
     };
     for one in open.oldest.iter() {
+        let is_former = |address| former_code.in_beginning(one.time, address);
+        names.forget();
+        let mut names = names.with(&is_former);
         write!(out, "\t{} ns", now.saturating_sub(one.time))?;
         for (name, value) in begin.keys.iter().zip(one.keys) {
             write!(out, " {}=", Plain(name))?;
             match probe.begun_type(name).filter(|base| is_special(*base)) {
-                Some(base) => show_number((base, value), out, names)?,
+                Some(base) => show_number((base, value), out, &mut names)?,
                 // CAST: A key is a number with its sign extended.
                 None => match value as i64 {
                     ..POINTERS => write!(out, "{value:#x}")?,
@@ -91,7 +100,7 @@ fn show_pair(probe: &Probe, out: &mut dyn fmt::Write, names: &mut KernelNames) -
         }
         for field in pair.open().begun() {
             write!(out, " {}=", Plain(probe.begun_name(field.index)))?;
-            show_value(field, one, out, names)?;
+            show_value(field, one, out, &mut names)?;
         }
         out.write_char('\n')?;
     }
@@ -112,7 +121,7 @@ fn show_value(
     field: &BegunField,
     one: &OpenBeginning,
     out: &mut dyn fmt::Write,
-    names: &mut KernelNames,
+    names: &mut dyn SymbolNames,
 ) -> fmt::Result {
     let words = one.words.iter().skip(usize::from(field.start));
     if !field.is_text {
@@ -134,7 +143,7 @@ fn show_value(
 fn show_number(
     (base, value): (Type, u64),
     out: &mut dyn fmt::Write,
-    names: &mut KernelNames,
+    names: &mut dyn SymbolNames,
 ) -> fmt::Result {
     let mut room = [0; LONGEST];
     let mut buf = SeqBuf::new(&mut room);

@@ -48,6 +48,7 @@ pub mod print;
 pub mod ready;
 pub mod record;
 pub mod remedy;
+pub mod reused;
 pub mod ring;
 pub mod seq_buf;
 pub mod setting;

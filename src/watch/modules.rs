@@ -5,7 +5,10 @@
 //! The kernel calls the handler with its notifier chain locked; no holder of the registry
 //! lock takes that lock.
 
-use crate::{kapi::module, tracer::Tracer};
+use crate::{
+    kapi::module::{self, ModuleMemory},
+    tracer::Tracer,
+};
 use core::pin::Pin;
 use kernel::{prelude::*, sync::Arc};
 
@@ -28,15 +31,18 @@ pub(crate) fn watch(tracer: &Arc<Tracer>) -> Result<Watch> {
 }
 
 impl module::OnModules for Watcher {
-    fn coming(&self, name: &CStr) {
-        self.0.registry.lock().module_coming(name.to_bytes());
+    fn coming(&self, name: &CStr, memory: &ModuleMemory<'_>) {
+        let mut registry = self.0.registry.lock();
+        registry.module_coming(name.to_bytes(), memory);
     }
 
-    fn live(&self, name: &CStr, is_init: &dyn Fn(u64) -> bool) {
-        self.0.registry.lock().module_live(name.to_bytes(), is_init);
+    fn live(&self, name: &CStr, memory: &ModuleMemory<'_>) {
+        let mut registry = self.0.registry.lock();
+        registry.module_live(name.to_bytes(), memory);
     }
 
-    fn going(&self, name: &CStr) {
-        self.0.registry.lock().module_going(name.to_bytes());
+    fn going(&self, name: &CStr, memory: &ModuleMemory<'_>) {
+        let mut registry = self.0.registry.lock();
+        registry.module_going(name.to_bytes(), memory);
     }
 }

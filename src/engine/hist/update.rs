@@ -45,6 +45,8 @@ pub struct Histogram {
     linked: Option<Arc<VarTable>>,
     /// What [`Histogram::update_linked_fast`] does.
     linked_fast: LinkedFast,
+    /// See [`Histogram::begin`].
+    since: AtomicU64,
 }
 
 /// The number of the last histogram.
@@ -91,7 +93,18 @@ impl Histogram {
             stopped: AtomicU32::new(if is_paused { PAUSED } else { 0 }),
             linked: None,
             linked_fast: LinkedFast::Never,
+            since: AtomicU64::new(0),
         }
+    }
+
+    /// Notes when it begins, by a number that the caller knows. Hits that it counts are not older.
+    pub fn begin(&self, since: u64) {
+        self.since.store(since, Ordering::Relaxed);
+    }
+
+    /// Returns what was last passed to [`Histogram::begin`].
+    pub fn since(&self) -> u64 {
+        self.since.load(Ordering::Relaxed)
     }
 
     /// As [`Histogram::new`]; one that [has to do with others](Spec::is_linked) counts by

@@ -6,7 +6,7 @@ use super::{definitions::CallLosses, Registry};
 use crate::{
     engine::{error::Error as Refusal, filter::Filter, record::Layout},
     events::probe::Probe,
-    kapi::tracepoint::Tracepoints,
+    kapi::{module::ModuleMemory, tracepoint::Tracepoints},
     source::{functions, live::Live},
     sys::{AllocError, Vec},
 };
@@ -137,7 +137,9 @@ impl Registry {
     /// arms those of enabled events; and of those that instances await, which it enables.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn module_coming(&mut self, name: &[u8]) {
+    pub(crate) fn module_coming(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
+        // Before anything is armed there.
+        memory.each(false, &mut |range| self.instances.code_comes(range));
         self.definitions.module_coming(name, &self.arming);
         self.enable_awaited(name);
         self.watch();
@@ -147,15 +149,18 @@ impl Registry {
     /// and is about to be freed; the probes wait until the module is loaded again.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn module_live(&mut self, name: &[u8], is_init: impl Fn(u64) -> bool) {
+    pub(crate) fn module_live(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
+        let is_init = |address| memory.is_init(address);
         self.definitions.module_live(name, is_init, &self.arming);
+        memory.each(true, &mut |range| self.instances.code_goes(range));
     }
 
     /// Unregisters the probes in the module `name`, which is about to be unloaded. They
     /// wait until it is loaded again.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn module_going(&mut self, name: &[u8]) {
+    pub(crate) fn module_going(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
         self.definitions.module_going(name, &self.arming);
+        memory.each(false, &mut |range| self.instances.code_goes(range));
     }
 }

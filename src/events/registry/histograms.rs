@@ -196,6 +196,7 @@ impl Registry {
             }
             Decision::Set { is_paused } => {
                 let histogram = counting(request.spec, is_paused, text.at)?;
+                histogram.begin(self.gone_code(of));
                 self.count_in(of, event, (&histogram, filter), is_of_field)
                     .map_err(failed)?;
             }
@@ -205,15 +206,24 @@ impl Registry {
                 };
                 if former.var_table().is_some() {
                     former.clear_linked(rcu::synchronize);
+                    // No module goes meanwhile: that takes the registry lock.
+                    former.begin(self.gone_code(of));
                     return Ok(None);
                 }
                 // They are alike but for the size.
                 request.spec.size = former.spec().size;
                 let new = counting(request.spec, former.is_paused(), text.at)?;
+                new.begin(self.gone_code(of));
                 self.replace(of, former, &new).map_err(failed)?;
             }
         }
         Ok(None)
+    }
+
+    /// Returns when a histogram begins that is made now.
+    fn gone_code(&self, of: InstanceId) -> u64 {
+        let instance = self.instances.get(of);
+        instance.map_or(0, |instance| instance.former_code.gone())
     }
 
     /// Parses a trigger of `event`, and says what becomes of it among those that are `counted`.

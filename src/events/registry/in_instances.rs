@@ -16,6 +16,7 @@ use crate::{
         marks::Marks,
     },
     formats::Formats,
+    former_code::FormerCode,
     hit::{nesting::Nesting, plan::Plan},
     sys::Vec,
 };
@@ -53,9 +54,11 @@ impl Registry {
         Ok(of)
     }
 
-    /// Returns the event of what users write into the buffer of the top directory.
-    pub(crate) fn top_marks(&self) -> Arc<Marks> {
-        self.instances.top().marks.clone()
+    /// Returns, of the top directory, the event of what users write into the buffer, and what
+    /// addresses in the buffer mean.
+    pub(crate) fn of_top(&self) -> (Arc<Marks>, Arc<FormerCode>) {
+        let top = self.instances.top();
+        (top.marks.clone(), top.former_code.clone())
     }
 
     /// Gives the instance `of` the directory that holds the events' directories, with a

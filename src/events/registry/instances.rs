@@ -16,6 +16,7 @@ use crate::{
         marks::Marks,
     },
     formats::Formats,
+    former_code::FormerCode,
     hit::{
         plan::{Plan, Stacks},
         snapshots::Snapshots,
@@ -23,7 +24,7 @@ use crate::{
     },
     sys::Vec,
 };
-use core::ptr;
+use core::{ops::Range, ptr};
 use kernel::{prelude::*, sync::Arc};
 
 /// What the registry knows of an instance.
@@ -32,6 +33,8 @@ pub(crate) struct InInstance {
     pub(super) buffer: Arc<Buffer>,
     /// The formats of the events that may be in it.
     pub(super) formats: Arc<Formats>,
+    /// What the addresses in them mean.
+    pub(crate) former_code: Arc<FormerCode>,
     /// Takes the snapshots of triggers. As its drop takes the readers' lock, it is dropped
     /// without the registry's.
     pub(super) snapshots: Arc<Snapshots>,
@@ -61,6 +64,7 @@ impl InInstance {
             marks: Marks::new(&buffer)?,
             buffer,
             formats,
+            former_code: FormerCode::new()?,
             files: Files::new(),
             recording: Plan::recording(None)?,
             tasks: None,
@@ -267,6 +271,22 @@ impl Instances {
             for event in events {
                 instance.formats.retire(&event.format);
             }
+        }
+    }
+
+    /// Notes that code has come to `range`, see [`FormerCode::coming`].
+    pub(super) fn code_comes(&self, range: Range<u64>) {
+        for (_, instance) in self.iter() {
+            let (former, buffer) = (&instance.former_code, &instance.buffer);
+            former.coming(buffer, range.clone());
+        }
+    }
+
+    /// Notes that the code at `range` goes, see [`FormerCode::going`].
+    pub(super) fn code_goes(&self, range: Range<u64>) {
+        for (_, instance) in self.iter() {
+            let (former, buffer) = (&instance.former_code, &instance.buffer);
+            former.going(buffer, range.clone());
         }
     }
 

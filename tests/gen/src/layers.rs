@@ -22,6 +22,7 @@ pub const LAYERS: &[&str] = &[
     "src/errors.rs",
     "src/buffer",
     "src/formats",
+    "src/former_code.rs",
     "src/hit",
     "src/source",
     "src/events",

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory of code that went, which may hold other code by now.
+//!
+//! An address in a module means something only with the load in which it was recorded: once
+//! that module is gone, another one may be where it was, and the kernel names the address by what
+//! is there now. A range of addresses in [`Reused`] is therefore marked with a time: what was
+//! recorded until then has no name that is known.
+//!
+//! There is room for a fixed number of ranges. If it does not suffice, neighbours become one range
+//! with the later of their times, so that an address may lack its name, but never has a wrong
+//! one. Readers take no lock, so that they may read in any context; who reads while a range is
+//! marked tries again.
+
+use crate::sys::{fence_acquire, fence_release, AllocError, AtomicU64, Vec};
+use core::ops::Range;
+
+/// Ranges that are remembered.
+const ROOM: usize = 128;
+
+/// How often a reader tries. More than that it meets only a writer that does not go on, because
+/// the kernel panics.
+const TRIES: usize = 10_000;
+
+/// Ranges of addresses, each with the last time of what was recorded before it got other code.
+/// The times are those of one clock.
+pub struct Reused {
+    /// Odd while a range is marked; grows by 2 with each.
+    sequence: AtomicU64,
+    /// Which clock the times are of.
+    clock: AtomicU64,
+    /// The number of ranges.
+    count: AtomicU64,
+    /// The ranges, by where they begin.
+    ranges: Vec<Marked>,
+}
+
+/// A range.
+struct Marked {
+    start: AtomicU64,
+    end: AtomicU64,
+    until: AtomicU64,
+}
+
+/// What a [`Marked`] holds.
+#[derive(Clone, Copy)]
+struct Mark {
+    start: u64,
+    end: u64,
+    until: u64,
+}
+
+impl Marked {
+    fn get(&self) -> Mark {
+        Mark {
+            start: self.start.load_relaxed(),
+            end: self.end.load_relaxed(),
+            until: self.until.load_relaxed(),
+        }
+    }
+
+    fn set(&self, mark: Mark) {
+        self.start.store_relaxed(mark.start);
+        self.end.store_relaxed(mark.end);
+        self.until.store_relaxed(mark.until);
+    }
+}
+
+/// Times between which no range got other code: an address that is named for one of them has that
+/// name for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    sequence: u64,
+    clock: u64,
+    from: u64,
+    to: u64,
+}
+
+impl Span {
+    /// Contains no time.
+    pub const NONE: Self = Self {
+        sequence: 0,
+        clock: 0,
+        from: 1,
+        to: 0,
+    };
+}
+
+impl Reused {
+    /// Returns one without ranges.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn new() -> Result<Self, AllocError> {
+        let mut ranges = Vec::with_capacity(ROOM)?;
+        for _ in 0..ROOM {
+            ranges.push(Marked {
+                start: AtomicU64::new(0),
+                end: AtomicU64::new(0),
+                until: AtomicU64::new(0),
+            })?;
+        }
+        Ok(Self {
+            sequence: AtomicU64::new(0),
+            clock: AtomicU64::new(0),
+            count: AtomicU64::new(0),
+            ranges,
+        })
+    }
+
+    /// Notes that what was recorded until the time `until` by `clock` does not mean by an address
+    /// in `range` what is there from now on. Times of another clock than the last one are
+    /// forgotten: what was recorded by it is gone.
+    ///
+    /// There is one caller at a time.
+    pub fn mark(&self, clock: u64, range: Range<u64>, until: u64) {
+        let sequence = self.sequence.load_relaxed();
+        self.sequence.store_relaxed(sequence.wrapping_add(1));
+        fence_release();
+        if self.clock.load_relaxed() != clock {
+            self.clock.store_relaxed(clock);
+            self.count.store_relaxed(0);
+        }
+        self.add(Mark {
+            start: range.start,
+            end: range.end,
+            until,
+        });
+        self.sequence.store_release(sequence.wrapping_add(2));
+    }
+
+    /// Returns whether what was recorded at `time` by `clock` does not mean by `address` what is
+    /// there now. A caller that looks up the name first, and then calls this, has no wrong one.
+    ///
+    /// Context: any.
+    pub fn is_other(&self, clock: u64, address: u64, time: u64) -> bool {
+        let found = self.read(|known, marks| {
+            let is_it =
+                |mark: Mark| mark.start <= address && address < mark.end && time <= mark.until;
+            known == clock && marks.iter().map(Marked::get).any(is_it)
+        });
+        // An address without a name is not wrong.
+        found.is_none_or(|(_, is_other)| is_other)
+    }
+
+    /// Returns the span that contains `time` by `clock`.
+    ///
+    /// Context: any.
+    pub fn span(&self, clock: u64, time: u64) -> Span {
+        let found = self.read(|known, marks| {
+            let (mut from, mut to) = (0, u64::MAX);
+            for mark in marks.iter().map(Marked::get).filter(|_| known == clock) {
+                match time <= mark.until {
+                    true => to = to.min(mark.until),
+                    false => from = from.max(mark.until.saturating_add(1)),
+                }
+            }
+            (from, to)
+        });
+        found.map_or(Span::NONE, |(sequence, (from, to))| Span {
+            sequence,
+            clock,
+            from,
+            to,
+        })
+    }
+
+    /// Returns whether `span` contains `time` by `clock`, and no range was marked since.
+    ///
+    /// Context: any.
+    #[inline]
+    pub fn is_in(&self, span: &Span, clock: u64, time: u64) -> bool {
+        span.from <= time
+            && time <= span.to
+            && span.clock == clock
+            && span.sequence == self.sequence.load_acquire()
+    }
+
+    /// Calls `look` with the clock and the ranges, and returns what it returns, with the number
+    /// of that state; `None` if a range is being marked all the time.
+    fn read<R>(&self, look: impl Fn(u64, &[Marked]) -> R) -> Option<(u64, R)> {
+        for _ in 0..TRIES {
+            let sequence = self.sequence.load_acquire();
+            if sequence & 1 != 0 {
+                continue;
+            }
+            let marks = self.ranges.get(..self.count()).unwrap_or_default();
+            let result = look(self.clock.load_relaxed(), marks);
+            fence_acquire();
+            if self.sequence.load_relaxed() == sequence {
+                return Some((sequence, result));
+            }
+        }
+        None
+    }
+
+    /// Returns the number of ranges.
+    fn count(&self) -> usize {
+        // CAST: At most the room.
+        (self.count.load_relaxed() as usize).min(self.ranges.len())
+    }
+
+    fn get(&self, index: usize) -> Option<Mark> {
+        self.ranges.get(index).map(Marked::get)
+    }
+
+    fn set(&self, index: usize, mark: Mark) {
+        if let Some(range) = self.ranges.get(index) {
+            range.set(mark);
+        }
+    }
+
+    fn set_count(&self, count: usize) {
+        // CAST: usize to u64 widens.
+        self.count.store_relaxed(count as u64);
+    }
+
+    /// Adds `new`, in place of those that it contains.
+    fn add(&self, new: Mark) {
+        let mut kept = 0usize;
+        for index in 0..self.count() {
+            let Some(old) = self.get(index) else { break };
+            let is_within = |one: Mark, of: Mark| {
+                of.start <= one.start && one.end <= of.end && one.until <= of.until
+            };
+            if is_within(new, old) {
+                return self.close(index, kept);
+            }
+            if !is_within(old, new) {
+                self.set(kept, old);
+                kept = kept.wrapping_add(1);
+            }
+        }
+        self.set_count(kept);
+        if kept >= ROOM {
+            self.join_nearest();
+        }
+        // Those behind it make room.
+        let mut at = self.count();
+        self.set_count(at.saturating_add(1));
+        while let Some(before) = at.checked_sub(1) {
+            match self.get(before) {
+                Some(old) if old.start > new.start => self.set(at, old),
+                _ => break,
+            }
+            at = before;
+        }
+        self.set(at, new);
+    }
+
+    /// Moves those from `index` on to `kept`.
+    fn close(&self, index: usize, mut kept: usize) {
+        for index in index..self.count() {
+            if let Some(old) = self.get(index) {
+                self.set(kept, old);
+                kept = kept.wrapping_add(1);
+            }
+        }
+        self.set_count(kept);
+    }
+
+    /// Makes one of the two neighbours that have the fewest addresses between them.
+    fn join_nearest(&self) {
+        let mut nearest = (u64::MAX, 0usize);
+        for index in 1..self.count() {
+            let before = index.wrapping_sub(1);
+            if let Some((first, second)) = self.get(before).zip(self.get(index)) {
+                let gap = second.start.saturating_sub(first.end);
+                if gap < nearest.0 {
+                    nearest = (gap, before);
+                }
+            }
+        }
+        let (_, first) = nearest;
+        let second = first.wrapping_add(1);
+        if let Some((one, other)) = self.get(first).zip(self.get(second)) {
+            let joined = Mark {
+                start: one.start,
+                end: one.end.max(other.end),
+                until: one.until.max(other.until),
+            };
+            self.set(first, joined);
+            self.close(second.wrapping_add(1), second);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_recorded_before_is_other() {
+        let reused = Reused::new().unwrap();
+        assert!(!reused.is_other(0, 0x1000, 5));
+        reused.mark(0, 0x1000..0x2000, 10);
+        let is_other = |address, time| reused.is_other(0, address, time);
+        assert!(is_other(0x1000, 5) && is_other(0x1fff, 10));
+        assert!(!is_other(0xfff, 5) && !is_other(0x2000, 5) && !is_other(0x1000, 11));
+    }
+
+    #[test]
+    fn a_range_that_goes_again_replaces_what_it_contains() {
+        let reused = Reused::new().unwrap();
+        for time in 1..1000 {
+            reused.mark(0, 0x1000..0x2000, time);
+            reused.mark(0, 0x5000..0x5100, time);
+        }
+        reused.mark(0, 0x1800..0x1900, 7);
+        assert_eq!(reused.count(), 2);
+        reused.mark(0, 0x1800..0x2800, 2000);
+        assert_eq!(reused.count(), 3);
+        assert!(reused.is_other(0, 0x1000, 999) && !reused.is_other(0, 0x1000, 1000));
+        assert!(reused.is_other(0, 0x1900, 1500) && reused.is_other(0, 0x50ff, 3));
+        reused.mark(0, 0..0x8000, 3000);
+        assert_eq!(reused.count(), 1);
+    }
+
+    #[test]
+    fn times_of_another_clock_say_nothing() {
+        let reused = Reused::new().unwrap();
+        reused.mark(0, 0x1000..0x2000, 10);
+        assert!(!reused.is_other(1, 0x1000, 5));
+        reused.mark(1, 0x3000..0x4000, 10);
+        assert!(!reused.is_other(1, 0x1000, 5) && reused.is_other(1, 0x3000, 5));
+        assert!(!reused.is_other(0, 0x1000, 5));
+    }
+
+    #[test]
+    fn without_room_neighbours_become_one() {
+        let reused = Reused::new().unwrap();
+        // They come in any order.
+        let all = |each: &dyn Fn(u64)| (0..1000).for_each(|n| each(n * 7919 % 1000));
+        all(&|n| reused.mark(0, n << 16..(n << 16) + 0x1000, n));
+        assert_eq!(reused.count(), ROOM);
+        all(&|n| assert!(reused.is_other(0, n << 16, n), "{n}"));
+        // What was recorded after all of them has its name.
+        all(&|n| assert!(!reused.is_other(0, n << 16, 1000), "{n}"));
+        assert!(!reused.is_other(0, 1 << 40, 0));
+        let starts: std::vec::Vec<_> = (0..ROOM).map(|at| reused.get(at).unwrap().start).collect();
+        assert!(starts.is_sorted());
+    }
+
+    #[test]
+    fn a_span_ends_where_a_range_got_other_code() {
+        let reused = Reused::new().unwrap();
+        let before = reused.span(0, 3);
+        assert!(reused.is_in(&before, 0, 0) && reused.is_in(&before, 0, u64::MAX));
+        assert!(!reused.is_in(&before, 1, 3) && !reused.is_in(&Span::NONE, 0, 0));
+        reused.mark(0, 0x1000..0x2000, 10);
+        assert!(!reused.is_in(&before, 0, 3));
+        reused.mark(0, 0x3000..0x4000, 20);
+        for (time, from, to) in [(3, 0, 10), (10, 0, 10), (11, 11, 20), (21, 21, u64::MAX)] {
+            let span = reused.span(0, time);
+            assert_eq!((span.from, span.to), (from, to), "{time}");
+            assert!(reused.is_in(&span, 0, from) && reused.is_in(&span, 0, to));
+            assert!(!reused.is_in(&span, 0, to.wrapping_add(1)));
+        }
+    }
+
+    #[test]
+    fn who_cannot_read_names_nothing() {
+        let reused = Reused::new().unwrap();
+        reused.sequence.store_relaxed(1);
+        assert!(reused.is_other(0, 0x1000, 5));
+        assert_eq!(reused.span(0, 5), Span::NONE);
+    }
+}
