@@ -367,11 +367,23 @@ impl Registry {
     #[inline(never)]
     pub(crate) fn apply(
         &mut self,
+        text: (&[u8], Grammar),
+        owner: Option<&Arc<Owner>>,
+        removed: &mut Removed,
+    ) -> Result<(), Failure> {
+        // Which has a draft of its own: there is no room for two on the stack.
+        self.make_attachable(text.0, removed);
+        self.apply_lines(text, owner, removed)
+    }
+
+    /// As [`Registry::apply`], once the ready-made events that the lines attach to are there.
+    #[inline(never)]
+    fn apply_lines(
+        &mut self,
         (text, grammar): (&[u8], Grammar),
         owner: Option<&Arc<Owner>>,
         removed: &mut Removed,
     ) -> Result<(), Failure> {
-        self.make_attachable(text, removed);
         let mut draft = self.definitions.begin(owner.cloned());
         let others = (&self.instances, &self.arming);
         let drafted = self.definitions.lines(&mut draft, (text, grammar), others);
