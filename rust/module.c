@@ -101,7 +101,7 @@ long ferroprobe_module_names(unsigned long modules, struct ferroprobe_module_nam
 			if (!has_functions(module))
 				continue;
 			if (count < room)
-				strscpy(names[count].text, module->name);
+				memcpy(names[count].text, module->name, sizeof(module->name));
 			count++;
 		}
 	}

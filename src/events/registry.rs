@@ -34,7 +34,7 @@ mod waiting;
 
 use crate::{
     engine::{
-        error::Error as Refusal,
+        error::{Error as Refusal, Kind},
         filter::Filter,
         lex::{self, Command},
         parse::Grammar,
@@ -367,32 +367,25 @@ impl Registry {
     #[inline(never)]
     pub(crate) fn apply(
         &mut self,
-        text: (&[u8], Grammar),
-        owner: Option<&Arc<Owner>>,
-        removed: &mut Removed,
-    ) -> Result<(), Failure> {
-        // Which has a draft of its own: there is no room for two on the stack.
-        self.make_attachable(text.0, removed);
-        self.apply_lines(text, owner, removed)
-    }
-
-    /// As [`Registry::apply`], once the ready-made events that the lines attach to are there.
-    #[inline(never)]
-    fn apply_lines(
-        &mut self,
         (text, grammar): (&[u8], Grammar),
         owner: Option<&Arc<Owner>>,
         removed: &mut Removed,
     ) -> Result<(), Failure> {
-        let mut draft = self.definitions.begin(owner.cloned());
+        if text.trim_ascii().is_empty() {
+            // It needs no memory: behind an opening that has removed all events, it must not fail.
+            return Ok(());
+        }
+        self.make_attachable(text, removed);
+        let mut draft = self
+            .definitions
+            .begin_boxed(owner.cloned())
+            .map_err(|_| Failure::refused(Refusal::new(Kind::NoMemory, 0), text.trim_ascii()))?;
         let others = (&self.instances, &self.arming);
         let drafted = self.definitions.lines(&mut draft, (text, grammar), others);
         // A line before the one that failed may be refused for this.
         ask_for_sites(&draft, text)?;
         drafted?;
         if draft.is_empty() {
-            // It needs no memory, either: behind an opening that has removed all events, it must not
-            // fail.
             return Ok(());
         }
         self.definitions

@@ -316,24 +316,13 @@ impl<'b> Compiler<'_, 'b> {
         is_followed: bool,
     ) -> Result<(), Error> {
         let at = walk.at;
-        let here = self.kind.is_return || self.target.at_entry;
-        let function = self.function();
-        let mut n = 0u16;
-        for parameter in function
-            .filter(|_| here)
-            .iter()
-            .flat_map(|f| target::parameters(f, self.kind))
-        {
-            if parameter.name == name {
-                let value = Some(parameter.value);
-                walk.value = value;
-                self.passed(walk, (n, value), is_followed)?;
-                if self.are_passed() {
-                    walk.low = low_bits(&parameter.value);
-                }
-                return Ok(());
+        if let Some((n, value)) = self.parameter_called(name) {
+            walk.value = Some(value);
+            self.passed(walk, (n, Some(value)), is_followed)?;
+            if self.are_passed() {
+                walk.low = low_bits(&value);
             }
-            n = n.saturating_add(1);
+            return Ok(());
         }
         if let Some(number) = self.argument_of_2009(name) {
             return self.passed(walk, (number, None), false);
@@ -342,7 +331,35 @@ impl<'b> Compiler<'_, 'b> {
             walk.origin = origin;
             return Ok(());
         }
-        let kind = self.kind;
+        Err(self.no_name(name, at))
+    }
+
+    /// Returns whether parameters have names where the probe is.
+    fn has_names(&self) -> bool {
+        self.kind.is_return || self.target.at_entry
+    }
+
+    /// Returns the number, counted from zero, and the type of the parameter called `name`. A
+    /// function of its own, as what is made of the parameter goes deep.
+    #[inline(never)]
+    fn parameter_called(&mut self, name: &[u8]) -> Option<(u16, BtfValue<'b>)> {
+        let function = self.function().filter(|_| self.has_names())?;
+        let mut n = 0u16;
+        for parameter in target::parameters(&function, self.kind) {
+            if parameter.name == name {
+                return Some((n, parameter.value));
+            }
+            n = n.saturating_add(1);
+        }
+        None
+    }
+
+    /// Returns the refusal of `name`, which is no parameter and nothing else.
+    #[cold]
+    #[inline(never)]
+    fn no_name(&mut self, name: &[u8], at: usize) -> Error {
+        let (kind, here) = (self.kind, self.has_names());
+        let function = self.function();
         let any = function.filter(|f| target::parameters(f, kind).next().is_some());
         let error = match (self.target.btf.is_some() && here, any) {
             (false, _) if self.target.btf.is_some() => {
@@ -356,10 +373,10 @@ impl<'b> Compiler<'_, 'b> {
                 target::parameters(&function, kind).for_each(|parameter| each(parameter.name));
             }),
         };
-        Err(match variable(name) {
+        match variable(name) {
             Some(meant) => error.with_detail(format_args!("did you mean {meant}?")),
             None => error,
-        })
+        }
     }
 
     /// Returns the number of the argument that `name` is in the syntax of 2009: `aN`.

@@ -99,6 +99,17 @@ impl Definitions {
         Draft::new(self.writes, owner)
     }
 
+    /// As [`Definitions::begin`], of a write whose lines are parsed with the draft at hand: it has a
+    /// box, as that goes deep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    #[inline(never)]
+    pub(super) fn begin_boxed(&mut self, owner: Option<Arc<Owner>>) -> Result<KBox<Draft>> {
+        Ok(KBox::new(self.begin(owner), GFP_KERNEL)?)
+    }
+
     /// Deletes in `draft` the defined probes whose events `which` selects.
     pub(super) fn delete(&mut self, draft: &mut Draft, which: impl Fn(&Event) -> bool) {
         draft.delete_all(&mut self.set, which);

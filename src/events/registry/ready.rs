@@ -27,7 +27,7 @@ impl Registry {
         which: &dyn Fn(&ReadyGroup, &ReadyRow) -> bool,
         removed: &mut Removed,
     ) -> Result {
-        let mut draft = self.definitions.begin_ready();
+        let mut draft = self.definitions.begin_ready()?;
         let others = (&self.instances, &self.arming);
         let added = self.definitions.add_ready(&mut draft, which, others);
         added.map_err(|refusal| Error::from_errno(refusal.errno.0.wrapping_neg()))?;

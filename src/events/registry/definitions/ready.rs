@@ -27,9 +27,13 @@ type EachEvent<'a> = &'a dyn Fn(&mut dyn FnMut(&Event));
 
 impl Definitions {
     /// Returns the draft of a write that makes ready-made events.
-    pub(crate) fn begin_ready(&mut self) -> Draft {
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn begin_ready(&mut self) -> Result<KBox<Draft>> {
         let nobody = self.nobody.clone();
-        self.begin(Some(nobody))
+        self.begin_boxed(Some(nobody))
     }
 
     /// Adds to `draft` the ready-made events that `which` selects, without those whose names are
