@@ -4,7 +4,7 @@
 
 use crate::{
     buffer::{now_by, Buffer},
-    engine::reused::{Reused, Span},
+    engine::reused::{Reused, TimeSpan},
     kapi::clock::Clock,
     sys::AtomicU64,
 };
@@ -97,7 +97,7 @@ impl FormerCode {
     ///
     /// Context: any.
     #[inline]
-    pub(crate) fn is_in(&self, span: &mut Span, (clock, ts): (Clock, u64)) -> bool {
+    pub(crate) fn is_in(&self, span: &mut TimeSpan, (clock, ts): (Clock, u64)) -> bool {
         let is_in = self.of_records.is_in(span, tag(clock), ts);
         if !is_in {
             *span = self.of_records.span(tag(clock), ts);

@@ -11,7 +11,7 @@ use crate::{
             PrintForm, Renderer, ShownEvent, SymbolNames,
         },
         record::{Builtin, Header},
-        reused::Span,
+        reused::TimeSpan,
         ring::{EventRef, Note},
         seq_buf::{SeqBuf, TextBuf},
         text::{Appender, Plain},
@@ -33,7 +33,7 @@ pub(crate) struct Printer<R> {
     looked_up: u64,
     names: KernelNames,
     /// The times of records in which addresses have the names that are cached.
-    span: Span,
+    span: TimeSpan,
     /// Whether the options say how records are shown.
     has_forms: bool,
     /// The number of the next event, in the columns of `latency-format`.
@@ -59,7 +59,7 @@ impl<R: Renderer> Printer<R> {
             formats: Memo::new(),
             looked_up: 0,
             names: KernelNames::new(),
-            span: Span::NONE,
+            span: TimeSpan::NONE,
             has_forms: !R::HAS_CONTEXT,
             index: 1,
             gap: None,

@@ -35,6 +35,10 @@ pub fn parse_ip6(text: &[u8]) -> Option<[u8; IP6_LEN]> {
         return (words == 8).then_some(address);
     };
     let (head, tail) = (text.get(..gap)?, text.get(gap.checked_add(2)?..)?);
+    // An IPv4 address is at the end.
+    if head.contains(&b'.') {
+        return None;
+    }
     let mut behind = [0; IP6_LEN];
     let before = words(head, &mut address)?;
     let after = words(tail, &mut behind)?;

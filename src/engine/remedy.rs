@@ -251,7 +251,7 @@ mod tests {
         for &kind in Kind::ALL {
             let text = remedy(kind);
             assert_eq!(text.is_empty(), kind == Kind::NoMemory, "{kind:?}");
-            assert!(text.len() <= 90, "{kind:?}: {} characters", text.len());
+            assert!(text.len() <= 120, "{kind:?}: {} characters", text.len());
             assert!(!text.ends_with('.'), "{kind:?}");
         }
     }

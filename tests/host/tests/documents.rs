@@ -271,7 +271,10 @@ fn refusals_list_all_that_could_be_meant() {
         .expect_err("no key");
     let detail = String::from_utf8(error.detail().to_vec()).unwrap();
     let keys = histograms.split_once("A key is a field").expect("keys").1;
-    let keys = keys.split_once("; ``cpu``").expect("other names").0;
+    let keys = keys
+        .split_once(" ``cpu``, ``comm``")
+        .expect("other names")
+        .0;
     for key in quoted(keys, |_| true) {
         let is_key = key.starts_with("common_");
         assert!(!is_key || detail.contains(key), "{key}: {detail}");

@@ -175,8 +175,8 @@ fn a_binary_reader_is_told_all_names_however_many() {
 #[test]
 fn a_binary_reader_is_told_names_of_its_lap_alone() {
     let ring = ring(4, 256, true);
-    for ts in 0..1_000 {
-        record(&ring, (ts % 300, 0), ts as u64);
+    for n in 0..1_000 {
+        record(&ring, (n % 300, 0), n as u64 + 1);
     }
     let mut reader = ring.reader().unwrap();
     let mut out = vec![0; 256];
@@ -185,7 +185,7 @@ fn a_binary_reader_is_told_names_of_its_lap_alone() {
         .read_page_with(&mut out, false, |note| told.push(note.pid()))
         .is_some()
     {}
-    let written: Vec<u32> = (0..1_000).map(|ts| ts % 300).collect();
+    let written: Vec<u32> = (0..1_000).map(|n| n % 300).collect();
     assert!(told.len() > 12);
     assert_eq!(told, written[1_000 - told.len()..]);
 }
