@@ -50,6 +50,10 @@ pub(in super::super) fn current() -> *const bindings::task_struct {
 /// it returns.
 pub(in super::super) const STACK_OF_INTERRUPT: usize = 1536;
 
+/// Bytes that one takes more on the stack of interrupts, on top of a softirq: all of it, with the
+/// hits that it has itself.
+const STACK_OF_NESTED: usize = 1536;
+
 /// Returns how many bytes of the stack are left on which the caller runs.
 ///
 /// All stacks of the kernel have the size of a task's, and begin at a multiple of that: the
@@ -67,7 +71,13 @@ pub(in super::super) fn stack_left() -> usize {
         );
     }
     // CAST: Lossless.
-    here & (extra::FERROPROBE_THREAD_SIZE as usize).wrapping_sub(1)
+    let left = here & (extra::FERROPROBE_THREAD_SIZE as usize).wrapping_sub(1);
+    // SAFETY: The current task exists while code runs on its behalf, and its stack does not move.
+    let task = unsafe { (&raw const (*current()).stack).read() };
+    match here.wrapping_sub(task.addr()) == left {
+        true => left,
+        false => left.saturating_sub(STACK_OF_NESTED),
+    }
 }
 
 /// Does nothing: [`stack_left`] knows all stacks.

@@ -153,6 +153,12 @@ void ferroprobe_stack_learn_irqs(u64 variable)
 	WRITE_ONCE(irq_stack_top, variable);
 }
 
+/*
+ * What an interrupt may take on the stack of interrupts, on top of a softirq, with the hits that it
+ * has itself.
+ */
+#define FOR_AN_INTERRUPT 3072
+
 size_t ferroprobe_stack_left(size_t here)
 {
 	unsigned int cpu = raw_smp_processor_id();
@@ -165,7 +171,7 @@ size_t ferroprobe_stack_left(size_t here)
 		top = READ_ONCE(*(u64 *)(top + per_cpu_offset(cpu))) + sizeof(u64);
 		left = here - (top - IRQ_STACK_SIZE);
 		if (left < IRQ_STACK_SIZE)
-			return left;
+			return left > FOR_AN_INTERRUPT ? left - FOR_AN_INTERRUPT : 0;
 	}
 #define CHECK(stack)							\
 	do {								\
@@ -179,5 +185,13 @@ size_t ferroprobe_stack_left(size_t here)
 	CHECK(VC);
 	CHECK(VC2);
 #undef CHECK
+	/*
+	 * In the middle of a switch the stack is that of the next task, which is not the current one yet.
+	 * The stacks of tasks have their size as alignment; what else is unknown are entry stacks, which
+	 * have a place of their own.
+	 */
+	if (top && IS_ENABLED(CONFIG_VMAP_STACK) &&
+	    here - CPU_ENTRY_AREA_BASE >= CPU_ENTRY_AREA_MAP_SIZE)
+		return here & (THREAD_SIZE - 1);
 	return 0;
 }

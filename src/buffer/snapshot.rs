@@ -112,7 +112,6 @@ impl Buffer {
         Ok(Some(EmptySnapshot(empty)))
     }
 
-    /// Frees the snapshot that was made for what was then refused, if it is still the same. If another
     /// Frees the snapshot that was made for what was then refused, if it is still the same. If
     /// another trigger counted on it meanwhile, its next snapshot takes the memory itself.
     ///
