@@ -214,6 +214,14 @@ impl<'a> BtfValue<'a> {
     }
 
     /// Returns its type, without typedefs and qualifiers.
+    /// Returns whether `other` has the very same type: what has another one may differ in what it
+    /// points to.
+    pub fn is_of_one_type(&self, other: &BtfValue<'_>) -> bool {
+        let (one, other) = (&self.bare.raw, &other.bare.raw);
+        (one.name, one.info, one.size_or_type) == (other.name, other.info, other.size_or_type)
+            && core::ptr::eq(one.tail.as_ptr(), other.tail.as_ptr())
+    }
+
     pub(super) fn bare(&self) -> BtfType<'a> {
         self.bare
     }

@@ -14,14 +14,27 @@ use crate::engine::text::Plain;
 use crate::sys::Vec;
 
 /// What a structure has for a cast and the first member behind it.
-#[derive(PartialEq, Eq)]
-struct CastPlaces {
+struct CastPlaces<'a> {
     /// Bytes from its start to where the value points.
     inside: u32,
-    /// Where the member is, in bits, and how large it is, in bits or in bytes.
-    member: Option<(u32, Option<u8>, Option<u32>)>,
+    /// Where the member is, in bits, how many of them it has if it is a bit-field, and its type.
+    member: Option<(u32, Option<u8>, BtfValue<'a>)>,
     /// Its own size, if that counts.
     size: Option<u32>,
+}
+
+impl CastPlaces<'_> {
+    /// Returns whether all that follows is the same in `other`.
+    fn is_as(&self, other: &CastPlaces<'_>) -> bool {
+        let members = match (&self.member, &other.member) {
+            (Some((at, bits, value)), Some((other_at, other_bits, other_value))) => {
+                (at, bits) == (other_at, other_bits) && value.is_of_one_type(other_value)
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        members && (self.inside, self.size) == (other.inside, other.size)
+    }
 }
 
 impl<'b> Compiler<'_, 'b> {
@@ -80,7 +93,7 @@ impl<'b> Compiler<'_, 'b> {
             }
             match (places(structure, cast, first), &found) {
                 (Ok(places), None) => found = Some((structure, places)),
-                (Ok(places), Some((_, known))) if places == *known => {}
+                (Ok(places), Some((_, known))) if places.is_as(known) => {}
                 (Ok(_), Some(_)) => return Err(ambiguous(cast, all.len(), first)),
                 (Err(error), _) => refusal = Some(error),
             }
@@ -98,11 +111,11 @@ impl<'b> Compiler<'_, 'b> {
 }
 
 /// Returns what `structure` has for `cast` and the members that `first` begins with.
-fn places(
-    structure: BtfValue<'_>,
+fn places<'a>(
+    structure: BtfValue<'a>,
     cast: &Cast,
     first: Option<Span<'_>>,
-) -> Result<CastPlaces, Error> {
+) -> Result<CastPlaces<'a>, Error> {
     let inside = match &cast.field {
         Some(field) => {
             let field = Span {
@@ -119,7 +132,7 @@ fn places(
     let member = match first.filter(|_| !is_all) {
         Some(first) => {
             let found = dotted(structure, first)?;
-            Some((found.bit_offset, found.bit_size, found.value.bytes()))
+            Some((found.bit_offset, found.bit_size, found.value))
         }
         None => None,
     };
@@ -138,8 +151,8 @@ fn ambiguous(cast: &Cast, count: usize, first: Option<Span<'_>>) -> Error {
     let name = Plain(&cast.structure);
     match first {
         Some(_) => error.with_detail(format_args!(
-            "there are {count} structures {name}, which have it at different places: write \
-             +OFFSET(VALUE)"
+            "there are {count} structures {name}, which have it at different places, or as \
+             different types: write +OFFSET(VALUE)"
         )),
         None => error.with_detail(format_args!(
             "there are {count} structures {name}: write a member behind it that only one has"

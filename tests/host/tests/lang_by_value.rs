@@ -315,7 +315,7 @@ fn one_of_several_structures_of_a_name() {
     for (definition, want) in [
         (
             "p vfs_read (chest)%di->x",
-            "there are 2 structures chest, which have it at different places: write +OFFSET(VALUE)",
+            "there are 2 structures chest, which have it at different places, or as different types: write +OFFSET(VALUE)",
         ),
         (
             "p vfs_read (struct box *)%di:struct",
