@@ -73,23 +73,30 @@ impl FormerCode {
         self.gone.load_relaxed()
     }
 
-    /// Returns whether a record of the time `ts` by `clock` does not mean by `address`, which is
+    /// Returns whether a record in `buffer`, or its snapshot, of the time `ts` by `clock` does not mean by `address`, which is
     /// in a module, what is there now. Called once the name is known that it has now.
     ///
     /// Context: any.
-    pub(crate) fn in_record(&self, (clock, ts): (Clock, u64), address: u64) -> bool {
-        self.of_records.is_other(tag(clock), address, ts)
+    pub(crate) fn in_record(
+        &self,
+        buffer: &Buffer,
+        (clock, ts): (Clock, u64),
+        address: u64,
+    ) -> bool {
+        let is_current = buffer.clock() == clock;
+        let clock = (tag(clock), is_current);
+        self.of_records.is_other(clock, address, ts)
     }
 
     /// As [`FormerCode::in_record`], of the beginning of a pair at `time`.
     pub(crate) fn in_beginning(&self, time: u64, address: u64) -> bool {
-        self.of_beginnings.is_other(0, address, time)
+        self.of_beginnings.is_other((0, true), address, time)
     }
 
     /// As [`FormerCode::in_record`], of an entry of a histogram that has begun when
     /// [`FormerCode::gone`] was `since`.
     pub(crate) fn in_histogram(&self, since: u64, address: u64) -> bool {
-        self.of_histograms.is_other(0, address, since)
+        self.of_histograms.is_other((0, true), address, since)
     }
 
     /// Returns whether addresses have the same names in a record of the time `ts` by `clock` as in

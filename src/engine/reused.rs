@@ -110,8 +110,9 @@ impl Reused {
     }
 
     /// Notes that what was recorded until the time `until` by `clock` does not mean by an address
-    /// in `range` what is there from now on. Times of another clock than the last one are
-    /// forgotten: what was recorded by it is gone.
+    /// in `range` what is there from now on. Ranges with times of another clock than the last one are
+    /// forgotten: the buffer is emptied when its clock changes. A snapshot of that clock may be left,
+    /// see [`Reused::is_other`].
     ///
     /// There is one caller at a time.
     pub fn mark(&self, clock: u64, range: Range<u64>, until: u64) {
@@ -131,14 +132,20 @@ impl Reused {
     }
 
     /// Returns whether what was recorded at `time` by `clock` does not mean by `address` what is
-    /// there now. A caller that looks up the name first, and then calls this, has no wrong one.
+    /// there now. `is_current` tells whether records are made by that clock now: if not, it is a
+    /// snapshot's, which is older than ranges with times of another clock. A caller that looks up the
+    /// name first, and then calls this, has no wrong one.
     ///
     /// Context: any.
-    pub fn is_other(&self, clock: u64, address: u64, time: u64) -> bool {
+    pub fn is_other(&self, (clock, is_current): (u64, bool), address: u64, time: u64) -> bool {
         let found = self.read(|known, marks| {
             let is_it =
                 |mark: Mark| mark.start <= address && address < mark.end && time <= mark.until;
-            known == clock && marks.iter().map(Marked::get).any(is_it)
+            match known == clock {
+                true => marks.iter().map(Marked::get).any(is_it),
+                // Which ranges there were by its own clock is forgotten.
+                false => !is_current && !marks.is_empty(),
+            }
         });
         // An address without a name is not wrong.
         found.is_none_or(|(_, is_other)| is_other)
@@ -295,9 +302,9 @@ mod tests {
     #[test]
     fn what_was_recorded_before_is_other() {
         let reused = Reused::new().unwrap();
-        assert!(!reused.is_other(0, 0x1000, 5));
+        assert!(!reused.is_other((0, true), 0x1000, 5));
         reused.mark(0, 0x1000..0x2000, 10);
-        let is_other = |address, time| reused.is_other(0, address, time);
+        let is_other = |address, time| reused.is_other((0, true), address, time);
         assert!(is_other(0x1000, 5) && is_other(0x1fff, 10));
         assert!(!is_other(0xfff, 5) && !is_other(0x2000, 5) && !is_other(0x1000, 11));
     }
@@ -313,8 +320,10 @@ mod tests {
         assert_eq!(reused.count(), 2);
         reused.mark(0, 0x1800..0x2800, 2000);
         assert_eq!(reused.count(), 3);
-        assert!(reused.is_other(0, 0x1000, 999) && !reused.is_other(0, 0x1000, 1000));
-        assert!(reused.is_other(0, 0x1900, 1500) && reused.is_other(0, 0x50ff, 3));
+        assert!(
+            reused.is_other((0, true), 0x1000, 999) && !reused.is_other((0, true), 0x1000, 1000)
+        );
+        assert!(reused.is_other((0, true), 0x1900, 1500) && reused.is_other((0, true), 0x50ff, 3));
         reused.mark(0, 0..0x8000, 3000);
         assert_eq!(reused.count(), 1);
     }
@@ -323,10 +332,13 @@ mod tests {
     fn times_of_another_clock_say_nothing() {
         let reused = Reused::new().unwrap();
         reused.mark(0, 0x1000..0x2000, 10);
-        assert!(!reused.is_other(1, 0x1000, 5));
+        assert!(!reused.is_other((1, true), 0x1000, 5));
+        // Of a snapshot that is older than the clock.
+        assert!(reused.is_other((1, false), 0x1000, 5));
+        assert!(reused.is_other((1, false), 0x9000, 5));
         reused.mark(1, 0x3000..0x4000, 10);
-        assert!(!reused.is_other(1, 0x1000, 5) && reused.is_other(1, 0x3000, 5));
-        assert!(!reused.is_other(0, 0x1000, 5));
+        assert!(!reused.is_other((1, true), 0x1000, 5) && reused.is_other((1, true), 0x3000, 5));
+        assert!(!reused.is_other((0, true), 0x1000, 5));
     }
 
     #[test]
@@ -336,10 +348,10 @@ mod tests {
         let all = |each: &dyn Fn(u64)| (0..1000).for_each(|n| each(n * 7919 % 1000));
         all(&|n| reused.mark(0, n << 16..(n << 16) + 0x1000, n));
         assert_eq!(reused.count(), ROOM);
-        all(&|n| assert!(reused.is_other(0, n << 16, n), "{n}"));
+        all(&|n| assert!(reused.is_other((0, true), n << 16, n), "{n}"));
         // What was recorded after all of them has its name.
-        all(&|n| assert!(!reused.is_other(0, n << 16, 1000), "{n}"));
-        assert!(!reused.is_other(0, 1 << 40, 0));
+        all(&|n| assert!(!reused.is_other((0, true), n << 16, 1000), "{n}"));
+        assert!(!reused.is_other((0, true), 1 << 40, 0));
         let starts: std::vec::Vec<_> = (0..ROOM).map(|at| reused.get(at).unwrap().start).collect();
         assert!(starts.is_sorted());
     }
@@ -365,7 +377,7 @@ mod tests {
     fn who_cannot_read_names_nothing() {
         let reused = Reused::new().unwrap();
         reused.sequence.store_relaxed(1);
-        assert!(reused.is_other(0, 0x1000, 5));
+        assert!(reused.is_other((0, true), 0x1000, 5));
         assert_eq!(reused.span(0, 5), TimeSpan::NONE);
     }
 }
