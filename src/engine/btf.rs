@@ -16,7 +16,7 @@ mod lookup;
 pub mod parts;
 mod shape;
 
-pub use lookup::{BtfFunction, BtfValue, Member, Parameter, ParameterIter};
+pub use lookup::{BtfFunction, BtfValue, Member, Parameter, ParameterIter, TypeIdentity};
 
 use crate::sys::{AllocError, Vec};
 

@@ -54,6 +54,14 @@ pub struct BtfValue<'a> {
     bare: BtfType<'a>,
 }
 
+/// Tells a type from all others: what has another one may differ in what it points to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TypeIdentity {
+    words: [u32; 3],
+    /// Where the rest of it is.
+    tail: usize,
+}
+
 /// A member of a structure.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
@@ -214,12 +222,13 @@ impl<'a> BtfValue<'a> {
     }
 
     /// Returns its type, without typedefs and qualifiers.
-    /// Returns whether `other` has the very same type: what has another one may differ in what it
-    /// points to.
-    pub fn is_of_one_type(&self, other: &BtfValue<'_>) -> bool {
-        let (one, other) = (&self.bare.raw, &other.bare.raw);
-        (one.name, one.info, one.size_or_type) == (other.name, other.info, other.size_or_type)
-            && core::ptr::eq(one.tail.as_ptr(), other.tail.as_ptr())
+    /// Returns what its type is told from all others by.
+    pub fn type_identity(&self) -> TypeIdentity {
+        let raw = &self.bare.raw;
+        TypeIdentity {
+            words: [raw.name, raw.info, raw.size_or_type],
+            tail: raw.tail.as_ptr().addr(),
+        }
     }
 
     pub(super) fn bare(&self) -> BtfType<'a> {

@@ -7,34 +7,21 @@ use super::compile::Compiler;
 use super::members::{cast_offset, dotted, TypeWalk};
 use super::unknown::no_structure;
 use crate::engine::ast::{Cast, Step, StepKind};
-use crate::engine::btf::{Btf, BtfValue};
+use crate::engine::btf::{Btf, BtfValue, TypeIdentity};
 use crate::engine::error::{Errno, Error, Kind};
 use crate::engine::lex::Span;
 use crate::engine::text::Plain;
 use crate::sys::Vec;
 
 /// What a structure has for a cast and the first member behind it.
-struct CastPlaces<'a> {
+#[derive(PartialEq, Eq)]
+struct CastPlaces {
     /// Bytes from its start to where the value points.
     inside: u32,
     /// Where the member is, in bits, how many of them it has if it is a bit-field, and its type.
-    member: Option<(u32, Option<u8>, BtfValue<'a>)>,
+    member: Option<(u32, Option<u8>, TypeIdentity)>,
     /// Its own size, if that counts.
     size: Option<u32>,
-}
-
-impl CastPlaces<'_> {
-    /// Returns whether all that follows is the same in `other`.
-    fn is_as(&self, other: &CastPlaces<'_>) -> bool {
-        let members = match (&self.member, &other.member) {
-            (Some((at, bits, value)), Some((other_at, other_bits, other_value))) => {
-                (at, bits) == (other_at, other_bits) && value.is_of_one_type(other_value)
-            }
-            (None, None) => true,
-            _ => false,
-        };
-        members && (self.inside, self.size) == (other.inside, other.size)
-    }
 }
 
 impl<'b> Compiler<'_, 'b> {
@@ -64,14 +51,16 @@ impl<'b> Compiler<'_, 'b> {
             _ => None,
         };
         let structure = self.meant(&btf, cast, first)?;
-        let inside = places(structure, cast, None)?.inside;
+        let inside = inside_of(structure, cast)?;
         walk.structure = Some(structure);
         walk.inside = i64::from(inside);
         // Otherwise they are behind the parentheses around it.
         Ok(Some(members).filter(|members| !members.bytes.is_empty()))
     }
 
-    /// Returns the structure that `cast` means, which `first` follows.
+    /// Returns the structure that `cast` means, which `first` follows. What is found behind it goes
+    /// deep, and what is compared is large: so a function of its own.
+    #[inline(never)]
     fn meant(
         &self,
         btf: &Btf<'b>,
@@ -93,7 +82,7 @@ impl<'b> Compiler<'_, 'b> {
             }
             match (places(structure, cast, first), &found) {
                 (Ok(places), None) => found = Some((structure, places)),
-                (Ok(places), Some((_, known))) if places.is_as(known) => {}
+                (Ok(places), Some((_, known))) if places == *known => {}
                 (Ok(_), Some(_)) => return Err(ambiguous(cast, all.len(), first)),
                 (Err(error), _) => refusal = Some(error),
             }
@@ -110,29 +99,37 @@ impl<'b> Compiler<'_, 'b> {
     }
 }
 
+/// Returns how many bytes from the start of `structure` a value of `cast` points to.
+#[inline(never)]
+fn inside_of(structure: BtfValue<'_>, cast: &Cast) -> Result<u32, Error> {
+    let Some(field) = &cast.field else {
+        return Ok(0);
+    };
+    let field = Span {
+        bytes: field,
+        at: cast.field_at,
+    };
+    cast_offset(structure, field)
+}
+
 /// Returns what `structure` has for `cast` and the members that `first` begins with.
-fn places<'a>(
-    structure: BtfValue<'a>,
+fn places(
+    structure: BtfValue<'_>,
     cast: &Cast,
     first: Option<Span<'_>>,
-) -> Result<CastPlaces<'a>, Error> {
-    let inside = match &cast.field {
-        Some(field) => {
-            let field = Span {
-                bytes: field,
-                at: cast.field_at,
-            };
-            cast_offset(structure, field)?
-        }
-        None => 0,
-    };
+) -> Result<CastPlaces, Error> {
+    let inside = inside_of(structure, cast)?;
     let first = first.map(|first| first.strip(b".").unwrap_or(first));
     // All of it is meant, or one of several.
     let is_all = first.is_none_or(|first| first.first() == Some(b'['));
     let member = match first.filter(|_| !is_all) {
         Some(first) => {
             let found = dotted(structure, first)?;
-            Some((found.bit_offset, found.bit_size, found.value))
+            Some((
+                found.bit_offset,
+                found.bit_size,
+                found.value.type_identity(),
+            ))
         }
         None => None,
     };

@@ -272,6 +272,15 @@ impl Definitions {
         self.compile_in(definition, is_at_entry(definition, found), function)
     }
 
+    /// As [`Definitions::compile`], of an event that is at no function.
+    #[inline(never)]
+    pub(super) fn compile_alone(
+        &mut self,
+        definition: &Definition,
+    ) -> Result<(Box<Program>, Layout), Refusal> {
+        self.compile_in(definition, is_at_entry(definition, None), (None, None))
+    }
+
     /// Compiles the fetch arguments of `definition` in the function with a name and a module,
     /// if one is known.
     #[inline(never)]

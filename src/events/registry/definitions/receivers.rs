@@ -93,7 +93,7 @@ impl Definitions {
                 *keys = fetch::pair_keys(side, &to.format.layout)?;
             }
         }
-        let (program, mut layout) = self.compile(&definition, None)?;
+        let (program, mut layout) = self.compile_alone(&definition)?;
         layout.names = Some(Box::new(names(&definition, &to)?)?);
         if !memory::suffices(MEMORY) {
             return Err(Refusal::new(Kind::NoMemory, 0));
