@@ -43,7 +43,7 @@ impl Way<'_> {
         }
     }
 
-    /// As [`Self::entry`], for less: says of a jump that it was a trap.
+    /// Returns how the probe was entered, in fewer instructions: a jump counts as a trap.
     #[inline(always)]
     pub fn entry_or_trap(self) -> EntryWay {
         match self.is_called() {

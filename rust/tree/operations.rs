@@ -300,7 +300,7 @@ impl<F: File> Operations<F> {
         })
     }
 
-    /// The same for a file with a position: it is read to pages of the pipe.
+    /// Splices from a file with a position, which is read to pages of the pipe.
     ///
     /// # Safety
     ///

@@ -134,7 +134,7 @@ impl fmt::Display for ValueMembers<'_> {
 /// Where the words of a structure are that is passed by value.
 #[derive(Clone, Copy)]
 pub(super) enum ValueWords {
-    /// Those of the arguments from this one on.
+    /// In words of the arguments, from this one on.
     Arguments(u16),
     /// In memory, to which this word of the arguments points.
     Behind(u16),

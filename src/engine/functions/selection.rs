@@ -27,7 +27,7 @@ struct ListedPattern<'a> {
 /// Patterns, each once.
 #[derive(Default)]
 struct Arranged<'a> {
-    /// Those of one name of a function, in the order of the names.
+    /// The patterns without wildcards, ordered by function name.
     names: Vec<ListedPattern<'a>>,
     /// The others.
     wild: Vec<ListedPattern<'a>>,
