@@ -27,7 +27,7 @@ const SCALE: usize = (extra::FERROPROBE_THREAD_SIZE / SMALLEST) as usize;
 /// Context: any.
 #[inline(always)]
 pub fn suffices() -> bool {
-    arch::stack_left() >= NEEDED * SCALE
+    arch::has_stack(NEEDED * SCALE)
 }
 
 /// Looks up where the stacks are. Until then none suffices but those of tasks.

@@ -61,9 +61,16 @@ pub(in super::super) fn current() -> *const bindings::task_struct {
 /// has a stack of its own.
 pub(in super::super) const STACK_OF_INTERRUPT: usize = 0;
 
+/// Returns whether `needed` bytes of the stack are left on which the caller runs; they are not if it
+/// is not known.
+#[inline(always)]
+pub(in super::super) fn has_stack(needed: usize) -> bool {
+    stack_left() >= needed
+}
+
 /// Returns how many bytes of the stack are left on which the caller runs; 0 if it is not known.
 #[inline(always)]
-pub(in super::super) fn stack_left() -> usize {
+fn stack_left() -> usize {
     let here: usize;
     // SAFETY: Reads a register; accesses no memory.
     unsafe {
