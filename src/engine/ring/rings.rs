@@ -134,11 +134,12 @@ impl<'a, S: Storage> Local<'a, S> {
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, Lost> {
         let mut reserved = match self.0.reserve(len, note, clock) {
+            Ok(reserved) => reserved,
             Err(Lost::Closed) => {
                 let (next, clock) = successor().ok_or(Lost::Closed)?;
                 next.0.reserve_slow(len, note, clock)?
             }
-            reserved => reserved?,
+            Err(lost) => return Err(lost),
         };
         let result = fill(reserved.bytes());
         reserved.commit();
