@@ -174,6 +174,7 @@ fn serve<H: AtHand, E: Emit>(
     // The values of the variables of others, and of the own ones.
     let mut numbers = [0u64; 2 * MOST];
     let mut taken = [None; MOST];
+    let count = inter.refs.0.len();
     let mut are_set = true;
     let others = numbers.iter_mut().zip(&mut taken);
     for ((value, used), reference) in others.zip(&inter.refs.0) {
@@ -184,9 +185,9 @@ fn serve<H: AtHand, E: Emit>(
             return None;
         }
         match other(owner, key, reference.at) {
-            Some((flag, word)) if flag.load_acquire() != 0 => {
+            Some(variable @ [flag, word]) if flag.load_acquire() != 0 => {
                 *value = word.load_relaxed();
-                *used = reference.once.then_some((flag, word));
+                *used = reference.once.then_some(variable);
             }
             // Without a variable the hit does nothing more than to take those before it.
             _ => {
@@ -196,7 +197,7 @@ fn serve<H: AtHand, E: Emit>(
         }
     }
     if !are_set {
-        take_all(&taken, &mut []);
+        take_all(&taken, &mut numbers, count);
         return Some(());
     }
     let args = match fast {
@@ -212,16 +213,10 @@ fn serve<H: AtHand, E: Emit>(
         };
         *value = at_hand(expression, (hit, time), refs)?;
     }
-    match take_all(&taken, refs) {
+    match take_all(&taken, refs, count) {
         TakenVariables::Same => {}
         // Another hit has set a variable meanwhile.
-        TakenVariables::Others => {
-            for (value, variable) in values.iter_mut().zip(&inter.variables) {
-                if let VarSource::Computed(expression) = &variable.source {
-                    *value = at_hand(expression, (hit, time), refs).unwrap_or(*value);
-                }
-            }
-        }
+        TakenVariables::Others => compute_again(inter, values, (hit, time), refs),
         TakenVariables::Lost => return Some(()),
     }
     entry.bucket.begin();
@@ -248,22 +243,27 @@ enum TakenVariables {
     Lost,
 }
 
-/// Takes variables by their flags and words, in order, and puts their values into `values`.
+/// Takes the first `count` of the variables, in order, and puts their values into `values`.
 #[inline(always)]
-fn take_all(variables: &[Option<(&AtomicU64, &AtomicU64)>], values: &mut [u64]) -> TakenVariables {
+fn take_all(
+    variables: &[Option<&[AtomicU64; 2]>; MOST],
+    values: &mut [u64],
+    count: usize,
+) -> TakenVariables {
     let mut are_same = true;
-    for (n, used) in variables.iter().enumerate() {
-        let Some((flag, word)) = used else {
+    let count = count.min(MOST);
+    let variables = variables.get(..count).unwrap_or_default();
+    let values = values.get_mut(..count).unwrap_or_default();
+    for (used, value) in variables.iter().zip(values) {
+        let Some([flag, word]) = used else {
             continue;
         };
         if !take(flag) {
             return TakenVariables::Lost;
         }
         let now = word.load_relaxed();
-        if let Some(value) = values.get_mut(n) {
-            are_same &= *value == now;
-            *value = now;
-        }
+        are_same &= *value == now;
+        *value = now;
     }
     match are_same {
         true => TakenVariables::Same,
@@ -271,13 +271,27 @@ fn take_all(variables: &[Option<(&AtomicU64, &AtomicU64)>], values: &mut [u64]) 
     }
 }
 
+/// Computes the own variables once more, by the values that those of others have now.
+#[cold]
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn compute_again<H: AtHand>(
+    inter: &InterEvent,
+    values: &mut [u64],
+    (hit, time): (&H, &impl Fn() -> Option<u64>),
+    refs: &[u64],
+) {
+    for (value, variable) in values.iter_mut().zip(&inter.variables) {
+        if let VarSource::Computed(expression) = &variable.source {
+            *value = at_hand(expression, (hit, time), refs).unwrap_or(*value);
+        }
+    }
+}
+
 /// Returns flag and value of a variable of another histogram.
 #[inline(always)]
-fn other(owner: &VarTable, key: u64, at: usize) -> Option<(&AtomicU64, &AtomicU64)> {
-    match owner.table.find_of_word(key)?.vars.get(at..)? {
-        [flag, word, ..] => Some((flag, word)),
-        _ => None,
-    }
+fn other(owner: &VarTable, key: u64, at: usize) -> Option<&[AtomicU64; 2]> {
+    owner.table.find_of_word(key)?.vars.get(at..)?.first_chunk()
 }
 
 /// Computes an expression of one operand, or of two and their operator.
@@ -287,16 +301,16 @@ fn at_hand<H: AtHand>(
     (hit, time): (&H, impl Fn() -> Option<u64>),
     refs: &[u64],
 ) -> Option<u64> {
-    let number = |step: ExprStep| match step {
+    let number = |step: &ExprStep| match *step {
         ExprStep::Source(KeySource::Time, _) => time(),
         ExprStep::Source(source, KeyStep::None) => hit.number(source),
         ExprStep::Ref(number) => refs.get(usize::from(number)).copied(),
         ExprStep::Constant(value) => Some(value),
         _ => None,
     };
-    match *expression.steps {
+    match &*expression.steps {
         [step] => number(step),
-        [left, right, operator] => Some(result(operator, number(left)?, number(right)?)),
+        [left, right, operator] => Some(result(*operator, number(left)?, number(right)?)),
         _ => None,
     }
 }

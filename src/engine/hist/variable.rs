@@ -210,7 +210,7 @@ impl fmt::Debug for VarRef {
 /// Context: any.
 #[inline(always)]
 pub(super) fn take(flag: &AtomicU64) -> bool {
-    flag.cmpxchg_full(1, 0).is_ok()
+    flag.cmpxchg_acquire(1, 0).is_ok()
 }
 
 /// The references of a histogram, each variable once.
