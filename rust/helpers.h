@@ -242,9 +242,11 @@ ssize_t ferroprobe_add_to_pipe(struct pipe_inode_info *pipe, struct page *page,
 
 /*
  * Write the addresses of the frames of a stack to @to, which need not be aligned: at
- * most @room of them, the innermost first.  Return how many were written.  Context: any, on
- * the CPU and in the context that was probed.
+ * most @room of them, the innermost first.  Return how many were written, with
+ * FERROPROBE_STACK_CUT if there are more.  Context: any, on the CPU and in the context that was
+ * probed.
  */
+#define FERROPROBE_STACK_CUT 0x80000000u
 /* With the address @ip of the probe, which is in @function of @size bytes, and its registers. */
 u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u64 ip,
 			      u64 function, u64 size);
@@ -256,7 +258,7 @@ u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 functio
 u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit);
 /* From what calls this module, or calls the function @skip, of @skip_size bytes, that does. */
 u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size);
-/* The frames of the task in user space, by frame pointers; 0 if it has none there. */
+/* The frames of the task in user space, by frame pointers; 0 if it has none there.  Never marked. */
 u32 ferroprobe_stack_of_user(void *to, u32 room);
 /* Tells where functions return to while a kretprobe follows them. */
 void ferroprobe_stack_learn(u64 trampoline);

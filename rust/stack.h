@@ -22,6 +22,8 @@ struct frames {
 	u64 *to;
 	u32 count;
 	u32 room;
+	/* Whether there is one more than there is room for. */
+	bool is_cut;
 };
 
 static __always_inline bool put(struct frames *frames, u64 address)
@@ -30,6 +32,12 @@ static __always_inline bool put(struct frames *frames, u64 address)
 		return false;
 	put_unaligned(address, frames->to + frames->count++);
 	return true;
+}
+
+/* What a function returns that has followed the stack of the kernel. */
+static __always_inline u32 followed(const struct frames *frames)
+{
+	return frames->count | (frames->is_cut ? FERROPROBE_STACK_CUT : 0);
 }
 
 /*

@@ -11,7 +11,7 @@ use super::{
     regs::Regs,
     symbol::{self, Symbol},
 };
-use core::ptr;
+use core::{ffi::c_void, ptr};
 
 /// Bytes of a frame's address.
 pub const FRAME_SIZE: usize = 8;
@@ -80,18 +80,47 @@ pub enum StackOrigin<'a> {
     Caller(StackFunction),
 }
 
-/// Writes the addresses of the frames to `out`, the innermost first, and returns how many
-/// there are; no more than fit.
+/// What [`save`] has written.
+#[derive(Clone, Copy)]
+pub struct SavedFrames {
+    /// The number of frames.
+    pub count: usize,
+    /// Whether there are more than fit.
+    pub is_cut: bool,
+}
+
+/// Writes the addresses of the frames to `out`, the innermost first; no more than fit.
 ///
 /// Context: any, with preemption disabled, on the stack of the handler that was given
 /// `origin`.
 #[inline(always)]
-pub fn save(origin: StackOrigin<'_>, out: &mut [u8]) -> usize {
-    let to = out.as_mut_ptr().cast();
+pub fn save(origin: StackOrigin<'_>, out: &mut [u8]) -> SavedFrames {
+    let room = out.len() / FRAME_SIZE;
+    // SAFETY: There is room for so many words.
+    unsafe { follow(origin, out.as_mut_ptr().cast(), room) }
+}
+
+/// As [`save`], to words.
+///
+/// Context: as for [`save`].
+#[inline(always)]
+pub fn save_words(origin: StackOrigin<'_>, out: &mut [u64]) -> SavedFrames {
+    // SAFETY: There is room for so many words.
+    unsafe { follow(origin, out.as_mut_ptr().cast(), out.len()) }
+}
+
+/// Writes the addresses of at most `room` frames to `to`, of any alignment.
+///
+/// # Safety
+///
+/// There must be room for so many words.
+#[inline(always)]
+unsafe fn follow(origin: StackOrigin<'_>, to: *mut c_void, room: usize) -> SavedFrames {
     // At most a page.
-    let room = u32::try_from(out.len() / FRAME_SIZE).unwrap_or(0);
-    // SAFETY: All functions write `room` words at most, of any alignment. The registers are
-    // valid, and belong to the code that this handler has interrupted.
+    let room = u32::try_from(room).unwrap_or(0);
+    // SAFETY: All functions write `room` words at most, of any alignment, for which there is room by
+    // the contract. The registers are valid, and belong to the code that this handler has
+    // interrupted.
     let count = unsafe {
         match origin {
             StackOrigin::Probe(regs, entry, function) => extra::ferroprobe_stack_of_probe(
@@ -114,8 +143,11 @@ pub fn save(origin: StackOrigin<'_>, out: &mut [u8]) -> usize {
             }
         }
     };
-    // CAST: Lossless.
-    count as usize
+    SavedFrames {
+        // CAST: Lossless.
+        count: (count & !extra::FERROPROBE_STACK_CUT) as usize,
+        is_cut: count & extra::FERROPROBE_STACK_CUT != 0,
+    }
 }
 
 /// Writes the addresses of the frames that the current task has in user space to `out`, the
@@ -128,6 +160,16 @@ pub fn save_user(out: &mut [u8]) {
     // At most a page.
     let room = u32::try_from(out.len() / FRAME_SIZE).unwrap_or(0);
     // SAFETY: The function writes `room` words at most, of any alignment.
+    unsafe { extra::ferroprobe_stack_of_user(out.as_mut_ptr().cast(), room) };
+}
+
+/// As [`save_user`], to words.
+///
+/// Context: any.
+pub fn save_user_words(out: &mut [u64]) {
+    // At most a page.
+    let room = u32::try_from(out.len()).unwrap_or(0);
+    // SAFETY: The function writes `room` words at most.
     unsafe { extra::ferroprobe_stack_of_user(out.as_mut_ptr().cast(), room) };
 }
 

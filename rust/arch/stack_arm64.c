@@ -120,8 +120,9 @@ static __always_inline void walk_on(struct frames *frames, struct walk *walk)
 {
 	u64 address;
 
-	while ((address = next(walk)) && put(frames, address))
-		;
+	while ((address = next(walk)) && frames->count < frames->room)
+		put(frames, address);
+	frames->is_cut = address;
 }
 
 /* Whether a function can return to @address: there is a call before it. */
@@ -166,7 +167,7 @@ u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u6
 	if (needs_link(regs, ip, function, size))
 		put(&frames, resolve(&walk, regs->regs[30], regs->regs[29]));
 	walk_on(&frames, &walk);
-	return frames.count;
+	return followed(&frames);
 }
 
 u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
@@ -176,7 +177,7 @@ u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
 
 	put(&frames, resolve(&walk, regs->pc, regs->regs[29]));
 	walk_on(&frames, &walk);
-	return frames.count;
+	return followed(&frames);
 }
 
 u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function)
@@ -190,7 +191,7 @@ u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 functio
 	put(&frames, resolve(&walk, regs->lr, regs->fp));
 	walk_on(&frames, &walk);
 #endif
-	return frames.count;
+	return followed(&frames);
 }
 
 u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
@@ -204,7 +205,7 @@ u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 	put(&frames, resolve(&walk, regs->pc, regs->fp));
 	walk_on(&frames, &walk);
 #endif
-	return frames.count;
+	return followed(&frames);
 }
 
 noinline u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
@@ -216,8 +217,8 @@ noinline u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 	do {
 		address = next(&walk);
 		if (!address || !put_behind_probe(&frames, address, skip, skip_size))
-			return frames.count;
+			return followed(&frames);
 	} while (frames.count <= FRAMES_OF_FTRACE);
 	walk_on(&frames, &walk);
-	return frames.count;
+	return followed(&frames);
 }

@@ -43,6 +43,36 @@ void ferroprobe_stack_learn(u64 trampoline)
 {
 }
 
+/*
+ * Bytes that an entry of the kernel may have put below the registers with which the task came, when it
+ * calls the first function.
+ */
+#define MOST_OF_ENTRY 128
+
+/*
+ * Whether more frames follow the last one that was found, without a step to the next: it is that of
+ * a function, not of the code that the task has entered the kernel by.
+ */
+static __always_inline bool is_inside(const struct unwind_state *state)
+{
+#ifdef CONFIG_UNWINDER_ORC
+	return state->stack_info.type == STACK_TYPE_TASK &&
+	       state->sp + MOST_OF_ENTRY < (u64)task_pt_regs(current);
+#else
+	return false;
+#endif
+}
+
+/* Whether no more frames are wanted, after one that was put if @is_put. */
+static __always_inline bool is_full(struct frames *frames, bool is_put,
+				    const struct unwind_state *state)
+{
+	if (likely(frames->count < frames->room))
+		return false;
+	frames->is_cut = !is_put || is_inside(state);
+	return frames->is_cut;
+}
+
 static __always_inline void unwind(struct frames *frames, struct pt_regs *regs)
 {
 	struct unwind_state state;
@@ -53,7 +83,7 @@ static __always_inline void unwind(struct frames *frames, struct pt_regs *regs)
 	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
 	     unwind_next_frame(&state)) {
 		address = unwind_get_return_address(&state);
-		if (!address || !put(frames, address))
+		if (!address || is_full(frames, put(frames, address), &state))
 			break;
 	}
 }
@@ -75,7 +105,7 @@ u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u6
 		copy.ip = READ_ONCE(*(unsigned long *)regs->sp);
 	}
 	unwind(&frames, &copy);
-	return frames.count;
+	return followed(&frames);
 }
 
 u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
@@ -83,7 +113,7 @@ u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
 	struct frames frames = { to, 0, room };
 
 	unwind(&frames, (struct pt_regs *)regs);
-	return frames.count;
+	return followed(&frames);
 }
 
 u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function)
@@ -103,7 +133,7 @@ u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 functio
 		copy.ip = READ_ONCE(*(unsigned long *)regs->sp);
 	}
 	unwind(&frames, &copy);
-	return frames.count;
+	return followed(&frames);
 }
 
 u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
@@ -119,7 +149,7 @@ u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 	};
 
 	unwind(&frames, &copy);
-	return frames.count;
+	return followed(&frames);
 }
 
 u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
@@ -131,10 +161,11 @@ u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 	for (unwind_start(&state, current, NULL, NULL); !unwind_done(&state);
 	     unwind_next_frame(&state)) {
 		address = unwind_get_return_address(&state);
-		if (!address || !put_behind_probe(&frames, address, skip, skip_size))
+		if (!address ||
+		    is_full(&frames, put_behind_probe(&frames, address, skip, skip_size), &state))
 			break;
 	}
-	return frames.count;
+	return followed(&frames);
 }
 
 /* Where the kernel keeps the top of the stack of interrupts, of CPU 0; 0 if it is not known. */

@@ -16,7 +16,7 @@ use crate::{
     },
     kapi::{
         context::{self, OnCpu},
-        stack::{self as frames, StackOrigin, FRAME_SIZE},
+        stack::{self as frames, StackOrigin},
         stack_room, tracepoint,
     },
 };
@@ -94,7 +94,7 @@ impl Recorder {
     ) {
         let note = Note::of(&Running(context::current()));
         buffer.scratch(here, |out| {
-            let length = stack::write(out, header, |out| frames::save(origin, out));
+            let length = stack::write(out, header, |out| frames::save(origin, out).count);
             let record = length.and_then(|length| out.get(..length));
             let record = record.unwrap_or_default();
             let put = || {
@@ -117,27 +117,22 @@ impl Recorder {
         });
     }
 
-    /// Writes the frames of a hit's stack, with zeroes behind them.
+    /// Writes the frames of a hit's stack to `to`, which has zeroes. The last is not followed: it is 1
+    /// if there is one.
     #[inline(never)]
     pub(super) fn save_stack(&self, sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) {
-        let mut bytes = [0; STACK_DEPTH * FRAME_SIZE];
-        frames::save(sample.origin(self.function), &mut bytes);
-        for (to, frame) in to.iter_mut().zip(bytes.chunks_exact(FRAME_SIZE)) {
-            *to = frame.try_into().map_or(0, u64::from_ne_bytes);
-        }
+        let [to @ .., more] = to;
+        let saved = frames::save_words(sample.origin(self.function), to);
+        *more = saved.is_cut.into();
     }
 }
 
-/// Writes the frames that the task of a hit has in user space, with zeroes behind them; returns the
+/// Writes the frames that the task of a hit has in user space to `to`, which has zeroes; returns the
 /// number of its process. In an NMI there are none.
 #[inline(never)]
 pub(super) fn save_user_stack(sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) -> u32 {
-    let mut bytes = [0; STACK_DEPTH * FRAME_SIZE];
     if !context::level(sample.way()).in_nmi() {
-        frames::save_user(&mut bytes);
-    }
-    for (to, frame) in to.iter_mut().zip(bytes.chunks_exact(FRAME_SIZE)) {
-        *to = frame.try_into().map_or(0, u64::from_ne_bytes);
+        frames::save_user_words(to);
     }
     context::current().ids().1
 }

@@ -30,7 +30,8 @@ pub const CUT: u8 = 1;
 /// Frames of a stack as a key or a variable: the kernel's `HIST_STACKTRACE_DEPTH`.
 pub(super) const KEPT_FRAMES: usize = 16;
 
-/// Frames of a stack that are looked for: one more tells whether there are more than are kept.
+/// Frames of a stack that are looked for: one more, of which only matters whether there is one, not
+/// which.
 pub const STACK_DEPTH: usize = KEPT_FRAMES + 1;
 
 /// Words of a user's stack as a key: the process, and the frames.

@@ -32,7 +32,8 @@ pub trait Moment {
     /// otherwise as the clock counts.
     fn time(&self, in_usecs: bool) -> u64;
 
-    /// Writes the addresses of the stack's frames, the innermost first; zeroes behind them.
+    /// Writes the addresses of the stack's frames to `frames`, which are zeroes, the innermost first.
+    /// The last is anything but zero if there is one.
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]);
 
     /// As [`Moment::stack`], of the stack in user space; returns the number of the process. There are
@@ -57,7 +58,7 @@ pub trait Values {
     /// Returns the name of the task.
     fn comm(&self) -> [u8; COMM_LEN];
 
-    /// Writes the frames of the stack; zeroes behind them.
+    /// Writes the frames of the stack to `frames`, which are zeroes.
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]);
 
     /// As [`Values::stack`], of the stack in user space; returns the number of the process.
