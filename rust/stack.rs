@@ -11,10 +11,10 @@ use super::{
     regs::Regs,
     symbol::{self, Symbol},
 };
-use core::{ffi::c_void, ptr};
+use core::{ffi::c_void, marker::PhantomData, ptr};
 
 /// Bytes of a frame's address.
-pub const FRAME_SIZE: usize = 8;
+const FRAME_SIZE: usize = 8;
 
 /// Bytes of two functions that are near each other, and of what is between them.
 const MOST_BETWEEN: u64 = 1 << 12;
@@ -89,37 +89,51 @@ pub struct SavedFrames {
     pub is_cut: bool,
 }
 
+/// Where addresses are written: words, or bytes of any alignment.
+///
+/// # Invariants
+///
+/// At `to` there is room for `room` words, which this has borrowed.
+pub struct FrameRoom<'a> {
+    to: *mut c_void,
+    room: u32,
+    _borrowed: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> From<&'a mut [u8]> for FrameRoom<'a> {
+    #[inline(always)]
+    fn from(out: &'a mut [u8]) -> Self {
+        // INVARIANT: `out` has so many words.
+        Self {
+            to: out.as_mut_ptr().cast(),
+            // At most a page.
+            room: u32::try_from(out.len() / FRAME_SIZE).unwrap_or(0),
+            _borrowed: PhantomData,
+        }
+    }
+}
+
+impl<'a, const WORDS: usize> From<&'a mut [u64; WORDS]> for FrameRoom<'a> {
+    #[inline(always)]
+    fn from(out: &'a mut [u64; WORDS]) -> Self {
+        // INVARIANT: As above.
+        Self {
+            to: out.as_mut_ptr().cast(),
+            room: u32::try_from(WORDS).unwrap_or(0),
+            _borrowed: PhantomData,
+        }
+    }
+}
+
 /// Writes the addresses of the frames to `out`, the innermost first; no more than fit.
 ///
 /// Context: any, with preemption disabled, on the stack of the handler that was given
 /// `origin`.
 #[inline(always)]
-pub fn save(origin: StackOrigin<'_>, out: &mut [u8]) -> SavedFrames {
-    let room = out.len() / FRAME_SIZE;
-    // SAFETY: There is room for so many words.
-    unsafe { follow(origin, out.as_mut_ptr().cast(), room) }
-}
-
-/// As [`save`], to words.
-///
-/// Context: as for [`save`].
-#[inline(always)]
-pub fn save_words(origin: StackOrigin<'_>, out: &mut [u64]) -> SavedFrames {
-    // SAFETY: There is room for so many words.
-    unsafe { follow(origin, out.as_mut_ptr().cast(), out.len()) }
-}
-
-/// Writes the addresses of at most `room` frames to `to`, of any alignment.
-///
-/// # Safety
-///
-/// There must be room for so many words.
-#[inline(always)]
-unsafe fn follow(origin: StackOrigin<'_>, to: *mut c_void, room: usize) -> SavedFrames {
-    // At most a page.
-    let room = u32::try_from(room).unwrap_or(0);
+pub fn save<'a>(origin: StackOrigin<'_>, out: impl Into<FrameRoom<'a>>) -> SavedFrames {
+    let FrameRoom { to, room, .. } = out.into();
     // SAFETY: All functions write `room` words at most, of any alignment, for which there is room by
-    // the contract. The registers are valid, and belong to the code that this handler has
+    // the type invariant. The registers are valid, and belong to the code that this handler has
     // interrupted.
     let count = unsafe {
         match origin {
@@ -156,21 +170,11 @@ unsafe fn follow(origin: StackOrigin<'_>, to: *mut c_void, room: usize) -> Saved
 /// probed code is an NMI: it may have come before the task's registers were saved.
 ///
 /// Context: any.
-pub fn save_user(out: &mut [u8]) {
-    // At most a page.
-    let room = u32::try_from(out.len() / FRAME_SIZE).unwrap_or(0);
-    // SAFETY: The function writes `room` words at most, of any alignment.
-    unsafe { extra::ferroprobe_stack_of_user(out.as_mut_ptr().cast(), room) };
-}
-
-/// As [`save_user`], to words.
-///
-/// Context: any.
-pub fn save_user_words(out: &mut [u64]) {
-    // At most a page.
-    let room = u32::try_from(out.len()).unwrap_or(0);
-    // SAFETY: The function writes `room` words at most.
-    unsafe { extra::ferroprobe_stack_of_user(out.as_mut_ptr().cast(), room) };
+pub fn save_user<'a>(out: impl Into<FrameRoom<'a>>) {
+    let FrameRoom { to, room, .. } = out.into();
+    // SAFETY: The function writes `room` words at most, of any alignment, for which there is room by
+    // the type invariant.
+    unsafe { extra::ferroprobe_stack_of_user(to, room) };
 }
 
 /// Looks up what is needed to follow stacks on which functions are that return probes

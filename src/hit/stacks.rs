@@ -121,8 +121,8 @@ impl Recorder {
     /// if there is one.
     #[inline(never)]
     pub(super) fn save_stack(&self, sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) {
-        let [to @ .., more] = to;
-        let saved = frames::save_words(sample.origin(self.function), to);
+        let [kept @ .., more] = to;
+        let saved = frames::save(sample.origin(self.function), kept);
         *more = saved.is_cut.into();
     }
 }
@@ -132,7 +132,7 @@ impl Recorder {
 #[inline(never)]
 pub(super) fn save_user_stack(sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) -> u32 {
     if !context::level(sample.way()).in_nmi() {
-        frames::save_user_words(to);
+        frames::save_user(to);
     }
     context::current().ids().1
 }
@@ -148,7 +148,7 @@ fn record_user_stack(buffer: &Buffer, header: Header, here: &OnCpu) {
     let mut record = [0; stack::USER_LENGTH];
     // CAST: A pid, which is positive.
     let process = task.ids().1 as i32;
-    stack::write_user(&mut record, header, process, frames::save_user);
+    stack::write_user(&mut record, header, process, |out| frames::save_user(out));
     let note = Note::of(&Running(task));
     // Without room it is missing.
     let _ = buffer.record(record.len(), note, here, |out| {
