@@ -205,11 +205,18 @@ impl Draw {
     /// Calls that last are begun while something is enabled, and return when it no longer is.
     fn window_after_naps(&mut self) {
         let ms = self.rng.random_range(200..500);
+        let followed = match self.below(2) {
+            0 => self.definition_that_lasts(),
+            _ => None,
+        };
         for _ in 0..self.rng.random_range(1..4) {
             self.line(format!("@ nap {ms}"));
         }
         self.line("pause 50");
         let instance = self.instance();
+        if let Some(name) = followed {
+            self.line(format!("put events/{name}/enable 0"));
+        }
         for _ in 0..self.rng.random_range(1..4) {
             self.enable(0);
         }

@@ -46,7 +46,8 @@ impl Draw {
         self.line(format!("put {instance}{file} {value}"));
     }
 
-    /// Some changes of one kind, mostly of the instance.
+    /// Some changes of one kind, mostly of the instance. What is there for a moment only is seen if
+    /// there are many.
     pub(super) fn changes(&mut self, instance: &str) {
         let instance = if self.one_in(4) {
             self.instance()
@@ -55,10 +56,10 @@ impl Draw {
         };
         // Mostly another size.
         let kind = if self.one_in(3) { 0 } else { self.below(14) };
-        let times = if self.one_in(2) {
-            1
-        } else {
-            self.rng.random_range(2..10)
+        let times = match self.below(4) {
+            0 | 1 => 1,
+            2 if kind <= 3 => self.rng.random_range(20..60),
+            _ => self.rng.random_range(2..10),
         };
         for _ in 0..times {
             self.change(kind, &instance);

@@ -25,6 +25,9 @@ const HOT: &[&str] = &[
     "_raw_spin_lock",
 ];
 
+/// Functions that last as long as a call that sleeps.
+const LASTING: &[&str] = &["hrtimer_nanosleep", "hrtimer_nanosleep", "do_nanosleep"];
+
 /// Functions through which the module's own actions run: wake-ups, snapshots, times, clears.
 const WITHIN: &[&str] = &[
     "irq_exit_rcu",
@@ -155,6 +158,21 @@ impl Draw {
         };
         let place = self.pick(WITHIN).to_string();
         self.define(kind, &place);
+    }
+
+    /// Draws a definition that follows calls which last, and enables it; returns its name.
+    pub(super) fn definition_that_lasts(&mut self) -> Option<String> {
+        let returns = ProbeKind::ALL.iter().filter(|kind| {
+            let has_function = matches!(kind.location, Some(Location::Text | Location::Function));
+            kind.is_return && has_function
+        });
+        let returns: Vec<ProbeKind> = returns.copied().collect();
+        let &kind = returns.choose(&mut self.rng)?;
+        let place = self.pick(LASTING).to_string();
+        self.define(kind, &place);
+        let name = self.events.last()?.name.clone();
+        self.line(format!("put events/{name}/enable 1"));
+        Some(name)
     }
 
     pub(super) fn define(&mut self, kind: ProbeKind, place: &str) {
