@@ -54,8 +54,12 @@ impl Draw {
         } else {
             instance.to_string()
         };
-        // Mostly another size.
-        let kind = if self.one_in(3) { 0 } else { self.below(14) };
+        // Mostly another size, or another definition.
+        let kind = match self.below(6) {
+            0 | 1 => 0,
+            2 => return self.redefinition(),
+            _ => self.below(14),
+        };
         let times = match self.below(4) {
             0 | 1 => 1,
             2 if kind <= 3 => self.rng.random_range(20..60),

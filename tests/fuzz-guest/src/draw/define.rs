@@ -177,11 +177,27 @@ impl Draw {
 
     pub(super) fn define(&mut self, kind: ProbeKind, place: &str) {
         let name = format!("g/e{}", self.below(8));
+        self.define_as(&name, kind, place);
+    }
+
+    /// Draws another definition of an event that there is, of which there may be records.
+    pub(super) fn redefinition(&mut self) {
+        let kind = ProbeKind::ALL.choose(&mut self.rng);
+        let Some((event, &kind)) = self.event().zip(kind) else {
+            return;
+        };
+        if let Some(place) = self.place(kind) {
+            self.define_as(&event.name, kind, &place);
+            self.line(format!("put events/{}/enable 1", event.name));
+        }
+    }
+
+    fn define_as(&mut self, name: &str, kind: ProbeKind, place: &str) {
         let most = kind.most_followed.filter(|_| self.one_in(3));
         let number = most.map_or(String::new(), |most| {
             self.rng.random_range(1..=most.min(128)).to_string()
         });
-        let (event, arguments) = self.arguments(&name, kind);
+        let (event, arguments) = self.arguments(name, kind);
         let (letter, suffix) = (kind.letter, kind.suffix);
         let line = format!("{letter}{number}:{name} {place}{suffix}{arguments}");
         // What exists is deleted in the same write, or the new one is refused, or is one more
