@@ -188,10 +188,12 @@ impl Draw {
         if self.one_in(2) {
             let count = self.rng.random_range(10..200);
             self.line(format!("calls {count}"));
-            if self.one_in(2) {
-                self.changes(&instance);
-                self.line(format!("calls {count}"));
+            match self.below(4) {
+                0 => self.redefinition_after(count),
+                1 => self.changes(&instance),
+                _ => {}
             }
+            self.line(format!("calls {count}"));
             self.line("end");
         } else {
             let count = self.pick(&["500", "5000", "400000"]);

@@ -180,15 +180,29 @@ impl Draw {
         self.define_as(&name, kind, place);
     }
 
-    /// Draws another definition of an event that there is, of which there may be records.
+    /// Draws another definition of an event that there is.
     pub(super) fn redefinition(&mut self) {
-        let kind = ProbeKind::ALL.choose(&mut self.rng);
-        let Some((event, &kind)) = self.event().zip(kind) else {
+        if let Some(event) = self.event() {
+            self.redefine(&event.name);
+        }
+    }
+
+    /// Draws another definition of an event of which there are records.
+    pub(super) fn redefinition_after(&mut self, calls: u32) {
+        if let Some(event) = self.event() {
+            self.line(format!("put events/{}/enable 1", event.name));
+            self.line(format!("calls {calls}"));
+            self.redefine(&event.name);
+        }
+    }
+
+    fn redefine(&mut self, name: &str) {
+        let Some(&kind) = ProbeKind::ALL.choose(&mut self.rng) else {
             return;
         };
         if let Some(place) = self.place(kind) {
-            self.define_as(&event.name, kind, &place);
-            self.line(format!("put events/{}/enable 1", event.name));
+            self.define_as(name, kind, &place);
+            self.line(format!("put events/{name}/enable 1"));
         }
     }
 
