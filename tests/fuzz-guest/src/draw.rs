@@ -116,7 +116,10 @@ impl Draw {
             1 => return self.nested(),
             _ => {}
         }
-        for _ in 0..self.rng.random_range(1..6) {
+        for _ in 0..self.rng.random_range(1..3) {
+            self.definition_that_counts();
+        }
+        for _ in 0..self.rng.random_range(0..5) {
             self.definition();
         }
         while self.one_in(3) {

@@ -160,6 +160,28 @@ impl Draw {
         self.define(kind, &place);
     }
 
+    /// Draws a definition that is hit by the calls which the guest counts, and enables it.
+    pub(super) fn definition_that_counts(&mut self) {
+        let hit = ProbeKind::ALL.iter().filter(|kind| {
+            use Location::{Function, Text, Tracepoint};
+            matches!(kind.location, Some(Text | Function | Tracepoint))
+        });
+        let hit: Vec<ProbeKind> = hit.copied().collect();
+        let Some(&kind) = hit.choose(&mut self.rng) else {
+            return;
+        };
+        let place = match kind.location {
+            Some(Location::Tracepoint) => POINTS[0],
+            _ if self.one_in(3) => "fpsample:fpsample_double",
+            _ => self.call,
+        };
+        self.define(kind, place);
+        if let Some(event) = self.events.last() {
+            let line = format!("put events/{}/enable 1", event.name);
+            self.line(line);
+        }
+    }
+
     /// Draws a definition that follows calls which last, and enables it; returns its name.
     pub(super) fn definition_that_lasts(&mut self) -> Option<String> {
         let returns = ProbeKind::ALL.iter().filter(|kind| {
