@@ -135,6 +135,10 @@ impl Draw {
         for _ in 0..self.rng.random_range(0..5) {
             self.trigger();
         }
+        for _ in 0..self.rng.random_range(0..3) {
+            let instance = self.instance();
+            self.event_filter(&instance);
+        }
         for _ in 0..self.rng.random_range(1..6) {
             self.enable(1);
         }

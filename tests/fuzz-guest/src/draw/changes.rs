@@ -61,6 +61,7 @@ impl Draw {
             _ => self.below(14),
         };
         let times = match self.below(4) {
+            _ if kind == 0 => self.rng.random_range(10..40),
             0 | 1 => 1,
             2 if kind <= 3 => self.rng.random_range(20..60),
             _ => self.rng.random_range(2..10),
@@ -78,15 +79,7 @@ impl Draw {
             }
             3 => self.setting(instance),
             4 => self.definition(),
-            5 => {
-                let Some(event) = self.event() else { return };
-                let filter = self.filter(&event);
-                let value = if self.one_in(2) { "0" } else { &filter };
-                self.line(format!(
-                    "put {instance}events/{}/filter {value}",
-                    event.name
-                ));
-            }
+            5 => self.event_filter(instance),
             6 => self.trigger(),
             7 => {
                 let value = self.pick(&["0", "1", "1", "2"]);
@@ -130,6 +123,15 @@ impl Draw {
                 self.line(format!("pause {ms}"));
             }
         }
+    }
+
+    /// A filter of an event, or that it has none.
+    pub(super) fn event_filter(&mut self, instance: &str) {
+        let Some(event) = self.event() else { return };
+        let filter = self.filter(&event);
+        let value = if self.one_in(3) { "0" } else { &filter };
+        let file = format!("events/{}/filter", event.name);
+        self.line(format!("put {instance}{file} {value}"));
     }
 
     /// Files are held, or mapped, while what they are of goes.
