@@ -158,7 +158,7 @@ impl Draw {
         if self.one_in(4) {
             self.held();
         }
-        if self.one_in(5) {
+        if self.one_in(3) {
             self.killed();
         }
         if self.one_in(2) {
