@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What differs between architectures: a file for each of them has the same items.
+//! What differs between architectures: files for each of them have the same items.
 
 #[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "arch/arm64.rs")]
 mod machine;
+#[cfg_attr(target_arch = "x86_64", path = "arch/room_x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "arch/room_arm64.rs")]
+mod room;
 
 pub(super) use machine::*;
+pub(super) use room::*;

@@ -2,7 +2,7 @@
 
 //! The x86-64 implementation of what differs between architectures.
 
-use super::super::{bindings as extra, context::EntryWay, symbol, word};
+use super::super::{bindings as extra, context::EntryWay, word};
 use core::{arch::asm, mem, ptr};
 use kernel::bindings;
 use pin_init::Zeroable;
@@ -55,48 +55,6 @@ macro_rules! this_cpu {
 #[inline(always)]
 pub(in super::super) fn current() -> *const bindings::task_struct {
     this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::current_task)
-}
-
-/// Bytes of a task's stack that an interrupt takes, more than is left for faults anyway: none, it
-/// has a stack of its own.
-pub(in super::super) const STACK_OF_INTERRUPT: usize = 0;
-
-/// Returns whether `needed` bytes of the stack are left on which the caller runs; they are not if it
-/// is not known.
-#[inline(always)]
-pub(in super::super) fn has_stack(needed: usize) -> bool {
-    stack_left() >= needed
-}
-
-/// Returns how many bytes of the stack are left on which the caller runs; 0 if it is not known.
-#[inline(always)]
-fn stack_left() -> usize {
-    let here: usize;
-    // SAFETY: Reads a register; accesses no memory.
-    unsafe {
-        asm!(
-            "mov {here}, rsp",
-            here = out(reg) here,
-            options(nomem, nostack, preserves_flags),
-        );
-    }
-    // SAFETY: The current task exists while code runs on its behalf, and its stack does not move.
-    let task = unsafe { (&raw const (*current()).stack).read() };
-    let left = here.wrapping_sub(task.addr());
-    if word(left) < extra::FERROPROBE_THREAD_SIZE {
-        left
-    } else {
-        // SAFETY: This runs on the CPU: who asks does not move to another one, as far as he is not
-        // on the stack of his task.
-        unsafe { extra::ferroprobe_stack_left(here) }
-    }
-}
-
-/// Looks up where the stack of interrupts is.
-pub(in super::super) fn learn_stacks() {
-    let variable = symbol::lookup(c"hardirq_stack_ptr");
-    // SAFETY: At that address the kernel has the variable.
-    unsafe { extra::ferroprobe_stack_learn_irqs(variable.unwrap_or(0)) };
 }
 
 /// Returns the number of this CPU.
