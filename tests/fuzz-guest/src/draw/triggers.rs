@@ -69,13 +69,17 @@ impl Draw {
     pub(super) fn filter(&mut self, event: &Event) -> String {
         let number = event.numbers.choose(&mut self.rng).cloned();
         let field = number.unwrap_or_else(|| "common_pid".to_string());
-        match (self.below(6), &event.text) {
+        match (self.below(8), &event.text) {
             (0, Some(text)) => format!("{text} == \"fprun\""),
             (1, Some(text)) => format!("{text} ~ \"*a*f*p*\""),
             (2, _) => "common_pid > 0".to_string(),
             (3, _) => format!("{field} < 500 || {field} & 3"),
             (4, _) => "CPU & CPUS{0-1}".to_string(),
-            _ => format!("{field} != 7"),
+            // Numbers are mostly constants below 1000.
+            _ => {
+                let sign = self.pick(&["==", "!=", "<", "<=", ">", ">=", "&"]);
+                format!("{field} {sign} {}", self.below(1000))
+            }
         }
     }
 
