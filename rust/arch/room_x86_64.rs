@@ -37,8 +37,7 @@ fn stack_left() -> usize {
     if word(left) < extra::FERROPROBE_THREAD_SIZE {
         left
     } else {
-        // SAFETY: This runs on the CPU: who asks does not move to another one, as far as he is not
-        // on the stack of his task.
+        // SAFETY: Code on another stack than that of its task does not move to another CPU.
         unsafe { extra::ferroprobe_stack_left(here) }
     }
 }

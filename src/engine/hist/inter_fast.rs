@@ -271,7 +271,7 @@ fn take_all(
     }
 }
 
-/// Computes the own variables once more, by the values that those of others have now.
+/// Computes the histogram's own variables once more, from the values that others' variables have now.
 #[cold]
 #[inline(never)]
 #[link_section = ".kprobes.text"]
