@@ -271,7 +271,7 @@ fn take_all(
     }
 }
 
-/// Computes the histogram's own variables once more, from the values that others' variables have now.
+/// Computes the own variables once more, from the values that variables of others have now.
 #[cold]
 #[inline(never)]
 #[link_section = ".kprobes.text"]
