@@ -176,9 +176,14 @@ impl Draw {
             _ => self.call,
         };
         self.define(kind, place);
-        if let Some(event) = self.events.last() {
-            let line = format!("put events/{}/enable 1", event.name);
-            self.line(line);
+        let Some(event) = self.events.last().cloned() else {
+            return;
+        };
+        let directory = format!("events/{}", event.name);
+        self.line(format!("put {directory}/enable 1"));
+        if self.one_in(2) {
+            let filter = self.filter(&event);
+            self.line(format!("put {directory}/filter {filter}"));
         }
     }
 
