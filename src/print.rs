@@ -219,7 +219,7 @@ impl<R: Renderer> Printer<R> {
         self.names.with_addresses = instance.options.has(Flag::SymAddr);
         self.names.with_offsets = instance.options.has(Flag::SymOffset);
         self.names.with_types = instance.options.has(Flag::Verbose);
-        let is_former = |address| former_code.in_record(&instance.buffer, at, address);
+        let is_former = |address| former_code.in_record(at, address);
         let mut names = self.names.with(&is_former);
         match form {
             PrintForm::Text => self.renderer.event(buf, shown, record, &mut names),

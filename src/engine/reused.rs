@@ -28,7 +28,7 @@ pub struct Reused {
     /// Odd while a range is marked; grows by 2 with each.
     sequence: AtomicU64,
     /// Which clock the times are of.
-    clock: AtomicU64,
+    clock: u64,
     /// The number of ranges.
     count: AtomicU64,
     /// The ranges, by where they begin.
@@ -87,12 +87,12 @@ impl TimeSpan {
 }
 
 impl Reused {
-    /// Returns one without ranges.
+    /// Returns one without ranges, for times of `clock`.
     ///
     /// # Errors
     ///
     /// [`AllocError`] when there is no memory.
-    pub fn new() -> Result<Self, AllocError> {
+    pub fn new(clock: u64) -> Result<Self, AllocError> {
         let mut ranges = Vec::with_capacity(ROOM)?;
         for _ in 0..ROOM {
             ranges.push(Marked {
@@ -103,26 +103,20 @@ impl Reused {
         }
         Ok(Self {
             sequence: AtomicU64::new(0),
-            clock: AtomicU64::new(0),
+            clock,
             count: AtomicU64::new(0),
             ranges,
         })
     }
 
-    /// Notes that what was recorded until the time `until` by `clock` does not mean by an address
-    /// in `range` what is there from now on. Ranges with times of another clock than the last one are
-    /// forgotten: the buffer is emptied when its clock changes. A snapshot of that clock may be left,
-    /// see [`Reused::is_other`].
+    /// Notes that what was recorded until the time `until` does not mean by an address in `range`
+    /// what is there from now on.
     ///
     /// There is one caller at a time.
-    pub fn mark(&self, clock: u64, range: Range<u64>, until: u64) {
+    pub fn mark(&self, range: Range<u64>, until: u64) {
         let sequence = self.sequence.load_relaxed();
         self.sequence.store_relaxed(sequence.wrapping_add(1));
         fence_release();
-        if self.clock.load_relaxed() != clock {
-            self.clock.store_relaxed(clock);
-            self.count.store_relaxed(0);
-        }
         self.add(Mark {
             start: range.start,
             end: range.end,
@@ -131,33 +125,27 @@ impl Reused {
         self.sequence.store_release(sequence.wrapping_add(2));
     }
 
-    /// Returns whether what was recorded at `time` by `clock` does not mean by `address` what is
-    /// there now. `is_current` tells whether records are made by that clock now: if not, it is a
-    /// snapshot's, which is older than ranges with times of another clock. A caller that looks up the
-    /// name first, and then calls this, has no wrong one.
+    /// Returns whether what was recorded at `time` does not mean by `address` what is there now. A
+    /// caller that looks up the name first, and then calls this, has no wrong one.
     ///
     /// Context: any.
-    pub fn is_other(&self, (clock, is_current): (u64, bool), address: u64, time: u64) -> bool {
-        let found = self.read(|known, marks| {
+    pub fn is_other(&self, address: u64, time: u64) -> bool {
+        let found = self.read(|marks| {
             let is_it =
                 |mark: Mark| mark.start <= address && address < mark.end && time <= mark.until;
-            match known == clock {
-                true => marks.iter().map(Marked::get).any(is_it),
-                // Which ranges there were by its own clock is forgotten.
-                false => !is_current && !marks.is_empty(),
-            }
+            marks.iter().map(Marked::get).any(is_it)
         });
         // An address without a name is not wrong.
         found.is_none_or(|(_, is_other)| is_other)
     }
 
-    /// Returns the span that contains `time` by `clock`.
+    /// Returns the span that contains `time`.
     ///
     /// Context: any.
-    pub fn span(&self, clock: u64, time: u64) -> TimeSpan {
-        let found = self.read(|known, marks| {
+    pub fn span(&self, time: u64) -> TimeSpan {
+        let found = self.read(|marks| {
             let (mut from, mut to) = (0, u64::MAX);
-            for mark in marks.iter().map(Marked::get).filter(|_| known == clock) {
+            for mark in marks.iter().map(Marked::get) {
                 match time <= mark.until {
                     true => to = to.min(mark.until),
                     false => from = from.max(mark.until.saturating_add(1)),
@@ -167,33 +155,33 @@ impl Reused {
         });
         found.map_or(TimeSpan::NONE, |(sequence, (from, to))| TimeSpan {
             sequence,
-            clock,
+            clock: self.clock,
             from,
             to,
         })
     }
 
-    /// Returns whether `span` contains `time` by `clock`, and no range was marked since.
+    /// Returns whether `span` contains `time` by this clock, and no range was marked since.
     ///
     /// Context: any.
     #[inline]
-    pub fn is_in(&self, span: &TimeSpan, clock: u64, time: u64) -> bool {
+    pub fn is_in(&self, span: &TimeSpan, time: u64) -> bool {
         span.from <= time
             && time <= span.to
-            && span.clock == clock
+            && span.clock == self.clock
             && span.sequence == self.sequence.load_acquire()
     }
 
-    /// Calls `look` with the clock and the ranges, and returns what it returns, with the number
-    /// of that state; `None` if a range is being marked all the time.
-    fn read<R>(&self, look: impl Fn(u64, &[Marked]) -> R) -> Option<(u64, R)> {
+    /// Calls `look` with the ranges, and returns what it returns, with the number of that state;
+    /// `None` if a range is being marked all the time.
+    fn read<R>(&self, look: impl Fn(&[Marked]) -> R) -> Option<(u64, R)> {
         for _ in 0..TRIES {
             let sequence = self.sequence.load_acquire();
             if sequence & 1 != 0 {
                 continue;
             }
             let marks = self.ranges.get(..self.count()).unwrap_or_default();
-            let result = look(self.clock.load_relaxed(), marks);
+            let result = look(marks);
             fence_acquire();
             if self.sequence.load_relaxed() == sequence {
                 return Some((sequence, result));
@@ -301,83 +289,69 @@ mod tests {
 
     #[test]
     fn what_was_recorded_before_is_other() {
-        let reused = Reused::new().unwrap();
-        assert!(!reused.is_other((0, true), 0x1000, 5));
-        reused.mark(0, 0x1000..0x2000, 10);
-        let is_other = |address, time| reused.is_other((0, true), address, time);
+        let reused = Reused::new(0).unwrap();
+        assert!(!reused.is_other(0x1000, 5));
+        reused.mark(0x1000..0x2000, 10);
+        let is_other = |address, time| reused.is_other(address, time);
         assert!(is_other(0x1000, 5) && is_other(0x1fff, 10));
         assert!(!is_other(0xfff, 5) && !is_other(0x2000, 5) && !is_other(0x1000, 11));
     }
 
     #[test]
     fn a_range_that_goes_again_replaces_what_it_contains() {
-        let reused = Reused::new().unwrap();
+        let reused = Reused::new(0).unwrap();
         for time in 1..1000 {
-            reused.mark(0, 0x1000..0x2000, time);
-            reused.mark(0, 0x5000..0x5100, time);
+            reused.mark(0x1000..0x2000, time);
+            reused.mark(0x5000..0x5100, time);
         }
-        reused.mark(0, 0x1800..0x1900, 7);
+        reused.mark(0x1800..0x1900, 7);
         assert_eq!(reused.count(), 2);
-        reused.mark(0, 0x1800..0x2800, 2000);
+        reused.mark(0x1800..0x2800, 2000);
         assert_eq!(reused.count(), 3);
-        assert!(
-            reused.is_other((0, true), 0x1000, 999) && !reused.is_other((0, true), 0x1000, 1000)
-        );
-        assert!(reused.is_other((0, true), 0x1900, 1500) && reused.is_other((0, true), 0x50ff, 3));
-        reused.mark(0, 0..0x8000, 3000);
+        assert!(reused.is_other(0x1000, 999) && !reused.is_other(0x1000, 1000));
+        assert!(reused.is_other(0x1900, 1500) && reused.is_other(0x50ff, 3));
+        reused.mark(0..0x8000, 3000);
         assert_eq!(reused.count(), 1);
     }
 
     #[test]
-    fn times_of_another_clock_say_nothing() {
-        let reused = Reused::new().unwrap();
-        reused.mark(0, 0x1000..0x2000, 10);
-        assert!(!reused.is_other((1, true), 0x1000, 5));
-        // Of a snapshot that is older than the clock.
-        assert!(reused.is_other((1, false), 0x1000, 5));
-        assert!(reused.is_other((1, false), 0x9000, 5));
-        reused.mark(1, 0x3000..0x4000, 10);
-        assert!(!reused.is_other((1, true), 0x1000, 5) && reused.is_other((1, true), 0x3000, 5));
-        assert!(!reused.is_other((0, true), 0x1000, 5));
-    }
-
-    #[test]
     fn without_room_neighbours_become_one() {
-        let reused = Reused::new().unwrap();
+        let reused = Reused::new(0).unwrap();
         // They come in any order.
         let all = |each: &dyn Fn(u64)| (0..1000).for_each(|n| each(n * 7919 % 1000));
-        all(&|n| reused.mark(0, n << 16..(n << 16) + 0x1000, n));
+        all(&|n| reused.mark(n << 16..(n << 16) + 0x1000, n));
         assert_eq!(reused.count(), ROOM);
-        all(&|n| assert!(reused.is_other((0, true), n << 16, n), "{n}"));
+        all(&|n| assert!(reused.is_other(n << 16, n), "{n}"));
         // What was recorded after all of them has its name.
-        all(&|n| assert!(!reused.is_other((0, true), n << 16, 1000), "{n}"));
-        assert!(!reused.is_other((0, true), 1 << 40, 0));
+        all(&|n| assert!(!reused.is_other(n << 16, 1000), "{n}"));
+        assert!(!reused.is_other(1 << 40, 0));
         let starts: std::vec::Vec<_> = (0..ROOM).map(|at| reused.get(at).unwrap().start).collect();
         assert!(starts.is_sorted());
     }
 
     #[test]
     fn a_span_ends_where_a_range_got_other_code() {
-        let reused = Reused::new().unwrap();
-        let before = reused.span(0, 3);
-        assert!(reused.is_in(&before, 0, 0) && reused.is_in(&before, 0, u64::MAX));
-        assert!(!reused.is_in(&before, 1, 3) && !reused.is_in(&TimeSpan::NONE, 0, 0));
-        reused.mark(0, 0x1000..0x2000, 10);
-        assert!(!reused.is_in(&before, 0, 3));
-        reused.mark(0, 0x3000..0x4000, 20);
+        let reused = Reused::new(0).unwrap();
+        let before = reused.span(3);
+        assert!(reused.is_in(&before, 0) && reused.is_in(&before, u64::MAX));
+        let other = Reused::new(1).unwrap();
+        assert!(!other.is_in(&before, 3) && !reused.is_in(&TimeSpan::NONE, 0));
+        reused.mark(0x1000..0x2000, 10);
+        assert!(!reused.is_in(&before, 3));
+        reused.mark(0x3000..0x4000, 20);
         for (time, from, to) in [(3, 0, 10), (10, 0, 10), (11, 11, 20), (21, 21, u64::MAX)] {
-            let span = reused.span(0, time);
+            let span = reused.span(time);
             assert_eq!((span.from, span.to), (from, to), "{time}");
-            assert!(reused.is_in(&span, 0, from) && reused.is_in(&span, 0, to));
-            assert!(!reused.is_in(&span, 0, to.wrapping_add(1)));
+            assert!(reused.is_in(&span, from) && reused.is_in(&span, to));
+            assert!(!reused.is_in(&span, to.wrapping_add(1)));
         }
     }
 
     #[test]
     fn who_cannot_read_names_nothing() {
-        let reused = Reused::new().unwrap();
+        let reused = Reused::new(0).unwrap();
         reused.sequence.store_relaxed(1);
-        assert!(reused.is_other((0, true), 0x1000, 5));
-        assert_eq!(reused.span(0, 5), TimeSpan::NONE);
+        assert!(reused.is_other(0x1000, 5));
+        assert_eq!(reused.span(5), TimeSpan::NONE);
     }
 }

@@ -277,16 +277,14 @@ impl Instances {
     /// Notes that code has come to `range`, see [`FormerCode::coming`].
     pub(super) fn code_comes(&self, range: Range<u64>) {
         for (_, instance) in self.iter() {
-            let (former, buffer) = (&instance.former_code, &instance.buffer);
-            former.coming(buffer, range.clone());
+            instance.former_code.coming(range.clone());
         }
     }
 
     /// Notes that the code at `range` goes, see [`FormerCode::going`].
     pub(super) fn code_goes(&self, range: Range<u64>) {
         for (_, instance) in self.iter() {
-            let (former, buffer) = (&instance.former_code, &instance.buffer);
-            former.going(buffer, range.clone());
+            instance.former_code.going(range.clone());
         }
     }
 
