@@ -362,6 +362,7 @@ reset_state() {
 	[ ! -e hit_limit ] || echo 0 >hit_limit || return 1
 	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1
 	reset_clock || return 1
+	[ ! -e snapshot ] || echo 0 >snapshot || return 1
 	[ ! -e trace ] || true >trace || return 1
 	[ ! -e error_log ] || true >error_log
 }
