@@ -13,6 +13,7 @@
 #include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
 
 /* The kernel appends "_tp" to the name. */
@@ -64,18 +65,15 @@ noinline __noclone int fpstack_deep(int value)
 	return value + 1;
 }
 
-/* What a system call takes of the stack, or an interrupt. */
-#define BEFORE 1536
-
-/* Calls fpstack_deep() where about @left bytes are left, on a stack of which @top was in use. */
-static noinline __noclone int fpstack_fill(unsigned long top, unsigned long left)
+/* Calls fpstack_deep() where about @left bytes are left above @end, the lowest address of the stack. */
+static noinline __noclone int fpstack_fill(unsigned long end, unsigned long left)
 {
 	char room[192];
 	int value;
 
-	OPTIMIZER_HIDE_VAR(top);
-	if (top - (unsigned long)room + left + BEFORE < THREAD_SIZE)
-		value = fpstack_fill(top, left);
+	OPTIMIZER_HIDE_VAR(end);
+	if ((unsigned long)room > end + left)
+		value = fpstack_fill(end, left);
 	else
 		value = fpstack_deep(left);
 	/* It is in use until then. */
@@ -86,13 +84,17 @@ static noinline __noclone int fpstack_fill(unsigned long top, unsigned long left
 /* Bytes that are to be left where an interrupt calls fpstack_deep(); 0 to call fpstack_1(). */
 static unsigned long left_in_irq;
 
+/* What an interrupt takes of its stack, about. */
+#define BEFORE_IRQ 1536
+
 static DECLARE_COMPLETION(interrupted);
 
 noinline void fpstack_interrupted(struct irq_work *work);
 noinline __noclone void fpstack_interrupted(struct irq_work *work)
 {
+	/* Stacks of interrupts are as large as a task's, and always in use from the same place on. */
 	if (left_in_irq)
-		fpstack_fill((unsigned long)__builtin_frame_address(0), left_in_irq);
+		fpstack_fill((unsigned long)__builtin_frame_address(0) + BEFORE_IRQ - THREAD_SIZE, left_in_irq);
 	else
 		fpstack_1(0);
 	complete(&interrupted);
@@ -142,8 +144,9 @@ static noinline __noclone int fpstack_set_deep(const char *text, const struct ke
 	unsigned long left;
 	int error = kstrtoul(text, 0, &left);
 
+	/* Where a system call begins on the stack is random. */
 	if (!error)
-		fpstack_fill((unsigned long)__builtin_frame_address(0), left);
+		fpstack_fill((unsigned long)task_stack_page(current), left);
 	return error;
 }
 
