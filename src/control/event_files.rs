@@ -419,7 +419,7 @@ impl Switched for EnableEvent {
     }
 
     fn is_marked(member: &Arc<EventMember>) -> bool {
-        let event = member.event();
+        let event = member.event().filter(|event| !event.is_limited());
         let file = event.and_then(|event| event.file(member.instance.id));
         file.is_some_and(|file| file.is_held())
     }
@@ -491,10 +491,7 @@ impl Switched for EnableAll {
 fn state<'a>(instance: &Instance, events: impl Iterator<Item = &'a Arc<Event>>) -> u8 {
     let (mut on, mut off) = (false, false);
     for event in events {
-        if event
-            .file(instance.id)
-            .is_some_and(|file| file.is_enabled())
-        {
+        if event.is_enabled_in(instance.id) {
             on = true;
         } else {
             off = true;

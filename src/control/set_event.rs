@@ -57,8 +57,7 @@ impl Show for SetEvent {
 
     fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         write_names(instance, out, |event| {
-            let file = event.file(instance.id);
-            file.is_some_and(|file| file.is_enabled())
+            event.is_enabled_in(instance.id)
         })?;
         let registry = instance.tracer.registry.lock();
         registry.write_awaited(instance.id, out)

@@ -46,6 +46,8 @@ pub(crate) struct Event {
     used: AtomicBool,
     /// Whether its directory exists, its own or that of the event that it replaces.
     has_files: AtomicBool,
+    /// Whether `hit_limit` has disarmed it.
+    limited: AtomicBool,
 }
 
 /// What an event is in the instances.
@@ -95,6 +97,7 @@ impl Event {
             attached: AtomicUsize::new(0),
             used: AtomicBool::new(false),
             has_files: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
         });
         Arc::pin_init(event, GFP_KERNEL).map_err(|_| no_memory())
     }
@@ -173,6 +176,22 @@ impl Event {
     pub(crate) fn is_enabled(&self) -> bool {
         let enabled = self.find_file(|_, file| file.is_enabled().then_some(()));
         enabled.is_some()
+    }
+
+    /// Returns whether its hits are recorded in the instance `of`. Triggers may have enabled one that
+    /// `hit_limit` has disarmed.
+    pub(crate) fn is_enabled_in(&self, of: InstanceId) -> bool {
+        !self.is_limited() && self.file(of).is_some_and(|file| file.is_enabled())
+    }
+
+    /// Returns whether `hit_limit` has disarmed it.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limited.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether `hit_limit` has disarmed it.
+    pub(super) fn set_limited(&self, limited: bool) {
+        self.limited.store(limited, Ordering::Relaxed);
     }
 
     /// Returns whether the probes are to be armed, because of any instance.

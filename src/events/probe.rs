@@ -369,9 +369,10 @@ impl Probe {
         }
     }
 
-    /// Notes that it was disarmed because it was hit too often.
-    pub(crate) fn set_limited(&self) {
+    /// Notes that it was disarmed because it was hit too often, or what it is attached to.
+    pub(super) fn set_limited(&self) {
         self.limited.store(true, Ordering::Relaxed);
+        self.event.set_limited(true);
     }
 
     /// How often it was hit since the last call, or since it was armed; `None`
@@ -399,7 +400,6 @@ impl Probe {
         if armed {
             lockdown::kprobes()?;
             placed.begin();
-            self.limited.store(false, Ordering::Relaxed);
         }
         match placed.source().set_armed(armed) {
             // A moment later it waits for its module.
@@ -407,6 +407,10 @@ impl Probe {
             result => {
                 result?;
                 self.armed.store(armed, Ordering::Relaxed);
+                if armed {
+                    self.limited.store(false, Ordering::Relaxed);
+                    self.event.set_limited(false);
+                }
             }
         }
         Ok(())

@@ -43,6 +43,7 @@ use crate::{
         event::Event,
         event_file::{EventFile, InstanceId},
         owner::Owner,
+        probe::Probe,
     },
     hit::tasks::Tasks,
     source::machine::errno,
@@ -101,7 +102,8 @@ impl Registry {
     }
 
     /// Disables the events with a probe that was hit more often than `limit` per second
-    /// on a CPU, and logs them. Returns whether a probe is still armed.
+    /// on a CPU, with those that are attached to them, and logs them. Returns whether a probe is
+    /// still armed.
     pub(crate) fn disarm_above(&mut self, limit: u64) -> bool {
         /// Most events that one call names in the kernel's log.
         const NAMED: u32 = 10;
@@ -114,22 +116,12 @@ impl Registry {
             let Some(rate) = probe.rate().filter(|rate| rate.weighted > limit) else {
                 continue;
             };
-            let event = &probe.event;
-            // If an event cannot be disarmed, the next check tries again.
-            if self
-                .set_armed(|other| other.id() == event.id(), false)
-                .is_err()
-            {
+            if !self.disarm_limited(probe) {
                 continue;
             }
-            // Its triggers stay; enabling it, or a new trigger, arms it again.
-            event.find_file(|_, file| {
-                file.switch().set(false);
-                None::<()>
-            });
-            probe.set_limited();
             disabled = disabled.saturating_add(1);
             if disabled <= NAMED {
+                let event = &probe.event;
                 pr_warn!(
                     "event {}/{} is disabled: {} hits a second on a CPU ({} as hit_limit counts) exceed {limit}\n",
                     event.format.group.to_str().unwrap_or("?"),
@@ -143,10 +135,44 @@ impl Registry {
             let more = disabled.saturating_sub(NAMED);
             pr_warn!("so are {more} other events: kprobe_stats names them\n");
         }
+        if disabled != 0 {
+            self.disarm_attached();
+        }
         // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again. Where
         // this fails, the next change of an event does it.
         let _ = self.link_receivers();
         self.is_any_armed()
+    }
+
+    /// Disables the event of `probe` for `hit_limit`. Returns false if it cannot be disarmed: the next
+    /// check tries again.
+    fn disarm_limited(&self, probe: &Probe) -> bool {
+        let event = &probe.event;
+        let is_disarmed = self.set_armed(|other| other.id() == event.id(), false).is_ok();
+        if is_disarmed {
+            // Its triggers stay; enabling it, or a new trigger, arms it again.
+            event.find_file(|_, file| {
+                file.switch().set(false);
+                None::<()>
+            });
+            probe.set_limited();
+        }
+        is_disarmed
+    }
+
+    /// Disables what is attached to events that `hit_limit` has disabled: it gets no hits either.
+    fn disarm_attached(&self) {
+        let is_starved = |probe: &&Arc<Probe>| {
+            let mut attachments = probe.attachments().iter();
+            probe.is_armed() && attachments.any(|attachment| attachment.to().is_limited())
+        };
+        // What is attached to that is next.
+        loop {
+            let starved = self.definitions.all_probes().filter(is_starved);
+            if starved.filter(|probe| self.disarm_limited(probe)).count() == 0 {
+                break;
+            }
+        }
     }
 
     /// Returns whether a probe is armed.

@@ -21,13 +21,13 @@ struct OwnedTrigger {
 impl Registry {
     /// Removes the events of `owner`, enabled or not, their triggers, and the triggers of other
     /// events that have to do with them. If it cannot, as without memory, it leaves the events to
-    /// everybody, and tells the log.
+    /// everybody, perhaps without some of these triggers, and tells the log.
     ///
     /// Context: process, may sleep.
     pub(crate) fn remove_owned(&mut self, owner: &Arc<Owner>, removed: &mut Removed) {
         if let Err(error) = self.try_to_remove_owned(owner, removed) {
             pr_warn!(
-                "the private events of task {} are not removed (errno {}): kprobe_events has them now\n",
+                "the private events of task {} are not removed (errno {}): kprobe_events has them now, perhaps without triggers\n",
                 owner.pid(),
                 error.to_errno()
             );
