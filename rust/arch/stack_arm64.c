@@ -39,10 +39,23 @@ struct walk {
 	/* No record that comes next is below it on the same stack. */
 	u64 low;
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+	/* Read once for all frames. */
+	u64 trampoline;
 	/* The last call that was found among those that kretprobes follow. */
 	struct llist_node *call;
 #endif
 };
+
+static __always_inline struct walk walk_from(u64 fp, u64 low)
+{
+	return (struct walk){
+		.fp = fp,
+		.low = low,
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+		.trampoline = READ_ONCE(trampoline),
+#endif
+	};
+}
 
 static __always_inline bool read_word(u64 *to, u64 from)
 {
@@ -72,7 +85,7 @@ static __always_inline u64 resolve(struct walk *walk, u64 address, u64 fp)
 {
 	address = ptrauth_strip_kernel_insn_pac(address);
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
-	if (unlikely(address == READ_ONCE(trampoline))) {
+	if (unlikely(address == walk->trampoline)) {
 		struct llist_node *node = walk->call;
 
 		/* The list of the current task changes on this CPU only. */
@@ -83,7 +96,7 @@ static __always_inline u64 resolve(struct walk *walk, u64 address, u64 fp)
 			u64 to = (u64)call->ret_addr;
 
 			/* Of two kretprobes, one returns to the trampoline of the other. */
-			if ((u64)call->fp == fp && ptrauth_strip_kernel_insn_pac(to) != trampoline) {
+			if ((u64)call->fp == fp && ptrauth_strip_kernel_insn_pac(to) != walk->trampoline) {
 				walk->call = node;
 				return ptrauth_strip_kernel_insn_pac(to);
 			}
@@ -120,8 +133,8 @@ static __always_inline void walk_on(struct frames *frames, struct walk *walk)
 {
 	u64 address;
 
-	while ((address = next(walk)) && frames->count < frames->room)
-		put(frames, address);
+	while ((address = next(walk)) && put(frames, address))
+		;
 	frames->is_cut = address;
 }
 
@@ -161,7 +174,7 @@ u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u6
 			      u64 function, u64 size)
 {
 	struct frames frames = { to, 0, room };
-	struct walk walk = { regs->regs[29], regs->sp };
+	struct walk walk = walk_from(regs->regs[29], regs->sp);
 
 	put(&frames, ip);
 	if (needs_link(regs, ip, function, size))
@@ -173,7 +186,7 @@ u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u6
 u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
 {
 	struct frames frames = { to, 0, room };
-	struct walk walk = { regs->regs[29], regs->sp };
+	struct walk walk = walk_from(regs->regs[29], regs->sp);
 
 	put(&frames, resolve(&walk, regs->pc, regs->regs[29]));
 	walk_on(&frames, &walk);
@@ -185,7 +198,7 @@ u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 functio
 	struct frames frames = { to, 0, room };
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
 	const struct __arch_ftrace_regs *regs = entry;
-	struct walk walk = { regs->fp, regs->sp };
+	struct walk walk = walk_from(regs->fp, regs->sp);
 
 	put(&frames, function);
 	put(&frames, resolve(&walk, regs->lr, regs->fp));
@@ -200,7 +213,7 @@ u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
 	/* On top of the stack; its pointer was not saved. */
 	const struct __arch_ftrace_regs *regs = exit;
-	struct walk walk = { regs->fp, (u64)(regs + 1) };
+	struct walk walk = walk_from(regs->fp, (u64)(regs + 1));
 
 	put(&frames, resolve(&walk, regs->pc, regs->fp));
 	walk_on(&frames, &walk);
@@ -212,7 +225,7 @@ noinline u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 {
 	struct frames frames = { to, 0, room };
 	u64 top = (u64)__builtin_frame_address(0), address;
-	struct walk walk = { top, top };
+	struct walk walk = walk_from(top, top);
 
 	do {
 		address = next(&walk);
