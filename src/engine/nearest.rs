@@ -163,6 +163,11 @@ impl<'a> Nearest<'a> {
     }
 
     fn within(name: &'a [u8], most: usize) -> Self {
+        // No name that is suggested is similar to a longer one, at which each look would take long.
+        let (name, most) = match name.len() <= const { MAX_LEN + MOST } {
+            true => (name, most),
+            false => (&[][..], 0),
+        };
         Self {
             name,
             look: Look {
@@ -199,6 +204,9 @@ impl<'a> Nearest<'a> {
 
     /// Considers the symbol `other` of `module`, as `MODULE:SYMBOL`.
     pub fn consider_symbol_of(&mut self, module: Option<&[u8]>, other: &[u8]) {
+        if self.name.is_empty() {
+            return;
+        }
         let dot = other.iter().position(|&byte| byte == b'.');
         let Some((base, suffix)) = dot
             .filter(|_| !self.name.contains(&b'.'))
@@ -540,6 +548,23 @@ mod tests {
         }
         assert!(look.rules_out(&Outline::of(b"tcp_")));
         assert!(!look.rules_out(&Outline::of(b"vfs_")));
+    }
+
+    #[test]
+    fn nothing_is_similar_to_what_no_name_can_be() {
+        let long = [&[b'_'; 1 << 20][..], b"eeee"].concat();
+        let mut nearest = Nearest::to_wrong_symbol(&long);
+        assert!(nearest.look().rules_out(&Outline::of(b"ee")));
+        assert!(!nearest.look().may_be(&Outline::of(b"see_eeee")));
+        for other in ["eeee", "__eeee", "see_eeee", ".eeee", "eeee.isra.0"] {
+            nearest.consider_symbol(other.as_bytes());
+        }
+        assert!(nearest.is_none());
+        // The longest that can be misspelt.
+        let name = [b'a'; MAX_LEN];
+        let mut nearest = Nearest::to_wrong_symbol(&name);
+        nearest.consider_symbol(&name[..MAX_LEN - 2]);
+        assert!(!nearest.is_none());
     }
 
     #[test]
