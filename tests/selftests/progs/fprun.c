@@ -5,7 +5,8 @@
  *
  *	put FILE TEXT		one write(2), as by >>
  *	new FILE TEXT		the same, as by >
- *	many COUNT FILE TEXT	one write of that text, so many times over
+ *	many COUNT FILE TEXT	one write of that text, so many times over; behind ^z, what comes once.
+ *				FILE may be a number, of one of all files of the directory
  *	wait FILE		reads for ever, waiting for more
  *	get FILE BYTES		reads so many
  *	hold FILE BYTES		the same, and the file stays open; so does that of
@@ -83,16 +84,40 @@ static char *unescape(const char *from, u64 *size)
 	return unescaped;
 }
 
-static s64 many(u64 count, const char *path, const char *from)
+/* The file that a number selects, which is said. */
+static char *chosen_by(const char *number)
 {
-	u64 size;
-	char *repeated = unescape(from, &size);
+	static char which[PATH];
+	u64 value;
 
-	if (!size || size * count >= sizeof(unescaped))
-		count = size ? (sizeof(unescaped) - 1) / size : 0;
+	leading(number, &value);
+	copy(which, chosen(value), sizeof(which));
+	put("# chosen ");
+	put(which);
+	end_line();
+	return which;
+}
+
+static s64 many(u64 count, const char *path, char *from)
+{
+	const char *last = "";
+	char *repeated;
+	u64 size, room;
+
+	for (char *at = from; *at; at++)
+		if (at[0] == '^' && at[1] == 'z') {
+			*at = 0;
+			last = at + 2;
+			break;
+		}
+	repeated = unescape(from, &size);
+	room = sizeof(unescaped) - 1 - length(last);
+	if (!size || size * count >= room)
+		count = size ? room / size : 0;
 	for (u64 n = 1; n < count; n++)
 		memcpy(repeated + n * size, repeated, size);
-	return write_file(path, O_APPEND, repeated, size * count);
+	memcpy(repeated + size * count, last, length(last));
+	return write_file(path, O_APPEND, repeated, size * count + length(last));
 }
 
 static s64 hold(s64 file)
@@ -332,6 +357,8 @@ static s64 perform(char *line)
 	if (same(verb, "many")) {
 		value = number_argument(&line);
 		path = argument(&line);
+		if (*path >= '0' && *path <= '9')
+			path = chosen_by(path);
 		return many(value, path, line);
 	}
 	if (same(verb, "get") || same(verb, "hold")) {
@@ -367,12 +394,8 @@ static s64 perform(char *line)
 	if (same(verb, "map"))
 		return map(number_argument(&line));
 	if (same(verb, "any") || same(verb, "back") || same(verb, "look")) {
-		char which[PATH];
+		const char *which = chosen_by(argument(&line));
 
-		copy(which, chosen(number_argument(&line)), sizeof(which));
-		put("# chosen ");
-		put(which);
-		end_line();
 		if (same(verb, "back"))
 			return back(which, number_argument(&line));
 		if (same(verb, "any")) {

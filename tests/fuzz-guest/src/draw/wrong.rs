@@ -29,6 +29,26 @@ const WORDS: &[&str] = &[
     "",
 ];
 
+/// What makes a megabyte of one word, line or name that takes long to look at: what comes over and over,
+/// and once behind it.
+const LONG: &[&str] = &[
+    "_^zname",
+    "x",
+    "0^n",
+    "7 ",
+    "g:e0 !g:e0 ",
+    "(",
+    "!",
+    "a,",
+    "n0 == 1 || ^zn0 == 1",
+    "$",
+    ":",
+    "[",
+    "*?",
+    "-:g/x^n",
+    "# ^n",
+];
+
 impl Draw {
     /// Something that may be refused; then nothing may have changed.
     pub(super) fn wrong(&mut self) {
@@ -122,7 +142,12 @@ impl Draw {
 
     /// A huge write, a wait or a fault without end, whose task is killed.
     pub(super) fn killed(&mut self) {
-        match self.below(7) {
+        match self.below(10) {
+            7..=9 => {
+                let number: u32 = self.rng.random();
+                let text = self.pick(LONG);
+                self.line(format!("@ many 1000000 {number} {text}"));
+            }
             0 => {
                 let name = self
                     .event()
