@@ -14,6 +14,7 @@
 #include <linux/preempt.h>
 #include <linux/splice.h>
 #include <linux/thread_info.h>
+#include <linux/trace_recursion.h>
 #include "arch/bindings.h"
 #include "helpers.h"
 
@@ -34,6 +35,12 @@ static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
 static const u64 FERROPROBE_VM_MAYSHARE = VM_MAYSHARE;
 static const u32 FERROPROBE_SPLICE_NONBLOCK = SPLICE_F_NONBLOCK;
 static const u32 FERROPROBE_MODE_PWRITE = (__force u32)FMODE_PWRITE;
+/* Of a task outside of interrupts; in these, it is one less for each level. */
+#ifdef CONFIG_TRACING
+static const u32 FERROPROBE_TRACE_LIST_BIT = TRACE_LIST_START + TRACE_CTX_NORMAL;
+#else
+static const u32 FERROPROBE_TRACE_LIST_BIT = 0;
+#endif
 #ifdef CONFIG_FUNCTION_TRACER
 static const u32 FERROPROBE_OPS_PRIVATE = offsetof(struct ftrace_ops, private);
 #else

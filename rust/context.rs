@@ -296,6 +296,22 @@ impl Current {
         0
     }
 
+    /// Returns the bits by which tracers tell that they run, one for each kind and context.
+    #[cfg(CONFIG_TRACING)]
+    #[inline(always)]
+    fn trace_recursion(self) -> u64 {
+        // SAFETY: The current task exists while the caller runs, and only it changes the
+        // aligned word.
+        word(unsafe { (&raw const (*self.0).trace_recursion).read_volatile() })
+    }
+
+    /// Returns the bits by which tracers tell that they run: there are none.
+    #[cfg(not(CONFIG_TRACING))]
+    #[inline(always)]
+    fn trace_recursion(self) -> u64 {
+        0
+    }
+
     /// Returns the flags of the task's `struct thread_info`.
     #[inline(always)]
     fn thread_flags(self) -> u64 {
@@ -345,12 +361,26 @@ pub fn level(entry: EntryWay) -> Level {
     let (count, preempt_need_resched) = arch::preempt_count();
     let task = current();
     let flags = task.thread_flags();
+    let mut added = arch::added_by(entry);
+    if arch::may_be_listed(entry) && is_listed(count) {
+        added = added.wrapping_add(extra::FERROPROBE_PREEMPT_OFFSET);
+    }
     Level {
-        count: count.wrapping_sub(arch::added_by(entry)) | task.softirq_count(),
+        count: count.wrapping_sub(added) | task.softirq_count(),
         preempt_need_resched,
         need_resched: flags & extra::FERROPROBE_NEED_RESCHED != 0,
         need_resched_lazy: flags & extra::FERROPROBE_NEED_RESCHED_LAZY != 0,
     }
+}
+
+/// Returns whether ftrace goes through the list of those who trace a function, with preemption
+/// disabled, as where there are several. `count` is the preemption counter.
+#[inline(always)]
+fn is_listed(count: u32) -> bool {
+    // CAST: At most 3.
+    let level = Interrupts(count & Interrupts::MASK).depth() as u32;
+    let bit = extra::FERROPROBE_TRACE_LIST_BIT.wrapping_sub(level);
+    current().trace_recursion().wrapping_shr(bit) & 1 != 0
 }
 
 /// The interrupts that a CPU serves.
@@ -358,16 +388,18 @@ pub fn level(entry: EntryWay) -> Level {
 pub struct Interrupts(u32);
 
 impl Interrupts {
+    /// Their bits in the preemption counter.
+    const MASK: u32 = extra::FERROPROBE_NMI_MASK
+        | extra::FERROPROBE_HARDIRQ_MASK
+        | extra::FERROPROBE_SOFTIRQ_OFFSET;
+
     /// Returns the interrupts that this CPU serves.
     ///
     /// Context: any.
     #[inline(always)]
     pub fn now() -> Self {
-        const MASK: u32 = extra::FERROPROBE_NMI_MASK
-            | extra::FERROPROBE_HARDIRQ_MASK
-            | extra::FERROPROBE_SOFTIRQ_OFFSET;
         let (count, _) = arch::preempt_count();
-        Self((count | current().softirq_count()) & MASK)
+        Self((count | current().softirq_count()) & Self::MASK)
     }
 
     /// Returns how deep the innermost one is: 0 for none, 1 for a softirq, 2 for a hard

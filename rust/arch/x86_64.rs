@@ -117,6 +117,13 @@ pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
     }
 }
 
+/// Returns whether ftrace may call a handler that is entered in this way from its list, and adds to
+/// the preemption counter what is not in [`added_by`]. A kprobe that ftrace calls is one by a jump.
+#[inline(always)]
+pub(in super::super) fn may_be_listed(entry: EntryWay) -> bool {
+    matches!(entry, EntryWay::Call | EntryWay::Jump)
+}
+
 /// As [`is_plain`], of [`EntryWay::Followed`].
 #[inline(always)]
 pub(in super::super) fn is_plain_followed() -> bool {
