@@ -22,6 +22,8 @@ struct Event {
     name: String,
     /// Its fields that are numbers of 64 bits without a sign.
     numbers: Vec<String>,
+    /// Those among them that hits fetch from a register.
+    registers: Vec<String>,
     /// Its field that is a text.
     text: Option<String>,
 }
@@ -40,6 +42,7 @@ impl Synthetic {
         Event {
             name: format!("synthetic/{}", self.name),
             numbers: (0..self.numbers).map(|n| format!("n{n}")).collect(),
+            registers: Vec::new(),
             text: self.has_text.then(|| "t".to_string()),
         }
     }
@@ -111,9 +114,10 @@ impl Draw {
 
     /// Something is made, a window with changes in it is looked at, something wrong is tried.
     fn round(&mut self) {
-        match self.below(6) {
+        match self.below(7) {
             0 => return self.within(),
             1 => return self.nested(),
+            2 => return self.filtered(),
             _ => {}
         }
         for _ in 0..self.rng.random_range(1..3) {
@@ -167,6 +171,25 @@ impl Draw {
         if self.one_in(8) {
             self.reload();
         }
+    }
+
+    /// Counted calls hit an event whose filter compares a register: it lets all pass, or none.
+    fn filtered(&mut self) {
+        self.definition_that_counts();
+        let Some(event) = self.events.last().cloned() else {
+            return;
+        };
+        let field = event.registers.choose(&mut self.rng).cloned();
+        if let Some(field) = field {
+            let sign = self.pick(&["==", "!=", "<", "<=", ">", ">="]);
+            let number = self.below(1000);
+            let filter = format!("events/{}/filter {field} {sign} {number}", event.name);
+            self.line(format!("put {filter}"));
+        }
+        self.line("begin");
+        let count = self.rng.random_range(10..200);
+        self.line(format!("calls {count}"));
+        self.line("end");
     }
 
     fn enable(&mut self, value: u8) {

@@ -166,6 +166,7 @@ impl Draw {
         let own = Event {
             name: "q/own".to_string(),
             numbers: vec!["n0".to_string()],
+            registers: Vec::new(),
             text: None,
         };
         self.synthetic_event();

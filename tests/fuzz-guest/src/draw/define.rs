@@ -266,6 +266,7 @@ impl Draw {
         let mut event = Event {
             name: name.to_string(),
             numbers: Vec::new(),
+            registers: Vec::new(),
             text: None,
         };
         self.next_constant += 1;
@@ -285,6 +286,9 @@ impl Draw {
                 _ => format!("\\{}", self.below(1000)),
             };
             arguments.push(format!("n{n}={value}:u64"));
+            if value.starts_with('$') {
+                event.registers.push(format!("n{n}"));
+            }
             event.numbers.push(format!("n{n}"));
         }
         if self.one_in(2) {
