@@ -27,6 +27,8 @@ pub(super) enum ExprStep {
     Multiply,
     /// By their quotient; all ones if the divisor is zero, as in the kernel.
     Divide,
+    /// The same of numbers with a sign, rounded towards zero.
+    DivideSigned,
     /// Changes the sign of the last number.
     Negate,
 }
@@ -132,6 +134,19 @@ pub(super) fn result(operator: ExprStep, left: u64, right: u64) -> u64 {
         ExprStep::Subtract => left.wrapping_sub(right),
         ExprStep::Multiply => left.wrapping_mul(right),
         ExprStep::Divide => left.checked_div(right).unwrap_or(u64::MAX),
+        ExprStep::DivideSigned => quotient(left, right),
         _ => 0,
+    }
+}
+
+/// Returns the quotient of two numbers with a sign; -1 if the divisor is zero.
+fn quotient(left: u64, right: u64) -> u64 {
+    // CAST: The bits stay.
+    match (left as i64, right as i64) {
+        (_, 0) => u64::MAX,
+        // Of the least number it is the same number.
+        (_, -1) => left.wrapping_neg(),
+        // CAST: The bits stay.
+        (left, right) => left.checked_div(right).unwrap_or(0) as u64,
     }
 }

@@ -210,6 +210,9 @@ impl<'a> ExprContext<'_, 'a> {
                 out.write(format_args!("{value}"))?;
                 term.constant = Some(value);
             }
+            _ if operator == ExprStep::Divide && term.shape.signed => {
+                out.steps.push(ExprStep::DivideSigned)?;
+            }
             _ => out.steps.push(operator)?,
         }
         Ok(term)

@@ -266,6 +266,17 @@ proptest! {
     }
 
     #[test]
+    fn quotients_have_the_sign_of_what_is_divided(of in types(), bits in bits(), by in 1..2_000i128) {
+        let divided = hist(of, &format!("hist:keys=k:x=v/{by}:onmax($x).save(v)"), &[bits]);
+        // What has no sign begins as 0.
+        if of.2 || of.value(bits) / by > 0 {
+            prop_assert_eq!(behind(&divided, "max: "), [of.value(bits) / by], "{}", divided);
+        }
+        let keys = hist(of, &format!("hist:keys=v/{by}"), &[bits]);
+        prop_assert_eq!(behind(&keys, &format!("{{ v/{by}: ")), [of.value(bits) / by], "{}", keys);
+    }
+
+    #[test]
     fn actions_compare_and_keep(of in types(), all in prop::collection::vec(bits(), 1..8)) {
         let values: Vec<i128> = all.iter().map(|&bits| of.value(bits)).collect();
         let greatest = *values.iter().max().unwrap();
