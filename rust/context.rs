@@ -297,19 +297,15 @@ impl Current {
     }
 
     /// Returns the bits by which tracers tell that they run, one for each kind and context.
-    #[cfg(CONFIG_TRACING)]
-    #[inline(always)]
     fn trace_recursion(self) -> u64 {
-        // SAFETY: The current task exists while the caller runs, and only it changes the
-        // aligned word.
-        word(unsafe { (&raw const (*self.0).trace_recursion).read_volatile() })
-    }
-
-    /// Returns the bits by which tracers tell that they run: there are none.
-    #[cfg(not(CONFIG_TRACING))]
-    #[inline(always)]
-    fn trace_recursion(self) -> u64 {
-        0
+        #[cfg(CONFIG_TRACING)]
+        let bits = read_word(
+            self.address(),
+            mem::offset_of!(bindings::task_struct, trace_recursion),
+        );
+        #[cfg(not(CONFIG_TRACING))]
+        let bits = None;
+        bits.unwrap_or(0)
     }
 
     /// Returns the flags of the task's `struct thread_info`.
@@ -361,12 +357,13 @@ pub fn level(entry: EntryWay) -> Level {
     let (count, preempt_need_resched) = arch::preempt_count();
     let task = current();
     let flags = task.thread_flags();
-    let mut added = arch::added_by(entry);
-    if arch::may_be_listed(entry) && is_listed(count) {
-        added = added.wrapping_add(extra::FERROPROBE_PREEMPT_OFFSET);
+    let mut count = count.wrapping_sub(arch::added_by(entry));
+    if count & extra::FERROPROBE_PREEMPT_MASK != 0 && arch::may_be_listed(entry) && is_listed(count)
+    {
+        count = count.wrapping_sub(extra::FERROPROBE_PREEMPT_OFFSET);
     }
     Level {
-        count: count.wrapping_sub(added) | task.softirq_count(),
+        count: count | task.softirq_count(),
         preempt_need_resched,
         need_resched: flags & extra::FERROPROBE_NEED_RESCHED != 0,
         need_resched_lazy: flags & extra::FERROPROBE_NEED_RESCHED_LAZY != 0,
@@ -374,8 +371,9 @@ pub fn level(entry: EntryWay) -> Level {
 }
 
 /// Returns whether ftrace goes through the list of those who trace a function, with preemption
-/// disabled, as where there are several. `count` is the preemption counter.
-#[inline(always)]
+/// disabled, as where there are several. `count` is the preemption counter of the probed code.
+#[cold]
+#[inline(never)]
 fn is_listed(count: u32) -> bool {
     // CAST: At most 3.
     let level = Interrupts(count & Interrupts::MASK).depth() as u32;

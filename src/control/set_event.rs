@@ -56,9 +56,7 @@ impl Show for SetEvent {
     type Data = Instance;
 
     fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        write_names(instance, out, |event| {
-            event.is_enabled_in(instance.id)
-        })?;
+        write_names(instance, out, |event| event.is_enabled_in(instance.id))?;
         let registry = instance.tracer.registry.lock();
         registry.write_awaited(instance.id, out)
     }

@@ -148,7 +148,9 @@ impl Registry {
     /// check tries again.
     fn disarm_limited(&self, probe: &Probe) -> bool {
         let event = &probe.event;
-        let is_disarmed = self.set_armed(|other| other.id() == event.id(), false).is_ok();
+        let is_disarmed = self
+            .set_armed(|other| other.id() == event.id(), false)
+            .is_ok();
         if is_disarmed {
             // Its triggers stay; enabling it, or a new trigger, arms it again.
             event.find_file(|_, file| {
