@@ -407,12 +407,15 @@ spare() {
 # walk WHAT OPERATION... [-- UNDO...]: run fpfail on the operation and the files that
 # state_files names, and note its result.  One of this many allocations fails:
 every=${FAULTS:-1}
+# With FAULTS=1 before the command, all of them; otherwise ever fewer, where that takes long.
+fault_seconds=10
+[ "${FAULTS:-}" != 1 ] || fault_seconds=0
 walk() {
 	walked=$1
 	shift
 	set +x
 	# shellcheck disable=SC2046 # a word is a file
-	fpfail "$every" $(state_files) -- "$@" >"$scratch/walk" || {
+	fpfail "$every" $fault_seconds $(state_files) -- "$@" >"$scratch/walk" || {
 		tail -n 60 "$scratch/walk"
 		[ ! -e error_log ] || tail -n 4 error_log
 		fail "$walked"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fpfail EVERY [STATE]... -- OPERATION [-- UNDO]...: let each allocation fail that the
+ * fpfail EVERY SECONDS [STATE]... -- OPERATION [-- UNDO]...: let each allocation fail that the
  * kernel makes for the operation, one in each run of it, until a run needs no more;
  * then the same with all that come after the one failing too.  EVERY is 1, or how many
- * allocations it is from one that fails to that of the next run.  Which ones can fail
- * is set by files of debugfs: see failing_allocations in functions.sh.
+ * allocations it is from one that fails to that of the next run: it doubles each time that the
+ * runs have taken SECONDS, unless that is 0.  Which ones can fail is set by files of debugfs: see
+ * failing_allocations in functions.sh.
  *
  * A run in which any failed must end with ENOMEM, and leave what the files STATE
  * say as it was; or it must succeed, and is then undone.  Prints for each way how
@@ -266,9 +267,17 @@ static void undo_it(char **undo)
 	}
 }
 
-static void walk(u64 every, char **names, int count, char **operation, char **undo)
+static u64 seconds(void)
 {
-	u64 failed = 0, runs = 0, fault, left;
+	s64 now[2] = { 0 };
+
+	sys(NR_clock_gettime, 1, (s64)now, 0, 0, 0, 0);
+	return now[0];
+}
+
+static void walk(u64 every, u64 patience, char **names, int count, char **operation, char **undo)
+{
+	u64 failed = 0, runs = 0, begun = seconds(), fault, left;
 
 	if (same(operation[0], "read")) {
 		s64 status = run(operation, 0);
@@ -301,6 +310,10 @@ static void walk(u64 every, char **names, int count, char **operation, char **un
 		if (left)
 			break;
 		runs++;
+		if (patience && seconds() - begun >= patience) {
+			every *= 2;
+			begun = seconds();
+		}
 	}
 	print(all_later ? ", all from it on " : "one ");
 	print_number(every > 1 ? fault - left : runs);
@@ -314,7 +327,7 @@ static void walk(u64 every, char **names, int count, char **operation, char **un
 
 __attribute__((used)) void begin(u64 *stack)
 {
-	int count = stack[0], states = 2, undo;
+	int count = stack[0], states = 3, undo;
 	char **args = (char **)(stack + 1);
 
 	while (states < count && !same(args[states], "--"))
@@ -339,7 +352,8 @@ __attribute__((used)) void begin(u64 *stack)
 	if (later < 0)
 		die("make-it-fail", later);
 	for (; all_later < 2; all_later++)
-		walk(number(args[1]), args + 2, states - 2, args + states + 1, args + undo + 1);
+		walk(number(args[1]), number(args[2]), args + 3, states - 3, args + states + 1,
+		     args + undo + 1);
 	print("\n");
 	exit(0);
 }
