@@ -176,6 +176,7 @@ impl Draw {
         self.emission(&own);
         if let Some(event) = other {
             self.emission(&event);
+            self.emission_on_match(&own, &event);
         }
         self.trigger();
         self.line("put events/q/own/enable 1");

@@ -51,6 +51,30 @@ impl Draw {
         self.line(format!("put events/{}/trigger {text}", event.name));
     }
 
+    /// Sets a histogram of `event` that emits a synthetic event, if there is one, with a variable of
+    /// `matched`.
+    pub(super) fn emission_on_match(&mut self, matched: &Event, event: &Event) {
+        let Some(synthetic) = self.synthetic.choose(&mut self.rng).cloned() else {
+            return;
+        };
+        self.next_constant += 1;
+        let variable = format!("w{}", self.next_constant);
+        let value = matched.numbers.choose(&mut self.rng).cloned();
+        let value = value.unwrap_or_else(|| "common_timestamp".to_string());
+        let text = format!("hist:keys=common_pid:{variable}={value}");
+        self.line(format!("put events/{}/trigger {text}", matched.name));
+        let text = synthetic.has_text.then(|| "common_comm".to_string());
+        let numbers = (0..synthetic.numbers).map(|_| format!("${variable}"));
+        let arguments: Vec<String> = text.into_iter().chain(numbers).collect();
+        let text = format!(
+            "hist:keys=common_pid:onmatch({}).trace({},{})",
+            matched.name.replace('/', "."),
+            synthetic.name,
+            arguments.join(",")
+        );
+        self.line(format!("put events/{}/trigger {text}", event.name));
+    }
+
     /// Draws a trigger of an event, or its removal.
     pub(super) fn trigger(&mut self) {
         let Some(event) = self.subject() else { return };
