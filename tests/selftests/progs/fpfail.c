@@ -271,7 +271,7 @@ static u64 seconds(void)
 {
 	s64 now[2] = { 0 };
 
-	sys(NR_clock_gettime, 1, (s64)now, 0, 0, 0, 0);
+	sys(NR_clock_gettime, 1, (s64)now, 0, 0, 0);
 	return now[0];
 }
 
