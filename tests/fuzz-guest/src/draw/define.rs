@@ -236,7 +236,12 @@ impl Draw {
     fn define_as(&mut self, name: &str, kind: ProbeKind, place: &str) {
         let most = kind.most_followed.filter(|_| self.one_in(3));
         let number = most.map_or(String::new(), |most| {
-            self.rng.random_range(1..=most.min(128)).to_string()
+            // Two processors call at the same time.
+            let number = match self.one_in(2) {
+                true => 1,
+                false => self.rng.random_range(1..=most.min(128)),
+            };
+            number.to_string()
         });
         let (event, arguments) = self.arguments(name, kind);
         let (letter, suffix) = (kind.letter, kind.suffix);
