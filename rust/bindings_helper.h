@@ -35,7 +35,10 @@ static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
 static const u64 FERROPROBE_VM_MAYSHARE = VM_MAYSHARE;
 static const u32 FERROPROBE_SPLICE_NONBLOCK = SPLICE_F_NONBLOCK;
 static const u32 FERROPROBE_MODE_PWRITE = (__force u32)FMODE_PWRITE;
-/* Of a task outside of interrupts; in these, it is one less for each level. */
+/*
+ * The bit of task_struct::trace_recursion that is set while ftrace calls its list of tracers outside of
+ * interrupts; in a softirq, an interrupt or an NMI it is a lower one, by the level.
+ */
 #ifdef CONFIG_TRACING
 static const u32 FERROPROBE_TRACE_LIST_BIT = TRACE_LIST_START + TRACE_CTX_NORMAL;
 #else

@@ -27,7 +27,8 @@ pub(super) enum ExprStep {
     Multiply,
     /// By their quotient; all ones if the divisor is zero, as in the kernel.
     Divide,
-    /// The same of numbers with a sign, rounded towards zero.
+    /// Replaces the two signed numbers that were taken last by their quotient, rounded towards zero; by
+    /// -1 if the divisor is zero, as in the kernel.
     DivideSigned,
     /// Changes the sign of the last number.
     Negate,

@@ -22,7 +22,7 @@ struct Event {
     name: String,
     /// Its fields that are numbers of 64 bits without a sign.
     numbers: Vec<String>,
-    /// Those among them that hits fetch from a register.
+    /// Its fields that are such numbers and are fetched from a register.
     registers: Vec<String>,
     /// Its field that is a text.
     text: Option<String>,

@@ -2,9 +2,9 @@
 /*
  * fpfail EVERY SECONDS [STATE]... -- OPERATION [-- UNDO]...: let each allocation fail that the
  * kernel makes for the operation, one in each run of it, until a run needs no more;
- * then the same with all that come after the one failing too.  EVERY is 1, or how many
- * allocations it is from one that fails to that of the next run: it doubles each time that the
- * runs have taken SECONDS, unless that is 0.  Which ones can fail is set by files of debugfs: see
+ * then the same with all that come after the one failing too.  The number of the allocation that
+ * fails grows by EVERY from run to run.  EVERY doubles whenever the runs have taken SECONDS; SECONDS
+ * may be 0, for never.  Which allocations can fail is set by files of debugfs: see
  * failing_allocations in functions.sh.
  *
  * A run in which any failed must end with ENOMEM, and leave what the files STATE
