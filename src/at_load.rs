@@ -3,7 +3,7 @@
 //! The definitions that the module is given when it is loaded.
 
 use crate::{
-    engine::{parse::Grammar, record::Head, text::Appender},
+    engine::{definition::parse::Grammar, record::Head, util::text::Appender},
     events::{event::Event, event_file::InstanceId, registry::Failure},
     kapi::parameters,
     sys::Vec,

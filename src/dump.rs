@@ -8,7 +8,7 @@
 
 use crate::{
     buffer::StillTools,
-    engine::{print::PrintedText, seq_buf::SeqBuf},
+    engine::{print::PrintedText, util::seq_buf::SeqBuf},
     instance::Instance,
     kapi::{
         context,

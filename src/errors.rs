@@ -4,8 +4,8 @@
 
 use crate::{
     engine::{
-        error::{Error as Refusal, Subject},
-        text::Appender,
+        refusal::error::{Error as Refusal, Subject},
+        util::text::Appender,
     },
     sys::Vec,
 };

@@ -4,7 +4,7 @@
 //! option `event-fork`.
 
 use crate::{
-    engine::pids::PidSet,
+    engine::language::pids::PidSet,
     events::{event_file::InstanceId, registry::Registry},
     hit::tasks::Tasks,
     kapi::tasks::{Follower, TaskWatch},
@@ -89,7 +89,7 @@ impl Followed {
         show(state.tasks.list(list).map(|set| &**set))
     }
 
-    /// Adds the pids `added`, each less than [`LIMIT`](crate::engine::pids::LIMIT), to the list, all or none.
+    /// Adds the pids `added`, each less than [`LIMIT`](crate::engine::language::pids::LIMIT), to the list, all or none.
     ///
     /// # Errors
     ///

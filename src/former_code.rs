@@ -4,7 +4,7 @@
 
 use crate::{
     buffer::now_by,
-    engine::reused::{Reused, TimeSpan},
+    engine::util::reused::{Reused, TimeSpan},
     kapi::clock::Clock,
     sys::{AtomicU64, Vec},
 };

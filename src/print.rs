@@ -4,17 +4,19 @@
 
 use crate::{
     engine::{
-        context::{Context, Time},
-        memo::Memo,
+        print::context::{Context, Time},
         print::{
             put_latency, put_short_context, put_shown_fields, put_type, DelayGap, LatencyColumns,
             PrintForm, Renderer, ShownEvent, SymbolNames,
         },
         record::{Builtin, Header},
-        reused::TimeSpan,
         ring::{EventRef, Note},
-        seq_buf::{SeqBuf, TextBuf},
-        text::{Appender, Plain},
+        util::{
+            memo::Memo,
+            reused::TimeSpan,
+            seq_buf::{SeqBuf, TextBuf},
+            text::{Appender, Plain},
+        },
     },
     formats::Format,
     instance::Instance,

@@ -3,7 +3,7 @@
 //! The processes of threads: the option `record-tgid`.
 
 use crate::{
-    engine::tgids::Tgids,
+    engine::util::tgids::Tgids,
     events::registry::Registry,
     kapi::{
         context,

@@ -26,9 +26,11 @@
 use crate::{
     buffer::{now_by, Buffer, LocalClock},
     engine::{
-        error::Error as Refusal,
-        parse::Grammar,
-        ready::{ReadyGroup, ReadyRow},
+        definition::{
+            parse::Grammar,
+            ready::{ReadyGroup, ReadyRow},
+        },
+        refusal::error::Error as Refusal,
     },
     errors::ErrorLog,
     events::{

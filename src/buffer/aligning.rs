@@ -12,7 +12,7 @@ use super::{
     time,
 };
 use crate::{
-    engine::clock::ClockVerdict,
+    engine::util::clock::ClockVerdict,
     kapi::clock::{self, Hands},
     sys::{AllocError, Vec},
 };

@@ -2,7 +2,7 @@
 
 //! The clock `local` of all buffers, and the right to make rings with it.
 
-use crate::{engine::clock::Judge, kapi::clock};
+use crate::{engine::util::clock::Judge, kapi::clock};
 use kernel::{
     new_mutex,
     prelude::*,

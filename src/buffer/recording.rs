@@ -10,7 +10,7 @@ use super::{
 use crate::{
     commands::Commands,
     engine::{
-        marker,
+        program::marker,
         ring::{self, EventSize, Note, Task},
     },
     kapi::{

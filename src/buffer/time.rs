@@ -3,7 +3,7 @@
 //! The time by the clock of the events.
 
 use crate::{
-    engine::clock::ClockReading,
+    engine::util::clock::ClockReading,
     kapi::clock::{self, Clock, Comparison},
 };
 use core::sync::atomic::{AtomicU64, AtomicU8, Ordering};

@@ -4,7 +4,7 @@
 
 use super::{functions::FunctionName, text::Show};
 use crate::{
-    engine::{error::Kind, text::Plain},
+    engine::{refusal::error::Kind, util::text::Plain},
     tracer::Tracer,
 };
 use core::fmt;

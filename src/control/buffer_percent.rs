@@ -6,7 +6,7 @@ use super::{
     rejected::Rejected,
     text::{Show, TakesText},
 };
-use crate::{engine::setting, instance::Instance};
+use crate::{engine::language::setting, instance::Instance};
 use core::fmt;
 use kernel::sync::Arc;
 

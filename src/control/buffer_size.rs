@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     buffer::MAX_SUB_BUFFER,
-    engine::{error::Error as Refusal, setting},
+    engine::{language::setting, refusal::error::Error as Refusal},
     instance::Instance,
 };
 use core::fmt;

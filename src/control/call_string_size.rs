@@ -8,7 +8,7 @@ use super::{
     text::{Show, TakesText},
 };
 use crate::{
-    engine::{setting, syscall::MAX_STRING},
+    engine::{language::setting, program::syscall::MAX_STRING},
     tracer::Tracer,
 };
 use core::fmt;

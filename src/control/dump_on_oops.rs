@@ -6,7 +6,7 @@ use super::{
     rejected::Rejected,
     text::{Show, TakesText},
 };
-use crate::{engine::setting, options::DumpOnOops, tracer::Tracer};
+use crate::{engine::language::setting, options::DumpOnOops, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 

@@ -4,7 +4,7 @@
 
 use super::{functions::FunctionName, text::Show};
 use crate::{
-    engine::{kind::Location, sort::sort},
+    engine::{definition::kind::Location, util::sort::sort},
     sys::Vec,
     tracer::Tracer,
 };

@@ -17,7 +17,7 @@ use super::{
     trigger::TriggerFile,
 };
 use crate::{
-    engine::{format, ready::ReadyGroup},
+    engine::{definition::ready::ReadyGroup, record::format},
     events::{
         event::Event,
         registry::{Directory, EventFiles, EventGroup, Permanent},

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     engine::{
         filter::{self, Filter},
-        text::{Appender, Plain},
+        util::text::{Appender, Plain},
     },
     events::event::Event,
     sys::Vec,

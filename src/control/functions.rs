@@ -4,7 +4,7 @@
 
 use super::{member::EventMember, text::Show};
 use crate::{
-    engine::{sort::sort, text::Plain},
+    engine::util::{sort::sort, text::Plain},
     kapi::symbol::Symbol,
     sys::Vec,
 };

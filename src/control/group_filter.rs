@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
         filter::{self, Filter},
-        text::{Appender, Plain},
+        refusal::error::{Error as Refusal, Kind},
+        util::text::{Appender, Plain},
     },
     kapi::context,
     source::names::KernelFunctions,

@@ -7,7 +7,7 @@
 
 use super::text::Show;
 use crate::{
-    engine::{format, record::Builtin, ring::HEADER_BYTES},
+    engine::{record::format, record::Builtin, ring::HEADER_BYTES},
     instance::Instance,
 };
 use core::fmt;

@@ -12,7 +12,7 @@ use crate::{
         filter::Filter,
         hist::{Heading, Histogram, KeyNames, Modifier, Printing, Snapshot, Stop},
         print::SymbolNames,
-        seq_buf::SeqBuf,
+        util::seq_buf::SeqBuf,
     },
     former_code::FormerCode,
     hit::{action::Action, plan::Plan},

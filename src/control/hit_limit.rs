@@ -6,7 +6,7 @@ use super::{
     rejected::Rejected,
     text::{Show, TakesText},
 };
-use crate::{engine::setting, tracer::Tracer};
+use crate::{engine::language::setting, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     engine::{
-        parse::Grammar,
+        definition::parse::Grammar,
         record::{Class, Head},
     },
     tracer::Tracer,

@@ -8,7 +8,7 @@
 use super::scope::Scope;
 use crate::{
     buffer::{Iterators, Side},
-    engine::{format, print::PrintedText, ring::Stats, seq_buf::TextBuf},
+    engine::{print::PrintedText, record::format, ring::Stats, util::seq_buf::TextBuf},
     instance::Instance,
     kapi::{context, parameters, percpu, tree::ReadTo},
     options::Flag,

@@ -3,7 +3,7 @@
 //! Events and groups, for their files.
 
 use crate::{
-    engine::ready::{ReadyGroup, ReadyRow},
+    engine::definition::ready::{ReadyGroup, ReadyRow},
     events::event::Event,
     instance::Instance,
     sys::Vec,

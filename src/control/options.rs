@@ -9,7 +9,7 @@ use super::{
     text::{Show, TakesText},
 };
 use crate::{
-    engine::{
+    engine::refusal::{
         error::{Errno, Error as Refusal, Kind},
         suggest::suggest,
     },

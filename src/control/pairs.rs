@@ -5,13 +5,15 @@
 use super::text::Show;
 use crate::{
     engine::{
-        ast::Place,
-        fetch::BegunField,
+        definition::ast::Place,
+        language::types::{Shown, Type},
         pairs::{OpenBeginning, PAIR_TEXT_WORDS},
         print::{put_number, SymbolNames},
-        seq_buf::SeqBuf,
-        text::{OneLine, Plain},
-        types::{Shown, Type},
+        program::fetch::BegunField,
+        util::{
+            seq_buf::SeqBuf,
+            text::{OneLine, Plain},
+        },
     },
     events::probe::Probe,
     former_code::FormerCode,

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
-        lex,
-        text::Plain,
+        language::lex,
+        refusal::error::{Error as Refusal, Kind},
+        util::text::Plain,
     },
     kapi::symbol,
     tracer::Tracer,

@@ -5,7 +5,7 @@
 
 use super::text::{self, OpenText, Show};
 use crate::{
-    engine::parse::Grammar,
+    engine::definition::parse::Grammar,
     events::owner::Owner,
     kapi::tree::{File, OpenFile, ReadTo},
     tracer::Tracer,

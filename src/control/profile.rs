@@ -3,7 +3,7 @@
 //! `kprobe_profile`: hits and misses of each probe, by the name of its event.
 
 use super::text::Show;
-use crate::{engine::format, tracer::Tracer};
+use crate::{engine::record::format, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 

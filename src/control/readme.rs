@@ -7,7 +7,8 @@
 //! a trigger in [`trigger::ROWS`].
 
 use super::named::Described;
-use crate::engine::{text::Plain, trigger};
+use crate::engine::language::trigger;
+use crate::engine::util::text::Plain;
 use core::fmt;
 
 /// The column of the texts.

@@ -8,9 +8,8 @@ use super::{
 };
 use crate::{
     engine::{
-        errno,
-        error::{Errno, Error as Refusal, Kind, Subject},
-        text::Plain,
+        refusal::error::{Errno, Error as Refusal, Kind, Subject},
+        util::{errno, text::Plain},
     },
     events::registry::Failure,
     instance::Instance,

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     commands,
     engine::{
-        setting,
-        text::{Appender, OneLine},
+        language::setting,
+        util::text::{Appender, OneLine},
     },
     instance::Instance,
     sys::Vec,

@@ -8,14 +8,16 @@ use super::{
 };
 use crate::{
     engine::{
-        ast::MAX_NAME_LEN,
-        error::{Error as Refusal, Kind},
-        event_names::{
-            AwaitedEvents, ChosenEvents, EventNames, ModuleName, NotAwaited, MAX_AWAITED,
+        definition::{
+            ast::MAX_NAME_LEN,
+            event_names::{
+                AwaitedEvents, ChosenEvents, EventNames, ModuleName, NotAwaited, MAX_AWAITED,
+            },
+            ready::{ReadyGroup, ReadyRow},
         },
-        lex::Span,
-        ready::{ReadyGroup, ReadyRow},
-        text::{Appender, Plain},
+        language::lex::Span,
+        refusal::error::{Error as Refusal, Kind},
+        util::text::{Appender, Plain},
     },
     events::{
         event::Event,

@@ -7,7 +7,7 @@ use super::{
     rejected::Rejected,
     text::{Show, TakesText},
 };
-use crate::{engine::pids, followed::List, instance::Instance};
+use crate::{engine::language::pids, followed::List, instance::Instance};
 use core::fmt;
 use kernel::sync::Arc;
 

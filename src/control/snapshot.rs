@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
-        setting,
+        language::setting,
+        refusal::error::{Error as Refusal, Kind},
     },
     kapi::tree::{File, OpenFile, ReadTo},
 };

@@ -7,7 +7,7 @@
 
 use super::text::Show;
 use crate::{
-    engine::text::Plain,
+    engine::util::text::Plain,
     events::probe::{Probe, ProbeState},
     tracer::Tracer,
 };

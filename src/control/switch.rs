@@ -7,7 +7,7 @@ use super::{
     text,
 };
 use crate::{
-    engine::setting,
+    engine::language::setting,
     kapi::tree::{File, OpenFile, ReadTo},
 };
 use core::{marker::PhantomData, pin::Pin};

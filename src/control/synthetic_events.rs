@@ -9,7 +9,11 @@ use super::{
     text::{Show, TakesText},
 };
 use crate::{
-    engine::{kind::ProbeKind, parse::Grammar, record::Head, text::Plain},
+    engine::{
+        definition::{kind::ProbeKind, parse::Grammar},
+        record::Head,
+        util::text::Plain,
+    },
     events::event::Event,
     tracer::Tracer,
 };

@@ -8,7 +8,7 @@ use super::{
     text::{Show, TakesText},
 };
 use crate::{
-    engine::{setting, syscall::MAX_COPIED},
+    engine::{language::setting, program::syscall::MAX_COPIED},
     tracer::Tracer,
 };
 use core::fmt;

@@ -5,8 +5,8 @@
 use super::rejected::{self, Logged, Rejected};
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
-        text::Appender,
+        refusal::error::{Error as Refusal, Kind},
+        util::text::Appender,
     },
     kapi::{
         context::is_being_killed,

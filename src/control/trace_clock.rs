@@ -7,7 +7,7 @@ use super::{
     text::{Show, TakesText},
 };
 use crate::{
-    engine::{
+    engine::refusal::{
         error::{Error as Refusal, Kind},
         suggest::suggest,
     },

@@ -5,7 +5,7 @@
 
 use super::{rejected::Rejected, text};
 use crate::{
-    engine::error::{Error as Refusal, Kind},
+    engine::refusal::error::{Error as Refusal, Kind},
     instance::Instance,
     kapi::tree::{File, OpenFile},
     options::Flag,

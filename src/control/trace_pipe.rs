@@ -6,7 +6,7 @@
 
 use super::{scope::Scope, text};
 use crate::{
-    engine::{print::Renderer, seq_buf::TextBuf},
+    engine::{print::Renderer, util::seq_buf::TextBuf},
     kapi::{
         tree::{File, OpenFile, ReadTo, READABLE},
         user_room::UserRoom,

@@ -8,7 +8,7 @@ use super::{
     text::{Show, TakesText},
 };
 use crate::{
-    engine::error::{Error as Refusal, Kind},
+    engine::refusal::error::{Error as Refusal, Kind},
     instance::Instance,
 };
 use core::fmt;

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     engine::{
-        cpumask::{self, Mask},
-        error::{Error as Refusal, Kind},
+        refusal::error::{Error as Refusal, Kind},
+        util::cpumask::{self, Mask},
     },
     instance::Instance,
     kapi::percpu,

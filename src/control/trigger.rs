@@ -9,11 +9,9 @@ use super::{
     rejected::Rejected,
     text::{Show, TakesText},
 };
-use crate::engine::{
-    hist,
-    ready::{ReadyGroup, ReadyRow},
-    trigger::{self, Trigger, TriggerRequest},
-};
+use crate::engine::definition::ready::{ReadyGroup, ReadyRow};
+use crate::engine::hist;
+use crate::engine::language::trigger::{self, Trigger, TriggerRequest};
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 

@@ -23,8 +23,8 @@ mod terms;
 
 use core::fmt::{self, Write};
 
-use super::error::Error;
-use super::excerpt::Excerpt;
+use crate::engine::refusal::error::Error;
+use crate::engine::refusal::excerpt::Excerpt;
 pub use gate::Gate;
 pub use parse::MAX_LEN;
 pub use predicate::LookupFunctions;

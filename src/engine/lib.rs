@@ -6,59 +6,30 @@
 //! `crate::sys`, which the kernel module, the host crate and the model checker each supply.
 //! So the same files are compiled into the module and into the host crate, in which they
 //! are tested, fuzzed and measured.
+//!
+//! The folders, the lowest first: each uses only those above it in this list.
+//!
+//! | folder | what it holds |
+//! |---|---|
+//! | [`util`] | text, numbers, sorting, caches |
+//! | [`refusal`] | why a write is refused, and what to write instead |
+//! | [`language`] | words, types, patterns, triggers |
+//! | [`record`] | the layout of records, and the `format` files that tell it |
+//! | [`ring`], [`pairs`] | the ring buffer of one CPU; beginnings that wait for their ends |
+//! | [`code`] | instructions, architectures, where a probe may be placed |
+//! | [`definition`] | kinds of events, and how a line is parsed to a definition |
+//! | [`program`] | type information, fetch programs, and how a hit runs them |
+//! | [`filter`], [`print`], [`hist`] | what is recorded, shown, counted |
 
-pub mod address;
-pub mod arch;
-pub mod ast;
-pub mod btf;
-pub mod calling;
-pub mod clock;
-pub mod context;
-pub mod cpumask;
-mod derive;
-pub mod digits;
-pub mod errno;
-pub mod error;
-pub mod event_names;
-pub mod excerpt;
-pub mod exec;
-pub mod fetch;
-pub mod fields;
+pub mod code;
+pub mod definition;
 pub mod filter;
-pub mod format;
-pub mod functions;
-pub mod glob;
 pub mod hist;
-pub mod insn;
-pub mod kallsyms;
-pub mod kind;
-pub mod lex;
-mod log_entry;
-pub mod marker;
-pub mod memo;
-pub mod nearest;
-pub mod noreturn;
-pub mod numbers;
+pub mod language;
 pub mod pairs;
-pub mod parse;
-mod paths;
-pub mod pids;
-pub mod placement;
 pub mod print;
-pub mod ready;
+pub mod program;
 pub mod record;
-pub mod remedy;
-pub mod reused;
+pub mod refusal;
 pub mod ring;
-pub mod seq_buf;
-pub mod setting;
-pub mod sort;
-pub mod stack;
-pub mod steps;
-pub mod suggest;
-pub mod syscall;
-pub mod task;
-pub mod text;
-pub mod tgids;
-pub mod trigger;
-pub mod types;
+pub mod util;

@@ -17,7 +17,7 @@
 //!
 //! Context: any, with preemption disabled, but for what says otherwise.
 
-use super::sort;
+use crate::engine::util::sort;
 use crate::sys::{self, AllocError, AtomicU64, OnCpu, PerCpu, PublishedWord, Vec, Zeroed};
 
 /// Most keys of a pair.

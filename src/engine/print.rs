@@ -7,6 +7,7 @@
 
 mod call;
 mod changes;
+pub mod context;
 mod forms;
 mod heads;
 mod json;

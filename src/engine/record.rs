@@ -7,10 +7,14 @@
 //! may be unreadable, and last the text to which `__data_loc` words point. All of it is
 //! little-endian. A [`Layout`] describes the records of one event.
 
+pub mod fields;
+pub mod format;
 mod layout;
 mod name;
+pub mod numbers;
 mod ready;
 mod shape;
+pub mod stack;
 
 pub use layout::{
     Builtin, Class, Faults, Field, Fixed, Head, Layout, LayoutNames, OpenFlag, Role, ShownMemory,
@@ -51,7 +55,7 @@ pub const MAX_SIZE: usize = 4032;
 pub struct Header {
     /// Number of the event.
     pub event: u16,
-    /// Context flags, see [`format::flag`](super::format::flag).
+    /// Context flags, see [`format::flag`](crate::engine::record::format::flag).
     pub flags: u8,
     /// Preemption depth in the low, migration-disable depth in the high half.
     pub preempt_count: u8,

@@ -5,8 +5,8 @@
 use crate::{
     buffer::Buffer,
     engine::{
-        error::{Error as Refusal, Kind},
         filter::Filter,
+        refusal::error::{Error as Refusal, Kind},
     },
     events::{
         event_file::{EventFile, InstanceId},

@@ -4,7 +4,7 @@
 
 use crate::{
     buffer::Buffer,
-    engine::{marker, record::PRINT},
+    engine::{program::marker, record::PRINT},
     events::{
         event::Event,
         event_file::{EventFile, InstanceId},

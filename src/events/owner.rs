@@ -2,7 +2,7 @@
 
 //! Who owns the private events.
 
-use crate::{engine::text::Plain, kapi::context};
+use crate::{engine::util::text::Plain, kapi::context};
 use core::{
     fmt,
     sync::atomic::{AtomicBool, Ordering},

@@ -5,11 +5,10 @@
 use crate::{
     buffer::Buffer,
     engine::{
-        ast::Definition,
-        error::{Error as Refusal, Kind},
-        event_names::ModuleName,
-        fetch::Program,
-        types::Type,
+        definition::{ast::Definition, event_names::ModuleName},
+        language::types::Type,
+        program::fetch::Program,
+        refusal::error::{Error as Refusal, Kind},
     },
     events::{
         attachment::Attachment,

@@ -34,10 +34,10 @@ mod waiting;
 
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
+        definition::parse::Grammar,
         filter::Filter,
-        lex::{self, Command},
-        parse::Grammar,
+        language::lex::{self, Command},
+        refusal::error::{Error as Refusal, Kind},
     },
     events::{
         event::Event,

@@ -3,7 +3,7 @@
 //! The events that a misspelt name may mean.
 
 use crate::{
-    engine::{error::Error as Refusal, suggest::suggest_of_many},
+    engine::refusal::{error::Error as Refusal, suggest::suggest_of_many},
     sys::Vec,
 };
 

@@ -4,11 +4,10 @@
 
 use crate::{
     engine::{
-        ast::Definition,
-        error::{Error as Refusal, Kind},
-        kind::Mechanism,
-        numbers::Numbers,
+        definition::{ast::Definition, kind::Mechanism},
+        record::numbers::Numbers,
         record::{Builtin, Layout},
+        refusal::error::{Error as Refusal, Kind},
     },
     kapi::c_string::c_string,
 };

@@ -10,7 +10,7 @@
 use super::format::Format;
 use crate::{
     drop_where::drop_where,
-    engine::numbers::Needed,
+    engine::record::numbers::Needed,
     sys::{AllocError, Vec},
 };
 use kernel::sync::Arc;

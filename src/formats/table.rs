@@ -5,7 +5,7 @@
 //! It has a lock of its own, so that no reader waits for a write to `kprobe_events`.
 
 use super::{format::Format, retired::Retired};
-use crate::{engine::numbers::Needed, sys::Vec};
+use crate::{engine::record::numbers::Needed, sys::Vec};
 use core::mem::ManuallyDrop;
 use kernel::{
     new_mutex,

@@ -10,11 +10,11 @@
 use crate::{
     buffer::Buffer,
     engine::{
-        fetch::Program,
         filter::{self, Filter},
         hist::Histogram,
-        text::Plain,
-        trigger,
+        language::trigger,
+        program::fetch::Program,
+        util::text::Plain,
     },
     formats::Format,
     hit::{

@@ -8,11 +8,11 @@
 
 use crate::{
     engine::{
-        seq_buf::SeqBuf,
-        syscall::{
+        program::syscall::{
             make_printable, put_address, Copies, Special, COPY_SIZE, EXACT_MARK, MARK, MAX_ADDRESS,
             MAX_COPIED, MAX_COPIES,
         },
+        util::seq_buf::SeqBuf,
     },
     hit::{
         prepared::Prepared,

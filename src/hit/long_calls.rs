@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Copies of more than [`MAX_COPIED`](crate::engine::syscall::MAX_COPIED) bytes, for whole system
+//! Copies of more than [`MAX_COPIED`](crate::engine::program::syscall::MAX_COPIED) bytes, for whole system
 //! calls.
 //!
 //! What is noted of each call in progress has no room for them. They have memory of their own, for
@@ -8,8 +8,8 @@
 
 use crate::{
     engine::{
+        program::syscall::{Copies, Special, Values, COPY_SIZE, EXACT_MARK, MAX_COPIES},
         record::{MAX_SIZE, PROBE_SIZE},
-        syscall::{Copies, Special, Values, COPY_SIZE, EXACT_MARK, MAX_COPIES},
     },
     hit::{
         calls::{argument, copy_special, copy_strings, CallMemory, Pointers},

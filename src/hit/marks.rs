@@ -7,7 +7,7 @@
 
 use crate::{
     buffer::Buffer,
-    engine::{fetch::Program, marker},
+    engine::program::{fetch::Program, marker},
     formats::Format,
     hit::{
         plan::{Acting, Plan, Rest, Share},

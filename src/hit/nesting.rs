@@ -8,8 +8,8 @@
 
 use crate::{
     engine::{
-        fetch::MAX_TEXTS,
         hist::{LinkedRoom, TEXT_ROOM},
+        program::fetch::MAX_TEXTS,
     },
     kapi::{
         context::OnCpu,

@@ -7,9 +7,11 @@
 
 use crate::{
     engine::{
-        exec,
-        fetch::{BegunField, PairKey, Program},
         pairs::{self, Beginnings, PairCounts, PairKeys, MAX_PAIR_WORDS, PAIR_TEXT_WORDS},
+        program::{
+            exec,
+            fetch::{BegunField, PairKey, Program},
+        },
     },
     hit::{
         receives::Receives,

@@ -7,8 +7,8 @@
 
 use crate::{
     engine::{
-        fetch::PairKey,
         pairs::{PairKeys, MAX_PAIR_WORDS},
+        program::fetch::PairKey,
     },
     hit::{
         open_pairs::{self, LeftSize, OpenPairs, SideKeys, FEW_WORDS},

@@ -4,7 +4,7 @@
 
 use crate::{
     engine::{
-        fetch::{Form, Program},
+        program::fetch::{Form, Program},
         record::{self, Header, Role},
         ring::Short,
     },

@@ -7,9 +7,11 @@
 
 use crate::{
     engine::{
-        exec,
-        fetch::{BegunField, FieldShape, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION},
         hist::{EmittedValues, SynthField},
+        program::{
+            exec,
+            fetch::{BegunField, FieldShape, FIRST_BEGUN, MAX_TEXTS, PAIR_DURATION},
+        },
         record::Layout,
     },
     hit::{

@@ -10,7 +10,7 @@
 use crate::{
     buffer::Buffer,
     engine::{
-        fetch::{Form, Program, Size},
+        program::fetch::{Form, Program, Size},
         record::PROBE_WORDS,
         ring::Short,
     },

@@ -10,12 +10,14 @@
 
 use crate::{
     engine::{
-        exec::{Arguments, Memory},
-        fetch::Program,
+        definition::task::TaskNumber,
+        program::{
+            exec::{Arguments, Memory},
+            fetch::Program,
+            syscall::{Values, COPY_SIZE},
+        },
         record::{COMM_LEN, MAX_SIZE},
         ring::Task,
-        syscall::{Values, COPY_SIZE},
-        task::TaskNumber,
     },
     kapi::{
         cgroup, clock,

@@ -11,8 +11,7 @@
 use crate::{
     buffer::{Buffer, Pace, Unsettled},
     engine::{
-        exec,
-        fetch::Size,
+        program::{exec, fetch::Size},
         record::{self, Header, PROBE_WORDS},
         ring::{Fill, Note, Payload, Short},
     },

@@ -4,7 +4,7 @@
 
 use crate::{
     engine::{
-        exec,
+        program::exec,
         record::{self, PROBE_SIZE},
     },
     hit::{

@@ -7,10 +7,9 @@
 use crate::{
     buffer::{Buffer, Lost},
     engine::{
-        exec,
-        fetch::Size,
         filter,
-        format::flag,
+        program::{exec, fetch::Size},
+        record::format::flag,
         record::{self, Header},
         ring::Note,
     },

@@ -4,7 +4,7 @@
 
 use crate::{
     buffer::Unsettled,
-    engine::{exec, syscall::Values},
+    engine::program::{exec, syscall::Values},
     hit::{
         recorder::Recorder,
         sample::{Copied, LongCopied, Report, Sample},

@@ -6,7 +6,7 @@
 
 use crate::{
     buffer::Buffer,
-    engine::{format::flag, hist::STACK_DEPTH, record::Header, ring::Note, stack},
+    engine::{hist::STACK_DEPTH, record::format::flag, record::stack, record::Header, ring::Note},
     hit::{
         action::Action,
         counters::HitEnd,

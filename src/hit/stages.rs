@@ -4,7 +4,7 @@
 
 use crate::{
     buffer::Unsettled,
-    engine::{exec, fetch::Form},
+    engine::program::{exec, fetch::Form},
     hit::{
         counters::HitEnd,
         recorder::Recorder,

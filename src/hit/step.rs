@@ -9,8 +9,8 @@
 use crate::{
     buffer::{Pace, Unsettled},
     engine::{
-        exec,
-        format::flag,
+        program::exec,
+        record::format::flag,
         record::{self, PROBE_WORDS},
         ring::{EventSize, Fill, Long, Payload, Short},
     },

@@ -2,7 +2,7 @@
 
 //! The tasks whose hits count.
 
-use crate::engine::pids::PidSet;
+use crate::engine::language::pids::PidSet;
 use kernel::sync::Arc;
 
 /// The tasks whose hits count: all on one list that are not on another.

@@ -9,7 +9,7 @@
 //! a task, that returns from it too, with 0: its maker has recorded the call.
 
 use crate::{
-    engine::{
+    engine::program::{
         exec,
         syscall::{compat_result, Copies, Returns, Values, MAX_COPIED, MAX_COPIES, WORDS},
     },

@@ -4,13 +4,14 @@
 
 use crate::{
     engine::{
-        arch::isa::ENTRY_LEN,
-        error::{Errno, Error as Refusal, Kind},
-        functions::{Patterns, Selection},
-        kind::Location,
-        lex::Span,
-        sort::sort,
-        text::Plain,
+        code::arch::isa::ENTRY_LEN,
+        definition::kind::Location,
+        language::{
+            functions::{Patterns, Selection},
+            lex::Span,
+        },
+        refusal::error::{Errno, Error as Refusal, Kind},
+        util::{sort::sort, text::Plain},
     },
     kapi::{
         context::{cond_resched, is_being_killed},

@@ -3,7 +3,7 @@
 //! A function in memory, with the facts known about it.
 
 use crate::{
-    engine::{
+    engine::code::{
         arch::isa::{Isa, MAX_PATCH},
         placement::{End, Facts, JudgedFunction, Patch, Placement, Region, SpecialRole},
     },
@@ -287,7 +287,7 @@ impl Live {
         &self,
         placement: &Placement<'_>,
         from: usize,
-    ) -> Option<crate::engine::placement::Suspect> {
+    ) -> Option<crate::engine::code::placement::Suspect> {
         let mut suspects = placement.suspects(from);
         suspects.find(|suspect| kprobe::may_be_at(self.address.wrapping_add(suspect.offset as u64)))
     }

@@ -7,13 +7,17 @@
 
 use crate::{
     engine::{
-        ast::{Definition, Place, Which},
-        error::{Errno, Error as Refusal, Kind},
-        functions::is_end,
-        kind::{Location, Mechanism},
-        noreturn::is_noreturn,
-        placement::{Judgement, Placement, Refuser, SpecialRole, Verdict, Why},
-        text::Plain,
+        code::{
+            noreturn::is_noreturn,
+            placement::{Judgement, Placement, Refuser, SpecialRole, Verdict, Why},
+        },
+        definition::{
+            ast::{Definition, Place, Which},
+            kind::{Location, Mechanism},
+        },
+        language::functions::is_end,
+        refusal::error::{Errno, Error as Refusal, Kind},
+        util::text::Plain,
     },
     kapi::{
         functions::Site,

@@ -4,8 +4,8 @@
 
 use crate::{
     engine::{
-        arch::{Arch, Machine},
-        error::Errno,
+        code::arch::{Arch, Machine},
+        refusal::error::Errno,
     },
     kapi::regs::STACK_WORDS,
 };

@@ -4,11 +4,13 @@
 
 use crate::{
     engine::{
-        fetch::{CpuInstance, Symbols},
+        code::{
+            kallsyms::{self, NameIndex, Sought, Tables},
+            placement::{Ways, NO_RETURN},
+        },
         filter::LookupFunctions,
-        kallsyms::{self, NameIndex, Sought, Tables},
-        nearest::Nearest,
-        placement::{Ways, NO_RETURN},
+        program::fetch::{CpuInstance, Symbols},
+        refusal::nearest::Nearest,
     },
     kapi::{
         context::is_being_killed,

@@ -9,12 +9,16 @@
 use super::{names::Names, types};
 use crate::{
     engine::{
-        ast::{Definition, Place, Which},
-        btf::declare::Parameters,
-        error::{Error as Refusal, Kind},
-        nearest::Nearest,
-        sort::sort,
-        text::{Appender, Plain},
+        definition::ast::{Definition, Place, Which},
+        program::btf::declare::Parameters,
+        refusal::{
+            error::{Error as Refusal, Kind},
+            nearest::Nearest,
+        },
+        util::{
+            sort::sort,
+            text::{Appender, Plain},
+        },
     },
     kapi::{module, symbol::Symbol},
     sys::{AllocError, Vec},

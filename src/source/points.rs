@@ -4,13 +4,13 @@
 
 use crate::{
     engine::{
-        ast::{Definition, Place, Which},
-        btf::declare::Parameters,
-        error::{Errno, Error as Refusal, Kind},
-        fetch::MAX_TRACEPOINT_ARGUMENTS,
-        glob,
-        nearest::Nearest,
-        text::Plain,
+        definition::ast::{Definition, Place, Which},
+        program::{btf::declare::Parameters, fetch::MAX_TRACEPOINT_ARGUMENTS},
+        refusal::{
+            error::{Errno, Error as Refusal, Kind},
+            nearest::Nearest,
+        },
+        util::{glob, text::Plain},
     },
     kapi::{
         context::is_being_killed,

@@ -7,7 +7,7 @@
 //! of [`Registered::new`].
 
 use crate::{
-    engine::{
+    engine::definition::{
         ast::Definition,
         kind::{Mechanism, ProbeKind},
     },

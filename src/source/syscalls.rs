@@ -3,7 +3,7 @@
 //! The system calls, as the kernel describes them to its own tracer.
 
 use crate::{
-    engine::syscall::{without_attributes, Call, CallParameter, MAX_ARGUMENTS},
+    engine::program::syscall::{without_attributes, Call, CallParameter, MAX_ARGUMENTS},
     kapi::{nofault, tracepoint::syscall},
     source::names::Names,
     sys::{AllocError, Vec},

@@ -7,7 +7,7 @@
 //! instructions do not show it. The tables of modules are not read.
 
 use crate::{
-    engine::placement::{
+    engine::code::placement::{
         tables::{self, is_bug, Sites, Table},
         PlacementIndex, SpecialRole, Ways,
     },

@@ -8,9 +8,11 @@
 
 use crate::{
     engine::{
-        ast::{Argument, Definition, Origin, StepKind},
-        btf::{Btf, Index, Malformed},
-        kind::ArgumentsFrom,
+        definition::{
+            ast::{Argument, Definition, Origin, StepKind},
+            kind::ArgumentsFrom,
+        },
+        program::btf::{Btf, Index, Malformed},
     },
     kapi::vfs,
     sys::{AllocError, Vec},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Prints, for each number of a 32-bit system call from 0 on, the name of the 64-bit call with the
-# same arguments, or - if there is none: the text of src/engine/syscall/compat.rs.
+# same arguments, or - if there is none: the text of src/engine/program/syscall/compat.rs.
 #
 #	awk -f compat-calls.awk syscall_64.tbl syscall_32.tbl
 #

@@ -4,10 +4,10 @@
 //! and the calling convention, with where the debug information says that they are when the function
 //! begins. `qemu/test-arguments` runs it.
 
-use ferroprobe_engine::engine::arch::calling::ArgumentPlace;
-use ferroprobe_engine::engine::arch::Arch as EngineArch;
-use ferroprobe_engine::engine::btf::{Btf, BtfFunction, Index};
-use ferroprobe_engine::engine::calling::PassedArguments;
+use ferroprobe_engine::engine::code::arch::calling::ArgumentPlace;
+use ferroprobe_engine::engine::code::arch::Arch as EngineArch;
+use ferroprobe_engine::engine::program::btf::{Btf, BtfFunction, Index};
+use ferroprobe_engine::engine::program::calling::PassedArguments;
 use ferroprobe_tools::arch::Arch;
 use ferroprobe_tools::data::Data;
 use ferroprobe_tools::debug::{number, Debug, Entry, Sections, Slice, Unit};

@@ -5,10 +5,10 @@
 
 use crate::arch::Arch;
 use crate::image::Image;
-use ferroprobe_engine::engine::arch::isa::Flow;
-use ferroprobe_engine::engine::arch::Arch as EngineArch;
-use ferroprobe_engine::engine::placement::tables::{landing, Sites};
-use ferroprobe_engine::engine::placement::{Facts, JudgedFunction, Placement};
+use ferroprobe_engine::engine::code::arch::isa::Flow;
+use ferroprobe_engine::engine::code::arch::Arch as EngineArch;
+use ferroprobe_engine::engine::code::placement::tables::{landing, Sites};
+use ferroprobe_engine::engine::code::placement::{Facts, JudgedFunction, Placement};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;

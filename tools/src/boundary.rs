@@ -9,9 +9,9 @@ use crate::arch::Arch;
 use crate::error::Result;
 use crate::image::Image;
 use crate::refuse;
-use ferroprobe_engine::engine::arch::Arch as EngineArch;
-use ferroprobe_engine::engine::placement::tables::Sites;
-use ferroprobe_engine::engine::placement::{
+use ferroprobe_engine::engine::code::arch::Arch as EngineArch;
+use ferroprobe_engine::engine::code::placement::tables::Sites;
+use ferroprobe_engine::engine::code::placement::{
     Facts, JudgedFunction, Placement, Region, SpecialRole, Verdict,
 };
 

@@ -2,8 +2,8 @@
 
 //! Sets of CPUs in filters, as the kernel writes them.
 
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::{self, Span};
+use crate::engine::language::lex::{self, Span};
+use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::Vec;
 
 /// Largest number of CPUs that a kernel supports.

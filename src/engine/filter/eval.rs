@@ -5,11 +5,11 @@
 use super::terms::{
     Filter, Hit, Operand, Relation, Term, Test, ACCEPT, MAX_TEXT, MOST_STEPS, REJECT,
 };
-use crate::engine::exec::{self, Env};
-use crate::engine::fetch::Program;
-use crate::engine::glob;
-use crate::engine::steps::StepBudget;
-use crate::engine::text::up_to_nul;
+use crate::engine::program::exec::{self, Env};
+use crate::engine::program::fetch::Program;
+use crate::engine::util::glob;
+use crate::engine::util::steps::StepBudget;
+use crate::engine::util::text::up_to_nul;
 
 impl Filter {
     /// Returns whether to record a hit of the probe with this `program`, if the filter

@@ -3,8 +3,8 @@
 //! What can be said of a filter in a few instructions.
 
 use super::terms::{Filter, Single};
-use crate::engine::exec::{self, Env};
-use crate::engine::fetch::Program;
+use crate::engine::program::exec::{self, Env};
+use crate::engine::program::fetch::Program;
 
 /// The part of a filter's verdict that takes a few instructions.
 #[derive(Clone, Copy, Debug)]

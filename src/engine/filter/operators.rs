@@ -4,8 +4,8 @@
 
 use super::arithmetic::{Arithmetic, Operator};
 use super::terms::Relation;
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::{self, Span};
+use crate::engine::language::lex::{self, Span};
+use crate::engine::refusal::error::{Error, Kind};
 
 /// Returns `text` without leading white space.
 pub(super) fn trim(text: Span<'_>) -> Span<'_> {

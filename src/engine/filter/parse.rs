@@ -9,9 +9,9 @@
 use super::operators::{enclosed, trim};
 use super::predicate::{LookupFunctions, Terms};
 use super::terms::{Exhausted, Filter, Single, Term, ACCEPT, REJECT};
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::Span;
+use crate::engine::language::lex::Span;
 use crate::engine::record::Layout;
+use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::Vec;
 
 /// Longest filter.
@@ -49,7 +49,7 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// The kinds of [`Subject::Filter`](crate::engine::error::Subject::Filter), with the
+    /// The kinds of [`Subject::Filter`](crate::engine::refusal::error::Subject::Filter), with the
     /// caret in the text without surrounding white space.
     pub fn compile(
         text: &[u8],

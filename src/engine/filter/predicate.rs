@@ -6,16 +6,16 @@ use super::arithmetic::Arithmetic;
 use super::cpus;
 use super::operators::{arithmetic, enclosed, is_name, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
-use crate::engine::address;
-use crate::engine::errno;
-use crate::engine::error::{Error, Kind};
-use crate::engine::fields::no_field;
-use crate::engine::lex::{self, Span};
-use crate::engine::nearest::Nearest;
+use crate::engine::definition::task::{CGROUP, NO_CGROUPS};
+use crate::engine::language::lex::{self, Span};
+use crate::engine::language::types::Shown;
+use crate::engine::record::fields::no_field;
 use crate::engine::record::{Field, Layout, Role};
-use crate::engine::task::{CGROUP, NO_CGROUPS};
-use crate::engine::text::Plain;
-use crate::engine::types::Shown;
+use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::refusal::nearest::Nearest;
+use crate::engine::util::address;
+use crate::engine::util::errno;
+use crate::engine::util::text::Plain;
 use crate::sys::{has_cgroups, Vec};
 
 /// Looks up functions, for `FIELD.function == NAME`.

@@ -5,9 +5,9 @@
 use core::fmt;
 
 use super::arithmetic::Arithmetic;
-use crate::engine::glob;
+use crate::engine::definition::task::CGROUP;
 use crate::engine::record::Header;
-use crate::engine::task::CGROUP;
+use crate::engine::util::glob;
 use crate::sys::{AtomicU64, Vec};
 
 /// What is known about a hit before its arguments are fetched.

@@ -14,9 +14,9 @@ use super::spec::Spec;
 use super::value_shape::ValueShape;
 use super::value_shape::{SynthField, ValueSort};
 use super::variable::{VarRef, VarRefs, VarRole, MAX_REFS};
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::Span;
+use crate::engine::language::lex::Span;
 use crate::engine::record::Layout;
+use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{Box, Vec};
 
 /// A parameter is bound, or another histogram has to be set first.
@@ -313,7 +313,7 @@ fn instead(refusal: Error, kind: Kind) -> Error {
     match refusal.has_detail() {
         true => error.with_detail(format_args!(
             "{}",
-            crate::engine::text::Plain(refusal.detail())
+            crate::engine::util::text::Plain(refusal.detail())
         )),
         false => error,
     }

@@ -6,8 +6,8 @@ use super::find_var::OnEvent;
 use super::inter::{ActionSort, HistAction, HistHandler, Tracked, MAX_PARAMS};
 use super::pieces::{pieces, trim};
 use super::scope::HistScope;
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::Span;
+use crate::engine::language::lex::Span;
+use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{AllocError, Vec};
 
 /// An action as it is written.

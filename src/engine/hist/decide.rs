@@ -4,7 +4,7 @@
 
 use super::parse::{HistRequest, Verb};
 use super::spec::Spec;
-use crate::engine::error::{Error, Kind};
+use crate::engine::refusal::error::{Error, Kind};
 
 /// A histogram that is set.
 #[derive(Clone, Copy, Debug)]

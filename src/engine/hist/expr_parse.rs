@@ -16,10 +16,10 @@ use super::value_shape::ValueShape;
 use super::value_shape::ValueSort;
 use super::variable::{VarRefs, VarSource};
 use super::write::write_modifier;
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::{self, Span};
+use crate::engine::language::lex::{self, Span};
 use crate::engine::record::Layout;
-use crate::engine::text::{Appender, Plain};
+use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::util::text::{Appender, Plain};
 use crate::sys::Vec;
 
 /// Most operators of an expression, as in the kernel.

@@ -6,8 +6,8 @@ use super::column::KeySource;
 use super::source::extend;
 use super::spec::Spec;
 use super::table::EntryShape;
-use crate::engine::exec::{self, Arguments, Memory};
-use crate::engine::fetch::Program;
+use crate::engine::program::exec::{self, Arguments, Memory};
+use crate::engine::program::fetch::Program;
 
 /// How [`Histogram::update_fast`](super::Histogram::update_fast) finds an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,12 +7,12 @@ use core::num::NonZeroU64;
 use super::column::{ArrayElement, Fold, Key, KeySource, Modifier, Value, TEXT_WORDS};
 use super::value_shape::ValueShape;
 use super::value_shape::ValueSort;
-use crate::engine::error::{Error, Kind};
-use crate::engine::fields::no_field;
-use crate::engine::lex::{self, Span};
+use crate::engine::definition::task::{CGROUP, NO_CGROUPS};
+use crate::engine::language::lex::{self, Span};
+use crate::engine::language::types::{Shown, Type};
+use crate::engine::record::fields::no_field;
 use crate::engine::record::{Layout, Role};
-use crate::engine::task::{CGROUP, NO_CGROUPS};
-use crate::engine::types::{Shown, Type};
+use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{has_cgroups, Vec};
 
 /// What a name stands for.

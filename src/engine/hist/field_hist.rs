@@ -14,9 +14,9 @@ use super::scope::{HistScope, KnownHistogram};
 use super::spec::Spec;
 use super::variable::VarRef;
 use super::write::write_key;
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::Span;
-use crate::engine::text::{Appender, Plain};
+use crate::engine::language::lex::Span;
+use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::util::text::{Appender, Plain};
 use crate::sys::{AllocError, Vec};
 
 /// What the variable of a field is called: this, and the name of the field.

@@ -8,9 +8,9 @@
 
 use super::scope::{HistScope, KnownHistogram};
 use super::variable::{VarRef, VarRole, Variable};
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::Span;
-use crate::engine::suggest::suggest;
+use crate::engine::language::lex::Span;
+use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::refusal::suggest::suggest;
 
 /// The names of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::read::{ReadRow, Snapshot};
 use super::update::Histogram;
 use super::value_shape::ValueSort;
 use super::variable::{VarRole, VarSource, Variable, VAR_WORDS};
-use crate::engine::text::{OneLine, Plain};
+use crate::engine::util::text::{OneLine, Plain};
 use crate::sys::AtomicU64;
 
 /// Characters of a text that is kept.

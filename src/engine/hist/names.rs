@@ -3,7 +3,7 @@
 //! The names that the printing of a histogram asks for.
 
 use crate::engine::print::SymbolNames;
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// The names that a histogram shows.
 pub trait KeyNames: SymbolNames {

@@ -16,9 +16,9 @@ use super::scope::HistScope;
 use super::spec::Spec;
 use super::value_shape::ValueSort;
 use super::variable::{VarRefs, VarRole, VarSource, MAX_VARS};
-use crate::engine::error::{Error, Kind};
-use crate::engine::lex::{self, Span};
+use crate::engine::language::lex::{self, Span};
 use crate::engine::record::Layout;
+use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{Box, Vec};
 
 /// Entries of a histogram that does not name its size.
@@ -97,7 +97,7 @@ struct Parts<'a> {
 ///
 /// # Errors
 ///
-/// The kinds of [`Subject::Histogram`](crate::engine::error::Subject::Histogram).
+/// The kinds of [`Subject::Histogram`](crate::engine::refusal::error::Subject::Histogram).
 pub fn parse<'a>(
     text: Span<'a>,
     layout: &Layout,

@@ -2,7 +2,7 @@
 
 //! The parts of a trigger.
 
-use crate::engine::lex::Span;
+use crate::engine::language::lex::Span;
 
 /// Returns whether `byte` is white space of a trigger.
 pub(super) fn is_blank(byte: u8) -> bool {

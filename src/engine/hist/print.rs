@@ -16,9 +16,9 @@ use super::read::{ReadRow, Snapshot, Words};
 use super::source::extend;
 use super::stop::Stop;
 use super::update::Histogram;
-use crate::engine::errno;
-use crate::engine::seq_buf::SeqBuf;
-use crate::engine::text::{Appender, OneLine};
+use crate::engine::util::errno;
+use crate::engine::util::seq_buf::SeqBuf;
+use crate::engine::util::text::{Appender, OneLine};
 use crate::sys::Vec;
 
 /// What is written before the entries.

@@ -5,8 +5,8 @@
 use core::num::NonZeroU64;
 
 use super::column::{KeySource, KeyStep, BELOW_ZERO, COMM_WORDS, STACK_DEPTH, TEXT_ROOM};
-use crate::engine::exec::{self, Env};
-use crate::engine::fetch::Program;
+use crate::engine::program::exec::{self, Env};
+use crate::engine::program::fetch::Program;
 use crate::engine::record::{Header, COMM_LEN};
 
 /// What is known of a hit beside its arguments. Each function is called only if the

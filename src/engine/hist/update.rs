@@ -15,7 +15,7 @@ use super::table::SharedTable;
 use super::variable::VarTable;
 use super::word::HistWord;
 use crate::engine::record::COMM_LEN;
-use crate::engine::text::up_to_nul;
+use crate::engine::util::text::up_to_nul;
 use crate::sys::{AllocError, Arc, AtomicU32, OnCpu, PerCpu, PublishedWord};
 use core::sync::atomic::{AtomicU64, Ordering};
 

@@ -6,7 +6,7 @@ use super::column::{KeySource, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE};
 use super::source::Values;
 use super::update::FAULT;
 use super::variable::{VarSource, Variable, VAR_WORDS};
-use crate::engine::text::up_to_nul;
+use crate::engine::util::text::up_to_nul;
 use crate::sys::AtomicU64;
 
 /// Stores `variable` in an entry with the words `vars`: a number is what `number` returns.

@@ -10,7 +10,7 @@ use super::column::{Column, Fold, Key, KeySource, Modifier, Value};
 use super::inter::{ActionSort, HistAction, HistHandler};
 use super::spec::Spec;
 use super::variable::VarRole;
-use crate::engine::text::Plain;
+use crate::engine::util::text::Plain;
 
 /// The clock of which the kernel tells where the trigger names none.
 const DEFAULT_CLOCK: &[u8] = b"global";

@@ -5,9 +5,9 @@
 
 use super::render::ShownEvent;
 use super::walk::{self, word, Elements, PrintedValue, PrintedValues};
-use crate::engine::errno;
 use crate::engine::record::{Field, Layout, OpenFlag, ShownMemory, Signature};
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::errno;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// The bits of `flags` by which `openat` may make a file, which then has a mode.
 const O_CREAT: u32 = 0o100;

@@ -6,7 +6,7 @@ use super::quoted;
 use super::render::SymbolNames;
 use super::shape::{number, put_json_number, put_number, text, MAX_DEPTH};
 use crate::engine::record::{PartKind, ShapePart, WholeShape};
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// The two states of a structure.
 #[derive(Clone, Copy)]

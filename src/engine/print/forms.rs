@@ -10,10 +10,10 @@ use core::fmt::{self, Write};
 
 use super::render::{ShownEvent, SymbolNames};
 use super::walk::{self, PrintedHead};
-use crate::engine::format;
+use crate::engine::record::format;
 use crate::engine::record::{self, Faults, Header};
-use crate::engine::seq_buf::SeqBuf;
-use crate::engine::text::Plain;
+use crate::engine::util::seq_buf::SeqBuf;
+use crate::engine::util::text::Plain;
 
 /// How records are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! addresses.
 
 use super::render::SymbolNames;
-use crate::engine::memo::Memo;
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::memo::Memo;
+use crate::engine::util::seq_buf::SeqBuf;
 use crate::sys::Vec;
 
 /// The texts that were made last.

@@ -10,13 +10,13 @@ use super::quoted;
 use super::render::{Renderer, ShownEvent, SymbolNames};
 use super::shape;
 use super::walk::{self, PrintedArguments, PrintedHead, PrintedValue, PrintedValues};
-use crate::engine::address;
-use crate::engine::context::{self, put_known, Context, Time};
-use crate::engine::digits;
-use crate::engine::memo::Memo;
+use crate::engine::print::context::{self, put_known, Context, Time};
 use crate::engine::record::{Header, Layout};
 use crate::engine::ring::Note;
-use crate::engine::seq_buf::{Piece, SeqBuf};
+use crate::engine::util::address;
+use crate::engine::util::digits;
+use crate::engine::util::memo::Memo;
+use crate::engine::util::seq_buf::{Piece, SeqBuf};
 
 /// Renders records as JSON, and caches what most of them have in common.
 pub struct Json {

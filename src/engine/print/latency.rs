@@ -9,9 +9,9 @@
 
 use core::fmt::Write;
 
-use crate::engine::context::{put_flags, Context, Time};
+use crate::engine::print::context::{put_flags, Context, Time};
 use crate::engine::record::Header;
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// What the columns need besides the context.
 #[derive(Clone, Copy, Debug)]

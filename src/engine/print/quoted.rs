@@ -7,7 +7,7 @@
 //! that no two texts become one string, the bytes of these characters themselves count as
 //! such bytes. MirBSD's OPTU-8 encoding maps bytes in the same way.
 
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// The characters that stand for bytes.
 const BYTES: core::ops::RangeInclusive<char> = '\u{ef80}'..='\u{efff}';
@@ -134,7 +134,7 @@ fn put_bytes(buf: &mut SeqBuf<'_>, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::seq_buf::TextBuf;
+    use crate::engine::util::seq_buf::TextBuf;
 
     fn shown(bytes: &[u8]) -> String {
         let mut text = TextBuf::new();

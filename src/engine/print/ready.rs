@@ -9,9 +9,9 @@ use core::fmt::Write;
 
 use super::render::SymbolNames;
 use super::walk::{self, PrintedValue, PrintedValues};
-use crate::engine::lex;
+use crate::engine::language::lex;
 use crate::engine::record::{Layout, ReadyShape};
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// Adds the text of `record`, which is of `shape`, without a line feed.
 pub(super) fn put_ready(

@@ -2,9 +2,9 @@
 
 //! What a renderer of records is, and what it is given.
 
-use crate::engine::context::Context;
+use crate::engine::print::context::Context;
 use crate::engine::record::{Header, Layout};
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// Prints addresses as symbols.
 pub trait SymbolNames {

@@ -5,8 +5,8 @@
 use super::quoted;
 use super::render::SymbolNames;
 use crate::engine::record::{NumberKind, PartKind, ShapeBits, WholeShape};
-use crate::engine::seq_buf::SeqBuf;
-use crate::engine::text::up_to_nul;
+use crate::engine::util::seq_buf::SeqBuf;
+use crate::engine::util::text::up_to_nul;
 
 /// Deepest nesting that is printed; no shape is deeper.
 pub(super) const MAX_DEPTH: usize = 16;

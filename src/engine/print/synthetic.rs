@@ -6,9 +6,9 @@
 use super::render::{ShownEvent, SymbolNames};
 use super::value::put_one;
 use super::walk::{self, PrintedValue, PrintedValues};
-use crate::engine::format::conversion;
+use crate::engine::record::format::conversion;
 use crate::engine::record::LayoutNames;
-use crate::engine::seq_buf::SeqBuf;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// Adds `EVENT: NAME=VALUE...`, and a line feed.
 pub(super) fn put_synthetic(

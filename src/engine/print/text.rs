@@ -13,11 +13,11 @@ use super::render::{Renderer, ShownEvent, SymbolNames};
 use super::synthetic;
 use super::value::{put_array, put_value};
 use super::walk::{self, Frames, PrintedHead, PrintedValues};
-use crate::engine::context::{Columns, Context};
-use crate::engine::format;
+use crate::engine::print::context::{Columns, Context};
+use crate::engine::record::format;
 use crate::engine::record::{Header, Layout};
-use crate::engine::seq_buf::SeqBuf;
-use crate::engine::text::Plain;
+use crate::engine::util::seq_buf::SeqBuf;
+use crate::engine::util::text::Plain;
 
 /// Renders records as lines of text: the prefix of the event text, and the event text.
 pub struct PrintedText {

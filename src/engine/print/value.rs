@@ -6,10 +6,10 @@ use super::changes;
 use super::render::SymbolNames;
 use super::shape;
 use super::walk::{self, Elements, PrintedValue};
-use crate::engine::address;
-use crate::engine::errno;
-use crate::engine::seq_buf::SeqBuf;
-use crate::engine::types::Type;
+use crate::engine::language::types::Type;
+use crate::engine::util::address;
+use crate::engine::util::errno;
+use crate::engine::util::seq_buf::SeqBuf;
 
 /// Adds `{VALUE,...}`.
 #[inline(never)]

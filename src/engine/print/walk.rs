@@ -7,12 +7,12 @@
 
 use core::slice;
 
+use crate::engine::language::types::{Shown, Type};
+use crate::engine::program::syscall::{Strings, EXACT_MARK};
 use crate::engine::record::{
     self, Field, Layout, LayoutNames, Name, ReadyShape, Role, ShownMemory, Signature, Text,
     WholeShape,
 };
-use crate::engine::syscall::{Strings, EXACT_MARK};
-use crate::engine::types::{Shown, Type};
 
 /// The beginning of an event text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

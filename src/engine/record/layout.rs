@@ -11,7 +11,7 @@ use super::name::Name;
 use super::ready::{ReadyShape, FIXED_TEXT};
 use super::shape::WholeShape;
 use super::COMMON_SIZE;
-use crate::engine::types::Type;
+use crate::engine::language::types::Type;
 use crate::sys::{Box, Vec};
 
 /// A field at the same offset in all records of a class.
@@ -519,7 +519,7 @@ pub struct Signature {
     /// the result and the duration.
     pub results: u8,
     /// The index of the field that has the strings of an array, one behind the other, see
-    /// [`Strings`](crate::engine::syscall::Strings).
+    /// [`Strings`](crate::engine::program::syscall::Strings).
     pub list: Option<u8>,
 }
 

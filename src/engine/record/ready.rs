@@ -3,7 +3,7 @@
 //! What the records of a ready-made event look like: one that has the fields and the text of an
 //! event of the kernel.
 
-use crate::engine::types::Derived;
+use crate::engine::language::types::Derived;
 
 /// The fields of a ready-made event, and the text that is made of them.
 #[derive(Debug, PartialEq, Eq)]

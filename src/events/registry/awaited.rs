@@ -5,8 +5,8 @@
 use super::Registry;
 use crate::{
     engine::{
-        event_names::{AwaitedEvents, Decided, EventNames},
-        sort::{sort, sort_by_key},
+        definition::event_names::{AwaitedEvents, Decided, EventNames},
+        util::sort::{sort, sort_by_key},
     },
     events::{event::Event, event_file::InstanceId, probe::Probe},
     sys::Vec,

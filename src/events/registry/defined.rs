@@ -4,7 +4,7 @@
 
 use super::{definitions::CallLosses, Registry};
 use crate::{
-    engine::{error::Error as Refusal, filter::Filter, record::Layout},
+    engine::{filter::Filter, record::Layout, refusal::error::Error as Refusal},
     events::probe::Probe,
     kapi::{module::ModuleMemory, tracepoint::Tracepoints},
     source::{functions, live::Live},

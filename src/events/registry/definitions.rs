@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
         filter::Filter,
         record::Layout,
+        refusal::error::{Error as Refusal, Kind},
     },
     events::{attachment::AttachmentCount, event::Event, owner::Owner, probe::Probe},
     formats::Pool,

@@ -5,9 +5,9 @@
 use super::{in_use::Hold, open_sites::OpenSites, set::Set};
 use crate::{
     engine::{
-        ast::{Definition, Deletion},
-        error::{Error as Refusal, Kind},
-        text::Plain,
+        definition::ast::{Definition, Deletion},
+        refusal::error::{Error as Refusal, Kind},
+        util::text::Plain,
     },
     events::{event::Event, owner::Owner, probe::Probe, similar::suggest_event},
     source::registered::Removal,

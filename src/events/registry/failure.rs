@@ -3,7 +3,7 @@
 //! Why a write has changed nothing.
 
 use crate::{
-    engine::error::{Error as Refusal, Kind},
+    engine::refusal::error::{Error as Refusal, Kind},
     sys::Vec,
 };
 

@@ -13,7 +13,7 @@
 use super::draft::Draft;
 use crate::{
     drop_where::take_where,
-    engine::ready::{ReadyGroup, GROUPS},
+    engine::definition::ready::{ReadyGroup, GROUPS},
     events::event::Event,
     kapi::{
         c_string::c_string,

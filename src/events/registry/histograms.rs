@@ -8,11 +8,10 @@ use super::{
 };
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
         filter::Filter,
         hist::{self, Decision, Existing, FieldHistogram, HistRequest, Histogram, Spec},
-        lex::Span,
-        trigger::Count,
+        language::{lex::Span, trigger::Count},
+        refusal::error::{Error as Refusal, Kind},
     },
     events::{event::Event, event_file::InstanceId},
     hit::{

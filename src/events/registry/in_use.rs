@@ -5,9 +5,8 @@
 use super::set::Set;
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
-        sort::sort,
-        text::Plain,
+        refusal::error::{Error as Refusal, Kind},
+        util::{sort::sort, text::Plain},
     },
     events::{
         event::Event,

@@ -9,7 +9,7 @@ mod in_force;
 use super::files::{Files, Permanent, Removed};
 use crate::{
     buffer::Buffer,
-    engine::{event_names::AwaitedEvents, filter::Filter},
+    engine::{definition::event_names::AwaitedEvents, filter::Filter},
     events::{
         event::Event,
         event_file::{EventFile, InstanceId},

@@ -3,7 +3,7 @@
 //! The functions of a write's definitions about which ftrace is yet to be asked.
 
 use crate::{
-    engine::error::Error as Refusal,
+    engine::refusal::error::Error as Refusal,
     kapi::functions::Site,
     source::{functions, location},
     sys::{AllocError, Vec},

@@ -4,7 +4,7 @@
 
 use super::{files::Removed, Registry};
 use crate::{
-    engine::{hist::ActionSort, parse::SYNTHETIC_GROUP},
+    engine::{definition::parse::SYNTHETIC_GROUP, hist::ActionSort},
     events::{event::Event, event_file::InstanceId, owner::Owner},
     hit::action::Action,
     sys::Vec,

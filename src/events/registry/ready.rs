@@ -5,8 +5,8 @@
 use super::{files::Removed, Registry};
 use crate::{
     engine::{
-        lex,
-        ready::{ReadyGroup, ReadyRow},
+        definition::ready::{ReadyGroup, ReadyRow},
+        language::lex,
     },
     events::event::Event,
     kapi::context::is_being_killed,

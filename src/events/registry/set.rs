@@ -3,7 +3,7 @@
 //! The probes of the registry, in the order of their definition.
 
 use crate::{
-    engine::{
+    engine::definition::{
         ast::{Definition, Deletion},
         kind::ProbeKind,
     },

@@ -9,9 +9,9 @@
 use super::{instances::Instances, Registry};
 use crate::{
     engine::{
-        error::{Error as Refusal, Kind},
-        text::Plain,
-        trigger::{EventName, Trigger, TriggerRequest},
+        language::trigger::{EventName, Trigger, TriggerRequest},
+        refusal::error::{Error as Refusal, Kind},
+        util::text::Plain,
     },
     events::{
         event::Event,

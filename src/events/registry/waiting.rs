@@ -3,7 +3,8 @@
 //! Reports waiting probes in the kernel's log.
 
 use super::set::Set;
-use crate::engine::{kind::Mechanism, text::OneLine};
+use crate::engine::definition::kind::Mechanism;
+use crate::engine::util::text::OneLine;
 use kernel::prelude::*;
 
 /// Warns in the kernel's log of those of `probes`, the new probes, that wait for a

@@ -9,10 +9,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use ferroprobe_engine::engine::arch::{Arch, Machine};
-use ferroprobe_engine::engine::ast::{Definition, Place, Request};
-use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::parse;
+use ferroprobe_engine::engine::code::arch::{Arch, Machine};
+use ferroprobe_engine::engine::definition::ast::{Definition, Place, Request};
+use ferroprobe_engine::engine::definition::parse;
+use ferroprobe_engine::engine::language::lex::Command;
 
 use crate::log::{Log, State, Trace, Window};
 

@@ -4,28 +4,28 @@
 
 use std::cell::Cell;
 
-use ferroprobe_engine::engine::arch::{self, Arch};
-use ferroprobe_engine::engine::ast::{Definition, Place, Request};
-use ferroprobe_engine::engine::btf::{Btf, Index};
-use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
-use ferroprobe_engine::engine::fetch::{
-    self, CpuInstance, PathOffsets, Program, Size, Symbols, Target,
-};
+use ferroprobe_engine::engine::code::arch::{self, Arch};
+use ferroprobe_engine::engine::definition::ast::{Definition, Place, Request};
+use ferroprobe_engine::engine::definition::kind::ProbeKind;
+use ferroprobe_engine::engine::definition::parse;
+use ferroprobe_engine::engine::definition::task::TaskNumber;
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
-use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::hist::{
     self, Emit, EmittedValues, Heading, HistScope, Histogram, KeyNames as HistNames,
     KnownHistogram, LinkedRoom, Moment, Printing, ProbeHit, SynthField, ValueSort, STACK_DEPTH,
 };
-use ferroprobe_engine::engine::kind::ProbeKind;
-use ferroprobe_engine::engine::lex::{self, Command};
-use ferroprobe_engine::engine::nearest::Nearest;
-use ferroprobe_engine::engine::parse;
+use ferroprobe_engine::engine::language::lex::{self, Command};
+use ferroprobe_engine::engine::language::trigger;
 use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
+use ferroprobe_engine::engine::program::btf::{Btf, Index};
+use ferroprobe_engine::engine::program::exec::{self, Arguments, Memory};
+use ferroprobe_engine::engine::program::fetch::{
+    self, CpuInstance, PathOffsets, Program, Size, Symbols, Target,
+};
+use ferroprobe_engine::engine::record::format;
 use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
-use ferroprobe_engine::engine::task::TaskNumber;
-use ferroprobe_engine::engine::trigger;
+use ferroprobe_engine::engine::refusal::nearest::Nearest;
+use ferroprobe_engine::engine::util::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::sys::{self, OnCpu, PerCpu};
 
 /// A target.

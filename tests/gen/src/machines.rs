@@ -6,9 +6,9 @@ use crate::layers::collect;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where such files are: `engine/arch` has what the engine knows of each architecture, on
+/// Where such files are: `engine/code/arch` has what the engine knows of each architecture, on
 /// every machine, and `rust/arch` what runs on one only.
-const PLACES: [&str; 2] = ["src/engine/arch", "rust/arch"];
+const PLACES: [&str; 2] = ["src/engine/code/arch", "rust/arch"];
 
 /// What tells architectures apart, or begins an option of the kernel that one alone has.
 const WORDS: [&str; 8] = [

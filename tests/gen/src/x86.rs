@@ -2,7 +2,7 @@
 
 //! The x86-64 opcode tables: reads `x86-opcodes.txt`, writes `tables.rs`.
 //!
-//! The text's own head explains its language; `src/engine/insn/x86/entry.rs`
+//! The text's own head explains its language; `src/engine/code/insn/x86/entry.rs`
 //! explains the encoding of what is written.
 
 mod parse;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The description, relative to this crate.
 pub const SOURCE: &str = "x86-opcodes.txt";
 /// The tables made of it, relative to this crate.
-pub const TARGET: &str = "../../src/engine/insn/x86/tables.rs";
+pub const TARGET: &str = "../../src/engine/code/insn/x86/tables.rs";
 
 /// The legacy maps, in the order of their tables.
 const LEGACY: [&str; 4] = ["one", "0f", "0f38", "0f3a"];

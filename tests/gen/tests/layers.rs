@@ -111,7 +111,7 @@ fn an_architecture_in_rust_is_found() {
     let found = machines::faults(&files(&[
         ("rust/arch.rs", text),
         ("rust/arch/x86_64.rs", text),
-        ("src/engine/arch.rs", text),
+        ("src/engine/code/arch.rs", text),
         ("src/source/live.rs", text),
     ]));
     assert_eq!(found, ["src/source/live.rs:2: target_arch"]);

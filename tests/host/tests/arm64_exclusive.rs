@@ -3,9 +3,9 @@
 //! Exclusive sequences: the cases of `tests/data/arm64-exclusive.txt`, long
 //! ones, and random functions against a plain closure of the flow graph.
 
-use ferroprobe_engine::engine::insn::arm64::exclusive::{kernel_scan, sequences};
-use ferroprobe_engine::engine::insn::arm64::{self, ProbeVerdict};
-use ferroprobe_engine::engine::insn::exclusive::Sequence;
+use ferroprobe_engine::engine::code::insn::arm64::exclusive::{kernel_scan, sequences};
+use ferroprobe_engine::engine::code::insn::arm64::{self, ProbeVerdict};
+use ferroprobe_engine::engine::code::insn::exclusive::Sequence;
 use ferroprobe_engine::sys::{fail_allocation_after, AllocError};
 use proptest::prelude::*;
 

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::insn::arm64::{class, hazard, mnemonic, verdict, ProbeVerdict};
+use ferroprobe_engine::engine::code::insn::arm64::{
+    class, hazard, mnemonic, verdict, ProbeVerdict,
+};
 
 const CASES: &str = include_str!("../../data/arm64-insn.txt");
 

@@ -5,8 +5,8 @@
 
 use crate::ring_common;
 
-use ferroprobe_engine::engine::clock::{ClockReading, ClockVerdict, Judge, TOLERANCE};
 use ferroprobe_engine::engine::ring::{FastClock, Note, Ring, RingClock, Short};
+use ferroprobe_engine::engine::util::clock::{ClockReading, ClockVerdict, Judge, TOLERANCE};
 use ferroprobe_engine::sys::Pages;
 use proptest::prelude::*;
 use ring_common::{ring, task};

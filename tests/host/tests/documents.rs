@@ -9,8 +9,8 @@ use crate::support::linked::Instance;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ferroprobe_engine::engine::error::Kind;
-use ferroprobe_engine::engine::remedy::remedy;
+use ferroprobe_engine::engine::refusal::error::Kind;
+use ferroprobe_engine::engine::refusal::remedy::remedy;
 
 const FILES: &str = include_str!("../../../Documentation/files.rst");
 const PORTING: &str = include_str!("../../../Documentation/porting.rst");

@@ -8,10 +8,10 @@ use crate::support;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use ferroprobe_engine::engine::error::Subject;
 use ferroprobe_engine::engine::hist::{Heading, KeyNames, Printing};
 use ferroprobe_engine::engine::print::SymbolNames;
-use ferroprobe_engine::engine::seq_buf::SeqBuf;
+use ferroprobe_engine::engine::refusal::error::Subject;
+use ferroprobe_engine::engine::util::seq_buf::SeqBuf;
 use ferroprobe_engine::sys::set_hook;
 use support::linked::{Fields, Instance};
 

@@ -6,9 +6,9 @@ use crate::support;
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::error::{Error, Kind, Subject};
 use ferroprobe_engine::engine::hist::{self, Decision, Existing, HistRequest, Spec, Verb};
-use ferroprobe_engine::engine::lex::Span;
+use ferroprobe_engine::engine::language::lex::Span;
+use ferroprobe_engine::engine::refusal::error::{Error, Kind, Subject};
 use ferroprobe_engine::sys::fail_allocation_after;
 use support::{compile, Alone, Compiled, Kernel};
 

@@ -8,9 +8,9 @@ use crate::support;
 use ferroprobe_engine::engine::hist::{
     self, Heading, Histogram, KeyNames, KeySource, Printing, Values, STACK_DEPTH, TEXT_ROOM,
 };
-use ferroprobe_engine::engine::lex::Span;
+use ferroprobe_engine::engine::language::lex::Span;
 use ferroprobe_engine::engine::print::SymbolNames;
-use ferroprobe_engine::engine::seq_buf::SeqBuf;
+use ferroprobe_engine::engine::util::seq_buf::SeqBuf;
 use ferroprobe_engine::sys::{self, OnCpu, PerCpu};
 use support::{compile, Alone, Kernel};
 

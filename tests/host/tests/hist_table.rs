@@ -12,7 +12,7 @@ use ferroprobe_engine::engine::hist::{
     self, AtHand, EntryShape, Fold, HistTable, Histogram, KeySource, Moment, ProbeHit, Spec, Stop,
     Values, CUT, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
 };
-use ferroprobe_engine::engine::lex::Span;
+use ferroprobe_engine::engine::language::lex::Span;
 use ferroprobe_engine::engine::record::Header;
 use ferroprobe_engine::sys::{
     fail_allocation_after, kill_after, set_hook, AllocError, AtomicU64, OnCpu, PerCpu,

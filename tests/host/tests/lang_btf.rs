@@ -4,8 +4,8 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::arch::Arch;
-use ferroprobe_engine::engine::btf::{declare::Parameters, Btf, Index, Malformed};
+use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::program::btf::{declare::Parameters, Btf, Index, Malformed};
 use support::{btf, compile, hit, printed, Kernel};
 
 fn kernel() -> Kernel {

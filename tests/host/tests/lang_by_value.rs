@@ -5,7 +5,7 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::code::arch::Arch;
 use support::{btf, compile, printed, Kernel};
 
 /// The registers of arguments hold 1 to 6 or 8, hundreds; the stack has 900 and on from the first

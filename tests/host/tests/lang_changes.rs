@@ -4,10 +4,10 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::error::Kind;
-use ferroprobe_engine::engine::exec;
 use ferroprobe_engine::engine::print::{Json, Renderer, ShownEvent};
+use ferroprobe_engine::engine::program::exec;
 use ferroprobe_engine::engine::record::{self, Header};
+use ferroprobe_engine::engine::refusal::error::Kind;
 use proptest::prelude::*;
 use support::{btf, compile, put, text, Compiled, Kernel};
 

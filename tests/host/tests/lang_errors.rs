@@ -6,10 +6,10 @@ use crate::support;
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::ast::DefinedProbe;
-use ferroprobe_engine::engine::error::{Errno, Error, Kind, Subject};
-use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::numbers::Numbers;
+use ferroprobe_engine::engine::definition::ast::DefinedProbe;
+use ferroprobe_engine::engine::language::lex::Command;
+use ferroprobe_engine::engine::record::numbers::Numbers;
+use ferroprobe_engine::engine::refusal::error::{Errno, Error, Kind, Subject};
 use support::{compile, Kernel};
 
 /// Kinds that only the lookups around the language raise: a guest's selftest

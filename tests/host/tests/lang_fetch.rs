@@ -4,11 +4,11 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::arch::Arch;
-use ferroprobe_engine::engine::error::Kind;
-use ferroprobe_engine::engine::exec;
-use ferroprobe_engine::engine::fetch::Size;
+use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::program::exec;
+use ferroprobe_engine::engine::program::fetch::Size;
 use ferroprobe_engine::engine::record::{self, Text};
+use ferroprobe_engine::engine::refusal::error::Kind;
 use ferroprobe_engine::sys;
 use support::{compile, hit, printed, Kernel};
 

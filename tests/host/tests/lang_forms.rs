@@ -4,14 +4,14 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::context::{Context, Time};
+use ferroprobe_engine::engine::print::context::{Context, Time};
 use ferroprobe_engine::engine::print::{
     put_latency, put_short_context, put_shown_fields, put_type, LatencyColumns, PrintForm,
     ShownEvent,
 };
 use ferroprobe_engine::engine::record::Header;
 use ferroprobe_engine::engine::ring::Note;
-use ferroprobe_engine::engine::seq_buf::TextBuf;
+use ferroprobe_engine::engine::util::seq_buf::TextBuf;
 use support::{hit, text, Kernel};
 
 const HEADER: Header = Header {

@@ -6,10 +6,10 @@ use crate::support;
 
 use std::fmt::Write;
 
-use ferroprobe_engine::engine::error::{Errno, Kind, Subject};
-use ferroprobe_engine::engine::fetch::Symbols;
-use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::parse;
+use ferroprobe_engine::engine::definition::parse;
+use ferroprobe_engine::engine::language::lex::Command;
+use ferroprobe_engine::engine::program::fetch::Symbols;
+use ferroprobe_engine::engine::refusal::error::{Errno, Kind, Subject};
 use support::{btf, printed, with_stacks, Kernel};
 
 const GRAMMAR: &str = include_str!("../../../Documentation/grammar.rst");
@@ -131,7 +131,9 @@ fn the_symbols_of_the_examples_are_known() {
 #[test]
 fn the_table_of_refusals_is_up_to_date() {
     let mut table = String::from(".. SPDX-License-Identifier: GPL-2.0\n");
-    table.push_str(".. Made by tests/host/tests/lang_grammar.rs from src/engine/error.rs.\n");
+    table.push_str(
+        ".. Made by tests/host/tests/lang_grammar.rs from src/engine/refusal/error.rs.\n",
+    );
     for (subject, title) in [
         (Subject::Definition, "Definitions"),
         (Subject::Synthetic, "Synthetic events"),

@@ -4,16 +4,17 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::context::{self, Context, Time};
-use ferroprobe_engine::engine::errno;
+use ferroprobe_engine::engine::language::types::Shown;
+use ferroprobe_engine::engine::print::context::{self, Context, Time};
 use ferroprobe_engine::engine::print::{
     Json, PrintedText, Renderer, ShownEvent, SymbolNames, TextLines,
 };
+use ferroprobe_engine::engine::program::marker;
+use ferroprobe_engine::engine::record::stack;
 use ferroprobe_engine::engine::record::{Builtin, Class, Header, Layout, RAW_DATA, USER_STACK};
 use ferroprobe_engine::engine::ring::Note;
-use ferroprobe_engine::engine::seq_buf::SeqBuf;
-use ferroprobe_engine::engine::types::Shown;
-use ferroprobe_engine::engine::{marker, stack};
+use ferroprobe_engine::engine::util::errno;
+use ferroprobe_engine::engine::util::seq_buf::SeqBuf;
 use proptest::prelude::*;
 use serde_json::Value;
 use support::{hit, text, Kernel};

@@ -4,11 +4,11 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::context::{self, Columns, Context, Time};
+use ferroprobe_engine::engine::print::context::{self, Columns, Context, Time};
 use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
 use ferroprobe_engine::engine::record::{self, Class, Header};
 use ferroprobe_engine::engine::ring::Note;
-use ferroprobe_engine::engine::seq_buf::SeqBuf;
+use ferroprobe_engine::engine::util::seq_buf::SeqBuf;
 use proptest::prelude::*;
 use support::{compile, text, Kernel};
 

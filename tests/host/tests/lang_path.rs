@@ -4,11 +4,11 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::error::Kind;
-use ferroprobe_engine::engine::exec;
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
-use ferroprobe_engine::engine::nearest::Nearest;
+use ferroprobe_engine::engine::program::exec;
 use ferroprobe_engine::engine::record::Header;
+use ferroprobe_engine::engine::refusal::error::Kind;
+use ferroprobe_engine::engine::refusal::nearest::Nearest;
 use proptest::prelude::*;
 use support::{btf, compile, hit, printed, Kernel};
 

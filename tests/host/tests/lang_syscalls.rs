@@ -4,17 +4,17 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::arch::Arch;
-use ferroprobe_engine::engine::error::Kind;
-use ferroprobe_engine::engine::exec;
-use ferroprobe_engine::engine::fetch::{Program, Size};
+use ferroprobe_engine::engine::code::arch::Arch;
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
-use ferroprobe_engine::engine::format;
 use ferroprobe_engine::engine::print::{Json, Renderer, ShownEvent, TextLines};
-use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::syscall::{
+use ferroprobe_engine::engine::program::exec;
+use ferroprobe_engine::engine::program::fetch::{Program, Size};
+use ferroprobe_engine::engine::program::syscall::{
     Call, CallParameter, Copies, Returns, Special, NO_VALUE, WORDS,
 };
+use ferroprobe_engine::engine::record::format;
+use ferroprobe_engine::engine::record::{self, Header, Layout};
+use ferroprobe_engine::engine::refusal::error::Kind;
 use ferroprobe_engine::sys;
 use serde_json::json;
 use support::{text, Kernel};

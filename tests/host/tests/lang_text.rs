@@ -4,14 +4,14 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::arch::{Arch, Machine};
-use ferroprobe_engine::engine::ast::Request;
-use ferroprobe_engine::engine::context::{self, Columns, Context, Time};
-use ferroprobe_engine::engine::error::Kind;
-use ferroprobe_engine::engine::format::{self, flag};
-use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::parse;
+use ferroprobe_engine::engine::code::arch::{Arch, Machine};
+use ferroprobe_engine::engine::definition::ast::Request;
+use ferroprobe_engine::engine::definition::parse;
+use ferroprobe_engine::engine::language::lex::Command;
+use ferroprobe_engine::engine::print::context::{self, Columns, Context, Time};
+use ferroprobe_engine::engine::record::format::{self, flag};
 use ferroprobe_engine::engine::record::Header;
+use ferroprobe_engine::engine::refusal::error::Kind;
 use ferroprobe_engine::engine::ring::Note;
 use support::{compile, definition, hit, put, text, with_stacks, Kernel};
 

@@ -4,9 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::error::{Kind, Subject};
-use ferroprobe_engine::engine::lex::Span;
-use ferroprobe_engine::engine::trigger::{self, Count, EventName, Trigger, TriggerRequest};
+use ferroprobe_engine::engine::language::lex::Span;
+use ferroprobe_engine::engine::language::trigger::{
+    self, Count, EventName, Trigger, TriggerRequest,
+};
+use ferroprobe_engine::engine::refusal::error::{Kind, Subject};
 
 const DATA: &str = include_str!("../../data/lang-triggers.txt");
 

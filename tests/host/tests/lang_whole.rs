@@ -4,8 +4,8 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::format::write_format;
 use ferroprobe_engine::engine::print::{Json, Renderer, ShownEvent};
+use ferroprobe_engine::engine::record::format::write_format;
 use support::{btf, compile, compile_failing, hit, printed, text, Kernel};
 
 /// A kernel at the entry of `mixed`.
@@ -237,7 +237,7 @@ fn broken_types_are_harmless() {
             let mut bytes = blob.clone();
             bytes[at] = value;
             broken.blob = Some(bytes.clone());
-            if ferroprobe_engine::engine::btf::Index::build(&bytes, None).is_err() {
+            if ferroprobe_engine::engine::program::btf::Index::build(&bytes, None).is_err() {
                 continue;
             }
             for argument in ["mix", "deep", "big", "either"] {

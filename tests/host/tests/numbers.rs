@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::error::{Errno, Kind};
-use ferroprobe_engine::engine::numbers::{Needed, Numbers, COUNT, FIRST};
+use ferroprobe_engine::engine::record::numbers::{Needed, Numbers, COUNT, FIRST};
+use ferroprobe_engine::engine::refusal::error::{Errno, Kind};
 use ferroprobe_engine::sys::fail_allocation_after;
 
 #[test]

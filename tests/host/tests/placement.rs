@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use ferroprobe_engine::engine::arch::Arch;
-use ferroprobe_engine::engine::placement::{
+use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::code::placement::{
     Facts, JudgedFunction, Patch, Placement, Refuser, Region, SpecialRole, Verdict, Why,
 };
 use ferroprobe_engine::sys::{fail_allocation_after, AllocError};

@@ -4,7 +4,7 @@
 //! given.
 
 use core::ops::Range;
-use ferroprobe_engine::engine::placement::PlacementIndex;
+use ferroprobe_engine::engine::code::placement::PlacementIndex;
 use ferroprobe_engine::sys::{fail_allocation_after, AllocError};
 use proptest::prelude::*;
 

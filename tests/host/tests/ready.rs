@@ -4,11 +4,11 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::definition::ready::{ReadyGroup, ReadyRow, GROUPS};
+use ferroprobe_engine::engine::language::types::Type;
 use ferroprobe_engine::engine::print::{ShownEvent, TextLines};
-use ferroprobe_engine::engine::ready::{ReadyGroup, ReadyRow, GROUPS};
 use ferroprobe_engine::engine::record::{self, Field, Head, Layout, Name};
-use ferroprobe_engine::engine::types::Type;
 use std::collections::BTreeSet;
 use support::{definition, text, Kernel};
 

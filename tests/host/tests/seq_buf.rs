@@ -2,8 +2,8 @@
 
 //! Text that is put together of pieces, against the standard formatting.
 
-use ferroprobe_engine::engine::seq_buf::{Piece, SeqBuf, TextBuf};
-use ferroprobe_engine::engine::text::OneLine;
+use ferroprobe_engine::engine::util::seq_buf::{Piece, SeqBuf, TextBuf};
+use ferroprobe_engine::engine::util::text::OneLine;
 use ferroprobe_engine::sys;
 use proptest::prelude::*;
 

@@ -7,9 +7,9 @@
 use crate::ring_common;
 use crate::support;
 
-use ferroprobe_engine::engine::exec;
-use ferroprobe_engine::engine::fetch::{Program, Size};
-use ferroprobe_engine::engine::marker;
+use ferroprobe_engine::engine::program::exec;
+use ferroprobe_engine::engine::program::fetch::{Program, Size};
+use ferroprobe_engine::engine::program::marker;
 use ferroprobe_engine::engine::record::{self, Header};
 use ferroprobe_engine::engine::ring::{Note, Ring};
 use ferroprobe_engine::sys::Pages;

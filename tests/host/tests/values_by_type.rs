@@ -6,12 +6,12 @@
 
 use crate::support;
 
-use ferroprobe_engine::engine::error::Kind;
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::hist::{Heading, KeyNames, Printing};
 use ferroprobe_engine::engine::print::SymbolNames;
 use ferroprobe_engine::engine::record::Header;
-use ferroprobe_engine::engine::seq_buf::SeqBuf;
+use ferroprobe_engine::engine::refusal::error::Kind;
+use ferroprobe_engine::engine::util::seq_buf::SeqBuf;
 use ferroprobe_engine::sys;
 use proptest::prelude::*;
 use support::linked::{Fields, Instance};

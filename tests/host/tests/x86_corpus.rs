@@ -2,7 +2,7 @@
 
 //! The hard cases of `tests/data/x86-insn.txt`.
 
-use ferroprobe_engine::engine::insn::x86::{decode, DecodeError};
+use ferroprobe_engine::engine::code::insn::x86::{decode, DecodeError};
 
 const CASES: &str = include_str!("../../data/x86-insn.txt");
 

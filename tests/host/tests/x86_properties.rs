@@ -2,7 +2,7 @@
 
 //! What holds of the x86-64 decoder for any bytes.
 
-use ferroprobe_engine::engine::insn::x86::{decode, DecodeError, MAX_LEN};
+use ferroprobe_engine::engine::code::insn::x86::{decode, DecodeError, MAX_LEN};
 use proptest::prelude::*;
 
 /// Bytes with the shape of an instruction more often than chance would have.

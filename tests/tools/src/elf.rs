@@ -4,7 +4,7 @@
 //! its bytes as the loader would leave them.
 
 use crate::Failure;
-use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::code::arch::Arch;
 use object::elf::{
     R_AARCH64_ABS64, R_AARCH64_PREL32, R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32, SHF_ALLOC,
     SHF_EXECINSTR, SHF_WRITE,

@@ -7,7 +7,7 @@
 
 use crate::elf::Elf;
 use crate::{facts, map, Failure};
-use ferroprobe_engine::engine::placement::{JudgedFunction, Placement, Verdict, Why};
+use ferroprobe_engine::engine::code::placement::{JudgedFunction, Placement, Verdict, Why};
 use std::io::Write;
 use std::ops::Range;
 

@@ -6,10 +6,10 @@
 //! inside other sections, between two symbols.
 
 use crate::elf::{Elf, Section};
-use ferroprobe_engine::engine::arch::Arch;
-use ferroprobe_engine::engine::insn::{arm64, x86};
-use ferroprobe_engine::engine::placement::tables::{is_bug, landing, Sites, Table};
-use ferroprobe_engine::engine::placement::{
+use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::code::insn::{arm64, x86};
+use ferroprobe_engine::engine::code::placement::tables::{is_bug, landing, Sites, Table};
+use ferroprobe_engine::engine::code::placement::{
     Facts, JudgedFunction, Placement, Region, SpecialRole, NO_RETURN,
 };
 use std::ops::Range;

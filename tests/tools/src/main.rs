@@ -15,7 +15,7 @@ mod raw;
 mod unpack;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use ferroprobe_engine::engine::arch::Arch;
+use ferroprobe_engine::engine::code::arch::Arch;
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;

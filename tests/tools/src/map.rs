@@ -7,10 +7,10 @@ use crate::elf::{Elf, Symbol};
 use crate::facts::{self, NearWays};
 use crate::{number, ArchName, Failure};
 use clap::{Args, ValueEnum};
-use ferroprobe_engine::engine::arch::isa::{Flow, Insn, MAX_INSN_LEN};
-use ferroprobe_engine::engine::arch::Arch;
-use ferroprobe_engine::engine::insn::{arm64, x86};
-use ferroprobe_engine::engine::placement::{
+use ferroprobe_engine::engine::code::arch::isa::{Flow, Insn, MAX_INSN_LEN};
+use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::code::insn::{arm64, x86};
+use ferroprobe_engine::engine::code::placement::{
     Boundary, Facts, JudgedFunction, Placement, Refuser, Region, Verdict,
 };
 use serde::Serialize;

@@ -3,8 +3,8 @@
 //! The modes for raw code, made to be compared with other decoders.
 
 use crate::Failure;
-use ferroprobe_engine::engine::arch::Arch;
-use ferroprobe_engine::engine::insn::{arm64, x86};
+use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::code::insn::{arm64, x86};
 use std::io::Write;
 use std::thread;
 

@@ -2,12 +2,12 @@
 
 //! Whether ferroprobe accepts a definition: its own parser and compiler.
 
-use ferroprobe_engine::engine::arch::{Arch, Machine};
-use ferroprobe_engine::engine::ast::Request;
-use ferroprobe_engine::engine::fetch::{self, CpuInstance, PathOffsets, Symbols, Target};
-use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::nearest::Nearest;
-use ferroprobe_engine::engine::parse;
+use ferroprobe_engine::engine::code::arch::{Arch, Machine};
+use ferroprobe_engine::engine::definition::ast::Request;
+use ferroprobe_engine::engine::definition::parse;
+use ferroprobe_engine::engine::language::lex::Command;
+use ferroprobe_engine::engine::program::fetch::{self, CpuInstance, PathOffsets, Symbols, Target};
+use ferroprobe_engine::engine::refusal::nearest::Nearest;
 use ferroprobe_tools::arch::Arch as ToolArch;
 
 /// A kernel that has every symbol.

@@ -6,13 +6,17 @@ use super::Definitions;
 use crate::{
     buffer::Buffer,
     engine::{
-        ast::{Definition, Place, Which},
-        error::{Error as Refusal, Kind},
-        fetch::Program,
-        kind::ProbeKind,
+        definition::{
+            ast::{Definition, Place, Which},
+            kind::ProbeKind,
+        },
+        program::{
+            fetch::Program,
+            syscall::{self, Call, Copies, Returns, DEFAULT_COPIED},
+        },
         record::Layout,
-        syscall::{self, Call, Copies, Returns, DEFAULT_COPIED},
-        text::Plain,
+        refusal::error::{Error as Refusal, Kind},
+        util::text::Plain,
     },
     events::{
         event::Event,

@@ -6,16 +6,20 @@
 use super::Definitions;
 use crate::{
     engine::{
-        ast::{self, Definition, Place, Request},
-        btf::Btf,
-        error::{Error as Refusal, Kind},
-        fetch::{self, PathOffsets, Program, Target},
+        definition::{
+            ast::{self, Definition, Place, Request},
+            kind::Mechanism,
+            parse::{self, Grammar},
+        },
         filter::Filter,
-        kind::Mechanism,
-        lex::{self, Command},
-        parse::{self, Grammar},
+        language::lex::{self, Command},
+        program::{
+            btf::Btf,
+            fetch::{self, PathOffsets, Program, Target},
+        },
         record::{Class, Layout},
-        text::Plain,
+        refusal::error::{Error as Refusal, Kind},
+        util::text::Plain,
     },
     events::{
         event::Event,

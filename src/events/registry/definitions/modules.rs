@@ -5,8 +5,8 @@
 use super::Definitions;
 use crate::{
     engine::{
-        ast::Place,
-        error::{Error as Refusal, Kind},
+        definition::ast::Place,
+        refusal::error::{Error as Refusal, Kind},
     },
     events::{probe::Probe, registry::arming::Arming},
     kapi::functions::SitesOwner,

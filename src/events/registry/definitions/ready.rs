@@ -8,11 +8,13 @@
 use super::Definitions;
 use crate::{
     engine::{
-        ast::{Definition, Request},
-        error::{Error as Refusal, Kind},
-        lex::Command,
-        parse,
-        ready::{ReadyGroup, ReadyRow, GROUPS},
+        definition::{
+            ast::{Definition, Request},
+            parse,
+            ready::{ReadyGroup, ReadyRow, GROUPS},
+        },
+        language::lex::Command,
+        refusal::error::{Error as Refusal, Kind},
     },
     events::{
         event::Event,

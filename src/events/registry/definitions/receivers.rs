@@ -5,16 +5,18 @@
 use super::Definitions;
 use crate::{
     engine::{
-        ast::{Definition, Place},
-        error::{Error as Refusal, Kind},
-        fetch::{self, Taken},
+        definition::{
+            ast::{Definition, Place},
+            kind::ProbeKind,
+        },
         filter::Filter,
         hist::{SynthField, ValueSort},
-        kind::ProbeKind,
+        language::trigger::Count,
         pairs::DEFAULT_PAIRS,
+        program::fetch::{self, Taken},
         record::LayoutNames,
-        text::{Appender, Plain},
-        trigger::Count,
+        refusal::error::{Error as Refusal, Kind},
+        util::text::{Appender, Plain},
     },
     events::{
         attachment::Attachment,

@@ -2,7 +2,10 @@
 
 //! Memory for the unloading of modules.
 
-use crate::{engine::kind::ProbeKind, events::probe::Probe, source::registered::Removal, sys::Vec};
+use crate::{
+    engine::definition::kind::ProbeKind, events::probe::Probe, source::registered::Removal,
+    sys::Vec,
+};
 use core::mem::MaybeUninit;
 use kernel::{prelude::*, sync::UniqueArc};
 

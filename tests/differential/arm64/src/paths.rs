@@ -3,7 +3,7 @@
 //! Exclusive sequences by following each path, for comparison with the sweeps
 //! of the engine.
 
-use ferroprobe_engine::engine::insn::arm64::{class, Arm64Class};
+use ferroprobe_engine::engine::code::insn::arm64::{class, Arm64Class};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What follows a word within its function; nothing after what ends a sequence,

@@ -3,7 +3,7 @@
 //! Verdicts on single words, beside the kernel's.
 
 use crate::oracle;
-use ferroprobe_engine::engine::insn::arm64::{self, ProbeVerdict};
+use ferroprobe_engine::engine::code::insn::arm64::{self, ProbeVerdict};
 
 /// Words that are compared at a time.
 pub const CHUNK: usize = 1 << 16;

@@ -8,7 +8,7 @@
 //! must then be equal. So a listed difference is not merely left out.
 
 use crate::kernel;
-use ferroprobe_engine::engine::insn::x86::decode;
+use ferroprobe_engine::engine::code::insn::x86::decode;
 
 /// The differences from the kernel's decoder that are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 //! Our refusals beside the verdicts of the kernel's kprobes.
 
 use crate::{compare, kernel};
-use ferroprobe_engine::engine::insn::x86::{decode, X86Class, X86Insn, X86Refusal};
+use ferroprobe_engine::engine::code::insn::x86::{decode, X86Class, X86Insn, X86Refusal};
 
 // Errors of the kernel, and its emulations as oracle.c numbers them.
 const EINVAL: i32 = -22;

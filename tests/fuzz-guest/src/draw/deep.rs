@@ -3,8 +3,8 @@
 //! What a hit causes: by actions that make the kernel run what is hit, and by events that cause
 //! each other.
 
-use ferroprobe_engine::engine::kind::ProbeKind;
-use ferroprobe_engine::engine::trigger::ROWS;
+use ferroprobe_engine::engine::definition::kind::ProbeKind;
+use ferroprobe_engine::engine::language::trigger::ROWS;
 
 use super::{Draw, Event};
 

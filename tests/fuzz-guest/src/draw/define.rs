@@ -2,8 +2,8 @@
 
 //! Definitions.
 
-use ferroprobe_engine::engine::kind::{Location, ProbeKind};
-use ferroprobe_engine::engine::ready;
+use ferroprobe_engine::engine::definition::kind::{Location, ProbeKind};
+use ferroprobe_engine::engine::definition::ready;
 use rand::{seq::IndexedRandom, Rng};
 
 use super::{Draw, Event, Synthetic};

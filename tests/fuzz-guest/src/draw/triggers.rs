@@ -2,7 +2,7 @@
 
 //! Triggers, histograms and filters.
 
-use ferroprobe_engine::engine::trigger::{TriggerRow, ROWS};
+use ferroprobe_engine::engine::language::trigger::{TriggerRow, ROWS};
 use rand::seq::IndexedRandom;
 
 use super::{Draw, Event};

@@ -6,7 +6,7 @@ use super::{Description, Grid, Group, CLASSES, PREFIXES, SLOTS};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-// The encoding of an entry; src/engine/insn/x86/entry.rs reads it.
+// The encoding of an entry; src/engine/code/insn/x86/entry.rs reads it.
 const MODRM: u16 = 1 << 5;
 const IMMEDIATE: u16 = 6;
 const SIZED: u16 = 1 << 10;

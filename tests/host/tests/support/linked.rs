@@ -5,12 +5,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use ferroprobe_engine::engine::error::{Error, Kind};
 use ferroprobe_engine::engine::hist::{
     self, AtHand, Decision, Emit, EmittedValues, Existing, HistScope, Histogram, KeySource,
     KnownHistogram, LinkedRoom, SynthField, ValueSort, Values, STACK_DEPTH, TEXT_ROOM,
 };
-use ferroprobe_engine::engine::lex::Span;
+use ferroprobe_engine::engine::language::lex::Span;
+use ferroprobe_engine::engine::refusal::error::{Error, Kind};
 use ferroprobe_engine::sys::{OnCpu, PerCpu};
 
 use super::{compile, Compiled, Kernel};

@@ -10,23 +10,23 @@ pub mod linked;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use ferroprobe_engine::engine::arch::{Arch, Machine};
-use ferroprobe_engine::engine::ast::{Definition, Place, Request};
-use ferroprobe_engine::engine::btf::{Btf, Index};
-use ferroprobe_engine::engine::error::Error;
-use ferroprobe_engine::engine::exec::{self, Arguments, Memory};
-use ferroprobe_engine::engine::fetch::{
+use ferroprobe_engine::engine::code::arch::{Arch, Machine};
+use ferroprobe_engine::engine::definition::ast::{Definition, Place, Request};
+use ferroprobe_engine::engine::definition::kind::ProbeKind;
+use ferroprobe_engine::engine::definition::parse;
+use ferroprobe_engine::engine::definition::task::TaskNumber;
+use ferroprobe_engine::engine::hist::{HistScope, KnownHistogram, SynthField};
+use ferroprobe_engine::engine::language::lex::Command;
+use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
+use ferroprobe_engine::engine::program::btf::{Btf, Index};
+use ferroprobe_engine::engine::program::exec::{self, Arguments, Memory};
+use ferroprobe_engine::engine::program::fetch::{
     self, CpuInstance, PathOffsets, Program, Size, Symbols, Target,
 };
-use ferroprobe_engine::engine::hist::{HistScope, KnownHistogram, SynthField};
-use ferroprobe_engine::engine::kind::ProbeKind;
-use ferroprobe_engine::engine::lex::Command;
-use ferroprobe_engine::engine::nearest::Nearest;
-use ferroprobe_engine::engine::parse;
-use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
 use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::seq_buf::{SeqBuf, TextBuf};
-use ferroprobe_engine::engine::task::TaskNumber;
+use ferroprobe_engine::engine::refusal::error::Error;
+use ferroprobe_engine::engine::refusal::nearest::Nearest;
+use ferroprobe_engine::engine::util::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::sys;
 
 pub const DENTRY_NAME: u64 = 0x28;

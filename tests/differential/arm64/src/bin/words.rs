@@ -5,7 +5,7 @@
 
 use ferroprobe_differential_arm64::words::{code, compare, CHUNK};
 use ferroprobe_differential_arm64::{PRESENT, SKIPPED};
-use ferroprobe_engine::engine::insn::arm64;
+use ferroprobe_engine::engine::code::insn::arm64;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::thread;

@@ -9,7 +9,7 @@
 //! something.
 
 use ferroprobe_differential_x86::{kernel, text};
-use ferroprobe_engine::engine::insn::x86::{decode, X86Class};
+use ferroprobe_engine::engine::code::insn::x86::{decode, X86Class};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;

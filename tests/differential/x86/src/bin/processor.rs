@@ -9,7 +9,7 @@
 #[cfg(processor_oracle)]
 mod ask {
     use ferroprobe_differential_x86::kernel;
-    use ferroprobe_engine::engine::insn::x86::decode;
+    use ferroprobe_engine::engine::code::insn::x86::decode;
     use std::ffi::c_int;
     use std::process::Command;
     use yaxpeax_arch::{Decoder, LengthedInstruction, U8Reader};

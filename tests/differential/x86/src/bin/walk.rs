@@ -8,7 +8,7 @@
 //! differ, and the totals.
 
 use ferroprobe_differential_x86::{kernel, text, verdict};
-use ferroprobe_engine::engine::insn::x86::{decode, X86Refusal};
+use ferroprobe_engine::engine::code::insn::x86::{decode, X86Refusal};
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Parses the words of a line to a [`Request`].
+//!
+//! Parsing looks nothing up: whether a symbol exists, a location can be probed or a
+//! parameter is known is decided later. Parsing allocates; no input makes it panic.
+//!
+//! Context: process, may sleep.
+
+mod condition;
+mod fetcharg;
+mod location;
+mod pair;
+mod postfix;
+mod synthetic;
+
+use core::fmt::Write;
+
+use crate::engine::code::arch::Machine;
+use crate::engine::definition::ast::{
+    Argument, Definition, Deletion, Expression, Origin, Place, Request, MAX_ARGS, MAX_ARG_LEN,
+    MAX_ARG_NAME_LEN, MAX_NAME_LEN,
+};
+use crate::engine::definition::kind::{Location, ProbeKind};
+use crate::engine::language::functions;
+use crate::engine::language::lex::{self, Command, Span};
+use crate::engine::language::types::{self, TypeSpec};
+use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::util::text::Appender;
+use crate::sys::{AllocError, Vec};
+use location::{attached, function, generated_name, one_symbol, place, tracepoint};
+
+pub use fetcharg::BEGIN;
+pub use synthetic::{synthetic, SYNTHETIC_GROUP, SYNTHETIC_STACK};
+
+/// Names that no argument may have, because the record has fields with these names.
+pub const RESERVED_NAMES: [&[u8]; 9] = [
+    b"common_type",
+    b"common_flags",
+    b"common_preempt_count",
+    b"common_pid",
+    b"common_tgid",
+    b"__probe_ip",
+    b"__probe_ret_ip",
+    b"__probe_func",
+    b"__probe_faults",
+];
+
+/// The language of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grammar {
+    /// All definitions, each behind its letter.
+    Letters,
+    /// Synthetic events alone, without a letter, and `!` before what is deleted.
+    Synthetic,
+}
+
+impl Grammar {
+    /// Parses one command, which must not be empty.
+    ///
+    /// # Errors
+    ///
+    /// Any kind that concerns the text alone.
+    pub fn request(self, command: &Command, machine: Machine) -> Result<Request, Error> {
+        match self {
+            Self::Letters => request(command, machine),
+            Self::Synthetic => synthetic::request(command),
+        }
+    }
+}
+
+/// Parses one command, which must not be empty.
+///
+/// # Errors
+///
+/// Any kind that concerns the text alone.
+#[inline(never)]
+pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
+    let head = command.word(0).unwrap_or(Span { bytes: &[], at: 0 });
+    if let Some(b'-' | b'!') = head.first() {
+        return deletion(command, head).map(Request::Delete);
+    }
+    if head.bytes.starts_with(b"s:") {
+        return synthetic::prefixed(command).map(Request::Create);
+    }
+    match head.first().and_then(ProbeKind::by_letter) {
+        Some(written) => definition(command, head, written, machine).map(Request::Create),
+        None => Err(head.error(Kind::BadProbeType)),
+    }
+}
+
+/// Parses `-:[GROUP/][EVENT] [PLACE [NAME=ARG...]]`, or the same with `!` and the start of
+/// a definition in place of `-`, as `dynamic_events` does.
+fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
+    let names = match head.find(b':') {
+        Some(1) => head.skip(2),
+        Some(colon) if head.first() == Some(b'!') => head.around(colon).1,
+        _ => {
+            let refusal = head.skip(1).error(Kind::BadProbeType);
+            return Err(
+                refusal.with_detail(format_args!("write -:EVENT or -:GROUP/EVENT to delete"))
+            );
+        }
+    };
+    let (group, event) = match names.find(b'/') {
+        Some(slash) => {
+            let (group, event) = names.around(slash);
+            (Some(group), event)
+        }
+        None => (None, names),
+    };
+    if group.is_none() && event.bytes.is_empty() {
+        return Err(event.error(Kind::NoEventName));
+    }
+    let first_arg = first_argument(command);
+    let mut args = Vec::new();
+    for n in first_arg..condition::start(command) {
+        if let Some(word) = command.word(n) {
+            args.push(word.to_vec()?)?;
+        }
+    }
+    let place = (1..first_arg.min(condition::start(command))).filter_map(|n| command.word(n));
+    let place = functions::joined(place.map(|word| word.bytes))?;
+    Ok(Deletion {
+        group: group.map(|group| group.to_vec()).transpose()?,
+        event: Some(event)
+            .filter(|e| !e.bytes.is_empty())
+            .map(|e| e.to_vec())
+            .transpose()?,
+        place: Some(place).filter(|place| !place.is_empty()),
+        args,
+    })
+}
+
+/// Makes `definition`, which is of each of several places, one of `place`.
+///
+/// # Errors
+///
+/// `NO_MEMORY`.
+pub fn set_place(definition: &mut Definition, place: Place) -> Result<(), Error> {
+    if definition.event.is_empty() {
+        definition.event = generated_name(definition.kind, &place)?;
+    }
+    definition.place = place;
+    Ok(())
+}
+
+/// Parses a definition of the kind, and with the grammar of the location, that its letter is
+/// for.
+fn definition(
+    command: &Command,
+    head: Span<'_>,
+    (kind, location): (ProbeKind, Location),
+    machine: Machine,
+) -> Result<Definition, Error> {
+    let (before, names) = match head.find(b':') {
+        Some(colon) => {
+            let (before, names) = head.around(colon);
+            (before, Some(names))
+        }
+        None => (head, None),
+    };
+    let maxactive = maxactive(before.skip(1), kind)?;
+    let Some(place_word) = command.word(1) else {
+        return Err(no_place(command.column(1), (kind, location), names));
+    };
+    let (place, returns) = match location {
+        Location::Tracepoint => (tracepoint(place_word)?, false),
+        Location::Function => {
+            let more = (2..first_argument(command)).filter_map(|n| command.word(n));
+            function(place_word, more)?
+        }
+        Location::Event => (attached(place_word)?, false),
+        Location::Pair => (pair::place(command, place_word)?, false),
+        Location::Text => place(one_symbol(place_word, kind)?)?,
+    };
+    let returning = match place {
+        Place::Functions(_) => kind.returning_many,
+        _ => kind.returning,
+    };
+    let kind = match (returns, returning) {
+        (false, _) => kind,
+        (true, Some(kind)) => kind,
+        (true, None) => {
+            let suffix = place_word.find(b'%').unwrap_or(0);
+            return Err(place_word.skip(suffix).error(Kind::BadAddrSuffix));
+        }
+    };
+    let (group, event) = match names {
+        Some(names) => event_name(names)?,
+        None => (None, None),
+    };
+    let event = match event {
+        Some(event) => event.to_vec()?,
+        // Each of them has a name.
+        None if location == Location::Tracepoint && place.is_each() => Vec::new(),
+        None => generated_name(kind, &place)?,
+    };
+    let group = match group {
+        Some(group) => group.to_vec()?,
+        None => Vec::from_slice(kind.default_group.as_bytes())?,
+    };
+    let mut definition = Definition {
+        kind,
+        maxactive,
+        group,
+        event,
+        place,
+        place_at: place_word.at,
+        args: Vec::new(),
+        condition: None,
+    };
+    let end = match location {
+        Location::Event | Location::Pair => condition::start(command),
+        _ => command.len(),
+    };
+    if end > MAX_ARGS.saturating_add(2) {
+        return Err(Error::new(Kind::TooManyArgs, command.column(2)));
+    }
+    let first_arg = match definition.place {
+        Place::Functions(_) => first_argument(command),
+        Place::Pair(_) => 3,
+        _ => 2,
+    };
+    let mut words = (first_arg..end).filter_map(|n| command.word(n));
+    if let Some(word) = words.find(|word| *word.bytes == *b"if") {
+        return Err(no_condition(word));
+    }
+    // As in the kernel, it is looked at first.
+    definition.condition = condition::parse(command, end)?;
+    for n in first_arg..end {
+        if let Some(word) = command.word(n) {
+            let argument = argument(word, &definition, machine)?;
+            definition.args.push(argument)?;
+        }
+    }
+    Ok(definition)
+}
+
+/// Returns the refusal of the word `if`, with which no argument begins.
+#[cold]
+fn no_condition(word: Span<'_>) -> Error {
+    word.error(Kind::NoBtfarg).with_detail(format_args!(
+        "a filter is no part of such a definition: write it to events/GROUP/EVENT/filter"
+    ))
+}
+
+/// Returns the refusal of a definition of that kind without a location; `names` is what stands
+/// behind its colon.
+#[cold]
+fn no_place(at: usize, (kind, location): (ProbeKind, Location), names: Option<Span<'_>>) -> Error {
+    let (letter, place) = (kind.letter, location.example());
+    let refusal = Error::new(Kind::NoPlace, at);
+    if names.is_none() {
+        return refusal.with_detail(format_args!("write {letter}:EVENT {place}"));
+    }
+    refusal.with_detail(format_args!(
+        "a name follows the colon, a location the name: write {letter}:EVENT {place}, or {letter} {place}"
+    ))
+}
+
+/// Returns the number of instances that `text`, the part between the letter and the colon,
+/// requests; 0 if it is empty.
+fn maxactive(text: Span<'_>, kind: ProbeKind) -> Result<u32, Error> {
+    match text.first() {
+        None => return Ok(0),
+        Some(b'0'..=b'9') => {}
+        Some(_) => return Err(text.error(Kind::BadProbeType)),
+    }
+    let Some(most) = kind.most_followed else {
+        return Err(text.error(Kind::BadMaxactType));
+    };
+    let refused = |reason| match kind {
+        ProbeKind::Pair => text.error(reason).with_detail(format_args!(
+            "write b and for how many beginnings there is room, at most {most}, or only b"
+        )),
+        _ => text.error(reason),
+    };
+    match lex::unsigned(text.bytes).filter(|_| text.bytes.len() <= MAX_NAME_LEN) {
+        None | Some(0) => Err(refused(Kind::BadMaxact)),
+        Some(n) if n > u64::from(u32::MAX) => Err(refused(Kind::BadMaxact)),
+        Some(n) => {
+            let small = u32::try_from(n).ok().filter(|n| *n <= most);
+            small.ok_or_else(|| refused(Kind::MaxactTooBig))
+        }
+    }
+}
+
+/// Returns the index of the first word behind the location and what it excludes.
+fn first_argument(command: &Command) -> usize {
+    let excludes = |n: &usize| {
+        command
+            .word(*n)
+            .is_some_and(|word| word.first() == Some(b'!'))
+    };
+    let first = (2..command.len()).find(|n| !excludes(n));
+    first.unwrap_or(command.len().max(2))
+}
+
+/// Parses `[GROUP/][EVENT]`; `.` is also a separator if there is no slash.
+fn event_name(names: Span<'_>) -> Result<(Option<Span<'_>>, Option<Span<'_>>), Error> {
+    let separator = names.find(b'/').or_else(|| names.find(b'.'));
+    let (group, event) = match separator {
+        None => (None, names),
+        Some(at) => {
+            let (group, event) = names.around(at);
+            if group.bytes.is_empty() {
+                return Err(group.error(Kind::NoGroupName));
+            }
+            if group.bytes.len() > MAX_NAME_LEN {
+                return Err(group.error(Kind::GroupTooLong));
+            }
+            if !lex::is_group_name(group.bytes) {
+                return Err(group.error(Kind::BadGroupName));
+            }
+            (Some(group), event)
+        }
+    };
+    if event.bytes.is_empty() {
+        return match group {
+            Some(_) => Ok((group, None)),
+            None => Err(event.error(Kind::NoEventName)),
+        };
+    }
+    if event.bytes.len() > MAX_NAME_LEN {
+        return Err(event.error(Kind::EventTooLong));
+    }
+    if !lex::is_identifier(event.bytes) {
+        return Err(event.error(Kind::BadEventName));
+    }
+    Ok((group, Some(event)))
+}
+
+/// Parses `[NAME=]FETCHARG[:TYPE]`, the next argument of `definition`.
+fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result<Argument, Error> {
+    let is_string = word.bytes.starts_with(b"\\\"");
+    let (given, body) = match word.find(b'=').filter(|_| !is_string) {
+        Some(equals) => {
+            let (name, body) = word.around(equals);
+            if name.bytes.len() > MAX_ARG_NAME_LEN {
+                return Err(word.error(Kind::ArgNameTooLong));
+            }
+            if name.bytes.is_empty() {
+                return Err(word.error(Kind::NoArgName));
+            }
+            (Some(name), body)
+        }
+        None => (None, word),
+    };
+    let (text, type_text) = split_type(body);
+    let name = match given {
+        Some(name) => name.to_vec()?,
+        None => match field_name(text.bytes, definition.kind) {
+            Some(name) => Vec::from_slice(name)?,
+            None => generated_arg_name(text.bytes, definition.args.len())?,
+        },
+    };
+    if !lex::is_identifier(&name) {
+        return Err(word.error(Kind::BadArgName));
+    }
+    let used = definition.args.iter().any(|other| *other.name == *name);
+    if used || RESERVED_NAMES.contains(&&*name) {
+        return Err(word.error(Kind::UsedArgName));
+    }
+    if body.bytes.len() > MAX_ARG_LEN {
+        return Err(body.error(Kind::ArgTooLong));
+    }
+    if body.bytes.is_empty() {
+        return Err(fetcharg::shell_took(body.error(Kind::NoArgBody)));
+    }
+    let (expression, spec) =
+        typed_expression(text, type_text, given.is_none(), definition, machine)?;
+    Ok(Argument {
+        name,
+        text: body.to_vec()?,
+        at: word.at,
+        text_at: body.at,
+        type_at: type_text.map_or(body.at, |t| t.at),
+        expression,
+        spec,
+    })
+}
+
+/// Parses the two sides of the colon and checks that they fit.
+fn typed_expression(
+    text: Span<'_>,
+    type_text: Option<Span<'_>>,
+    unnamed: bool,
+    definition: &Definition,
+    machine: Machine,
+) -> Result<(Expression, TypeSpec), Error> {
+    let type_at = type_text.unwrap_or(text);
+    let is_constant = fetcharg::is_constant_text(text.bytes);
+    if is_constant && type_text.is_some_and(|t| t.bytes != b"string") {
+        return Err(type_at.error(Kind::NeedStringType));
+    }
+    // A malformed bitfield is reported after the errors of the expression.
+    let (spec, deferred) = match type_text.map(types::parse) {
+        None => (TypeSpec::of(fetcharg::default_type(text.bytes)), None),
+        Some(Ok(spec)) => (spec, None),
+        Some(Err(error)) if error.kind == Kind::BadBitfield => (TypeSpec::DEFAULT, Some(error)),
+        Some(Err(error)) => return Err(error),
+    };
+    let expression = if unnamed && text.bytes == b"$arg*" {
+        if type_text.is_some() {
+            return Err(type_at
+                .error(Kind::BadType)
+                .with_detail(format_args!("$arg* takes none, each parameter has its own")));
+        }
+        let seen = definition
+            .args
+            .iter()
+            .any(|a| a.expression.origin == Origin::AllArguments);
+        if seen {
+            return Err(text.error(Kind::DoubleArgs));
+        }
+        Expression {
+            origin: Origin::AllArguments,
+            source_at: text.at,
+            steps: Vec::new(),
+        }
+    } else {
+        let is_whole = spec.is_of_structure();
+        fetcharg::expression(text, definition.kind, machine, is_whole)?
+    };
+    match deferred {
+        Some(error) => Err(error),
+        None => Ok((expression, spec)),
+    }
+}
+
+/// Splits off the type behind the first colon outside an immediate string.
+fn split_type(body: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
+    let quoted = match body.strip(b"\\\"") {
+        Some(rest) => match rest.rfind(b'"') {
+            Some(close) => close.saturating_add(3),
+            None => 0,
+        },
+        None => 0,
+    };
+    match body.skip(quoted).find(b':') {
+        Some(colon) => {
+            let (text, type_text) = body.around(quoted.saturating_add(colon));
+            (text, Some(type_text))
+        }
+        None => (body, None),
+    }
+}
+
+/// Returns the name of the field of a pair that `text` is, `$FIELD` or `$begin.FIELD`.
+fn field_name(text: &[u8], kind: ProbeKind) -> Option<&[u8]> {
+    let name = text
+        .strip_prefix(b"$")
+        .filter(|_| kind == ProbeKind::Pair)?;
+    let name = name.strip_prefix(BEGIN).unwrap_or(name);
+    (lex::is_identifier(name) && name.len() <= MAX_ARG_NAME_LEN).then_some(name)
+}
+
+/// Returns the name of an argument whose definition gives none: its text if that is a valid
+/// name, otherwise `argN` by its position.
+pub(in crate::engine) fn generated_arg_name(
+    text: &[u8],
+    index: usize,
+) -> Result<Vec<u8>, AllocError> {
+    if lex::is_identifier(text) && text.len() <= MAX_ARG_NAME_LEN {
+        return Vec::from_slice(text);
+    }
+    let mut name = Vec::new();
+    let written = write!(Appender(&mut name), "arg{}", index.saturating_add(1));
+    written.map(|()| name).map_err(|_| AllocError)
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The location of a pair: `GROUP.EVENT(KEY,...) GROUP.EVENT(KEY,...)`.
+
+use crate::engine::definition::ast::{PairSide, Place};
+use crate::engine::language::lex::{self, Command, Span};
+use crate::engine::pairs::MAX_PAIR_KEYS;
+use crate::engine::refusal::error::{Error, Kind};
+use crate::sys::Vec;
+
+use super::location::attached;
+
+/// What the two events of a pair have in common if that is not said.
+const DEFAULT_KEY: &[u8] = b"common_pid";
+
+/// Parses both events; `first` is the first one.
+pub(super) fn place(command: &Command, first: Span<'_>) -> Result<Place, Error> {
+    let begin = side(first)?;
+    let Some(second) = command.word(2) else {
+        return Err(Error::new(Kind::NoPairEnd, command.column(2)));
+    };
+    let end = side(second)?;
+    if begin.keys.len() != end.keys.len() {
+        return Err(second.error(Kind::BadPairKeys));
+    }
+    let mut sides = Vec::new();
+    sides.push(begin)?;
+    sides.push(end)?;
+    Ok(Place::Pair(sides))
+}
+
+/// Parses `GROUP.EVENT[(KEY[,KEY])]`.
+fn side(word: Span<'_>) -> Result<PairSide, Error> {
+    let (name, list) = match word.find(b'(') {
+        Some(open) => {
+            let (name, list) = word.around(open);
+            (name, Some(list))
+        }
+        None => (word, None),
+    };
+    let Place::Event { group, event } = attached(name)? else {
+        return Err(word.error(Kind::NoEventInfo));
+    };
+    Ok(PairSide {
+        group,
+        event,
+        keys: keys(list)?,
+        at: word.at,
+    })
+}
+
+/// Parses what is behind the brace.
+fn keys(list: Option<Span<'_>>) -> Result<Vec<Vec<u8>>, Error> {
+    let mut keys = Vec::new();
+    let Some(list) = list else {
+        keys.push(Vec::from_slice(DEFAULT_KEY)?)?;
+        return Ok(keys);
+    };
+    let Some(close) = list
+        .bytes
+        .len()
+        .checked_sub(1)
+        .filter(|_| list.bytes.ends_with(b")"))
+    else {
+        return Err(list
+            .error(Kind::BadPairKeys)
+            .with_detail(format_args!("add )")));
+    };
+    let mut rest = Some(list.take(close));
+    while let Some(text) = rest {
+        let key;
+        (key, rest) = text.first_item(b',');
+        if !lex::is_identifier(key.bytes) || keys.len() >= MAX_PAIR_KEYS {
+            return Err(key.error(Kind::BadPairKeys));
+        }
+        keys.push(key.to_vec()?)?;
+    }
+    Ok(keys)
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The numbers of the current task that a definition can name.
+
+use crate::engine::language::types::Type;
+use crate::sys::has_cgroups;
+
+/// What stands for the path of the task's cgroup, or for its id, where the index of an argument is
+/// expected: no event has so many arguments.
+pub const CGROUP: u8 = u8::MAX;
+
+/// A number of the current task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskNumber {
+    /// `$tgid`: the pid of its process, in the initial pid namespace.
+    Process,
+    /// `$nspid`: its pid in its own pid namespace.
+    OwnPid,
+    /// `$nstgid`: the pid of its process in that namespace.
+    OwnProcess,
+    /// `$cgroup`: the id of its cgroup in the default hierarchy.
+    Cgroup,
+}
+
+/// The variables, without their `$`.
+const NAMES: [(&[u8], TaskNumber); 4] = [
+    (b"tgid", TaskNumber::Process),
+    (b"nspid", TaskNumber::OwnPid),
+    (b"nstgid", TaskNumber::OwnProcess),
+    (b"cgroup", TaskNumber::Cgroup),
+];
+
+impl TaskNumber {
+    /// Returns the number of which `text`, with its `$`, is the variable.
+    pub(in crate::engine) fn of_variable(text: &[u8]) -> Option<Self> {
+        Self::named(text.strip_prefix(b"$")?)
+    }
+
+    /// As [`Self::of_variable`], without the `$`.
+    pub(in crate::engine) fn named(name: &[u8]) -> Option<Self> {
+        let mut all = NAMES.iter();
+        all.find(|(known, _)| *known == name).map(|&(_, it)| it)
+    }
+
+    /// Returns why no task has it; `None` if tasks have it.
+    pub(in crate::engine) fn why_missing(self) -> Option<&'static str> {
+        (self == Self::Cgroup && !has_cgroups()).then_some(NO_CGROUPS)
+    }
+
+    /// Returns the names of the variables, without their `$`.
+    pub(in crate::engine) fn names() -> impl Iterator<Item = &'static [u8]> {
+        NAMES.iter().map(|&(name, _)| name)
+    }
+
+    /// Returns its type where a definition gives none.
+    pub(in crate::engine) fn base(self) -> Type {
+        match self {
+            Self::Process | Self::OwnPid | Self::OwnProcess => Type::S32,
+            Self::Cgroup => Type::U64,
+        }
+    }
+
+    /// Returns why nothing is read from there.
+    pub(in crate::engine) fn no_address(self) -> &'static str {
+        match self {
+            Self::Process | Self::OwnPid | Self::OwnProcess => "a pid is no address",
+            Self::Cgroup => "an id is no address",
+        }
+    }
+}
+
+/// Why there is no cgroup to be named, where [`has_cgroups`](crate::sys::has_cgroups) is false.
+pub(in crate::engine) const NO_CGROUPS: &str = "this kernel has no cgroups (CONFIG_CGROUPS)";

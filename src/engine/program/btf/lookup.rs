@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Functions, structures and their members by name.
+
+use super::{after, Btf, BtfKind, BtfType, Groups, Raw};
+use crate::engine::language::types::{Shown, Type as Printed, Width};
+
+/// Deepest nesting of anonymous members that is searched.
+const MAX_ANONYMOUS: usize = 16;
+
+/// Deepest nesting of arrays whose size is computed.
+const MAX_ARRAYS: usize = 8;
+
+/// The section of the per-CPU variables: the only ones that the kernel's types tell of.
+const PER_CPU: &[u8] = b".data..percpu";
+
+/// The prototype of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct BtfFunction<'a> {
+    btf: Btf<'a>,
+    prototype: BtfType<'a>,
+}
+
+/// A parameter of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter<'a> {
+    /// Its name; empty if it has none.
+    pub name: &'a [u8],
+    /// Its type.
+    pub value: BtfValue<'a>,
+}
+
+/// The parameters of a function, in order.
+pub struct ParameterIter<'a> {
+    function: BtfFunction<'a>,
+    rest: Groups<'a, 2>,
+}
+
+impl<'a> Iterator for ParameterIter<'a> {
+    type Item = Parameter<'a>;
+
+    fn next(&mut self) -> Option<Parameter<'a>> {
+        let [name, id] = self.rest.next()?;
+        let name = self.function.btf.string(name)?;
+        let value = self.function.value(id)?;
+        (id != 0).then_some(Parameter { name, value })
+    }
+}
+
+/// The type of a value, together with its blob.
+#[derive(Clone, Copy, Debug)]
+pub struct BtfValue<'a> {
+    btf: Btf<'a>,
+    bare: BtfType<'a>,
+}
+
+/// Tells a type from all others: what has another one may differ in what it points to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TypeIdentity {
+    words: [u32; 3],
+    /// Where the rest of it is.
+    tail: usize,
+}
+
+/// A member of a structure.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// Bits from the start of the structure.
+    pub bit_offset: u32,
+    /// Size in bits of a bitfield, otherwise `None`.
+    pub bit_size: Option<u8>,
+    /// Its type.
+    pub value: BtfValue<'a>,
+}
+
+impl<'a> Btf<'a> {
+    /// Returns the function called `name`.
+    ///
+    /// A clone that the compiler made, `NAME.isra.0` or `NAME.constprop.0`, is another function than
+    /// `NAME`, though it may have the same parameters: where those are that it still has is not known.
+    pub fn function(&self, name: &[u8]) -> Option<BtfFunction<'a>> {
+        let found = self.find(name, |kind| kind == BtfKind::Function)?;
+        self.prototype_of(&found)
+    }
+
+    /// Returns the prototype of `function`.
+    pub(super) fn prototype_of(&self, function: &BtfType<'a>) -> Option<BtfFunction<'a>> {
+        let prototype = self.by_id(function.raw.size_or_type)?;
+        (prototype.kind() == BtfKind::Prototype).then_some(BtfFunction {
+            btf: *self,
+            prototype,
+        })
+    }
+
+    /// Calls `visit` with the functions here, without the base's, whose names begin with
+    /// `prefix`, and with what follows it.
+    pub fn each_function(&self, prefix: &[u8], mut visit: impl FnMut(&'a [u8], BtfFunction<'a>)) {
+        let mut rest = self.types;
+        while let Some(raw) = Raw::read(rest) {
+            let found = BtfType { raw };
+            if found.kind() == BtfKind::Function {
+                let name = self
+                    .string(raw.name)
+                    .and_then(|name| name.strip_prefix(prefix));
+                if let Some((name, function)) = name.zip(self.prototype_of(&found)) {
+                    visit(name, function);
+                }
+            }
+            match after(rest) {
+                Some(next) => rest = next,
+                None => break,
+            }
+        }
+    }
+
+    /// Calls `visit` with the names of the structures and unions here and in the base.
+    pub fn each_structure(&self, mut visit: impl FnMut(&'a [u8])) {
+        for part in [Some(*self), self.base.copied()].into_iter().flatten() {
+            let mut rest = part.types;
+            while let Some(raw) = Raw::read(rest) {
+                let found = BtfType { raw };
+                if matches!(found.kind(), BtfKind::Struct | BtfKind::Union) {
+                    if let Some(name) = part.string(raw.name) {
+                        visit(name);
+                    }
+                }
+                match after(rest) {
+                    Some(next) => rest = next,
+                    None => break,
+                }
+            }
+        }
+    }
+
+    /// Returns the type of the per-CPU variable called `name`, here or in the base.
+    pub fn per_cpu_variable(&self, name: &[u8]) -> Option<BtfValue<'a>> {
+        let mut rest = self.types;
+        while let Some(raw) = Raw::read(rest) {
+            let section = BtfType { raw };
+            let is_it = section.kind() == BtfKind::Section && self.is_named(raw.name, PER_CPU);
+            for [id, ..] in section.groups::<3>().take_while(|_| is_it) {
+                let variable = self.by_id(id)?;
+                let is_one = variable.kind() == BtfKind::Variable;
+                if is_one && self.is_named(variable.raw.name, name) {
+                    let bare = self.bare(variable.raw.size_or_type)?;
+                    return Some(BtfValue { btf: *self, bare });
+                }
+            }
+            rest = after(rest)?;
+        }
+        self.base?.per_cpu_variable(name)
+    }
+
+    /// Calls `visit` with the structures and unions called `name` here or, if there is none, in
+    /// the base: files that do not see each other may have different ones.
+    pub fn each_structure_called(&self, name: &[u8], mut visit: impl FnMut(BtfValue<'a>)) {
+        let is_one = |kind| matches!(kind, BtfKind::Struct | BtfKind::Union);
+        for part in [Some(*self), self.base.copied()].into_iter().flatten() {
+            let (mut rest, mut is_here) = (part.types, false);
+            while let Some(raw) = Raw::read(rest) {
+                let bare = BtfType { raw };
+                if is_one(bare.kind()) && !name.is_empty() && part.is_named(raw.name, name) {
+                    is_here = true;
+                    visit(BtfValue { btf: *self, bare });
+                }
+                match after(rest) {
+                    Some(next) => rest = next,
+                    None => break,
+                }
+            }
+            if is_here {
+                break;
+            }
+        }
+    }
+
+    /// Returns the first structure or union called `name`.
+    pub fn structure(&self, name: &[u8]) -> Option<BtfValue<'a>> {
+        let bare = self.find(name, |kind| {
+            matches!(kind, BtfKind::Struct | BtfKind::Union)
+        })?;
+        Some(BtfValue { btf: *self, bare })
+    }
+}
+
+impl<'a> BtfFunction<'a> {
+    /// Returns the type of the return value; `None` if the type is broken.
+    pub fn returned(&self) -> Option<BtfValue<'a>> {
+        self.value(self.prototype.raw.size_or_type)
+    }
+
+    /// Returns the parameters, in order. A variable argument list ends them.
+    pub fn parameters(&self) -> ParameterIter<'a> {
+        ParameterIter {
+            function: *self,
+            rest: self.prototype.groups(),
+        }
+    }
+
+    /// Returns the parameters, each as the offset of its name and the number of its type.
+    pub(super) fn raw_parameters(&self) -> impl Iterator<Item = [u32; 2]> + 'a {
+        self.prototype.groups::<2>()
+    }
+
+    /// Returns the blob that it is from.
+    pub(super) fn btf(&self) -> Btf<'a> {
+        self.btf
+    }
+
+    fn value(&self, id: u32) -> Option<BtfValue<'a>> {
+        Some(BtfValue {
+            btf: self.btf,
+            bare: self.btf.bare(id)?,
+        })
+    }
+}
+
+impl<'a> BtfValue<'a> {
+    /// Returns the blob that it is from.
+    pub(super) fn btf(&self) -> Btf<'a> {
+        self.btf
+    }
+
+    /// Returns its type, without typedefs and qualifiers.
+    /// Returns what its type is told from all others by.
+    pub fn type_identity(&self) -> TypeIdentity {
+        let raw = &self.bare.raw;
+        TypeIdentity {
+            words: [raw.name, raw.info, raw.size_or_type],
+            tail: raw.tail.as_ptr().addr(),
+        }
+    }
+
+    pub(super) fn bare(&self) -> BtfType<'a> {
+        self.bare
+    }
+
+    /// Returns the value of the type with this number.
+    pub(super) fn of_id(&self, id: u32) -> Option<BtfValue<'a>> {
+        let btf = self.btf;
+        let bare = btf.bare(id)?;
+        Some(BtfValue { btf, bare })
+    }
+
+    /// Returns bits and signedness of an integer.
+    pub(super) fn integer(&self) -> Option<(u8, bool)> {
+        integer(&self.bare)
+    }
+
+    /// Returns whether there is no value.
+    pub fn is_void(&self) -> bool {
+        self.bare.kind() == BtfKind::Void
+    }
+
+    /// Returns its size in bytes; `None` if that is not known, or more than 255.
+    pub fn size(&self) -> Option<u8> {
+        match self.bare.kind() {
+            BtfKind::Int | BtfKind::Enum | BtfKind::Enum64 | BtfKind::Struct | BtfKind::Union => {
+                u8::try_from(self.bare.raw.size_or_type).ok()
+            }
+            BtfKind::Pointer => Some(8),
+            _ => None,
+        }
+    }
+
+    /// Returns its size in bytes, also of an array; `None` if that is not known.
+    pub fn bytes(&self) -> Option<u32> {
+        let (mut value, mut count) = (*self, 1u32);
+        for _ in 0..MAX_ARRAYS {
+            match value.bare.kind() {
+                BtfKind::Array => {
+                    let (element, elements) = value.element()?;
+                    count = count.checked_mul(elements)?;
+                    value = element;
+                }
+                BtfKind::Pointer => return count.checked_mul(8),
+                BtfKind::Int
+                | BtfKind::Enum
+                | BtfKind::Enum64
+                | BtfKind::Struct
+                | BtfKind::Union => return count.checked_mul(value.bare.raw.size_or_type),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Returns the type of the elements of an array, and their number; 0 if it is not known.
+    pub fn element(&self) -> Option<(BtfValue<'a>, u32)> {
+        let [element, _, count] = self.bare.groups::<3>().next()?;
+        let bare = self.btf.bare(element)?;
+        let btf = self.btf;
+        self.is_array().then_some((BtfValue { btf, bare }, count))
+    }
+
+    /// Returns whether it is a structure or union.
+    pub fn is_structure(&self) -> bool {
+        matches!(self.bare.kind(), BtfKind::Struct | BtfKind::Union)
+    }
+
+    /// Returns whether it is an array.
+    pub fn is_array(&self) -> bool {
+        self.bare.kind() == BtfKind::Array
+    }
+
+    /// Returns the name of a structure or union, also of one of which no more is known; empty if
+    /// it has none.
+    pub fn structure_name(&self) -> Option<&'a [u8]> {
+        let is_one = matches!(
+            self.bare.kind(),
+            BtfKind::Struct | BtfKind::Union | BtfKind::Forward
+        );
+        is_one.then(|| self.btf.string(self.bare.raw.name).unwrap_or_default())
+    }
+
+    /// Returns the value of which it consists: of a structure with one member that member, unless
+    /// it is a bitfield, and so on.
+    pub fn unwrapped(&self) -> BtfValue<'a> {
+        let mut value = *self;
+        for _ in 0..MAX_ANONYMOUS {
+            match value.only_member() {
+                Some(member) => value = member,
+                None => break,
+            }
+        }
+        value
+    }
+
+    fn only_member(&self) -> Option<BtfValue<'a>> {
+        if !self.is_structure() {
+            return None;
+        }
+        let mut members = self.bare.groups::<3>();
+        // The third number has the offset, and the size of a bitfield.
+        match (members.next(), members.next()) {
+            (Some([_, id, 0]), None) => Some(BtfValue {
+                btf: self.btf,
+                bare: self.btf.bare(id)?,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the type it points to. The outer `Option` is `None` if it is not a pointer,
+    /// the inner one if the type is broken.
+    pub fn pointee(&self) -> Option<Option<BtfValue<'a>>> {
+        if self.bare.kind() != BtfKind::Pointer {
+            return None;
+        }
+        let bare = self.btf.bare(self.bare.raw.size_or_type);
+        Some(bare.map(|bare| BtfValue {
+            btf: self.btf,
+            bare,
+        }))
+    }
+
+    /// Returns whether it is an array of characters.
+    pub fn is_text(&self) -> bool {
+        if self.bare.kind() != BtfKind::Array {
+            return false;
+        }
+        let Some([element, ..]) = self.bare.groups::<3>().next() else {
+            return false;
+        };
+        self.btf
+            .bare(element)
+            .is_some_and(|bare| is_character(&bare))
+    }
+
+    /// Returns whether it is a pointer to characters.
+    pub fn is_text_pointer(&self) -> bool {
+        let pointee = self.pointee().flatten();
+        pointee.is_some_and(|value| is_character(&value.bare))
+    }
+
+    /// Returns the type as which it is printed if the user gives none; `None` if the
+    /// default is best.
+    pub fn printed(&self) -> Option<Printed> {
+        let (shown, width) = match self.bare.kind() {
+            BtfKind::Enum => (Shown::Signed, Width::W32),
+            BtfKind::Enum64 => (Shown::Signed, Width::W64),
+            BtfKind::Pointer => (Shown::Hex, Width::W64),
+            BtfKind::Int => {
+                let (bits, signed) = integer(&self.bare)?;
+                match (Width::from_bits(u64::from(bits)), signed) {
+                    (Some(width), true) => (Shown::Signed, width),
+                    (Some(width), false) => (Shown::Unsigned, width),
+                    (None, _) => (Shown::Unsigned, Width::W64),
+                }
+            }
+            _ => return None,
+        };
+        Printed::number(shown, width)
+    }
+
+    /// Finds `name` among the members of a structure, including its anonymous members.
+    pub fn member(&self, name: &[u8]) -> Option<Member<'a>> {
+        if name.is_empty() {
+            return None;
+        }
+        self.find_member(|other, _, _| other == name)
+    }
+
+    /// Calls `each` with the names of the members of a structure; members of an anonymous
+    /// member count as its own.
+    pub fn each_member(&self, each: &mut dyn FnMut(&[u8])) {
+        // It accepts none.
+        let _ = self.find_member(|name, _, _| {
+            each(name);
+            false
+        });
+    }
+
+    /// Returns whether `is_meant` accepts the name, the type and the offset in bits of a member of
+    /// a structure.
+    pub fn has_member(
+        &self,
+        is_meant: &mut dyn FnMut(&'a [u8], BtfValue<'a>, u32) -> bool,
+    ) -> bool {
+        let found = self.find_member(|name, id, bit_offset| {
+            let bare = self.btf.bare(id);
+            bare.is_some_and(|bare| {
+                let btf = self.btf;
+                is_meant(name, BtfValue { btf, bare }, bit_offset)
+            })
+        });
+        found.is_some()
+    }
+
+    /// Returns the first member of a structure whose name, number of its type and offset in bits
+    /// `is_meant` accepts.
+    fn find_member(
+        &self,
+        mut is_meant: impl FnMut(&'a [u8], u32, u32) -> bool,
+    ) -> Option<Member<'a>> {
+        if !self.is_structure() {
+            return None;
+        }
+        // By their numbers, which take less of the stack.
+        let mut stack = [(0u32, 0u32); MAX_ANONYMOUS];
+        let mut depth = 0usize;
+        let (mut base, mut structure) = (0u32, self.bare);
+        // Bounds the walk if a broken structure contains itself.
+        for _ in 0..MAX_ANONYMOUS.pow(2) {
+            for [name_offset, id, offset] in structure.groups::<3>() {
+                let (bits, size) = if structure.flag() {
+                    (
+                        offset & 0xff_ffff,
+                        u8::try_from(offset >> 24).ok().filter(|&n| n != 0),
+                    )
+                } else {
+                    (offset, None)
+                };
+                let bit_offset = base.checked_add(bits)?;
+                if name_offset == 0 {
+                    let inner = self.btf.bare(id)?;
+                    let is_structure = matches!(inner.kind(), BtfKind::Struct | BtfKind::Union);
+                    if let Some(slot) = stack.get_mut(depth).filter(|_| is_structure) {
+                        *slot = (bit_offset, id);
+                        depth = depth.saturating_add(1);
+                    }
+                    continue;
+                }
+                let name = self.btf.string(name_offset);
+                if name.is_some_and(|name| is_meant(name, id, bit_offset)) {
+                    let value = BtfValue {
+                        btf: self.btf,
+                        bare: self.btf.bare(id)?,
+                    };
+                    return Some(Member {
+                        bit_offset,
+                        bit_size: size,
+                        value,
+                    });
+                }
+            }
+            depth = depth.checked_sub(1)?;
+            let id;
+            (base, id) = *stack.get(depth)?;
+            structure = self.btf.bare(id)?;
+        }
+        None
+    }
+}
+
+/// Returns bits and signedness of an integer type.
+fn integer(bare: &BtfType<'_>) -> Option<(u8, bool)> {
+    if bare.kind() != BtfKind::Int {
+        return None;
+    }
+    let [encoding] = bare.groups::<1>().next()?;
+    let bits = u8::try_from(encoding & 0xff).ok()?;
+    Some((bits, encoding >> 24 & 1 != 0))
+}
+
+/// Returns whether a type is one byte wide; `char` is unsigned in the kernel, but `signed
+/// char *` is text as well.
+fn is_character(bare: &BtfType<'_>) -> bool {
+    integer(bare).is_some_and(|(bits, _)| bits == 8)
+}

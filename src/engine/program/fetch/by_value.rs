@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whether a value can be recorded as it is asked for, by what BTF says of it.
+
+use core::fmt;
+
+use crate::engine::language::types::PathOf;
+use crate::engine::program::btf::BtfValue;
+use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::util::text::Plain;
+
+/// Refuses `%pd` or `%pD` for a value that is known to be something else.
+pub(super) fn check_path(of: PathOf, value: BtfValue<'_>, at: usize) -> Result<(), Error> {
+    let pointee = match value.pointee() {
+        Some(Some(pointee)) => pointee,
+        // Nothing is known of it.
+        Some(None) => return Ok(()),
+        // A number may be an address.
+        None if value.size() == Some(8) && !value.is_structure() => return Ok(()),
+        None => {
+            let error = Error::new(Kind::BadType4path, at);
+            return Err(match value.member(b"dentry") {
+                Some(_) => error.with_detail(format_args!("write .dentry behind it, and %pd")),
+                None => error,
+            });
+        }
+    };
+    let error = Error::new(Kind::BadType4path, at);
+    match (of, pointee.structure_name().unwrap_or_default()) {
+        _ if pointee.is_void() => Ok(()),
+        (PathOf::Dentry, b"dentry") | (PathOf::File, b"file") => Ok(()),
+        (PathOf::Dentry, b"file") => {
+            Err(error.with_detail(format_args!("write %pD for a struct file")))
+        }
+        (PathOf::File, b"dentry") => {
+            Err(error.with_detail(format_args!("write %pd for a struct dentry")))
+        }
+        (_, b"path") => Err(error.with_detail(format_args!("write ->dentry behind it, and %pd"))),
+        _ => Err(error),
+    }
+}
+
+/// Of what a path is recorded.
+#[derive(Clone, Copy)]
+pub(super) enum PathOwner {
+    File,
+    Path,
+    Dentry,
+}
+
+/// Returns which of the structures that have a path `structure` is; `None` if it is not known.
+pub(super) fn path_owner(structure: Option<BtfValue<'_>>, at: usize) -> Result<PathOwner, Error> {
+    let error = || Error::new(Kind::BadType4fullPath, at);
+    let name = structure.and_then(|structure| structure.structure_name());
+    match name.unwrap_or_default() {
+        b"file" => Ok(PathOwner::File),
+        b"path" => Ok(PathOwner::Path),
+        b"dentry" => Ok(PathOwner::Dentry),
+        b"inode" => Err(error().with_detail(format_args!(
+            "an inode has no path, or several: record that of a file or a dentry"
+        ))),
+        b"" => Err(error().with_detail(format_args!(
+            "its type is not known: write (struct file *)VALUE:path, or of a struct path or dentry"
+        ))),
+        name => Err(error().with_detail(format_args!(
+            "a struct {} has no path: record that of a struct file, path or dentry",
+            Plain(name)
+        ))),
+    }
+}
+
+/// Returns the value that is recorded of memory without a type.
+pub(super) fn in_memory(value: BtfValue<'_>, at: usize) -> Result<BtfValue<'_>, Error> {
+    let inner = value.unwrapped();
+    let error = || Error::new(Kind::NoSingleValue, at);
+    if value.is_text() {
+        Err(error().with_detail(format_args!("it is an array of characters: write :string")))
+    } else if value.is_array() {
+        Err(error().with_detail(format_args!(
+            "it is an array: write the type of an element and their number, such as :u8[4]"
+        )))
+    } else if inner.is_structure() || inner.is_array() {
+        Err(error().with_detail(format_args!(
+            "write one of its members: {}, or a type such as :x64",
+            ValueMembers(value)
+        )))
+    } else {
+        Ok(inner)
+    }
+}
+
+/// Returns the refusal of a part of a structure that is passed by value, which is no number in one
+/// of its words.
+#[cold]
+#[inline(never)]
+pub(super) fn no_part(value: BtfValue<'_>, at: usize) -> Error {
+    let error = Error::new(Kind::NoSingleValue, at);
+    if value.is_structure() {
+        error.with_detail(format_args!(
+            "write one of its members: {}",
+            ValueMembers(value)
+        ))
+    } else if value.is_array() {
+        error.with_detail(format_args!(
+            "it is an array in registers: write one of its elements, such as [0]"
+        ))
+    } else {
+        error.with_detail(format_args!("it is in two registers, a part in each"))
+    }
+}
+
+/// Displays the first members of a structure.
+pub(super) struct ValueMembers<'a>(pub(super) BtfValue<'a>);
+
+impl fmt::Display for ValueMembers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Members that are named.
+        const MOST: usize = 8;
+
+        let (mut count, mut result) = (0usize, Ok(()));
+        self.0.each_member(&mut |name| {
+            let comma = if count > 0 { ", " } else { "" };
+            if result.is_ok() && count < MOST {
+                result = write!(f, "{comma}.{}", Plain(name));
+            } else if result.is_ok() && count == MOST {
+                result = f.write_str(", ...");
+            }
+            count = count.saturating_add(1);
+        });
+        result
+    }
+}
+
+/// Where the words of a structure are that is passed by value.
+#[derive(Clone, Copy)]
+pub(super) enum ValueWords {
+    /// In words of the arguments, from this one on.
+    Arguments(u16),
+    /// In memory, to which this word of the arguments points.
+    Behind(u16),
+    /// The registers of the result.
+    Result,
+}
+
+/// Returns the refusal of all of a structure that is passed by value.
+#[cold]
+#[inline(never)]
+pub(super) fn not_in_memory(value: BtfValue<'_>, at: usize) -> Error {
+    Error::new(Kind::NoPtrStrct, at).with_detail(format_args!(
+        "it is passed by value, and not in memory: write one of its members, {}",
+        ValueMembers(value)
+    ))
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The refusals of names that are not known: what to write instead.
+
+use crate::engine::definition::ast::Cast;
+use crate::engine::language::lex::Span;
+use crate::engine::program::btf::{Btf, BtfValue};
+use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::suggest;
+use crate::engine::util::text::Plain;
+use crate::sys::{AllocError, Vec};
+
+/// Returns the refusal of a cast to a structure that does not exist.
+#[cold]
+#[inline(never)]
+pub(super) fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
+    let mut nearest = Nearest::to_wrong(&cast.structure);
+    btf.each_structure(|name| nearest.consider(name));
+    let error = Error::new(Kind::NoPtrStrct, cast.structure_at);
+    let name = Plain(&cast.structure);
+    match nearest.is_none() {
+        true => error.with_detail(format_args!("there is no structure {name}")),
+        false => error.with_detail(format_args!(
+            "there is no structure {name}, did you mean {nearest}?"
+        )),
+    }
+}
+
+/// Returns the variable that `name` may mean, which is no parameter: it lacks its `$`, or it is
+/// bpftrace's name.
+#[cold]
+pub(super) fn variable(name: &[u8]) -> Option<&'static str> {
+    Some(match name {
+        b"arg0" => "$arg1, the first argument",
+        b"retval" | b"ret" => "$retval",
+        b"comm" => "$comm",
+        b"pid" | b"tgid" => "$tgid, the process",
+        b"tid" => "common_pid, which each record has",
+        b"cpu" => "common_cpu, which each record has",
+        b"nsecs" | b"elapsed" => "$nsecs",
+        b"cgroup" => "$cgroup",
+        b"current" | b"curtask" => "$current",
+        b"kstack" | b"ustack" | b"stacktrace" => "the option stacktrace, or the trigger",
+        b"duration" => "$duration",
+        [b'a', b'r', b'g', b'1'..=b'9'] => "$argN, of which $arg1 is the first",
+        _ => return None,
+    })
+}
+
+/// Returns the refusal of an argument behind the last one of `count`.
+#[cold]
+#[inline(never)]
+pub(super) fn too_few(count: usize, at: usize) -> Error {
+    let error = Error::new(Kind::NoBtfarg, at);
+    match count {
+        0 => error.with_detail(format_args!("there is none")),
+        _ => error.with_detail(format_args!("the last one is $arg{count}")),
+    }
+}
+
+/// Returns the refusal of the member `name` of what is no structure, to which `before` leads.
+#[cold]
+#[inline(never)]
+pub(super) fn behind_dot(value: BtfValue<'_>, before: Span<'_>, name: Span<'_>) -> Error {
+    let error = name.error(Kind::BadBtfTid);
+    match value.pointee().flatten() {
+        Some(pointee) if pointee.is_structure() && !before.bytes.is_empty() => {
+            error.with_detail(format_args!(
+                "{before} is a pointer: write {before}->{}",
+                Plain(name.bytes),
+                before = Plain(before.bytes),
+            ))
+        }
+        _ => error,
+    }
+}
+
+/// Returns the refusal of the member `name`, which `structure`, to which `before` leads, does
+/// not have. `found` is what it may mean.
+#[cold]
+#[inline(never)]
+pub(super) fn no_member(
+    structure: BtfValue<'_>,
+    before: Span<'_>,
+    name: Span<'_>,
+    found: Inner,
+) -> Error {
+    let error = name.error(Kind::NoBtfField);
+    let dot = if before.bytes.is_empty() { "" } else { "." };
+    match found {
+        Inner::First(path) => error.with_detail(format_args!(
+            "it is a macro, or a member of a member: write {}{dot}{}",
+            Plain(before.bytes),
+            Plain(&path)
+        )),
+        _ => suggest(error, name.bytes, |each| structure.each_member(each)),
+    }
+}
+
+/// Returns the refusal of an element of what is no array.
+#[cold]
+#[inline(never)]
+pub(super) fn no_element(path: Span<'_>) -> Error {
+    path.error(Kind::NoPtrStrct).with_detail(format_args!(
+        "it is no array, or of no known size: write +OFFSET(...), with the offset of the element \
+         in bytes"
+    ))
+}
+
+/// Deepest members of members that are looked at.
+const DEEPEST: usize = 3;
+
+/// Most members that are looked at for one name: structures may have the same ones many times.
+const MOST_SEEN: usize = 1 << 16;
+
+/// Whether a member of that name is meant.
+type IsMeant<'a> = dyn Fn(&[u8]) -> bool + 'a;
+
+/// A member of a member that a name may mean.
+pub(super) enum Inner {
+    /// There is none.
+    None,
+    /// The path of the only one.
+    Only(Vec<u8>),
+    /// The path of one, which the name does not say clearly.
+    First(Vec<u8>),
+}
+
+/// Looks for the member of a member of `structure` that `name` means: one that is called alike,
+/// or whose prefix, up to the first `_`, begins with that of `name` while the rest is alike. The
+/// kernel's structures have macros for these: `sk_dport` is `__sk_common.skc_dport`. It must be
+/// the only one, whatever its depth. One with any other prefix, or without one, is never the only
+/// one.
+#[cold]
+#[inline(never)]
+pub(super) fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Inner, AllocError> {
+    let (prefix, tail) = split_prefix(name).unwrap_or((name, b""));
+    let has_tail = tail.len() > 1;
+    let is_same = |other: &[u8]| other == name;
+    let is_close = |other: &[u8]| {
+        let parts = split_prefix(other).filter(|_| has_tail);
+        parts.is_some_and(|(before, behind)| behind == tail && before.starts_with(prefix))
+    };
+    let is_like = |other: &[u8]| {
+        let behind = split_prefix(other).map(|(_, behind)| behind);
+        has_tail && (other == tail || behind == Some(tail))
+    };
+    let alike: [(&IsMeant<'_>, bool); 3] = [(&is_same, true), (&is_close, true), (&is_like, false)];
+    for (is_meant, is_clear) in alike {
+        let mut search = InnerSearch {
+            is_meant,
+            path: Vec::new(),
+            first: None,
+            is_only: true,
+            left: MOST_SEEN,
+        };
+        for depth in 1..=DEEPEST {
+            search.descend(structure, 0, depth)?;
+        }
+        match search.first {
+            None => {}
+            Some((_, path)) if is_clear && search.is_only => return Ok(Inner::Only(path)),
+            Some((_, path)) => return Ok(Inner::First(path)),
+        }
+    }
+    Ok(Inner::None)
+}
+
+/// A search for a member of a member.
+struct InnerSearch<'a> {
+    is_meant: &'a IsMeant<'a>,
+    /// The way to what is looked at.
+    path: Vec<u8>,
+    /// Offset and path of the first member that is meant.
+    first: Option<(u32, Vec<u8>)>,
+    /// Whether there is no other one, elsewhere: members of a union may be the same.
+    is_only: bool,
+    /// Members that may still be looked at.
+    left: usize,
+}
+
+impl InnerSearch<'_> {
+    /// Looks at the members `depth` members down in `structure`, which is at `base`, in bits.
+    fn descend(
+        &mut self,
+        structure: BtfValue<'_>,
+        base: u32,
+        depth: usize,
+    ) -> Result<(), AllocError> {
+        let start = self.path.len();
+        let mut memory = Ok(());
+        structure.has_member(&mut |name, value, bit_offset| {
+            let Some(left) = self.left.checked_sub(1) else {
+                // Nobody knows of the others.
+                self.is_only = false;
+                return true;
+            };
+            self.left = left;
+            self.path.truncate(start);
+            let offset = base.wrapping_add(bit_offset);
+            memory = self
+                .path
+                .extend_from_slice(name)
+                .and_then(|()| match depth.checked_sub(1) {
+                    None if (self.is_meant)(name) => self.found(offset),
+                    Some(left) if value.is_structure() => {
+                        self.path.push(b'.')?;
+                        self.descend(value, offset, left)
+                    }
+                    _ => Ok(()),
+                });
+            memory.is_err()
+        });
+        self.path.truncate(start);
+        memory
+    }
+
+    /// Notes the member at the end of the path.
+    fn found(&mut self, offset: u32) -> Result<(), AllocError> {
+        match &self.first {
+            None => self.first = Some((offset, Vec::from_slice(&self.path)?)),
+            Some((first, _)) => self.is_only &= *first == offset,
+        }
+        Ok(())
+    }
+}
+
+/// Returns what is before and what follows the first `_` behind a letter.
+fn split_prefix(name: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = name
+        .iter()
+        .position(|&byte| byte == b'_')
+        .filter(|at| *at > 0)?;
+    Some((name.get(..at)?, name.get(at.saturating_add(1)..)?))
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The events of system calls: what is fetched when a call begins and returns, and how
+//! their records look.
+//!
+//! All of it follows from what the kernel tells of a call. The layouts are the kernel's own,
+//! of its events `sys_enter_NAME` and `sys_exit_NAME`.
+
+mod compat;
+mod names;
+mod socket;
+mod strings;
+mod whole;
+
+pub use compat::compat_result;
+pub use names::{called, served_by};
+pub use socket::{put_address, MAX_ADDRESS};
+pub use strings::Strings;
+pub use whole::{Returns, Values, WORDS};
+
+use crate::engine::code::arch::Arch;
+use crate::engine::language::types::Type;
+use crate::engine::program::fetch::{General, Load, LoadOrigin, Program, Store};
+use crate::engine::record::{Class, Field, Layout, Name, PROBE_SIZE};
+use crate::sys::{AllocError, Box, Vec};
+
+/// Most arguments of a system call.
+pub const MAX_ARGUMENTS: usize = 6;
+
+/// Most arguments of one call whose memory is copied.
+pub const MAX_COPIES: usize = 3;
+
+/// Most bytes that are copied of one argument's memory.
+pub const MAX_COPIED: usize = 165;
+
+/// Most bytes of a string that whole calls record, if they are asked to; `PATH_MAX` of the kernel.
+pub const MAX_STRING: u32 = 4096;
+
+/// Bytes that are copied by default.
+pub const DEFAULT_COPIED: u32 = 63;
+
+/// Bytes of the longest copy: of a text, with the mark of its end and a NUL.
+pub const COPY_SIZE: usize = MAX_COPIED + MARK.len();
+
+/// The end of a text that was longer.
+pub const MARK: &[u8; 4] = b"...\0";
+
+/// The end of an exact string that was longer, see [`record::text()`](crate::engine::record::text).
+pub const EXACT_MARK: &[u8; 2] = b"\0\0";
+
+/// What the kernel tells of a system call.
+#[derive(Debug, Default)]
+pub struct Call {
+    /// Its name, with the prefix `sys_`.
+    pub name: Vec<u8>,
+    /// Its arguments.
+    pub arguments: Vec<CallParameter>,
+    /// A bit for each argument that points to memory that is copied.
+    pub copied: u32,
+    /// The argument with the number of bytes to copy; text is copied if there is none.
+    pub size: Option<u8>,
+    /// Whether the memory is text although there is a number of bytes.
+    pub is_text: bool,
+}
+
+/// An argument of a system call.
+#[derive(Debug, Default)]
+pub struct CallParameter {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its C type.
+    pub c_type: Vec<u8>,
+}
+
+/// The index of a value that no call has: an address that cannot be read.
+pub const NO_VALUE: u8 = u8::MAX;
+
+/// What the memory is to which an argument of a whole call points, if the kernel does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Special {
+    /// Text or bytes.
+    #[default]
+    None,
+    /// The address of a socket, whose length is in this register.
+    Address(u8),
+    /// An array of pointers to strings, which ends at a NULL.
+    Strings,
+}
+
+/// The user memory to copy before the arguments of a call are fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    registers: [u8; MAX_COPIES],
+    count: u8,
+    /// The number of the call's arguments.
+    pub arguments: u8,
+    /// The register with the number of bytes.
+    pub size: Option<u8>,
+    /// Whether strings are recorded as they are: not as the kernel records them, without
+    /// unprintable characters.
+    pub are_exact: bool,
+    /// The register that points to other memory. It stands for the last of the others, which
+    /// is [`NO_VALUE`], so that a call without such memory need not look for it.
+    pub special_register: u8,
+    /// What that memory is.
+    pub special: Special,
+    /// A bit for each argument whose sign a 32-bit call lacks.
+    pub signed: u8,
+}
+
+impl Copies {
+    /// Adds a register, if there is room.
+    fn add(&mut self, register: u8) {
+        if let Some(to) = self.registers.get_mut(usize::from(self.count)) {
+            *to = register;
+            self.count = self.count.saturating_add(1);
+        }
+    }
+
+    /// Adds a register that points to `special`, behind all others.
+    fn add_special(&mut self, register: u8, special: Special) {
+        (self.special_register, self.special) = (register, special);
+        self.add(NO_VALUE);
+    }
+
+    /// Returns what the memory with this index is, if it is neither text nor bytes.
+    ///
+    /// Context: any.
+    pub fn special_at(&self, index: u8) -> Option<Special> {
+        let is_last = index.saturating_add(1) == self.count;
+        (is_last && self.special != Special::None).then_some(self.special)
+    }
+
+    /// Returns the value that argument `n` of a 32-bit call has in a 64-bit one.
+    ///
+    /// Context: any.
+    pub fn widened(&self, n: u8, register: u64) -> u64 {
+        // CAST: The low half, and its sign.
+        match self.signed.checked_shr(n.into()).unwrap_or(0) & 1 {
+            0 => (register as u32).into(),
+            _ => i64::from(register as i32) as u64,
+        }
+    }
+
+    /// Returns their number.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Returns the registers that point to the memory.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn registers(&self) -> &[u8] {
+        self.registers
+            .get(..usize::from(self.count))
+            .unwrap_or_default()
+    }
+}
+
+impl Call {
+    /// Returns the numbers by which 32-bit programs make this call, if its arguments are the same
+    /// then.
+    pub fn compat_numbers(&self, arch: Arch) -> impl Iterator<Item = u32> + '_ {
+        let types = self.arguments.iter().map(|argument| &*argument.c_type);
+        compat::numbers(&self.name, types, arch)
+    }
+
+    /// Returns how the entry of the call is recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn enter(&self, arch: Arch) -> Result<(Program, Layout, Copies), AllocError> {
+        let isa = arch.isa();
+        let registers = isa.call_arguments();
+        let mut signature = self.signature(arch)?;
+        let mut layout = Layout::of(Class::ENTER);
+        let mut program = Program::empty();
+        let mut copies = Copies::default();
+        let mut end = PROBE_SIZE_U16;
+        let arguments = || (0u8..).zip(registers).zip(&self.arguments);
+        for ((_, reg), parameter) in arguments() {
+            program.add_word(Load {
+                dst: end,
+                reg,
+                width: 8,
+            })?;
+            layout.fields.push(Field {
+                name: Name::new(&parameter.name)?,
+                base: Type::DEFAULT,
+                count: None,
+                offset: end,
+                fault: None,
+            })?;
+            signature.types.push(Vec::from_slice(&parameter.c_type)?)?;
+            end = end.saturating_add(8);
+        }
+        let is_copied = |index: u8| self.copied.checked_shr(index.into()).unwrap_or(0) & 1 != 0;
+        let copied = arguments().filter(|((index, _), _)| is_copied(*index));
+        for ((index, reg), parameter) in copied.take(MAX_COPIES) {
+            copies.add(reg);
+            program.add_general(General {
+                origin: LoadOrigin::Register(reg),
+                links: (0, 0),
+                store: Store::Text {
+                    offset: 0,
+                    user: true,
+                },
+                dst: end,
+                fault: None,
+                texts_behind: 0,
+            })?;
+            let mut name = Vec::from_slice(b"__")?;
+            name.extend_from_slice(&parameter.name)?;
+            name.extend_from_slice(b"_val")?;
+            layout.fields.push(Field {
+                name: Name::new(&name)?,
+                base: Type::USER_STRING,
+                count: None,
+                offset: end,
+                fault: None,
+            })?;
+            signature.copied.push(index)?;
+            end = end.saturating_add(4);
+        }
+        copies.size = self
+            .size
+            .and_then(|size| registers.get(usize::from(size)).copied());
+        // CAST: At most `MAX_ARGUMENTS`.
+        copies.arguments = signature.types.len() as u8;
+        program.fixed = end;
+        layout.call = Some(Box::new(signature)?);
+        Ok((program, layout, copies))
+    }
+
+    /// Returns how the return of the call is recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn exit(&self, arch: Arch) -> Result<(Program, Layout), AllocError> {
+        let mut program = Program::empty();
+        program.add_word(Load {
+            dst: PROBE_SIZE_U16,
+            reg: arch.isa().return_register(),
+            width: 8,
+        })?;
+        program.fixed = PROBE_SIZE_U16 + 8;
+        let mut layout = Layout::of(Class::EXIT);
+        layout.fields.push(Field {
+            name: Name::new(b"ret")?,
+            base: Type::S64,
+            count: None,
+            offset: PROBE_SIZE_U16,
+            fault: None,
+        })?;
+        let mut signature = self.signature(arch)?;
+        signature.types.push(Vec::from_slice(b"long")?)?;
+        layout.call = Some(Box::new(signature)?);
+        Ok((program, layout))
+    }
+}
+
+/// [`PROBE_SIZE`], which is the offset of the arguments, in the type of an offset.
+const PROBE_SIZE_U16: u16 = 16;
+const _: () = assert!(PROBE_SIZE_U16 as usize == PROBE_SIZE);
+
+/// Returns a C type without the attributes that some compilers add for BTF.
+///
+/// # Errors
+///
+/// [`AllocError`] when there is no memory.
+pub fn without_attributes(c_type: &[u8]) -> Result<Vec<u8>, AllocError> {
+    const START: &[u8] = b"__attribute__((";
+    const END: &[u8] = b")) ";
+    let find = |text: &[u8], part: &[u8]| text.windows(part.len()).position(|at| at == part);
+    let mut clean = Vec::new();
+    let mut rest = c_type;
+    while let Some(start) = find(rest, START) {
+        let (before, attribute) = rest.split_at_checked(start).unwrap_or((rest, b""));
+        clean.extend_from_slice(before)?;
+        let end = find(attribute, END).map(|end| end.saturating_add(END.len()));
+        rest = end.and_then(|end| attribute.get(end..)).unwrap_or_default();
+    }
+    clean.extend_from_slice(rest)?;
+    Ok(clean)
+}
+
+/// Replaces unprintable characters of a text by `.`.
+///
+/// Context: any.
+#[inline(never)]
+pub fn make_printable(text: &mut [u8]) {
+    for byte in text {
+        // As isprint() of the kernel, which knows ISO 8859-1.
+        if !matches!(byte, b' '..=b'~' | 0xa0..) {
+            *byte = b'.';
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{make_printable, without_attributes};
+
+    #[test]
+    fn types_lose_their_attributes() {
+        for (c_type, clean) in [
+            ("int", "int"),
+            (
+                "const char __attribute__((btf_type_tag(\"user\"))) * ",
+                "const char * ",
+            ),
+            (
+                "a __attribute__((b)) c __attribute__((noderef, d(1))) *",
+                "a c *",
+            ),
+            ("a __attribute__((b", "a "),
+            ("", ""),
+        ] {
+            let found = without_attributes(c_type.as_bytes()).unwrap();
+            assert_eq!(*found, *clean.as_bytes());
+        }
+    }
+
+    #[test]
+    fn texts_are_as_the_kernel_records_them() {
+        let printable = |byte: u8| (0x20..0x7f).contains(&byte) || byte >= 0xa0;
+        for length in 0..20 {
+            for at in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut text = vec![b'x'; length];
+                    text[at] = byte;
+                    let mut expected = text.clone();
+                    if !printable(byte) {
+                        expected[at] = b'.';
+                    }
+                    make_printable(&mut text);
+                    assert_eq!(text, expected);
+                }
+            }
+        }
+        let mut text = *b"a\n\x01\x7f\x80\x9f\xa0\xff~ \x1f";
+        make_printable(&mut text);
+        assert_eq!(text, *b"a.....\xa0\xff~ .");
+    }
+}

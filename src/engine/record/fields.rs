@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The refusal of a field that an event does not have.
+
+use crate::engine::language::lex::Span;
+use crate::engine::record::Layout;
+use crate::engine::refusal::{
+    error::{Error, Kind},
+    suggest::suggest,
+};
+
+/// Returns the error `kind` for `name`, which is no field of `layout`, where those of `more` are
+/// known besides.
+#[cold]
+#[inline(never)]
+pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout, more: &[&str]) -> Error {
+    suggest(name.error(kind), name.bytes, |each| {
+        layout.fields.iter().for_each(|field| each(&field.name));
+        let fixed = layout.class.fields();
+        fixed.for_each(|field| each(field.name.as_bytes()));
+        each(b"common_cpu");
+        each(b"common_comm");
+        each(b"common_cgroup");
+        more.iter().for_each(|name| each(name.as_bytes()));
+    })
+}

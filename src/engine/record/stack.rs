@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Records of stacks, which follow the record of the hit whose stack they are.
+//!
+//! They are records of the kernel's events `kernel_stack` and `user_stack`, so that their
+//! numbers and layouts are known to every reader. `kernel_stack`: the common header, the
+//! number of frames, four bytes of 0, then the frames' addresses, the innermost first.
+//! `user_stack`: the common header, the number of the process, four bytes of 0, then
+//! [`USER_FRAMES`] addresses, zeroes behind the last frame.
+
+use crate::engine::record::{self, Header, COMMON_SIZE, KERNEL_STACK, USER_STACK};
+
+/// Bytes of a record before its frames.
+const START: usize = 16;
+
+/// Bytes of the address of a frame.
+const FRAME: usize = 8;
+
+/// Frames of the user's stack that are recorded: the kernel's `FTRACE_STACK_ENTRIES`.
+pub const USER_FRAMES: usize = 8;
+
+/// Bytes of the record of a user's stack.
+pub const USER_LENGTH: usize = START + USER_FRAMES * FRAME;
+
+/// Writes the record of a kernel stack, whose frames `save` writes and counts, with the `header`
+/// of the hit. Returns its length; `None` without a frame, or if there is room for none.
+///
+/// Context: any.
+#[inline(always)]
+pub fn write(
+    out: &mut [u8],
+    header: Header,
+    save: impl FnOnce(&mut [u8]) -> usize,
+) -> Option<usize> {
+    let frames = out.get_mut(START..)?;
+    let count = save(frames);
+    let length = count.checked_mul(FRAME)?;
+    if count == 0 || length > frames.len() {
+        return None;
+    }
+    start(out, KERNEL_STACK.id, header, u32::try_from(count).ok()?)?;
+    Some(length.wrapping_add(START))
+}
+
+/// Writes the record of the stack of the user process `tgid`, whose frames `save` writes,
+/// with the `header` of the hit.
+///
+/// Context: any.
+pub fn write_user(
+    out: &mut [u8; USER_LENGTH],
+    header: Header,
+    tgid: i32,
+    save: impl FnOnce(&mut [u8]),
+) {
+    out.fill(0);
+    if let Some(frames) = out.get_mut(START..) {
+        save(frames);
+    }
+    // CAST: The same bits.
+    let _ = start(out, USER_STACK.id, header, tgid as u32);
+}
+
+/// Writes what is before the frames, with `number` behind the common header.
+fn start(out: &mut [u8], event: u16, header: Header, number: u32) -> Option<()> {
+    let header = Header { event, ..header };
+    let done = record::put(out, 0, header.to_bytes())
+        && record::put(out, COMMON_SIZE, u64::from(number).to_le_bytes());
+    done.then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::print::{ShownEvent, SymbolNames, TextLines};
+    use crate::engine::record::Builtin;
+    use crate::engine::util::seq_buf::SeqBuf;
+    use std::fmt::Write;
+
+    const HEADER: Header = Header {
+        event: 99,
+        flags: 1,
+        preempt_count: 2,
+        pid: 7,
+    };
+
+    struct Names(bool);
+
+    impl SymbolNames for Names {
+        fn symbolize(&mut self, address: u64, with_offset: bool, buf: &mut SeqBuf<'_>) {
+            assert!(!with_offset);
+            write!(buf, "f_{address:x} [module]").unwrap();
+        }
+
+        fn shows_addresses(&self) -> bool {
+            self.0
+        }
+
+        fn is_return_trampoline(&mut self, address: u64) -> bool {
+            address == 0x77
+        }
+    }
+
+    fn text(record: &[u8], with_addresses: bool) -> String {
+        let id = Header::from_record(record).unwrap().event;
+        let builtin = Builtin::with_id(id).unwrap();
+        let mut room = [0; 300];
+        let mut out = SeqBuf::new(&mut room);
+        let event = ShownEvent {
+            key: 0,
+            group: Builtin::GROUP.as_bytes(),
+            name: builtin.name.as_bytes(),
+            layout: &builtin.layout,
+        };
+        TextLines::new().put(&mut out, event, record, &mut Names(with_addresses));
+        let length = out.finish().unwrap();
+        String::from_utf8(room[..length].to_vec()).unwrap()
+    }
+
+    fn put(frames: &[u64]) -> impl Fn(&mut [u8]) -> usize + '_ {
+        move |out| {
+            let room = out.chunks_exact_mut(8);
+            let written = room.zip(frames).map(|(to, frame)| {
+                to.copy_from_slice(&frame.to_le_bytes());
+            });
+            written.count()
+        }
+    }
+
+    #[test]
+    fn frames_follow_their_number() {
+        let mut out = [0xaa; 64];
+        let length = write(&mut out, HEADER, put(&[0x10, 0x20, 0x77])).unwrap();
+        assert_eq!(length, 40);
+        let record = &out[..length];
+        let header = Header::from_record(record).unwrap();
+        assert_eq!(header, Header { event: 4, ..HEADER });
+        assert_eq!(record[8..16], [3, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(
+            text(record, false),
+            "<stack trace>\n => f_10\n => f_20\n => [unknown/kretprobe'd]\n"
+        );
+        assert_eq!(
+            text(&record[..24], true),
+            "<stack trace>\n => f_10 <0000000000000010>\n"
+        );
+    }
+
+    #[test]
+    fn as_many_frames_are_recorded_as_fit() {
+        let mut out = [0; 31];
+        let length = write(&mut out, HEADER, put(&[1, 2, 3])).unwrap();
+        assert_eq!(length, 24);
+        assert_eq!(write(&mut out, HEADER, put(&[])), None);
+        assert_eq!(write(&mut out[..15], HEADER, put(&[1])), None);
+        assert_eq!(write(&mut out, HEADER, |_| 99), None);
+    }
+
+    #[test]
+    fn a_user_stack_has_a_fixed_length() {
+        let mut out = [0xaa; USER_LENGTH];
+        let save = put(&[0x1234, 0x5678]);
+        write_user(&mut out, HEADER, 11, |out| {
+            save(out);
+        });
+        assert_eq!(Header::from_record(&out).unwrap().event, 13);
+        assert_eq!(
+            text(&out, false),
+            "<user stack trace>\n =>  <0000000000001234>\n =>  <0000000000005678>\n"
+        );
+        assert_eq!(out[8..16], [11, 0, 0, 0, 0, 0, 0, 0]);
+    }
+}

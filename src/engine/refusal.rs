@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Why a write is refused, where, and what to write instead.
+
+pub mod error;
+pub mod excerpt;
+pub(in crate::engine) mod log_entry;
+pub mod nearest;
+pub mod remedy;
+pub mod suggest;
