@@ -12,7 +12,7 @@ use crate::{
         record::Header,
     },
     hit::{
-        action::{Action, OnHit},
+        action::{Action, OnHit, Sole},
         counters::HitEnd,
         linked::Linked,
         plan::{Acting, Plan, Rest},
@@ -32,19 +32,16 @@ impl Recorder {
     /// It calls nothing, so that nothing has to be saved on the stack.
     #[inline(always)]
     pub(super) fn acts_fast(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Rest::Act(acting) = &self.plan.get(here).rest else {
-            return false;
-        };
-        let Some(action) = acting.quick_action() else {
-            return false;
-        };
-        let is_done = match action.histogram() {
-            Some(histogram) => {
+        let is_done = match self.sole(here) {
+            Sole::Count(histogram) => {
                 let sample = source.sample();
                 let hit = self.at_hand(&sample, here);
                 histogram.update_fast(&hit, here)
             }
-            None => action.is_idle(self.buffer.get(here)),
+            // Most hits change nothing.
+            Sole::Trace(on) => self.buffer.get(here).is_on() == *on,
+            Sole::Event(switch, on) => switch.is_on() == *on,
+            _ => false,
         };
         if is_done {
             self.counters.count(HitEnd::Off, here);
@@ -56,7 +53,7 @@ impl Recorder {
     /// others: its variables are set, a synthetic event is emitted, or there is nothing to do.
     #[inline(always)]
     pub(super) fn links_fast(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Some(linked) = self.quick_linked(here) else {
+        let (Sole::Link(linked) | Sole::Stamp(linked)) = self.sole(here) else {
             return false;
         };
         let is_done = self.sets_fast(linked, &source.sample(), here);
@@ -70,7 +67,7 @@ impl Recorder {
     /// key is in a register. It calls nothing.
     #[inline(always)]
     pub(super) fn stamps(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Some(linked) = self.quick_linked(here) else {
+        let Sole::Stamp(linked) = self.sole(here) else {
             return false;
         };
         let histogram = &linked.histogram;
@@ -85,12 +82,12 @@ impl Recorder {
         is_done
     }
 
-    /// Returns the histogram that has to do with others in which the quick action counts.
+    /// Returns what the sole trigger does, if the event is disabled.
     #[inline(always)]
-    fn quick_linked<'a>(&'a self, here: &'a OnCpu) -> Option<&'a Linked> {
+    fn sole<'a>(&'a self, here: &'a OnCpu) -> &'a Sole {
         match &self.plan.get(here).rest {
-            Rest::Act(acting) => acting.quick_action()?.linked(),
-            _ => None,
+            Rest::Act(acting) => acting.sole(),
+            _ => &Sole::None,
         }
     }
 
@@ -121,10 +118,7 @@ impl Recorder {
     /// done, and then nothing has happened.
     #[inline(always)]
     pub(super) fn relays(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Rest::Act(acting) = &self.plan.get(here).rest else {
-            return false;
-        };
-        let Some(send) = acting.quick_send() else {
+        let Sole::Send(send) = self.sole(here) else {
             return false;
         };
         // Counted first: nothing has to be kept while it is sent.
@@ -137,10 +131,7 @@ impl Recorder {
     /// false otherwise, and then nothing has happened.
     #[inline(always)]
     pub(super) fn begins(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Rest::Act(acting) = &self.plan.get(here).rest else {
-            return false;
-        };
-        let Some(open) = acting.quick_send().and_then(|send| send.begins.as_ref()) else {
+        let Sole::Begin(open) = self.sole(here) else {
             return false;
         };
         self.counters.count(HitEnd::Off, here);
@@ -218,7 +209,7 @@ impl Recorder {
                 HitEnd::Filtered
             }
             // What filters need to know takes longer than most actions.
-            Rest::Act(acting) if acting.is_simple() => {
+            Rest::Act(acting) if acting.only_acts() => {
                 if self.acts_fast(sample, here) {
                     return true;
                 }

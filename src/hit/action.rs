@@ -65,16 +65,11 @@ impl Switch {
 
 /// What is done on a hit.
 pub(crate) enum ActionKind {
-    // With one variant more a hit would take longer to tell these apart.
     /// Switches recording on or off.
     Trace {
         /// Whether it switches it on.
         on: bool,
     },
-    /// Does what few triggers do.
-    Other(Other),
-    /// Counts the hit in a histogram.
-    Count(Arc<Histogram>),
     /// Enables or disables an event.
     Event {
         /// Whether it enables it.
@@ -82,14 +77,10 @@ pub(crate) enum ActionKind {
         /// The event.
         target: ActionTarget,
     },
-}
-
-/// What few triggers do.
-pub(crate) enum Other {
-    /// Requests a snapshot, which is taken right after the hit.
-    Snapshot(Arc<Snapshots>),
-    /// Records the stack of the kernel.
-    Stack,
+    /// Counts the hit in a histogram.
+    Count(Arc<Histogram>),
+    /// Counts the hit in an inter-event histogram.
+    Linked(Arc<Linked>),
     /// Sends the hit to an event probe, or to a pair. No `trigger` file shows it.
     Send(Arc<SendTo>),
     /// Makes the histograms of an event count, or pauses them.
@@ -99,9 +90,30 @@ pub(crate) enum Other {
         /// The event.
         target: ActionTarget<Histograms>,
     },
-    /// Counts the hit in a histogram that has to do with others.
-    // In a box: with a larger one, hits of other triggers would take longer to tell them apart.
-    Linked(KBox<Linked>),
+    /// Requests a snapshot, which is taken right after the hit.
+    Snapshot(Arc<Snapshots>),
+    /// Records the stack of the kernel.
+    Stack,
+}
+
+/// What the sole trigger of a disabled event does on each hit.
+pub(super) enum Sole {
+    /// Another thing, or there are several, or it has a filter or enables its own event.
+    None,
+    /// It switches recording on or off.
+    Trace(bool),
+    /// It enables or disables an event.
+    Event(Arc<Switch>, bool),
+    /// It counts in a histogram.
+    Count(Arc<Histogram>),
+    /// It saves the time in a variable of an inter-event histogram, and does nothing else.
+    Stamp(Arc<Linked>),
+    /// It counts in an inter-event histogram.
+    Link(Arc<Linked>),
+    /// It sends the hit to an event probe.
+    Send(Arc<SendTo>),
+    /// It notes that a pair begins.
+    Begin(Arc<OpenPairs>),
 }
 
 /// What hits are sent to.
@@ -217,10 +229,10 @@ impl Action {
         self.histogram().or(linked)
     }
 
-    /// Returns what it counts in a histogram that has to do with others.
-    pub(crate) fn linked(&self) -> Option<&Linked> {
+    /// Returns the inter-event histogram in which it counts.
+    pub(crate) fn linked(&self) -> Option<&Arc<Linked>> {
         match &self.what {
-            ActionKind::Other(Other::Linked(linked)) => Some(linked),
+            ActionKind::Linked(linked) => Some(linked),
             _ => None,
         }
     }
@@ -252,16 +264,26 @@ impl Action {
     #[inline(always)]
     pub(crate) fn receiver(&self) -> Option<&dyn Receives> {
         match &self.what {
-            ActionKind::Other(Other::Send(send)) => Some(&*send.to),
+            ActionKind::Send(send) => Some(&*send.to),
             _ => None,
         }
     }
 
-    /// Returns what it sends hits to, if it does.
-    pub(super) fn sends_to(&self) -> Option<&Arc<SendTo>> {
+    /// Returns what it does, for a plan of which it is the sole trigger.
+    pub(super) fn as_sole(&self) -> Sole {
         match &self.what {
-            ActionKind::Other(Other::Send(send)) => Some(send),
-            _ => None,
+            ActionKind::Trace { on } => Sole::Trace(*on),
+            ActionKind::Event { on, target } => Sole::Event(target.changes.clone(), *on),
+            ActionKind::Count(histogram) => Sole::Count(histogram.clone()),
+            ActionKind::Linked(linked) if linked.histogram.is_stamp() => {
+                Sole::Stamp(linked.clone())
+            }
+            ActionKind::Linked(linked) => Sole::Link(linked.clone()),
+            ActionKind::Send(send) => match &send.begins {
+                Some(open) => Sole::Begin(open.clone()),
+                None => Sole::Send(send.clone()),
+            },
+            _ => Sole::None,
         }
     }
 
@@ -274,8 +296,8 @@ impl Action {
     pub(crate) fn target(&self) -> Option<&Arc<Format>> {
         match &self.what {
             ActionKind::Event { target, .. } => Some(&target.format),
-            ActionKind::Other(Other::Histograms { target, .. }) => Some(&target.format),
-            ActionKind::Trace { .. } | ActionKind::Other(_) | ActionKind::Count(_) => None,
+            ActionKind::Histograms { target, .. } => Some(&target.format),
+            _ => None,
         }
     }
 
@@ -292,15 +314,14 @@ impl Action {
     pub(crate) fn excludes(&self, other: &ActionKind) -> bool {
         match (&self.what, other) {
             (ActionKind::Trace { .. }, ActionKind::Trace { .. })
-            | (ActionKind::Other(Other::Snapshot(_)), ActionKind::Other(Other::Snapshot(_)))
-            | (ActionKind::Other(Other::Stack), ActionKind::Other(Other::Stack)) => true,
+            | (ActionKind::Snapshot(_), ActionKind::Snapshot(_))
+            | (ActionKind::Stack, ActionKind::Stack) => true,
             (ActionKind::Event { .. }, ActionKind::Event { target, .. }) => {
                 self.switches(&target.changes)
             }
-            (
-                ActionKind::Other(Other::Histograms { target: own, .. }),
-                ActionKind::Other(Other::Histograms { target, .. }),
-            ) => Arc::ptr_eq(&own.changes, &target.changes),
+            (ActionKind::Histograms { target: own, .. }, ActionKind::Histograms { target, .. }) => {
+                Arc::ptr_eq(&own.changes, &target.changes)
+            }
             _ => false,
         }
     }
@@ -332,7 +353,7 @@ impl Action {
 
     /// Returns whether it records the stack of the hit.
     pub(super) fn is_stack(&self) -> bool {
-        matches!(self.what, ActionKind::Other(Other::Stack))
+        matches!(self.what, ActionKind::Stack)
     }
 
     /// Returns whether it may still act.
@@ -349,36 +370,26 @@ impl Action {
         self.count.use_for(act);
     }
 
-    /// Returns whether it would change nothing now, with which it does no more on a hit.
-    ///
-    /// Context: any.
-    #[inline(always)]
-    pub(super) fn is_idle(&self, buffer: &Buffer) -> bool {
-        match &self.what {
-            ActionKind::Trace { on } => buffer.is_on() == *on,
-            ActionKind::Event { on, target } => target.changes.is_on() == *on,
-            ActionKind::Other(_) | ActionKind::Count(_) => false,
-        }
-    }
-
     /// Acts on a hit, without a histogram and without what filters need to know.
     ///
     /// Context: any, with preemption disabled.
     #[inline(never)]
     pub(super) fn act(&self, hit: &SentHit<'_>, buffer: &Buffer, here: &OnCpu) {
         match &self.what {
-            // Most hits change nothing, and write nothing.
-            _ if self.is_idle(buffer) => {}
-            ActionKind::Trace { on } => self.count.use_for(|| buffer.switch_in_hit(*on, here)),
-            ActionKind::Event { on, target } => self.count.use_for(|| target.changes.change(*on)),
-            // The recorder does it.
-            ActionKind::Count(_) | ActionKind::Other(Other::Stack | Other::Linked(_)) => {}
-            ActionKind::Other(Other::Send(send)) => send.to.receive_hit(hit, here),
-            ActionKind::Other(Other::Snapshot(snapshots)) => {
-                self.count.use_for(|| snapshots.request(buffer))
+            ActionKind::Trace { on } if buffer.is_on() != *on => {
+                self.count.use_for(|| buffer.switch_in_hit(*on, here));
             }
+            ActionKind::Event { on, target } if target.changes.is_on() != *on => {
+                self.count.use_for(|| target.changes.change(*on));
+            }
+            // Most hits change nothing, and write nothing.
+            ActionKind::Trace { .. } | ActionKind::Event { .. } => {}
+            // The recorder does it.
+            ActionKind::Count(_) | ActionKind::Linked(_) | ActionKind::Stack => {}
+            ActionKind::Send(send) => send.to.receive_hit(hit, here),
+            ActionKind::Snapshot(snapshots) => self.count.use_for(|| snapshots.request(buffer)),
             // As in the kernel, this is used up also by hits that change nothing.
-            ActionKind::Other(Other::Histograms { on, target }) => self.count.use_for(|| {
+            ActionKind::Histograms { on, target } => self.count.use_for(|| {
                 target.changes.set_paused(!*on, here);
                 true
             }),
@@ -394,14 +405,14 @@ impl Action {
         match &self.what {
             ActionKind::Trace { on: true } => out.write_str("traceon")?,
             ActionKind::Trace { on: false } => out.write_str("traceoff")?,
-            ActionKind::Other(Other::Snapshot(_)) => out.write_str("snapshot")?,
-            ActionKind::Other(Other::Stack) => out.write_str("stacktrace")?,
-            ActionKind::Other(Other::Send(_)) => return Ok(()),
-            ActionKind::Other(Other::Histograms { on, target }) => {
+            ActionKind::Snapshot(_) => out.write_str("snapshot")?,
+            ActionKind::Stack => out.write_str("stacktrace")?,
+            ActionKind::Send(_) => return Ok(()),
+            ActionKind::Histograms { on, target } => {
                 write_target(out, (*on, "hist"), &target.format)?;
             }
             ActionKind::Count(histogram) => return self.write_histogram(out, histogram),
-            ActionKind::Other(Other::Linked(linked)) => {
+            ActionKind::Linked(linked) => {
                 return self.write_histogram(out, &linked.histogram);
             }
             ActionKind::Event { on, target } => write_target(out, (*on, "event"), &target.format)?,

@@ -6,7 +6,7 @@ use crate::{
     buffer::Buffer,
     engine::filter::{Filter, Gate},
     hit::{
-        action::{Action, SendTo, Switch},
+        action::{Action, Sole, Switch},
         histograms::List,
         tasks::Tasks,
     },
@@ -36,8 +36,8 @@ pub(super) enum Rest {
     /// Do what the plan of each instance says.
     Several(Several),
     /// Act, and record it if the event is enabled.
-    // The last: the compiler tells it from the others by a value of its `is_plain`, in fewer
-    // instructions if these have consecutive numbers.
+    // The last: the compiler tells the others from it by values that its `sole` cannot have, in
+    // fewer instructions if these are consecutive.
     Act(Acting),
 }
 
@@ -87,19 +87,16 @@ pub(super) struct Acting {
     pub(super) filter: Option<Arc<Filter>>,
     /// Whether the event is enabled.
     pub(super) switch: Arc<Switch>,
+    /// What the sole trigger does, where that says all.
+    sole: Sole,
     /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
-    is_plain: bool,
-    /// The only action, if it is so.
-    lone: Option<Arc<Action>>,
-    /// What that sends hits to, if it does.
-    lone_send: Option<Arc<SendTo>>,
+    only_acts: bool,
     /// Whether all actions send the hits to event probes, and are blind, and records have
-    /// neither filter nor stacks; not `bool`, for the sake of `is_plain`.
-    sends: u8,
+    /// neither filter nor stacks.
+    sends: bool,
     /// The histograms of the actions; `None` if there are none.
     histograms: Option<Arc<List>>,
-    /// The stacks that hits record. It has no invalid values: the invalid values of `is_plain`
-    /// tell the variants of [`Rest`] apart.
+    /// The stacks that hits record.
     pub(super) stacks: Stacks,
 }
 
@@ -142,8 +139,8 @@ impl Acting {
     ///
     /// Context: any.
     #[inline(always)]
-    pub(super) fn is_simple(&self) -> bool {
-        self.is_plain && !self.switch.is_on()
+    pub(super) fn only_acts(&self) -> bool {
+        self.only_acts && !self.switch.is_on()
     }
 
     /// Returns whether hits are sent to event probes, and recorded if the event is enabled, and
@@ -152,47 +149,18 @@ impl Acting {
     /// Context: any.
     #[inline(always)]
     pub(super) fn sends(&self) -> bool {
-        self.sends != 0
+        self.sends
     }
 
-    /// Returns whether there is a [quick action](Self::quick_action).
-    pub(super) fn is_quick(&self) -> bool {
-        self.quick_action().is_some()
-    }
-
-    /// Returns what the [quick action](Self::quick_action) sends hits to, if it does.
+    /// Returns what the sole trigger does, if it acts on the hit, which is not recorded whatever
+    /// it does.
     ///
     /// Context: any.
     #[inline(always)]
-    pub(super) fn quick_send(&self) -> Option<&SendTo> {
-        match &self.lone_send {
-            Some(send) if !self.switch.is_on() => Some(send),
-            _ => None,
-        }
-    }
-
-    /// Returns whether the [quick action](Self::quick_action) counts in a histogram that has to
-    /// do with others.
-    pub(super) fn is_linked(&self) -> bool {
-        let action = self.quick_action();
-        action.is_some_and(|action| action.linked().is_some())
-    }
-
-    /// As [`Self::is_linked`], of one that only sets a variable to the time.
-    pub(super) fn is_stamp(&self) -> bool {
-        let action = self.quick_action();
-        let linked = action.and_then(|action| action.linked());
-        linked.is_some_and(|linked| linked.histogram.is_stamp())
-    }
-
-    /// Returns the only action, if it acts on the hit, which is not recorded whatever it does.
-    ///
-    /// Context: any.
-    #[inline(always)]
-    pub(super) fn quick_action(&self) -> Option<&Action> {
-        match &self.lone {
-            Some(action) if !self.switch.is_on() => Some(action),
-            _ => None,
+    pub(super) fn sole(&self) -> &Sole {
+        match self.switch.is_on() {
+            true => &Sole::None,
+            false => &self.sole,
         }
     }
 }
@@ -240,20 +208,19 @@ impl Plan {
             false => Some(Arc::new(histograms, GFP_KERNEL)?),
         };
         let mut all = actions.iter();
-        let is_plain = all.all(|action| action.is_blind() && !action.switches(&switch));
-        let lone = match &*actions {
-            [action] if is_plain => Some(action.clone()),
-            _ => None,
+        let only_acts = all.all(|action| action.is_blind() && !action.switches(&switch));
+        let sole = match &*actions {
+            [action] if only_acts => action.as_sole(),
+            _ => Sole::None,
         };
         let mut sends = actions.iter();
         let sends = sends.all(|action| action.receiver().is_some() && action.is_blind())
             && !(actions.is_empty() || filter.is_some() || stacks.are_any());
         let acting = Acting {
             histograms,
-            is_plain,
-            lone_send: lone.as_ref().and_then(|it| it.sends_to()).cloned(),
-            lone,
-            sends: u8::from(sends),
+            sole,
+            only_acts,
+            sends,
             stacks: stacks.with(
                 Stacks::BY_TRIGGER,
                 actions.iter().any(|action| action.is_stack()),

@@ -15,6 +15,7 @@ use crate::{
         ring::Short,
     },
     hit::{
+        action::Sole,
         counters::{HitCounters, HitEnd, Totals},
         plan::{Plan, ReplacedPlans, Rest},
         tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
@@ -90,15 +91,16 @@ impl Recorder {
             )
         };
         match &plan.rest {
-            Rest::Act(acting) if acting.is_stamp() => Tier::STAMPING,
-            Rest::Act(acting) if acting.is_linked() => Tier::LINKED,
-            Rest::Act(acting) if acting.is_quick() => match acting.quick_send() {
-                Some(send) if send.begins.is_some() => Tier::OPENING,
-                Some(_) => Tier::RELAYING,
-                None => Tier::QUICK,
+            Rest::Act(acting) => match acting.sole() {
+                Sole::Trace(_) | Sole::Event(..) | Sole::Count(_) => Tier::QUICK,
+                Sole::Stamp(_) => Tier::STAMPING,
+                Sole::Link(_) => Tier::LINKED,
+                Sole::Send(_) => Tier::RELAYING,
+                Sole::Begin(_) => Tier::OPENING,
+                Sole::None if acting.sends() => Tier::SENDING,
+                Sole::None if plan.is_gated() => Tier::GATED,
+                Sole::None => Tier::ACTING,
             },
-            Rest::Act(acting) if acting.sends() => Tier::SENDING,
-            Rest::Act(_) if plan.is_gated() => Tier::GATED,
             Rest::Several(several) if !several.recording.is_empty() => match program.form() {
                 Form::Bare if bare => Tier::SEVERAL_BARE,
                 Form::Register(_) if register => Tier::SEVERAL_REGISTER,
@@ -106,7 +108,7 @@ impl Recorder {
                 _ if program.has_only_text() => Tier::SEVERAL_TEXT,
                 _ => Tier::SEVERAL_SLOW,
             },
-            Rest::Act(_) | Rest::Several(_) => Tier::ACTING,
+            Rest::Several(_) => Tier::ACTING,
             Rest::Filter(_) => Tier::FILTERED,
             // Event probes and pairs are sent the hits of all tasks.
             Rest::OfTasks(..) if plan.sends_any() => Tier::ACTING,

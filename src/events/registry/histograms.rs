@@ -15,7 +15,7 @@ use crate::{
     },
     events::{event::Event, event_file::InstanceId},
     hit::{
-        action::{Action, ActionKind, Other},
+        action::{Action, ActionKind},
         linked::Linked,
         receives::ReceivesValues,
     },
@@ -286,7 +286,7 @@ impl Registry {
                 let snapshots = self.instances.get(of)?.snapshots.clone();
                 let shared = (snapshots, self.nesting());
                 let linked = Linked::new(histogram.clone(), receiver, shared, is_of_field)?;
-                ActionKind::Other(Other::Linked(KBox::new(linked, GFP_KERNEL)?))
+                ActionKind::Linked(Arc::new(linked, GFP_KERNEL)?)
             }
         };
         let action = Action::new(what, filter, Count::Unlimited)?;

@@ -19,7 +19,7 @@ use crate::{
         similar::suggest_event,
     },
     hit::{
-        action::{Action, ActionKind, ActionTarget, Other},
+        action::{Action, ActionKind, ActionTarget},
         plan::{Plan, Stacks},
     },
     kapi::stack,
@@ -98,12 +98,12 @@ impl Registry {
             Trigger::Trace { on } => (ActionKind::Trace { on }, None),
             Trigger::Stack => {
                 stack::prepare();
-                (ActionKind::Other(Other::Stack), None)
+                (ActionKind::Stack, None)
             }
             Trigger::Snapshot => {
                 let instance = self.instances.get(of).map_err(failed)?;
                 let snapshots = instance.snapshots.clone();
-                (ActionKind::Other(Other::Snapshot(snapshots)), None)
+                (ActionKind::Snapshot(snapshots), None)
             }
             Trigger::Event { on, event } => {
                 let found = self.event_named(event)?;
@@ -119,10 +119,7 @@ impl Registry {
                     format: found.format.clone(),
                     changes: found.in_instance(of).map_err(failed)?.histograms().clone(),
                 };
-                (
-                    ActionKind::Other(Other::Histograms { on, target }),
-                    Some(found),
-                )
+                (ActionKind::Histograms { on, target }, Some(found))
             }
         })
     }

@@ -26,7 +26,7 @@ use crate::{
         similar::suggest_event,
     },
     hit::{
-        action::{Action, ActionKind, Other, SendTo},
+        action::{Action, ActionKind, SendTo},
         open_pairs::OpenPairs,
         pair::Pair,
         plan::{Plan, ReplacedPlans},
@@ -156,7 +156,7 @@ impl Definitions {
             };
             let condition = if n == last { condition.take() } else { None };
             let to = Arc::new(SendTo { to, begins }, GFP_KERNEL)?;
-            let action = ActionKind::Other(Other::Send(to));
+            let action = ActionKind::Send(to);
             let action = Action::new(action, condition, Count::Unlimited)?;
             all.push(Attachment::new(event, action, self.attachments.clone()))?;
         }
