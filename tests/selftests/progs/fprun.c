@@ -580,7 +580,7 @@ __attribute__((used)) static int run(int argc, char **args)
 		say("! unload", left);
 	left = used_memory() - memory;
 	say("M", left);
-	if (left > MOST_LEFT_KB)
+	if (left > most_left())
 		say("! memory", left);
 	say("done", number);
 	return 0;
