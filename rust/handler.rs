@@ -8,7 +8,6 @@
 //! knows of the numbers below.
 
 use super::context::OnCpu;
-use core::convert::Infallible;
 
 /// A mechanism of the kernel that reports hits.
 pub trait Hits: 'static {
@@ -18,35 +17,16 @@ pub trait Hits: 'static {
 
 /// What serves the hits of a probe, in stages.
 pub trait Handler<M: Hits>: Send + Sync {
-    /// What a stage passes on to be settled before the next stage.
-    type Unsettled<'a>
-    where
-        Self: 'a;
-
     /// Returns the stage that the kernel is to call, if the mechanism leaves that open.
     fn first(&self) -> u8;
 
     /// Runs the stage with the number `STAGE`. [`NOTHING`] and [`WORD`] must not call a function
-    /// of the kernel; the others up to [`REST`] may, and must recognise the hits of these as
-    /// unusual.
+    /// of the kernel, but by [`cold`](super::cold); the others up to [`REST`] may, and must recognise
+    /// the hits of these as unusual.
     ///
     /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
     /// allocate or fault.
-    fn run<'a, const STAGE: u8>(
-        &'a self,
-        hit: M::Hit<'_>,
-        here: &'a OnCpu,
-    ) -> Next<Self::Unsettled<'a>>;
-
-    /// Settles what a stage has passed on.
-    ///
-    /// Context: as for [`run`](Self::run).
-    fn settle(&self, unsettled: Self::Unsettled<'_>);
-
-    /// Called after a stage that returns [`Next::Finish`].
-    ///
-    /// Context: as for [`run`](Self::run).
-    fn finish(&self, here: &OnCpu);
+    fn run<const STAGE: u8>(&self, hit: M::Hit<'_>, here: &OnCpu) -> Next;
 
     /// Counts a hit that is not served, as the CPU serves another one in the same context.
     ///
@@ -65,6 +45,8 @@ pub const WORD_TIMED: u8 = 4;
 /// To these numbers the ones above may lead, and [`USUAL`] and [`QUIETLY`] to the next one: the
 /// stages of a handler that serves several users.
 pub const SHARED: u8 = 6;
+/// One word of a hit, for several users.
+pub const SHARED_WORD: u8 = SHARED + WORD;
 /// Any number of words, for several users.
 pub const SHARED_ANY: u8 = SHARED + 2;
 /// The number of stages that only the kernel calls, the first ones, where it is told one.
@@ -84,50 +66,19 @@ pub const SHARED_QUIETLY: u8 = 20;
 /// The number of stages.
 pub const STAGES: u8 = 21;
 
-/// What comes after a stage. Its numbers should be constants: the compiler then makes a
-/// jump of each.
-pub enum Next<U> {
+/// What comes after a stage.
+pub enum Next {
     /// Nothing.
     Done,
-    /// The stage with this number, as above; the last one for any other.
+    /// The stage with this number, as above; the last one for any other. It should be a constant:
+    /// the compiler then makes a jump of it.
     Stage(u8),
-    /// [`Handler::finish`]. It gets no registers, so that no stage keeps them for it.
-    Finish,
-    /// [`Handler::settle`], then the stage with this number.
-    SettleThenStage(U, u8),
-    /// [`Handler::settle`], then [`Handler::finish`].
-    SettleThenFinish(U),
 }
 
-impl<U> Next<U> {
-    /// Lets `settle` settle what the stage left unsettled, if anything.
+impl Next {
+    /// Returns whether nothing comes.
     #[inline(always)]
-    pub(super) fn settled(self, settle: impl FnOnce(U)) -> Next<Infallible> {
-        match self {
-            Self::Done => Next::Done,
-            Self::Stage(stage) => Next::Stage(stage),
-            Self::Finish => Next::Finish,
-            Self::SettleThenStage(unsettled, stage) => {
-                settle(unsettled);
-                Next::Stage(stage)
-            }
-            Self::SettleThenFinish(unsettled) => {
-                settle(unsettled);
-                Next::Finish
-            }
-        }
-    }
-}
-
-impl Next<Infallible> {
-    /// Returns the same, of a stage that may leave something unsettled.
-    #[inline(always)]
-    pub fn widen<U>(self) -> Next<U> {
-        match self {
-            Self::Done => Next::Done,
-            Self::Stage(stage) => Next::Stage(stage),
-            Self::Finish => Next::Finish,
-            Self::SettleThenStage(never, _) | Self::SettleThenFinish(never) => match never {},
-        }
+    pub fn is_done(&self) -> bool {
+        matches!(self, Self::Done)
     }
 }

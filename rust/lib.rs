@@ -14,6 +14,7 @@ pub mod c_string;
 mod calls;
 pub mod cgroup;
 pub mod clock;
+pub mod cold;
 pub mod context;
 pub mod errno;
 pub mod file;

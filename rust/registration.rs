@@ -319,56 +319,10 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
                     Next::Done => zero(),
                     Next::Stage(CHECK) => Self::stage::<CHECK>(argument, regs),
                     Next::Stage(_) => Self::stage::<LAST>(argument, regs),
-                    Next::Finish => Self::finish(argument),
-                    Next::SettleThenStage(u, CHECK) => Self::settle::<CHECK>(argument, regs, u),
-                    Next::SettleThenStage(u, _) => Self::settle::<LAST>(argument, regs, u),
-                    Next::SettleThenFinish(u) => Self::settle_and_finish(argument, u),
                 }
             })
         };
         result.unwrap_or(0)
-    }
-
-    /// # Safety
-    ///
-    /// As for `stage`, by which it is called, with its parameters in the same order: they
-    /// stay in their registers.
-    #[cold]
-    #[inline(never)]
-    unsafe fn settle<const NEXT: u8>(
-        argument: *mut M::Argument,
-        regs: *mut bindings::pt_regs,
-        unsettled: H::Unsettled<'_>,
-    ) -> c_int {
-        // SAFETY: Called by the kernel, as is the stage that follows.
-        unsafe {
-            Self::called(argument, |this, _, _| this.handler.settle(unsettled));
-            Self::stage::<NEXT>(argument, regs)
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As for `stage`, by which it is called.
-    #[cold]
-    #[inline(never)]
-    unsafe fn settle_and_finish(argument: *mut M::Argument, unsettled: H::Unsettled<'_>) -> c_int {
-        // SAFETY: Called by the kernel.
-        unsafe {
-            Self::called(argument, |this, _, _| this.handler.settle(unsettled));
-            Self::finish(argument)
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As for `stage`, by which it is called.
-    #[cold]
-    #[inline(never)]
-    unsafe fn finish(argument: *mut M::Argument) -> c_int {
-        // SAFETY: Called by the kernel.
-        unsafe { Self::called(argument, |this, _, here| this.handler.finish(here)) };
-        zero()
     }
 
     /// Calls `serve` with the registration and with what a handler is told of the call;

@@ -7,7 +7,7 @@ use super::{
     handler::{Handler, Next, CHECK, WORD},
     tracepoint::{self, Any, Listener, Only, PointArguments, PointRegistration, Tracepoints, Use},
 };
-use core::{convert::Infallible, pin::Pin};
+use core::pin::Pin;
 use kernel::{prelude::*, sync::Arc};
 
 /// Who is told of tasks that begin and end.
@@ -207,55 +207,29 @@ impl<T: Tell> Listener for Told<T> {
 }
 
 impl<T: Tell> Handler<Only> for Told<T> {
-    type Unsettled<'a>
-        = Infallible
-    where
-        T: 'a;
-
     fn first(&self) -> u8 {
         WORD
     }
 
-    fn run<const STAGE: u8>(&self, task: u64, _here: &OnCpu) -> Next<Infallible> {
+    fn run<const STAGE: u8>(&self, task: u64, _here: &OnCpu) -> Next {
         if let (WORD, Some((pid, tgid))) = (STAGE, context::ids_of(task)) {
             self.0.tell(pid, tgid);
         }
         Next::Done
     }
 
-    fn settle(&self, unsettled: Infallible) {
-        match unsettled {}
-    }
-
-    fn finish(&self, _here: &OnCpu) {}
-
     fn count_missed(&self, _here: &OnCpu) {}
 }
 
 // All is done in the first stage.
 impl<T: Tell> Handler<Any> for Told<T> {
-    type Unsettled<'a>
-        = Infallible
-    where
-        T: 'a;
-
     fn first(&self) -> u8 {
         CHECK
     }
 
-    fn run<const STAGE: u8>(
-        &self,
-        _arguments: PointArguments<'_>,
-        _here: &OnCpu,
-    ) -> Next<Infallible> {
+    fn run<const STAGE: u8>(&self, _arguments: PointArguments<'_>, _here: &OnCpu) -> Next {
         Next::Done
     }
-
-    fn settle(&self, unsettled: Infallible) {
-        match unsettled {}
-    }
-
-    fn finish(&self, _here: &OnCpu) {}
 
     fn count_missed(&self, _here: &OnCpu) {}
 }

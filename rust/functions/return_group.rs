@@ -313,12 +313,10 @@ impl<H: ReturnHandler> ReturnGroup<H> {
         }
         let place = &slot.place;
         let exit = Exit { regs, place, data };
-        let next = server.handler.run::<STAGE>(exit, &here);
-        match next.settled(|unsettled| server.handler.settle(unsettled)) {
+        match server.handler.run::<STAGE>(exit, &here) {
             Next::Done => {}
             Next::Stage(_) if STAGE == USUAL => serve_guarded(server, exit, &here),
             Next::Stage(_) => serve(server, exit, &here),
-            Next::Finish => wake(server, &here),
         }
     }
 
@@ -350,11 +348,9 @@ impl<H: ReturnHandler> ReturnGroup<H> {
 /// Serves a hit that a fast stage leaves.
 #[inline(never)]
 fn serve<H: ReturnHandler>(server: &ReturnServer<H>, exit: Exit<'_>, here: &OnCpu) {
-    let next = server.handler.run::<USUAL>(exit, here);
-    match next.settled(|unsettled| server.handler.settle(unsettled)) {
+    match server.handler.run::<USUAL>(exit, here) {
         Next::Done => {}
         Next::Stage(_) => serve_guarded(server, exit, here),
-        Next::Finish => wake(server, here),
     }
 }
 
@@ -366,16 +362,5 @@ fn serve_guarded<H: ReturnHandler>(server: &ReturnServer<H>, exit: Exit<'_>, her
         return server.handler.count_missed(here);
     };
     // The last stage: nothing comes after it.
-    let next = server.handler.run::<REST>(exit, here);
-    next.settled(|unsettled| server.handler.settle(unsettled));
-}
-
-/// Finishes a hit, unless it is in the middle of another one: then that one does.
-#[cold]
-#[inline(never)]
-fn wake<H: ReturnHandler>(server: &ReturnServer<H>, here: &OnCpu) {
-    let turn = server.serving.begin(here);
-    if turn.is_some() {
-        server.handler.finish(here);
-    }
+    server.handler.run::<REST>(exit, here);
 }

@@ -4,15 +4,15 @@
 
 use super::{
     entry::{Entry, Function, FunctionRegs},
-    link::{Link, Server, COUNTED, SEVERAL},
+    link::{Link, COUNTED, SEVERAL},
     Functions,
 };
 use crate::kapi::{
     bindings as extra,
     context::{OnCpu, Unpreempted},
-    handler::{Handler, Next, NOTHING, REST, SHARED, SHARED_ANY, USUAL, WORD},
+    handler::{Handler, Next, NOTHING, REST, SHARED, SHARED_ANY, SHARED_WORD, USUAL, WORD},
 };
-use core::{convert::Infallible, sync::atomic::Ordering};
+use core::sync::atomic::Ordering;
 use kernel::ffi::c_ulong;
 
 impl<H: Handler<Function>> Functions<H> {
@@ -70,7 +70,7 @@ impl<H: Handler<Function>> Functions<H> {
             FIRST_USUAL => serve(link, regs, on_cpu, true),
             SEVERAL => serve_several(link, regs, on_cpu),
             SHARED_NOTHING => serve_shared::<SHARED, H>(link, regs, on_cpu),
-            SHARED_WORD => serve_shared::<{ SHARED + WORD }, H>(link, regs, on_cpu),
+            WAY_SHARED_WORD => serve_shared::<SHARED_WORD, H>(link, regs, on_cpu),
             SHARED_MORE => serve_shared::<SHARED_ANY, H>(link, regs, on_cpu),
             way => serve_counted(link, way, regs, on_cpu),
         }
@@ -83,7 +83,7 @@ const FIRST_NOTHING: u32 = NOTHING as u32;
 const FIRST_WORD: u32 = WORD as u32;
 const FIRST_USUAL: u32 = USUAL as u32;
 const SHARED_NOTHING: u32 = SHARED as u32;
-const SHARED_WORD: u32 = (SHARED + WORD) as u32;
+const WAY_SHARED_WORD: u32 = SHARED_WORD as u32;
 const SHARED_MORE: u32 = SHARED_ANY as u32;
 
 /// Counts a hit of the site, and serves it by the only handler.
@@ -118,36 +118,14 @@ fn serve_here<const STAGE: u8, H: Handler<Function>>(
     regs: &FunctionRegs,
     on_cpu: Unpreempted,
 ) {
-    let server = link.server();
     let place = &link.place;
-    let next = {
-        let here = on_cpu.here();
-        let entry = Entry { regs, place };
-        let next = server.handler.run::<STAGE>(entry, &here);
-        match next {
-            Next::Done => AfterStage::Done,
-            Next::Stage(_) => AfterStage::Slow,
-            Next::Finish => AfterStage::Finish,
-            // Nothing is needed behind these calls, so that nothing has to be saved.
-            Next::SettleThenStage(unsettled, _) => {
-                // SAFETY: On `AfterStage::Ended` this one is not used any more.
-                let on_cpu = unsafe { on_cpu.handed_over() };
-                settle_and_serve(server, unsettled, (link, regs), on_cpu);
-                AfterStage::Ended
-            }
-            Next::SettleThenFinish(unsettled) => {
-                // SAFETY: As above.
-                let on_cpu = unsafe { on_cpu.handed_over() };
-                settle_and_finish(server, unsettled, on_cpu);
-                AfterStage::Ended
-            }
-        }
-    };
-    match next {
-        AfterStage::Done => on_cpu.end(),
-        AfterStage::Ended => {}
-        AfterStage::Slow => serve(link, regs, on_cpu, true),
-        AfterStage::Finish => finish(server, on_cpu),
+    match link
+        .server()
+        .handler
+        .run::<STAGE>(Entry { regs, place }, &on_cpu.here())
+    {
+        Next::Done => on_cpu.end(),
+        Next::Stage(_) => serve(link, regs, on_cpu, true),
     }
 }
 
@@ -159,14 +137,7 @@ fn serve_shared<const STAGE: u8, H: Handler<Function>>(
     on_cpu: Unpreempted,
 ) {
     count(link, &on_cpu.here());
-    let server = link.server();
-    let place = &link.place;
-    let next = {
-        let here = on_cpu.here();
-        let next = server.handler.run::<STAGE>(Entry { regs, place }, &here);
-        next.settled(|unsettled| server.handler.settle(unsettled))
-    };
-    proceed(next, (server, link), regs, &on_cpu.here());
+    run::<STAGE, H>(link, regs, &on_cpu.here());
     on_cpu.end();
 }
 
@@ -196,31 +167,23 @@ fn serve<H: Handler<Function>>(
     on_cpu: Unpreempted,
     is_last: bool,
 ) {
-    let server = link.server();
-    let place = &link.place;
-    let next = {
-        let here = on_cpu.here();
-        let next = server.handler.run::<USUAL>(Entry { regs, place }, &here);
-        next.settled(|unsettled| server.handler.settle(unsettled))
-    };
-    proceed(next, (server, link), regs, &on_cpu.here());
+    run::<USUAL, H>(link, regs, &on_cpu.here());
     if is_last {
         on_cpu.end();
     }
 }
 
-/// Does what comes after a stage of the handler of `link`.
+/// Runs a stage of the handler of `link`, and the last one if that leaves the hit to it.
 #[inline(always)]
-fn proceed<H: Handler<Function>>(
-    next: Next<Infallible>,
-    (server, link): (&Server<H>, &Link<H>),
-    regs: &FunctionRegs,
-    here: &OnCpu,
-) {
-    match next {
+fn run<const STAGE: u8, H: Handler<Function>>(link: &Link<H>, regs: &FunctionRegs, here: &OnCpu) {
+    let place = &link.place;
+    match link
+        .server()
+        .handler
+        .run::<STAGE>(Entry { regs, place }, here)
+    {
         Next::Done => {}
         Next::Stage(_) => serve_guarded(link, regs, here),
-        Next::Finish => wake(server, here),
     }
 }
 
@@ -234,49 +197,7 @@ fn serve_guarded<H: Handler<Function>>(link: &Link<H>, regs: &FunctionRegs, here
         return server.handler.count_missed(here);
     };
     // The last stage: nothing comes after it.
-    let next = server.handler.run::<REST>(Entry { regs, place }, here);
-    next.settled(|unsettled| server.handler.settle(unsettled));
-}
-
-#[cold]
-#[inline(never)]
-fn settle_and_serve<H: Handler<Function>>(
-    server: &Server<H>,
-    unsettled: H::Unsettled<'_>,
-    (link, regs): (&Link<H>, &FunctionRegs),
-    on_cpu: Unpreempted,
-) {
-    server.handler.settle(unsettled);
-    serve_guarded(link, regs, &on_cpu.here());
-    on_cpu.end();
-}
-
-#[cold]
-#[inline(never)]
-fn settle_and_finish<H: Handler<Function>>(
-    server: &Server<H>,
-    unsettled: H::Unsettled<'_>,
-    on_cpu: Unpreempted,
-) {
-    server.handler.settle(unsettled);
-    finish(server, on_cpu);
-}
-
-#[cold]
-#[inline(never)]
-fn finish<H: Handler<Function>>(server: &Server<H>, on_cpu: Unpreempted) {
-    wake(server, &on_cpu.here());
-    on_cpu.end();
-}
-
-/// Finishes a hit, unless it is in the middle of another one: then that one does.
-#[cold]
-#[inline(never)]
-fn wake<H: Handler<Function>>(server: &Server<H>, here: &OnCpu) {
-    let turn = server.serving.begin(here);
-    if turn.is_some() {
-        server.handler.finish(here);
-    }
+    server.handler.run::<REST>(Entry { regs, place }, here);
 }
 
 /// Counts a hit of the site, if its hits are counted.
@@ -286,14 +207,4 @@ fn count<H: Handler<Function>>(link: &Link<H>, here: &OnCpu) {
         // SAFETY: A link is freed before its counter.
         unsafe { hits.increment(here) };
     }
-}
-
-/// What comes after the first step of a hit.
-enum AfterStage {
-    /// Nothing, but preemption is still disabled.
-    Done,
-    /// Nothing.
-    Ended,
-    Slow,
-    Finish,
 }

@@ -13,10 +13,10 @@ use crate::kapi::{
     arch,
     context::{OnCpu, Unpreempted},
     handler::{
-        Handler, Next, CHECK, LAST, NOTHING, QUIETLY, SHARED, SHARED_ANY, SHARED_QUIETLY, WORD,
+        Handler, Next, CHECK, LAST, NOTHING, QUIETLY, SHARED, SHARED_ANY, SHARED_QUIETLY,
+        SHARED_WORD, WORD,
     },
 };
-use core::convert::Infallible;
 use kernel::ffi::c_void;
 
 /// Returns the first arguments, of which only argument `N` is used.
@@ -26,18 +26,6 @@ fn only<const N: usize>(argument: u64) -> [u64; 3] {
         *to = argument;
     }
     arguments
-}
-
-/// What comes after the first stage of a hit.
-enum AfterFirst {
-    /// Nothing, but preemption is still disabled.
-    Done,
-    /// Nothing.
-    Ended,
-    Shared,
-    Check,
-    Last,
-    Finish,
 }
 
 /// Defines the probe for arguments that the kernel passes in registers.
@@ -92,13 +80,11 @@ impl<H: Listener> PointRegistration<H> {
         // wait behind its removal.
         let this = unsafe { &*data.cast::<Self>() };
         let on_cpu = Unpreempted::begin();
-        match this.first::<NOTHING, 0>(0, &on_cpu) {
-            AfterFirst::Done => on_cpu.end(),
-            AfterFirst::Ended => {}
-            AfterFirst::Shared => this.shared::<SHARED, 0>(0, on_cpu),
-            AfterFirst::Check => this.none_next::<CHECK>(on_cpu),
-            AfterFirst::Last => this.none_next::<LAST>(on_cpu),
-            AfterFirst::Finish => this.finish(on_cpu),
+        match Handler::<Only>::run::<NOTHING>(&this.handler, 0, &on_cpu.here()) {
+            Next::Done => on_cpu.end(),
+            Next::Stage(SHARED) => this.shared::<SHARED, 0>(0, on_cpu),
+            Next::Stage(CHECK) => this.none_next::<CHECK>(on_cpu),
+            Next::Stage(_) => this.none_next::<LAST>(on_cpu),
         }
     }
 
@@ -116,13 +102,11 @@ impl<H: Listener> PointRegistration<H> {
         // SAFETY: As in `none`.
         let this = unsafe { &*data.cast::<Self>() };
         let on_cpu = Unpreempted::begin();
-        match this.first::<WORD, N>(argument, &on_cpu) {
-            AfterFirst::Done => on_cpu.end(),
-            AfterFirst::Ended => {}
-            AfterFirst::Shared => this.shared::<{ SHARED + WORD }, N>(argument, on_cpu),
-            AfterFirst::Check => this.one_next::<N, CHECK>(argument, on_cpu),
-            AfterFirst::Last => this.one_next::<N, LAST>(argument, on_cpu),
-            AfterFirst::Finish => this.finish(on_cpu),
+        match Handler::<Only>::run::<WORD>(&this.handler, argument, &on_cpu.here()) {
+            Next::Done => on_cpu.end(),
+            Next::Stage(SHARED_WORD) => this.shared::<SHARED_WORD, N>(argument, on_cpu),
+            Next::Stage(CHECK) => this.one_next::<N, CHECK>(argument, on_cpu),
+            Next::Stage(_) => this.one_next::<N, LAST>(argument, on_cpu),
         }
     }
 
@@ -172,23 +156,17 @@ impl<H: Listener> PointRegistration<H> {
         let handler = &this.handler;
         let next = match handler.uses() {
             Use::Nothing => this.first_at_stub::<NOTHING, SHARED>(0, here),
-            Use::One(index) => {
-                let word = arguments.get(index);
-                this.first_at_stub::<WORD, { SHARED + WORD }>(word, here)
-            }
+            Use::One(index) => this.first_at_stub::<WORD, SHARED_WORD>(arguments.get(index), here),
             Use::Some(_) | Use::Quietly(_) => Next::Stage(handler.begins_with()),
         };
-        let settle = |unsettled| Handler::<Any>::settle(handler, unsettled);
         let next = match next {
-            Next::Stage(CHECK) => {
-                Handler::<Any>::run::<CHECK>(handler, arguments, here).settled(settle)
-            }
-            Next::Stage(SHARED_ANY) => {
-                Handler::<Any>::run::<SHARED_ANY>(handler, arguments, here).settled(settle)
-            }
+            Next::Stage(CHECK) => Handler::<Any>::run::<CHECK>(handler, arguments, here),
+            Next::Stage(SHARED_ANY) => Handler::<Any>::run::<SHARED_ANY>(handler, arguments, here),
             next => next,
         };
-        this.proceed_at_stub(next, arguments, here);
+        if let Next::Stage(_) = next {
+            this.serve_last(arguments, here);
+        }
     }
 
     /// Runs the first stage with a word, and that for several users.
@@ -196,87 +174,19 @@ impl<H: Listener> PointRegistration<H> {
         &self,
         word: u64,
         here: &OnCpu,
-    ) -> Next<Infallible> {
+    ) -> Next {
         let handler = &self.handler;
-        let settle = |unsettled| Handler::<Only>::settle(handler, unsettled);
-        match Handler::<Only>::run::<STAGE>(handler, word, here).settled(settle) {
+        match Handler::<Only>::run::<STAGE>(handler, word, here) {
             Next::Stage(stage) if stage == OF_SEVERAL => {
-                match Handler::<Only>::run::<OF_SEVERAL>(handler, word, here).settled(settle) {
+                match Handler::<Only>::run::<OF_SEVERAL>(handler, word, here) {
                     Next::Stage(_) => Next::Stage(LAST),
-                    next => next,
+                    Next::Done => Next::Done,
                 }
             }
             Next::Stage(CHECK) => Next::Stage(CHECK),
             Next::Stage(_) => Next::Stage(LAST),
-            next => next,
+            Next::Done => Next::Done,
         }
-    }
-
-    /// Does what comes after a stage.
-    fn proceed_at_stub(&self, next: Next<Infallible>, arguments: PointArguments<'_>, here: &OnCpu) {
-        match next {
-            Next::Stage(_) => self.serve_last(arguments, here),
-            Next::Finish => {
-                self.unless_serving(here, || Handler::<Any>::finish(&self.handler, here));
-            }
-            Next::Done => {}
-            // There is nothing left to settle.
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
-        }
-    }
-
-    /// Runs the first stage with a word, argument `N` if one is used.
-    #[inline(always)]
-    fn first<const STAGE: u8, const N: usize>(
-        &self,
-        word: u64,
-        on_cpu: &Unpreempted,
-    ) -> AfterFirst {
-        let here = on_cpu.here();
-        let next = Handler::<Only>::run::<STAGE>(&self.handler, word, &here);
-        match next {
-            Next::Done => AfterFirst::Done,
-            Next::Stage(CHECK) => AfterFirst::Check,
-            Next::Stage(stage) if stage == SHARED.wrapping_add(STAGE) => AfterFirst::Shared,
-            Next::Stage(_) => AfterFirst::Last,
-            Next::Finish => AfterFirst::Finish,
-            // Nothing is needed behind these calls, so that nothing has to be saved for them.
-            Next::SettleThenStage(unsettled, _) => {
-                // SAFETY: On `AfterFirst::Ended` the callers do not use theirs any more.
-                let on_cpu = unsafe { on_cpu.handed_over() };
-                self.settle_and_serve::<N>(unsettled, word, on_cpu);
-                AfterFirst::Ended
-            }
-            Next::SettleThenFinish(unsettled) => {
-                // SAFETY: As above.
-                let on_cpu = unsafe { on_cpu.handed_over() };
-                self.settle_and_finish(unsettled, on_cpu);
-                AfterFirst::Ended
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn settle_and_serve<const N: usize>(
-        &self,
-        unsettled: <H as Handler<Only>>::Unsettled<'_>,
-        word: u64,
-        on_cpu: Unpreempted,
-    ) {
-        Handler::<Only>::settle(&self.handler, unsettled);
-        self.last(PointArguments(&only::<N>(word)), on_cpu);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn settle_and_finish(
-        &self,
-        unsettled: <H as Handler<Only>>::Unsettled<'_>,
-        on_cpu: Unpreempted,
-    ) {
-        Handler::<Only>::settle(&self.handler, unsettled);
-        self.finish(on_cpu);
     }
 
     #[inline(never)]
@@ -292,15 +202,8 @@ impl<H: Listener> PointRegistration<H> {
     /// Serves a hit for several users, with a word, argument `N` if one is used.
     #[inline(never)]
     fn shared<const STAGE: u8, const N: usize>(&self, word: u64, on_cpu: Unpreempted) {
-        let handler = &self.handler;
-        let next = {
-            let here = on_cpu.here();
-            let next = Handler::<Only>::run::<STAGE>(handler, word, &here);
-            next.settled(|unsettled| Handler::<Only>::settle(handler, unsettled))
-        };
-        match next {
+        match Handler::<Only>::run::<STAGE>(&self.handler, word, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Finish => self.finish(on_cpu),
             Next::Stage(_) => self.last(PointArguments(&only::<N>(word)), on_cpu),
         }
     }
@@ -314,15 +217,8 @@ impl<H: Listener> PointRegistration<H> {
     /// Runs a stage with any arguments, and those to which it leads.
     #[inline(always)]
     fn any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
-        let handler = &self.handler;
-        let next = {
-            let here = on_cpu.here();
-            let next = Handler::<Any>::run::<STAGE>(handler, arguments, &here);
-            next.settled(|unsettled| Handler::<Any>::settle(handler, unsettled))
-        };
-        match next {
+        match Handler::<Any>::run::<STAGE>(&self.handler, arguments, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Finish => self.finish(on_cpu),
             Next::Stage(SHARED_ANY) if STAGE == QUIETLY => {
                 self.shared_any::<SHARED_QUIETLY>(arguments, on_cpu);
             }
@@ -349,16 +245,7 @@ impl<H: Listener> PointRegistration<H> {
     fn serve_last(&self, arguments: PointArguments<'_>, here: &OnCpu) {
         self.unless_serving(here, || {
             // Nothing comes after it.
-            let next = Handler::<Any>::run::<LAST>(&self.handler, arguments, here);
-            next.settled(|unsettled| Handler::<Any>::settle(&self.handler, unsettled));
+            Handler::<Any>::run::<LAST>(&self.handler, arguments, here);
         });
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn finish(&self, on_cpu: Unpreempted) {
-        let here = &*on_cpu.here();
-        self.unless_serving(here, || Handler::<Any>::finish(&self.handler, here));
-        on_cpu.end();
     }
 }

@@ -17,7 +17,6 @@ use crate::kapi::{
     handler::{Handler, Hits, Next, USUAL},
 };
 use core::{
-    convert::Infallible,
     pin::Pin,
     ptr,
     sync::atomic::{AtomicPtr, Ordering},
@@ -81,26 +80,14 @@ impl StubHandler {
 }
 
 impl Handler<Function> for StubHandler {
-    type Unsettled<'a> = Infallible;
-
     fn first(&self) -> u8 {
         USUAL
     }
 
-    fn run<'a, const STAGE: u8>(
-        &'a self,
-        entry: <Function as Hits>::Hit<'_>,
-        here: &'a OnCpu,
-    ) -> Next<Infallible> {
+    fn run<const STAGE: u8>(&self, entry: <Function as Hits>::Hit<'_>, here: &OnCpu) -> Next {
         self.serve(entry, here);
         Next::Done
     }
-
-    fn settle(&self, unsettled: Infallible) {
-        match unsettled {}
-    }
-
-    fn finish(&self, _here: &OnCpu) {}
 
     fn count_missed(&self, _here: &OnCpu) {}
 }

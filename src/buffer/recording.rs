@@ -15,6 +15,7 @@ use crate::{
     },
     kapi::{
         clock::Clock,
+        cold::Seldom,
         context::{self, OnCpu},
         percpu::{self, PerCpu},
         rcu::RcuCell,
@@ -35,6 +36,15 @@ pub(crate) use crate::engine::ring::Lost;
 
 /// Records of nested writers that are still to be published.
 pub(crate) type Unsettled<'a> = ring::Unsettled<'a, Pages>;
+
+impl Seldom for ring::Ring<Pages> {
+    /// In an `Arc`, behind the count, in a cache line of its own.
+    const OFFSET: usize = 64;
+
+    fn run(&self, _here: &OnCpu) {
+        self.publish_rest();
+    }
+}
 
 /// One of the two buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -168,8 +168,7 @@ impl Recorder {
     #[inline(never)]
     fn record_sent(&self, sample: &Sample<'_>, here: &OnCpu) {
         if Self::short(&self.program).is_some() {
-            let next = self.record_short::<false>(sample, here);
-            if self.is_served(next, here) {
+            if self.record_short::<false>(sample, here).is_done() {
                 return;
             }
         }

@@ -29,7 +29,6 @@ use crate::{
         user,
     },
 };
-use core::convert::Infallible;
 use kernel::prelude::*;
 
 /// Serves the system calls of one number, when they begin or when they return.
@@ -58,7 +57,6 @@ impl syscall::CallHandler for CallRecorder {
         let on_cpu = Unpreempted::begin();
         match self.serve_quietly(regs, when, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Finish => self.finish(on_cpu),
             Next::Stage(Stage::SEVERAL) => match when {
                 When::Enter => self.serve_in_each::<false>(regs, on_cpu),
                 When::Exit => self.serve_in_each::<true>(regs, on_cpu),
@@ -67,7 +65,6 @@ impl syscall::CallHandler for CallRecorder {
             Next::Stage(Stage::BEGIN) => self.begin(regs, on_cpu),
             Next::Stage(Stage::SEND) => self.send(regs, on_cpu),
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
     }
 }
@@ -76,7 +73,7 @@ impl syscall::CallHandler for CallRecorder {
 impl CallRecorder {
     /// Serves a call without copies, where nothing about it is unusual.
     #[inline(always)]
-    fn serve_quietly(&self, regs: &Regs, when: When, here: &OnCpu) -> Next<Infallible> {
+    fn serve_quietly(&self, regs: &Regs, when: When, here: &OnCpu) -> Next {
         let recorder = &self.recorder;
         let size = &recorder.short;
         match when {
@@ -90,11 +87,9 @@ impl CallRecorder {
     fn serve_in_each<const RETURNS: bool>(&self, regs: &Regs, on_cpu: Unpreempted) {
         let (recorder, here) = (&self.recorder, &on_cpu.here());
         let shape = CallWords::<RETURNS>;
-        match recorder.record_in_each::<Infallible, _>(regs, shape, &recorder.short, here) {
+        match recorder.record_in_each(regs, shape, &recorder.short, here) {
             Next::Done => on_cpu.end(),
-            Next::Finish => self.finish(on_cpu),
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
     }
 
@@ -152,13 +147,6 @@ impl CallRecorder {
         regs.serve_slow(&self.recorder, &on_cpu.here());
         on_cpu.end();
     }
-
-    #[cold]
-    #[inline(never)]
-    fn finish(&self, on_cpu: Unpreempted) {
-        self.recorder.wake(&on_cpu.here());
-        on_cpu.end();
-    }
 }
 
 impl Recorder {
@@ -167,17 +155,15 @@ impl Recorder {
     pub(super) fn serve_copied(&self, call: impl Source, words: usize, here: &OnCpu) {
         match self.serve_copies::<{ To::ONE }>(call, words, here) {
             Next::Done => {}
-            Next::Finish => self.wake(here),
             Next::Stage(Stage::SEVERAL) => self.serve_copied_in_each(call, words, here),
             Next::Stage(_) => call.serve_slow(self, here),
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
         }
     }
 
     #[inline(never)]
     fn serve_copied_in_each(&self, call: impl Source, words: usize, here: &OnCpu) {
         let next = self.serve_copies::<{ To::EACH }>(call, words, here);
-        if !self.is_served(next, here) {
+        if !next.is_done() {
             call.serve_slow(self, here);
         }
     }

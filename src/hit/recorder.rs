@@ -21,6 +21,7 @@ use crate::{
         tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
     },
     kapi::{
+        cold::Seldom,
         context::OnCpu,
         rcu::{RcuCell, Replaced},
         stack::StackFunction,
@@ -176,7 +177,7 @@ impl Recorder {
     }
 
     /// Wakes the readers that wait for events.
-    pub(super) fn wake(&self, here: &OnCpu) {
+    fn wake(&self, here: &OnCpu) {
         match &self.plan.get(here).rest {
             Rest::Several(several) => several
                 .recording
@@ -184,5 +185,13 @@ impl Recorder {
                 .for_each(|share| share.buffer.wake()),
             _ => self.buffer.get(here).wake(),
         }
+    }
+}
+
+impl Seldom for Recorder {
+    #[cold]
+    #[inline(never)]
+    fn run(&self, here: &OnCpu) {
+        self.wake(here);
     }
 }

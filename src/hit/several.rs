@@ -25,7 +25,10 @@ use crate::{
         stage::To,
         tier::Tier,
     },
-    kapi::context::{self, OnCpu},
+    kapi::{
+        cold::{self, Seldom},
+        context::{self, OnCpu},
+    },
     sys,
 };
 
@@ -244,20 +247,34 @@ fn record_fast<const LEAST: usize>(
     here: &OnCpu,
 ) -> bool {
     let task = &Running(context::current());
-    is_recorded(buffer.record_fast(size, task, (Pace::Fast, here), CopiedRecord(bytes)))
+    let recorded = buffer.record_fast(size, task, (Pace::Fast, here), CopiedRecord(bytes));
+    is_recorded(recorded, Pace::Fast, here)
 }
 
-/// Settles what a record leaves unsettled; returns whether it was recorded.
+/// Publishes what a record leaves to be published; returns whether it was recorded.
 #[inline(always)]
-pub(super) fn is_recorded(recorded: Result<Option<Unsettled<'_>>, Option<Unsettled<'_>>>) -> bool {
+pub(super) fn is_recorded(
+    recorded: Result<Option<Unsettled<'_>>, Option<Unsettled<'_>>>,
+    pace: Pace,
+    here: &OnCpu,
+) -> bool {
     let (is_done, unsettled) = match recorded {
         Ok(unsettled) => (true, unsettled),
         Err(unsettled) => (false, unsettled),
     };
     if let Some(unsettled) = unsettled {
-        unsettled.settle();
+        seldom(unsettled.ring(), pace, here);
     }
     is_done
+}
+
+/// Does what hits seldom do, by a call that the pace allows.
+#[inline(always)]
+pub(super) fn seldom(what: &impl Seldom, pace: Pace, here: &OnCpu) {
+    match pace {
+        Pace::Fastest => cold::call(what, here),
+        Pace::Fast => what.run(here),
+    }
 }
 
 #[inline(never)]

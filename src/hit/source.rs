@@ -3,7 +3,6 @@
 //! The sources of hits.
 
 use crate::{
-    buffer::Unsettled,
     engine::program::{exec, syscall::Values},
     hit::{
         recorder::Recorder,
@@ -54,11 +53,7 @@ pub(super) trait Source: Copy {
 
     /// Serves a hit by [`Recorder::serve_fast`], with records of the source's size.
     #[inline(always)]
-    fn serve_fast<'r, const REGISTER: bool>(
-        self,
-        recorder: &'r Recorder,
-        here: &'r OnCpu,
-    ) -> Next<Unsettled<'r>> {
+    fn serve_fast<const REGISTER: bool>(self, recorder: &Recorder, here: &OnCpu) -> Next {
         match (Self::IS_RETURN, REGISTER) {
             (false, false) => recorder.serve_fast::<false, BARE>(self, here),
             (false, true) => recorder.serve_fast::<true, WITH_REGISTER>(self, here),
@@ -69,18 +64,12 @@ pub(super) trait Source: Copy {
 
     /// As [`Self::serve_fast`], by [`Recorder::serve_fast_in_each`].
     #[inline(always)]
-    fn serve_fast_in_each<U, const REGISTER: bool>(
-        self,
-        recorder: &Recorder,
-        here: &OnCpu,
-    ) -> Next<U> {
+    fn serve_fast_in_each<const REGISTER: bool>(self, recorder: &Recorder, here: &OnCpu) -> Next {
         match (Self::IS_RETURN, REGISTER) {
-            (false, false) => recorder.serve_fast_in_each::<_, false, BARE>(self, here),
-            (false, true) => recorder.serve_fast_in_each::<_, true, WITH_REGISTER>(self, here),
-            (true, false) => recorder.serve_fast_in_each::<_, false, RETURN_BARE>(self, here),
-            (true, true) => {
-                recorder.serve_fast_in_each::<_, true, RETURN_WITH_REGISTER>(self, here)
-            }
+            (false, false) => recorder.serve_fast_in_each::<false, BARE>(self, here),
+            (false, true) => recorder.serve_fast_in_each::<true, WITH_REGISTER>(self, here),
+            (true, false) => recorder.serve_fast_in_each::<false, RETURN_BARE>(self, here),
+            (true, true) => recorder.serve_fast_in_each::<true, RETURN_WITH_REGISTER>(self, here),
         }
     }
 

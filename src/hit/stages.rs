@@ -3,7 +3,6 @@
 //! The stages in which a hit is served, whatever has reported it.
 
 use crate::{
-    buffer::Unsettled,
     engine::program::{exec, fetch::Form},
     hit::{
         counters::HitEnd,
@@ -27,8 +26,6 @@ impl<M: Hits> Handler<M> for Recorder
 where
     for<'h> M::Hit<'h>: Source,
 {
-    type Unsettled<'a> = Unsettled<'a>;
-
     fn first(&self) -> u8 {
         match self.tier.get() {
             Tier::BARE => Stage::BARE,
@@ -52,7 +49,7 @@ where
     }
 
     #[inline(always)]
-    fn run<'a, const STAGE: u8>(&'a self, hit: M::Hit<'_>, here: &'a OnCpu) -> Next<Unsettled<'a>> {
+    fn run<const STAGE: u8>(&self, hit: M::Hit<'_>, here: &OnCpu) -> Next {
         let done_if = |is_done| match is_done {
             true => Next::Done,
             false => Next::Stage(Stage::SERVE),
@@ -69,35 +66,27 @@ where
             Stage::DURATION => self.serve_timed::<false, RETURN_WITH_REGISTER>(hit, here),
             Stage::REGISTER_AND_DURATION => self.serve_timed::<true, RETURN_WITH_TWO>(hit, here),
             Stage::TASK => done_if(self.rejects_task(here)),
-            Stage::SEVERAL_BARE => hit.serve_fast_in_each::<_, false>(self, here),
-            Stage::SEVERAL_REGISTER => hit.serve_fast_in_each::<_, true>(self, here),
-            Stage::SEVERAL => self.serve_short_in_each::<_, false>(hit, here),
-            Stage::SEVERAL_QUIET => self.serve_short_in_each::<_, true>(hit, here),
+            Stage::SEVERAL_BARE => hit.serve_fast_in_each::<false>(self, here),
+            Stage::SEVERAL_REGISTER => hit.serve_fast_in_each::<true>(self, here),
+            Stage::SEVERAL => self.serve_short_in_each::<false>(hit, here),
+            Stage::SEVERAL_QUIET => self.serve_short_in_each::<true>(hit, here),
             Stage::SEVERAL_TEXT => done_if(self.serve_text::<{ To::EACH }>(hit, here)),
             Stage::FILTER => done_if(self.rejects_fast(hit, here)),
-            Stage::SHORT => self.serve_short::<false>(hit, here).widen(),
-            Stage::QUIET => self.serve_short::<true>(hit, here).widen(),
+            Stage::SHORT => self.serve_short::<false>(hit, here),
+            Stage::QUIET => self.serve_short::<true>(hit, here),
             Stage::SLOW => {
                 hit.serve_slow(self, here);
                 Next::Done
             }
             _ => {
                 match self.serve_short::<false>(hit, here) {
+                    Next::Done => {}
                     Next::Stage(Stage::SEND) if self.serves_related(hit, here) => {}
                     Next::Stage(_) => hit.serve_slow(self, here),
-                    next => _ = self.is_served(next, here),
                 }
                 Next::Done
             }
         }
-    }
-
-    fn settle(&self, unsettled: Unsettled<'_>) {
-        unsettled.settle();
-    }
-
-    fn finish(&self, here: &OnCpu) {
-        self.wake(here);
     }
 
     fn count_missed(&self, here: &OnCpu) {

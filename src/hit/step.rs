@@ -7,7 +7,7 @@
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
 use crate::{
-    buffer::{Pace, Unsettled},
+    buffer::Pace,
     engine::{
         program::exec,
         record::format::flag,
@@ -19,7 +19,7 @@ use crate::{
         plan::Rest,
         recorder::Recorder,
         sample::Running,
-        several::{is_recorded, InEach},
+        several::{is_recorded, seldom, InEach},
         shape::{ByProgram, CallTexts, Shape, Timed, WithText, WordOrNone},
         source::Source,
         stage::{Stage, To},
@@ -32,7 +32,6 @@ use crate::{
         nofault::ShortText,
     },
 };
-use core::convert::Infallible;
 
 impl Recorder {
     /// Serves a hit in the fewest instructions, where nothing about it is unusual: there is
@@ -42,11 +41,11 @@ impl Recorder {
     /// It calls nothing, so that nothing has to be saved on the stack, and the compiler knows how
     /// many words a record has: see [`BARE`](super::tier::BARE).
     #[inline(always)]
-    pub(super) fn serve_fast<'a, const REGISTER: bool, const WORDS: usize>(
-        &'a self,
+    pub(super) fn serve_fast<const REGISTER: bool, const WORDS: usize>(
+        &self,
         source: impl Source,
-        here: &'a OnCpu,
-    ) -> Next<Unsettled<'a>> {
+        here: &OnCpu,
+    ) -> Next {
         let (own, of_each, in_each) = match REGISTER {
             true => (
                 Tier::REGISTER,
@@ -57,7 +56,7 @@ impl Recorder {
         };
         let tier = self.tier.get();
         if tier != own {
-            cold();
+            unlikely();
             return Next::Stage(match tier {
                 Tier::FILTERED.. => Stage::FILTER,
                 tier if tier == of_each => in_each,
@@ -70,11 +69,11 @@ impl Recorder {
 
     /// Serves a hit that each instance records, as [`Self::serve_fast`] does if there is one.
     #[inline(always)]
-    pub(super) fn serve_fast_in_each<U, const REGISTER: bool, const WORDS: usize>(
+    pub(super) fn serve_fast_in_each<const REGISTER: bool, const WORDS: usize>(
         &self,
         source: impl Source,
         here: &OnCpu,
-    ) -> Next<U> {
+    ) -> Next {
         // What is fetched never changes; the plan tells whether there are several instances.
         let size = &Short::<WORDS>::SMALLEST;
         self.record_in_each(source, WordOrNone::<REGISTER>, size, here)
@@ -83,25 +82,25 @@ impl Recorder {
     /// As [`Self::serve_fast`], of a return probe that records the duration of the call: alone,
     /// or behind a register.
     #[inline(always)]
-    pub(super) fn serve_timed<'a, const REGISTER: bool, const WORDS: usize>(
-        &'a self,
+    pub(super) fn serve_timed<const REGISTER: bool, const WORDS: usize>(
+        &self,
         source: impl Source,
-        here: &'a OnCpu,
-    ) -> Next<Unsettled<'a>> {
+        here: &OnCpu,
+    ) -> Next {
         let own = match REGISTER {
             true => Tier::REGISTER_AND_DURATION,
             false => Tier::DURATION,
         };
         let tier = self.tier.get();
         if tier != own {
-            cold();
+            unlikely();
             return Next::Stage(match tier {
                 Tier::FILTERED.. => Stage::FILTER,
                 _ => Stage::SERVE,
             });
         }
         let (Some(now), Some(began)) = (clock::now_fast(here), source.sample().began()) else {
-            cold();
+            unlikely();
             return Next::Stage(Stage::SERVE);
         };
         // The clock may differ between CPUs by some nanoseconds.
@@ -113,11 +112,7 @@ impl Recorder {
     /// Serves a hit, where nothing about it is unusual but a filter that compares a register, and
     /// arguments of any kind; of a program that is quiet if `QUIET`.
     #[inline(always)]
-    pub(super) fn serve_short<const QUIET: bool>(
-        &self,
-        source: impl Source,
-        here: &OnCpu,
-    ) -> Next<Infallible> {
+    pub(super) fn serve_short<const QUIET: bool>(&self, source: impl Source, here: &OnCpu) -> Next {
         let tier = self.tier.get();
         if tier > Tier::SHORT {
             match tier {
@@ -145,19 +140,19 @@ impl Recorder {
         &self,
         source: impl Source,
         here: &OnCpu,
-    ) -> Next<Infallible> {
+    ) -> Next {
         let size = (&self.short, Pace::Fast);
-        settled(self.record(source, ByProgram::<QUIET>, size, here))
+        self.record(source, ByProgram::<QUIET>, size, here)
     }
 
     /// Serves a hit that each instance records, as [`Self::serve_short`] does if there is one.
     /// The records must have one size, which is short, and the program must be quiet if `QUIET`.
     #[inline(always)]
-    pub(super) fn serve_short_in_each<U, const QUIET: bool>(
+    pub(super) fn serve_short_in_each<const QUIET: bool>(
         &self,
         source: impl Source,
         here: &OnCpu,
-    ) -> Next<U> {
+    ) -> Next {
         self.record_in_each(source, ByProgram::<QUIET>, &self.short, here)
     }
 
@@ -184,10 +179,10 @@ impl Recorder {
         };
         let shape = WithText(text);
         let next = match EACH {
-            To::ONE => settled(self.record_plain(source, shape, (size, Pace::Fast), here)),
+            To::ONE => self.record_plain(source, shape, (size, Pace::Fast), here),
             To::EACH => self.record_plain_in_each(source, shape, size, here),
         };
-        self.is_served(next, here)
+        next.is_done()
     }
 
     /// Serves a system call, where nothing about it is unusual but a filter that compares a
@@ -199,7 +194,7 @@ impl Recorder {
         shape: impl Shape,
         size: &impl EventSize<PROBE_WORDS>,
         here: &OnCpu,
-    ) -> Next<Infallible> {
+    ) -> Next {
         let tier = self.tier.get();
         if tier >= Tier::ACTING {
             if tier < Tier::FILTERED {
@@ -217,7 +212,7 @@ impl Recorder {
                 _ => return Next::Stage(Stage::SERVE),
             }
         }
-        settled(self.record(source, shape, (size, Pace::Fast), here))
+        self.record(source, shape, (size, Pace::Fast), here)
     }
 
     /// Serves a system call with so many words and with copies of its user memory, where nothing
@@ -228,7 +223,7 @@ impl Recorder {
         source: impl Source,
         words: usize,
         here: &OnCpu,
-    ) -> Next<Infallible> {
+    ) -> Next {
         let length = exec::length_with(&self.program, source.sample().copied().length());
         let shape = CallTexts(words);
         match (EACH, Short::of(length)) {
@@ -237,7 +232,7 @@ impl Recorder {
                 Some(size) => self.serve_call(source, shape, &size, here),
                 None => Next::Stage(Stage::SERVE),
             },
-            (_, Some(size)) => self.record_in_each::<_, PROBE_WORDS>(source, shape, &size, here),
+            (_, Some(size)) => self.record_in_each::<PROBE_WORDS>(source, shape, &size, here),
             (_, None) => Next::Stage(Stage::SERVE),
         }
     }
@@ -289,41 +284,25 @@ impl Recorder {
         if self.tier.get() > Tier::SHORT {
             return false;
         }
-        let next = self.record_short::<true>(source, here);
-        self.is_served(next, here)
+        self.record_short::<true>(source, here).is_done()
     }
 
     /// Serves a hit that another event has sent, where nothing about it is unusual; returns false
     /// otherwise, and then nothing has happened.
     #[inline(always)]
     pub(super) fn serve_sent(&self, source: impl Source, here: &OnCpu) -> bool {
-        let next = self.serve_short::<false>(source, here);
-        self.is_served(next, here)
-    }
-
-    /// Returns whether `next` is not another stage; wakes the readers if they wait.
-    #[inline(always)]
-    pub(super) fn is_served(&self, next: Next<Infallible>, here: &OnCpu) -> bool {
-        match next {
-            Next::Done => true,
-            Next::Finish => {
-                self.wake(here);
-                true
-            }
-            Next::Stage(_) => false,
-            Next::SettleThenStage(never, _) | Next::SettleThenFinish(never) => match never {},
-        }
+        self.serve_short::<false>(source, here).is_done()
     }
 
     /// Records a hit whose record has that size and shape.
     #[inline(always)]
-    fn record<'a, const LEAST: usize>(
-        &'a self,
+    fn record<const LEAST: usize>(
+        &self,
         source: impl Source,
         shape: impl Shape,
         size: (&impl EventSize<LEAST>, Pace),
-        here: &'a OnCpu,
-    ) -> Next<Unsettled<'a>> {
+        here: &OnCpu,
+    ) -> Next {
         if !source.is_plain() {
             return Next::Stage(Stage::SERVE);
         }
@@ -332,13 +311,13 @@ impl Recorder {
 
     /// As [`Self::record`], where the context is known to be [plain](super::sample::Sample::is_plain).
     #[inline(always)]
-    fn record_plain<'a, const LEAST: usize>(
-        &'a self,
+    fn record_plain<const LEAST: usize>(
+        &self,
         source: impl Source,
         shape: impl Shape,
         (size, pace): (&impl EventSize<LEAST>, Pace),
-        here: &'a OnCpu,
-    ) -> Next<Unsettled<'a>> {
+        here: &OnCpu,
+    ) -> Next {
         let task = &Running(context::current());
         let fill = InOne {
             recorder: self,
@@ -351,18 +330,15 @@ impl Recorder {
             .buffer
             .get(here)
             .record_fast(size, task, (pace, here), fill);
-        let unsettled = match recorded {
-            Ok(unsettled) => unsettled,
-            Err(None) => return Next::Stage(Stage::SERVE),
-            Err(Some(unsettled)) => return Next::SettleThenStage(unsettled, Stage::SERVE),
-        };
-        self.counters.count(HitEnd::Recorded, here);
-        match unsettled {
-            Some(unsettled) => Next::SettleThenFinish(unsettled),
-            // Loaded anew: a register that is kept for it would have to be saved.
-            None if self.buffer.get(here).is_awaited() => Next::Finish,
-            None => Next::Done,
+        if !is_recorded(recorded, pace, here) {
+            return Next::Stage(Stage::SERVE);
         }
+        self.counters.count(HitEnd::Recorded, here);
+        // Loaded anew: a register that is kept for it would have to be saved.
+        if self.buffer.get(here).is_awaited() {
+            seldom(self, pace, here);
+        }
+        Next::Done
     }
 
     /// As [`Self::record`], in each instance: in the first at least, where nothing is unusual.
@@ -371,13 +347,13 @@ impl Recorder {
     /// once it is readable there, it may be overwritten. So a hit in the middle of it, also of
     /// what wakes their readers, finds that buffer in use.
     #[inline(always)]
-    pub(super) fn record_in_each<U, const LEAST: usize>(
+    pub(super) fn record_in_each<const LEAST: usize>(
         &self,
         source: impl Source,
         shape: impl Shape,
         size: &Short<LEAST>,
         here: &OnCpu,
-    ) -> Next<U> {
+    ) -> Next {
         if !source.is_plain() {
             return Next::Stage(Stage::SERVE);
         }
@@ -385,13 +361,13 @@ impl Recorder {
     }
 
     #[inline(always)]
-    fn record_plain_in_each<U, const LEAST: usize>(
+    fn record_plain_in_each<const LEAST: usize>(
         &self,
         source: impl Source,
         shape: impl Shape,
         size: &Short<LEAST>,
         here: &OnCpu,
-    ) -> Next<U> {
+    ) -> Next {
         let Rest::Several(several) = &self.plan.get(here).rest else {
             return Next::Stage(Stage::SERVE);
         };
@@ -411,15 +387,14 @@ impl Recorder {
         let recorded = first
             .buffer
             .record_fast(size, task, (Pace::Fast, here), fill);
-        if !is_recorded(recorded) {
+        if !is_recorded(recorded, Pace::Fast, here) {
             return Next::Stage(Stage::SERVE);
         }
         self.counters.count(HitEnd::Recorded, here);
         if first.buffer.is_awaited() {
-            Next::Finish
-        } else {
-            Next::Done
+            seldom(self, Pace::Fast, here);
         }
+        Next::Done
     }
 
     /// Writes header and place of a hit whose context is [plain](super::sample::Sample::is_plain).
@@ -469,26 +444,7 @@ impl<S: Source, F: Shape, const LEAST: usize> Fill<LEAST> for InOne<'_, S, F> {
     }
 }
 
-/// Settles what a hit leaves unsettled: at once, so that nothing is kept over the calls that
-/// follow.
-#[inline(always)]
-fn settled(recorded: Next<Unsettled<'_>>) -> Next<Infallible> {
-    match recorded {
-        Next::SettleThenStage(unsettled, next) => {
-            unsettled.settle();
-            Next::Stage(next)
-        }
-        Next::SettleThenFinish(unsettled) => {
-            unsettled.settle();
-            Next::Finish
-        }
-        Next::Finish => Next::Finish,
-        Next::Stage(next) => Next::Stage(next),
-        Next::Done => Next::Done,
-    }
-}
-
 /// Makes the compiler take the branch that calls this for the less likely one.
 #[cold]
 #[inline(never)]
-fn cold() {}
+fn unlikely() {}

@@ -29,12 +29,27 @@ impl<'r, S: Storage> Unsettled<'r, S> {
     /// Publishes the events.
     ///
     /// Context: any.
+    pub fn settle(self) {
+        self.ring.publish_rest();
+    }
+
+    /// Returns the ring, whose [`publish_rest`](Ring::publish_rest) publishes the events.
+    #[inline(always)]
+    pub fn ring(self) -> &'r Ring<S> {
+        self.ring
+    }
+}
+
+impl<S: Storage> Ring<S> {
+    /// Publishes what interrupts have left to a writer, which has ended.
+    ///
+    /// Context: any.
     #[cold]
     #[inline(never)]
-    pub fn settle(self) {
+    pub fn publish_rest(&self) {
         // If this is nested in another writer, that writer publishes.
-        if self.ring.hot.0.nesting.load_relaxed() == 0 {
-            self.ring.publish_again();
+        if self.hot.0.nesting.load_relaxed() == 0 {
+            self.publish_again();
         }
     }
 }

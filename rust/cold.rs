@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Calls that keep all registers.
+//!
+//! A function that calls another one must save what it needs afterwards, and does so on each hit,
+//! however seldom it calls. So what a fast stage seldom does is called from here: the call itself
+//! saves the registers, and the stage stays a leaf function. The kernel calls its scheduler in this
+//! way (`preempt_schedule_thunk`), and the checks of its lists (`__preserve_most`).
+
+use super::{arch, context::OnCpu};
+use core::ptr;
+
+/// What hits seldom do.
+pub trait Seldom {
+    /// Where it lies in the memory that the compiler has the address of, in bytes. Any value is
+    /// right; the best one saves hits an addition, and a register for its result.
+    const OFFSET: usize = 0;
+
+    /// Does it.
+    ///
+    /// Context: any, with preemption disabled.
+    fn run(&self, here: &OnCpu);
+}
+
+/// Calls [`Seldom::run`].
+///
+/// Context: any, with preemption disabled.
+#[inline(always)]
+pub fn call<T: Seldom>(what: &T, _here: &OnCpu) {
+    unlikely();
+    let base = ptr::from_ref(what).wrapping_byte_sub(T::OFFSET);
+    // SAFETY: `enter` gets a reference that is valid during the call, and the caller proves that
+    // preemption is disabled.
+    unsafe { arch::call_keeping_registers!(enter::<T>, base, T::OFFSET) };
+}
+
+/// # Safety
+///
+/// `what` must be valid during the call, and preemption be disabled.
+unsafe extern "C" fn enter<T: Seldom>(what: *const T) {
+    // SAFETY: By the promise of the caller.
+    let (what, here) = unsafe { (&*what, OnCpu::new()) };
+    what.run(&here);
+}
+
+/// Makes the compiler take the branch that calls this for the less likely one.
+#[cold]
+#[inline(never)]
+fn unlikely() {}
