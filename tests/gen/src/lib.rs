@@ -3,8 +3,9 @@
 //! Writes the tables of the engine from the descriptions beside this crate, and the
 //! list of unsafe code from the sources.
 //!
-//! `cargo run -p ferroprobe-gen` rewrites them in place; the tests of this crate
-//! generate them again and compare them with what is in the tree.
+//! `cargo run -p ferroprobe-gen` rewrites the tables in place and the list in `build/`; the tests
+//! of this crate generate the tables again and compare them with what is in the tree, and check
+//! the sources: unsafe code, layers, loops, names.
 
 pub mod contexts;
 pub mod deferred;

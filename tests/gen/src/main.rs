@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Rewrites what is generated in place: the tables of the engine, and the list of
-//! unsafe code.
+//! Rewrites the tables of the engine in place, and writes the list of unsafe code to `build/`.
 
 use ferroprobe_gen::{unsafe_code, x86};
 use std::path::Path;
@@ -14,7 +13,10 @@ fn write(here: &Path) -> Result<(), String> {
     let tables = x86::generate(&text).map_err(|error| named(x86::SOURCE, error))?;
     let list = unsafe_code::generate(here)?;
     for (target, made) in [(x86::TARGET, tables), (unsafe_code::TARGET, list)] {
-        std::fs::write(here.join(target), made)
+        let path = here.join(target);
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder
+            .and_then(|()| std::fs::write(&path, made))
             .map_err(|error| named(target, error.to_string()))?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The list of all unsafe code: reads the sources of the module, writes
-//! `unsafe.rst`.
+//! The list of all unsafe code, from the sources of the module. Code without a reason, and more
+//! blocks than [`MAX_BLOCKS`], are errors.
 //!
 //! It goes by tokens, so it sees into macros, and is not misled by comments and
 //! texts. Places are told by file and function: lines would change all the time.
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Where the sources are, relative to this crate.
 pub const SOURCES: [&str; 2] = ["../../rust", "../../src"];
-/// The list made of them, relative to this crate.
-pub const TARGET: &str = "../../Documentation/unsafe.rst";
+/// The list made of them, relative to this crate. It is not committed.
+pub const TARGET: &str = "../../build/unsafe.rst";
 
 /// Lines above unsafe code in which its comment begins: a statement may be long.
 const ABOVE: usize = 24;
@@ -317,8 +317,7 @@ Unsafe code
 
 All of it: {blocks} blocks, {implementations} implementations of unsafe traits, and
 {functions} functions that have conditions for their callers, with the reasons that the
-sources give. A block without a reason does not pass ``make lint``, nor does a list that is
-not that of the sources. Outside ``rust/`` and ``src/engine/ring`` there is none.
+sources give.
 {sections}"
     ))
 }
