@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file system ferroprobe: the tree of node.c, with options for the owner, as tracefs has them.
- * Unlike debugfs it is not refused by a kernel that is locked down for integrity.
+ * The file system ferroprobe: the tree of node.c, with options for the owner, as tracefs has
+ * them.  Unlike debugfs it is not refused by a kernel that is locked down for integrity.
  *
  * Inodes and dentries are made when something is looked up, and may be forgotten when nobody uses
- * them.  A mount holds the module, so the functions below need no protection against unloading.
+ * them: what users change by chown(2) and chmod(2) is kept in the node.  A mount holds the
+ * module, so the functions below need no protection against unloading.
  *
- * What is called with an inode of this file system locked may take any lock of the module's; so
- * nothing that is called with one of these held may lock an inode here.
+ * The VFS calls lookup(), mkdir() and rmdir() with an inode of this file system locked, and these
+ * take locks of the module.  So nothing that is called with such a lock held may lock an inode
+ * here: when a node is removed, its dentry is only invalidated.  A dentry that the VFS finds is
+ * compared with its node, and there are no negative dentries.
  */
 
 #include <linux/bits.h>

@@ -4,7 +4,9 @@
  *
  * debugfs gets an inode of each when it is made; of what is in a directory whose files are made
  * late, when somebody enters it in debugfs.  The own file system has inodes of what somebody has
- * looked up.
+ * looked up.  An open file has the same operations in both, so all that follows the opening is
+ * one code.  Both protect the opening only: removal waits for an open() in progress, not for open
+ * files.
  */
 
 #include <linux/err.h>
@@ -120,6 +122,10 @@ void *ferroprobe_node_data(const struct inode *inode)
 	return node->data;
 }
 
+/*
+ * The kernel gives out references to a module whose init function still runs, and ignores them if
+ * that fails.  So nothing is opened, made or mounted before it has succeeded.
+ */
 bool ferroprobe_is_loaded(void)
 {
 	return READ_ONCE(THIS_MODULE->state) == MODULE_STATE_LIVE;

@@ -162,7 +162,8 @@ pub fn write_name(pointer: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
 /// registers a disabled probe one byte after the symbol, which is hardly ever an
 /// instruction boundary, so the kernel refuses the probe after it has written the
 /// address. If the kernel accepts the probe, it is unregistered at once; it is never
-/// armed.
+/// armed. A call of `kallsyms_lookup_name()` by the address that a probe shows would fault
+/// on a kernel with indirect branch tracking.
 ///
 /// Context: process, may sleep.
 pub fn lookup(name: &CStr) -> Option<u64> {

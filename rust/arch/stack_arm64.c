@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The stacks of probed code on arm64. */
+/*
+ * The stacks of probed code on arm64.
+ *
+ * The kernel exports only a walk that begins in the handler, so this file follows the records of
+ * the frames itself, from the registers of the hit, by reads that may fault, within the stacks of
+ * the task and of the interrupt.  A function that has not made its record yet, or makes none, is
+ * known by its link register, which then is an address outside of the function, behind a call,
+ * and not the one in the record.  Calls that kretprobes follow are looked up in the task's list
+ * of them.
+ */
 
 #include <linux/kprobes.h>
 #include <linux/stacktrace.h>

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The stacks of probed code on x86, by the unwinder of the kernel; what is left of them. */
+/*
+ * The stacks of probed code on x86, by the unwinder of the kernel; what is left of them.
+ *
+ * The unwinder begins with the registers of the hit, so it visits no frame between the probed
+ * code and the handler.  It gets the address of the probe, not the one behind the breakpoint,
+ * which the registers have: behind an instruction of one byte, such as a push, the stack is
+ * another one.
+ */
 
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
