@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The context in which code runs: its task, its CPU, and what is disabled.
+//!
+//! A record describes the probed code, while the kernel's `in_nmi()` and its like describe the
+//! handler: a probe that is reached by a breakpoint on x86 shows an NMI and a preemption depth of
+//! 15 in ftrace. What the way to the handler adds is known ([`EntryWay`]), and taken off.
 
 use super::{arch, bindings as extra, calls, nofault, word};
 use core::{marker::PhantomData, mem, ops::Deref};

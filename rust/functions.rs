@@ -2,9 +2,16 @@
 
 //! Entries and returns of functions, as ftrace reports them.
 //!
-//! The entries of all functions share one registration with ftrace: arming a thousand of them is
-//! one pass over the kernel's text. The callback finds the handlers in a table. Returns are
-//! reported by fprobes of the kernel, one for each handler and owner of functions.
+//! The entries of all functions share one registration with ftrace, whose filter has the armed
+//! functions: arming a thousand of them is one pass over the kernel's text. The callback finds
+//! the handlers of a function, a list, in a hash table that it reads without a lock: in most
+//! cases one slot. Returns are reported by fprobes of the kernel, one for each handler and owner
+//! of functions.
+//!
+//! A fast stage reads memory after it has reserved room in the ring: a read that faults calls
+//! functions that may be traced, whose hits find the ring in use and go to the slow stage. That
+//! sets a flag of the CPU and the context ([`Serving`]): a hit in the middle of it is counted as
+//! missed.
 //!
 //! C header: [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h)
 
@@ -64,6 +71,9 @@ impl Drop for FunctionRemains {
 }
 
 /// Returns whether ftrace patches the instructions at all `sites`.
+///
+/// Only ftrace knows. It exports no such question, but it refuses a filter with a function that it
+/// does not report. A filter takes 40,000 instructions, and some thousand for each function.
 ///
 /// # Errors
 ///

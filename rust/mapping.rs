@@ -2,6 +2,8 @@
 
 //! Memory that tasks map from a file, read-only.
 //!
+//! A mapping holds the file, which holds the module; the kernel counts references to each page.
+//!
 //! C header: [`include/linux/mm.h`](srctree/include/linux/mm.h)
 
 use super::{bindings as extra, pages::View, word};

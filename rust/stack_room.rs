@@ -2,8 +2,11 @@
 
 //! How much of the kernel's stack is left.
 //!
-//! Code that is hit may be deep already, and an interrupt may have come on top of it. So what a
-//! hit calls asks before it goes deeper.
+//! Code that is hit may be deep already, an interrupt may have come on top of it, and an event
+//! that a hit causes takes 1.3 to 3 KiB. A limit of nested events alone would have to suit the
+//! worst of them in the worst place. So a hit asks how many bytes are left, in five instructions,
+//! before the slow stage serves it, and before it causes another event. The fast stages do not
+//! ask: they take 2 KiB at most.
 //!
 //! C header: [`include/linux/sched/task_stack.h`](srctree/include/linux/sched/task_stack.h)
 

@@ -2,6 +2,14 @@
 
 //! Tracepoints: markers that the authors of kernel code have put there, with arguments.
 //!
+//! ftrace's `t:` events put an fprobe on the stub of a tracepoint. Here the probe itself is
+//! registered with the tracepoint, and a hit costs a ninth. The kernel calls it with preemption
+//! enabled, and it disables preemption. So a hit in the middle of another one finds preemption
+//! disabled, and is left to the last stage, which alone checks for nested hits.
+//!
+//! A module's probes are registered only while its tracepoints are listed here, and removed when
+//! it goes.
+//!
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h)
 
 mod handler;

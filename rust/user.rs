@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Copies of user memory that is there: none is brought in, as that would let a user decide how
-//! long it takes.
+//! Copies of user memory that is there, without page faults.
+//!
+//! Probes of system calls may sleep in a page fault, and the kernel's own do. But by userfaultfd,
+//! or by a file system that it serves itself, a user without privileges keeps a fault from
+//! ending; and who removes a probe, unloads the module or loads any other one would wait for it.
+//! So there is no option to sleep. What the program has not used yet is read from the page cache,
+//! which needs the lock of the address space; that is tried, not waited for.
 //!
 //! C header: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h)
 

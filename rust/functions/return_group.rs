@@ -3,6 +3,20 @@
 //! Functions of one registration whose returns are followed, and that come and go together: an
 //! fprobe of the kernel.
 //!
+//! Debian's kernels export `register_fprobe_ips()` to GPL modules, but not
+//! `register_ftrace_graph()`, on which fprobes stand. A kretprobe for each function would take 6
+//! ms of each to arm on x86-64, 24 s for 4000; an fprobe takes 36 ms for all. A return costs 623
+//! instructions with an fprobe and 467 with a kretprobe, on arm64 786 and 1030. So many functions
+//! are followed by an fprobe, and one that is named by a kretprobe.
+//!
+//! A registered fprobe cannot be changed. So the functions of the kernel, of each module, and of
+//! each module's init code have one of their own, which is registered when the handler is armed.
+//! The callback of the entry is registered only if something is kept until the return.
+//!
+//! The kernel keeps that in its shadow stack of the task, with the address of the fprobe. When
+//! the function returns there may be another fprobe at that address, with more words of data. So
+//! the first word is the number of the registration, and other data is not looked at.
+//!
 //! C header: [`include/linux/fprobe.h`](srctree/include/linux/fprobe.h)
 
 use super::{

@@ -3,9 +3,11 @@
 //! Tracepoints of kernels that check the type of each function that they call by a pointer (CFI).
 //!
 //! A probe must have the type of its tracepoint there, and ours have one type for all. So what is
-//! registered is the tracepoint's own stub, an empty function that has its type, with a pointer of
-//! ours as the first argument. ftrace reports that the stub begins; what it saves of the registers
-//! has the arguments. The kernel's own events of tracepoints work in this way in all kernels.
+//! registered is the tracepoint's own stub, an empty function that has its type, with a pointer
+//! of ours as the first argument. ftrace reports that the stub begins; what it saves of the
+//! registers has the arguments. Others register the same stub, so a handler serves a hit only if
+//! the first argument is its pointer. Such hits begin in a stage that serves any arguments. The
+//! kernel's own events of tracepoints work in this way in all kernels.
 
 use super::handler::{PointArguments, MAX_ARGUMENTS};
 use crate::kapi::{

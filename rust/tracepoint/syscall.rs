@@ -3,6 +3,10 @@
 //! System calls: handlers by the number of the call, behind the tracepoints `sys_enter` and
 //! `sys_exit`.
 //!
+//! One probe of each serves all system calls. So a call that is not traced costs a few
+//! instructions, and arming a handler stores a pointer. 32-bit calls have other numbers; they are
+//! counted, not traced. What the kernel knows of a call is read from the table of its own tracer.
+//!
 //! C header: [`include/trace/syscall.h`](srctree/include/trace/syscall.h)
 
 use super::{link::PointLink, stub::IfTyped, synchronize, Tracepoints};
