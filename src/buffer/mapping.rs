@@ -11,7 +11,8 @@
 //!
 //! The list of mappings has a lock of its own, which is taken after all others: a task
 //! that maps holds the lock of its address space, and other tasks may wait for that while
-//! they hold any lock under which user memory is read.
+//! they hold any lock under which user memory is read. So a new mapping shows an empty copy;
+//! the ring is first touched when the task asks for a sub-buffer.
 //!
 //! C header: [`include/uapi/linux/trace_mmap.h`](srctree/include/uapi/linux/trace_mmap.h)
 

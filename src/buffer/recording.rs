@@ -331,6 +331,9 @@ impl Buffer {
     /// As [`Buffer::set_on`], on a hit; returns whether that changed it. The caller calls
     /// [`Buffer::wake`].
     ///
+    /// Each ring has a copy of the switch, which a hit checks at no cost. All copies are written
+    /// again if another CPU has changed a switch meanwhile, so the last change wins without a lock.
+    ///
     /// Context: any.
     pub(crate) fn switch_in_hit(&self, on: bool, here: &OnCpu) -> bool {
         if self.on.swap(on, Ordering::Relaxed) == on {

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `instances`: in it, `mkdir NAME` makes an instance and `rmdir NAME` removes it.
+//!
+//! `rmdir` closes the count of openings below the directory, which fails unless it is 0. From
+//! then on no task uses the instance from outside. The registry then disables its events, and
+//! takes its buffer out of all plans and recorders, before the last reference to the buffer is
+//! dropped. Unlike ftrace's, instances do not keep the module from being unloaded: they are its
+//! own directories.
 
 use super::{
     named::{folder, Described},

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Events and groups, for their files.
+//!
+//! A ready-made event may not exist yet when its files do. A task that enters the directory holds
+//! a lock that the registry takes behind its own, so the event is made when one of the files is
+//! used.
 
 use crate::{
     engine::definition::ready::{ReadyGroup, ReadyRow},

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The formats of records, and the ids by which records name them.
+//!
+//! No other format gets an id as long as a record of any instance may have it, and a redefined
+//! event gets another one. So a reader finds the format without comparing times, which may be of
+//! two clocks. Formats of removed events are kept as long as the buffer or the snapshot has
+//! records of theirs: both are searched for these when the buffer is emptied, when many formats
+//! are kept, and when a new event finds no free id. Each instance has a table of its formats; all
+//! tables share the formats.
 
 use crate::{
     engine::{

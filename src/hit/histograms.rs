@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The histograms of an event, for triggers that pause them.
+//! The histograms of an event, for triggers of any event that pause and continue them.
+//!
+//! Such a trigger cannot take the lock of the other event's plan. So the list of the histograms
+//! is published apart from the plan, under RCU. A trigger holds the cell of the list, never a
+//! plan: events whose triggers name each other are no circle of references.
 
 use crate::{
     engine::hist::Histogram,

@@ -80,6 +80,9 @@ impl<const QUIET: bool> Shape for ByProgram<QUIET> {
 }
 
 /// What the program fetches, which has one string: this one.
+///
+/// Reading a string may fault and recurse into traced functions before the ring is marked busy. So
+/// strings of `f` events and tracepoints go to the last stage, which has a recursion guard.
 pub(super) struct WithText<'a>(pub(super) &'a [u8]);
 
 impl Shape for WithText<'_> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Snapshots that hits request, which a worker takes.
+//! Snapshots that hits request. A worker takes them, as rings are replaced under a mutex and with
+//! a grace period; or whoever reads the snapshot before the worker has come to it.
 
 use crate::{
     buffer::Buffer,

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The functions that a list of patterns selects, and where ftrace reports their entries.
+//!
+//! Each pattern is compared with the kernel's own table of symbols, in the order of names if the
+//! pattern begins with letters, and with the symbols of modules. The bytes of a function's entry
+//! tell where ftrace may report it; ftrace is asked for all at once, and in halves if it refuses.
+//! The functions of the kernel, of each module, and of each module's init code are a
+//! [`SiteGroup`], which comes and goes as a whole.
 
 use crate::{
     engine::{

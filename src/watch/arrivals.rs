@@ -2,8 +2,12 @@
 
 //! Gives CPUs that come the memory that those which are not present do without.
 //!
-//! While a CPU comes, tasks that hold the registry lock may wait for that. So the memory is given
-//! a moment later: until then the CPU has small rings, and misses what needs working memory.
+//! Firmware announces CPUs that could be added, often many times as many as there are. Each has a
+//! ring of a few sub-buffers in each instance, and no working memory. The kernel tells that a CPU
+//! has come with the lock of CPU hotplug held, for which tasks with the registry lock may wait.
+//! So the memory is given a moment later: until then the ring overwrites early, and hits that
+//! need working memory are missed. Histograms have tables for the CPUs that were present when
+//! they were set; others count in a table that all share.
 
 use crate::{
     kapi::{

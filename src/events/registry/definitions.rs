@@ -115,7 +115,8 @@ impl Definitions {
         draft.delete_all(&mut self.set, which);
     }
 
-    /// Waits a moment until the probes that `draft` deletes do not serve system calls.
+    /// Waits, half a second at most, until the probes that `draft` deletes do not serve system
+    /// calls. A task that sleeps in another tracer's probe may come to ours afterwards.
     ///
     /// # Errors
     ///

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Probes in modules that are loaded and unloaded.
+//!
+//! The kernel gives up the probes in a module's init function once that has run, and all probes
+//! of a module that is unloaded. They wait until the module is loaded again. Nothing may fail
+//! then, so the memory is allocated in advance.
 
 use super::Definitions;
 use crate::{
