@@ -2,6 +2,9 @@
 
 //! The stacks of hits: recorded behind the hit, or keys of a histogram.
 //!
+//! An event that records stacks has the plan of one with triggers, so that hits of other events
+//! need not ask for stacks.
+//!
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
 use crate::{

@@ -5,7 +5,7 @@
 use crate::engine::record::{self, PROBE_WORDS};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// How hits are served: the one whose condition holds, see `Documentation/design.rst`.
+/// How hits are served: the one whose condition holds.
 pub(super) struct Tier(AtomicU8);
 
 impl Tier {
