@@ -44,7 +44,7 @@ fn lines() -> Result<Vec<u8>> {
 fn enable(tracer: &Tracer) -> Result {
     let mut registry = tracer.registry.lock();
     let mut defined = Vec::new();
-    for probe in registry.probes() {
+    for probe in registry.definitions.probes() {
         // Ready-made events are there only because others are attached to them.
         if !matches!(probe.event.format.layout.class.head, Head::Ready(_)) {
             defined.push(probe.event.clone())?;

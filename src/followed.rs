@@ -175,7 +175,7 @@ impl PidState {
         if !on || tasks.are_all() {
             return Ok(None);
         }
-        let points = registry.lock().points().clone();
+        let points = registry.lock().definitions.points().clone();
         let tasks = Arc::new(tasks.clone(), GFP_KERNEL)?;
         TaskWatch::new(&points, tasks).map(Some)
     }

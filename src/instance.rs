@@ -60,7 +60,11 @@ impl Instance {
     #[inline(never)]
     pub(crate) fn top(tracer: Arc<Tracer>) -> Result<Arc<Self>> {
         let (buffer, formats) = (tracer.buffer.clone(), tracer.formats.clone());
-        let (marks, former_code) = tracer.registry.lock().of_top();
+        let (marks, former_code) = {
+            let registry = tracer.registry.lock();
+            let top = registry.instances.top();
+            (top.marks.clone(), top.former_code.clone())
+        };
         Self::with(
             tracer,
             InstanceId::TOP,

@@ -216,7 +216,13 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
 
 /// Makes the events of system calls, if they are `wanted`.
 fn add_system_calls(tracer: &tracer::Tracer, wanted: bool) -> Result {
-    if wanted && !tracer.change(|registry, _| registry.add_system_calls())? {
+    if wanted
+        && !tracer.change(|registry, _| {
+            registry
+                .definitions
+                .add_system_calls(&mut registry.instances)
+        })?
+    {
         pr_info!(
             "no events of system calls: this kernel does not describe them (CONFIG_FTRACE_SYSCALLS)\n"
         );

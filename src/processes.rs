@@ -65,7 +65,7 @@ impl Processes {
             self.known.populate(Arc::new(Tgids::new()?, GFP_KERNEL)?);
         }
         let known = self.known.as_ref().ok_or(ENOMEM)?;
-        let points = registry.lock().points().clone();
+        let points = registry.lock().definitions.points().clone();
         *watch = Some(SwitchWatch::new(&points, known.clone())?);
         let (pid, tgid) = context::current().ids();
         known.see(pid, tgid);

@@ -214,7 +214,7 @@ impl Tracer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn forget_formats(&self) -> bool {
-        let Ok(buffers) = self.registry.lock().buffers() else {
+        let Ok(buffers) = self.registry.lock().instances.buffers() else {
             return false;
         };
         let mut any = false;

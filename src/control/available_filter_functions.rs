@@ -17,7 +17,7 @@ impl Show for AvailableFunctions {
     type Data = Tracer;
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let found = tracer.registry.lock().all_functions();
+        let found = tracer.registry.lock().definitions.all_functions();
         match found {
             Ok(groups) => {
                 for site in groups.iter().flat_map(|group| group.sites.iter()) {

@@ -14,6 +14,6 @@ impl Show for AvailableTracepoints {
     type Data = Tracer;
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        tracer.registry.lock().write_tracepoints(out)
+        tracer.registry.lock().definitions.write_tracepoints(out)
     }
 }

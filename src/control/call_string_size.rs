@@ -21,7 +21,7 @@ impl Show for CallStringSize {
     type Data = Tracer;
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let limit = tracer.registry.lock().whole_call_limit();
+        let limit = tracer.registry.lock().definitions.whole_call_limit();
         writeln!(out, "{limit}")
     }
 }
@@ -33,7 +33,11 @@ impl TakesText for CallStringSize {
 
         let size = u32::try_from(setting::number(text, EXPECTS)?);
         match size.ok().filter(|size| (1..=MAX_STRING).contains(size)) {
-            Some(size) => Ok(tracer.registry.lock().set_whole_call_limit(size)?),
+            Some(size) => Ok(tracer
+                .registry
+                .lock()
+                .definitions
+                .set_whole_call_limit(size)?),
             None => Err(setting::out_of_range(EXPECTS).into()),
         }
     }

@@ -20,7 +20,7 @@ impl Show for EnabledFunctions {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
         let mut functions = Vec::new();
-        for probe in registry.probes() {
+        for probe in registry.definitions.probes() {
             if probe.definition().kind.location != Some(Location::Function) || !probe.is_armed() {
                 continue;
             }

@@ -427,7 +427,7 @@ impl Switched for EnableEvent {
     fn set(member: &Arc<EventMember>, on: bool) -> Result<(), Rejected> {
         let event = member.made()?;
         let mut registry = member.instance.tracer.registry.lock();
-        if !registry.has(&event) {
+        if !registry.instances.has(&event) {
             return Err(ENODEV.into());
         }
         let of = member.instance.id;

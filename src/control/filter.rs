@@ -54,7 +54,7 @@ impl TakesText for FilterFile {
     fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
         let event = member.made()?;
         let mut registry = member.instance.tracer.registry.lock();
-        if !registry.has(&event) {
+        if !registry.instances.has(&event) {
             return Err(ENODEV.into());
         }
         let of = member.instance.id;
@@ -62,7 +62,7 @@ impl TakesText for FilterFile {
             return Ok(registry.set_filters(of, one(event, None)?)?);
         }
         let layout = &event.format.layout;
-        match registry.compile_filter(text, layout) {
+        match registry.definitions.compile_filter(text, layout) {
             Ok(filter) => Ok(registry.set_filters(of, one(event, Some(filter))?)?),
             Err(refusal) => {
                 let mut shown = Vec::new();

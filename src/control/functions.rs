@@ -21,7 +21,7 @@ impl Show for FunctionsFile {
         let registry = member.instance.tracer.registry.lock();
         let event = member.event().ok_or(fmt::Error)?;
         let mut functions = Vec::new();
-        for probe in registry.probes() {
+        for probe in registry.definitions.probes() {
             if probe.event.id() != event.id() {
                 continue;
             }

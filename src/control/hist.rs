@@ -116,7 +116,7 @@ impl<const AS_GRAPH: bool> File for HistFile<AS_GRAPH> {
         let member = &open.member;
         let instance = &member.instance;
         if let Some(event) = member.event() {
-            if !instance.tracer.registry.lock().has(&event) {
+            if !instance.tracer.registry.lock().instances.has(&event) {
                 return FAILED;
             }
         }
@@ -297,7 +297,7 @@ impl HistNames {
         let mut keys = histogram.spec().keys.iter();
         if self.calls.is_empty() && keys.any(|key| key.modifier == Modifier::Syscall) {
             let mut registry = member.instance.tracer.registry.lock();
-            self.calls = registry.call_names()?;
+            self.calls = registry.definitions.call_names()?;
         }
         Ok(())
     }

@@ -34,6 +34,7 @@ impl<const ALL: bool> Show for DefinedEvents<ALL> {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
         let common = registry
+            .definitions
             .probes()
             .filter(|probe| probe.event.owner().is_none())
             .filter(|probe| ALL || !is_caused(probe.format().layout.class));

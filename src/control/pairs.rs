@@ -43,9 +43,9 @@ impl Show for Pairs {
         out.write_str("# pair begun ended superseded expired lost open without-beginning\n")?;
         let mut names = KernelNames::new();
         let registry = tracer.registry.lock();
-        let (_, former_code) = registry.of_top();
-        for probe in registry.probes() {
-            show_pair(probe, out, (&mut names, &former_code))?;
+        let former_code = &registry.instances.top().former_code;
+        for probe in registry.definitions.probes() {
+            show_pair(probe, out, (&mut names, former_code))?;
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ impl Show for PlacementFile {
         };
         let live = {
             let mut registry = tracer.registry.lock();
-            registry.live(address)
+            registry.definitions.live(address)
         };
         let live = live.map_err(|_| fmt::Error)?;
         let Some(live) = live else {
@@ -71,11 +71,11 @@ impl TakesText for PlacementFile {
                             .into());
                     }
                     let mut registry = data.registry.lock();
-                    return Err(registry.no_symbol(refusal, place).into());
+                    return Err(registry.definitions.no_symbol(refusal, place).into());
                 }
             },
         };
-        let live = data.registry.lock().live(address)?;
+        let live = data.registry.lock().definitions.live(address)?;
         if live.is_none() {
             return Err(Refusal::new(Kind::FileNoFunction, 0).into());
         }

@@ -39,7 +39,7 @@ impl Show for PrivateEvents {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
         let mut last: *const Owner = ptr::null();
-        for probe in registry.probes() {
+        for probe in registry.definitions.probes() {
             let event = &probe.event;
             let Some(owner) = event.owner().filter(|_| !event.is_ready_made()) else {
                 continue;

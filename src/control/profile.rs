@@ -16,6 +16,7 @@ impl Show for Profile {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
         for probe in registry
+            .definitions
             .probes()
             .filter(|probe| !probe.event.is_ready_made())
         {

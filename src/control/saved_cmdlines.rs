@@ -28,7 +28,12 @@ impl Show for SavedCmdlines {
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut text = Vec::new();
-        let buffers = tracer.registry.lock().buffers().map_err(|_| fmt::Error)?;
+        let buffers = tracer
+            .registry
+            .lock()
+            .instances
+            .buffers()
+            .map_err(|_| fmt::Error)?;
         for (buffer, _) in &buffers {
             let made = buffer.commands(|number, name| {
                 writeln!(Appender(&mut text), "{number} {}", OneLine(name)).map_err(|_| ENOMEM)

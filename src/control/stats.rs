@@ -23,7 +23,7 @@ impl Show for StatsText {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         out.write_str("# event place hits recorded filtered off lost too-large missed state\n")?;
         let registry = tracer.registry.lock();
-        for probe in registry.probes() {
+        for probe in registry.definitions.probes() {
             // Of ready-made events, those that were used for more than a look.
             let is_used = || probe.is_armed() || probe.counts().hits.hits() > 0;
             if !probe.event.is_ready_made() || is_used() {
@@ -55,12 +55,12 @@ impl Show for SyscallStats {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         out.write_str("# event call hits recorded filtered off lost too-large missed state\n")?;
         let registry = tracer.registry.lock();
-        for probe in registry.call_probes() {
+        for probe in registry.definitions.call_probes() {
             if probe.is_armed() || probe.counts().hits.hits() > 0 {
                 row(probe, out)?;
             }
         }
-        let losses = registry.call_losses();
+        let losses = registry.definitions.call_losses();
         writeln!(out, "# 32-bit calls, not traced: {}", losses.skipped)?;
         writeln!(
             out,

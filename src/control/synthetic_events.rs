@@ -29,6 +29,7 @@ impl Show for SyntheticEvents {
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         let registry = tracer.registry.lock();
         let common = registry
+            .definitions
             .probes()
             .filter(|probe| probe.event.owner().is_none())
             .map(|probe| probe.definition());

@@ -21,7 +21,7 @@ impl Show for SyscallUserBufSize {
     type Data = Tracer;
 
     fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let limit = tracer.registry.lock().call_limit();
+        let limit = tracer.registry.lock().definitions.call_limit();
         writeln!(out, "{limit}")
     }
 }
@@ -34,7 +34,11 @@ impl TakesText for SyscallUserBufSize {
         // CAST: A small constant.
         let largest = MAX_COPIED as u32;
         let limit = u32::try_from(setting::number(text, EXPECTS)?).unwrap_or(largest);
-        tracer.registry.lock().set_call_limit(limit.min(largest));
+        tracer
+            .registry
+            .lock()
+            .definitions
+            .set_call_limit(limit.min(largest));
         Ok(())
     }
 }

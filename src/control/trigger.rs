@@ -43,7 +43,7 @@ impl TakesText for TriggerFile {
             return Ok(());
         };
         let mut registry = member.instance.tracer.registry.lock();
-        if !registry.has(&event) {
+        if !registry.instances.has(&event) {
             return Err(ENODEV.into());
         }
         Ok(registry.remove_histograms(member.instance.id, &event)?)
@@ -96,7 +96,7 @@ fn change(member: &EventMember, request: &TriggerRequest<'_>) -> Result<(), Reje
         make_matched(member, text.bytes)?;
     }
     let mut registry = member.instance.tracer.registry.lock();
-    if !registry.has(&event) {
+    if !registry.instances.has(&event) {
         return Err(ENODEV.into());
     }
     Ok(registry.change_triggers(member.instance.id, &event, request)?)

@@ -70,6 +70,18 @@ struct FileState {
     refused: Option<Vec<u8>>,
 }
 
+/// What a plan is made of.
+pub(crate) struct PlanParts {
+    /// The actions, in their order.
+    pub(super) actions: Vec<Arc<Action>>,
+    /// Accepts the hits that are recorded.
+    pub(super) filter: Option<Arc<Filter>>,
+    /// The tasks whose hits count; `None` for all tasks.
+    pub(super) tasks: Option<Arc<Tasks>>,
+    /// What is recorded behind each record.
+    pub(super) stacks: Stacks,
+}
+
 impl EventFile {
     /// Makes a disabled event with `plan`, which has no actions.
     ///
@@ -100,12 +112,12 @@ impl EventFile {
 
     /// Returns whether the probes are to be armed.
     pub(crate) fn is_needed(&self) -> bool {
-        self.is_needed_with(&self.plan())
+        self.is_needed_with(self.plan().actions())
     }
 
-    /// As [`EventFile::is_needed`], if `plan` were its plan.
-    pub(super) fn is_needed_with(&self, plan: &Plan) -> bool {
-        self.is_enabled() || self.is_targeted() || !plan.actions().is_empty()
+    /// As [`EventFile::is_needed`], if it had `actions`.
+    pub(super) fn is_needed_with(&self, actions: &[Arc<Action>]) -> bool {
+        self.is_enabled() || self.is_targeted() || !actions.is_empty()
     }
 
     /// Returns what enables the event.
@@ -137,40 +149,40 @@ impl EventFile {
         self.state.lock().plan.clone()
     }
 
-    /// Makes a plan with `actions`, in their order, with `filter`, and with `stacks` behind
-    /// each record, for the tasks of the current plan.
+    /// Makes a plan of what the current one is made of, but for what `change` changes, as its use
+    /// as a target requires. `stacks` are those of the instance.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub(super) fn plan_with(
         &self,
-        actions: Vec<Arc<Action>>,
-        filter: Option<Arc<Filter>>,
         stacks: Stacks,
+        change: impl FnOnce(&mut PlanParts),
     ) -> Result<Arc<Plan>> {
-        self.plan_for(self.plan().tasks(), actions, (filter, stacks))
+        let plan = self.plan();
+        let mut parts = PlanParts {
+            actions: self.actions(|_| true)?,
+            filter: plan.filter().cloned(),
+            tasks: plan.tasks().cloned(),
+            stacks,
+        };
+        change(&mut parts);
+        self.plan_of(parts)
     }
 
-    /// As [`EventFile::plan_with`], for the hits of `tasks`, or of all.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(super) fn plan_for(
-        &self,
-        tasks: Option<&Arc<Tasks>>,
-        actions: Vec<Arc<Action>>,
-        (filter, stacks): (Option<Arc<Filter>>, Stacks),
-    ) -> Result<Arc<Plan>> {
+    fn plan_of(&self, parts: PlanParts) -> Result<Arc<Plan>> {
+        let PlanParts {
+            actions, stacks, ..
+        } = parts;
         let is_targeted = self.is_targeted();
         let plan = if actions.is_empty() && !is_targeted && !stacks.are_any() {
-            Plan::recording(filter)
+            Plan::recording(parts.filter)
         } else {
             let switch = (self.switch.clone(), !is_targeted);
-            Plan::acting(actions, filter, switch, stacks)
+            Plan::acting(actions, parts.filter, switch, stacks)
         };
-        plan?.of_tasks(tasks)
+        plan?.of_tasks(parts.tasks.as_ref())
     }
 
     /// Returns the actions for which `keep` returns true, in their order.

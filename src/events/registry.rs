@@ -10,27 +10,16 @@
 //! event, which exists as long as it has a probe.
 
 mod arming;
-mod around;
-mod awaited;
-mod defined;
+mod busy;
 mod definitions;
-mod draft;
-mod failure;
 mod files;
 mod histograms;
-mod in_instances;
-mod in_use;
 mod instances;
-mod links;
-mod open_sites;
+mod module_events;
 mod owned;
-mod ready;
 mod set;
-mod settling;
-mod stacks;
-mod synthetic;
 mod triggers;
-mod waiting;
+mod write;
 
 use crate::{
     engine::{
@@ -41,33 +30,36 @@ use crate::{
     },
     events::{
         event::Event,
-        event_file::{EventFile, InstanceId},
+        event_file::{EventFile, InstanceId, PlanParts},
         owner::Owner,
         probe::Probe,
     },
-    hit::tasks::Tasks,
-    source::machine::errno,
+    hit::{
+        plan::{Plan, Stacks},
+        tasks::Tasks,
+    },
+    kapi,
+    source::{machine::errno, registered::Removal},
     sys::Vec,
 };
 use arming::Arming;
 use core::mem;
-use definitions::Definitions;
-use draft::Draft;
+use definitions::{Definitions, SystemCalls};
 use instances::Instances;
 use kernel::{prelude::*, sync::Arc};
-use waiting::report_waiting;
+use write::{report_waiting, Draft};
 
 pub(crate) use arming::Watch;
-pub(crate) use failure::Failure;
 pub(crate) use files::{Directory, EventFiles, EventGroup, Files, Permanent, Removed};
 pub(crate) use instances::InInstance;
+pub(crate) use write::Failure;
 
 /// The defined events and their files. What is defined, what the instances make of it, and what is
 /// armed have an owner each; one that needs another is passed it.
 pub(crate) struct Registry {
     /// In a box, as it is large, and passed from function to function when it is made.
-    definitions: KBox<Definitions>,
-    instances: Instances,
+    pub(crate) definitions: KBox<Definitions>,
+    pub(crate) instances: Instances,
     arming: Arming,
 }
 
@@ -98,7 +90,9 @@ impl Registry {
 
     /// Starts the watch if a probe is armed.
     pub(crate) fn watch(&self) {
-        self.arming.watch(&self.definitions);
+        if self.definitions.is_any_armed() {
+            self.arming.watch();
+        }
     }
 
     /// Disables the events with a probe that was hit more often than `limit` per second
@@ -141,7 +135,7 @@ impl Registry {
         // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again. Where
         // this fails, the next change of an event does it.
         let _ = self.link_receivers();
-        self.is_any_armed()
+        self.definitions.is_any_armed()
     }
 
     /// Disables the event of `probe` for `hit_limit`. Returns false if it cannot be disarmed: the next
@@ -149,7 +143,7 @@ impl Registry {
     fn disarm_limited(&self, probe: &Probe) -> bool {
         let event = &probe.event;
         let is_disarmed = self
-            .set_armed(|other| other.id() == event.id(), false)
+            .set_armed(&|other| other.id() == event.id(), false)
             .is_ok();
         if is_disarmed {
             // Its triggers stay; enabling it, or a new trigger, arms it again.
@@ -177,26 +171,9 @@ impl Registry {
         }
     }
 
-    /// Returns whether a probe is armed.
-    pub(crate) fn is_any_armed(&self) -> bool {
-        self.definitions.is_any_armed()
-    }
-
     /// Returns the events, in the order of their first definition.
     pub(crate) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
         self.instances.events()
-    }
-
-    /// Returns all events that can have triggers in the instance `of`: the defined ones, and
-    /// the one of marks.
-    fn triggered(&self, of: InstanceId) -> impl Iterator<Item = &Arc<Event>> {
-        self.instances.triggered(of)
-    }
-
-    /// Returns whether `event` is still defined: a file may be open while its event is
-    /// removed.
-    pub(crate) fn has(&self, event: &Event) -> bool {
-        self.instances.has(event)
     }
 
     /// Enables or disables the events that `which` selects in the instance `of`: all of them
@@ -289,7 +266,7 @@ impl Registry {
             let is_held = |event: &Event| event.file(of).is_some_and(|file| file.is_held());
             let is_unneeded =
                 |event: &Event| which(event) && !is_held(event) && !event.is_needed_besides(of);
-            self.set_armed(is_unneeded, false)?;
+            self.set_armed(&is_unneeded, false)?;
             Some((changes, room))
         };
         // From here on nothing needs memory.
@@ -316,9 +293,11 @@ impl Registry {
         Ok(())
     }
 
-    /// As [`Arming::set_armed`].
-    fn set_armed(&self, which: impl Fn(&Event) -> bool, enabled: bool) -> Result {
-        self.arming.set_armed(&self.definitions, &which, enabled)
+    /// Arms or disarms the probes of the events that `which` selects, as [`Arming::set_armed`].
+    fn set_armed(&self, which: &dyn Fn(&Event) -> bool, armed: bool) -> Result {
+        let all = self.definitions.all_probes();
+        self.arming
+            .set_armed(all.filter(|probe| which(&probe.event)), armed)
     }
 
     /// Puts `filters`, each a filter or `None`, in force for their events in the instance `of`.
@@ -331,22 +310,23 @@ impl Registry {
         of: InstanceId,
         filters: Vec<(Arc<Event>, Option<Filter>)>,
     ) -> Result {
-        let stacks = self.instances.get(of)?.stacks;
-        let (mut plans, mut changed) = (Vec::new(), Vec::new());
+        let mut shared = Vec::new();
         for (event, filter) in filters {
-            changed.push((event.clone(), filter.is_some()))?;
             let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
-            let file = event.in_instance(of)?;
-            let actions = file.actions(|_| true)?;
-            let plan = file.plan_with(actions, filter.transpose()?, stacks)?;
-            plans.push((event, plan))?;
+            shared.push((event, filter.transpose()?))?;
         }
-        self.instances.set_plans(of, plans, &self.definitions)?;
-        for (event, has_filter) in changed {
+        let replanned = shared.iter().map(|(event, filter)| {
+            let change = |parts: &mut PlanParts| parts.filter = filter.clone();
+            (event, change)
+        });
+        let changes = self.instances.replanned(of, replanned)?;
+        self.instances
+            .put_in_force(of, changes, &self.definitions)?;
+        for (event, filter) in &shared {
             if let Some(file) = event.file(of) {
                 file.set_refused_filter(None);
             }
-            if has_filter {
+            if filter.is_some() {
                 event.set_used();
             }
         }
@@ -361,18 +341,16 @@ impl Registry {
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_tasks(&mut self, of: InstanceId, tasks: Option<Arc<Tasks>>) -> Result {
-        let stacks = self.instances.get(of)?.stacks;
-        let mut plans = Vec::new();
-        for event in self.events() {
-            let file = event.in_instance(of)?;
-            let filter = file.plan().filter().cloned();
-            let actions = file.actions(|_| true)?;
-            let plan = file.plan_for(tasks.as_ref(), actions, (filter, stacks))?;
-            plans.push((event.clone(), plan))?;
-        }
-        self.instances.set_plans(of, plans, &self.definitions)?;
+        self.replan_all(of, |parts| parts.tasks = tasks.clone())?;
         self.instances.get_mut(of)?.tasks = tasks;
         Ok(())
+    }
+
+    /// Changes the parts of the plans of all events in the instance `of`.
+    fn replan_all(&mut self, of: InstanceId, change: impl Fn(&mut PlanParts)) -> Result {
+        let all = self.instances.events().map(|event| (event, &change));
+        let changes = self.instances.replanned(of, all)?;
+        self.instances.put_in_force(of, changes, &self.definitions)
     }
 
     /// Returns the files of the events of one instance, once the registry is shut down; `None`
@@ -497,7 +475,7 @@ impl Registry {
 ///
 /// The [`Failure`] of the first line with a function whose entry ftrace does not report.
 fn ask_for_sites(draft: &Draft, text: &[u8]) -> Result<(), Failure> {
-    let (number, refusal) = match draft.open.ask() {
+    let (number, refusal) = match draft.pending_sites.ask() {
         Ok(None) => return Ok(()),
         Ok(Some(refused)) => refused,
         Err(error) => return Err(Failure::refused(error.into(), text.trim_ascii())),
@@ -509,4 +487,218 @@ fn ask_for_sites(draft: &Draft, text: &[u8]) -> Result<(), Failure> {
         Ok(command) => Failure::refused(refusal, command.text()),
         Err(_) => Failure::refused(refusal, line),
     })
+}
+
+impl Registry {
+    /// Sets whether `stack` is recorded behind each record in the instance `of`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_stack(&mut self, of: InstanceId, stack: Stacks, on: bool) -> Result {
+        let before = self.instances.get(of)?.stacks;
+        let stacks = before.with(stack, on);
+        if stacks == before {
+            return Ok(());
+        }
+        if stacks.has(Stacks::KERNEL) {
+            kapi::stack::prepare();
+        }
+        self.replan_all(of, |parts| parts.stacks = stacks)?;
+        self.instances.get_mut(of)?.stacks = stacks;
+        Ok(())
+    }
+}
+
+/// What is left of a registry that was shut down. Its drop waits for the probes of system calls, and
+/// for the watch: the caller must have released the registry lock.
+pub(crate) struct Remains {
+    _watch: Option<KBox<dyn Watch>>,
+    _calls: SystemCalls,
+    _removal: Removal,
+}
+
+impl Registry {
+    /// Removes all events, enabled or not. No event can be defined afterwards. The caller drops
+    /// what it returns after it has released the registry lock, and then what
+    /// [`Registry::take_files`] returns.
+    pub(crate) fn shut_down(&mut self) -> Remains {
+        // What no hit records any more is disarmed sooner.
+        for event in self.events() {
+            for (of, _) in self.instances.iter() {
+                if let Ok(file) = event.in_instance(of) {
+                    file.switch().set(false);
+                }
+            }
+        }
+        self.arming.disarm_all(self.definitions.all_probes());
+        let (calls, removal) = self.definitions.shut_down();
+        for instance in self.instances.iter_mut() {
+            instance.files.shut_down();
+        }
+        Remains {
+            _watch: self.arming.set_watch(None),
+            _calls: calls,
+            _removal: removal,
+        }
+    }
+}
+
+impl Registry {
+    /// Adds `instance`, in which all events are disabled. Returns its number.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn add_instance(&mut self, instance: InInstance) -> Result<InstanceId> {
+        let of = self.instances.free_id()?;
+        instance.marks.put_in(of)?;
+        let events = self.events().count();
+        instance
+            .formats
+            .reserve(self.definitions.all_probes().count(), 0)?;
+        let mut files = Vec::new();
+        files.reserve(events)?;
+        let plan = Plan::recording(None)?;
+        for event in self.events() {
+            event.reserve_file(of)?;
+            files.push(EventFile::new(plan.clone())?)?;
+        }
+        for (event, file) in self.events().zip(files) {
+            event.set_file(of, Some(file));
+        }
+        for event in self.events() {
+            instance.formats.add(event.format.clone());
+        }
+        self.instances.set(of, Some(instance));
+        Ok(of)
+    }
+
+    /// Gives the instance `of` the directory that holds the events' directories, with a
+    /// directory for each event.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of creating files.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_directory(
+        &mut self,
+        of: InstanceId,
+        directory: Arc<dyn Directory>,
+        removed: &mut Removed,
+    ) -> Result {
+        let permanent = self.instances.top().files.permanent().cloned();
+        let mut events = Vec::new();
+        let count = permanent.as_ref().map_or(0, |events| events.len());
+        // Those that are permanent are the first.
+        for event in self.events().skip(count) {
+            events.push(event.clone())?;
+        }
+        self.instances.reserve_removed(removed, events.len(), 0)?;
+        let files = &mut self.instances.get_mut(of)?.files;
+        files.set_directory(Some(directory));
+        files.make_ready(self.definitions.points())?;
+        if let Some(permanent) = &permanent {
+            files.make_permanent(permanent)?;
+        }
+        let made = files.make(&events, removed)?;
+        files.accept(None, made, removed);
+        Ok(())
+    }
+
+    /// Removes the instance `of`: its events are disabled. The caller drops what is returned,
+    /// and with it their files, once it has released the registry lock.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of disarming; then some events may be disabled.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn remove_instance(&mut self, of: InstanceId) -> Result<InInstance> {
+        self.set_enabled(of, |_| true, false)?;
+        let changes = self.instances.without(of)?;
+        // Triggers go, and with them what they switch.
+        let is_unneeded = |event: &Event| !event.is_needed_besides(of);
+        self.set_armed(&is_unneeded, false)?;
+        self.instances
+            .put_in_force(of, changes, &self.definitions)?;
+        for event in self.events() {
+            event.set_file(of, None);
+        }
+        // As above.
+        let _ = self.link_receivers();
+        self.instances.set(of, None).ok_or(ENODEV)
+    }
+
+    /// Removes the instance `of`, in which nothing was enabled yet, and no trigger set: for that no
+    /// memory is needed. The caller drops what is returned as that of
+    /// [`Registry::remove_instance`].
+    pub(crate) fn discard_instance(&mut self, of: InstanceId) -> Option<InInstance> {
+        for event in self.events() {
+            event.set_file(of, None);
+        }
+        self.instances.set(of, None)
+    }
+
+    /// Makes the files of the new events of `draft` in all instances, arms the new probes of
+    /// enabled events, and moves to `removed` the files of the events that `draft` removes, of
+    /// which there are `gone`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of arming; then nothing has changed.
+    pub(super) fn change_files(
+        &mut self,
+        draft: &Draft,
+        gone: usize,
+        removed: &mut Removed,
+    ) -> Result {
+        let mut events = Vec::new();
+        for event in draft.added().iter().map(|probe| &probe.event) {
+            if !event.has_files() {
+                events.push(event.clone())?;
+                event.set_has_files();
+            }
+        }
+        self.instances
+            .reserve_removed(removed, events.len(), gone)?;
+        let mut all = Vec::new();
+        all.reserve(self.instances.iter().count())?;
+        let mut result = Ok(());
+        for instance in self.instances.iter_mut() {
+            let made = instance.files.make(&events, removed);
+            result = made.and_then(|made| Ok(all.push(made)?));
+            if result.is_err() {
+                break;
+            }
+        }
+        if let Err(error) = result.and_then(|()| {
+            let added = draft.added().iter();
+            let needed = added.filter(|probe| probe.event.is_needed());
+            self.arming.set_armed(needed, true)
+        }) {
+            let mut all = all.into_iter();
+            for instance in self.instances.iter_mut() {
+                if let Some(made) = all.next() {
+                    instance.files.discard(made, removed);
+                }
+            }
+            return Err(error);
+        }
+        let removing = (gone != 0).then_some(draft);
+        let mut all = all.into_iter();
+        for instance in self.instances.iter_mut() {
+            // Not zipped, as the name of the function that drops both would be too long.
+            if let Some(made) = all.next() {
+                let files = &mut instance.files;
+                files.accept(removing, made, removed);
+            }
+        }
+        Ok(())
+    }
 }

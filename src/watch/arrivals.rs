@@ -66,7 +66,7 @@ impl RunDelayed for Giving {
     fn run(&self) -> Option<u32> {
         let (buffers, nesting) = {
             let registry = self.0.registry.lock();
-            (registry.buffers(), registry.nesting())
+            (registry.instances.buffers(), registry.definitions.nesting())
         };
         let given = buffers.is_ok_and(|buffers| {
             let mut given = nesting.give_to_arrived().is_ok();

@@ -44,11 +44,11 @@ struct LookAtClock(Arc<Tracer>);
 impl work::RunDelayed for LookAtClock {
     fn run(&self) -> Option<u32> {
         let tracer = &self.0;
-        let buffers = || tracer.registry.lock().buffers();
+        let buffers = || tracer.registry.lock().instances.buffers();
         tracer
             .local_clock
             .look(|each| buffers()?.iter().try_for_each(|(buffer, _)| each(buffer)));
         let registry = self.0.registry.lock();
-        registry.is_any_armed().then_some(INTERVAL)
+        registry.definitions.is_any_armed().then_some(INTERVAL)
     }
 }

@@ -2,9 +2,8 @@
 
 //! Arming and disarming probes.
 
-use super::{definitions::Definitions, set::Set};
 use crate::{
-    events::{event::Event, probe::Probe},
+    events::probe::Probe,
     hit::recorder::Recorder,
     kapi::{functions::Functions, tracepoint::Tracepoints},
     source::registered::Sources,
@@ -21,7 +20,7 @@ pub(crate) trait Watch: Send {
 }
 
 /// What arms probes, and watches those that are armed.
-pub(super) struct Arming {
+pub(crate) struct Arming {
     functions: Arc<Functions<Recorder>>,
     points: Arc<Tracepoints>,
     watch: Option<KBox<dyn Watch>>,
@@ -54,53 +53,31 @@ impl Arming {
         core::mem::replace(&mut self.watch, watch)
     }
 
-    /// Starts the watch if a probe of `definitions` is armed.
-    pub(super) fn watch(&self, definitions: &Definitions) {
+    /// Starts the watch.
+    pub(super) fn watch(&self) {
         if let Some(watch) = &self.watch {
-            if definitions.is_any_armed() {
-                watch.start();
-            }
+            watch.start();
         }
     }
 
-    /// Arms or disarms the probes of the events that `which` selects: all of them or, if
-    /// one fails, none.
+    /// Arms or disarms those of `probes` that are not yet: all of them or, if one fails, none.
     ///
     /// # Errors
     ///
     /// As for [`Probe::set_armed`].
-    pub(super) fn set_armed(
+    pub(super) fn set_armed<'a>(
         &self,
-        definitions: &Definitions,
-        which: &dyn Fn(&Event) -> bool,
-        enabled: bool,
+        probes: impl Iterator<Item = &'a Arc<Probe>>,
+        armed: bool,
     ) -> Result {
-        let all = definitions.all_probes();
-        let changed = all.filter(|probe| which(&probe.event) && probe.is_armed() != enabled);
-        self.set_all(changed, enabled)
-    }
-
-    /// Arms those of the new `probes` that are of enabled events: all of them or, if one fails,
-    /// none.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Probe::set_armed`].
-    pub(super) fn arm_new(&self, probes: &Set) -> Result {
-        let all = probes.iter();
-        let new = all.filter(|probe| probe.event.is_needed() && !probe.is_armed());
-        self.set_all(new, true)
-    }
-
-    fn set_all<'a>(&self, probes: impl Iterator<Item = &'a Arc<Probe>>, enabled: bool) -> Result {
         let mut changed = Vec::new();
         let mut result = Ok(());
         self.functions.hold();
         self.points.hold();
-        for probe in probes {
+        for probe in probes.filter(|probe| probe.is_armed() != armed) {
             result = changed.push(probe).map_err(Error::from);
             if result.is_ok() {
-                result = probe.set_armed(enabled);
+                result = probe.set_armed(armed);
             }
             if result.is_err() {
                 break;
@@ -109,17 +86,17 @@ impl Arming {
         let undo = || {
             for probe in &changed {
                 // Restores the previous state.
-                let _ = probe.set_armed(!enabled);
+                let _ = probe.set_armed(!armed);
             }
         };
         let result = Functions::apply_after(&self.functions, result, undo);
         self.points.apply_after(result, undo)
     }
 
-    /// Disarms all probes, as far as that is possible.
-    pub(super) fn disarm_all(&self, definitions: &Definitions) {
+    /// Disarms `probes`, as far as that is possible.
+    pub(super) fn disarm_all<'a>(&self, probes: impl Iterator<Item = &'a Arc<Probe>>) {
         let _ = self.together(|| {
-            for probe in definitions.all_probes() {
+            for probe in probes {
                 // If this fails, the removal disarms it.
                 let _ = probe.set_armed(false);
             }

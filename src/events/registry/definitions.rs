@@ -7,15 +7,15 @@ mod define;
 mod modules;
 mod ready;
 mod receivers;
-mod spares;
 
 use super::{
-    draft::{Comings, Draft},
-    in_use,
+    busy,
     set::Set,
+    write::{Comings, Draft},
 };
 use crate::{
     engine::{
+        definition::kind::ProbeKind,
         filter::Filter,
         record::Layout,
         refusal::error::{Error as Refusal, Kind},
@@ -35,14 +35,16 @@ use crate::{
     },
     sys::{AllocError, Vec},
 };
-use core::fmt;
-use kernel::{prelude::*, sync::Arc};
-use spares::Spares;
+use core::{fmt, mem::MaybeUninit};
+use kernel::{
+    prelude::*,
+    sync::{Arc, UniqueArc},
+};
 
-pub(super) use calls::{CallLosses, SystemCalls};
+pub(super) use calls::SystemCalls;
 
 /// The defined probes, those of system calls, and what defining one needs to know.
-pub(super) struct Definitions {
+pub(crate) struct Definitions {
     set: Set,
     calls: SystemCalls,
     spares: Spares,
@@ -89,7 +91,7 @@ impl Definitions {
     }
 
     /// Returns how many events cause each other.
-    pub(super) fn nesting(&self) -> Arc<Nesting> {
+    pub(crate) fn nesting(&self) -> Arc<Nesting> {
         self.nesting.clone()
     }
 
@@ -183,26 +185,26 @@ impl Definitions {
     ///
     /// `ENOMEM`.
     pub(super) fn in_use(&self, which: impl Fn(&Event) -> bool) -> Result<Option<Refusal>> {
-        in_use::refusal(&self.set, which)
+        busy::refusal(&self.set, which)
     }
 
     /// Returns the probes of all events: first the defined probes, then system calls.
-    pub(super) fn all_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+    pub(crate) fn all_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
         Iterator::chain(self.set.iter(), self.calls.probes.iter())
     }
 
     /// Returns the probes of the system calls' events.
-    pub(super) fn call_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+    pub(crate) fn call_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
         self.calls.probes.iter()
     }
 
     /// Returns the defined probes, in the order of their definition.
-    pub(super) fn probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+    pub(crate) fn probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
         self.set.iter()
     }
 
     /// Returns whether a probe is armed.
-    pub(super) fn is_any_armed(&self) -> bool {
+    pub(crate) fn is_any_armed(&self) -> bool {
         self.all_probes().any(|probe| probe.is_armed())
     }
 
@@ -213,7 +215,7 @@ impl Definitions {
     /// [`AllocError`] when there is no memory.
     ///
     /// Context: process, may sleep.
-    pub(super) fn live(&mut self, address: u64) -> Result<Option<Live>, AllocError> {
+    pub(crate) fn live(&mut self, address: u64) -> Result<Option<Live>, AllocError> {
         Live::at(address, &mut self.names, self.set.originals())
     }
 
@@ -224,7 +226,7 @@ impl Definitions {
     /// The refusal of the filter.
     ///
     /// Context: process, may sleep.
-    pub(super) fn compile_filter(
+    pub(crate) fn compile_filter(
         &mut self,
         text: &[u8],
         layout: &Layout,
@@ -236,7 +238,7 @@ impl Definitions {
     /// Adds similar names to the refusal of the function `name`, which does not exist.
     ///
     /// Context: process, may sleep.
-    pub(super) fn no_symbol(&mut self, refusal: Refusal, name: &[u8]) -> Refusal {
+    pub(crate) fn no_symbol(&mut self, refusal: Refusal, name: &[u8]) -> Refusal {
         location::no_symbol(refusal, None, name, &mut self.names)
     }
 
@@ -247,7 +249,7 @@ impl Definitions {
     /// The errors of `out`, also when there is no memory.
     ///
     /// Context: process, may sleep.
-    pub(super) fn write_tracepoints(&mut self, out: &mut dyn fmt::Write) -> fmt::Result {
+    pub(crate) fn write_tracepoints(&mut self, out: &mut dyn fmt::Write) -> fmt::Result {
         points::write_all(&self.points, &mut self.types, out)
     }
 
@@ -258,12 +260,50 @@ impl Definitions {
     /// Why there are none.
     ///
     /// Context: process, may sleep.
-    pub(super) fn all_functions(&mut self) -> Result<Vec<functions::SiteGroup>, Refusal> {
+    pub(crate) fn all_functions(&mut self) -> Result<Vec<functions::SiteGroup>, Refusal> {
         functions::all(&mut self.names)
     }
 
     /// Returns the kernel's tracepoints.
-    pub(super) fn points(&self) -> &Arc<Tracepoints> {
+    pub(crate) fn points(&self) -> &Arc<Tracepoints> {
         &self.points
+    }
+}
+
+/// Memory for the unloading of modules, which must not fail.
+pub(super) struct Spares {
+    /// Memory for waiting probes, one for each probe in a module.
+    probes: Vec<UniqueArc<MaybeUninit<Probe>>>,
+    /// Has room for each probe in a module.
+    removal: Removal,
+}
+
+impl Spares {
+    /// Makes spares for no probes.
+    const fn new() -> Self {
+        Self {
+            probes: Vec::new(),
+            removal: Removal::new(),
+        }
+    }
+
+    /// Allocates what probes of `kinds` need, and frees some of the excess.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then there is as much memory as before, or more.
+    fn keep(&mut self, kinds: impl Iterator<Item = ProbeKind> + Clone) -> Result {
+        let count = kinds.clone().count();
+        self.removal.expect_only(kinds)?;
+        self.probes.truncate(count);
+        while self.probes.len() < count {
+            self.probes.push(UniqueArc::new_uninit(GFP_KERNEL)?)?;
+        }
+        Ok(())
+    }
+
+    /// Frees the memory for waiting probes.
+    fn clear(&mut self) {
+        self.probes.clear();
     }
 }

@@ -10,7 +10,7 @@
 //! registry lock. So what is to be removed goes to [`Removed`], which is dropped with the
 //! lock released.
 
-use super::draft::Draft;
+use super::write::Draft;
 use crate::{
     drop_where::take_where,
     engine::definition::ready::{ReadyGroup, GROUPS},

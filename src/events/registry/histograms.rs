@@ -2,14 +2,14 @@
 
 //! Setting, changing and removing histograms.
 
-use super::{
-    around::{Around, Counted},
-    Registry,
-};
+use super::Registry;
 use crate::{
     engine::{
         filter::Filter,
-        hist::{self, Decision, Existing, FieldHistogram, HistRequest, Histogram, Spec},
+        hist::{
+            self, Decision, Existing, FieldHistogram, HistRequest, HistScope, Histogram,
+            KnownHistogram, Spec, SynthField,
+        },
         language::{lex::Span, trigger::Count},
         refusal::error::{Error as Refusal, Kind},
     },
@@ -24,7 +24,7 @@ use crate::{
         rcu, stack,
     },
     source::machine::errno,
-    sys::Vec,
+    sys::{AllocError, Vec},
 };
 use kernel::{prelude::*, sync::Arc};
 
@@ -150,7 +150,8 @@ impl Registry {
         let counted = self.counted(of, event)?;
         let (mut request, chosen) = self.choose((of, event), text, removes, &counted)?;
         let filter = request.filter.map(|text| {
-            self.compile_filter(text.bytes, layout)
+            self.definitions
+                .compile_filter(text.bytes, layout)
                 .map_err(|mut refusal| {
                     refusal.at = refusal.at.saturating_add(text.at);
                     refusal
@@ -280,11 +281,10 @@ impl Registry {
             None => ActionKind::Count(histogram.clone()),
             Some(_) => {
                 let receiver = |name: &[u8]| -> Option<Arc<dyn ReceivesValues>> {
-                    let (_, receiver) = self.synthetic(name)?;
-                    Some(receiver.clone())
+                    Some(self.definitions.synthetic(name)?.clone())
                 };
                 let snapshots = self.instances.get(of)?.snapshots.clone();
-                let shared = (snapshots, self.nesting());
+                let shared = (snapshots, self.definitions.nesting());
                 let linked = Linked::new(histogram.clone(), receiver, shared, is_of_field)?;
                 ActionKind::Linked(Arc::new(linked, GFP_KERNEL)?)
             }
@@ -314,7 +314,7 @@ impl Registry {
     /// events may still count in `former`, which is not shown any more by the others.
     fn replace(&mut self, of: InstanceId, former: &Arc<Histogram>, new: &Arc<Histogram>) -> Result {
         let mut events = Vec::new();
-        for event in self.triggered(of) {
+        for event in self.instances.triggered(of) {
             let plan = event.in_instance(of)?.plan();
             if plan
                 .actions()
@@ -354,4 +354,111 @@ fn is_referred_to(it: &Counted, all: &[Counted]) -> bool {
         .iter()
         .filter(|other| !Arc::ptr_eq(&other.histogram, &it.histogram));
     others.any(|other| other.histogram.spec().refers_to(table))
+}
+
+/// A histogram that is set.
+pub(super) struct Counted {
+    pub(super) event: Arc<Event>,
+    pub(super) histogram: Arc<Histogram>,
+    /// The action that counts in it.
+    pub(super) action: Arc<Action>,
+}
+
+impl Counted {
+    /// Returns its filter.
+    pub(super) fn filter(&self) -> Option<&[u8]> {
+        self.action.filter().map(Filter::text)
+    }
+}
+
+impl Registry {
+    /// Returns the histograms of `event`, then those of all other events of the instance `of`.
+    pub(super) fn counted(
+        &self,
+        of: InstanceId,
+        event: &Arc<Event>,
+    ) -> Result<Vec<Counted>, AllocError> {
+        let mut counted = Vec::new();
+        let others = self
+            .instances
+            .triggered(of)
+            .filter(|other| !Arc::ptr_eq(other, event));
+        for event in Iterator::chain(core::iter::once(event), others) {
+            let plan = event.file(of).map(|file| file.current_plan());
+            for action in plan.iter().flat_map(|plan| plan.actions()) {
+                if let Some(histogram) = action.counts() {
+                    counted.push(Counted {
+                        event: event.clone(),
+                        histogram: histogram.clone(),
+                        action: action.clone(),
+                    })?;
+                }
+            }
+        }
+        Ok(counted)
+    }
+}
+
+/// The instance around a histogram of an event.
+pub(super) struct Around<'a> {
+    registry: &'a Registry,
+    event: &'a Event,
+    of: InstanceId,
+    /// Whether the histogram is to be removed: then events that it names may have gone.
+    removes: bool,
+    known: Vec<KnownHistogram<'a>>,
+}
+
+impl<'a> Around<'a> {
+    /// Makes what a histogram of `event` knows, which is set, or which the trigger `removes`;
+    /// `counted` are the [histograms that are set](Registry::counted).
+    pub(super) fn new(
+        registry: &'a Registry,
+        (of, event): (InstanceId, &'a Event),
+        removes: bool,
+        counted: &'a [Counted],
+    ) -> Result<Self, AllocError> {
+        let mut known = Vec::new();
+        for it in counted {
+            let (group, event) = names(&it.event);
+            known.push(KnownHistogram {
+                group,
+                event,
+                histogram: &it.histogram,
+                filter: it.filter(),
+            })?;
+        }
+        Ok(Self {
+            registry,
+            event,
+            of,
+            removes,
+            known,
+        })
+    }
+}
+
+/// Returns the group and the name of `event`.
+fn names(event: &Event) -> (&[u8], &[u8]) {
+    (event.format.group.to_bytes(), event.format.name.to_bytes())
+}
+
+impl HistScope for Around<'_> {
+    fn own(&self) -> (&[u8], &[u8]) {
+        names(self.event)
+    }
+
+    fn histograms(&self) -> &[KnownHistogram<'_>] {
+        &self.known
+    }
+
+    fn has_event(&self, group: &[u8], event: &[u8]) -> bool {
+        let registry = self.registry;
+        self.removes || registry.triggered_with(self.of, group, event).is_some()
+    }
+
+    fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]> {
+        let receiver = self.registry.definitions.synthetic(name)?;
+        Some(receiver.fields())
+    }
 }

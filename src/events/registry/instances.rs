@@ -4,7 +4,7 @@
 //!
 //! An event is defined for all instances; in each it is an [`EventFile`].
 
-mod in_force;
+mod active_plan;
 
 use super::files::{Files, Permanent, Removed};
 use crate::{
@@ -79,21 +79,21 @@ impl InInstance {
     ///
     /// `ENOMEM`.
     pub(super) fn new_file(&self, filter: Option<Arc<Filter>>) -> Result<Arc<EventFile>> {
-        let plan = match filter.clone() {
+        let plan = match filter {
             None => self.recording.clone(),
             filter => Plan::recording(filter)?,
         };
         let plan = plan.of_tasks(self.tasks.as_ref())?;
         let file = EventFile::new(plan)?;
         if self.stacks.are_any() {
-            file.set_plan(file.plan_with(Vec::new(), filter, self.stacks)?);
+            file.set_plan(file.plan_with(self.stacks, |_| {})?);
         }
         Ok(file)
     }
 }
 
 /// The instances.
-pub(super) struct Instances {
+pub(crate) struct Instances {
     /// The instance of the top directory.
     top: InInstance,
     /// The others, by [`InstanceId`] from 1 on.
@@ -121,7 +121,7 @@ impl Instances {
     }
 
     /// Returns that of the top directory.
-    pub(super) fn top(&self) -> &InInstance {
+    pub(crate) fn top(&self) -> &InInstance {
         &self.top
     }
 
@@ -149,7 +149,7 @@ impl Instances {
     }
 
     /// Returns whether `event` is defined.
-    pub(super) fn has(&self, event: &Event) -> bool {
+    pub(crate) fn has(&self, event: &Event) -> bool {
         let marks = self.iter();
         let marks = marks.map(|(_, instance)| &instance.marks.event);
         Iterator::chain(self.events(), marks).any(|defined| ptr::eq(&**defined, event))
@@ -216,7 +216,7 @@ impl Instances {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn buffers(&self) -> Result<Vec<(Arc<Buffer>, Arc<Formats>)>> {
+    pub(crate) fn buffers(&self) -> Result<Vec<(Arc<Buffer>, Arc<Formats>)>> {
         let mut buffers = Vec::new();
         for (_, instance) in self.iter() {
             buffers.push((instance.buffer.clone(), instance.formats.clone()))?;

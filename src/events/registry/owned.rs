@@ -63,7 +63,7 @@ impl Registry {
         which: impl Fn(&Event) -> bool,
     ) -> Result<Vec<OwnedTrigger>> {
         let mut triggers = Vec::new();
-        for event in self.triggered(of) {
+        for event in self.instances.triggered(of) {
             for action in event.in_instance(of)?.plan().actions() {
                 let is_target = |format: &_| {
                     self.events()

@@ -14,27 +14,18 @@ use crate::{
         util::text::Plain,
     },
     events::{
+        attachment::Attachment,
         event::Event,
-        event_file::{EventFile, InstanceId},
+        event_file::{InstanceId, PlanParts},
         similar::suggest_event,
     },
-    hit::{
-        action::{Action, ActionKind, ActionTarget},
-        plan::{Plan, Stacks},
-    },
+    hit::action::{Action, ActionKind, ActionTarget},
     kapi::stack,
     source::machine::errno,
     sys::Vec,
 };
+use core::{iter, ptr};
 use kernel::{prelude::*, sync::Arc};
-
-/// Makes the plan of `file` with the actions that it has and as its use as a target
-/// requires, with `stacks` behind each record.
-pub(super) fn same_plan(file: &EventFile, stacks: Stacks) -> Result<Arc<Plan>> {
-    let actions = file.actions(|_| true)?;
-    let filter = file.plan().filter().cloned();
-    file.plan_with(actions, filter, stacks)
-}
 
 impl Registry {
     /// Sets or removes a trigger of `event`, which is defined, in the instance `of`. A trigger
@@ -71,7 +62,8 @@ impl Registry {
         };
         let layout = &event.format.layout;
         let filter = filter.map(|text| {
-            self.compile_filter(text.bytes, layout)
+            self.definitions
+                .compile_filter(text.bytes, layout)
                 .map_err(|mut refusal| {
                     refusal.at = refusal.at.saturating_add(text.at);
                     refusal
@@ -131,7 +123,8 @@ impl Registry {
         group: &[u8],
         name: &[u8],
     ) -> Option<&Arc<Event>> {
-        self.triggered(of)
+        self.instances
+            .triggered(of)
             .find(|event| event.names() == (group, name))
     }
 
@@ -196,17 +189,20 @@ impl Registry {
         all: Vec<Arc<Action>>,
         target: Option<&Arc<Event>>,
     ) -> Result {
-        let stacks = self.instances.get(of)?.stacks;
-        let mut plans = Vec::new();
-        let file = event.in_instance(of)?;
-        let filter = file.plan().filter().cloned();
-        plans.push((event.clone(), file.plan_with(all, filter, stacks)?))?;
         let target = target.filter(|target| !Arc::ptr_eq(target, event));
-        if let Some(target) = target {
-            let plan = same_plan(&*target.in_instance(of)?, stacks)?;
-            plans.push((target.clone(), plan))?;
-        }
-        let changes = self.instances.changes(of, plans)?;
+        let events = Iterator::chain(
+            iter::once((event, Some(all))),
+            target.map(|target| (target, None)),
+        );
+        let replanned = events.map(|(event, actions)| {
+            let change = |parts: &mut PlanParts| {
+                if let Some(actions) = actions {
+                    parts.actions = actions;
+                }
+            };
+            (event, change)
+        });
+        let changes = self.instances.replanned(of, replanned)?;
         let undone = Instances::undone(of, &changes)?;
         self.instances
             .put_in_force(of, changes, &self.definitions)?;
@@ -214,7 +210,7 @@ impl Registry {
             other.id() == event.id() || target.is_some_and(|target| other.id() == target.id())
         };
         // What was armed before stays as it is.
-        let result = self.set_armed(is_held, true);
+        let result = self.set_armed(&is_held, true);
         let result = result.and_then(|()| self.link_receivers());
         if result.is_err() {
             self.instances.undo(of, undone, &self.definitions);
@@ -239,43 +235,81 @@ impl Registry {
         if kept.len() == file.plan().actions().len() {
             return Ok(());
         }
-        let filter = file.plan().filter().cloned();
-        let plan = file.plan_with(kept, filter, self.instances.get(of)?.stacks)?;
-        let is_needed = file.is_needed_with(&plan) || event.is_needed_besides(of);
-        let mut plans = Vec::new();
-        plans.push((event.clone(), plan))?;
+        let is_needed = file.is_needed_with(&kept) || event.is_needed_besides(of);
+        let change = |parts: &mut PlanParts| parts.actions = kept;
+        let replanned = iter::once((event, change));
+        let changes = self.instances.replanned(of, replanned)?;
         if !is_needed {
-            self.set_armed(|other| other.id() == event.id(), false)?;
+            self.set_armed(&|other| other.id() == event.id(), false)?;
         }
-        let result = self.instances.set_plans(of, plans, &self.definitions);
+        let result = self.instances.put_in_force(of, changes, &self.definitions);
         if result.is_err() {
             if !is_needed {
                 // As it was.
-                let _ = self.set_armed(|other| other.id() == event.id(), true);
+                let _ = self.set_armed(&|other| other.id() == event.id(), true);
             }
             return result;
         }
         // From now on no hit of `event` changes the target.
         if let Some(target) = target {
-            let file = target.in_instance(of)?;
-            file.count_target(false);
+            target.in_instance(of)?.count_target(false);
             // Where that fails it keeps its plan, with which it records nothing.
-            let _ = self.release(of, target, &file);
+            let _ = self.release(of, target);
         }
         // What is not removed is sent to what is not armed.
         let _ = self.link_receivers();
         Ok(())
     }
 
-    /// Disarms `event`, which is `file` in the instance `of` and of which a trigger less is a
-    /// user, if it is not needed any more.
-    fn release(&mut self, of: InstanceId, event: &Arc<Event>, file: &EventFile) -> Result {
+    /// Disarms `event`, of which a trigger less in the instance `of` is a user, if it is not needed
+    /// any more.
+    fn release(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
         if !event.is_needed() {
-            self.set_armed(|other| other.id() == event.id(), false)?;
+            self.set_armed(&|other| other.id() == event.id(), false)?;
         }
-        let mut plans = Vec::new();
-        let plan = same_plan(file, self.instances.get(of)?.stacks)?;
-        plans.push((event.clone(), plan))?;
-        self.instances.set_plans(of, plans, &self.definitions)
+        let same = iter::once((event, |_: &mut PlanParts| {}));
+        let changes = self.instances.replanned(of, same)?;
+        self.instances.put_in_force(of, changes, &self.definitions)
+    }
+}
+
+impl Registry {
+    /// Adds the actions that send hits to event probes which have been armed, and removes those of
+    /// event probes which are not armed any more.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of arming the other event; then some are not added.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn link_receivers(&mut self) -> Result {
+        while let Some(probe) = self.definitions.unlinked() {
+            let is_armed = probe.is_armed();
+            let is_sent_to = probe.attachments().iter().any(Attachment::is_linked);
+            if let Some(pair) = probe.pair().filter(|_| is_armed && !is_sent_to) {
+                // The actions that sent to it have been gone for a grace period.
+                pair.open().beginnings().clear();
+            }
+            for attachment in probe.attachments() {
+                if attachment.is_linked() != is_armed {
+                    self.link(attachment, is_armed)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, attachment: &Attachment, is_armed: bool) -> Result {
+        // The other event may be one of an event probe, too: then `link_receivers` is called again.
+        attachment.set_linked(is_armed);
+        let (to, action) = (attachment.to(), attachment.action());
+        let result = match is_armed {
+            true => self.add_trigger(InstanceId::TOP, to, action.clone(), None),
+            false => {
+                let is_it = |other: &_| ptr::eq(&**action, other);
+                self.remove_trigger(InstanceId::TOP, to, is_it, None)
+            }
+        };
+        result.inspect_err(|_| attachment.set_linked(!is_armed))
     }
 }

@@ -25,7 +25,10 @@ use crate::{
         event::Event,
         probe::Probe,
         registry::{
-            arming::Arming, draft::Draft, failure::Failure, instances::Instances, set::NO_WRITE,
+            arming::Arming,
+            instances::Instances,
+            set::NO_WRITE,
+            write::{Draft, Failure},
         },
     },
     formats::Format,
@@ -63,7 +66,7 @@ impl Definitions {
             if context::is_being_killed() {
                 return Err(Failure::Interrupted);
             }
-            draft.open.begin_line(line.number);
+            draft.pending_sites.begin_line(line.number);
             let command =
                 Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
             if !command.is_empty() {
@@ -132,7 +135,7 @@ impl Definitions {
             self.calls.advise(refusal, &definition)
         })?;
         if let Some(site) = found.as_ref().and_then(Found::open_site) {
-            draft.open.add(site, definition.place_at)?;
+            draft.pending_sites.add(site, definition.place_at)?;
         }
         self.expand(&mut definition, found.as_ref())?;
         let compiled = self.compile(&definition, found.as_ref());

@@ -22,7 +22,7 @@ use crate::{
         attachment::Attachment,
         event::Event,
         probe::Probe,
-        registry::{draft::Draft, instances::Instances},
+        registry::{instances::Instances, write::Draft},
         similar::suggest_event,
     },
     hit::{

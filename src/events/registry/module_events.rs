@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events that are enabled by the module they are in, now or once it is loaded.
+//! The events in modules that come and go, and those that are enabled once their module is loaded.
 
 use super::Registry;
 use crate::{
@@ -9,12 +9,44 @@ use crate::{
         util::sort::{sort, sort_by_key},
     },
     events::{event::Event, event_file::InstanceId, probe::Probe},
+    kapi::module::ModuleMemory,
     sys::Vec,
 };
 use core::{fmt, mem};
 use kernel::{prelude::*, sync::Arc};
 
 impl Registry {
+    /// Registers the probes that wait for the module `name`, which is loaded now, and
+    /// arms those of enabled events; and of those that instances await, which it enables.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn module_coming(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
+        // Before anything is armed there.
+        memory.each(false, &mut |range| self.instances.code_comes(range));
+        self.definitions.module_coming(name, &self.arming);
+        self.enable_awaited(name);
+        self.watch();
+    }
+
+    /// Unregisters the probes in the init code of the module `name`. That code has run
+    /// and is about to be freed; the probes wait until the module is loaded again.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn module_live(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
+        let is_init = |address| memory.is_init(address);
+        self.definitions.module_live(name, is_init, &self.arming);
+        memory.each(true, &mut |range| self.instances.code_goes(range));
+    }
+
+    /// Unregisters the probes in the module `name`, which is about to be unloaded. They
+    /// wait until it is loaded again.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn module_going(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
+        self.definitions.module_going(name, &self.arming);
+        memory.each(false, &mut |range| self.instances.code_goes(range));
+    }
+
     /// Returns the events that `names` means and that have a probe in its module, each once.
     ///
     /// # Errors

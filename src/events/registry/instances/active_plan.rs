@@ -17,7 +17,7 @@ use crate::{
     buffer::Buffer,
     events::{
         event::Event,
-        event_file::{EventFile, InstanceId},
+        event_file::{EventFile, InstanceId, PlanParts},
         probe::Probe,
         registry::definitions::Definitions,
     },
@@ -209,20 +209,24 @@ impl Instances {
         Ok(changes)
     }
 
-    /// Returns what puts `plans` in force for their events in the instance `of`.
+    /// Returns what changes in the instance `of` for events whose plans there are made of something
+    /// else: each is passed with what changes the parts of its plan.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`.
-    pub(crate) fn changes(
+    /// `ENOMEM`; `ENODEV` if there is no such instance.
+    pub(crate) fn replanned<'a, F: FnOnce(&mut PlanParts)>(
         &self,
         of: InstanceId,
-        plans: Vec<(Arc<Event>, Arc<Plan>)>,
+        events: impl Iterator<Item = (&'a Arc<Event>, F)>,
     ) -> Result<Vec<Change>> {
+        let stacks = self.get(of)?.stacks;
         let mut changes = Vec::new();
-        for (event, plan) in plans {
-            let is_needed = event.in_instance(of)?.is_needed_with(&plan);
-            changes.push(self.change(&event, of, (plan, is_needed))?)?;
+        for (event, change) in events {
+            let file = event.in_instance(of)?;
+            let plan = file.plan_with(stacks, change)?;
+            let is_needed = file.is_needed_with(plan.actions());
+            changes.push(self.change(event, of, (plan, is_needed))?)?;
         }
         Ok(changes)
     }
@@ -238,21 +242,6 @@ impl Instances {
             undone.push(change.undone(of)?)?;
         }
         Ok(undone)
-    }
-
-    /// Puts `plans` in force for their events in the instance `of`.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; then nothing has changed.
-    pub(crate) fn set_plans(
-        &mut self,
-        of: InstanceId,
-        plans: Vec<(Arc<Event>, Arc<Plan>)>,
-        definitions: &Definitions,
-    ) -> Result {
-        let changes = self.changes(of, plans)?;
-        self.put_in_force(of, changes, definitions)
     }
 
     /// Makes `changes` in the instance `of`.

@@ -2,16 +2,20 @@
 
 //! What a write changes in the set of probes.
 
-use super::{in_use::Hold, open_sites::OpenSites, set::Set};
+use super::{busy::Hold, set::Set};
 use crate::{
     engine::{
-        definition::ast::{Definition, Deletion},
+        definition::{
+            ast::{Definition, Deletion},
+            kind::Mechanism,
+        },
         refusal::error::{Error as Refusal, Kind},
-        util::text::Plain,
+        util::text::{OneLine, Plain},
     },
     events::{event::Event, owner::Owner, probe::Probe, similar::suggest_event},
-    source::registered::Removal,
-    sys::Vec,
+    kapi::functions::Site,
+    source::{functions, location, registered::Removal},
+    sys::{AllocError, Vec},
 };
 use core::mem;
 use kernel::{prelude::*, sync::Arc};
@@ -21,7 +25,7 @@ use kernel::{prelude::*, sync::Arc};
 /// them over, with one wait for all.
 ///
 /// Context of the drop: process, may sleep.
-pub(super) struct Draft {
+pub(crate) struct Draft {
     /// The number of the write.
     write: u64,
     /// Who writes; `None` for everybody.
@@ -29,13 +33,13 @@ pub(super) struct Draft {
     added: Set,
     /// Whether it deletes probes of the set.
     deletes: bool,
-    pub(super) open: OpenSites,
+    pub(super) pending_sites: PendingSites,
     /// Has room for all probes that were added.
     removal: Removal,
 }
 
 /// The events that come and go with a write.
-pub(super) struct Comings {
+pub(crate) struct Comings {
     /// The events without a probe before it.
     pub(super) new: Vec<Arc<Event>>,
     /// The events without a probe after it.
@@ -51,7 +55,7 @@ impl Draft {
             owner,
             added: Set::new(),
             deletes: false,
-            open: OpenSites::new(),
+            pending_sites: PendingSites::new(),
             removal: Removal::new(),
         }
     }
@@ -365,5 +369,127 @@ impl Drop for Draft {
         while let Some(probe) = self.added.pop() {
             probe.remove(&mut self.removal);
         }
+    }
+}
+
+/// The functions of a write's definitions whose entries ftrace may report or not. It is asked
+/// about all of them at once: a question takes some ten thousand instructions, and little more
+/// for many functions.
+pub(super) struct PendingSites {
+    sites: Vec<Site>,
+    /// For each of them, where it is named.
+    named: Vec<NamedSite>,
+    /// The number of the line that is being applied.
+    line: usize,
+}
+
+/// Where a write names a function.
+struct NamedSite {
+    line: usize,
+    column: usize,
+}
+
+impl PendingSites {
+    /// Makes an empty list.
+    pub(super) const fn new() -> Self {
+        Self {
+            sites: Vec::new(),
+            named: Vec::new(),
+            line: 0,
+        }
+    }
+
+    /// Begins the line with the number `line`.
+    pub(super) fn begin_line(&mut self, line: usize) {
+        self.line = line;
+    }
+
+    /// Adds a function that the line names at `column`.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub(super) fn add(&mut self, site: Site, column: usize) -> Result<(), AllocError> {
+        self.sites.push(site)?;
+        self.named.push(NamedSite {
+            line: self.line,
+            column,
+        })
+    }
+
+    /// Asks ftrace. Returns the number of the first line that names a function whose entry ftrace
+    /// does not report, and the line's refusal.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn ask(&self) -> Result<Option<(usize, Refusal)>, AllocError> {
+        let Some(index) = functions::first_unknown(&self.sites)? else {
+            return Ok(None);
+        };
+        let both = self.sites.get(index).zip(self.named.get(index));
+        Ok(both.map(|(site, named)| {
+            let refusal = location::unreported(site.function, named.column);
+            (named.line, refusal)
+        }))
+    }
+}
+
+/// Warns in the kernel's log of those of `probes`, the new probes, that wait for a
+/// module, as the kernel does for its own events: the name may be wrong.
+pub(super) fn report_waiting(probes: &Set) {
+    /// Most events that one call names.
+    const NAMED: usize = 10;
+    let waiting = || probes.iter().filter(|probe| probe.is_waiting());
+    for probe in waiting().take(NAMED) {
+        let definition = probe.definition();
+        let (group, event) = (OneLine(&definition.group), OneLine(&definition.event));
+        match definition.place.symbol() {
+            Some((Some(module), _)) => pr_warn!(
+                "event {} waits for the module {}, which is not loaded\n",
+                format_args!("{group}/{event}"),
+                format_args!("{}", OneLine(module))
+            ),
+            Some((None, point)) if definition.kind.mechanism == Mechanism::Tracepoint => pr_warn!(
+                "event {} waits for a module with the tracepoint {}\n",
+                format_args!("{group}/{event}"),
+                format_args!("{}", OneLine(point))
+            ),
+            _ => {}
+        }
+    }
+    let more = waiting().count().saturating_sub(NAMED);
+    if more > 0 {
+        pr_warn!("so do {more} other events: kprobe_stats names them\n");
+    }
+}
+
+/// The reason why a write has changed nothing.
+pub(crate) enum Failure {
+    /// The command was refused.
+    Refused {
+        /// The refusal.
+        refusal: Refusal,
+        /// The command.
+        command: Vec<u8>,
+    },
+    /// The task is being killed.
+    Interrupted,
+}
+
+impl Failure {
+    /// Makes the refusal of `command`.
+    pub(super) fn refused(refusal: Refusal, command: &[u8]) -> Self {
+        Self::Refused {
+            refusal,
+            command: Vec::from_slice(command).unwrap_or_default(),
+        }
+    }
+
+    /// Returns whether the refusal is that no event id is free.
+    pub(crate) fn is_for_numbers(&self) -> bool {
+        matches!(self, Self::Refused { refusal, .. } if refusal.kind == Kind::NoNumber)
     }
 }
