@@ -33,7 +33,7 @@ pub(crate) struct Followed {
 
 struct PidState {
     /// The instance.
-    of: InstanceId,
+    instance: InstanceId,
     tasks: Tasks,
     /// Whether the children of tasks are on the lists of their parents: `event-fork`.
     with_children: bool,
@@ -71,11 +71,11 @@ impl Tasks {
 }
 
 impl Followed {
-    /// Follows all tasks, for the instance `of`.
-    pub(crate) fn new(of: InstanceId) -> impl PinInit<Self> {
+    /// Follows all tasks, for `instance`.
+    pub(crate) fn new(instance: InstanceId) -> impl PinInit<Self> {
         pin_init!(Self {
             state <- new_mutex!(PidState {
-                of,
+                instance,
                 tasks: Tasks::ALL,
                 with_children: false,
                 watch: None,
@@ -159,7 +159,7 @@ impl PidState {
         } else {
             Some(Arc::new(tasks.clone(), GFP_KERNEL)?)
         };
-        registry.lock().set_tasks(self.of, shared)?;
+        registry.lock().set_tasks(self.instance, shared)?;
         self.tasks = tasks;
         // Both watches ran for a moment, which does no harm: no child is missed.
         self.watch = watch;

@@ -34,15 +34,15 @@ impl Show for FilterFile {
         let Some(file) = event.file(member.instance.id) else {
             return Ok(());
         };
-        file.with_filters(|in_force, refused| {
+        file.with_filters(|filter, refused| {
             let Some(refused) = refused else {
-                return match in_force {
+                return match filter {
                     Some(filter) => writeln!(out, "{}", Plain(filter.text())),
                     None => out.write_str("none\n"),
                 };
             };
             write!(out, "{}", Plain(refused))?;
-            match in_force {
+            match filter {
                 Some(filter) => writeln!(out, "in force: {}", Plain(filter.text())),
                 None => Ok(()),
             }
@@ -57,18 +57,18 @@ impl TakesText for FilterFile {
         if !registry.instances.has(&event) {
             return Err(ENODEV.into());
         }
-        let of = member.instance.id;
+        let instance = member.instance.id;
         if Filter::is_removal(text) {
-            return Ok(registry.set_filters(of, one(event, None)?)?);
+            return Ok(registry.set_filters(instance, one(event, None)?)?);
         }
         let layout = &event.format.layout;
         match registry.definitions.compile_filter(text, layout) {
-            Ok(filter) => Ok(registry.set_filters(of, one(event, Some(filter))?)?),
+            Ok(filter) => Ok(registry.set_filters(instance, one(event, Some(filter))?)?),
             Err(refusal) => {
                 let mut shown = Vec::new();
                 filter::write_refusal(&mut Appender(&mut shown), text, &refusal)
                     .map_err(|_| ENOMEM)?;
-                event.in_instance(of)?.set_refused_filter(Some(shown));
+                event.in_instance(instance)?.set_refused_filter(Some(shown));
                 Err(refusal.into())
             }
         }

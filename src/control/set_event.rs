@@ -100,9 +100,9 @@ impl TakesText for SetEvent {
 /// Most words of one write that are not `GROUP:EVENT`: each is a walk over all events.
 const MAX_WIDE: usize = 1024;
 
-/// Does what the words of `text` say, all or nothing, in the instance `of`.
+/// Does what the words of `text` say, all or nothing, in `instance`.
 fn set(
-    of: InstanceId,
+    instance: InstanceId,
     (registry, removed): (&mut Registry, &mut Removed),
     text: Span<'_>,
 ) -> Result<(), Rejected> {
@@ -110,7 +110,7 @@ fn set(
     for event in registry.events() {
         events.push(event.clone())?;
     }
-    let mut choice = WordsOfWrite::new(of, &events)?;
+    let mut choice = WordsOfWrite::new(instance, &events)?;
     let mut rest = text;
     while let Some(word) = next_word(&mut rest) {
         if context::is_being_killed() {
@@ -134,12 +134,12 @@ fn set(
             return Err(no_event(registry, first).into());
         }
     }
-    Ok(registry.decide(of, &decided, choice.awaited)?)
+    Ok(registry.decide(instance, &decided, choice.awaited)?)
 }
 
 /// What the words of a write say, as far as they were read.
 struct WordsOfWrite<'a> {
-    of: InstanceId,
+    instance: InstanceId,
     chosen: ChosenEvents<'a>,
     /// Whether the ready-made events that nobody has used are among these.
     has_unmade: bool,
@@ -151,14 +151,14 @@ struct WordsOfWrite<'a> {
 
 impl<'a> WordsOfWrite<'a> {
     /// Nothing is chosen of `events`.
-    fn new(of: InstanceId, events: &'a [Arc<Event>]) -> Result<Self, AllocError> {
+    fn new(instance: InstanceId, events: &'a [Arc<Event>]) -> Result<Self, AllocError> {
         let mut chosen = ChosenEvents::default();
         for event in events {
             let (group, name) = event.names();
             chosen.add(group, name, true, event.is_used())?;
         }
         Ok(Self {
-            of,
+            instance,
             chosen,
             has_unmade: false,
             awaited: None,
@@ -242,7 +242,7 @@ impl<'a> WordsOfWrite<'a> {
         }
         let awaited = match &mut self.awaited {
             Some(awaited) => awaited,
-            none => none.insert(registry.awaited(self.of)?),
+            none => none.insert(registry.awaited(self.instance)?),
         };
         if on {
             return match awaited.add(named) {

@@ -56,7 +56,7 @@ struct InInstances {
     files: Vec<Option<Arc<EventFile>>>,
     /// What the probes do on a hit, for all instances; the buffer has no meaning to a plan of
     /// several.
-    in_force: Share,
+    active: Share,
 }
 
 impl InInstances {
@@ -86,11 +86,11 @@ impl Event {
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
         let top = files.first().and_then(Option::as_ref);
         let plan = top.map(|top| top.plan()).ok_or_else(no_memory)?;
-        let in_force = Share { buffer, plan };
+        let active = Share { buffer, plan };
         let event = pin_init!(Self {
             format,
             owner,
-            instances <- new_mutex!(InInstances { files, in_force }),
+            instances <- new_mutex!(InInstances { files, active }),
             in_write: WriteMarks::new(),
             in_change: ChangeMark::new(),
             gone: AtomicBool::new(false),
@@ -107,9 +107,9 @@ impl Event {
         self.format.id
     }
 
-    /// Returns the event in the instance `of`; `None` if there is no such instance.
-    pub(crate) fn file(&self, of: InstanceId) -> Option<Arc<EventFile>> {
-        self.instances.lock().files.get(of.0)?.clone()
+    /// Returns the event in `instance`; `None` if there is no such instance.
+    pub(crate) fn file(&self, instance: InstanceId) -> Option<Arc<EventFile>> {
+        self.instances.lock().files.get(instance.0)?.clone()
     }
 
     /// As [`Event::file`].
@@ -117,8 +117,8 @@ impl Event {
     /// # Errors
     ///
     /// `ENODEV` if there is no such instance.
-    pub(crate) fn in_instance(&self, of: InstanceId) -> Result<Arc<EventFile>> {
-        self.file(of).ok_or(ENODEV)
+    pub(crate) fn in_instance(&self, instance: InstanceId) -> Result<Arc<EventFile>> {
+        self.file(instance).ok_or(ENODEV)
     }
 
     /// Returns the number of hits for which a filter took too many steps, as far as that filter is
@@ -143,27 +143,27 @@ impl Event {
     ) -> Option<R> {
         let instances = self.instances.lock();
         let mut files = instances.files();
-        files.find_map(|(of, file)| each(of, file))
+        files.find_map(|(instance, file)| each(instance, file))
     }
 
-    /// Makes room for the event in the instance `of`.
+    /// Makes room for the event in `instance`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn reserve_file(&self, of: InstanceId) -> Result {
+    pub(super) fn reserve_file(&self, instance: InstanceId) -> Result {
         let mut instances = self.instances.lock();
-        while instances.files.len() <= of.0 {
+        while instances.files.len() <= instance.0 {
             instances.files.push(None)?;
         }
         Ok(())
     }
 
-    /// Sets what the event is in the instance `of`, for which there is room; `None` once that
+    /// Sets what the event is in `instance`, for which there is room; `None` once that
     /// is removed.
-    pub(super) fn set_file(&self, of: InstanceId, file: Option<Arc<EventFile>>) {
+    pub(super) fn set_file(&self, instance: InstanceId, file: Option<Arc<EventFile>>) {
         let mut instances = self.instances.lock();
-        let before = match instances.files.get_mut(of.0) {
+        let before = match instances.files.get_mut(instance.0) {
             Some(slot) => core::mem::replace(slot, file),
             None => file,
         };
@@ -178,10 +178,10 @@ impl Event {
         enabled.is_some()
     }
 
-    /// Returns whether its hits are recorded in the instance `of`. Triggers may have enabled one that
+    /// Returns whether its hits are recorded in `instance`. Triggers may have enabled one that
     /// `hit_limit` has disarmed.
-    pub(crate) fn is_enabled_in(&self, of: InstanceId) -> bool {
-        !self.is_limited() && self.file(of).is_some_and(|file| file.is_enabled())
+    pub(crate) fn is_enabled_in(&self, instance: InstanceId) -> bool {
+        !self.is_limited() && self.file(instance).is_some_and(|file| file.is_enabled())
     }
 
     /// Returns whether `hit_limit` has disarmed it.
@@ -200,9 +200,10 @@ impl Event {
         needed.is_some()
     }
 
-    /// Returns whether the probes are to be armed because of another instance than `of`.
-    pub(super) fn is_needed_besides(&self, of: InstanceId) -> bool {
-        let needed = self.find_file(|other, file| (other != of && file.is_needed()).then_some(()));
+    /// Returns whether the probes are to be armed because of another instance than `instance`.
+    pub(super) fn is_needed_besides(&self, instance: InstanceId) -> bool {
+        let needed =
+            self.find_file(|other, file| (other != instance && file.is_needed()).then_some(()));
         needed.is_some()
     }
 
@@ -221,13 +222,13 @@ impl Event {
     }
 
     /// Returns what the probes do on a hit.
-    pub(super) fn in_force(&self) -> Share {
-        self.instances.lock().in_force.clone()
+    pub(super) fn active(&self) -> Share {
+        self.instances.lock().active.clone()
     }
 
     /// Sets what the probes do on a hit.
-    pub(super) fn set_in_force(&self, share: Share) {
-        let before = core::mem::replace(&mut self.instances.lock().in_force, share);
+    pub(super) fn set_active(&self, share: Share) {
+        let before = core::mem::replace(&mut self.instances.lock().active, share);
         // Dropped with the lock released.
         drop(before);
     }

@@ -41,16 +41,16 @@ impl Marks {
         Arc::init(init!(Self { event, recorder <- recorder }), GFP_KERNEL)
     }
 
-    /// Makes it that of the instance `of`, which is new, instead of that of the top directory.
+    /// Makes it that of `instance`, which is new, instead of that of the top directory.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn put_in(&self, of: InstanceId) -> Result {
-        self.event.reserve_file(of)?;
+    pub(super) fn put_in(&self, instance: InstanceId) -> Result {
+        self.event.reserve_file(instance)?;
         let file = self.event.file(InstanceId::TOP);
         self.event.set_file(InstanceId::TOP, None);
-        self.event.set_file(of, file);
+        self.event.set_file(instance, file);
         Ok(())
     }
 }

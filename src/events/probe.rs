@@ -150,7 +150,7 @@ impl Probe {
     ) -> Result<Self> {
         // The number takes the place of the address in a record.
         let place = u64::from(number);
-        let recorder = Prepared::new(&format, program, event.in_force(), place)?;
+        let recorder = Prepared::new(&format, program, event.active(), place)?;
         let placed = PlacedProbe::nowhere(register(recorder)?);
         Ok(Self {
             event,
@@ -498,7 +498,7 @@ impl PlacedProbe {
         lockdown::kprobes()
             .map_err(|error| Refusal::registration(errno(error), definition.place_at))?;
         let module = found.module().map(Vec::from_slice).transpose()?;
-        let recorder = Prepared::new(format, program, event.in_force(), found.address)
+        let recorder = Prepared::new(format, program, event.active(), found.address)
             .map_err(|_| no_memory())?;
         let registered = Registered::new(definition, found, sources, recorder)
             .map_err(|error| found.explain(error, definition.place_at))?;

@@ -176,7 +176,7 @@ impl Registry {
         self.instances.events()
     }
 
-    /// Enables or disables the events that `which` selects in the instance `of`: all of them
+    /// Enables or disables the events that `which` selects in `instance`: all of them
     /// or, if one fails, none.
     ///
     /// # Errors
@@ -186,42 +186,47 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn set_enabled(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         which: impl Fn(&Event) -> bool,
         enabled: bool,
     ) -> Result {
         if !self.definitions.has_attachments() {
-            return self.switch(of, &which, enabled);
+            return self.switch(instance, &which, enabled);
         }
         let mut changed = Vec::new();
         for event in self.events().filter(|event| which(event)) {
-            if event.in_instance(of)?.is_enabled() != enabled {
+            if event.in_instance(instance)?.is_enabled() != enabled {
                 changed.push(event.clone())?;
             }
         }
-        self.switch(of, &which, enabled)?;
+        self.switch(instance, &which, enabled)?;
         let result = self.link_receivers();
         if result.is_err() {
             let is_changed = |event: &Event| changed.iter().any(|other| other.id() == event.id());
             // As it was, as far as that is possible.
-            let _ = self.switch(of, &is_changed, !enabled);
+            let _ = self.switch(instance, &is_changed, !enabled);
             let _ = self.link_receivers();
         }
         result
     }
 
     /// As [`Registry::set_enabled`], but for event probes, which get no hits yet.
-    fn switch(&mut self, of: InstanceId, which: &dyn Fn(&Event) -> bool, enabled: bool) -> Result {
+    fn switch(
+        &mut self,
+        instance: InstanceId,
+        which: &dyn Fn(&Event) -> bool,
+        enabled: bool,
+    ) -> Result {
         if enabled {
-            return self.switch_armed(of, which, true);
+            return self.switch_armed(instance, which, true);
         }
         // Hits that record stacks would take the time of what disarms.
-        let were_on = self.switch_off(of, which)?;
-        self.switch_armed(of, which, false)
+        let were_on = self.switch_off(instance, which)?;
+        self.switch_armed(instance, which, false)
             .inspect_err(|_| were_on.iter().for_each(|file| file.switch().set(true)))
     }
 
-    /// Ends recording of the events that `which` selects in the instance `of`, and returns those
+    /// Ends recording of the events that `which` selects in `instance`, and returns those
     /// that were enabled.
     ///
     /// # Errors
@@ -229,12 +234,15 @@ impl Registry {
     /// `ENOMEM`; nothing has changed then.
     fn switch_off(
         &self,
-        of: InstanceId,
+        instance: InstanceId,
         which: &dyn Fn(&Event) -> bool,
     ) -> Result<Vec<Arc<EventFile>>> {
         let mut were_on = Vec::new();
         for event in self.events().filter(|event| which(event)) {
-            let file = event.in_instance(of).ok().filter(|file| file.is_enabled());
+            let file = event
+                .in_instance(instance)
+                .ok()
+                .filter(|file| file.is_enabled());
             if let Some(file) = file {
                 were_on.push(file)?;
             }
@@ -243,49 +251,50 @@ impl Registry {
         Ok(were_on)
     }
 
-    /// Arms or disarms the events that `which` selects for the instance `of`, and enables them or
+    /// Arms or disarms the events that `which` selects for `instance`, and enables them or
     /// leaves them disabled.
     fn switch_armed(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         which: &dyn Fn(&Event) -> bool,
         enabled: bool,
     ) -> Result {
-        let (changes, undone) = self.instances.switched(of, which, enabled)?;
+        let (changes, undone) = self.instances.switched(instance, which, enabled)?;
         let room = self.instances.room_for(&changes, &self.definitions)?;
         let at_last = if enabled {
             self.instances
-                .make_changes(of, changes, room, &self.definitions);
+                .make_changes(instance, changes, room, &self.definitions);
             if let Err(error) = self.set_armed(which, true) {
-                self.instances.undo(of, undone, &self.definitions);
+                self.instances.undo(instance, undone, &self.definitions);
                 return Err(error);
             }
             None
         } else {
             // Triggers work also while the event is disabled.
-            let is_held = |event: &Event| event.file(of).is_some_and(|file| file.is_held());
-            let is_unneeded =
-                |event: &Event| which(event) && !is_held(event) && !event.is_needed_besides(of);
+            let is_held = |event: &Event| event.file(instance).is_some_and(|file| file.is_held());
+            let is_unneeded = |event: &Event| {
+                which(event) && !is_held(event) && !event.is_needed_besides(instance)
+            };
             self.set_armed(&is_unneeded, false)?;
             Some((changes, room))
         };
         // From here on nothing needs memory.
         for event in self.events().filter(|event| which(event)) {
-            event.in_instance(of)?.switch().set(enabled);
+            event.in_instance(instance)?.switch().set(enabled);
             if enabled {
                 event.set_used();
             }
         }
         if let Some((changes, room)) = at_last {
             self.instances
-                .make_changes(of, changes, room, &self.definitions);
+                .make_changes(instance, changes, room, &self.definitions);
         }
         for probe in self
             .definitions
             .all_probes()
             .filter(|probe| which(&probe.event))
         {
-            if probe.event.in_instance(of)?.is_held() {
+            if probe.event.in_instance(instance)?.is_held() {
                 probe.choose_tier();
             }
         }
@@ -300,14 +309,14 @@ impl Registry {
             .set_armed(all.filter(|probe| which(&probe.event)), armed)
     }
 
-    /// Puts `filters`, each a filter or `None`, in force for their events in the instance `of`.
+    /// Sets or removes the filters of events in `instance`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then nothing has changed.
     pub(crate) fn set_filters(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         filters: Vec<(Arc<Event>, Option<Filter>)>,
     ) -> Result {
         let mut shared = Vec::new();
@@ -319,11 +328,11 @@ impl Registry {
             let change = |parts: &mut PlanParts| parts.filter = filter.clone();
             (event, change)
         });
-        let changes = self.instances.replanned(of, replanned)?;
+        let changes = self.instances.replanned(instance, replanned)?;
         self.instances
-            .put_in_force(of, changes, &self.definitions)?;
+            .activate(instance, changes, &self.definitions)?;
         for (event, filter) in &shared {
-            if let Some(file) = event.file(of) {
+            if let Some(file) = event.file(instance) {
                 file.set_refused_filter(None);
             }
             if filter.is_some() {
@@ -333,24 +342,25 @@ impl Registry {
         Ok(())
     }
 
-    /// Makes the hits of `tasks` count in the instance `of`, of all tasks if it is `None`.
+    /// Makes the hits of `tasks` count in `instance`, of all tasks if it is `None`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn set_tasks(&mut self, of: InstanceId, tasks: Option<Arc<Tasks>>) -> Result {
-        self.replan_all(of, |parts| parts.tasks = tasks.clone())?;
-        self.instances.get_mut(of)?.tasks = tasks;
+    pub(crate) fn set_tasks(&mut self, instance: InstanceId, tasks: Option<Arc<Tasks>>) -> Result {
+        self.replan_all(instance, |parts| parts.tasks = tasks.clone())?;
+        self.instances.get_mut(instance)?.tasks = tasks;
         Ok(())
     }
 
-    /// Changes the parts of the plans of all events in the instance `of`.
-    fn replan_all(&mut self, of: InstanceId, change: impl Fn(&mut PlanParts)) -> Result {
+    /// Changes the parts of the plans of all events in `instance`.
+    fn replan_all(&mut self, instance: InstanceId, change: impl Fn(&mut PlanParts)) -> Result {
         let all = self.instances.events().map(|event| (event, &change));
-        let changes = self.instances.replanned(of, all)?;
-        self.instances.put_in_force(of, changes, &self.definitions)
+        let changes = self.instances.replanned(instance, all)?;
+        self.instances
+            .activate(instance, changes, &self.definitions)
     }
 
     /// Returns the files of the events of one instance, once the registry is shut down; `None`
@@ -490,15 +500,15 @@ fn ask_for_sites(draft: &Draft, text: &[u8]) -> Result<(), Failure> {
 }
 
 impl Registry {
-    /// Sets whether `stack` is recorded behind each record in the instance `of`.
+    /// Sets whether `stack` is recorded behind each record in `instance`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then nothing has changed.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn set_stack(&mut self, of: InstanceId, stack: Stacks, on: bool) -> Result {
-        let before = self.instances.get(of)?.stacks;
+    pub(crate) fn set_stack(&mut self, instance: InstanceId, stack: Stacks, on: bool) -> Result {
+        let before = self.instances.get(instance)?.stacks;
         let stacks = before.with(stack, on);
         if stacks == before {
             return Ok(());
@@ -506,8 +516,8 @@ impl Registry {
         if stacks.has(Stacks::KERNEL) {
             kapi::stack::prepare();
         }
-        self.replan_all(of, |parts| parts.stacks = stacks)?;
-        self.instances.get_mut(of)?.stacks = stacks;
+        self.replan_all(instance, |parts| parts.stacks = stacks)?;
+        self.instances.get_mut(instance)?.stacks = stacks;
         Ok(())
     }
 }
@@ -527,8 +537,8 @@ impl Registry {
     pub(crate) fn shut_down(&mut self) -> Remains {
         // What no hit records any more is disarmed sooner.
         for event in self.events() {
-            for (of, _) in self.instances.iter() {
-                if let Ok(file) = event.in_instance(of) {
+            for (instance, _) in self.instances.iter() {
+                if let Ok(file) = event.in_instance(instance) {
                     file.switch().set(false);
                 }
             }
@@ -555,8 +565,8 @@ impl Registry {
     ///
     /// Context: process, may sleep.
     pub(crate) fn add_instance(&mut self, instance: InInstance) -> Result<InstanceId> {
-        let of = self.instances.free_id()?;
-        instance.marks.put_in(of)?;
+        let id = self.instances.free_id()?;
+        instance.marks.put_in(id)?;
         let events = self.events().count();
         instance
             .formats
@@ -565,20 +575,20 @@ impl Registry {
         files.reserve(events)?;
         let plan = Plan::recording(None)?;
         for event in self.events() {
-            event.reserve_file(of)?;
+            event.reserve_file(id)?;
             files.push(EventFile::new(plan.clone())?)?;
         }
         for (event, file) in self.events().zip(files) {
-            event.set_file(of, Some(file));
+            event.set_file(id, Some(file));
         }
         for event in self.events() {
             instance.formats.add(event.format.clone());
         }
-        self.instances.set(of, Some(instance));
-        Ok(of)
+        self.instances.set(id, Some(instance));
+        Ok(id)
     }
 
-    /// Gives the instance `of` the directory that holds the events' directories, with a
+    /// Gives `instance` the directory that holds the events' directories, with a
     /// directory for each event.
     ///
     /// # Errors
@@ -588,7 +598,7 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn set_directory(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         directory: Arc<dyn Directory>,
         removed: &mut Removed,
     ) -> Result {
@@ -600,7 +610,7 @@ impl Registry {
             events.push(event.clone())?;
         }
         self.instances.reserve_removed(removed, events.len(), 0)?;
-        let files = &mut self.instances.get_mut(of)?.files;
+        let files = &mut self.instances.get_mut(instance)?.files;
         files.set_directory(Some(directory));
         files.make_ready(self.definitions.points())?;
         if let Some(permanent) = &permanent {
@@ -611,7 +621,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes the instance `of`: its events are disabled. The caller drops what is returned,
+    /// Removes `instance`: its events are disabled. The caller drops what is returned,
     /// and with it their files, once it has released the registry lock.
     ///
     /// # Errors
@@ -619,30 +629,30 @@ impl Registry {
     /// `ENOMEM`, and the errors of disarming; then some events may be disabled.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn remove_instance(&mut self, of: InstanceId) -> Result<InInstance> {
-        self.set_enabled(of, |_| true, false)?;
-        let changes = self.instances.without(of)?;
+    pub(crate) fn remove_instance(&mut self, instance: InstanceId) -> Result<InInstance> {
+        self.set_enabled(instance, |_| true, false)?;
+        let changes = self.instances.without(instance)?;
         // Triggers go, and with them what they switch.
-        let is_unneeded = |event: &Event| !event.is_needed_besides(of);
+        let is_unneeded = |event: &Event| !event.is_needed_besides(instance);
         self.set_armed(&is_unneeded, false)?;
         self.instances
-            .put_in_force(of, changes, &self.definitions)?;
+            .activate(instance, changes, &self.definitions)?;
         for event in self.events() {
-            event.set_file(of, None);
+            event.set_file(instance, None);
         }
         // As above.
         let _ = self.link_receivers();
-        self.instances.set(of, None).ok_or(ENODEV)
+        self.instances.set(instance, None).ok_or(ENODEV)
     }
 
-    /// Removes the instance `of`, in which nothing was enabled yet, and no trigger set: for that no
+    /// Removes `instance`, in which nothing was enabled yet, and no trigger set: for that no
     /// memory is needed. The caller drops what is returned as that of
     /// [`Registry::remove_instance`].
-    pub(crate) fn discard_instance(&mut self, of: InstanceId) -> Option<InInstance> {
+    pub(crate) fn discard_instance(&mut self, instance: InstanceId) -> Option<InInstance> {
         for event in self.events() {
-            event.set_file(of, None);
+            event.set_file(instance, None);
         }
-        self.instances.set(of, None)
+        self.instances.set(instance, None)
     }
 
     /// Makes the files of the new events of `draft` in all instances, arms the new probes of

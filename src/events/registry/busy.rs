@@ -41,8 +41,8 @@ impl<'a> Hold<'a> {
     /// all events that may hold it.
     pub(super) fn of(event: &Event, probes: impl Iterator<Item = &'a Arc<Probe>> + Clone) -> Self {
         let at_top = |is: &dyn Fn(&EventFile) -> bool| {
-            let found = event.find_file(|of, file| is(file).then_some(of));
-            found.map(|of| of == InstanceId::TOP)
+            let found = event.find_file(|instance, file| is(file).then_some(instance));
+            found.map(|instance| instance == InstanceId::TOP)
         };
         if let Some(at_top) = at_top(&|file| file.is_enabled()) {
             return Self::Enabled { at_top };

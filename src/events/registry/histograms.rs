@@ -69,7 +69,7 @@ fn failed(error: Error) -> Refusal {
 }
 
 impl Registry {
-    /// Removes all histograms of `event` in the instance `of`; as in the kernel none, if another
+    /// Removes all histograms of `event` in `instance`; as in the kernel none, if another
     /// one refers to a variable of theirs.
     ///
     /// # Errors
@@ -77,17 +77,17 @@ impl Registry {
     /// `ENOMEM`; then some are left.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn remove_histograms(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
-        let counted = self.counted(of, event)?;
-        let mut own = counted.iter().filter(|it| Arc::ptr_eq(&it.event, event));
-        if own.any(|it| is_referred_to(it, &counted)) {
+    pub(crate) fn remove_histograms(&mut self, instance: InstanceId, event: &Arc<Event>) -> Result {
+        let hists = self.hist_triggers(instance, event)?;
+        let mut own = hists.iter().filter(|it| Arc::ptr_eq(&it.event, event));
+        if own.any(|it| is_referred_to(it, &hists)) {
             return Ok(());
         }
-        self.remove_trigger(of, event, |action| action.counts().is_some(), None)?;
-        self.remove_unneeded(of, event)
+        self.remove_trigger(instance, event, |action| action.counts().is_some(), None)?;
+        self.remove_unneeded(instance, event)
     }
 
-    /// Does what a trigger `hist:TEXT` of `event` in the instance `of` requests.
+    /// Does what a trigger `hist:TEXT` of `event` in `instance` requests.
     ///
     /// # Errors
     ///
@@ -96,33 +96,33 @@ impl Registry {
     /// Context: process, may sleep.
     pub(super) fn change_histograms(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         event: &Arc<Event>,
         text: Span<'_>,
         removes: bool,
     ) -> Result<(), Refusal> {
         let result = loop {
-            let needed = match self.change_one(of, event, text, (removes, false)) {
+            let needed = match self.change_one(instance, event, text, (removes, false)) {
                 Ok(None) => break Ok(()),
                 Ok(Some(needed)) => needed,
                 Err(refusal) => break Err(refusal),
             };
             // With it the trigger is parsed anew.
-            if let Err(refusal) = self.set_needed(of, &needed) {
+            if let Err(refusal) = self.set_needed(instance, &needed) {
                 break Err(refusal);
             }
         };
         if removes || result.is_err() {
             // Where that fails some are left, which do no harm.
-            let _ = self.remove_unneeded(of, event);
+            let _ = self.remove_unneeded(instance, event);
         }
         result
     }
 
     /// Sets a histogram that another one needs.
-    fn set_needed(&mut self, of: InstanceId, needed: &FieldHistogram) -> Result<(), Refusal> {
+    fn set_needed(&mut self, instance: InstanceId, needed: &FieldHistogram) -> Result<(), Refusal> {
         let Some(event) = self
-            .triggered_with(of, &needed.group, &needed.event)
+            .triggered_with(instance, &needed.group, &needed.event)
             .cloned()
         else {
             return Ok(());
@@ -131,7 +131,7 @@ impl Registry {
             bytes: &needed.text,
             at: 0,
         };
-        let result = self.change_one(of, &event, text, (false, true));
+        let result = self.change_one(instance, &event, text, (false, true));
         result
             .map(|_| ())
             .map_err(|refusal| needed.refused(&refusal))
@@ -141,14 +141,14 @@ impl Registry {
     /// `is_of_field`. Returns what has to be set before; then nothing has changed.
     fn change_one(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         event: &Arc<Event>,
         text: Span<'_>,
         (removes, is_of_field): (bool, bool),
     ) -> Result<Option<FieldHistogram>, Refusal> {
         let layout = &event.format.layout;
-        let counted = self.counted(of, event)?;
-        let (mut request, chosen) = self.choose((of, event), text, removes, &counted)?;
+        let hists = self.hist_triggers(instance, event)?;
+        let (mut request, chosen) = self.choose((instance, event), text, removes, &hists)?;
         let filter = request.filter.map(|text| {
             self.definitions
                 .compile_filter(text.bytes, layout)
@@ -161,8 +161,8 @@ impl Registry {
         let decision = match chosen {
             Chosen::Before(needed) => return Ok(Some(needed)),
             Chosen::Remove(index) => {
-                if let Some(found) = index.and_then(|index| counted.get(index)) {
-                    self.remove_one(of, found, &counted)?;
+                if let Some(found) = index.and_then(|index| hists.get(index)) {
+                    self.remove_one(instance, found, &hists)?;
                 }
                 return Ok(None);
             }
@@ -173,7 +173,7 @@ impl Registry {
         }
         match decision {
             Decision::Share { with, is_paused } => {
-                if let Some(shared) = counted.get(with) {
+                if let Some(shared) = hists.get(with) {
                     let histogram = shared.histogram.clone();
                     let first = &shared.event.format.layout;
                     if !histogram.spec().finds_alike(first, layout) {
@@ -182,64 +182,64 @@ impl Registry {
                     // Before it counts the hits of this event, too.
                     let was_paused = histogram.is_paused();
                     histogram.set_paused(was_paused || is_paused);
-                    let counted = self.count_in(of, event, (&histogram, filter), is_of_field);
-                    counted.map_err(|error| {
+                    let result = self.count_in(instance, event, (&histogram, filter), is_of_field);
+                    result.map_err(|error| {
                         histogram.set_paused(was_paused);
                         failed(error)
                     })?;
                 }
             }
             Decision::SetPaused { index, is_paused } => {
-                if let Some(it) = counted.get(index) {
+                if let Some(it) = hists.get(index) {
                     it.histogram.set_paused(is_paused);
                 }
             }
             Decision::Set { is_paused } => {
                 let histogram = counting(request.spec, is_paused, text.at)?;
-                histogram.begin(self.gone_code(of));
-                self.count_in(of, event, (&histogram, filter), is_of_field)
+                histogram.begin(self.gone_code(instance));
+                self.count_in(instance, event, (&histogram, filter), is_of_field)
                     .map_err(failed)?;
             }
             Decision::Clear { index } => {
-                let Some(former) = counted.get(index).map(|it| &it.histogram) else {
+                let Some(former) = hists.get(index).map(|it| &it.histogram) else {
                     return Ok(None);
                 };
                 if former.var_table().is_some() {
                     former.clear_linked(rcu::synchronize);
                     // No module goes meanwhile: that takes the registry lock.
-                    former.begin(self.gone_code(of));
+                    former.begin(self.gone_code(instance));
                     return Ok(None);
                 }
                 // They are alike but for the size.
                 request.spec.size = former.spec().size;
                 let new = counting(request.spec, former.is_paused(), text.at)?;
-                new.begin(self.gone_code(of));
-                self.replace(of, former, &new).map_err(failed)?;
+                new.begin(self.gone_code(instance));
+                self.replace(instance, former, &new).map_err(failed)?;
             }
         }
         Ok(None)
     }
 
     /// Returns when a histogram begins that is made now.
-    fn gone_code(&self, of: InstanceId) -> u64 {
-        let instance = self.instances.get(of);
+    fn gone_code(&self, instance: InstanceId) -> u64 {
+        let instance = self.instances.get(instance);
         instance.map_or(0, |instance| instance.former_code.gone())
     }
 
-    /// Parses a trigger of `event`, and says what becomes of it among those that are `counted`.
+    /// Parses a trigger of `event`, and says what becomes of it among `hists`.
     #[inline(never)]
     fn choose<'a>(
         &self,
-        (of, event): (InstanceId, &Arc<Event>),
+        (instance, event): (InstanceId, &Arc<Event>),
         text: Span<'a>,
         removes: bool,
-        counted: &[Counted],
+        hists: &[HistTrigger],
     ) -> Result<(HistRequest<'a>, Chosen), Refusal> {
         let layout = &event.format.layout;
-        let around = Around::new(self, (of, event), removes, counted)?;
-        let mut request = hist::parse(text, layout, &around)?;
+        let scope = InstanceScope::new(self, (instance, event), removes, hists)?;
+        let mut request = hist::parse(text, layout, &scope)?;
         let mut existing = Vec::new();
-        for it in counted {
+        for it in hists {
             existing.push(Existing {
                 spec: it.histogram.spec(),
                 filter: it.filter(),
@@ -252,7 +252,7 @@ impl Registry {
         }
         let decision = hist::decide(&request, &existing, text.at)?;
         if let Decision::Set { .. } = decision {
-            if let Some(needed) = request.bind(layout, &around)? {
+            if let Some(needed) = request.bind(layout, &scope)? {
                 return Ok((request, Chosen::Before(needed)));
             }
         }
@@ -260,19 +260,24 @@ impl Registry {
     }
 
     /// Removes a histogram.
-    fn remove_one(&mut self, of: InstanceId, it: &Counted, all: &[Counted]) -> Result<(), Refusal> {
+    fn remove_one(
+        &mut self,
+        instance: InstanceId,
+        it: &HistTrigger,
+        all: &[HistTrigger],
+    ) -> Result<(), Refusal> {
         if is_referred_to(it, all) {
             return Err(Refusal::new(Kind::HistInUse, 0));
         }
         let is_it = |action: &Action| counts_in(action, &it.histogram);
-        self.remove_trigger(of, &it.event, is_it, None)
+        self.remove_trigger(instance, &it.event, is_it, None)
             .map_err(failed)
     }
 
     /// Adds the trigger of `event` that counts in `histogram` what `filter` accepts.
     fn count_in(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         event: &Arc<Event>,
         (histogram, filter): (&Arc<Histogram>, Option<Filter>),
         is_of_field: bool,
@@ -283,39 +288,44 @@ impl Registry {
                 let receiver = |name: &[u8]| -> Option<Arc<dyn ReceivesValues>> {
                     Some(self.definitions.synthetic(name)?.clone())
                 };
-                let snapshots = self.instances.get(of)?.snapshots.clone();
+                let snapshots = self.instances.get(instance)?.snapshots.clone();
                 let shared = (snapshots, self.definitions.nesting());
                 let linked = Linked::new(histogram.clone(), receiver, shared, is_of_field)?;
                 ActionKind::Linked(Arc::new(linked, GFP_KERNEL)?)
             }
         };
         let action = Action::new(what, filter, Count::Unlimited)?;
-        self.add_trigger(of, event, action, None)
+        self.add_trigger(instance, event, action, None)
     }
 
     /// Removes the histograms that exist for the sake of others, none of which is there any
     /// more. `event` is any event.
-    pub(super) fn remove_unneeded(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
+    pub(super) fn remove_unneeded(&mut self, instance: InstanceId, event: &Arc<Event>) -> Result {
         loop {
-            let counted = self.counted(of, event)?;
-            let mut of_fields = counted.iter().filter(|it| {
+            let hists = self.hist_triggers(instance, event)?;
+            let mut of_fields = hists.iter().filter(|it| {
                 let linked = it.action.linked();
                 linked.is_some_and(|linked| linked.is_of_field)
             });
-            let Some(unneeded) = of_fields.find(|it| !is_referred_to(it, &counted)) else {
+            let Some(unneeded) = of_fields.find(|it| !is_referred_to(it, &hists)) else {
                 return Ok(());
             };
             let is_it = |action: &Action| counts_in(action, &unneeded.histogram);
-            self.remove_trigger(of, &unneeded.event, is_it, None)?;
+            self.remove_trigger(instance, &unneeded.event, is_it, None)?;
         }
     }
 
     /// Makes `new` count in place of `former`, in all events that share it. On an error some
     /// events may still count in `former`, which is not shown any more by the others.
-    fn replace(&mut self, of: InstanceId, former: &Arc<Histogram>, new: &Arc<Histogram>) -> Result {
+    fn replace(
+        &mut self,
+        instance: InstanceId,
+        former: &Arc<Histogram>,
+        new: &Arc<Histogram>,
+    ) -> Result {
         let mut events = Vec::new();
-        for event in self.instances.triggered(of) {
-            let plan = event.in_instance(of)?.plan();
+        for event in self.instances.triggered(instance) {
+            let plan = event.in_instance(instance)?.plan();
             if plan
                 .actions()
                 .iter()
@@ -326,14 +336,14 @@ impl Registry {
         }
         for event in &events {
             let mut all = Vec::new();
-            for action in event.in_instance(of)?.plan().actions() {
+            for action in event.in_instance(instance)?.plan().actions() {
                 all.push(if counts_in(action, former) {
                     action.with_histogram(new)?
                 } else {
                     action.clone()
                 })?;
             }
-            self.hold(of, event, all, None)?;
+            self.hold(instance, event, all, None)?;
         }
         Ok(())
     }
@@ -346,7 +356,7 @@ fn counts_in(action: &Action, histogram: &Arc<Histogram>) -> bool {
 
 /// Returns whether another one of `all` refers to a variable of `it`. As in the kernel, it
 /// itself may.
-fn is_referred_to(it: &Counted, all: &[Counted]) -> bool {
+fn is_referred_to(it: &HistTrigger, all: &[HistTrigger]) -> bool {
     let Some(table) = it.histogram.var_table() else {
         return false;
     };
@@ -357,14 +367,14 @@ fn is_referred_to(it: &Counted, all: &[Counted]) -> bool {
 }
 
 /// A histogram that is set.
-pub(super) struct Counted {
+pub(super) struct HistTrigger {
     pub(super) event: Arc<Event>,
     pub(super) histogram: Arc<Histogram>,
     /// The action that counts in it.
     pub(super) action: Arc<Action>,
 }
 
-impl Counted {
+impl HistTrigger {
     /// Returns its filter.
     pub(super) fn filter(&self) -> Option<&[u8]> {
         self.action.filter().map(Filter::text)
@@ -372,22 +382,22 @@ impl Counted {
 }
 
 impl Registry {
-    /// Returns the histograms of `event`, then those of all other events of the instance `of`.
-    pub(super) fn counted(
+    /// Returns the histograms of `event`, then those of all other events of `instance`.
+    pub(super) fn hist_triggers(
         &self,
-        of: InstanceId,
+        instance: InstanceId,
         event: &Arc<Event>,
-    ) -> Result<Vec<Counted>, AllocError> {
-        let mut counted = Vec::new();
+    ) -> Result<Vec<HistTrigger>, AllocError> {
+        let mut hists = Vec::new();
         let others = self
             .instances
-            .triggered(of)
+            .triggered(instance)
             .filter(|other| !Arc::ptr_eq(other, event));
         for event in Iterator::chain(core::iter::once(event), others) {
-            let plan = event.file(of).map(|file| file.current_plan());
+            let plan = event.file(instance).map(|file| file.current_plan());
             for action in plan.iter().flat_map(|plan| plan.actions()) {
                 if let Some(histogram) = action.counts() {
-                    counted.push(Counted {
+                    hists.push(HistTrigger {
                         event: event.clone(),
                         histogram: histogram.clone(),
                         action: action.clone(),
@@ -395,31 +405,31 @@ impl Registry {
                 }
             }
         }
-        Ok(counted)
+        Ok(hists)
     }
 }
 
 /// The instance around a histogram of an event.
-pub(super) struct Around<'a> {
+pub(super) struct InstanceScope<'a> {
     registry: &'a Registry,
     event: &'a Event,
-    of: InstanceId,
+    instance: InstanceId,
     /// Whether the histogram is to be removed: then events that it names may have gone.
     removes: bool,
     known: Vec<KnownHistogram<'a>>,
 }
 
-impl<'a> Around<'a> {
+impl<'a> InstanceScope<'a> {
     /// Makes what a histogram of `event` knows, which is set, or which the trigger `removes`;
-    /// `counted` are the [histograms that are set](Registry::counted).
+    /// `hists` are the [histograms that are set](Registry::hist_triggers).
     pub(super) fn new(
         registry: &'a Registry,
-        (of, event): (InstanceId, &'a Event),
+        (instance, event): (InstanceId, &'a Event),
         removes: bool,
-        counted: &'a [Counted],
+        hists: &'a [HistTrigger],
     ) -> Result<Self, AllocError> {
         let mut known = Vec::new();
-        for it in counted {
+        for it in hists {
             let (group, event) = names(&it.event);
             known.push(KnownHistogram {
                 group,
@@ -431,7 +441,7 @@ impl<'a> Around<'a> {
         Ok(Self {
             registry,
             event,
-            of,
+            instance,
             removes,
             known,
         })
@@ -443,7 +453,7 @@ fn names(event: &Event) -> (&[u8], &[u8]) {
     (event.format.group.to_bytes(), event.format.name.to_bytes())
 }
 
-impl HistScope for Around<'_> {
+impl HistScope for InstanceScope<'_> {
     fn own(&self) -> (&[u8], &[u8]) {
         names(self.event)
     }
@@ -454,7 +464,10 @@ impl HistScope for Around<'_> {
 
     fn has_event(&self, group: &[u8], event: &[u8]) -> bool {
         let registry = self.registry;
-        self.removes || registry.triggered_with(self.of, group, event).is_some()
+        self.removes
+            || registry
+                .triggered_with(self.instance, group, event)
+                .is_some()
     }
 
     fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]> {

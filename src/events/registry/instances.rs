@@ -140,10 +140,10 @@ impl Instances {
         self.top.files.events()
     }
 
-    /// Returns all events that can have triggers in the instance `of`: the defined ones, and
+    /// Returns all events that can have triggers in `instance`: the defined ones, and
     /// the one of marks.
-    pub(super) fn triggered(&self, of: InstanceId) -> impl Iterator<Item = &Arc<Event>> {
-        let instance = self.get(of).ok();
+    pub(super) fn triggered(&self, instance: InstanceId) -> impl Iterator<Item = &Arc<Event>> {
+        let instance = self.get(instance).ok();
         let marks = instance.map(|instance| &instance.marks.event);
         Iterator::chain(self.events(), marks)
     }
@@ -168,13 +168,13 @@ impl Instances {
         Iterator::chain(core::iter::once(&mut self.top), others)
     }
 
-    /// Returns the instance `of`.
+    /// Returns `instance`.
     ///
     /// # Errors
     ///
     /// `ENODEV` if there is none.
-    pub(super) fn get(&self, of: InstanceId) -> Result<&InInstance> {
-        match of.0.checked_sub(1) {
+    pub(super) fn get(&self, instance: InstanceId) -> Result<&InInstance> {
+        match instance.0.checked_sub(1) {
             None => Ok(&self.top),
             Some(index) => {
                 let other = self.others.get(index).and_then(Option::as_ref);
@@ -188,8 +188,8 @@ impl Instances {
     /// # Errors
     ///
     /// `ENODEV` if there is none.
-    pub(super) fn get_mut(&mut self, of: InstanceId) -> Result<&mut InInstance> {
-        match of.0.checked_sub(1) {
+    pub(super) fn get_mut(&mut self, instance: InstanceId) -> Result<&mut InInstance> {
+        match instance.0.checked_sub(1) {
             None => Ok(&mut self.top),
             Some(index) => {
                 let other = self.others.get_mut(index).and_then(Option::as_mut);
@@ -205,8 +205,8 @@ impl Instances {
     /// `ENOMEM`.
     pub(super) fn ids(&self) -> Result<Vec<InstanceId>> {
         let mut ids = Vec::new();
-        for (of, _) in self.iter() {
-            ids.push(of)?;
+        for (id, _) in self.iter() {
+            ids.push(id)?;
         }
         Ok(ids)
     }
@@ -235,9 +235,9 @@ impl Instances {
         failed: impl Fn(Error) -> E,
     ) -> Result<Vec<Option<Arc<EventFile>>>, E> {
         let mut files = Vec::new();
-        for (of, instance) in self.iter() {
-            let file = instance.new_file(filter(of)?).map_err(&failed)?;
-            while files.len() < of.0 {
+        for (id, instance) in self.iter() {
+            let file = instance.new_file(filter(id)?).map_err(&failed)?;
+            while files.len() < id.0 {
                 files.push(None).map_err(|error| failed(error.into()))?;
             }
             let added = files.push(Some(file));
@@ -313,14 +313,14 @@ impl Instances {
         Ok(id(self.others.len().wrapping_sub(1)))
     }
 
-    /// Makes `instance` the one with the number `of`, which is not that of the top directory, and
+    /// Makes `instance` the one with the number `id`, which is not that of the top directory, and
     /// returns the former one.
     pub(super) fn set(
         &mut self,
-        of: InstanceId,
+        id: InstanceId,
         instance: Option<InInstance>,
     ) -> Option<InInstance> {
-        let slot = self.others.get_mut(of.0.checked_sub(1)?)?;
+        let slot = self.others.get_mut(id.0.checked_sub(1)?)?;
         core::mem::replace(slot, instance)
     }
 }

@@ -54,8 +54,8 @@ impl Registry {
     /// `ENOMEM`.
     pub(crate) fn in_module(&self, names: &EventNames<'_>) -> Result<Vec<Arc<Event>>> {
         let in_module = |probe: &Probe| {
-            let of = names.module();
-            of.is_some_and(|module| probe.has_part_in(module))
+            let module = names.module();
+            module.is_some_and(|module| probe.has_part_in(module))
         };
         self.with_probes(
             &|event| names.are_named(event.names().0, event.names().1),
@@ -85,16 +85,16 @@ impl Registry {
         Ok(events)
     }
 
-    /// Returns a copy of what the instance `of` awaits.
+    /// Returns a copy of what `instance` awaits.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; `ENODEV` if there is no such instance.
-    pub(crate) fn awaited(&self, of: InstanceId) -> Result<AwaitedEvents> {
-        Ok(self.instances.get(of)?.awaited.copied()?)
+    pub(crate) fn awaited(&self, instance: InstanceId) -> Result<AwaitedEvents> {
+        Ok(self.instances.get(instance)?.awaited.copied()?)
     }
 
-    /// Enables and disables the events for which something is decided in the instance `of`, and
+    /// Enables and disables the events for which something is decided in `instance`, and
     /// lets it await `awaited`, if that is given: all of it or, if anything fails, nothing.
     ///
     /// # Errors
@@ -104,54 +104,58 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn decide(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         decided: &Decided<'_>,
         awaited: Option<AwaitedEvents>,
     ) -> Result {
         let is = |event: &Event, on: bool| decided.of(event.names().0, event.names().1) == Some(on);
         // What is undone if the rest fails.
         let mut enabled = Vec::new();
-        self.instances.get(of)?;
+        self.instances.get(instance)?;
         if decided.any(true) {
             for event in self.events().filter(|event| is(event, true)) {
-                if !event.in_instance(of)?.is_enabled() {
+                if !event.in_instance(instance)?.is_enabled() {
                     enabled.push(event.id())?;
                 }
             }
             sort(&mut enabled);
-            self.set_enabled(of, |event| is(event, true), true)?;
+            self.set_enabled(instance, |event| is(event, true), true)?;
         }
         if decided.any(false) {
-            if let Err(error) = self.set_enabled(of, |event| is(event, false), false) {
+            if let Err(error) = self.set_enabled(instance, |event| is(event, false), false) {
                 let is_enabled = |event: &Event| enabled.binary_search(&event.id()).is_ok();
                 // As it was, as far as that is possible.
-                let _ = self.set_enabled(of, is_enabled, false);
+                let _ = self.set_enabled(instance, is_enabled, false);
                 return Err(error);
             }
         }
         if let Some(awaited) = awaited {
-            self.instances.get_mut(of)?.awaited = awaited;
+            self.instances.get_mut(instance)?.awaited = awaited;
         }
         Ok(())
     }
 
-    /// Lets the instance `of` await nothing.
+    /// Lets `instance` await nothing.
     ///
     /// # Errors
     ///
     /// `ENODEV` if there is no such instance.
-    pub(crate) fn clear_awaited(&mut self, of: InstanceId) -> Result {
-        self.instances.get_mut(of)?.awaited.clear();
+    pub(crate) fn clear_awaited(&mut self, instance: InstanceId) -> Result {
+        self.instances.get_mut(instance)?.awaited.clear();
         Ok(())
     }
 
-    /// Writes what the instance `of` awaits, a word of `set_event` in each line.
+    /// Writes what `instance` awaits, a word of `set_event` in each line.
     ///
     /// # Errors
     ///
     /// Those of `out`.
-    pub(crate) fn write_awaited(&self, of: InstanceId, out: &mut dyn fmt::Write) -> fmt::Result {
-        match self.instances.get(of) {
+    pub(crate) fn write_awaited(
+        &self,
+        instance: InstanceId,
+        out: &mut dyn fmt::Write,
+    ) -> fmt::Result {
+        match self.instances.get(instance) {
             Ok(instance) => instance.awaited.write(out),
             Err(_) => Ok(()),
         }
@@ -164,8 +168,8 @@ impl Registry {
     pub(super) fn enable_awaited(&mut self, name: &[u8]) {
         let enabled = self.instances.ids().and_then(|ids| {
             let mut result = Ok(());
-            for of in ids {
-                let each = self.enable_awaited_in(of, name);
+            for instance in ids {
+                let each = self.enable_awaited_in(instance, name);
                 result = result.and(each);
             }
             result
@@ -179,18 +183,23 @@ impl Registry {
         }
     }
 
-    fn enable_awaited_in(&mut self, of: InstanceId, name: &[u8]) -> Result {
+    fn enable_awaited_in(&mut self, instance: InstanceId, name: &[u8]) -> Result {
         // The words are read while the events change.
-        let mut awaited = mem::take(&mut self.instances.get_mut(of)?.awaited);
-        let result = self.enable_named(of, &awaited, name);
+        let mut awaited = mem::take(&mut self.instances.get_mut(instance)?.awaited);
+        let result = self.enable_named(instance, &awaited, name);
         awaited.forget_module(name);
-        self.instances.get_mut(of)?.awaited = awaited;
+        self.instances.get_mut(instance)?.awaited = awaited;
         result
     }
 
     /// Enables the events in the module `name` that `awaited` has: all at once, or, if that fails,
     /// those of which it is possible.
-    fn enable_named(&mut self, of: InstanceId, awaited: &AwaitedEvents, name: &[u8]) -> Result {
+    fn enable_named(
+        &mut self,
+        instance: InstanceId,
+        awaited: &AwaitedEvents,
+        name: &[u8],
+    ) -> Result {
         let words = awaited.of_module(name)?;
         if words.is_empty() {
             return Ok(());
@@ -208,14 +217,14 @@ impl Registry {
         let events = self.with_probes(&is_named, &has_part)?;
         let ids = |event: &Event| events.binary_search_by_key(&event.id(), |one| one.id());
         if self
-            .set_enabled(of, |event| ids(event).is_ok(), true)
+            .set_enabled(instance, |event| ids(event).is_ok(), true)
             .is_ok()
         {
             return Ok(());
         }
         let mut result = Ok(());
         for one in &*events {
-            let each = self.set_enabled(of, |event| event.id() == one.id(), true);
+            let each = self.set_enabled(instance, |event| event.id() == one.id(), true);
             result = result.and(each);
         }
         result

@@ -40,13 +40,13 @@ impl Registry {
         let Some(first) = self.events().find(|event| is_owned(event)).cloned() else {
             return Ok(());
         };
-        for of in self.instances.ids()? {
-            for trigger in self.triggers_of(of, is_owned)?.iter() {
+        for instance in self.instances.ids()? {
+            for trigger in self.triggers_of(instance, is_owned)?.iter() {
                 let is_it = |action: &Action| core::ptr::eq(action, &*trigger.action);
-                self.remove_trigger(of, &trigger.event, is_it, trigger.target.as_ref())?;
+                self.remove_trigger(instance, &trigger.event, is_it, trigger.target.as_ref())?;
             }
-            self.remove_unneeded(of, &first)?;
-            self.set_enabled(of, is_owned, false)?;
+            self.remove_unneeded(instance, &first)?;
+            self.set_enabled(instance, is_owned, false)?;
         }
         let mut draft = self.definitions.begin(Some(owner.clone()));
         self.definitions.delete(&mut draft, is_owned);
@@ -54,17 +54,17 @@ impl Registry {
         self.accept(&mut draft, removed)
     }
 
-    /// Returns the triggers in the instance `of` that have to do with the events that `which`
+    /// Returns the triggers in `instance` that have to do with the events that `which`
     /// selects: theirs, those that switch, emit or match them, and those that refer to variables of
     /// histograms that go with these.
     fn triggers_of(
         &self,
-        of: InstanceId,
+        instance: InstanceId,
         which: impl Fn(&Event) -> bool,
     ) -> Result<Vec<OwnedTrigger>> {
         let mut triggers = Vec::new();
-        for event in self.instances.triggered(of) {
-            for action in event.in_instance(of)?.plan().actions() {
+        for event in self.instances.triggered(instance) {
+            for action in event.in_instance(instance)?.plan().actions() {
                 let is_target = |format: &_| {
                     self.events()
                         .find(|event| Arc::ptr_eq(&event.format, format))
@@ -72,7 +72,7 @@ impl Registry {
                 let target = action.target().and_then(is_target);
                 if which(event)
                     || target.is_some_and(|target| which(target))
-                    || self.names(of, action, &which)
+                    || self.names(instance, action, &which)
                 {
                     triggers.push(OwnedTrigger {
                         event: event.clone(),
@@ -82,18 +82,18 @@ impl Registry {
                 }
             }
         }
-        self.add_referring(of, &mut triggers)?;
+        self.add_referring(instance, &mut triggers)?;
         Ok(triggers)
     }
 
-    /// Returns whether `action` of the instance `of` emits a synthetic event that `which` selects,
+    /// Returns whether `action` of `instance` emits a synthetic event that `which` selects,
     /// or acts when one that it selects matches.
-    fn names(&self, of: InstanceId, action: &Action, which: impl Fn(&Event) -> bool) -> bool {
+    fn names(&self, instance: InstanceId, action: &Action, which: impl Fn(&Event) -> bool) -> bool {
         let Some(linked) = action.linked() else {
             return false;
         };
         let is_meant = |group: &[u8], event: &[u8]| {
-            let event = self.triggered_with(of, group, event);
+            let event = self.triggered_with(instance, group, event);
             event.is_some_and(|event| which(event))
         };
         let mut all = linked.histogram.spec().actions().iter();
@@ -107,13 +107,13 @@ impl Registry {
     }
 
     /// Adds to `triggers`, which go, those that refer to a variable which no hit sets any more.
-    fn add_referring(&self, of: InstanceId, triggers: &mut Vec<OwnedTrigger>) -> Result {
+    fn add_referring(&self, instance: InstanceId, triggers: &mut Vec<OwnedTrigger>) -> Result {
         let Some(first) = triggers.first() else {
             return Ok(());
         };
-        let counted = self.counted(of, &first.event)?;
+        let hists = self.hist_triggers(instance, &first.event)?;
         let mut goes = Vec::new();
-        for it in &counted {
+        for it in &hists {
             let is_it = |one: &OwnedTrigger| Arc::ptr_eq(&one.action, &it.action);
             goes.push(triggers.iter().any(is_it))?;
         }
@@ -124,14 +124,14 @@ impl Registry {
             let Some(histogram) = trigger.action.counts().cloned() else {
                 continue;
             };
-            let with_goes = || Iterator::zip(counted.iter(), goes.iter());
+            let with_goes = || Iterator::zip(hists.iter(), goes.iter());
             // Another event may count in the same one.
             let is_left =
                 with_goes().any(|(it, &goes)| !goes && Arc::ptr_eq(&it.histogram, &histogram));
             let Some(table) = histogram.var_table().filter(|_| !is_left) else {
                 continue;
             };
-            for (it, goes) in Iterator::zip(counted.iter(), goes.iter_mut()) {
+            for (it, goes) in Iterator::zip(hists.iter(), goes.iter_mut()) {
                 if !*goes && it.histogram.spec().refers_to(table) {
                     *goes = true;
                     triggers.push(OwnedTrigger {

@@ -3,7 +3,7 @@
 //! Setting and removing triggers.
 //!
 //! An event that has triggers, or that triggers change, is armed while it is disabled, with a
-//! plan that consults its switch. The plan is in force before the event is armed for it, and as
+//! plan that consults its switch. The plan is active before the event is armed for it, and as
 //! long as it is.
 
 use super::{instances::Instances, Registry};
@@ -28,7 +28,7 @@ use core::{iter, ptr};
 use kernel::{prelude::*, sync::Arc};
 
 impl Registry {
-    /// Sets or removes a trigger of `event`, which is defined, in the instance `of`. A trigger
+    /// Sets or removes a trigger of `event`, which is defined, in `instance`. A trigger
     /// that is not set is removed with success, as by the kernel.
     ///
     /// # Errors
@@ -38,14 +38,14 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn change_triggers(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         event: &Arc<Event>,
         request: &TriggerRequest<'_>,
     ) -> Result<(), Refusal> {
         let trigger = match (request.trigger(), request) {
             (Some(trigger), _) => trigger,
             (None, &TriggerRequest::Histogram { text, removes }) => {
-                let result = self.change_histograms(of, event, text, removes);
+                let result = self.change_histograms(instance, event, text, removes);
                 return result.map_err(|refusal| {
                     let group = Plain(event.format.group.to_bytes());
                     refusal.with_owner(format_args!("{group}:{}", event.format.name()))
@@ -54,10 +54,15 @@ impl Registry {
             (None, _) => return Ok(()),
         };
         let failed = |error| Refusal::registration(errno(error), 0);
-        let (what, target) = self.what(of, trigger)?;
+        let (what, target) = self.what(instance, trigger)?;
         let TriggerRequest::Set { count, filter, .. } = *request else {
             return self
-                .remove_trigger(of, event, |action| action.excludes(&what), target.as_ref())
+                .remove_trigger(
+                    instance,
+                    event,
+                    |action| action.excludes(&what),
+                    target.as_ref(),
+                )
                 .map_err(failed);
         };
         let layout = &event.format.layout;
@@ -70,19 +75,19 @@ impl Registry {
                 })
         });
         let filter = filter.transpose()?;
-        let plan = event.in_instance(of).map_err(failed)?.plan();
+        let plan = event.in_instance(instance).map_err(failed)?.plan();
         if plan.actions().iter().any(|a| a.excludes(&what)) {
             return Err(Refusal::new(Kind::TriggerExist, 0));
         }
         Action::new(what, filter, count)
-            .and_then(|action| self.add_trigger(of, event, action, target.as_ref()))
+            .and_then(|action| self.add_trigger(instance, event, action, target.as_ref()))
             .map_err(failed)
     }
 
-    /// Returns what `trigger` does in the instance `of`, and the event that it changes.
+    /// Returns what `trigger` does in `instance`, and the event that it changes.
     fn what(
         &self,
-        of: InstanceId,
+        instance: InstanceId,
         trigger: Trigger<'_>,
     ) -> Result<(ActionKind, Option<Arc<Event>>), Refusal> {
         let failed = |error| Refusal::registration(errno(error), 0);
@@ -93,7 +98,7 @@ impl Registry {
                 (ActionKind::Stack, None)
             }
             Trigger::Snapshot => {
-                let instance = self.instances.get(of).map_err(failed)?;
+                let instance = self.instances.get(instance).map_err(failed)?;
                 let snapshots = instance.snapshots.clone();
                 (ActionKind::Snapshot(snapshots), None)
             }
@@ -101,7 +106,11 @@ impl Registry {
                 let found = self.event_named(event)?;
                 let target = ActionTarget {
                     format: found.format.clone(),
-                    changes: found.in_instance(of).map_err(failed)?.switch().clone(),
+                    changes: found
+                        .in_instance(instance)
+                        .map_err(failed)?
+                        .switch()
+                        .clone(),
                 };
                 (ActionKind::Event { on, target }, Some(found))
             }
@@ -109,22 +118,26 @@ impl Registry {
                 let found = self.event_named(event)?;
                 let target = ActionTarget {
                     format: found.format.clone(),
-                    changes: found.in_instance(of).map_err(failed)?.histograms().clone(),
+                    changes: found
+                        .in_instance(instance)
+                        .map_err(failed)?
+                        .histograms()
+                        .clone(),
                 };
                 (ActionKind::Histograms { on, target }, Some(found))
             }
         })
     }
 
-    /// Returns the event with these names that can have triggers in the instance `of`.
+    /// Returns the event with these names that can have triggers in `instance`.
     pub(super) fn triggered_with(
         &self,
-        of: InstanceId,
+        instance: InstanceId,
         group: &[u8],
         name: &[u8],
     ) -> Option<&Arc<Event>> {
         self.instances
-            .triggered(of)
+            .triggered(instance)
             .find(|event| event.names() == (group, name))
     }
 
@@ -146,11 +159,11 @@ impl Registry {
         })
     }
 
-    /// Adds `action` to the triggers of `event` in the instance `of`; `target` is the event
+    /// Adds `action` to the triggers of `event` in `instance`; `target` is the event
     /// that it changes.
     pub(super) fn add_trigger(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         event: &Arc<Event>,
         action: Arc<Action>,
         target: Option<&Arc<Event>>,
@@ -160,17 +173,17 @@ impl Registry {
         if !is_last {
             all.push(action.clone())?;
         }
-        for action in event.in_instance(of)?.plan().actions() {
+        for action in event.in_instance(instance)?.plan().actions() {
             all.push(action.clone())?;
         }
         if is_last {
             all.push(action)?;
         }
-        let changed = target.and_then(|target| target.file(of));
+        let changed = target.and_then(|target| target.file(instance));
         if let Some(target) = &changed {
             target.count_target(true);
         }
-        let result = self.hold(of, event, all, target);
+        let result = self.hold(instance, event, all, target);
         if result.is_err() {
             if let Some(target) = &changed {
                 target.count_target(false);
@@ -180,11 +193,11 @@ impl Registry {
         result
     }
 
-    /// Puts plans in force for `event`, with `all` actions, and for `target`, both in the
-    /// instance `of`, and arms both.
+    /// Activates plans of `event`, with `all` actions, and of `target`, both in
+    /// `instance`, and arms both.
     pub(super) fn hold(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         event: &Arc<Event>,
         all: Vec<Arc<Action>>,
         target: Option<&Arc<Event>>,
@@ -202,10 +215,10 @@ impl Registry {
             };
             (event, change)
         });
-        let changes = self.instances.replanned(of, replanned)?;
-        let undone = Instances::undone(of, &changes)?;
+        let changes = self.instances.replanned(instance, replanned)?;
+        let undone = Instances::undone(instance, &changes)?;
         self.instances
-            .put_in_force(of, changes, &self.definitions)?;
+            .activate(instance, changes, &self.definitions)?;
         let is_held = |other: &Event| {
             other.id() == event.id() || target.is_some_and(|target| other.id() == target.id())
         };
@@ -213,7 +226,7 @@ impl Registry {
         let result = self.set_armed(&is_held, true);
         let result = result.and_then(|()| self.link_receivers());
         if result.is_err() {
-            self.instances.undo(of, undone, &self.definitions);
+            self.instances.undo(instance, undone, &self.definitions);
         } else {
             event.set_used();
             target.into_iter().for_each(|target| target.set_used());
@@ -221,28 +234,30 @@ impl Registry {
         result
     }
 
-    /// Removes the trigger of `event` in the instance `of` that satisfies `is_it`, if there is
+    /// Removes the trigger of `event` in `instance` that satisfies `is_it`, if there is
     /// one; `target` is the event that it changes.
     pub(super) fn remove_trigger(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         event: &Arc<Event>,
         is_it: impl Fn(&Action) -> bool,
         target: Option<&Arc<Event>>,
     ) -> Result {
-        let file = event.in_instance(of)?;
+        let file = event.in_instance(instance)?;
         let kept = file.actions(|action| !is_it(action))?;
         if kept.len() == file.plan().actions().len() {
             return Ok(());
         }
-        let is_needed = file.is_needed_with(&kept) || event.is_needed_besides(of);
+        let is_needed = file.is_needed_with(&kept) || event.is_needed_besides(instance);
         let change = |parts: &mut PlanParts| parts.actions = kept;
         let replanned = iter::once((event, change));
-        let changes = self.instances.replanned(of, replanned)?;
+        let changes = self.instances.replanned(instance, replanned)?;
         if !is_needed {
             self.set_armed(&|other| other.id() == event.id(), false)?;
         }
-        let result = self.instances.put_in_force(of, changes, &self.definitions);
+        let result = self
+            .instances
+            .activate(instance, changes, &self.definitions);
         if result.is_err() {
             if !is_needed {
                 // As it was.
@@ -252,24 +267,25 @@ impl Registry {
         }
         // From now on no hit of `event` changes the target.
         if let Some(target) = target {
-            target.in_instance(of)?.count_target(false);
+            target.in_instance(instance)?.count_target(false);
             // Where that fails it keeps its plan, with which it records nothing.
-            let _ = self.release(of, target);
+            let _ = self.release(instance, target);
         }
         // What is not removed is sent to what is not armed.
         let _ = self.link_receivers();
         Ok(())
     }
 
-    /// Disarms `event`, of which a trigger less in the instance `of` is a user, if it is not needed
+    /// Disarms `event`, of which a trigger less in `instance` is a user, if it is not needed
     /// any more.
-    fn release(&mut self, of: InstanceId, event: &Arc<Event>) -> Result {
+    fn release(&mut self, instance: InstanceId, event: &Arc<Event>) -> Result {
         if !event.is_needed() {
             self.set_armed(&|other| other.id() == event.id(), false)?;
         }
         let same = iter::once((event, |_: &mut PlanParts| {}));
-        let changes = self.instances.replanned(of, same)?;
-        self.instances.put_in_force(of, changes, &self.definitions)
+        let changes = self.instances.replanned(instance, same)?;
+        self.instances
+            .activate(instance, changes, &self.definitions)
     }
 }
 

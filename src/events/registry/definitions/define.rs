@@ -230,8 +230,8 @@ impl Definitions {
             return Ok((event, format));
         };
         // It has no triggers, or could not be deleted.
-        let fitting = |of| {
-            let plan = before.file(of).map(|file| file.plan());
+        let fitting = |instance| {
+            let plan = before.file(instance).map(|file| file.plan());
             let filter = plan.as_ref().and_then(|plan| plan.filter());
             let Some(filter) = filter else {
                 return Ok(None);

@@ -109,7 +109,7 @@ impl Definitions {
         }
         let condition = self.condition(&definition, to.last())?;
         let (event, format) = self.new_event(draft, &definition, layout, instances)?;
-        let recorder = Prepared::new(&format, program, event.in_force(), 0).map_err(no_memory)?;
+        let recorder = Prepared::new(&format, program, event.active(), 0).map_err(no_memory)?;
         let values = synthetic_fields(&definition)?;
         let fields = (fields, values);
         let [begin_keys, end_keys] = keys;

@@ -36,41 +36,40 @@ pub(crate) struct Change {
     /// Its plan there.
     plan: Arc<Plan>,
     /// What the probes do on a hit.
-    in_force: Share,
+    active: Share,
     /// What they do until they have another buffer.
     meanwhile: Option<Arc<Plan>>,
 }
 
 impl Change {
-    fn new(event: &Arc<Event>, plan: Arc<Plan>, in_force: Share) -> Result<Self> {
+    fn new(event: &Arc<Event>, plan: Arc<Plan>, active: Share) -> Result<Self> {
         Ok(Self {
             event: event.clone(),
             plan,
-            meanwhile: between(&event.in_force(), &in_force)?,
-            in_force,
+            meanwhile: between(&event.active(), &active)?,
+            active,
         })
     }
 
     /// Returns whether it changes nothing.
     fn is_none(&self) -> bool {
-        let now = self.event.in_force();
-        Arc::ptr_eq(&now.plan, &self.in_force.plan)
-            && Arc::ptr_eq(&now.buffer, &self.in_force.buffer)
+        let now = self.event.active();
+        Arc::ptr_eq(&now.plan, &self.active.plan) && Arc::ptr_eq(&now.buffer, &self.active.buffer)
     }
 
-    /// Returns what undoes it, in the instance `of`.
-    fn undone(&self, of: InstanceId) -> Result<Self> {
-        let now = self.event.in_force();
+    /// Returns what undoes it, in `instance`.
+    fn undone(&self, instance: InstanceId) -> Result<Self> {
+        let now = self.event.active();
         Ok(Self {
             event: self.event.clone(),
-            plan: self.event.in_instance(of)?.plan(),
-            meanwhile: between(&self.in_force, &now)?,
-            in_force: now,
+            plan: self.event.in_instance(instance)?.plan(),
+            meanwhile: between(&self.active, &now)?,
+            active: now,
         })
     }
 }
 
-/// Returns the plan that is in force between `from` and `to`, if their buffers differ.
+/// Returns the plan that is active between `from` and `to`, if their buffers differ.
 fn between(from: &Share, to: &Share) -> Result<Option<Arc<Plan>>> {
     if Arc::ptr_eq(&from.buffer, &to.buffer) {
         return Ok(None);
@@ -112,12 +111,12 @@ impl Instances {
         plan: impl Fn(InstanceId, &EventFile) -> Option<Arc<Plan>>,
     ) -> Result<Option<Share>> {
         let mut needed = Vec::new();
-        for (of, instance) in self.iter() {
+        for (id, instance) in self.iter() {
             // The event of marks is in one instance only.
-            let Some(file) = event.file(of) else {
+            let Some(file) = event.file(id) else {
                 continue;
             };
-            if let Some(plan) = plan(of, &file) {
+            if let Some(plan) = plan(id, &file) {
                 let buffer = instance.buffer.clone();
                 needed.push(Share { buffer, plan })?;
             }
@@ -131,20 +130,20 @@ impl Instances {
         }))
     }
 
-    /// Returns what changes for `event` if its plan in the instance `of` is `plan`, with which
+    /// Returns what changes for `event` if its plan in `instance` is `plan`, with which
     /// it needs the probes if `is_needed`.
     fn change(
         &self,
         event: &Arc<Event>,
-        of: InstanceId,
+        instance: InstanceId,
         (plan, is_needed): (Arc<Plan>, bool),
     ) -> Result<Change> {
-        let needed = self.needed(event, |other, file| match other == of {
+        let needed = self.needed(event, |other, file| match other == instance {
             true => is_needed.then(|| plan.clone()),
             false => file.is_needed().then(|| file.plan()),
         })?;
-        let instance = self.get(of)?;
-        let in_force = match needed {
+        let instance = self.get(instance)?;
+        let active = match needed {
             Some(needed) => needed,
             // What users write is recorded in any case.
             None if Arc::ptr_eq(event, &instance.marks.event) => Share {
@@ -153,29 +152,29 @@ impl Instances {
             },
             // With the buffer as it is: most often the same instance needs it the next time.
             None => Share {
-                buffer: event.in_force().buffer,
+                buffer: event.active().buffer,
                 plan: self.off.clone(),
             },
         };
-        Change::new(event, plan, in_force)
+        Change::new(event, plan, active)
     }
 
     /// Returns what changes for the events that `which` selects once they are enabled or
-    /// disabled in the instance `of`, and what undoes that. It is nothing for most events.
+    /// disabled in `instance`, and what undoes that. It is nothing for most events.
     pub(crate) fn switched(
         &self,
-        of: InstanceId,
+        instance: InstanceId,
         which: impl Fn(&Event) -> bool,
         enabled: bool,
     ) -> Result<(Vec<Change>, Vec<Change>)> {
         let mut changes = Vec::new();
         let mut undone = Vec::new();
         for event in self.events().filter(|event| which(event)) {
-            let file = event.in_instance(of)?;
+            let file = event.in_instance(instance)?;
             let is_needed = enabled || file.is_held();
-            let change = self.change(event, of, (file.plan(), is_needed))?;
+            let change = self.change(event, instance, (file.plan(), is_needed))?;
             if !change.is_none() {
-                undone.push(change.undone(of)?)?;
+                undone.push(change.undone(instance)?)?;
                 changes.push(change)?;
             }
         }
@@ -183,33 +182,33 @@ impl Instances {
     }
 
     /// Returns what changes for all events once there is no instance `of`.
-    pub(crate) fn without(&self, of: InstanceId) -> Result<Vec<Change>> {
-        let gone = &self.get(of)?.buffer;
+    pub(crate) fn without(&self, instance: InstanceId) -> Result<Vec<Change>> {
+        let gone = &self.get(instance)?.buffer;
         let mut changes = Vec::new();
         for event in self.events() {
-            let now = event.in_force();
+            let now = event.active();
             let is_elsewhere = !Arc::ptr_eq(&now.buffer, gone);
             let is_off = Arc::ptr_eq(&now.plan, &self.off);
             if is_elsewhere && (is_off || !now.plan.is_of_several()) {
                 continue;
             }
             let needed = self.needed(event, |other, file| {
-                (other != of && file.is_needed()).then(|| file.plan())
+                (other != instance && file.is_needed()).then(|| file.plan())
             })?;
-            let in_force = match needed {
+            let active = match needed {
                 Some(needed) => needed,
                 None => Share {
                     buffer: self.top.buffer.clone(),
                     plan: self.off.clone(),
                 },
             };
-            let plan = event.in_instance(of)?.plan();
-            changes.push(Change::new(event, plan, in_force)?)?;
+            let plan = event.in_instance(instance)?.plan();
+            changes.push(Change::new(event, plan, active)?)?;
         }
         Ok(changes)
     }
 
-    /// Returns what changes in the instance `of` for events whose plans there are made of something
+    /// Returns what changes in `instance` for events whose plans there are made of something
     /// else: each is passed with what changes the parts of its plan.
     ///
     /// # Errors
@@ -217,46 +216,46 @@ impl Instances {
     /// `ENOMEM`; `ENODEV` if there is no such instance.
     pub(crate) fn replanned<'a, F: FnOnce(&mut PlanParts)>(
         &self,
-        of: InstanceId,
+        instance: InstanceId,
         events: impl Iterator<Item = (&'a Arc<Event>, F)>,
     ) -> Result<Vec<Change>> {
-        let stacks = self.get(of)?.stacks;
+        let stacks = self.get(instance)?.stacks;
         let mut changes = Vec::new();
         for (event, change) in events {
-            let file = event.in_instance(of)?;
+            let file = event.in_instance(instance)?;
             let plan = file.plan_with(stacks, change)?;
             let is_needed = file.is_needed_with(plan.actions());
-            changes.push(self.change(event, of, (plan, is_needed))?)?;
+            changes.push(self.change(event, instance, (plan, is_needed))?)?;
         }
         Ok(changes)
     }
 
-    /// Returns what undoes `changes` in the instance `of`, before they are made.
+    /// Returns what undoes `changes` in `instance`, before they are made.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn undone(of: InstanceId, changes: &[Change]) -> Result<Vec<Change>> {
+    pub(crate) fn undone(instance: InstanceId, changes: &[Change]) -> Result<Vec<Change>> {
         let mut undone = Vec::new();
         for change in changes {
-            undone.push(change.undone(of)?)?;
+            undone.push(change.undone(instance)?)?;
         }
         Ok(undone)
     }
 
-    /// Makes `changes` in the instance `of`.
+    /// Makes `changes` in `instance`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`; then nothing has changed.
-    pub(crate) fn put_in_force(
+    pub(crate) fn activate(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         changes: Vec<Change>,
         definitions: &Definitions,
     ) -> Result {
         let room = self.room_for(&changes, definitions)?;
-        self.make_changes(of, changes, room, definitions);
+        self.make_changes(instance, changes, room, definitions);
         Ok(())
     }
 
@@ -282,11 +281,16 @@ impl Instances {
         Room::new(probes.count().saturating_add(1), changes.len())
     }
 
-    /// As [`Instances::put_in_force`], to undo a change. What needs memory can wait for the hits
+    /// As [`Instances::activate`], to undo a change. What needs memory can wait for the hits
     /// of each probe instead.
-    pub(crate) fn undo(&mut self, of: InstanceId, undone: Vec<Change>, definitions: &Definitions) {
+    pub(crate) fn undo(
+        &mut self,
+        instance: InstanceId,
+        undone: Vec<Change>,
+        definitions: &Definitions,
+    ) {
         if let Ok(room) = Room::new(0, 0) {
-            self.make_changes(of, undone, room, definitions);
+            self.make_changes(instance, undone, room, definitions);
         }
     }
 
@@ -294,7 +298,7 @@ impl Instances {
     /// uses what they have.
     pub(crate) fn make_changes(
         &mut self,
-        of: InstanceId,
+        instance: InstanceId,
         changes: Vec<Change>,
         mut room: Room,
         definitions: &Definitions,
@@ -302,24 +306,24 @@ impl Instances {
         let set = self.next_change();
         let any_later = changes.iter().any(|change| change.meanwhile.is_some());
         for change in &changes {
-            if let Some(file) = change.event.file(of) {
+            if let Some(file) = change.event.file(instance) {
                 file.set_plan(change.plan.clone());
                 file.replace_histograms(&mut room.histograms);
             }
-            let mut share = change.in_force.clone();
+            let mut share = change.active.clone();
             if let Some(meanwhile) = &change.meanwhile {
                 share.plan = meanwhile.clone();
             }
-            change.event.set_in_force(share);
+            change.event.set_active(share);
             change.event.in_change.put_in(set);
         }
         for probe in probes_in(definitions, set) {
-            probe.set_plan(probe.event.in_force().plan, &mut room.plans);
+            probe.set_plan(probe.event.active().plan, &mut room.plans);
         }
-        if let Ok(marks) = self.get(of).map(|instance| &instance.marks) {
+        if let Ok(marks) = self.get(instance).map(|instance| &instance.marks) {
             if marks.event.in_change.is_in(set) {
                 let recorder = marks.recorder.recorder();
-                recorder.set_plan(marks.event.in_force().plan, &mut room.plans);
+                recorder.set_plan(marks.event.active().plan, &mut room.plans);
             }
         }
         drop(room.plans);
@@ -327,7 +331,7 @@ impl Instances {
             return;
         }
         for probe in probes_in(definitions, set) {
-            let buffer = probe.event.in_force().buffer;
+            let buffer = probe.event.active().buffer;
             if !probe.records_in(&buffer) {
                 probe.set_buffer(buffer, &mut room.buffers);
             }
@@ -337,11 +341,11 @@ impl Instances {
         for change in changes {
             if change.meanwhile.is_some() {
                 change.event.in_change.put_in(set);
-                change.event.set_in_force(change.in_force);
+                change.event.set_active(change.active);
             }
         }
         for probe in probes_in(definitions, set) {
-            probe.set_plan(probe.event.in_force().plan, &mut room.plans_again);
+            probe.set_plan(probe.event.active().plan, &mut room.plans_again);
         }
     }
 
