@@ -6,6 +6,7 @@ use crate::{
     engine::{definition::parse::Grammar, record::Head, util::text::Appender},
     events::{event::Event, event_file::InstanceId, registry::Failure},
     kapi::parameters,
+    source::machine::error_of,
     sys::Vec,
     tracer::Tracer,
 };
@@ -84,5 +85,5 @@ fn report(failure: Failure) -> Error {
     if written.is_err() {
         return ENOMEM;
     }
-    Error::from_errno(refusal.errno.0.wrapping_neg())
+    error_of(&refusal)
 }

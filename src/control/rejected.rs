@@ -14,6 +14,7 @@ use crate::{
     events::registry::Failure,
     instance::Instance,
     kapi::tree::OpenFile,
+    source::machine::error_of,
     sys::{AllocError, Vec},
     tracer::Tracer,
 };
@@ -170,10 +171,6 @@ fn log_value(tracer: &Tracer, file: &OpenFile, text: &[u8], mut refusal: Refusal
     let refusal = refusal.with_owner(format_args!("{}", Plain(path)));
     tracer.log_refusal(&refusal, line);
     error_of(&refusal)
-}
-
-fn error_of(refusal: &Refusal) -> Error {
-    Error::from_errno(refusal.errno.0.wrapping_neg())
 }
 
 /// Returns the words for the failure of an operation; `None` if its errno says all.

@@ -34,7 +34,7 @@ pub(crate) struct Event {
     owner: Option<Arc<Owner>>,
     #[pin]
     instances: Mutex<InInstances>,
-    /// For drafts.
+    /// For writes.
     pub(super) in_write: WriteMarks,
     /// For changes of plans.
     pub(super) in_change: ChangeMark,
@@ -44,8 +44,6 @@ pub(crate) struct Event {
     attached: AtomicUsize,
     /// Whether it was ever enabled, or had a filter or a trigger.
     used: AtomicBool,
-    /// Whether its directory exists, its own or that of the event that it replaces.
-    has_files: AtomicBool,
     /// Whether `hit_limit` has disarmed it.
     limited: AtomicBool,
 }
@@ -96,7 +94,6 @@ impl Event {
             gone: AtomicBool::new(false),
             attached: AtomicUsize::new(0),
             used: AtomicBool::new(false),
-            has_files: AtomicBool::new(false),
             limited: AtomicBool::new(false),
         });
         Arc::pin_init(event, GFP_KERNEL).map_err(|_| no_memory())
@@ -277,15 +274,5 @@ impl Event {
     /// event makes it, and what is refused does; that is no use.
     pub(crate) fn is_used(&self) -> bool {
         !self.is_ready_made() || self.is_attached() || self.used.load(Ordering::Relaxed)
-    }
-
-    /// Notes that it has files.
-    pub(super) fn set_has_files(&self) {
-        self.has_files.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether it has files.
-    pub(super) fn has_files(&self) -> bool {
-        self.has_files.load(Ordering::Relaxed)
     }
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The set of defined events, and how a write to `kprobe_events` changes it.
-//!
-//! A write is all or nothing: its lines are applied in order to a draft, which changes the
-//! set only if every line succeeds. New probes are registered meanwhile, disarmed; deleted
-//! probes stay registered until the draft is accepted.
+//! The set of defined events, and what the instances make of it.
 //!
 //! The elements of the set are probes. Probes with the same group and name belong to one
-//! event, which exists as long as it has a probe.
+//! event, which exists as long as it has a probe. A [write] changes the set.
 
 mod arming;
 mod busy;
@@ -22,16 +18,10 @@ mod triggers;
 mod write;
 
 use crate::{
-    engine::{
-        definition::parse::Grammar,
-        filter::Filter,
-        language::lex::{self, Command},
-        refusal::error::{Error as Refusal, Kind},
-    },
+    engine::filter::Filter,
     events::{
         event::Event,
         event_file::{EventFile, InstanceId, PlanParts},
-        owner::Owner,
         probe::Probe,
     },
     hit::{
@@ -39,7 +29,7 @@ use crate::{
         tasks::Tasks,
     },
     kapi,
-    source::{machine::errno, registered::Removal},
+    source::registered::Removal,
     sys::Vec,
 };
 use arming::Arming;
@@ -47,7 +37,6 @@ use core::mem;
 use definitions::{Definitions, SystemCalls};
 use instances::Instances;
 use kernel::{prelude::*, sync::Arc};
-use write::{report_waiting, Draft};
 
 pub(crate) use arming::Watch;
 pub(crate) use files::{Directory, EventFiles, EventGroup, Files, Permanent, Removed};
@@ -81,99 +70,107 @@ impl Registry {
         })
     }
 
-    /// Sets the watch that checks the probes while one is armed. The watch holds the
-    /// tracer until what [`Registry::shut_down`] returns is dropped.
-    pub(crate) fn set_watch(&mut self, watch: KBox<dyn Watch>) {
-        self.arming.set_watch(Some(watch));
-        self.watch();
-    }
-
-    /// Starts the watch if a probe is armed.
-    pub(crate) fn watch(&self) {
-        if self.definitions.is_any_armed() {
-            self.arming.watch();
-        }
-    }
-
-    /// Disables the events with a probe that was hit more often than `limit` per second
-    /// on a CPU, with those that are attached to them, and logs them. Returns whether a probe is
-    /// still armed.
-    pub(crate) fn disarm_above(&mut self, limit: u64) -> bool {
-        /// Most events that one call names in the kernel's log.
-        const NAMED: u32 = 10;
-        let mut disabled = 0u32;
-        for probe in self
-            .definitions
-            .all_probes()
-            .filter(|probe| probe.is_armed())
-        {
-            let Some(rate) = probe.rate().filter(|rate| rate.weighted > limit) else {
-                continue;
-            };
-            if !self.disarm_limited(probe) {
-                continue;
-            }
-            disabled = disabled.saturating_add(1);
-            if disabled <= NAMED {
-                let event = &probe.event;
-                pr_warn!(
-                    "event {}/{} is disabled: {} hits a second on a CPU ({} as hit_limit counts) exceed {limit}\n",
-                    event.format.group.to_str().unwrap_or("?"),
-                    event.format.name(),
-                    rate.hits,
-                    rate.weighted
-                );
-            }
-        }
-        if disabled > NAMED {
-            let more = disabled.saturating_sub(NAMED);
-            pr_warn!("so are {more} other events: kprobe_stats names them\n");
-        }
-        if disabled != 0 {
-            self.disarm_attached();
-        }
-        // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again. Where
-        // this fails, the next change of an event does it.
-        let _ = self.link_receivers();
-        self.definitions.is_any_armed()
-    }
-
-    /// Disables the event of `probe` for `hit_limit`. Returns false if it cannot be disarmed: the next
-    /// check tries again.
-    fn disarm_limited(&self, probe: &Probe) -> bool {
-        let event = &probe.event;
-        let is_disarmed = self
-            .set_armed(&|other| other.id() == event.id(), false)
-            .is_ok();
-        if is_disarmed {
-            // Its triggers stay; enabling it, or a new trigger, arms it again.
-            event.find_file(|_, file| {
-                file.switch().set(false);
-                None::<()>
-            });
-            probe.set_limited();
-        }
-        is_disarmed
-    }
-
-    /// Disables what is attached to events that `hit_limit` has disabled: it gets no hits either.
-    fn disarm_attached(&self) {
-        let is_starved = |probe: &&Arc<Probe>| {
-            let mut attachments = probe.attachments().iter();
-            probe.is_armed() && attachments.any(|attachment| attachment.to().is_limited())
-        };
-        // What is attached to that is next.
-        loop {
-            let starved = self.definitions.all_probes().filter(is_starved);
-            if starved.filter(|probe| self.disarm_limited(probe)).count() == 0 {
-                break;
-            }
-        }
-    }
-
     /// Returns the events, in the order of their first definition.
     pub(crate) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
         self.instances.events()
+    }
+
+    /// Adds `instance`, in which all events are disabled. Returns its number.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn add_instance(&mut self, instance: InInstance) -> Result<InstanceId> {
+        let id = self.instances.free_id()?;
+        instance.marks.put_in(id)?;
+        let events = self.events().count();
+        instance
+            .formats
+            .reserve(self.definitions.all_probes().count(), 0)?;
+        let mut files = Vec::new();
+        files.reserve(events)?;
+        let plan = Plan::recording(None)?;
+        for event in self.events() {
+            event.reserve_file(id)?;
+            files.push(EventFile::new(plan.clone())?)?;
+        }
+        for (event, file) in self.events().zip(files) {
+            event.set_file(id, Some(file));
+        }
+        for event in self.events() {
+            instance.formats.add(event.format.clone());
+        }
+        self.instances.set(id, Some(instance));
+        Ok(id)
+    }
+
+    /// Gives `instance` the directory that holds the events' directories, with a
+    /// directory for each event.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of creating files.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn set_directory(
+        &mut self,
+        instance: InstanceId,
+        directory: Arc<dyn Directory>,
+        removed: &mut Removed,
+    ) -> Result {
+        let permanent = self.instances.top().files.permanent().cloned();
+        let mut events = Vec::new();
+        let count = permanent.as_ref().map_or(0, |events| events.len());
+        // Those that are permanent are the first.
+        for event in self.events().skip(count) {
+            events.push(event.clone())?;
+        }
+        self.instances.reserve_removed(removed, events.len(), 0)?;
+        let files = &mut self.instances.get_mut(instance)?.files;
+        files.set_directory(Some(directory));
+        files.make_ready(self.definitions.points())?;
+        if let Some(permanent) = &permanent {
+            files.make_permanent(permanent)?;
+        }
+        let made = files.make(&events, removed)?;
+        files.accept(made, removed);
+        Ok(())
+    }
+
+    /// Removes `instance`: its events are disabled. The caller drops what is returned,
+    /// and with it their files, once it has released the registry lock.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the errors of disarming; then some events may be disabled.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn remove_instance(&mut self, instance: InstanceId) -> Result<InInstance> {
+        self.set_enabled(instance, |_| true, false)?;
+        let changes = self.instances.without(instance)?;
+        // Triggers go, and with them what they switch.
+        let is_unneeded = |event: &Event| !event.is_needed_besides(instance);
+        self.set_armed(&is_unneeded, false)?;
+        self.instances
+            .activate(instance, changes, &self.definitions)?;
+        for event in self.events() {
+            event.set_file(instance, None);
+        }
+        // Where this fails, the next change of an event does it.
+        let _ = self.link_receivers();
+        self.instances.set(instance, None).ok_or(ENODEV)
+    }
+
+    /// Removes `instance`, in which nothing was enabled yet, and no trigger set: for that no
+    /// memory is needed. The caller drops what is returned as that of
+    /// [`Registry::remove_instance`].
+    pub(crate) fn discard_instance(&mut self, instance: InstanceId) -> Option<InInstance> {
+        for event in self.events() {
+            event.set_file(instance, None);
+        }
+        self.instances.set(instance, None)
     }
 
     /// Enables or disables the events that `which` selects in `instance`: all of them
@@ -355,151 +352,6 @@ impl Registry {
         Ok(())
     }
 
-    /// Changes the parts of the plans of all events in `instance`.
-    fn replan_all(&mut self, instance: InstanceId, change: impl Fn(&mut PlanParts)) -> Result {
-        let all = self.instances.events().map(|event| (event, &change));
-        let changes = self.instances.replanned(instance, all)?;
-        self.instances
-            .activate(instance, changes, &self.definitions)
-    }
-
-    /// Returns the files of the events of one instance, once the registry is shut down; `None`
-    /// if there are no more. The caller drops them after it has released the registry lock.
-    pub(crate) fn take_files(&mut self) -> Option<Files> {
-        let mut instances = self.instances.iter_mut();
-        let instance = instances.find(|instance| !instance.files.is_empty())?;
-        Some(mem::replace(&mut instance.files, Files::new()))
-    }
-
-    /// Applies the lines of a write by `owner`, or by everybody, all or none.
-    ///
-    /// As each function that removes files, it moves them to `removed`.
-    ///
-    /// # Errors
-    ///
-    /// The [`Failure`] of the first line that fails.
-    ///
-    /// Context: process, may sleep.
-    #[inline(never)]
-    pub(crate) fn apply(
-        &mut self,
-        (text, grammar): (&[u8], Grammar),
-        owner: Option<&Arc<Owner>>,
-        removed: &mut Removed,
-    ) -> Result<(), Failure> {
-        if text.trim_ascii().is_empty() {
-            // It needs no memory: behind an opening that has removed all events, it must not fail.
-            return Ok(());
-        }
-        self.make_attachable(text, removed);
-        let mut draft = self
-            .definitions
-            .begin_boxed(owner.cloned())
-            .map_err(|_| Failure::refused(Refusal::new(Kind::NoMemory, 0), text.trim_ascii()))?;
-        let others = (&self.instances, &self.arming);
-        let drafted = self.definitions.lines(&mut draft, (text, grammar), others);
-        // A line before the one that failed may be refused for this.
-        ask_for_sites(&draft, text)?;
-        drafted?;
-        if draft.is_empty() {
-            return Ok(());
-        }
-        self.definitions
-            .settle(&draft)
-            .map_err(|refusal| Failure::refused(refusal, text.trim_ascii()))?;
-        self.accept(&mut draft, removed).map_err(|error| {
-            let refusal = Refusal::registration(errno(error), 0);
-            Failure::refused(refusal, text.trim_ascii())
-        })
-    }
-
-    /// Makes the changes of `draft`.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`, and the errors of arming new probes of enabled events; then nothing has
-    /// changed.
-    #[inline(never)]
-    fn accept(&mut self, draft: &mut Draft, files: &mut Removed) -> Result {
-        // Everything that can fail comes before anything is removed.
-        let events = self.definitions.reserve(draft)?;
-        self.instances
-            .reserve_formats(events.new.len(), events.removed.len())?;
-        self.change_files(draft, events.removed.len(), files)?;
-        report_waiting(draft.added());
-        let arms = draft.added().iter().any(|probe| probe.is_armed());
-        for event in events.new.iter() {
-            self.instances.add_format(event);
-        }
-        // Its drop waits for the hits, before their formats can be forgotten.
-        drop(self.definitions.accept(draft));
-        for event in events.removed.iter() {
-            event.set_gone();
-        }
-        self.instances.retire_formats(&events.removed);
-        if arms {
-            self.watch();
-        }
-        // The change is made, so this cannot refuse it. Nothing is there to be linked unless an
-        // event probe got a further probe; where it fails, the next change of an event does it.
-        if let Err(error) = self.link_receivers() {
-            pr_warn!(
-                "hits are not sent to all event probes (errno {}): enable these anew\n",
-                error.to_errno()
-            );
-        }
-        Ok(())
-    }
-}
-
-impl Registry {
-    /// Removes all events that are everybody's and that `which` selects.
-    ///
-    /// # Errors
-    ///
-    /// `FILE_IN_USE` if one is enabled or has to do with a trigger; then none is removed.
-    /// `NO_MEMORY`.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn clear(
-        &mut self,
-        which: &dyn Fn(&Event) -> bool,
-        removed: &mut Removed,
-    ) -> Result<(), Refusal> {
-        let is_common = |event: &Event| event.owner().is_none() && which(event);
-        let failed = |error| Refusal::registration(errno(error), 0);
-        if let Some(refusal) = self.definitions.in_use(is_common).map_err(failed)? {
-            return Err(refusal);
-        }
-        let mut none = self.definitions.begin(None);
-        self.definitions.delete(&mut none, is_common);
-        self.definitions.settle(&none)?;
-        let accepted = self.accept(&mut none, removed);
-        accepted.map_err(failed)
-    }
-}
-
-/// Asks ftrace for the functions that `draft` names, of the write `text`.
-///
-/// # Errors
-///
-/// The [`Failure`] of the first line with a function whose entry ftrace does not report.
-fn ask_for_sites(draft: &Draft, text: &[u8]) -> Result<(), Failure> {
-    let (number, refusal) = match draft.pending_sites.ask() {
-        Ok(None) => return Ok(()),
-        Ok(Some(refused)) => refused,
-        Err(error) => return Err(Failure::refused(error.into(), text.trim_ascii())),
-    };
-    // BOUND: One look at each line.
-    let line = lex::lines(text).find(|line| line.number == number);
-    let line = line.map_or(&b""[..], |line| line.text);
-    Err(match Command::new(line) {
-        Ok(command) => Failure::refused(refusal, command.text()),
-        Err(_) => Failure::refused(refusal, line),
-    })
-}
-
-impl Registry {
     /// Sets whether `stack` is recorded behind each record in `instance`.
     ///
     /// # Errors
@@ -520,17 +372,105 @@ impl Registry {
         self.instances.get_mut(instance)?.stacks = stacks;
         Ok(())
     }
-}
 
-/// What is left of a registry that was shut down. Its drop waits for the probes of system calls, and
-/// for the watch: the caller must have released the registry lock.
-pub(crate) struct Remains {
-    _watch: Option<KBox<dyn Watch>>,
-    _calls: SystemCalls,
-    _removal: Removal,
-}
+    /// Changes the parts of the plans of all events in `instance`.
+    fn replan_all(&mut self, instance: InstanceId, change: impl Fn(&mut PlanParts)) -> Result {
+        let all = self.instances.events().map(|event| (event, &change));
+        let changes = self.instances.replanned(instance, all)?;
+        self.instances
+            .activate(instance, changes, &self.definitions)
+    }
 
-impl Registry {
+    /// Sets the watch that checks the probes while one is armed. The watch holds the
+    /// tracer until what [`Registry::shut_down`] returns is dropped.
+    pub(crate) fn set_watch(&mut self, watch: KBox<dyn Watch>) {
+        self.arming.set_watch(Some(watch));
+        self.watch();
+    }
+
+    /// Starts the watch if a probe is armed.
+    pub(crate) fn watch(&self) {
+        if self.definitions.is_any_armed() {
+            self.arming.watch();
+        }
+    }
+
+    /// Disables the events with a probe that was hit more often than `limit` per second
+    /// on a CPU, with those that are attached to them, and logs them. Returns whether a probe is
+    /// still armed.
+    pub(crate) fn disarm_above(&mut self, limit: u64) -> bool {
+        /// Most events that one call names in the kernel's log.
+        const NAMED: u32 = 10;
+        let mut disabled = 0u32;
+        for probe in self
+            .definitions
+            .all_probes()
+            .filter(|probe| probe.is_armed())
+        {
+            let Some(rate) = probe.rate().filter(|rate| rate.weighted > limit) else {
+                continue;
+            };
+            if !self.disarm_limited(probe) {
+                continue;
+            }
+            disabled = disabled.saturating_add(1);
+            if disabled <= NAMED {
+                let event = &probe.event;
+                pr_warn!(
+                    "event {}/{} is disabled: {} hits a second on a CPU ({} as hit_limit counts) exceed {limit}\n",
+                    event.format.group.to_str().unwrap_or("?"),
+                    event.format.name(),
+                    rate.hits,
+                    rate.weighted
+                );
+            }
+        }
+        if disabled > NAMED {
+            let more = disabled.saturating_sub(NAMED);
+            pr_warn!("so are {more} other events: kprobe_stats names them\n");
+        }
+        if disabled != 0 {
+            self.disarm_attached();
+        }
+        // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again. Where
+        // this fails, the next change of an event does it.
+        let _ = self.link_receivers();
+        self.definitions.is_any_armed()
+    }
+
+    /// Disables the event of `probe` for `hit_limit`. Returns false if it cannot be disarmed: the next
+    /// check tries again.
+    fn disarm_limited(&self, probe: &Probe) -> bool {
+        let event = &probe.event;
+        let is_disarmed = self
+            .set_armed(&|other| other.id() == event.id(), false)
+            .is_ok();
+        if is_disarmed {
+            // Its triggers stay; enabling it, or a new trigger, arms it again.
+            event.find_file(|_, file| {
+                file.switch().set(false);
+                None::<()>
+            });
+            probe.set_limited();
+        }
+        is_disarmed
+    }
+
+    /// Disables what is attached to events that `hit_limit` has disabled: it gets no hits either.
+    fn disarm_attached(&self) {
+        let is_starved = |probe: &&Arc<Probe>| {
+            let mut attachments = probe.attachments().iter();
+            probe.is_armed() && attachments.any(|attachment| attachment.to().is_limited())
+        };
+        // What is attached to that is next.
+        loop {
+            let starved = self.definitions.all_probes().filter(is_starved);
+            if starved.filter(|probe| self.disarm_limited(probe)).count() == 0 {
+                break;
+            }
+        }
+    }
+
     /// Removes all events, enabled or not. No event can be defined afterwards. The caller drops
     /// what it returns after it has released the registry lock, and then what
     /// [`Registry::take_files`] returns.
@@ -554,161 +494,24 @@ impl Registry {
             _removal: removal,
         }
     }
+
+    /// Returns the files of the events of one instance, once the registry is shut down; `None`
+    /// if there are no more. The caller drops them after it has released the registry lock.
+    pub(crate) fn take_files(&mut self) -> Option<Files> {
+        let mut instances = self.instances.iter_mut();
+        let instance = instances.find(|instance| !instance.files.is_empty())?;
+        Some(mem::replace(&mut instance.files, Files::new()))
+    }
 }
 
-impl Registry {
-    /// Adds `instance`, in which all events are disabled. Returns its number.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn add_instance(&mut self, instance: InInstance) -> Result<InstanceId> {
-        let id = self.instances.free_id()?;
-        instance.marks.put_in(id)?;
-        let events = self.events().count();
-        instance
-            .formats
-            .reserve(self.definitions.all_probes().count(), 0)?;
-        let mut files = Vec::new();
-        files.reserve(events)?;
-        let plan = Plan::recording(None)?;
-        for event in self.events() {
-            event.reserve_file(id)?;
-            files.push(EventFile::new(plan.clone())?)?;
-        }
-        for (event, file) in self.events().zip(files) {
-            event.set_file(id, Some(file));
-        }
-        for event in self.events() {
-            instance.formats.add(event.format.clone());
-        }
-        self.instances.set(id, Some(instance));
-        Ok(id)
-    }
-
-    /// Gives `instance` the directory that holds the events' directories, with a
-    /// directory for each event.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`, and the errors of creating files.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn set_directory(
-        &mut self,
-        instance: InstanceId,
-        directory: Arc<dyn Directory>,
-        removed: &mut Removed,
-    ) -> Result {
-        let permanent = self.instances.top().files.permanent().cloned();
-        let mut events = Vec::new();
-        let count = permanent.as_ref().map_or(0, |events| events.len());
-        // Those that are permanent are the first.
-        for event in self.events().skip(count) {
-            events.push(event.clone())?;
-        }
-        self.instances.reserve_removed(removed, events.len(), 0)?;
-        let files = &mut self.instances.get_mut(instance)?.files;
-        files.set_directory(Some(directory));
-        files.make_ready(self.definitions.points())?;
-        if let Some(permanent) = &permanent {
-            files.make_permanent(permanent)?;
-        }
-        let made = files.make(&events, removed)?;
-        files.accept(None, made, removed);
-        Ok(())
-    }
-
-    /// Removes `instance`: its events are disabled. The caller drops what is returned,
-    /// and with it their files, once it has released the registry lock.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`, and the errors of disarming; then some events may be disabled.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn remove_instance(&mut self, instance: InstanceId) -> Result<InInstance> {
-        self.set_enabled(instance, |_| true, false)?;
-        let changes = self.instances.without(instance)?;
-        // Triggers go, and with them what they switch.
-        let is_unneeded = |event: &Event| !event.is_needed_besides(instance);
-        self.set_armed(&is_unneeded, false)?;
-        self.instances
-            .activate(instance, changes, &self.definitions)?;
-        for event in self.events() {
-            event.set_file(instance, None);
-        }
-        // As above.
-        let _ = self.link_receivers();
-        self.instances.set(instance, None).ok_or(ENODEV)
-    }
-
-    /// Removes `instance`, in which nothing was enabled yet, and no trigger set: for that no
-    /// memory is needed. The caller drops what is returned as that of
-    /// [`Registry::remove_instance`].
-    pub(crate) fn discard_instance(&mut self, instance: InstanceId) -> Option<InInstance> {
-        for event in self.events() {
-            event.set_file(instance, None);
-        }
-        self.instances.set(instance, None)
-    }
-
-    /// Makes the files of the new events of `draft` in all instances, arms the new probes of
-    /// enabled events, and moves to `removed` the files of the events that `draft` removes, of
-    /// which there are `gone`.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`, and the errors of arming; then nothing has changed.
-    pub(super) fn change_files(
-        &mut self,
-        draft: &Draft,
-        gone: usize,
-        removed: &mut Removed,
-    ) -> Result {
-        let mut events = Vec::new();
-        for event in draft.added().iter().map(|probe| &probe.event) {
-            if !event.has_files() {
-                events.push(event.clone())?;
-                event.set_has_files();
-            }
-        }
-        self.instances
-            .reserve_removed(removed, events.len(), gone)?;
-        let mut all = Vec::new();
-        all.reserve(self.instances.iter().count())?;
-        let mut result = Ok(());
-        for instance in self.instances.iter_mut() {
-            let made = instance.files.make(&events, removed);
-            result = made.and_then(|made| Ok(all.push(made)?));
-            if result.is_err() {
-                break;
-            }
-        }
-        if let Err(error) = result.and_then(|()| {
-            let added = draft.added().iter();
-            let needed = added.filter(|probe| probe.event.is_needed());
-            self.arming.set_armed(needed, true)
-        }) {
-            let mut all = all.into_iter();
-            for instance in self.instances.iter_mut() {
-                if let Some(made) = all.next() {
-                    instance.files.discard(made, removed);
-                }
-            }
-            return Err(error);
-        }
-        let removing = (gone != 0).then_some(draft);
-        let mut all = all.into_iter();
-        for instance in self.instances.iter_mut() {
-            // Not zipped, as the name of the function that drops both would be too long.
-            if let Some(made) = all.next() {
-                let files = &mut instance.files;
-                files.accept(removing, made, removed);
-            }
-        }
-        Ok(())
-    }
+/// What is left of a registry that was shut down. Its drop waits for the probes of system calls, and
+/// for the watch: the caller must have released the registry lock.
+///
+/// Another tracer may sleep in the page fault of a system call, as the kernel's own does, and a
+/// user may delay that fault without a limit. The notifier of modules takes the registry lock, so
+/// no wait for these probes holds it without a limit.
+pub(crate) struct Remains {
+    _watch: Option<KBox<dyn Watch>>,
+    _calls: SystemCalls,
+    _removal: Removal,
 }

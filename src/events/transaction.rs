@@ -8,7 +8,7 @@
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// What writes note at an event. Only a draft uses it.
+/// What writes note at an event. Only writes use it.
 pub(super) struct WriteMarks {
     /// The number of the event's probes in the registry.
     probes: AtomicUsize,
@@ -16,10 +16,6 @@ pub(super) struct WriteMarks {
     write: AtomicU64,
     /// The number of the event's probes if that write succeeds.
     planned: AtomicUsize,
-    /// The number of the last write that listed the event.
-    listed: AtomicU64,
-    /// The number of the last write that redefined it.
-    replaced: AtomicU64,
 }
 
 impl WriteMarks {
@@ -29,8 +25,6 @@ impl WriteMarks {
             probes: AtomicUsize::new(0),
             write: AtomicU64::new(0),
             planned: AtomicUsize::new(0),
-            listed: AtomicU64::new(0),
-            replaced: AtomicU64::new(0),
         }
     }
 
@@ -48,9 +42,11 @@ impl WriteMarks {
         self.plan_probes(write, self.probes_after(write).saturating_add(1));
     }
 
-    /// Notes that the write with the number `write` deletes a probe.
-    pub(super) fn delete_probe(&self, write: u64) {
-        self.plan_probes(write, self.probes_after(write).saturating_sub(1));
+    /// Notes that the write with the number `write` deletes a probe. Returns how many are left.
+    pub(super) fn delete_probe(&self, write: u64) -> usize {
+        let left = self.probes_after(write).saturating_sub(1);
+        self.plan_probes(write, left);
+        left
     }
 
     fn plan_probes(&self, write: u64, count: usize) {
@@ -72,22 +68,6 @@ impl WriteMarks {
     /// Returns whether the write with the number `write` removes the event.
     pub(super) fn is_removed_in(&self, write: u64) -> bool {
         self.write.load(Relaxed) == write && self.planned.load(Relaxed) == 0
-    }
-
-    /// Notes that the write with the number `write` lists the event. Returns false if it has done
-    /// so before.
-    pub(super) fn list(&self, write: u64) -> bool {
-        self.listed.swap(write, Relaxed) != write
-    }
-
-    /// Notes that the write with the number `write` redefines the event.
-    pub(super) fn replace(&self, write: u64) {
-        self.replaced.store(write, Relaxed);
-    }
-
-    /// Returns whether the write with the number `write` redefines the event.
-    pub(super) fn is_replaced_in(&self, write: u64) -> bool {
-        self.replaced.load(Relaxed) == write
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::{
     engine::{
         code::arch::{Arch, Machine},
-        refusal::error::Errno,
+        refusal::error::{Errno, Error as Refusal},
     },
     kapi::regs::STACK_WORDS,
 };
@@ -20,4 +20,9 @@ pub(crate) const MACHINE: Machine = Machine {
 /// Converts an errno of the kernel crate to the engine's type.
 pub(crate) fn errno(error: Error) -> Errno {
     Errno(error.to_errno().wrapping_neg())
+}
+
+/// Returns the error of the kernel crate that a refusal has the errno of.
+pub(crate) fn error_of(refusal: &Refusal) -> Error {
+    Error::from_errno(refusal.errno.0.wrapping_neg())
 }

@@ -6,7 +6,7 @@ use super::set::Set;
 use crate::{
     engine::{
         refusal::error::{Error as Refusal, Kind},
-        util::{sort::sort, text::Plain},
+        util::text::Plain,
     },
     events::{
         event::Event,
@@ -164,33 +164,51 @@ impl fmt::Display for ShownNames<'_> {
     }
 }
 
-/// Returns the refusal to remove the events that `which` selects; `None` if none of them is
-/// enabled or has to do with a trigger. `set` is the registry's.
+/// Returns whether the event of `probe` is in use, but for what is attached to it.
+fn is_used(probe: &Probe) -> bool {
+    probe.event.is_needed() || probe.is_emitted()
+}
+
+/// Returns the events that go, as `goes` tells, although a probe that stays is attached to them. `all`
+/// are all probes.
+fn attached_to<'a>(
+    all: impl Iterator<Item = &'a Arc<Probe>>,
+    goes: &'a dyn Fn(&Event) -> bool,
+) -> impl Iterator<Item = &'a Arc<Event>> {
+    all.filter(|probe| !probe.attachments().is_empty() && !goes(&probe.event))
+        .flat_map(|probe| probe.attachments())
+        .map(|attachment| attachment.to())
+        .filter(|event| goes(event))
+}
+
+/// Returns an event of `going`, the probes of events that go, which is in use. `all` are all probes,
+/// and `goes` tells which events go.
+pub(super) fn first_of<'a>(
+    going: impl Iterator<Item = &'a Arc<Probe>> + Clone,
+    all: impl Iterator<Item = &'a Arc<Probe>>,
+    goes: &'a dyn Fn(&Event) -> bool,
+) -> Option<&'a Arc<Event>> {
+    if let Some(probe) = going.clone().find(|probe| is_used(probe)) {
+        return Some(&probe.event);
+    }
+    let mut attached = going.filter(|probe| probe.event.is_attached());
+    // One look at each probe, however many events have attached ones.
+    attached.next().and_then(|_| attached_to(all, goes).next())
+}
+
+/// Checks that none of the events that `which` selects is in use. `set` is the registry's.
 ///
 /// # Errors
 ///
-/// `ENOMEM`.
-pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Result<Option<Refusal>> {
+/// `FILE_IN_USE`, `NO_MEMORY`.
+pub(super) fn check(set: &Set, which: &dyn Fn(&Event) -> bool) -> Result<(), Refusal> {
     // Of those that are attached to each other, all go or none.
     let mut attached = Vec::new();
-    let stays = |probe: &&Arc<Probe>| !probe.attachments().is_empty() && !which(&probe.event);
-    for attachment in set
-        .iter()
-        .filter(stays)
-        .flat_map(|probe| probe.attachments())
-    {
-        attached.push(attachment.to().id())?;
+    for event in attached_to(set.iter(), which) {
+        attached.push(event.id())?;
     }
-    sort(&mut attached);
     let is_in_use = |probe: &&Arc<Probe>| {
-        let event = &probe.event;
-        which(event)
-            && (event.is_needed()
-                || probe.is_emitted()
-                || attached.binary_search(&event.id()).is_ok())
-    };
-    let Some(first) = set.iter().find(is_in_use) else {
-        return Ok(None);
+        which(&probe.event) && (is_used(probe) || attached.contains(&probe.event.id()))
     };
     let mut named: Vec<&Arc<Event>> = Vec::new();
     for probe in set.iter().filter(is_in_use) {
@@ -202,11 +220,12 @@ pub(super) fn refusal(set: &Set, which: impl Fn(&Event) -> bool) -> Result<Optio
             break;
         }
     }
-    let remedy = Hold::of(&first.event, set.iter()).remedy();
+    let Some(first) = named.first() else {
+        return Ok(());
+    };
+    let remedy = Hold::of(first, set.iter()).remedy();
     let names = InUse { set, named };
-    Ok(Some(
-        Refusal::new(Kind::FileInUse, 0).with_detail(format_args!("{names}: {remedy}")),
-    ))
+    Err(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!("{names}: {remedy}")))
 }
 
 /// Displays the names of the events that are in use.

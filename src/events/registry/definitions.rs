@@ -4,26 +4,21 @@
 
 mod calls;
 mod define;
+mod delete;
 mod modules;
 mod ready;
 mod receivers;
 
-use super::{
-    busy,
-    set::Set,
-    write::{Comings, Draft},
-};
+use super::set::Set;
 use crate::{
     engine::{
-        definition::kind::ProbeKind,
-        filter::Filter,
-        record::Layout,
-        refusal::error::{Error as Refusal, Kind},
+        definition::kind::ProbeKind, filter::Filter, record::Layout,
+        refusal::error::Error as Refusal,
     },
-    events::{attachment::AttachmentCount, event::Event, owner::Owner, probe::Probe},
+    events::{attachment::AttachmentCount, owner::Owner, probe::Probe},
     formats::Pool,
     hit::nesting::Nesting,
-    kapi::tracepoint::{self, Tracepoints},
+    kapi::tracepoint::Tracepoints,
     source::{
         functions,
         live::Live,
@@ -45,7 +40,7 @@ pub(super) use calls::SystemCalls;
 
 /// The defined probes, those of system calls, and what defining one needs to know.
 pub(crate) struct Definitions {
-    set: Set,
+    pub(super) set: Set,
     calls: SystemCalls,
     spares: Spares,
     types: types::Cache,
@@ -95,97 +90,36 @@ impl Definitions {
         self.nesting.clone()
     }
 
-    /// Returns the draft of a new write by `owner`, or by everybody.
-    pub(super) fn begin(&mut self, owner: Option<Arc<Owner>>) -> Draft {
+    /// Returns the number of a new write.
+    pub(super) fn next_write(&mut self) -> u64 {
         self.writes = self.writes.wrapping_add(1);
-        Draft::new(self.writes, owner)
+        self.writes
     }
 
-    /// As [`Definitions::begin`], of a write whose lines are parsed with the draft at hand: it has a
-    /// box, as that goes deep.
+    /// Makes room for the unloading of modules once there are the probes of `added`, too.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    #[inline(never)]
-    pub(super) fn begin_boxed(&mut self, owner: Option<Arc<Owner>>) -> Result<KBox<Draft>> {
-        Ok(KBox::new(self.begin(owner), GFP_KERNEL)?)
-    }
-
-    /// Deletes in `draft` the defined probes whose events `which` selects.
-    pub(super) fn delete(&mut self, draft: &mut Draft, which: impl Fn(&Event) -> bool) {
-        draft.delete_all(&mut self.set, which);
-    }
-
-    /// Waits, half a second at most, until the probes that `draft` deletes do not serve system
-    /// calls. A task that sleeps in another tracer's probe may come to ours afterwards.
-    ///
-    /// # Errors
-    ///
-    /// `FILE_IN_USE` if they may still do so.
-    ///
-    /// Context: process, may sleep.
-    pub(super) fn settle(&self, draft: &Draft) -> Result<(), Refusal> {
-        let mut unsettled = draft
-            .deleted(&self.set)
-            .filter_map(|probe| probe.tracepoint())
-            .filter(|probe| probe.is_unsettled())
-            .peekable();
-        if !draft.deletes() || unsettled.peek().is_none() {
-            return Ok(());
-        }
-        if !tracepoint::settle() {
-            return Err(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!(
-                "another tracer sleeps in a system call, where a user keeps a page from it: try again"
-            )));
-        }
-        unsettled.for_each(|probe| probe.set_settled());
-        Ok(())
-    }
-
-    /// Makes room for the changes of `draft`. Returns which events come and go.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(super) fn reserve(&mut self, draft: &mut Draft) -> Result<Comings> {
-        let events = draft.reserve(&mut self.set)?;
+    pub(super) fn reserve_spares(&mut self, added: &Set) -> Result {
         // Removed probes keep their spares until the next write.
-        let all = Iterator::chain(self.set.in_modules(), draft.added().in_modules());
-        self.spares.keep(all)?;
-        Ok(events)
-    }
-
-    /// Makes the changes of `draft`, for which there is room. Returns what was deleted, which may
-    /// be hit until it is dropped.
-    ///
-    /// Context: process, may sleep.
-    pub(super) fn accept(&mut self, draft: &mut Draft) -> Removal {
-        draft.apply(&mut self.set)
+        let all = Iterator::chain(self.set.in_modules(), added.in_modules());
+        self.spares.keep(all)
     }
 
     /// Removes all probes. They may be hit until what it returns is dropped, which waits for them:
     /// system calls longer than others.
     pub(super) fn shut_down(&mut self) -> (SystemCalls, Removal) {
         self.cut_circles();
-        let mut all = self.begin(None);
-        self.delete(&mut all, |_| true);
+        let mut removal = Removal::new();
         // Without memory, the removal waits for them in parts.
-        let _ = all.reserve(&mut self.set);
-        let removal = self.accept(&mut all);
+        let _ = removal.expect_only(self.set.iter().map(|probe| probe.definition().kind));
+        while let Some(probe) = self.set.pop() {
+            probe.remove(&mut removal);
+        }
         let calls = self.calls.shut_down();
         self.spares.clear();
         (calls, removal)
-    }
-
-    /// Returns the refusal to remove the events that `which` selects; `None` if none of them is
-    /// enabled or has to do with a trigger.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(super) fn in_use(&self, which: impl Fn(&Event) -> bool) -> Result<Option<Refusal>> {
-        busy::refusal(&self.set, which)
     }
 
     /// Returns the probes of all events: first the defined probes, then system calls.

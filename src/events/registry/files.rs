@@ -10,7 +10,6 @@
 //! registry lock. So what is to be removed goes to [`Removed`], which is dropped with the
 //! lock released.
 
-use super::write::Draft;
 use crate::{
     drop_where::take_where,
     engine::definition::ready::{ReadyGroup, GROUPS},
@@ -348,21 +347,8 @@ impl Files {
         Ok(group)
     }
 
-    /// Adds `made`, which [`Files::make`] returned. If `draft` removes events, moves their files
-    /// to `removed`, or leaves them to the events that replace these.
-    pub(super) fn accept(
-        &mut self,
-        draft: Option<&Draft>,
-        made: Vec<Defined>,
-        removed: &mut Removed,
-    ) {
-        if let Some(draft) = draft {
-            if draft.added().len() != 0 {
-                self.hand_over(draft);
-            }
-            let is_gone = |defined: &Defined| draft.removes(&defined.event);
-            take_where(&mut self.events, is_gone, |gone| removed.add(gone));
-        }
+    /// Adds `made`, which [`Files::make`] returned.
+    pub(super) fn accept(&mut self, made: Vec<Defined>, removed: &mut Removed) {
         for defined in made {
             // `make` has reserved the room.
             let _ = self.events.push(defined);
@@ -370,18 +356,18 @@ impl Files {
         self.remove_empty_groups(removed);
     }
 
-    /// Gives the files of the events that `draft` replaces to those that replace them.
-    fn hand_over(&mut self, draft: &Draft) {
-        for defined in self.events.iter_mut() {
-            let event = &defined.event;
-            if !draft.removes(event) || !draft.replaces(event) {
-                continue;
-            }
-            let mut events = draft.added().iter().map(|probe| &probe.event);
-            if let Some(event) = events.find(|event| is_one(event, &defined.event)) {
-                defined.event = event.clone();
-                defined.files.set_event(event);
-            }
+    /// Moves the files of the events for which `is_gone` returns true to `removed`, which has room.
+    pub(super) fn remove(&mut self, is_gone: impl Fn(&Event) -> bool, removed: &mut Removed) {
+        let is_gone = |defined: &Defined| is_gone(&defined.event);
+        take_where(&mut self.events, is_gone, |gone| removed.add(gone));
+    }
+
+    /// Gives the files of `former` to `event`, which has the same names.
+    pub(super) fn hand_over(&mut self, former: &Arc<Event>, event: &Arc<Event>) {
+        let mut all = self.events.iter_mut();
+        if let Some(defined) = all.find(|defined| Arc::ptr_eq(&defined.event, former)) {
+            defined.event = event.clone();
+            defined.files.set_event(event);
         }
     }
 
@@ -392,10 +378,4 @@ impl Files {
             let _ = removed.groups.push(group);
         });
     }
-}
-
-/// Returns whether `event` and `other` are one to users: a redefined event keeps its names.
-fn is_one(event: &Event, other: &Event) -> bool {
-    let (one, other) = (&event.format, &other.format);
-    one.name.to_bytes() == other.name.to_bytes() && one.group.to_bytes() == other.group.to_bytes()
 }

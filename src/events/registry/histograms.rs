@@ -68,7 +68,48 @@ fn failed(error: Error) -> Refusal {
     Refusal::registration(errno(error), 0)
 }
 
+/// A histogram that is set.
+pub(super) struct HistTrigger {
+    pub(super) event: Arc<Event>,
+    pub(super) histogram: Arc<Histogram>,
+    /// The action that counts in it.
+    pub(super) action: Arc<Action>,
+}
+
+impl HistTrigger {
+    /// Returns its filter.
+    pub(super) fn filter(&self) -> Option<&[u8]> {
+        self.action.filter().map(Filter::text)
+    }
+}
+
 impl Registry {
+    /// Returns the histograms of `event`, then those of all other events of `instance`.
+    pub(super) fn hist_triggers(
+        &self,
+        instance: InstanceId,
+        event: &Arc<Event>,
+    ) -> Result<Vec<HistTrigger>, AllocError> {
+        let mut hists = Vec::new();
+        let others = self
+            .instances
+            .triggered(instance)
+            .filter(|other| !Arc::ptr_eq(other, event));
+        for event in Iterator::chain(core::iter::once(event), others) {
+            let plan = event.file(instance).map(|file| file.current_plan());
+            for action in plan.iter().flat_map(|plan| plan.actions()) {
+                if let Some(histogram) = action.counts() {
+                    hists.push(HistTrigger {
+                        event: event.clone(),
+                        histogram: histogram.clone(),
+                        action: action.clone(),
+                    })?;
+                }
+            }
+        }
+        Ok(hists)
+    }
+
     /// Removes all histograms of `event` in `instance`; as in the kernel none, if another
     /// one refers to a variable of theirs.
     ///
@@ -364,49 +405,6 @@ fn is_referred_to(it: &HistTrigger, all: &[HistTrigger]) -> bool {
         .iter()
         .filter(|other| !Arc::ptr_eq(&other.histogram, &it.histogram));
     others.any(|other| other.histogram.spec().refers_to(table))
-}
-
-/// A histogram that is set.
-pub(super) struct HistTrigger {
-    pub(super) event: Arc<Event>,
-    pub(super) histogram: Arc<Histogram>,
-    /// The action that counts in it.
-    pub(super) action: Arc<Action>,
-}
-
-impl HistTrigger {
-    /// Returns its filter.
-    pub(super) fn filter(&self) -> Option<&[u8]> {
-        self.action.filter().map(Filter::text)
-    }
-}
-
-impl Registry {
-    /// Returns the histograms of `event`, then those of all other events of `instance`.
-    pub(super) fn hist_triggers(
-        &self,
-        instance: InstanceId,
-        event: &Arc<Event>,
-    ) -> Result<Vec<HistTrigger>, AllocError> {
-        let mut hists = Vec::new();
-        let others = self
-            .instances
-            .triggered(instance)
-            .filter(|other| !Arc::ptr_eq(other, event));
-        for event in Iterator::chain(core::iter::once(event), others) {
-            let plan = event.file(instance).map(|file| file.current_plan());
-            for action in plan.iter().flat_map(|plan| plan.actions()) {
-                if let Some(histogram) = action.counts() {
-                    hists.push(HistTrigger {
-                        event: event.clone(),
-                        histogram: histogram.clone(),
-                        action: action.clone(),
-                    })?;
-                }
-            }
-        }
-        Ok(hists)
-    }
 }
 
 /// The instance around a histogram of an event.

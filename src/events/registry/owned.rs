@@ -2,11 +2,12 @@
 
 //! Removing the events of an owner.
 
-use super::{files::Removed, Registry};
+use super::{files::Removed, write::Write, Registry};
 use crate::{
     engine::{definition::parse::SYNTHETIC_GROUP, hist::ActionSort},
     events::{event::Event, event_file::InstanceId, owner::Owner},
     hit::action::Action,
+    source::machine::error_of,
     sys::Vec,
 };
 use kernel::{prelude::*, sync::Arc};
@@ -48,10 +49,10 @@ impl Registry {
             self.remove_unneeded(instance, &first)?;
             self.set_enabled(instance, is_owned, false)?;
         }
-        let mut draft = self.definitions.begin(Some(owner.clone()));
-        self.definitions.delete(&mut draft, is_owned);
-        self.definitions.settle(&draft).map_err(|_| EBUSY)?;
-        self.accept(&mut draft, removed)
+        let mut write = Write::new(self, Some(owner.clone()));
+        let deleted = write.delete_all(is_owned);
+        let removed = deleted.and_then(|()| write.commit(removed));
+        removed.map_err(|refusal| error_of(&refusal))
     }
 
     /// Returns the triggers in `instance` that have to do with the events that `which`

@@ -4,7 +4,8 @@
 //!
 //! An event that has triggers, or that triggers change, is armed while it is disabled, with a
 //! plan that consults its switch. The plan is active before the event is armed for it, and as
-//! long as it is.
+//! long as it is. An event probe that is armed is such a user, too: an action sends it the hits of
+//! the event that it is attached to.
 
 use super::{instances::Instances, Registry};
 use crate::{
@@ -287,9 +288,7 @@ impl Registry {
         self.instances
             .activate(instance, changes, &self.definitions)
     }
-}
 
-impl Registry {
     /// Adds the actions that send hits to event probes which have been armed, and removes those of
     /// event probes which are not armed any more.
     ///

@@ -1,170 +1,111 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a write changes in the set of probes.
+//! A write: the transaction that changes the set of probes.
+//!
+//! A write is all or nothing. Its lines are applied in order: new probes are registered, disarmed;
+//! deleted probes stay registered. Only if every line succeeds, [`Write::commit`] changes the set
+//! and the files of the events.
 
-use super::{busy::Hold, set::Set};
+use super::{busy, files::Removed, set::Set, Registry};
 use crate::{
+    drop_where::drop_where,
     engine::{
-        definition::{
-            ast::{Definition, Deletion},
-            kind::Mechanism,
-        },
+        definition::{ast::Definition, kind::Mechanism, parse::Grammar},
+        language::lex::{self, Command},
         refusal::error::{Error as Refusal, Kind},
-        util::text::{OneLine, Plain},
+        util::text::OneLine,
     },
-    events::{event::Event, owner::Owner, probe::Probe, similar::suggest_event},
-    kapi::functions::Site,
-    source::{functions, location, registered::Removal},
+    events::{event::Event, owner::Owner, probe::Probe},
+    kapi::{context, functions::Site, tracepoint},
+    source::{functions, location, machine::errno, registered::Removal},
     sys::{AllocError, Vec},
 };
 use core::mem;
 use kernel::{prelude::*, sync::Arc};
 
-/// What a write changes in the set of probes: the new probes; those that it deletes are
-/// marked in the set. When it is dropped, the new probes are removed, unless the set took
-/// them over, with one wait for all.
+/// A write. When it is dropped before it is committed, the new probes are removed, with one wait for
+/// all.
 ///
 /// Context of the drop: process, may sleep.
-pub(crate) struct Draft {
-    /// The number of the write.
-    write: u64,
+pub(crate) struct Write<'r> {
+    pub(super) registry: &'r mut Registry,
+    /// Its number. The set's marks of deleted probes, and the marks of events, have it.
+    pub(super) number: u64,
     /// Who writes; `None` for everybody.
-    owner: Option<Arc<Owner>>,
-    added: Set,
-    /// Whether it deletes probes of the set.
-    deletes: bool,
+    pub(super) owner: Option<Arc<Owner>>,
+    /// The new probes.
+    pub(super) added: Set,
+    /// Whether it deletes probes of the registry's set.
+    pub(super) deletes: bool,
+    /// The events that it makes.
+    pub(super) new: Vec<NewEvent>,
+    /// The events of the registry that it leaves without a probe.
+    pub(super) removed: Vec<Arc<Event>>,
     pub(super) pending_sites: PendingSites,
     /// Has room for all probes that were added.
-    removal: Removal,
+    pub(super) removal: Removal,
 }
 
-/// The events that come and go with a write.
-pub(crate) struct Comings {
-    /// The events without a probe before it.
-    pub(super) new: Vec<Arc<Event>>,
-    /// The events without a probe after it.
-    pub(super) removed: Vec<Arc<Event>>,
+/// An event that a write makes.
+pub(crate) struct NewEvent {
+    pub(super) event: Arc<Event>,
+    /// The removed event of the same names, whose files it takes over.
+    pub(super) replaces: Option<Arc<Event>>,
 }
 
-impl Draft {
-    /// Makes the draft of the write with the number `write` by `owner`, or by everybody, which
-    /// changes nothing yet.
-    pub(super) const fn new(write: u64, owner: Option<Arc<Owner>>) -> Self {
+impl<'r> Write<'r> {
+    /// Begins a write by `owner`, or by everybody, which changes nothing yet.
+    pub(super) fn new(registry: &'r mut Registry, owner: Option<Arc<Owner>>) -> Self {
         Self {
-            write,
+            number: registry.definitions.next_write(),
+            registry,
             owner,
             added: Set::new(),
             deletes: false,
+            new: Vec::new(),
+            removed: Vec::new(),
             pending_sites: PendingSites::new(),
             removal: Removal::new(),
         }
     }
 
-    /// Returns who writes; `None` for everybody.
-    pub(super) fn owner(&self) -> Option<&Arc<Owner>> {
-        self.owner.as_ref()
-    }
-
-    fn is_own(&self, probe: &Probe) -> bool {
-        probe.event.is_of(self.owner())
-    }
-
-    /// Returns the event with the names of `definition` if it belongs to somebody else than
-    /// the writer; `set` is the registry's.
-    pub(super) fn other_of<'a>(
-        &self,
-        set: &'a Set,
-        definition: &'a Definition,
-    ) -> Option<&'a Event> {
-        let mut named = set.named(definition, self.write);
-        let other = named.find(|probe| !self.is_own(probe))?;
-        Some(&other.event)
-    }
-
-    /// Returns whether it deletes probes of the set.
-    pub(super) fn deletes(&self) -> bool {
-        self.deletes
-    }
-
-    /// Returns whether it changes nothing.
-    pub(super) fn is_empty(&self) -> bool {
-        !self.deletes && self.added.len() == 0
-    }
-
-    /// Returns the probes of `set`, the registry's, that it deletes.
-    pub(super) fn deleted<'a>(&self, set: &'a Set) -> impl Iterator<Item = &'a Arc<Probe>> {
-        set.deleted(self.write)
-    }
-
-    /// Notes that a new event takes the place of `event`.
-    pub(super) fn replace(&self, event: &Event) {
-        event.in_write.replace(self.write);
-    }
-
-    /// Returns whether a new event takes the place of `event`.
-    pub(super) fn replaces(&self, event: &Event) -> bool {
-        event.in_write.is_replaced_in(self.write)
-    }
-
-    /// Returns whether it removes `event`.
-    pub(super) fn removes(&self, event: &Event) -> bool {
-        event.in_write.is_removed_in(self.write)
-    }
-
-    /// Returns whether `event` has a probe after the write.
-    pub(super) fn keeps(&self, event: &Event) -> bool {
-        event.in_write.probes_after(self.write) != 0
-    }
-
-    /// Returns the refusal to delete `deleted`, whose deletion is noted, if that leaves an event
-    /// that is in use without a probe. `set` is the registry's; the caret is at column `at`.
+    /// As [`Write::new`], of a write whose lines are parsed with it at hand: it has a box, as that
+    /// goes deep.
+    ///
+    /// # Errors
+    ///
+    /// `NO_MEMORY`.
     #[inline(never)]
-    fn refusal<'a>(
-        &'a self,
-        set: &'a Set,
-        deleted: impl Iterator<Item = &'a Arc<Probe>>,
-        at: usize,
-    ) -> Option<Refusal> {
-        let all = || Iterator::chain(set.iter(), self.added.iter());
-        let refusal = |event: &Event| Some(Hold::of(event, all()).refusal(event, at));
-        let mut is_any_attached = false;
-        for probe in deleted {
-            if !self.removes(&probe.event) {
-                continue;
+    pub(super) fn boxed(
+        registry: &'r mut Registry,
+        owner: Option<Arc<Owner>>,
+    ) -> Result<KBox<Self>, Refusal> {
+        KBox::new(Self::new(registry, owner), GFP_KERNEL)
+            .map_err(|_| Refusal::new(Kind::NoMemory, 0))
+    }
+
+    /// Applies the lines of `text`.
+    fn lines(&mut self, text: &[u8], grammar: Grammar) -> Result<(), Failure> {
+        for line in lex::lines(text) {
+            if context::is_being_killed() {
+                return Err(Failure::Interrupted);
             }
-            if probe.event.is_needed() || probe.is_emitted() {
-                return refusal(&probe.event);
-            }
-            is_any_attached |= probe.event.is_attached();
-        }
-        if !is_any_attached {
-            return None;
-        }
-        // One look at each probe, however many events have attached ones.
-        for probe in all().filter(|probe| self.keeps(&probe.event)) {
-            for attachment in probe.attachments() {
-                if self.removes(attachment.to()) {
-                    return refusal(attachment.to());
+            self.pending_sites.line = line.number;
+            let command =
+                Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
+            if !command.is_empty() {
+                // Who is being killed reads no refusal, and a search that it ended tells nothing.
+                let refused = |refusal| match context::is_being_killed() {
+                    true => Failure::Interrupted,
+                    false => Failure::refused(refusal, command.text()),
+                };
+                // Not within `line`, whose locals take much of the stack.
+                for place in self.line(&command, grammar).map_err(refused)? {
+                    self.create_at(&command, place).map_err(refused)?;
                 }
             }
         }
-        None
-    }
-
-    /// Returns the new probes.
-    pub(super) fn added(&self) -> &Set {
-        &self.added
-    }
-
-    /// Returns the probes that the event of `definition` has after the write; `set` is
-    /// the registry's.
-    pub(super) fn siblings<'a>(
-        &'a self,
-        set: &'a Set,
-        definition: &'a Definition,
-    ) -> impl Iterator<Item = &'a Arc<Probe>> {
-        let kept = set.named(definition, self.write);
-        Iterator::chain(kept, self.added.named(definition, self.write))
+        Ok(())
     }
 
     /// Adds a probe.
@@ -177,194 +118,224 @@ impl Draft {
         let kind = probe.definition().kind;
         self.removal.expect(kind).map_err(no_memory)?;
         self.added.reserve(1)?;
-        probe.event.in_write.add_probe(self.write);
+        probe.event.in_write.add_probe(self.number);
         self.added.push(probe);
         Ok(())
     }
 
-    /// Deletes the probes that `deletion` names; `set` is the registry's. An enabled
-    /// event must keep a probe.
+    /// Deletes the probes of the registry's set whose events `which` selects.
     ///
     /// # Errors
     ///
-    /// `NO_SUCH_EVENT`, `AMBIGUOUS_EVENT`, `EVENT_BUSY`, `NO_MEMORY`; then nothing has
-    /// changed.
-    pub(super) fn delete(&mut self, set: &mut Set, deletion: &Deletion) -> Result<(), Refusal> {
-        /// The column of the names, behind `-:`.
-        const NAMES: usize = 2;
-
-        let group = self.one_group(set, deletion, NAMES)?;
-        let is_meant = |probe: &Probe| {
-            let is_group = |group: &Vec<u8>| **group == *probe.definition().group;
-            self.is_own(probe) && group.as_ref().is_none_or(is_group)
-        };
-        let mut kept = Vec::new();
-        for (index, probe) in set.matching(deletion, self.write) {
-            if is_meant(probe) {
-                kept.push(index)?;
-            }
-        }
-        let mut new = Vec::new();
-        for (index, probe) in self.added.matching(deletion, self.write) {
-            if is_meant(probe) {
-                new.push(index)?;
-            }
-        }
-        if kept.is_empty() && new.is_empty() {
-            let other = set.matching(deletion, self.write).next();
-            return Err(match other {
-                Some((_, other)) => other.event.belongs_to_other(Kind::OtherOwner, NAMES),
-                None => no_such_event(set, deletion, NAMES),
-            });
-        }
-        let from_set = kept.iter().filter_map(|&index| set.get(index));
-        let from_new = new.iter().filter_map(|&index| self.added.get(index));
-        let events = Iterator::chain(from_set, from_new).map(|probe| &probe.event);
-        for event in events.clone() {
-            event.in_write.delete_probe(self.write);
-        }
-        let from_set = kept.iter().filter_map(|&index| set.get(index));
-        let from_new = new.iter().filter_map(|&index| self.added.get(index));
-        let deleted = Iterator::chain(from_set, from_new);
-        if let Some(refusal) = self.refusal(set, deleted, NAMES) {
-            for event in events {
-                event.in_write.add_probe(self.write);
-            }
-            return Err(refusal);
-        }
-        for &index in &kept {
-            set.delete(index, self.write);
-            self.deletes = true;
-        }
-        // The latest first, which also keeps the indices of the others.
-        for &index in new.iter().rev() {
-            if let Some(probe) = self.added.take(index) {
-                probe.remove(&mut self.removal);
+    /// `NO_MEMORY`.
+    pub(super) fn delete_all(&mut self, which: impl Fn(&Event) -> bool) -> Result<(), Refusal> {
+        let set = &mut self.registry.definitions.set;
+        for index in 0..set.len() {
+            let probe = set.get(index).filter(|probe| which(&probe.event));
+            if let Some(probe) = probe {
+                if probe.event.in_write.delete_probe(self.number) == 0 {
+                    self.removed.push(probe.event.clone())?;
+                }
+                set.delete(index, self.number);
+                self.deletes = true;
             }
         }
         Ok(())
     }
 
-    /// Deletes the probes of `set`, the registry's, whose events `which` selects, and adds
-    /// none.
-    pub(super) fn delete_all(&mut self, set: &mut Set, which: impl Fn(&Event) -> bool) {
-        for index in 0..set.len() {
-            let probe = set.get(index).filter(|probe| which(&probe.event));
-            if let Some(probe) = probe {
-                probe.event.in_write.delete_probe(self.write);
-                set.delete(index, self.write);
-                self.deletes = true;
-            }
-        }
+    /// Returns the probes of all events, those that it deletes among them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Probe>> + Clone {
+        Iterator::chain(self.registry.definitions.set.iter(), self.added.iter())
     }
 
-    /// Returns the group that `deletion` means if it names an event without a group: the
-    /// default group if it has such an event, or else the only group that does.
+    /// Returns whether it removes `event`.
+    pub(super) fn removes(&self, event: &Event) -> bool {
+        event.in_write.is_removed_in(self.number)
+    }
+
+    /// Returns whether the event of `probe` is the writer's.
+    pub(super) fn is_own(&self, probe: &Probe) -> bool {
+        probe.event.is_of(self.owner.as_ref())
+    }
+
+    /// Returns the event with the names of `definition` if it belongs to somebody else than
+    /// the writer.
+    pub(super) fn other_of<'a>(&'a self, definition: &'a Definition) -> Option<&'a Event> {
+        let mut named = self.registry.definitions.set.named(definition, self.number);
+        let other = named.find(|probe| !self.is_own(probe))?;
+        Some(&other.event)
+    }
+
+    /// Returns the probes that the event of `definition` has after the write.
+    pub(super) fn siblings<'a>(
+        &'a self,
+        definition: &'a Definition,
+    ) -> impl Iterator<Item = &'a Arc<Probe>> {
+        let kept = self.registry.definitions.set.named(definition, self.number);
+        Iterator::chain(kept, self.added.named(definition, self.number))
+    }
+
+    /// Makes the changes. The files of events that it removes are moved to `files`.
     ///
     /// # Errors
     ///
-    /// `AMBIGUOUS_EVENT`, with the caret at column `at`, if there are several groups.
-    fn one_group(
-        &self,
-        set: &Set,
-        deletion: &Deletion,
-        at: usize,
-    ) -> Result<Option<Vec<u8>>, Refusal> {
-        if deletion.group.is_some() {
-            return Ok(None);
-        }
-        let kept = set.matching(deletion, self.write);
-        let all = Iterator::chain(kept, self.added.matching(deletion, self.write));
-        let (mut first, mut other): (Option<&Definition>, Option<&Definition>) = (None, None);
-        for (_, probe) in all {
-            if !self.is_own(probe) {
-                continue;
-            }
-            let definition = probe.definition();
-            if *definition.group == *definition.kind.default_group.as_bytes() {
-                return Ok(Some(Vec::from_slice(&definition.group)?));
-            }
-            match first {
-                None => first = Some(definition),
-                Some(first) if *first.group != *definition.group => {
-                    other.get_or_insert(definition);
-                }
-                Some(_) => {}
-            }
-        }
-        match (first, other) {
-            (Some(first), Some(other)) => {
-                let refusal = Refusal::new(Kind::AmbiguousEvent, at);
-                Err(refusal.with_detail(format_args!(
-                    "{}, {}",
-                    Plain(&first.group),
-                    Plain(&other.group)
-                )))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Makes room in `set`, the registry's, for the new probes, and for the removal of
-    /// those that are deleted. Returns which events come and go.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(super) fn reserve(&mut self, set: &mut Set) -> Result<Comings> {
-        let (mut new, mut removed) = (Vec::new(), Vec::new());
-        let deleted = self.deletes.then(|| set.deleted(self.write));
-        for probe in deleted.into_iter().flatten() {
-            self.removal.expect(probe.definition().kind)?;
-            let event = &probe.event;
-            if self.removes(event) && event.in_write.list(self.write) {
-                removed.push(event.clone())?;
-            }
-        }
-        for event in self.added.iter().map(|probe| &probe.event) {
-            if event.in_write.is_new() && event.in_write.list(self.write) {
-                new.push(event.clone())?;
-            }
-        }
-        set.reserve(self.added.len())?;
-        Ok(Comings { new, removed })
-    }
-
-    /// Applies the changes to `set`, the registry's. Call [`Draft::reserve`] before. Returns what
-    /// was deleted, which may be hit until it is dropped.
+    /// `FILE_IN_USE` if a probe that it deletes may still serve system calls; `NO_MEMORY`, and the
+    /// errors of creating files and of arming new probes of enabled events. Then nothing has
+    /// changed.
     ///
     /// Context: process, may sleep.
-    pub(super) fn apply(&mut self, set: &mut Set) -> Removal {
+    #[inline(never)]
+    pub(super) fn commit(&mut self, files: &mut Removed) -> Result<(), Refusal> {
+        if !self.deletes && self.added.len() == 0 {
+            return Ok(());
+        }
+        self.settle()?;
+        self.accept(files)
+            .map_err(|error| Refusal::registration(errno(error), 0))
+    }
+
+    /// Waits a moment until the probes that it deletes do not serve system calls: not longer, see
+    /// [`Remains`](super::Remains).
+    fn settle(&self) -> Result<(), Refusal> {
+        let mut unsettled = self
+            .deleted()
+            .filter_map(|probe| probe.tracepoint())
+            .filter(|probe| probe.is_unsettled())
+            .peekable();
+        if !self.deletes || unsettled.peek().is_none() {
+            return Ok(());
+        }
+        if !tracepoint::settle() {
+            return Err(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!(
+                "another tracer sleeps in a system call, where a user keeps a page from it: try again"
+            )));
+        }
+        unsettled.for_each(|probe| probe.set_settled());
+        Ok(())
+    }
+
+    fn deleted(&self) -> impl Iterator<Item = &Arc<Probe>> {
+        self.registry.definitions.set.deleted(self.number)
+    }
+
+    fn accept(&mut self, files: &mut Removed) -> Result {
+        // Everything that can fail comes before anything is removed.
+        self.reserve()?;
+        self.change_files(files)?;
+        report_waiting(&self.added);
+        let arms = self.added.iter().any(|probe| probe.is_armed());
+        for new in &self.new {
+            self.registry.instances.add_format(&new.event);
+        }
+        // Its drop waits for the hits, before their formats can be forgotten.
+        drop(self.change_set());
+        for event in &self.removed {
+            event.set_gone();
+        }
+        self.registry.instances.retire_formats(&self.removed);
+        if arms {
+            self.registry.watch();
+        }
+        // The change is made, so this cannot refuse it. Nothing is there to be linked unless an
+        // event probe got a further probe; where it fails, the next change of an event does it.
+        if let Err(error) = self.registry.link_receivers() {
+            pr_warn!(
+                "hits are not sent to all event probes (errno {}): enable these anew\n",
+                error.to_errno()
+            );
+        }
+        Ok(())
+    }
+
+    /// Makes room for the new probes, and for the removal of those that are deleted.
+    fn reserve(&mut self) -> Result {
+        let number = self.number;
+        // An event may have lost its probes again, or its definition was refused.
+        drop_where(&mut self.new, |new| {
+            new.event.in_write.probes_after(number) == 0
+        });
+        let Registry {
+            definitions,
+            instances,
+            ..
+        } = &mut *self.registry;
+        if self.deletes {
+            for probe in definitions.set.deleted(number) {
+                self.removal.expect(probe.definition().kind)?;
+            }
+        }
+        definitions.set.reserve(self.added.len())?;
+        definitions.reserve_spares(&self.added)?;
+        instances.reserve_formats(self.new.len(), self.removed.len())
+    }
+
+    /// Makes the files of new events in all instances, arms the new probes of enabled events, and
+    /// moves the files of the events that it removes to `removed`.
+    fn change_files(&mut self, removed: &mut Removed) -> Result {
+        let Registry {
+            instances, arming, ..
+        } = &mut *self.registry;
+        let mut events = Vec::new();
+        for new in self.new.iter().filter(|new| new.replaces.is_none()) {
+            events.push(new.event.clone())?;
+        }
+        instances.reserve_removed(removed, events.len(), self.removed.len())?;
+        let mut all = Vec::new();
+        all.reserve(instances.iter().count())?;
+        let mut result = Ok(());
+        for instance in instances.iter_mut() {
+            let made = instance.files.make(&events, removed);
+            result = made.and_then(|made| Ok(all.push(made)?));
+            if result.is_err() {
+                break;
+            }
+        }
+        let needed = self.added.iter().filter(|probe| probe.event.is_needed());
+        let result = result.and_then(|()| arming.set_armed(needed, true));
+        let mut all = all.into_iter();
+        // Not zipped, as the name of the function that drops both would be too long.
+        for instance in instances.iter_mut() {
+            let Some(made) = all.next() else {
+                break;
+            };
+            let files = &mut instance.files;
+            if result.is_err() {
+                files.discard(made, removed);
+                continue;
+            }
+            if !self.removed.is_empty() {
+                for new in &self.new {
+                    if let Some(former) = &new.replaces {
+                        files.hand_over(former, &new.event);
+                    }
+                }
+                files.remove(|event| event.in_write.is_removed_in(self.number), removed);
+            }
+            files.accept(made, removed);
+        }
+        result
+    }
+
+    /// Changes the set, in which there is room. Returns what was deleted, which may be hit until it
+    /// is dropped.
+    ///
+    /// Context: process, may sleep.
+    fn change_set(&mut self) -> Removal {
+        let set = &mut self.registry.definitions.set;
         if self.deletes {
             let removal = &mut self.removal;
-            set.take_deleted(self.write, |probe| {
-                probe.event.in_write.accept_probes(self.write);
+            set.take_deleted(self.number, |probe| {
+                probe.event.in_write.accept_probes(self.number);
                 probe.remove(removal);
             });
         }
         self.added
-            .move_to(set, |probe| probe.event.in_write.accept_probes(self.write));
+            .move_to(set, |probe| probe.event.in_write.accept_probes(self.number));
         mem::replace(&mut self.removal, Removal::new())
     }
 }
 
-/// Returns the refusal of `deletion`, which names no probe of `set`, with the caret at `at`.
-#[cold]
-#[inline(never)]
-fn no_such_event(set: &Set, deletion: &Deletion, at: usize) -> Refusal {
-    let refusal = Refusal::new(Kind::NoSuchEvent, at);
-    match (&deletion.group, &deletion.event) {
-        (None, Some(name)) => suggest_event(refusal, name, b'/', &|each| {
-            let all = set.iter().map(|probe| &probe.event);
-            all.filter(|event| !event.is_ready_made())
-                .map(|event| event.names())
-                .for_each(|(group, name)| each(group, name));
-        }),
-        _ => refusal,
-    }
-}
-
-impl Drop for Draft {
+impl Drop for Write<'_> {
     fn drop(&mut self) {
         while let Some(probe) = self.added.pop() {
             probe.remove(&mut self.removal);
@@ -372,36 +343,76 @@ impl Drop for Draft {
     }
 }
 
+impl Registry {
+    /// Applies the lines of a write by `owner`, or by everybody, all or none.
+    ///
+    /// As each function that removes files, it moves them to `removed`.
+    ///
+    /// # Errors
+    ///
+    /// The [`Failure`] of the first line that fails.
+    ///
+    /// Context: process, may sleep.
+    #[inline(never)]
+    pub(crate) fn apply(
+        &mut self,
+        (text, grammar): (&[u8], Grammar),
+        owner: Option<&Arc<Owner>>,
+        removed: &mut Removed,
+    ) -> Result<(), Failure> {
+        if text.trim_ascii().is_empty() {
+            // It needs no memory: behind an opening that has removed all events, it must not fail.
+            return Ok(());
+        }
+        let refused = |refusal| Failure::refused(refusal, text.trim_ascii());
+        self.make_attachable(text, removed);
+        let mut write = Write::boxed(self, owner.cloned()).map_err(refused)?;
+        let applied = write.lines(text, grammar);
+        // A line before the one that failed may be refused for this.
+        write.pending_sites.ask(text)?;
+        applied?;
+        write.commit(removed).map_err(refused)
+    }
+
+    /// Removes all events that are everybody's and that `which` selects.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_IN_USE` if one is enabled or has to do with a trigger; then none is removed.
+    /// `NO_MEMORY`.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn clear(
+        &mut self,
+        which: &dyn Fn(&Event) -> bool,
+        removed: &mut Removed,
+    ) -> Result<(), Refusal> {
+        let is_common = |event: &Event| event.owner().is_none() && which(event);
+        busy::check(&self.definitions.set, &is_common)?;
+        let mut write = Write::new(self, None);
+        write.delete_all(is_common)?;
+        write.commit(removed)
+    }
+}
+
 /// The functions of a write's definitions whose entries ftrace may report or not. It is asked
 /// about all of them at once: a question takes some ten thousand instructions, and little more
 /// for many functions.
-pub(super) struct PendingSites {
+pub(crate) struct PendingSites {
     sites: Vec<Site>,
-    /// For each of them, where it is named.
-    named: Vec<NamedSite>,
+    /// For each of them, the number of the line that names it, and the column there.
+    named: Vec<(usize, usize)>,
     /// The number of the line that is being applied.
     line: usize,
 }
 
-/// Where a write names a function.
-struct NamedSite {
-    line: usize,
-    column: usize,
-}
-
 impl PendingSites {
-    /// Makes an empty list.
-    pub(super) const fn new() -> Self {
+    const fn new() -> Self {
         Self {
             sites: Vec::new(),
             named: Vec::new(),
             line: 0,
         }
-    }
-
-    /// Begins the line with the number `line`.
-    pub(super) fn begin_line(&mut self, line: usize) {
-        self.line = line;
     }
 
     /// Adds a function that the line names at `column`.
@@ -411,35 +422,35 @@ impl PendingSites {
     /// [`AllocError`] when there is no memory.
     pub(super) fn add(&mut self, site: Site, column: usize) -> Result<(), AllocError> {
         self.sites.push(site)?;
-        self.named.push(NamedSite {
-            line: self.line,
-            column,
-        })
+        self.named.push((self.line, column))
     }
 
-    /// Asks ftrace. Returns the number of the first line that names a function whose entry ftrace
-    /// does not report, and the line's refusal.
+    /// Asks ftrace for the functions that the write `text` names.
     ///
     /// # Errors
     ///
-    /// [`AllocError`] when there is no memory.
-    ///
-    /// Context: process, may sleep.
-    pub(super) fn ask(&self) -> Result<Option<(usize, Refusal)>, AllocError> {
-        let Some(index) = functions::first_unknown(&self.sites)? else {
-            return Ok(None);
+    /// The [`Failure`] of the first line with a function whose entry ftrace does not report.
+    fn ask(&self, text: &[u8]) -> Result<(), Failure> {
+        let index = functions::first_unknown(&self.sites)
+            .map_err(|error| Failure::refused(error.into(), text.trim_ascii()))?;
+        let unknown = index.and_then(|index| self.sites.get(index).zip(self.named.get(index)));
+        let Some((site, &(number, column))) = unknown else {
+            return Ok(());
         };
-        let both = self.sites.get(index).zip(self.named.get(index));
-        Ok(both.map(|(site, named)| {
-            let refusal = location::unreported(site.function, named.column);
-            (named.line, refusal)
-        }))
+        let refusal = location::unreported(site.function, column);
+        // BOUND: One look at each line.
+        let line = lex::lines(text).find(|line| line.number == number);
+        let line = line.map_or(&b""[..], |line| line.text);
+        Err(match Command::new(line) {
+            Ok(command) => Failure::refused(refusal, command.text()),
+            Err(_) => Failure::refused(refusal, line),
+        })
     }
 }
 
 /// Warns in the kernel's log of those of `probes`, the new probes, that wait for a
 /// module, as the kernel does for its own events: the name may be wrong.
-pub(super) fn report_waiting(probes: &Set) {
+fn report_waiting(probes: &Set) {
     /// Most events that one call names.
     const NAMED: usize = 10;
     let waiting = || probes.iter().filter(|probe| probe.is_waiting());
@@ -481,7 +492,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// Makes the refusal of `command`.
-    pub(super) fn refused(refusal: Refusal, command: &[u8]) -> Self {
+    fn refused(refusal: Refusal, command: &[u8]) -> Self {
         Self::Refused {
             refusal,
             command: Vec::from_slice(command).unwrap_or_default(),

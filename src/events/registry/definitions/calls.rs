@@ -208,7 +208,6 @@ impl Definitions {
         let mut events = Vec::new();
         for probe in probes.iter() {
             events.push(probe.event.clone())?;
-            probe.event.set_has_files();
         }
         // There is no other instance yet.
         let permanent = Arc::new(events, GFP_KERNEL)?;

@@ -12,7 +12,7 @@ use crate::{
             parse::{self, Grammar},
         },
         filter::Filter,
-        language::lex::{self, Command},
+        language::lex::Command,
         program::{
             btf::Btf,
             fetch::{self, PathOffsets, Program, Target},
@@ -23,16 +23,15 @@ use crate::{
     },
     events::{
         event::Event,
+        event_file::EventFile,
         probe::Probe,
         registry::{
-            arming::Arming,
-            instances::Instances,
             set::NO_WRITE,
-            write::{Draft, Failure},
+            write::{NewEvent, Write},
         },
     },
     formats::Format,
-    kapi::{context, functions::MAX_RETURN_WORDS, memory, paths, symbol::Symbol},
+    kapi::{functions::MAX_RETURN_WORDS, memory, paths, symbol::Symbol},
     source::{
         functions::SiteGroup,
         location::{self, Found},
@@ -54,93 +53,70 @@ const MEMORY: usize = 64 << 10;
 /// The name of a function, if it is known, and the name of its module, if it is in one.
 type InModule<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
-impl Definitions {
-    /// Applies the lines of `text` to `draft`.
-    pub(crate) fn lines(
-        &mut self,
-        draft: &mut Draft,
-        (text, grammar): (&[u8], Grammar),
-        others: (&Instances, &Arming),
-    ) -> Result<(), Failure> {
-        for line in lex::lines(text) {
-            if context::is_being_killed() {
-                return Err(Failure::Interrupted);
-            }
-            draft.pending_sites.begin_line(line.number);
-            let command =
-                Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
-            if !command.is_empty() {
-                // Who is being killed reads no refusal, and a search that it ended tells nothing.
-                let refused = |refusal| match context::is_being_killed() {
-                    true => Failure::Interrupted,
-                    false => Failure::refused(refusal, command.text()),
-                };
-                let each = self.line(draft, (&command, grammar), others);
-                // Not within `line`, whose locals take much of the stack.
-                for place in each.map_err(refused)? {
-                    self.create_at(draft, &command, place, others)
-                        .map_err(refused)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Applies one line to `draft`. Returns the places of a definition of each of several, of which
-    /// the probes are not made yet.
+impl Write<'_> {
+    /// Applies one line. Returns the places of a definition of each of several, of which the probes
+    /// are not made yet.
     #[inline(never)]
-    fn line(
+    pub(crate) fn line(
         &mut self,
-        draft: &mut Draft,
-        (command, grammar): (&Command, Grammar),
-        others: (&Instances, &Arming),
+        command: &Command,
+        grammar: Grammar,
     ) -> Result<Vec<Place>, Refusal> {
         let definition = match grammar.request(command, MACHINE)? {
             Request::Create(definition) => definition,
             Request::Delete(deletion) => {
-                draft.delete(&mut self.set, &deletion)?;
+                self.delete(&deletion)?;
                 return Ok(Vec::new());
             }
         };
         if definition.kind.mechanism == Mechanism::Sender {
-            self.add_receiver(draft, definition, others.0)?;
+            self.create_receiver(definition)?;
             return Ok(Vec::new());
         }
         if definition.place.is_each() {
-            return self.places(&definition);
+            return self.registry.definitions.places(&definition);
         }
-        let probe = self.create(draft, command, (definition, None), others)?;
-        draft.add(probe)?;
+        self.create(command, (definition, None))?;
         Ok(Vec::new())
     }
 
-    /// Makes the probe of `definition`, for the event of that name if `draft` has one,
-    /// else for a new event. A ready-made event has a class of its own.
+    /// Adds the probe of `command` at one of the places that this means.
+    #[inline(never)]
+    pub(crate) fn create_at(&mut self, command: &Command, place: Place) -> Result<(), Refusal> {
+        let Request::Create(mut one) = parse::request(command, MACHINE)? else {
+            return Ok(());
+        };
+        parse::set_place(&mut one, place)?;
+        self.create(command, (one, None))
+    }
+
+    /// Adds the probe of `definition`, of the event of that name if there is one after the write,
+    /// else of a new event. A ready-made event has a class of its own.
     #[inline(never)]
     pub(super) fn create(
         &mut self,
-        draft: &mut Draft,
         command: &Command,
         (mut definition, class): (Definition, Option<&'static Class>),
-        (instances, arming): (&Instances, &Arming),
-    ) -> Result<Arc<Probe>, Refusal> {
-        if is_taken(&definition) || self.calls.have(&definition) {
+    ) -> Result<(), Refusal> {
+        let definitions = &mut *self.registry.definitions;
+        if is_taken(&definition) || definitions.calls.have(&definition) {
             return Err(Refusal::new(Kind::EventExist, 0));
         }
-        let originals = Iterator::chain(self.set.originals(), draft.added().originals());
-        let found = location::find(&definition, &mut self.names, &self.points, originals);
+        let (names, points) = (&mut definitions.names, &definitions.points);
+        let originals = Iterator::chain(definitions.set.originals(), self.added.originals());
+        let found = location::find(&definition, names, points, originals);
         let found = found.map_err(|refusal| {
-            let (names, types) = (&mut self.names, &mut self.types);
+            let (names, types) = (&mut definitions.names, &mut definitions.types);
             let refusal = namesakes::describe(refusal, &definition, names, types);
-            self.calls.advise(refusal, &definition)
+            definitions.calls.advise(refusal, &definition)
         })?;
         if let Some(site) = found.as_ref().and_then(Found::open_site) {
-            draft.pending_sites.add(site, definition.place_at)?;
+            self.pending_sites.add(site, definition.place_at)?;
         }
-        self.expand(&mut definition, found.as_ref())?;
-        let compiled = self.compile(&definition, found.as_ref());
+        definitions.expand(&mut definition, found.as_ref())?;
+        let compiled = definitions.compile(&definition, found.as_ref());
         let (program, mut layout) =
-            compiled.map_err(|refusal| self.calls.advise(refusal, &definition))?;
+            compiled.map_err(|refusal| definitions.calls.advise(refusal, &definition))?;
         if let Some(class) = class {
             layout.class = class;
         }
@@ -148,14 +124,14 @@ impl Definitions {
         if !memory::suffices(MEMORY) {
             return Err(Refusal::new(Kind::NoMemory, 0));
         }
-        self.make_way(draft, &definition)?;
-        if let Some(other) = draft.other_of(&self.set, &definition) {
+        self.make_way(&definition)?;
+        if let Some(other) = self.other_of(&definition) {
             return Err(other.belongs_to_other(Kind::EventExist, 0));
         }
-        let first = draft.siblings(&self.set, &definition).next();
+        let first = self.siblings(&definition).next();
         let known = first.map(|probe| probe.event.clone());
         {
-            let siblings = draft.siblings(&self.set, &definition);
+            let siblings = self.siblings(&definition);
             let mut described = siblings.map(|probe| ast::DefinedProbe {
                 definition: probe.definition(),
                 layout: &probe.format().layout,
@@ -171,14 +147,49 @@ impl Definitions {
                 let format = event.format.replaced_by(&definition, layout)?;
                 (event, format)
             }
-            None => self.new_event(draft, &definition, layout, instances)?,
+            None => self.new_event(&definition, layout)?,
         };
         let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
         let definition = Arc::init(definition, GFP_KERNEL).map_err(no_memory)?;
-        let (found, sources) = (found.as_ref(), arming.sources(&self.points));
-        Probe::new(event, definition, found, (format, program), &sources)
+        let registry = &*self.registry;
+        let sources = registry.arming.sources(&registry.definitions.points);
+        let recorded = (format, program);
+        let probe = Probe::new(event, definition, found.as_ref(), recorded, &sources)?;
+        self.add(probe)
     }
 
+    /// Makes the event of `definition`, of which there are no probes after the write. If it has
+    /// deleted an event of that name, the new one takes over its filters. It gets an id of its own:
+    /// records of the deleted event may be in the buffer, and in the hands of programs.
+    #[inline(never)]
+    pub(super) fn new_event(
+        &mut self,
+        definition: &Definition,
+        layout: Layout,
+    ) -> Result<(Arc<Event>, Arc<Format>), Refusal> {
+        let (definitions, instances) = (&self.registry.definitions, &self.registry.instances);
+        let mut before = None;
+        if self.deletes {
+            let mut probes = definitions.set.named(definition, NO_WRITE);
+            before = probes.next().map(|probe| probe.event.clone());
+        }
+        let format = Format::new(definition, definitions.numbers.take()?, layout)?;
+        let filter = |instance| match before.as_ref().and_then(|before| before.file(instance)) {
+            Some(file) => filter_again(&file, &format.layout),
+            None => Ok(None),
+        };
+        let files = instances.new_files(filter, |_| Refusal::new(Kind::NoMemory, 0))?;
+        let files = (files, instances.top().buffer.clone());
+        let event = Event::new(format.clone(), files, self.owner.clone())?;
+        self.new.push(NewEvent {
+            event: event.clone(),
+            replaces: before,
+        })?;
+        Ok((event, format))
+    }
+}
+
+impl Definitions {
     /// Returns each place that `definition` means.
     #[inline(never)]
     fn places(&mut self, definition: &Definition) -> Result<Vec<Place>, Refusal> {
@@ -186,77 +197,6 @@ impl Definitions {
             Mechanism::Tracepoint => points::each(definition, &self.points),
             _ => namesakes::each(definition, &mut self.names),
         }
-    }
-
-    /// Adds to `draft` the probe of `command` at one of the places that this means.
-    #[inline(never)]
-    fn create_at(
-        &mut self,
-        draft: &mut Draft,
-        command: &Command,
-        place: Place,
-        others: (&Instances, &Arming),
-    ) -> Result<(), Refusal> {
-        let Request::Create(mut one) = parse::request(command, MACHINE)? else {
-            return Ok(());
-        };
-        parse::set_place(&mut one, place)?;
-        let probe = self.create(draft, command, (one, None), others)?;
-        draft.add(probe)
-    }
-
-    /// Makes the event of `definition`, which is not in `draft`. If this write has
-    /// deleted an event of that name, the new one takes over its filter. It gets an id of its own:
-    /// records of the deleted event may be in the buffer, and in the hands of programs.
-    #[inline(never)]
-    pub(super) fn new_event(
-        &mut self,
-        draft: &Draft,
-        definition: &Definition,
-        layout: Layout,
-        instances: &Instances,
-    ) -> Result<(Arc<Event>, Arc<Format>), Refusal> {
-        let no_memory = |_: Error| Refusal::new(Kind::NoMemory, 0);
-        let mut before = None;
-        if draft.deletes() {
-            let mut probes = self.set.named(definition, NO_WRITE);
-            before = probes.next().map(|probe| probe.event.clone());
-        }
-        let format = Format::new(definition, self.numbers.take()?, layout)?;
-        let Some(before) = before else {
-            let files = instances.new_files(|_| Ok(None), no_memory)?;
-            let files = (files, instances.top().buffer.clone());
-            let event = Event::new(format.clone(), files, draft.owner().cloned())?;
-            return Ok((event, format));
-        };
-        // It has no triggers, or could not be deleted.
-        let fitting = |instance| {
-            let plan = before.file(instance).map(|file| file.plan());
-            let filter = plan.as_ref().and_then(|plan| plan.filter());
-            let Some(filter) = filter else {
-                return Ok(None);
-            };
-            let functions = &mut KernelFunctions(None);
-            let fitting = Filter::compile(filter.text(), &format.layout, functions);
-            let fitting = fitting.map_err(|refusal| match refusal.kind {
-                Kind::NoMemory => refusal,
-                kind => Refusal::new(Kind::FilterLost, 0).with_detail(format_args!(
-                    "{}: {}",
-                    Plain(filter.text()),
-                    kind.text()
-                )),
-            })?;
-            let fitting = Arc::new(fitting, GFP_KERNEL);
-            fitting
-                .map(Some)
-                .map_err(|_| Refusal::new(Kind::NoMemory, 0))
-        };
-        let files = instances.new_files(fitting, no_memory)?;
-        let files = (files, instances.top().buffer.clone());
-        let event = Event::new(format.clone(), files, draft.owner().cloned())?;
-        event.set_has_files();
-        draft.replace(&before);
-        Ok((event, format))
     }
 
     /// Compiles the fetch arguments of `definition`. `found` is its location, `None` if
@@ -422,6 +362,26 @@ impl Definitions {
             Ok(work(None))
         }
     }
+}
+
+/// Compiles the filter of `file`, if it has one, for records with `layout`. There are no triggers, or
+/// the event could not be deleted.
+fn filter_again(file: &EventFile, layout: &Layout) -> Result<Option<Arc<Filter>>, Refusal> {
+    let plan = file.plan();
+    let Some(filter) = plan.filter() else {
+        return Ok(None);
+    };
+    let again = Filter::compile(filter.text(), layout, &mut KernelFunctions(None));
+    let again = again.map_err(|refusal| match refusal.kind {
+        Kind::NoMemory => refusal,
+        kind => Refusal::new(Kind::FilterLost, 0).with_detail(format_args!(
+            "{}: {}",
+            Plain(filter.text()),
+            kind.text()
+        )),
+    })?;
+    let again = Arc::new(again, GFP_KERNEL);
+    again.map(Some).map_err(|_| Refusal::new(Kind::NoMemory, 0))
 }
 
 /// Returns whether two programs are the same, with their layouts.

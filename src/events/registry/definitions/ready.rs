@@ -16,46 +16,20 @@ use crate::{
         language::lex::{self, Command},
         refusal::error::{Error as Refusal, Kind},
     },
-    events::{
-        event::Event,
-        registry::{
-            arming::Arming, busy::Hold, files::Removed, instances::Instances, write::Draft,
-            Registry,
-        },
-    },
+    events::registry::{busy::Hold, files::Removed, write::Write, Registry},
     kapi::context::is_being_killed,
-    source::machine::MACHINE,
+    source::machine::{error_of, MACHINE},
 };
 use kernel::prelude::*;
 
-/// Passes each of some events to its argument.
-type EachEvent<'a> = &'a dyn Fn(&mut dyn FnMut(&Event));
-
-impl Definitions {
-    /// Returns the draft of a write that makes ready-made events.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn begin_ready(&mut self) -> Result<KBox<Draft>> {
-        let nobody = self.nobody.clone();
-        self.begin_boxed(Some(nobody))
-    }
-
-    /// Adds to `draft` the ready-made events that `which` selects, without those whose names are
-    /// taken, and those for which the kernel lacks the tracepoint or a member.
+impl Write<'_> {
+    /// Adds the ready-made events that `which` selects, without those whose names are taken, and
+    /// those for which the kernel lacks the tracepoint or a member.
     ///
     /// # Errors
     ///
     /// `NO_MEMORY`, `NO_NUMBER`.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn add_ready(
-        &mut self,
-        draft: &mut Draft,
-        which: &dyn Fn(&ReadyGroup, &ReadyRow) -> bool,
-        others: (&Instances, &Arming),
-    ) -> Result<(), Refusal> {
+    fn add_ready(&mut self, which: &dyn Fn(&ReadyGroup, &ReadyRow) -> bool) -> Result<(), Refusal> {
         let rows = GROUPS
             .iter()
             .flat_map(|group| group.rows.iter().map(move |row| (group, row)));
@@ -65,17 +39,13 @@ impl Definitions {
             let Request::Create(definition) = parse::request(&command, MACHINE)? else {
                 continue;
             };
-            let is_taken = self.set.has(&definition) || draft.added().has(&definition);
-            if is_taken || !self.has_point(row)? {
+            let definitions = &self.registry.definitions;
+            let is_taken = definitions.set.has(&definition) || self.added.has(&definition);
+            if is_taken || !definitions.has_point(row)? {
                 continue;
             }
-            match self.create(
-                draft,
-                &command,
-                (derived(definition, row), Some(row.class)),
-                others,
-            ) {
-                Ok(probe) => draft.add(probe)?,
+            match self.create(&command, (derived(definition, row), Some(row.class))) {
+                Ok(()) => {}
                 Err(refusal) if matches!(refusal.kind, Kind::NoMemory | Kind::NoNumber) => {
                     return Err(refusal)
                 }
@@ -91,6 +61,30 @@ impl Definitions {
         Ok(())
     }
 
+    /// Deletes the ready-made event with the names of `definition`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// `EVENT_EXIST` if that is in use.
+    pub(super) fn make_way(&mut self, definition: &Definition) -> Result<(), Refusal> {
+        let Some(other) = self.other_of(definition) else {
+            return Ok(());
+        };
+        if !other.is_ready_made() {
+            return Ok(());
+        }
+        if other.is_needed() || other.is_attached() {
+            let hold = Hold::of(other, self.registry.definitions.set.iter());
+            return Err(Refusal::new(Kind::EventExist, 0).with_detail(format_args!(
+                "the ready-made event is in use, {hold}: undo that first"
+            )));
+        }
+        let id = other.id();
+        self.delete_all(|event| event.id() == id)
+    }
+}
+
+impl Definitions {
     /// Returns whether the kernel has the tracepoint of `row`.
     ///
     /// # Errors
@@ -98,87 +92,11 @@ impl Definitions {
     /// `NO_MEMORY`.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn has_point(&self, row: &ReadyRow) -> Result<bool, Refusal> {
+    fn has_point(&self, row: &ReadyRow) -> Result<bool, Refusal> {
         let found = self.points.find(row.name.as_bytes());
         let found = found.map_err(|_| Refusal::new(Kind::NoMemory, 0))?;
         Ok(found.is_some())
     }
-
-    /// Calls `each` with the ready-made events that this kernel can have and whose group and name
-    /// `is_free` accepts, until it returns false.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn each_ready(
-        &self,
-        is_free: &dyn Fn(&[u8], &[u8]) -> bool,
-        each: &mut dyn FnMut(&ReadyGroup, &ReadyRow) -> bool,
-    ) {
-        for group in GROUPS {
-            for row in group.events() {
-                // Without memory, it is left out.
-                let has_point = || self.has_point(row).unwrap_or(false);
-                let is_free = is_free(group.name.as_bytes(), row.name.as_bytes());
-                if is_free && has_point() && !each(group, row) {
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Calls `each` with the group and the name of each of `events`, and of each ready-made event that
-    /// nobody has used yet.
-    ///
-    /// Context: process, may sleep.
-    pub(crate) fn each_name(&self, events: EachEvent<'_>, each: &mut dyn FnMut(&[u8], &[u8])) {
-        events(&mut |event| {
-            let (group, name) = event.names();
-            each(group, name);
-        });
-        let is_free = |group: &[u8], name: &[u8]| {
-            let mut is_free = true;
-            events(&mut |event| is_free &= event.names() != (group, name));
-            is_free
-        };
-        self.each_ready(&is_free, &mut |group, row| {
-            each(group.name.as_bytes(), row.name.as_bytes());
-            true
-        });
-    }
-
-    /// Deletes in `draft` the ready-made event with the names of `definition`, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// `EVENT_EXIST` if that is in use.
-    pub(super) fn make_way(
-        &mut self,
-        draft: &mut Draft,
-        definition: &Definition,
-    ) -> Result<(), Refusal> {
-        let Some(other) = draft.other_of(&self.set, definition) else {
-            return Ok(());
-        };
-        if !other.is_ready_made() {
-            return Ok(());
-        }
-        if other.is_needed() || other.is_attached() {
-            let hold = Hold::of(other, self.set.iter());
-            return Err(Refusal::new(Kind::EventExist, 0).with_detail(format_args!(
-                "the ready-made event is in use, {hold}: undo that first"
-            )));
-        }
-        let id = other.id();
-        self.delete(draft, |event| event.id() == id);
-        Ok(())
-    }
-}
-
-/// Returns `definition`, which is that of `row`, with what is derived of the values.
-fn derived(mut definition: Definition, row: &ReadyRow) -> Definition {
-    for (argument, field) in definition.args.iter_mut().zip(row.fields()) {
-        argument.spec.derived = field.derived;
-    }
-    definition
 }
 
 impl Registry {
@@ -195,14 +113,12 @@ impl Registry {
         which: &dyn Fn(&ReadyGroup, &ReadyRow) -> bool,
         removed: &mut Removed,
     ) -> Result {
-        let mut draft = self.definitions.begin_ready()?;
-        let others = (&self.instances, &self.arming);
-        let added = self.definitions.add_ready(&mut draft, which, others);
-        added.map_err(|refusal| Error::from_errno(refusal.errno.0.wrapping_neg()))?;
-        if draft.added().len() == 0 {
-            return Ok(());
-        }
-        self.accept(&mut draft, removed)
+        let nobody = self.definitions.nobody.clone();
+        let made = Write::boxed(self, Some(nobody)).and_then(|mut write| {
+            write.add_ready(which)?;
+            write.commit(removed)
+        });
+        made.map_err(|refusal| error_of(&refusal))
     }
 
     /// Makes the ready-made events to which `text` attaches event probes. An event that cannot be
@@ -227,23 +143,45 @@ impl Registry {
         }
     }
 
-    /// Calls `each` with the ready-made events that nobody has used yet and whose names are free,
-    /// until it returns false.
+    /// Calls `each` with the ready-made events that this kernel can have, that nobody has used yet, and
+    /// whose names are free, until it returns false.
     ///
     /// Context: process, may sleep.
     pub(crate) fn each_unmade(&self, each: &mut dyn FnMut(&ReadyGroup, &ReadyRow) -> bool) {
-        let is_free =
-            |group: &[u8], name: &[u8]| !self.events().any(|event| event.names() == (group, name));
-        self.definitions.each_ready(&is_free, each);
+        for group in GROUPS {
+            for row in group.events() {
+                let names = (group.name.as_bytes(), row.name.as_bytes());
+                let is_free = !self.events().any(|event| event.names() == names);
+                // Without memory, it is left out.
+                let has_point = || self.definitions.has_point(row).unwrap_or(false);
+                if is_free && has_point() && !each(group, row) {
+                    return;
+                }
+            }
+        }
     }
 
     /// Calls `each` with the group and the name of each event, used or not.
     ///
     /// Context: process, may sleep.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&[u8], &[u8])) {
-        let events = |each: &mut dyn FnMut(&Event)| self.events().for_each(|event| each(event));
-        self.definitions.each_name(&events, each);
+        for event in self.events() {
+            let (group, name) = event.names();
+            each(group, name);
+        }
+        self.each_unmade(&mut |group, row| {
+            each(group.name.as_bytes(), row.name.as_bytes());
+            true
+        });
     }
+}
+
+/// Returns `definition`, which is that of `row`, with what is derived of the values.
+fn derived(mut definition: Definition, row: &ReadyRow) -> Definition {
+    for (argument, field) in definition.args.iter_mut().zip(row.fields()) {
+        argument.spec.derived = field.derived;
+    }
+    definition
 }
 
 /// Returns whether `text` is the name of an event, `GROUP.EVENT`, with keys behind it or not.

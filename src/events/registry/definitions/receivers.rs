@@ -19,10 +19,7 @@ use crate::{
         util::text::{Appender, Plain},
     },
     events::{
-        attachment::Attachment,
-        event::Event,
-        probe::Probe,
-        registry::{instances::Instances, write::Draft},
+        attachment::Attachment, event::Event, probe::Probe, registry::write::Write,
         similar::suggest_event,
     },
     hit::{
@@ -38,7 +35,7 @@ use crate::{
     source::registered::Registered,
     sys::{Box, Vec},
 };
-use core::fmt::Write;
+use core::fmt::Write as _;
 use kernel::{prelude::*, sync::Arc};
 
 /// Most event probes that are attached to each other: each takes some of the stack.
@@ -47,35 +44,20 @@ const MAX_ATTACHED: usize = 3;
 /// About what a definition takes, in bytes.
 const MEMORY: usize = 16 << 10;
 
-impl Definitions {
-    /// Adds to `draft` the probe of `definition`, which another event or an action causes.
+impl Write<'_> {
+    /// Adds the probe of `definition`, which another event or an action causes.
     #[inline(never)]
-    pub(super) fn add_receiver(
-        &mut self,
-        draft: &mut Draft,
-        definition: Definition,
-        instances: &Instances,
-    ) -> Result<(), Refusal> {
-        let probe = self.create_receiver(draft, definition, instances)?;
-        draft.add(probe)
-    }
-
-    #[inline(never)]
-    fn create_receiver(
-        &mut self,
-        draft: &mut Draft,
-        mut definition: Definition,
-        instances: &Instances,
-    ) -> Result<Arc<Probe>, Refusal> {
+    pub(super) fn create_receiver(&mut self, mut definition: Definition) -> Result<(), Refusal> {
         let is_synthetic = definition.kind == ProbeKind::Synthetic;
         let exists = match is_synthetic {
             true => Refusal::new(Kind::SynthEventExists, definition.place_at),
             false => Refusal::new(Kind::EventExist, 0),
         };
-        if super::define::is_taken(&definition) || self.calls.have(&definition) {
+        if super::define::is_taken(&definition) || self.registry.definitions.calls.have(&definition)
+        {
             return Err(exists);
         }
-        let to = self.all_attachable(draft, &definition)?;
+        let to = self.all_attachable(&definition)?;
         let no_memory = |_: Error| Refusal::new(Kind::NoMemory, 0);
         // Of a pair, the second event causes the hit.
         let (begin, end) = match &*to {
@@ -95,20 +77,23 @@ impl Definitions {
                 *keys = fetch::pair_keys(side, &to.format.layout)?;
             }
         }
-        let (program, mut layout) = self.compile_alone(&definition)?;
+        let (program, mut layout) = self.registry.definitions.compile_alone(&definition)?;
         layout.names = Some(Box::new(names(&definition, &to)?)?);
         if !memory::suffices(MEMORY) {
             return Err(Refusal::new(Kind::NoMemory, 0));
         }
-        self.make_way(draft, &definition)?;
-        if draft.siblings(&self.set, &definition).next().is_some() {
+        self.make_way(&definition)?;
+        if self.siblings(&definition).next().is_some() {
             return Err(exists);
         }
-        if let Some(other) = draft.other_of(&self.set, &definition) {
+        if let Some(other) = self.other_of(&definition) {
             return Err(other.belongs_to_other(exists.kind, exists.at));
         }
-        let condition = self.condition(&definition, to.last())?;
-        let (event, format) = self.new_event(draft, &definition, layout, instances)?;
+        let condition = self
+            .registry
+            .definitions
+            .condition(&definition, to.last())?;
+        let (event, format) = self.new_event(&definition, layout)?;
         let recorder = Prepared::new(&format, program, event.active(), 0).map_err(no_memory)?;
         let values = synthetic_fields(&definition)?;
         let fields = (fields, values);
@@ -123,18 +108,94 @@ impl Definitions {
             let made = OpenPairs::new(begin_keys, taken.begun, room);
             open = Some(made.map_err(no_memory)?);
         }
-        let receiver = Receiver::new(recorder, fields, open.clone(), self.nesting.clone());
+        let definitions = &self.registry.definitions;
+        let nesting = definitions.nesting.clone();
+        let receiver = Receiver::new(recorder, fields, open.clone(), nesting);
         let receiver = receiver.map_err(no_memory)?;
         let pair = open.map(|open| Pair::new(receiver.clone(), open, end_keys));
         let pair = pair.transpose().map_err(no_memory)?;
-        let attached = self.attachments(&receiver, pair.as_ref(), to, condition);
+        let attached = definitions.attachments(&receiver, pair.as_ref(), to, condition);
         let attached = attached.map_err(no_memory)?;
         let registered = Registered::of_receiver(receiver).map_err(no_memory)?;
         let definition = Arc::init(definition, GFP_KERNEL).map_err(no_memory)?;
         let attached = (attached, pair);
-        Probe::of_receiver((event, definition), format, registered, attached).map_err(no_memory)
+        let probe = Probe::of_receiver((event, definition), format, registered, attached);
+        self.add(probe.map_err(no_memory)?)
     }
 
+    /// Returns the events to which `definition` is to be attached, in their order.
+    #[inline(never)]
+    fn all_attachable(&self, definition: &Definition) -> Result<Vec<Arc<Event>>, Refusal> {
+        let mut all = Vec::new();
+        match &definition.place {
+            Place::Event { group, event } => {
+                all.push(self.attachable((group, event), definition.place_at)?)?;
+            }
+            Place::Pair(sides) => {
+                for side in sides {
+                    all.push(self.attachable((&side.group, &side.event), side.at)?)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(all)
+    }
+
+    /// Returns the event to which a probe is to be attached. `at` is the column of its
+    /// names.
+    fn attachable(&self, (group, name): (&[u8], &[u8]), at: usize) -> Result<Arc<Event>, Refusal> {
+        let is_it = |probe: &&Arc<Probe>| {
+            let definition = probe.definition();
+            *definition.group == *group && *definition.event == *name
+        };
+        let calls = self.registry.definitions.call_probes();
+        let mut defined = self.all().filter(|probe| !self.removes(&probe.event));
+        let found = defined.find(is_it).or_else(|| calls.filter(is_it).next());
+        let Some(found) = found else {
+            return Err(self.no_event((group, name), at));
+        };
+        let event = &found.event;
+        let owner = event.owner().filter(|owner| !owner.is_nobody());
+        if owner.is_some() && !event.is_of(self.owner.as_ref()) {
+            return Err(event.belongs_to_other(Kind::BadAttachEvent, at));
+        }
+        if self.depth(event, MAX_ATTACHED) >= MAX_ATTACHED {
+            return Err(Refusal::new(Kind::AttachedTooDeep, at));
+        }
+        Ok(event.clone())
+    }
+
+    /// Returns how many event probes are below `event` at most, itself among them; not more than
+    /// `most`.
+    fn depth(&self, event: &Event, most: usize) -> usize {
+        let mut deepest = 0;
+        // A loop for each, up to a small number of times.
+        for probe in self.all().filter(|probe| probe.event.id() == event.id()) {
+            for attachment in probe.attachments() {
+                let below = match most.checked_sub(1) {
+                    None | Some(0) => 0,
+                    Some(most) => self.depth(attachment.to(), most),
+                };
+                deepest = below.saturating_add(1).max(deepest);
+            }
+        }
+        deepest.min(most)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_event(&self, (group, name): (&[u8], &[u8]), at: usize) -> Refusal {
+        let refusal = Refusal::new(Kind::BadAttachEvent, at);
+        let mut both = Vec::new();
+        let written = write!(Appender(&mut both), "{}.{}", Plain(group), Plain(name));
+        match written {
+            Ok(()) => suggest_event(refusal, &both, b'.', &|each| self.registry.each_name(each)),
+            Err(_) => refusal,
+        }
+    }
+}
+
+impl Definitions {
     /// Returns what makes the events `to` send their hits: to `receiver`, or to both sides of
     /// `pair`. The last one sends those that `condition` accepts.
     #[inline(never)]
@@ -163,28 +224,6 @@ impl Definitions {
         Ok(all)
     }
 
-    /// Returns the events to which `definition` is to be attached, in their order.
-    #[inline(never)]
-    fn all_attachable(
-        &self,
-        draft: &Draft,
-        definition: &Definition,
-    ) -> Result<Vec<Arc<Event>>, Refusal> {
-        let mut all = Vec::new();
-        match &definition.place {
-            Place::Event { group, event } => {
-                all.push(self.attachable(draft, (group, event), definition.place_at)?)?;
-            }
-            Place::Pair(sides) => {
-                for side in sides {
-                    all.push(self.attachable(draft, (&side.group, &side.event), side.at)?)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(all)
-    }
-
     /// Returns the filter of the hits that `definition` is to get of the event `to`.
     fn condition(
         &mut self,
@@ -199,70 +238,6 @@ impl Definitions {
             refusal.at = refusal.at.saturating_add(condition.at);
             refusal
         })
-    }
-
-    /// Returns the event to which a probe of `draft` is to be attached. `at` is the column of its
-    /// names.
-    fn attachable(
-        &self,
-        draft: &Draft,
-        (group, name): (&[u8], &[u8]),
-        at: usize,
-    ) -> Result<Arc<Event>, Refusal> {
-        let is_it = |probe: &&Arc<Probe>| {
-            let definition = probe.definition();
-            *definition.group == *group && *definition.event == *name
-        };
-        let defined = self.set.iter().filter(|probe| draft.keeps(&probe.event));
-        let all = Iterator::chain(defined, draft.added().iter());
-        let found = Iterator::chain(all, self.calls.probes.iter()).find(is_it);
-        let Some(found) = found else {
-            return Err(self.no_event((group, name), at));
-        };
-        let event = &found.event;
-        let owner = event.owner().filter(|owner| !owner.is_nobody());
-        if owner.is_some() && !event.is_of(draft.owner()) {
-            return Err(event.belongs_to_other(Kind::BadAttachEvent, at));
-        }
-        if self.depth(draft, event, MAX_ATTACHED) >= MAX_ATTACHED {
-            return Err(Refusal::new(Kind::AttachedTooDeep, at));
-        }
-        Ok(event.clone())
-    }
-
-    /// Returns how many event probes are below `event` at most, itself among them; not more than
-    /// `most`.
-    fn depth(&self, draft: &Draft, event: &Event, most: usize) -> usize {
-        let mut deepest = 0;
-        let all = Iterator::chain(self.set.iter(), draft.added().iter());
-        // A loop for each, up to a small number of times.
-        for probe in all.filter(|probe| probe.event.id() == event.id()) {
-            for attachment in probe.attachments() {
-                let below = match most.checked_sub(1) {
-                    None | Some(0) => 0,
-                    Some(most) => self.depth(draft, attachment.to(), most),
-                };
-                deepest = below.saturating_add(1).max(deepest);
-            }
-        }
-        deepest.min(most)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn no_event(&self, (group, name): (&[u8], &[u8]), at: usize) -> Refusal {
-        let refusal = Refusal::new(Kind::BadAttachEvent, at);
-        let mut both = Vec::new();
-        let written = write!(Appender(&mut both), "{}.{}", Plain(group), Plain(name));
-        match written {
-            Ok(()) => suggest_event(refusal, &both, b'.', &|each| {
-                let events = |each: &mut dyn FnMut(&Event)| {
-                    self.all_probes().for_each(|probe| each(&probe.event))
-                };
-                self.each_name(&events, each);
-            }),
-            Err(_) => refusal,
-        }
     }
 
     /// Returns what gets the values of the synthetic event `name`.

@@ -181,7 +181,7 @@ impl Instances {
         Ok((changes, undone))
     }
 
-    /// Returns what changes for all events once there is no instance `of`.
+    /// Returns what changes for all events once there is no `instance`.
     pub(crate) fn without(&self, instance: InstanceId) -> Result<Vec<Change>> {
         let gone = &self.get(instance)?.buffer;
         let mut changes = Vec::new();
