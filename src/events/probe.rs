@@ -152,17 +152,7 @@ impl Probe {
         let place = u64::from(number);
         let recorder = Prepared::new(&format, program, event.active(), place)?;
         let placed = PlacedProbe::nowhere(register(recorder)?);
-        Ok(Self {
-            event,
-            definition,
-            format,
-            placed: Some(placed),
-            armed: AtomicBool::new(false),
-            limited: AtomicBool::new(false),
-            before: Counts::default(),
-            attachments: Vec::new(),
-            pair: None,
-        })
+        Ok(Self::with(event, definition, format, Some(placed)))
     }
 
     /// Makes the probe of an event that others cause, by `attachments` if it is attached to
@@ -179,37 +169,46 @@ impl Probe {
         registered: Registered,
         (attachments, pair): (Vec<Attachment>, Option<Arc<Pair>>),
     ) -> Result<Arc<Self>> {
+        let placed = PlacedProbe::nowhere(registered);
         let probe = Self {
-            event,
-            definition,
-            format,
-            placed: Some(PlacedProbe::nowhere(registered)),
-            armed: AtomicBool::new(false),
-            limited: AtomicBool::new(false),
-            before: Counts::default(),
             attachments,
             pair,
+            ..Self::with(event, definition, format, Some(placed))
         };
         Ok(Arc::new(probe, GFP_KERNEL)?)
     }
 
-    /// The same probe, waiting for its module.
-    pub(crate) fn unplaced(&self) -> Self {
+    /// Makes a disarmed one that has counted nothing and is attached to nothing.
+    fn with(
+        event: Arc<Event>,
+        definition: Arc<Definition>,
+        format: Arc<Format>,
+        placed: Option<PlacedProbe>,
+    ) -> Self {
         Self {
-            event: self.event.clone(),
-            definition: self.definition.clone(),
-            format: self.format.clone(),
-            placed: None,
+            event,
+            definition,
+            format,
+            placed,
             armed: AtomicBool::new(false),
             limited: AtomicBool::new(false),
-            before: self.counts(),
+            before: Counts::default(),
             attachments: Vec::new(),
             pair: None,
         }
     }
 
-    /// The same probe, which waits for its module, in the place that was
-    /// `found` now that the module is there; disarmed.
+    /// Returns a probe in its place that waits for its module.
+    pub(crate) fn unplaced(&self) -> Self {
+        let (event, definition) = (self.event.clone(), self.definition.clone());
+        Self {
+            before: self.counts(),
+            ..Self::with(event, definition, self.format.clone(), None)
+        }
+    }
+
+    /// Registers it, which waits for its module, disarmed, at the place that was `found` now that the
+    /// module is there. Returns the probe that takes its place.
     ///
     /// # Errors
     ///
@@ -224,16 +223,10 @@ impl Probe {
     ) -> Result<Self, Refusal> {
         let recorded = (&format, program);
         let placed = PlacedProbe::new(&self.event, &self.definition, found, recorded, sources)?;
+        let (event, definition) = (self.event.clone(), self.definition.clone());
         Ok(Self {
-            event: self.event.clone(),
-            definition: self.definition.clone(),
-            format,
-            placed: Some(placed),
-            armed: AtomicBool::new(false),
-            limited: AtomicBool::new(false),
             before: self.before,
-            attachments: Vec::new(),
-            pair: None,
+            ..Self::with(event, definition, format, Some(placed))
         })
     }
 
