@@ -13,6 +13,7 @@ use super::{
 use crate::{
     engine::{
         filter::{self, Filter},
+        language::lex::Span,
         util::text::{Appender, Plain},
     },
     events::event::Event,
@@ -62,7 +63,10 @@ impl TakesText for FilterFile {
             return Ok(registry.set_filters(instance, one(event, None)?)?);
         }
         let layout = &event.format.layout;
-        match registry.definitions.compile_filter(text, layout) {
+        match registry
+            .definitions
+            .compile_filter(Span { bytes: text, at: 0 }, layout)
+        {
             Ok(filter) => Ok(registry.set_filters(instance, one(event, Some(filter))?)?),
             Err(refusal) => {
                 let mut shown = Vec::new();

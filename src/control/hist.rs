@@ -61,7 +61,7 @@ pub(crate) struct OpenHist {
 fn plan(member: &EventMember) -> Option<Arc<Plan>> {
     let event = member.event();
     let file = event.and_then(|event| event.file(member.instance.id));
-    file.map(|file| file.current_plan())
+    file.map(|file| file.plan())
 }
 
 /// Returns the number of hits in all histograms of the event.

@@ -60,7 +60,10 @@ impl Show for SetEvent {
     fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
         write_names(instance, out, |event| event.is_enabled_in(instance.id))?;
         let registry = instance.tracer.registry.lock();
-        registry.write_awaited(instance.id, out)
+        match registry.instances.get(instance.id) {
+            Ok(instance) => instance.awaited.write(out),
+            Err(_) => Ok(()),
+        }
     }
 }
 
@@ -93,7 +96,8 @@ impl TakesText for SetEvent {
     fn truncate(instance: &Arc<Instance>) -> Result<(), Rejected> {
         let mut registry = instance.tracer.registry.lock();
         registry.set_enabled(instance.id, |_| true, false)?;
-        Ok(registry.clear_awaited(instance.id)?)
+        registry.instances.get_mut(instance.id)?.awaited.clear();
+        Ok(())
     }
 }
 
@@ -242,7 +246,7 @@ impl<'a> WordsOfWrite<'a> {
         }
         let awaited = match &mut self.awaited {
             Some(awaited) => awaited,
-            none => none.insert(registry.awaited(self.instance)?),
+            none => none.insert(registry.instances.get(self.instance)?.awaited.copied()?),
         };
         if on {
             return match awaited.add(named) {

@@ -123,7 +123,7 @@ impl Event {
     pub(crate) fn exhausted(&self) -> u64 {
         let mut sum = 0u64;
         let _: Option<()> = self.find_file(|_, file| {
-            let plan = file.current_plan();
+            let plan = file.plan();
             let of_actions = plan.actions().iter().filter_map(|action| action.filter());
             let counts = of_actions.map(Filter::exhausted);
             let own = plan.filter().map_or(0, |filter| filter.exhausted());
@@ -237,7 +237,7 @@ impl Event {
 
     /// Returns whether it is ready-made: nobody has defined it.
     pub(crate) fn is_ready_made(&self) -> bool {
-        self.owner().is_some_and(|owner| owner.is_nobody())
+        self.owner().is_some_and(|owner| owner.is_builtin())
     }
 
     /// Returns whether `owner` may delete it and add probes to it.

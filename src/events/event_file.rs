@@ -145,7 +145,7 @@ impl EventFile {
     }
 
     /// Returns what its hits do.
-    pub(super) fn plan(&self) -> Arc<Plan> {
+    pub(crate) fn plan(&self) -> Arc<Plan> {
         self.state.lock().plan.clone()
     }
 
@@ -227,11 +227,6 @@ impl EventFile {
         let state = self.state.lock();
         let filter = state.plan.filter().map(|filter| &**filter);
         show(filter, state.refused.as_deref())
-    }
-
-    /// Returns what its hits do, of which histograms are a part.
-    pub(crate) fn current_plan(&self) -> Arc<Plan> {
-        self.plan()
     }
 
     /// Writes the triggers, in their order. Returns false if there are none.

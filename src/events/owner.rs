@@ -16,8 +16,8 @@ pub(crate) struct Owner {
     comm: [u8; context::TASK_COMM_LEN],
     /// Whether it has left its events to everybody.
     has_left: AtomicBool,
-    /// Whether it is nobody: it owns the ready-made events.
-    is_nobody: bool,
+    /// Whether it owns the ready-made events.
+    is_builtin: bool,
 }
 
 impl Owner {
@@ -34,7 +34,7 @@ impl Owner {
             pid: task.pid(),
             comm: task.comm(),
             has_left: AtomicBool::new(false),
-            is_nobody: false,
+            is_builtin: false,
         };
         Ok(Arc::new(owner, GFP_KERNEL)?)
     }
@@ -44,19 +44,19 @@ impl Owner {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn nobody() -> Result<Arc<Self>> {
+    pub(super) fn builtin() -> Result<Arc<Self>> {
         let owner = Self {
             pid: 0,
             comm: [0; context::TASK_COMM_LEN],
             has_left: AtomicBool::new(false),
-            is_nobody: true,
+            is_builtin: true,
         };
         Ok(Arc::new(owner, GFP_KERNEL)?)
     }
 
     /// Returns whether it owns the ready-made events.
-    pub(super) fn is_nobody(&self) -> bool {
-        self.is_nobody
+    pub(super) fn is_builtin(&self) -> bool {
+        self.is_builtin
     }
 
     /// Returns the pid of the task that made it.

@@ -306,6 +306,11 @@ impl Registry {
             .set_armed(all.filter(|probe| which(&probe.event)), armed)
     }
 
+    /// Arms or disarms the probes of `event`.
+    fn set_event_armed(&self, event: &Event, armed: bool) -> Result {
+        self.set_armed(&|other| other.id() == event.id(), armed)
+    }
+
     /// Sets or removes the filters of events in `instance`.
     ///
     /// # Errors
@@ -442,9 +447,7 @@ impl Registry {
     /// check tries again.
     fn disarm_limited(&self, probe: &Probe) -> bool {
         let event = &probe.event;
-        let is_disarmed = self
-            .set_armed(&|other| other.id() == event.id(), false)
-            .is_ok();
+        let is_disarmed = self.set_event_armed(event, false).is_ok();
         if is_disarmed {
             // Its triggers stay; enabling it, or a new trigger, arms it again.
             event.find_file(|_, file| {

@@ -12,7 +12,7 @@ mod receivers;
 use super::set::Set;
 use crate::{
     engine::{
-        definition::kind::ProbeKind, filter::Filter, record::Layout,
+        definition::kind::ProbeKind, filter::Filter, language::lex::Span, record::Layout,
         refusal::error::Error as Refusal,
     },
     events::{attachment::AttachmentCount, owner::Owner, probe::Probe},
@@ -48,7 +48,7 @@ pub(crate) struct Definitions {
     points: Arc<Tracepoints>,
     numbers: Arc<Pool>,
     /// Owns the ready-made events.
-    nobody: Arc<Owner>,
+    builtin: Arc<Owner>,
     /// How many events cause each other.
     nesting: Arc<Nesting>,
     /// How many event probes there are.
@@ -67,7 +67,7 @@ impl Definitions {
     pub(super) fn new() -> Result<KBox<Self>> {
         let points = Tracepoints::new()?;
         let numbers = Pool::new()?;
-        let nobody = Owner::nobody()?;
+        let builtin = Owner::builtin()?;
         let (nesting, attachments) = (Nesting::new()?, AttachmentCount::new()?);
         let definitions = init!(Self {
             set: Set::new(),
@@ -77,7 +77,7 @@ impl Definitions {
             names: Names::new(),
             points,
             numbers,
-            nobody,
+            builtin,
             nesting,
             attachments,
             writes: 0,
@@ -162,11 +162,15 @@ impl Definitions {
     /// Context: process, may sleep.
     pub(crate) fn compile_filter(
         &mut self,
-        text: &[u8],
+        Span { bytes: text, at }: Span<'_>,
         layout: &Layout,
     ) -> Result<Filter, Refusal> {
         // BOUND: One filter, for one event.
-        Filter::compile(text, layout, &mut KernelFunctions(Some(&mut self.names)))
+        let filter = Filter::compile(text, layout, &mut KernelFunctions(Some(&mut self.names)));
+        filter.map_err(|mut refusal| {
+            refusal.at = refusal.at.saturating_add(at);
+            refusal
+        })
     }
 
     /// Adds similar names to the refusal of the function `name`, which does not exist.

@@ -96,7 +96,7 @@ impl Registry {
             .triggered(instance)
             .filter(|other| !Arc::ptr_eq(other, event));
         for event in Iterator::chain(core::iter::once(event), others) {
-            let plan = event.file(instance).map(|file| file.current_plan());
+            let plan = event.file(instance).map(|file| file.plan());
             for action in plan.iter().flat_map(|plan| plan.actions()) {
                 if let Some(histogram) = action.counts() {
                     hists.push(HistTrigger {
@@ -190,14 +190,9 @@ impl Registry {
         let layout = &event.format.layout;
         let hists = self.hist_triggers(instance, event)?;
         let (mut request, chosen) = self.choose((instance, event), text, removes, &hists)?;
-        let filter = request.filter.map(|text| {
-            self.definitions
-                .compile_filter(text.bytes, layout)
-                .map_err(|mut refusal| {
-                    refusal.at = refusal.at.saturating_add(text.at);
-                    refusal
-                })
-        });
+        let filter = request
+            .filter
+            .map(|text| self.definitions.compile_filter(text, layout));
         let filter = filter.transpose()?;
         let decision = match chosen {
             Chosen::Before(needed) => return Ok(Some(needed)),
@@ -428,7 +423,7 @@ impl<'a> InstanceScope<'a> {
     ) -> Result<Self, AllocError> {
         let mut known = Vec::new();
         for it in hists {
-            let (group, event) = names(&it.event);
+            let (group, event) = it.event.names();
             known.push(KnownHistogram {
                 group,
                 event,
@@ -446,14 +441,9 @@ impl<'a> InstanceScope<'a> {
     }
 }
 
-/// Returns the group and the name of `event`.
-fn names(event: &Event) -> (&[u8], &[u8]) {
-    (event.format.group.to_bytes(), event.format.name.to_bytes())
-}
-
 impl HistScope for InstanceScope<'_> {
     fn own(&self) -> (&[u8], &[u8]) {
-        names(self.event)
+        self.event.names()
     }
 
     fn histograms(&self) -> &[KnownHistogram<'_>] {

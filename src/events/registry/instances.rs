@@ -49,7 +49,7 @@ pub(crate) struct InInstance {
     /// The stacks that are recorded behind each record.
     pub(super) stacks: Stacks,
     /// The events that are enabled once their modules are loaded.
-    pub(super) awaited: AwaitedEvents,
+    pub(crate) awaited: AwaitedEvents,
 }
 
 impl InInstance {
@@ -173,7 +173,7 @@ impl Instances {
     /// # Errors
     ///
     /// `ENODEV` if there is none.
-    pub(super) fn get(&self, instance: InstanceId) -> Result<&InInstance> {
+    pub(crate) fn get(&self, instance: InstanceId) -> Result<&InInstance> {
         match instance.0.checked_sub(1) {
             None => Ok(&self.top),
             Some(index) => {
@@ -188,7 +188,7 @@ impl Instances {
     /// # Errors
     ///
     /// `ENODEV` if there is none.
-    pub(super) fn get_mut(&mut self, instance: InstanceId) -> Result<&mut InInstance> {
+    pub(crate) fn get_mut(&mut self, instance: InstanceId) -> Result<&mut InInstance> {
         match instance.0.checked_sub(1) {
             None => Ok(&mut self.top),
             Some(index) => {

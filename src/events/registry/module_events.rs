@@ -12,7 +12,7 @@ use crate::{
     kapi::module::ModuleMemory,
     sys::Vec,
 };
-use core::{fmt, mem};
+use core::mem;
 use kernel::{prelude::*, sync::Arc};
 
 impl Registry {
@@ -85,15 +85,6 @@ impl Registry {
         Ok(events)
     }
 
-    /// Returns a copy of what `instance` awaits.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; `ENODEV` if there is no such instance.
-    pub(crate) fn awaited(&self, instance: InstanceId) -> Result<AwaitedEvents> {
-        Ok(self.instances.get(instance)?.awaited.copied()?)
-    }
-
     /// Enables and disables the events for which something is decided in `instance`, and
     /// lets it await `awaited`, if that is given: all of it or, if anything fails, nothing.
     ///
@@ -133,32 +124,6 @@ impl Registry {
             self.instances.get_mut(instance)?.awaited = awaited;
         }
         Ok(())
-    }
-
-    /// Lets `instance` await nothing.
-    ///
-    /// # Errors
-    ///
-    /// `ENODEV` if there is no such instance.
-    pub(crate) fn clear_awaited(&mut self, instance: InstanceId) -> Result {
-        self.instances.get_mut(instance)?.awaited.clear();
-        Ok(())
-    }
-
-    /// Writes what `instance` awaits, a word of `set_event` in each line.
-    ///
-    /// # Errors
-    ///
-    /// Those of `out`.
-    pub(crate) fn write_awaited(
-        &self,
-        instance: InstanceId,
-        out: &mut dyn fmt::Write,
-    ) -> fmt::Result {
-        match self.instances.get(instance) {
-            Ok(instance) => instance.awaited.write(out),
-            Err(_) => Ok(()),
-        }
     }
 
     /// Enables the events in the module `name`, which is loaded now, that instances await. As

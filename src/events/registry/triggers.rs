@@ -67,14 +67,7 @@ impl Registry {
                 .map_err(failed);
         };
         let layout = &event.format.layout;
-        let filter = filter.map(|text| {
-            self.definitions
-                .compile_filter(text.bytes, layout)
-                .map_err(|mut refusal| {
-                    refusal.at = refusal.at.saturating_add(text.at);
-                    refusal
-                })
-        });
+        let filter = filter.map(|text| self.definitions.compile_filter(text, layout));
         let filter = filter.transpose()?;
         let plan = event.in_instance(instance).map_err(failed)?.plan();
         if plan.actions().iter().any(|a| a.excludes(&what)) {
@@ -254,7 +247,7 @@ impl Registry {
         let replanned = iter::once((event, change));
         let changes = self.instances.replanned(instance, replanned)?;
         if !is_needed {
-            self.set_armed(&|other| other.id() == event.id(), false)?;
+            self.set_event_armed(event, false)?;
         }
         let result = self
             .instances
@@ -262,7 +255,7 @@ impl Registry {
         if result.is_err() {
             if !is_needed {
                 // As it was.
-                let _ = self.set_armed(&|other| other.id() == event.id(), true);
+                let _ = self.set_event_armed(event, true);
             }
             return result;
         }
@@ -281,7 +274,7 @@ impl Registry {
     /// any more.
     fn release(&mut self, instance: InstanceId, event: &Arc<Event>) -> Result {
         if !event.is_needed() {
-            self.set_armed(&|other| other.id() == event.id(), false)?;
+            self.set_event_armed(event, false)?;
         }
         let same = iter::once((event, |_: &mut PlanParts| {}));
         let changes = self.instances.replanned(instance, same)?;

@@ -2,7 +2,7 @@
 
 //! Makes the ready-made events: those of a table, when somebody first uses them.
 //!
-//! They are events as any other, of an owner that is nobody: no definition lists or deletes them.
+//! They are events as any other, of an owner of their own: no definition lists or deletes them.
 //! Who defines an event of the same names takes their place, unless they are in use.
 
 use super::Definitions;
@@ -113,8 +113,8 @@ impl Registry {
         which: &dyn Fn(&ReadyGroup, &ReadyRow) -> bool,
         removed: &mut Removed,
     ) -> Result {
-        let nobody = self.definitions.nobody.clone();
-        let made = Write::boxed(self, Some(nobody)).and_then(|mut write| {
+        let builtin = self.definitions.builtin.clone();
+        let made = Write::boxed(self, Some(builtin)).and_then(|mut write| {
             write.add_ready(which)?;
             write.commit(removed)
         });

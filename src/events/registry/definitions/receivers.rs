@@ -11,7 +11,7 @@ use crate::{
         },
         filter::Filter,
         hist::{SynthField, ValueSort},
-        language::trigger::Count,
+        language::{lex::Span, trigger::Count},
         pairs::DEFAULT_PAIRS,
         program::fetch::{self, Taken},
         record::LayoutNames,
@@ -155,7 +155,7 @@ impl Write<'_> {
             return Err(self.no_event((group, name), at));
         };
         let event = &found.event;
-        let owner = event.owner().filter(|owner| !owner.is_nobody());
+        let owner = event.owner().filter(|owner| !owner.is_builtin());
         if owner.is_some() && !event.is_of(self.owner.as_ref()) {
             return Err(event.belongs_to_other(Kind::BadAttachEvent, at));
         }
@@ -233,11 +233,11 @@ impl Definitions {
         let Some((condition, to)) = definition.condition.as_ref().zip(to) else {
             return Ok(None);
         };
-        let filter = self.compile_filter(&condition.text, &to.format.layout);
-        filter.map(Some).map_err(|mut refusal| {
-            refusal.at = refusal.at.saturating_add(condition.at);
-            refusal
-        })
+        let text = Span {
+            bytes: &condition.text,
+            at: condition.at,
+        };
+        self.compile_filter(text, &to.format.layout).map(Some)
     }
 
     /// Returns what gets the values of the synthetic event `name`.
