@@ -182,11 +182,11 @@ impl Tracer {
         Ok(())
     }
 
-    /// Makes the ready-made events that `which` selects, as [`Registry::make_ready`].
+    /// Makes the ready-made events that `which` selects, see [`Registry::make_ready`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`Registry::make_ready`].
     ///
     /// Context: process, may sleep.
     pub(crate) fn make_ready(&self, which: &dyn Fn(&ReadyGroup, &ReadyRow) -> bool) -> Result {

@@ -109,7 +109,7 @@ impl Event {
         self.instances.lock().files.get(instance.0)?.clone()
     }
 
-    /// As [`Event::file`].
+    /// Returns the event in `instance`.
     ///
     /// # Errors
     ///

@@ -115,7 +115,7 @@ impl EventFile {
         self.is_needed_with(self.plan().actions())
     }
 
-    /// As [`EventFile::is_needed`], if it had `actions`.
+    /// Returns whether the probes were to be armed if it had `actions`.
     pub(super) fn is_needed_with(&self, actions: &[Arc<Action>]) -> bool {
         self.is_enabled() || self.is_targeted() || !actions.is_empty()
     }

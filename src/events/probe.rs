@@ -207,8 +207,8 @@ impl Probe {
         }
     }
 
-    /// Registers it, which waits for its module, disarmed, at the place that was `found` now that the
-    /// module is there. Returns the probe that takes its place.
+    /// Registers it, which waits for its module, disarmed, at the place that was `found` now that
+    /// the module is there. Returns the probe that takes its place.
     ///
     /// # Errors
     ///
@@ -425,7 +425,7 @@ impl Probe {
         placed.is_none_or(|placed| placed.source().recorder().records_in(buffer))
     }
 
-    /// As [`Recorder::set_buffer`]. The caller holds the registry.
+    /// Makes it record in `buffer`, see [`Recorder::set_buffer`]. The caller holds the registry.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_buffer(&self, buffer: Arc<Buffer>, replaced: &mut Replaced<Buffer>) {

@@ -46,7 +46,7 @@ pub(crate) struct SeenCounters {
 pub(crate) struct Rate {
     /// Hits on the CPU with the most of them, unweighted.
     pub(crate) hits: u64,
-    /// The same, with the weight by which they count for the limit.
+    /// These hits, with the weight by which they count for the limit.
     pub(crate) weighted: u64,
 }
 

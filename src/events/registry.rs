@@ -207,7 +207,7 @@ impl Registry {
         result
     }
 
-    /// As [`Registry::set_enabled`], but for event probes, which get no hits yet.
+    /// Does the work of [`Registry::set_enabled`], after which event probes get no hits yet.
     fn switch(
         &mut self,
         instance: InstanceId,
@@ -437,14 +437,14 @@ impl Registry {
         if disabled != 0 {
             self.disarm_attached();
         }
-        // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again. Where
-        // this fails, the next change of an event does it.
+        // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again.
+        // Where this fails, the next change of an event does it.
         let _ = self.link_receivers();
         self.definitions.is_any_armed()
     }
 
-    /// Disables the event of `probe` for `hit_limit`. Returns false if it cannot be disarmed: the next
-    /// check tries again.
+    /// Disables the event of `probe` for `hit_limit`. Returns false if it cannot be disarmed: the
+    /// next check tries again.
     fn disarm_limited(&self, probe: &Probe) -> bool {
         let event = &probe.event;
         let is_disarmed = self.set_event_armed(event, false).is_ok();
@@ -507,8 +507,8 @@ impl Registry {
     }
 }
 
-/// What is left of a registry that was shut down. Its drop waits for the probes of system calls, and
-/// for the watch: the caller must have released the registry lock.
+/// What is left of a registry that was shut down. Its drop waits for the probes of system calls,
+/// and for the watch: the caller must have released the registry lock.
 ///
 /// Another tracer may sleep in the page fault of a system call, as the kernel's own does, and a
 /// user may delay that fault without a limit. The notifier of modules takes the registry lock, so

@@ -169,8 +169,8 @@ fn is_used(probe: &Probe) -> bool {
     probe.event.is_needed() || probe.is_emitted()
 }
 
-/// Returns the events that go, as `goes` tells, although a probe that stays is attached to them. `all`
-/// are all probes.
+/// Returns the events that go, as `goes` tells, although a probe that stays is attached to them.
+/// `all` are all probes.
 fn attached_to<'a>(
     all: impl Iterator<Item = &'a Arc<Probe>>,
     goes: &'a dyn Fn(&Event) -> bool,
@@ -181,8 +181,8 @@ fn attached_to<'a>(
         .filter(|event| goes(event))
 }
 
-/// Returns an event of `going`, the probes of events that go, which is in use. `all` are all probes,
-/// and `goes` tells which events go.
+/// Returns an event of `going`, the probes of events that go, which is in use. `all` are all
+/// probes, and `goes` tells which events go.
 pub(super) fn first_of<'a>(
     going: impl Iterator<Item = &'a Arc<Probe>> + Clone,
     all: impl Iterator<Item = &'a Arc<Probe>>,

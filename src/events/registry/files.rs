@@ -41,8 +41,8 @@ pub(crate) trait Directory: Send + Sync {
     /// Context: process, may sleep.
     fn group(&self, name: &CStr) -> Result<Arc<dyn EventGroup>>;
 
-    /// As [`Directory::group`], with directories of those of the `permanent` events that are of
-    /// the group. They may be made later, when they are needed.
+    /// Makes the directory of the group `name` with directories of those of the `permanent` events
+    /// that are of the group. They may be made later, when they are needed.
     ///
     /// # Errors
     ///
@@ -51,8 +51,8 @@ pub(crate) trait Directory: Send + Sync {
     /// Context: process, may sleep.
     fn group_with(&self, name: &CStr, permanent: &Permanent) -> Result<Arc<dyn EventGroup>>;
 
-    /// As [`Directory::group`], with directories of those of the ready-made events of `group`
-    /// whose tracepoints are among `points`. They may be made later.
+    /// Makes the directory of the group `name` with directories of those of the ready-made events
+    /// of `group` whose tracepoints are among `points`. They may be made later.
     ///
     /// # Errors
     ///

@@ -178,8 +178,8 @@ impl Registry {
             .map_err(|refusal| needed.refused(&refusal))
     }
 
-    /// As [`Registry::change_histograms`], of one that exists for the sake of another if it
-    /// `is_of_field`. Returns what has to be set before; then nothing has changed.
+    /// Changes one histogram, which exists for the sake of another if it `is_of_field`. Returns
+    /// what has to be set before; then nothing has changed.
     fn change_one(
         &mut self,
         instance: InstanceId,

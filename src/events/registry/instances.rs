@@ -162,7 +162,7 @@ impl Instances {
         Iterator::chain(core::iter::once((InstanceId::TOP, &self.top)), others)
     }
 
-    /// As [`Instances::iter`], to change them.
+    /// Returns the instances, that of the top directory first, to change them.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut InInstance> {
         let others = self.others.iter_mut().filter_map(Option::as_mut);
         Iterator::chain(core::iter::once(&mut self.top), others)
@@ -183,7 +183,7 @@ impl Instances {
         }
     }
 
-    /// As [`Instances::get`], to change it.
+    /// Returns `instance`, to change it.
     ///
     /// # Errors
     ///

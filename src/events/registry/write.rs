@@ -23,8 +23,8 @@ use crate::{
 use core::mem;
 use kernel::{prelude::*, sync::Arc};
 
-/// A write. When it is dropped before it is committed, the new probes are removed, with one wait for
-/// all.
+/// A write. When it is dropped before it is committed, the new probes are removed, with one wait
+/// for all.
 ///
 /// Context of the drop: process, may sleep.
 pub(crate) struct Write<'r> {
@@ -69,8 +69,7 @@ impl<'r> Write<'r> {
         }
     }
 
-    /// As [`Write::new`], of a write whose lines are parsed with it at hand: it has a box, as that
-    /// goes deep.
+    /// Begins a write whose lines are parsed with it at hand. It has a box, as that goes deep.
     ///
     /// # Errors
     ///
@@ -346,7 +345,7 @@ impl Drop for Write<'_> {
 impl Registry {
     /// Applies the lines of a write by `owner`, or by everybody, all or none.
     ///
-    /// As each function that removes files, it moves them to `removed`.
+    /// The files of events that it removes are moved to `removed`.
     ///
     /// # Errors
     ///

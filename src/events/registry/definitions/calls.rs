@@ -58,7 +58,7 @@ pub(crate) struct SystemCalls {
     tables: Option<CallTables>,
     /// The limit of what is recorded of an argument, for who asks where there are no events.
     limit: u32,
-    /// The same for whole calls.
+    /// That limit of whole calls.
     whole_limit: u32,
 }
 
@@ -300,7 +300,8 @@ impl Definitions {
         }
     }
 
-    /// As [`Self::call_limit`], of whole calls.
+    /// Returns the number of bytes of user memory that events of whole calls record of an argument,
+    /// or would, if there were such events.
     pub(crate) fn whole_call_limit(&self) -> u32 {
         self.calls.whole_limit
     }

@@ -219,7 +219,7 @@ impl Definitions {
         self.compile_in(definition, is_at_entry(definition, found), function)
     }
 
-    /// As [`Definitions::compile`], of an event that is at no function.
+    /// Compiles the fetch arguments of `definition`, of an event that is at no function.
     #[inline(never)]
     pub(super) fn compile_alone(
         &mut self,
@@ -364,8 +364,8 @@ impl Definitions {
     }
 }
 
-/// Compiles the filter of `file`, if it has one, for records with `layout`. There are no triggers, or
-/// the event could not be deleted.
+/// Compiles the filter of `file`, if it has one, for records with `layout`. There are no triggers,
+/// or the event could not be deleted.
 fn filter_again(file: &EventFile, layout: &Layout) -> Result<Option<Arc<Filter>>, Refusal> {
     let plan = file.plan();
     let Some(filter) = plan.filter() else {

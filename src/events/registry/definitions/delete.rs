@@ -25,7 +25,8 @@ impl Write<'_> {
     ///
     /// # Errors
     ///
-    /// `NO_SUCH_EVENT`, `AMBIGUOUS_EVENT`, `EVENT_BUSY`, `EVENT_IN_USE`, `OTHER_OWNER`, `NO_MEMORY`.
+    /// `NO_SUCH_EVENT`, `AMBIGUOUS_EVENT`, `EVENT_BUSY`, `EVENT_IN_USE`, `OTHER_OWNER`,
+    /// `NO_MEMORY`.
     pub(super) fn delete(&mut self, deletion: &Deletion) -> Result<(), Refusal> {
         let group = self.one_group(deletion)?;
         let is_meant = |probe: &Probe| {

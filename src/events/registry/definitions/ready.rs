@@ -143,8 +143,8 @@ impl Registry {
         }
     }
 
-    /// Calls `each` with the ready-made events that this kernel can have, that nobody has used yet, and
-    /// whose names are free, until it returns false.
+    /// Calls `each` with the ready-made events that this kernel can have, that nobody has used yet,
+    /// and whose names are free, until it returns false.
     ///
     /// Context: process, may sleep.
     pub(crate) fn each_unmade(&self, each: &mut dyn FnMut(&ReadyGroup, &ReadyRow) -> bool) {

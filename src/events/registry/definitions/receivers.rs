@@ -262,8 +262,8 @@ impl Definitions {
         self.set.iter().find(is_unlinked).cloned()
     }
 
-    /// Takes the plans from what other events send to: an event whose action emits another one holds
-    /// that by its plan, perhaps in a circle. Without memory, a circle is never freed.
+    /// Takes the plans from what other events send to: an event whose action emits another one
+    /// holds that by its plan, perhaps in a circle. Without memory, a circle is never freed.
     ///
     /// Context: process, may sleep.
     pub(super) fn cut_circles(&self) {

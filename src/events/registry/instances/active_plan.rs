@@ -281,8 +281,8 @@ impl Instances {
         Room::new(probes.count().saturating_add(1), changes.len())
     }
 
-    /// As [`Instances::activate`], to undo a change. What needs memory can wait for the hits
-    /// of each probe instead.
+    /// Makes the changes that undo others. Without memory, it waits for the hits of each probe
+    /// instead.
     pub(crate) fn undo(
         &mut self,
         instance: InstanceId,
