@@ -148,9 +148,9 @@ impl Write<'_> {
             let definition = probe.definition();
             *definition.group == *group && *definition.event == *name
         };
+        let defined = self.all().filter(|probe| !self.removes(&probe.event));
         let calls = self.registry.definitions.call_probes();
-        let mut defined = self.all().filter(|probe| !self.removes(&probe.event));
-        let found = defined.find(is_it).or_else(|| calls.filter(is_it).next());
+        let found = Iterator::chain(defined, calls).find(is_it);
         let Some(found) = found else {
             return Err(self.no_event((group, name), at));
         };
