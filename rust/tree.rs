@@ -22,12 +22,7 @@ mod user_dir;
 
 use super::{calls, mapping::Area, user_room::UserRoom, wake::PollTable};
 use core::pin::Pin;
-use kernel::{
-    bindings,
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::UserSliceReader,
-};
+use kernel::{bindings, prelude::*, sync::Arc, uaccess::UserSliceReader};
 use node::Node;
 use operations::{Operations, SharedFile};
 
@@ -75,7 +70,7 @@ pub trait File: Sized + 'static {
     /// # Errors
     ///
     /// The error that `open(2)` returns.
-    fn open(data: ArcBorrow<'_, Self::Data>, file: &OpenFile) -> Result<Pin<KBox<Self::Open>>>;
+    fn open(data: &Self::Data, file: &OpenFile) -> Result<Pin<KBox<Self::Open>>>;
 
     /// Reads at `offset`, advances it, and returns the number of bytes.
     ///
@@ -206,35 +201,40 @@ pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 
 /// A file; removed when dropped. The drop waits for openings in progress, but not for
 /// openings that have succeeded.
-pub struct TreeFile<F: File> {
+pub struct TreeFile {
     node: Node,
     /// What the node's data points to. Dropped after it.
-    _shared: KBox<SharedFile<F>>,
+    _shared: KBox<dyn AnySharedFile>,
     /// Keeps the directory.
     _dir: Arc<Dir>,
 }
 
-impl<F: File> TreeFile<F> {
-    /// Creates the file `name` with the permissions `mode` in `dir`.
+/// What all openings of a file share, of any kind of file.
+trait AnySharedFile: Send + Sync {}
+
+impl<F: File> AnySharedFile for SharedFile<F> {}
+
+impl TreeFile {
+    /// Creates the file `name` of the kind `F` with the permissions `mode` in `dir`.
     ///
     /// # Errors
     ///
     /// `EEXIST`, `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new(name: &CStr, mode: u16, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<Self> {
+    pub fn new<F: File>(name: &CStr, mode: u16, dir: &Arc<Dir>, data: F::Data) -> Result<Self> {
         let openings = dir.openings.clone();
         let shared = KBox::new(SharedFile::<F> { data, openings }, GFP_KERNEL)?;
         let data = (&raw const *shared).cast_mut().cast();
         // SAFETY: What is shared outlives the node, see the order of the fields; the operations
         // match its type.
         let node = unsafe { Node::file(name, &dir.node, mode, Operations::<F>::TABLE, data) }?;
-        let entry = Self {
+        let file = Self {
             node,
             _shared: shared,
             _dir: dir.clone(),
         };
-        entry.node.show()?;
-        Ok(entry)
+        file.node.show()?;
+        Ok(file)
     }
 }

@@ -9,6 +9,7 @@ mod buffer_size;
 mod call_string_size;
 mod clock_source;
 mod dump_on_oops;
+mod enable;
 mod enabled_functions;
 mod error_log;
 mod event_files;
@@ -39,7 +40,6 @@ mod set_event_pid;
 mod snapshot;
 mod snapshot_raw;
 mod stats;
-mod switch;
 mod synthetic_events;
 mod syscall_user_buf_size;
 mod text;
@@ -65,13 +65,14 @@ use crate::{
     tracer::Tracer,
 };
 use core::fmt;
+use hist::{HistData, HistFile};
 pub(crate) use instances::InstancesDirectory;
 use kernel::{prelude::*, sync::Arc};
 use member::EventMember;
 use named::{file, Described, READ, READ_WRITE, WRITE};
 use scope::Scope;
-use switch::{SwitchFile, Switched};
-use text::{SettingFile, Show, TakesText, TextFile};
+use text::TextOps;
+use FileKind::{OfInstance, OfMarks, OfTracer, Other};
 
 /// A file outside `events/GROUP`, `options` and `per_cpu`.
 struct FileRow {
@@ -79,11 +80,20 @@ struct FileRow {
     is_in_each: bool,
     directory: Folder,
     file: Described,
-    make: Make,
+    kind: FileKind,
 }
 
-/// Makes the file of a row in its directory.
-type Make = fn(&FileRow, &Arc<Dir>, &Arc<Instance>) -> Result<KBox<dyn MadeFile>>;
+/// What a file is of, and what it does.
+enum FileKind {
+    /// A text of what all instances share.
+    OfTracer(TextOps<Tracer>),
+    /// A text of an instance.
+    OfInstance(TextOps<Instance>),
+    /// A text of the event of marks.
+    OfMarks(TextOps<EventMember>),
+    /// Another file, and what makes it.
+    Other(fn(&Described, &Arc<Dir>, &Arc<Instance>) -> Result<TreeFile>),
+}
 
 /// In which directory a file is.
 #[derive(Clone, Copy)]
@@ -116,140 +126,135 @@ impl Folder {
     }
 }
 
-/// A file; removed when dropped.
-trait MadeFile: Send + Sync {}
-
-impl<F: File> MadeFile for TreeFile<F> {}
-
 /// The files, in the order in which they are made.
 #[rustfmt::skip]
 const FILES: &[FileRow] = &[
     root(file(c"kprobe_events", READ_WRITE, "Create/append/remove/show the kernel dynamic events"),
-        setting::<kprobe_events::DefinedEvents<false>>),
+        OfTracer(kprobe_events::KPROBE_EVENTS)),
     root(file(c"dynamic_events", READ_WRITE, "Create/append/remove/show the generic dynamic events"),
-        setting::<kprobe_events::DefinedEvents<true>>),
+        OfTracer(kprobe_events::DYNAMIC_EVENTS)),
     root(file(c"synthetic_events", READ_WRITE, "Create/append/remove/show synthetic events"),
-        setting::<synthetic_events::SyntheticEvents>),
+        OfTracer(synthetic_events::FILE)),
     root(file(c"private_events", READ_WRITE, "definitions that go when the file is closed"),
-        one::<private_events::PrivateEvents>),
+        Other(of_tracer::<private_events::PrivateEvents>)),
     each(file(c"trace", READ_WRITE, "the buffer as text; > clears it"),
-        live::<trace::Trace>),
+        Other(live::<trace::Trace>)),
     each(file(c"trace_pipe", READ, "the same, consumed as it is read; waits for events"),
-        live::<trace_pipe::TracePipe<PrintedText>>),
+        Other(live::<trace_pipe::TracePipe<PrintedText>>)),
     each(file(c"trace_json", READ, "the same as JSON, one object a line"),
-        live::<trace_pipe::TracePipe<Json>>),
+        Other(live::<trace_pipe::TracePipe<Json>>)),
     each(file(c"snapshot", READ_WRITE, "what was set aside: 1 sets the buffer aside, 0 frees that"),
-        aside::<snapshot::SnapshotFile>),
+        Other(aside::<snapshot::SnapshotFile>)),
     each(file(c"trace_marker", WRITE, "text that is written here goes to the buffer"),
-        one::<trace_marker::TraceMarker<false>>),
+        Other(of_instance::<trace_marker::TraceMarker<false>>)),
     each(file(c"trace_marker_raw", WRITE, "so do bytes; the first four are a number for them"),
-        one::<trace_marker::TraceMarker<true>>),
+        Other(of_instance::<trace_marker::TraceMarker<true>>)),
     each(file(c"set_event", READ_WRITE, "the enabled events; write names to enable, !names to disable\n\
          Can enable module events via: :mod:<module>"),
-        setting::<set_event::SetEvent>),
+        OfInstance(set_event::SET_EVENT)),
     each(file(c"set_event_pid", READ_WRITE, "the tasks whose hits count, all if there is none"),
-        setting::<set_event_pid::SetEventPid<false>>),
+        OfInstance(set_event_pid::SET_EVENT_PID)),
     each(file(c"set_event_notrace_pid", READ_WRITE, "the tasks whose hits do not count"),
-        setting::<set_event_pid::SetEventPid<true>>),
+        OfInstance(set_event_pid::SET_EVENT_NOTRACE_PID)),
     root(file(c"available_events", READ, "all events"),
-        shown::<set_event::AvailableEvents>),
+        OfInstance(set_event::AVAILABLE_EVENTS)),
     root(file(c"available_tracepoints", READ, "the tracepoints, with their arguments"),
-        shown::<available_tracepoints::AvailableTracepoints>),
+        OfTracer(available_tracepoints::FILE)),
     root(file(c"available_filter_functions", READ, "the functions that f events can probe"),
-        shown::<available_filter_functions::AvailableFunctions>),
+        OfTracer(available_filter_functions::FILE)),
     root(file(c"enabled_functions", READ, "the functions of the enabled f events"),
-        shown::<enabled_functions::EnabledFunctions>),
+        OfTracer(enabled_functions::FILE)),
     each(file(c"current_tracer", READ_WRITE, "nop"),
-        setting::<tracers::Tracers>),
+        OfInstance(tracers::CURRENT_TRACER)),
     each(file(c"available_tracers", READ, "nop"),
-        shown::<tracers::Tracers>),
+        OfInstance(tracers::AVAILABLE_TRACERS)),
     each(file(c"tracing_on", READ_WRITE, "1 or 0: record events or not"),
-        switched::<tracing_on::TracingOn>),
+        OfInstance(tracing_on::FILE)),
     root(file(c"kprobe_profile", READ, "event, hits, misses of each probe"),
-        shown::<profile::Profile>),
+        OfTracer(profile::FILE)),
     root(file(c"kprobe_stats", READ, "place, hits and how they ended, for each probe"),
-        shown::<stats::StatsText>),
+        OfTracer(stats::KPROBE_STATS)),
     root(file(c"pairs", READ, "what became of the beginnings of pairs, and which are open"),
-        shown::<pairs::Pairs>),
+        OfTracer(pairs::FILE)),
     root(file(c"syscall_stats", READ, "the same of the system calls' events, and 32-bit calls"),
-        shown::<stats::SyscallStats>),
+        OfTracer(stats::SYSCALL_STATS)),
     each(file(c"error_log", READ_WRITE, "why the last writes to any file failed"),
-        setting::<error_log::ErrorLogFile>),
+        OfTracer(error_log::FILE)),
     root(file(c"README", READ, "this text"),
-        shown::<Readme>),
+        OfTracer(TextOps::shows(show_readme))),
     each(file(c"buffer_size_kb", READ_WRITE, "KiB of each CPU's buffer; another size keeps the events\nthat fit into it"),
-        setting::<buffer_size::BufferSize>),
+        OfInstance(buffer_size::BUFFER_SIZE)),
     each(file(c"buffer_subbuf_size_kb", READ_WRITE, "KiB of a sub-buffer; another size clears the buffer"),
-        setting::<buffer_size::SubBufferSize>),
+        OfInstance(buffer_size::SUB_BUFFER_SIZE)),
     each(file(c"buffer_percent", READ_WRITE, "how full a buffer wakes who waits for trace_pipe_raw"),
-        setting::<buffer_percent::BufferPercent>),
+        OfInstance(buffer_percent::FILE)),
     root(file(c"hit_limit", READ_WRITE, "hits a second on a CPU above which an event is disabled"),
-        setting::<hit_limit::HitLimitFile>),
+        OfTracer(hit_limit::FILE)),
     root(file(c"dump_on_oops", READ_WRITE, "1 prints the newest events when the kernel oopses or panics; 2 those of\nthat CPU; a second number says how many, 0 prints none"),
-        setting::<dump_on_oops::DumpFile>),
+        OfTracer(dump_on_oops::FILE)),
     root(file(c"syscall_user_buf_size", READ_WRITE, "bytes of user memory that these record of an argument"),
-        setting::<syscall_user_buf_size::SyscallUserBufSize>),
+        OfTracer(syscall_user_buf_size::FILE)),
     root(file(c"call_string_size", READ_WRITE, "bytes of a string that events/calls record"),
-        setting::<call_string_size::CallStringSize>),
+        OfTracer(call_string_size::FILE)),
     each(file(c"tracing_cpumask", READ_WRITE, "the CPUs that record, in hexadecimal"),
-        setting::<tracing_cpumask::TracingCpumask>),
+        OfInstance(tracing_cpumask::FILE)),
     root(file(c"placement", READ_WRITE, "write a symbol or address, read what can be probed there"),
-        setting::<placement::PlacementFile>),
+        OfTracer(placement::FILE)),
     each(file(c"buffer_total_size_kb", READ, "KiB of all"),
-        shown::<headers::BufferTotalSize>),
+        OfInstance(headers::BUFFER_TOTAL_SIZE)),
     each(file(c"trace_clock", READ_WRITE, "the clocks, [the one in use]; another one clears the buffer"),
-        setting::<trace_clock::TraceClock>),
+        OfInstance(trace_clock::FILE)),
     root(file(c"clock_source", READ, "what the clock local is taken from: counter or kernel"),
-        shown::<clock_source::ClockSource>),
+        OfTracer(clock_source::FILE)),
     root(file(c"printk_formats", READ, "nothing"),
-        shown::<headers::PrintkFormats>),
+        OfInstance(headers::PRINTK_FORMATS)),
     root(file(c"saved_cmdlines", READ, "number and name of tasks, of saved_cmdlines_size at most"),
-        shown::<saved_cmdlines::SavedCmdlines>),
+        OfTracer(saved_cmdlines::SAVED_CMDLINES)),
     root(file(c"saved_cmdlines_size", READ_WRITE, "how many names are kept of records that were read in binary"),
-        setting::<saved_cmdlines::SavedCmdlinesSize>),
+        OfInstance(saved_cmdlines::SAVED_CMDLINES_SIZE)),
     each(file(c"saved_tgids", READ, "thread and process, of those that ran with record-tgid"),
-        shown::<saved_cmdlines::SavedTgids>),
+        OfInstance(saved_cmdlines::SAVED_TGIDS)),
     each(file(c"trace_options", READ_WRITE, "the options, options/NAME one of them: 1 or 0"),
-        setting::<options::TraceOptions>),
+        OfInstance(options::TRACE_OPTIONS)),
     row(Folder::Events, file(c"enable", READ_WRITE, "arm or disarm all events"),
-        switched::<event_files::EnableAll>),
+        OfInstance(enable::OF_ALL)),
     row(Folder::Events, file(c"header_page", READ, "the layout of a sub-buffer"),
-        shown::<headers::HeaderPage>),
+        OfInstance(headers::HEADER_PAGE)),
     row(Folder::Events, file(c"header_event", READ, "the layout of an event in it"),
-        shown::<headers::HeaderEvent>),
+        OfInstance(headers::HEADER_EVENT)),
     row(Folder::Print, file(c"format", READ, "the fields of the event of trace_marker"),
-        shown::<headers::BuiltinFormat<{ PRINT.id }>>),
+        OfInstance(headers::builtin_format::<{ PRINT.id }>())),
     row(Folder::Print, file(c"trigger", READ_WRITE, "what else is done on a write to trace_marker"),
-        of_marks::<SettingFile<trigger::TriggerFile>>),
+        OfMarks(trigger::FILE)),
     row(Folder::Print, file(c"hist", READ, "what its histograms have counted"),
-        of_marks::<hist::HistFile<false>>),
+        Other(hist_of_marks::<false>)),
     row(Folder::Print, file(c"hist_graph", READ, "the same as bars"),
-        of_marks::<hist::HistFile<true>>),
+        Other(hist_of_marks::<true>)),
     row(Folder::RawData, file(c"format", READ, "the fields of the event of trace_marker_raw"),
-        shown::<headers::BuiltinFormat<{ RAW_DATA.id }>>),
+        OfInstance(headers::builtin_format::<{ RAW_DATA.id }>())),
     row(Folder::KernelStack, file(c"format", READ, "the fields of the stacks of the kernel"),
-        shown::<headers::BuiltinFormat<{ KERNEL_STACK.id }>>),
+        OfInstance(headers::builtin_format::<{ KERNEL_STACK.id }>())),
     row(Folder::UserStack, file(c"format", READ, "the fields of the stacks of users"),
-        shown::<headers::BuiltinFormat<{ USER_STACK.id }>>),
+        OfInstance(headers::builtin_format::<{ USER_STACK.id }>())),
 ];
 
-const fn row(directory: Folder, file: Described, make: Make) -> FileRow {
+const fn row(directory: Folder, file: Described, kind: FileKind) -> FileRow {
     FileRow {
         is_in_each: true,
         directory,
         file,
-        make,
+        kind,
     }
 }
 
-const fn each(file: Described, make: Make) -> FileRow {
-    row(Folder::Root, file, make)
+const fn each(file: Described, kind: FileKind) -> FileRow {
+    row(Folder::Root, file, kind)
 }
 
-const fn root(file: Described, make: Make) -> FileRow {
+const fn root(file: Described, kind: FileKind) -> FileRow {
     FileRow {
         is_in_each: false,
-        ..each(file, make)
+        ..each(file, kind)
     }
 }
 
@@ -262,123 +267,90 @@ const OTHERS: &[(&str, &[&Described])] = &[
     ("", &[&instances::DIRECTORY]),
 ];
 
-/// `README`.
-struct Readme;
-
-impl Show for Readme {
-    type Data = Tracer;
-
-    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str(readme::BEGINNING)?;
-        for row in FILES {
-            readme::line(out, row.directory.path(), &row.file)?;
+fn show_readme(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    out.write_str(readme::BEGINNING)?;
+    for row in FILES {
+        readme::line(out, row.directory.path(), &row.file)?;
+    }
+    for (path, files) in OTHERS {
+        for file in *files {
+            readme::line(out, path, file)?;
         }
-        for (path, files) in OTHERS {
-            for file in *files {
-                readme::line(out, path, file)?;
-            }
+    }
+    readme::end(out)
+}
+
+impl FileRow {
+    /// Makes the file in `dir`, for `instance`.
+    fn make(&'static self, dir: &Arc<Dir>, instance: &Arc<Instance>) -> Result<TreeFile> {
+        match &self.kind {
+            OfTracer(ops) => self.file.text(dir, ops, &instance.tracer),
+            OfInstance(ops) => self.file.text(dir, ops, instance),
+            OfMarks(ops) => self.file.text(dir, ops, &marks(instance)?),
+            Other(make) => make(&self.file, dir, instance),
         }
-        readme::end(out)
     }
 }
 
-/// What a file outside `events/GROUP`, `options` and `per_cpu` is of.
-trait FileSubject: Send + Sync {
-    /// Returns the subject of the files of `instance`.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    fn of(instance: &Arc<Instance>) -> Result<Arc<Self>>;
+/// Returns the event of marks, for its files.
+fn marks(instance: &Arc<Instance>) -> Result<Arc<EventMember>> {
+    EventMember::new(instance, &instance.marks.event)
 }
 
-impl FileSubject for Instance {
-    fn of(instance: &Arc<Instance>) -> Result<Arc<Self>> {
-        Ok(instance.clone())
-    }
-}
-
-impl FileSubject for Tracer {
-    fn of(instance: &Arc<Instance>) -> Result<Arc<Self>> {
-        Ok(instance.tracer.clone())
-    }
-}
-
-/// Makes a file of any kind.
-fn one<F: File<Data: FileSubject>>(
-    row: &FileRow,
+/// Makes a file that shows the histograms of marks.
+fn hist_of_marks<const AS_GRAPH: bool>(
+    file: &Described,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn MadeFile>> {
-    made::<F>(row, dir, FileSubject::of(instance)?)
+) -> Result<TreeFile> {
+    let data = HistData {
+        member: marks(instance)?,
+        as_graph: AS_GRAPH,
+    };
+    file.make::<HistFile>(dir, data)
 }
 
-/// Makes a file of the event of marks.
-fn of_marks<F: File<Data = EventMember>>(
-    row: &FileRow,
+/// Makes a file of what all instances share.
+fn of_tracer<F: File<Data = Arc<Tracer>>>(
+    file: &Described,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn MadeFile>> {
-    let event = &instance.marks.event;
-    made::<F>(row, dir, EventMember::new(instance, event)?)
+) -> Result<TreeFile> {
+    file.make::<F>(dir, instance.tracer.clone())
 }
 
-/// Makes a file that shows a text.
-fn shown<S: Show<Data: FileSubject>>(
-    row: &FileRow,
+/// Makes a file of an instance.
+fn of_instance<F: File<Data = Arc<Instance>>>(
+    file: &Described,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn MadeFile>> {
-    one::<TextFile<S>>(row, dir, instance)
-}
-
-/// Makes a file that shows a text and takes another.
-fn setting<S: TakesText<Data: FileSubject>>(
-    row: &FileRow,
-    dir: &Arc<Dir>,
-    instance: &Arc<Instance>,
-) -> Result<KBox<dyn MadeFile>> {
-    one::<SettingFile<S>>(row, dir, instance)
-}
-
-/// Makes a file that shows and takes 0 or 1.
-fn switched<S: Switched<Data: FileSubject>>(
-    row: &FileRow,
-    dir: &Arc<Dir>,
-    instance: &Arc<Instance>,
-) -> Result<KBox<dyn MadeFile>> {
-    one::<SwitchFile<S>>(row, dir, instance)
+) -> Result<TreeFile> {
+    file.make::<F>(dir, instance.clone())
 }
 
 /// Makes a file of the events that are recorded.
-fn live<F: File<Data = Scope>>(
-    row: &FileRow,
+fn live<F: File<Data = Arc<Scope>>>(
+    file: &Described,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn MadeFile>> {
-    made::<F>(row, dir, Scope::new(instance, Side::Live, None)?)
+) -> Result<TreeFile> {
+    file.make::<F>(dir, Scope::new(instance, Side::Live, None)?)
 }
 
 /// Makes a file of the events of the snapshot.
-fn aside<F: File<Data = Scope>>(
-    row: &FileRow,
+fn aside<F: File<Data = Arc<Scope>>>(
+    file: &Described,
     dir: &Arc<Dir>,
     instance: &Arc<Instance>,
-) -> Result<KBox<dyn MadeFile>> {
-    made::<F>(row, dir, Scope::new(instance, Side::Snapshot, None)?)
-}
-
-fn made<F: File>(row: &FileRow, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<KBox<dyn MadeFile>> {
-    let entry = row.file.make::<F>(dir, data)?;
-    let entry = KBox::new(entry, GFP_KERNEL)?;
-    Ok(entry)
+) -> Result<TreeFile> {
+    file.make::<F>(dir, Scope::new(instance, Side::Snapshot, None)?)
 }
 
 /// The files of an instance outside `events/GROUP`; they are removed when dropped.
 pub(crate) struct InstanceFiles {
-    _files: Vec<KBox<dyn MadeFile>>,
-    _options: Vec<TreeFile<SwitchFile<options::OneOption>>>,
-    _cpus: Vec<per_cpu::CpuFiles>,
+    _files: Vec<TreeFile>,
+    _options: Vec<TreeFile>,
+    _cpus: Vec<TreeFile>,
 }
 
 impl InstanceFiles {
@@ -408,7 +380,7 @@ impl InstanceFiles {
                 Folder::KernelStack => &kernel_stack,
                 Folder::UserStack => &user_stack,
             };
-            files.push((row.make)(row, dir, instance)?)?;
+            files.push(row.make(dir, instance)?)?;
         }
         let files = Self {
             _files: files,

@@ -29,7 +29,7 @@ extern "C" {
 
 /// What all openings of a file share.
 pub(super) struct SharedFile<F: File> {
-    pub(super) data: Arc<F::Data>,
+    pub(super) data: F::Data,
     pub(super) openings: Option<Arc<Openings>>,
 }
 
@@ -44,7 +44,7 @@ impl<F: File> OpenState<F> {
     fn new(shared: &SharedFile<F>, file: &OpenFile) -> Result<KBox<Self>> {
         let opening = shared.openings.as_ref().map(Opening::begin).transpose()?;
         let room = KBox::new_uninit(GFP_KERNEL)?;
-        let open = F::open(shared.data.as_arc_borrow(), file)?;
+        let open = F::open(&shared.data, file)?;
         Ok(room.write(Self {
             open,
             _opening: opening,

@@ -2,7 +2,7 @@
 
 //! `available_filter_functions`: the functions that `f` events can probe now.
 
-use super::{functions::FunctionName, text::Show};
+use super::{functions::FunctionName, text::TextOps};
 use crate::{
     engine::{refusal::error::Kind, util::text::Plain},
     tracer::Tracer,
@@ -11,25 +11,19 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct AvailableFunctions;
+pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
-impl Show for AvailableFunctions {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let found = tracer.registry.lock().definitions.all_functions();
-        match found {
-            Ok(groups) => {
-                for site in groups.iter().flat_map(|group| group.sites.iter()) {
-                    writeln!(out, "{}", FunctionName(site.function))?;
-                }
-                Ok(())
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let found = tracer.registry.lock().definitions.all_functions();
+    match found {
+        Ok(groups) => {
+            for site in groups.iter().flat_map(|group| group.sites.iter()) {
+                writeln!(out, "{}", FunctionName(site.function))?;
             }
-            // Without memory the answer is not that there are none.
-            Err(refusal) if refusal.kind == Kind::NoMemory || !refusal.has_detail() => {
-                Err(fmt::Error)
-            }
-            Err(refusal) => writeln!(out, "# none: {}", Plain(refusal.detail())),
+            Ok(())
         }
+        // Without memory the answer is not that there are none.
+        Err(refusal) if refusal.kind == Kind::NoMemory || !refusal.has_detail() => Err(fmt::Error),
+        Err(refusal) => writeln!(out, "# none: {}", Plain(refusal.detail())),
     }
 }

@@ -2,18 +2,14 @@
 
 //! `available_tracepoints`: the tracepoints that a definition can name.
 
-use super::text::Show;
+use super::text::TextOps;
 use crate::tracer::Tracer;
 use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct AvailableTracepoints;
+pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
-impl Show for AvailableTracepoints {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        tracer.registry.lock().definitions.write_tracepoints(out)
-    }
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    tracer.registry.lock().definitions.write_tracepoints(out)
 }

@@ -2,32 +2,26 @@
 
 //! `buffer_percent`: how full a ring wakes the readers of its pages that wait.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{engine::language::setting, instance::Instance};
 use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct BufferPercent;
+pub(super) const FILE: TextOps<Instance> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for BufferPercent {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", instance.buffer.percent())
-    }
+fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    writeln!(out, "{}", instance.buffer.percent())
 }
 
-impl TakesText for BufferPercent {
-    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        const EXPECTS: &str = "a percentage of a ring, 0 to 100";
+fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    const EXPECTS: &str = "a percentage of a ring, 0 to 100";
 
-        let percent = setting::number(text, EXPECTS)?;
-        let percent = u32::try_from(percent).unwrap_or(u32::MAX);
-        let result = instance.buffer.set_percent(percent);
-        result.map_err(|_| setting::out_of_range(EXPECTS).into())
-    }
+    let percent = setting::number(text, EXPECTS)?;
+    let percent = u32::try_from(percent).unwrap_or(u32::MAX);
+    let result = instance.buffer.set_percent(percent);
+    result.map_err(|_| setting::out_of_range(EXPECTS).into())
 }

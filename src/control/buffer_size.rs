@@ -6,7 +6,7 @@
 use super::{
     rejected::{while_mapped, Rejected},
     scope::OneCpu,
-    text::{Show, TakesText},
+    text::TextOps,
 };
 use crate::{
     buffer::MAX_SUB_BUFFER,
@@ -30,69 +30,60 @@ fn kilobytes(text: &[u8], expects: &str) -> Result<usize, Refusal> {
 }
 
 /// The file.
-pub(crate) struct BufferSize;
+pub(super) const BUFFER_SIZE: TextOps<Instance> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for BufferSize {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        match instance.buffer.kilobytes() {
-            Some(kilobytes) => writeln!(out, "{kilobytes}"),
-            None => writeln!(out, "X"),
-        }
+fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    match instance.buffer.kilobytes() {
+        Some(kilobytes) => writeln!(out, "{kilobytes}"),
+        None => writeln!(out, "X"),
     }
 }
 
-impl TakesText for BufferSize {
-    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let kilobytes = kilobytes(text, KILOBYTES)?;
-        let result = instance.buffer.resize(kilobytes, None);
-        result.map_err(while_mapped)
-    }
+fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    let kilobytes = kilobytes(text, KILOBYTES)?;
+    let result = instance.buffer.resize(kilobytes, None);
+    result.map_err(while_mapped)
 }
 
 /// `per_cpu/cpuN/buffer_size_kb`: the size of that CPU's buffer.
-pub(super) struct CpuBufferSize;
+pub(super) const CPU_BUFFER_SIZE: TextOps<OneCpu> = TextOps {
+    store: Some(store_of_cpu),
+    ..TextOps::shows(show_of_cpu)
+};
 
-impl Show for CpuBufferSize {
-    type Data = OneCpu;
-
-    fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let kilobytes = one.instance.buffer.kilobytes_of(one.cpu);
-        writeln!(out, "{kilobytes}")
-    }
+fn show_of_cpu(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let kilobytes = one.instance.buffer.kilobytes_of(one.cpu);
+    writeln!(out, "{kilobytes}")
 }
 
-impl TakesText for CpuBufferSize {
-    fn store(one: &Arc<OneCpu>, text: &[u8]) -> Result<(), Rejected> {
-        let kilobytes = kilobytes(text, KILOBYTES)?;
-        let result = one.instance.buffer.resize(kilobytes, Some(one.cpu));
-        result.map_err(while_mapped)
-    }
+fn store_of_cpu(one: &Arc<OneCpu>, text: &[u8]) -> Result<(), Rejected> {
+    let kilobytes = kilobytes(text, KILOBYTES)?;
+    let result = one.instance.buffer.resize(kilobytes, Some(one.cpu));
+    result.map_err(while_mapped)
 }
 
 /// `buffer_subbuf_size_kb`: the size of the sub-buffers. One that is written is
 /// rounded up to a power of two pages.
-pub(crate) struct SubBufferSize;
+pub(super) const SUB_BUFFER_SIZE: TextOps<Instance> = TextOps {
+    store: Some(store_of_sub_buffer),
+    ..TextOps::shows(show_of_sub_buffer)
+};
 
-impl Show for SubBufferSize {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", instance.buffer.page_bytes() / 1024)
-    }
+fn show_of_sub_buffer(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    writeln!(out, "{}", instance.buffer.page_bytes() / 1024)
 }
 
-impl TakesText for SubBufferSize {
-    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        const EXPECTS: &str = "KiB of a sub-buffer, 4 to 512";
+fn store_of_sub_buffer(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    const EXPECTS: &str = "KiB of a sub-buffer, 4 to 512";
 
-        let kilobytes = kilobytes(text, EXPECTS)?;
-        let bytes = kilobytes.saturating_mul(1024).max(PAGE);
-        let bytes = bytes.checked_next_power_of_two();
-        let bytes = bytes.filter(|&bytes| bytes <= MAX_SUB_BUFFER);
-        let bytes = bytes.ok_or_else(|| setting::out_of_range(EXPECTS))?;
-        let result = instance.buffer.set_page_bytes(bytes);
-        result.map_err(while_mapped)
-    }
+    let kilobytes = kilobytes(text, EXPECTS)?;
+    let bytes = kilobytes.saturating_mul(1024).max(PAGE);
+    let bytes = bytes.checked_next_power_of_two();
+    let bytes = bytes.filter(|&bytes| bytes <= MAX_SUB_BUFFER);
+    let bytes = bytes.ok_or_else(|| setting::out_of_range(EXPECTS))?;
+    let result = instance.buffer.set_page_bytes(bytes);
+    result.map_err(while_mapped)
 }

@@ -3,10 +3,7 @@
 //! `call_string_size`: how many bytes of user memory the events of whole system calls record of an
 //! argument.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{
     engine::{language::setting, program::syscall::MAX_STRING},
     tracer::Tracer,
@@ -15,30 +12,27 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct CallStringSize;
+pub(super) const FILE: TextOps<Tracer> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for CallStringSize {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let limit = tracer.registry.lock().definitions.whole_call_limit();
-        writeln!(out, "{limit}")
-    }
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let limit = tracer.registry.lock().definitions.whole_call_limit();
+    writeln!(out, "{limit}")
 }
 
-impl TakesText for CallStringSize {
-    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
-        const EXPECTS: &str = "bytes of a string, 1 to 4096";
-        const { assert!(MAX_STRING == 4096) };
+fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+    const EXPECTS: &str = "bytes of a string, 1 to 4096";
+    const { assert!(MAX_STRING == 4096) };
 
-        let size = u32::try_from(setting::number(text, EXPECTS)?);
-        match size.ok().filter(|size| (1..=MAX_STRING).contains(size)) {
-            Some(size) => Ok(tracer
-                .registry
-                .lock()
-                .definitions
-                .set_whole_call_limit(size)?),
-            None => Err(setting::out_of_range(EXPECTS).into()),
-        }
+    let size = u32::try_from(setting::number(text, EXPECTS)?);
+    match size.ok().filter(|size| (1..=MAX_STRING).contains(size)) {
+        Some(size) => Ok(tracer
+            .registry
+            .lock()
+            .definitions
+            .set_whole_call_limit(size)?),
+        None => Err(setting::out_of_range(EXPECTS).into()),
     }
 }

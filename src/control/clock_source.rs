@@ -2,23 +2,19 @@
 
 //! `clock_source`: what the clock `local` is taken from.
 
-use super::text::Show;
+use super::text::TextOps;
 use crate::{kapi::clock, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct ClockSource;
+pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
-impl Show for ClockSource {
-    type Data = Tracer;
-
-    fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let source = if clock::uses_counter() {
-            "counter"
-        } else {
-            "kernel"
-        };
-        writeln!(out, "{source}")
-    }
+fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let source = if clock::uses_counter() {
+        "counter"
+    } else {
+        "kernel"
+    };
+    writeln!(out, "{source}")
 }

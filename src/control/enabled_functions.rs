@@ -2,7 +2,7 @@
 
 //! `enabled_functions`: the functions of the enabled `f` events.
 
-use super::{functions::FunctionName, text::Show};
+use super::{functions::FunctionName, text::TextOps};
 use crate::{
     engine::{definition::kind::Location, util::sort::sort},
     sys::Vec,
@@ -12,41 +12,37 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct EnabledFunctions;
+pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
-impl Show for EnabledFunctions {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let registry = tracer.registry.lock();
-        let mut functions = Vec::new();
-        for probe in registry.definitions.probes() {
-            if probe.definition().kind.location != Some(Location::Function) || !probe.is_armed() {
-                continue;
-            }
-            let mut result = Ok(());
-            let mut add = |address| {
-                if result.is_ok() {
-                    result = functions.push(address).map_err(|_| fmt::Error);
-                }
-            };
-            match probe.functions() {
-                Some(all) => all.each(&mut |address, _| add(address)),
-                None => probe.address().into_iter().for_each(add),
-            }
-            result?;
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let registry = tracer.registry.lock();
+    let mut functions = Vec::new();
+    for probe in registry.definitions.probes() {
+        if probe.definition().kind.location != Some(Location::Function) || !probe.is_armed() {
+            continue;
         }
-        // As long as the names are looked up, others need not wait.
-        drop(registry);
-        sort(&mut functions);
-        let mut rest = functions.iter().peekable();
-        while let Some(address) = rest.next() {
-            let mut events = 1u64;
-            while rest.next_if(|other| *other == address).is_some() {
-                events = events.saturating_add(1);
+        let mut result = Ok(());
+        let mut add = |address| {
+            if result.is_ok() {
+                result = functions.push(address).map_err(|_| fmt::Error);
             }
-            writeln!(out, "{} ({events})", FunctionName(*address))?;
+        };
+        match probe.functions() {
+            Some(all) => all.each(&mut |address, _| add(address)),
+            None => probe.address().into_iter().for_each(add),
         }
-        Ok(())
+        result?;
     }
+    // As long as the names are looked up, others need not wait.
+    drop(registry);
+    sort(&mut functions);
+    let mut rest = functions.iter().peekable();
+    while let Some(address) = rest.next() {
+        let mut events = 1u64;
+        while rest.next_if(|other| *other == address).is_some() {
+            events = events.saturating_add(1);
+        }
+        writeln!(out, "{} ({events})", FunctionName(*address))?;
+    }
+    Ok(())
 }

@@ -2,33 +2,28 @@
 
 //! `error_log`: why writes were refused; truncating it clears it.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::tracer::Tracer;
 use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct ErrorLogFile;
+pub(super) const FILE: TextOps<Tracer> = TextOps {
+    store: Some(store),
+    truncate: Some(truncate),
+    ..TextOps::shows(show)
+};
 
-impl Show for ErrorLogFile {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        tracer.errors.lock().show(out)
-    }
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    tracer.errors.lock().show(out)
 }
 
-impl TakesText for ErrorLogFile {
-    fn store(_tracer: &Arc<Tracer>, _text: &[u8]) -> Result<(), Rejected> {
-        // Opening it cleared it.
-        Ok(())
-    }
+fn store(_tracer: &Arc<Tracer>, _text: &[u8]) -> Result<(), Rejected> {
+    // Opening it cleared it.
+    Ok(())
+}
 
-    fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
-        tracer.errors.lock().clear();
-        Ok(())
-    }
+fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
+    tracer.errors.lock().clear();
+    Ok(())
 }

@@ -5,16 +5,12 @@
 //! Nothing here takes the registry's lock in `open`, see [`crate::tracer`].
 
 use super::{
-    filter::FilterFile,
-    functions::FunctionsFile,
-    group_filter::GroupFilter,
-    hist::HistFile,
+    enable, filter, functions, group_filter,
+    hist::{HistData, HistFile},
     member::{EventMember, Members},
     named::{file, Described, READ, READ_WRITE},
-    rejected::Rejected,
-    switch::{SwitchFile, Switched},
-    text::{SettingFile, Show, TextFile},
-    trigger::TriggerFile,
+    text::TextOps,
+    trigger,
 };
 use crate::{
     engine::{definition::ready::ReadyGroup, record::format},
@@ -102,13 +98,10 @@ impl Directory for EventsDirectory {
     fn group(&self, name: &CStr) -> Result<Arc<dyn EventGroup>> {
         let directory = Dir::new(name, Some(self.events.clone()))?;
         let members = Members::new(&self.instance, name)?;
-        let enable = GROUP_ENABLE.make(&directory, members.clone())?;
-        let filter = GROUP_FILTER.make(&directory, members)?;
         let group = GroupDirectory {
             instance: self.instance.clone(),
+            _files: group_files(&directory, &members)?,
             directory,
-            _enable: enable,
-            _filter: filter,
         };
         let group = Arc::new(group, GFP_KERNEL)?;
         Ok(group)
@@ -237,8 +230,7 @@ impl LateFill for OfReady {
         }
         Ok(GroupEntries {
             _events: made,
-            _enable: GROUP_ENABLE.make(directory, self.members.clone())?,
-            _filter: GROUP_FILTER.make(directory, self.members.clone())?,
+            _files: group_files(directory, &self.members)?,
         })
     }
 
@@ -289,8 +281,7 @@ impl LateFill for OfGroup {
         }
         Ok(GroupEntries {
             _events: made,
-            _enable: GROUP_ENABLE.make(directory, members.clone())?,
-            _filter: GROUP_FILTER.make(directory, members.clone())?,
+            _files: group_files(directory, members)?,
         })
     }
 
@@ -303,16 +294,22 @@ impl LateFill for OfGroup {
 /// What is in the directory of such a group.
 struct GroupEntries {
     _events: Vec<LateDir<OfEvent>>,
-    _enable: TreeFile<SwitchFile<EnableGroup>>,
-    _filter: TreeFile<SettingFile<GroupFilter>>,
+    _files: [TreeFile; 2],
+}
+
+/// Makes the files of a group.
+fn group_files(directory: &Arc<Dir>, members: &Arc<Members>) -> Result<[TreeFile; 2]> {
+    Ok([
+        GROUP_ENABLE.text(directory, &enable::OF_GROUP, members)?,
+        GROUP_FILTER.text(directory, &group_filter::FILE, members)?,
+    ])
 }
 
 /// The directory of another group.
 struct GroupDirectory {
     instance: Arc<Instance>,
     directory: Arc<Dir>,
-    _enable: TreeFile<SwitchFile<EnableGroup>>,
-    _filter: TreeFile<SettingFile<GroupFilter>>,
+    _files: [TreeFile; 2],
 }
 
 impl EventGroup for GroupDirectory {
@@ -341,15 +338,21 @@ impl LateFill for OfEvent {
 
     fn fill(&self, directory: &Arc<Dir>) -> Result<EventEntries> {
         let Self(member) = self;
+        let hist = |file: &Described, as_graph| {
+            let member = member.clone();
+            file.make::<HistFile>(directory, HistData { member, as_graph })
+        };
         Ok(EventEntries {
-            _enable: EVENT_ENABLE.make(directory, member.clone())?,
-            _format: EVENT_FORMAT.make(directory, member.clone())?,
-            _id: EVENT_ID.make(directory, member.clone())?,
-            _filter: EVENT_FILTER.make(directory, member.clone())?,
-            _trigger: EVENT_TRIGGER.make(directory, member.clone())?,
+            _files: [
+                EVENT_ENABLE.text(directory, &enable::OF_EVENT, member)?,
+                EVENT_FORMAT.text(directory, &FORMAT, member)?,
+                EVENT_ID.text(directory, &ID, member)?,
+                EVENT_FILTER.text(directory, &filter::FILE, member)?,
+                EVENT_TRIGGER.text(directory, &trigger::FILE, member)?,
+                hist(&EVENT_HIST, false)?,
+                hist(&EVENT_HIST_GRAPH, true)?,
+            ],
             functions: self.functions(directory)?,
-            _hist: EVENT_HIST.make(directory, member.clone())?,
-            _graph: EVENT_HIST_GRAPH.make(directory, member.clone())?,
         })
     }
 
@@ -370,25 +373,17 @@ impl OfEvent {
     }
 
     /// Makes the file `functions`, if the event has functions.
-    fn functions(&self, directory: &Arc<Dir>) -> Result<Option<TreeFile<TextFile<FunctionsFile>>>> {
+    fn functions(&self, directory: &Arc<Dir>) -> Result<Option<TreeFile>> {
         let Self(member) = self;
-        match self.has_functions() {
-            true => EVENT_FUNCTIONS.make(directory, member.clone()).map(Some),
-            false => Ok(None),
-        }
+        let make = || EVENT_FUNCTIONS.text(directory, &functions::FILE, member);
+        self.has_functions().then(make).transpose()
     }
 }
 
 /// The files of an event.
 struct EventEntries {
-    _enable: TreeFile<SwitchFile<EnableEvent>>,
-    _format: TreeFile<TextFile<FormatFile>>,
-    _id: TreeFile<TextFile<IdFile>>,
-    _filter: TreeFile<SettingFile<FilterFile>>,
-    _trigger: TreeFile<SettingFile<TriggerFile>>,
-    functions: Option<TreeFile<TextFile<FunctionsFile>>>,
-    _hist: TreeFile<HistFile<false>>,
-    _graph: TreeFile<HistFile<true>>,
+    _files: [TreeFile; 7],
+    functions: Option<TreeFile>,
 }
 
 /// The directory of an event.
@@ -405,135 +400,30 @@ impl EventFiles for EventDirectory {
     }
 }
 
-/// `events/GROUP/EVENT/enable`.
-pub(crate) struct EnableEvent;
-
-impl Switched for EnableEvent {
-    type Data = EventMember;
-
-    fn state(member: &Arc<EventMember>) -> u8 {
-        match member.event() {
-            Some(event) => state(&member.instance, core::iter::once(&event)),
-            None => b'0',
-        }
-    }
-
-    fn is_marked(member: &Arc<EventMember>) -> bool {
-        let event = member.event().filter(|event| !event.is_limited());
-        let file = event.and_then(|event| event.file(member.instance.id));
-        file.is_some_and(|file| file.is_held())
-    }
-
-    fn set(member: &Arc<EventMember>, on: bool) -> Result<(), Rejected> {
-        let event = member.made()?;
-        let mut registry = member.instance.tracer.registry.lock();
-        if !registry.instances.has(&event) {
-            return Err(ENODEV.into());
-        }
-        let of = member.instance.id;
-        Ok(registry.set_enabled(of, |other| other.id() == event.id(), on)?)
-    }
-}
-
-/// `events/GROUP/enable`.
-pub(crate) struct EnableGroup;
-
-impl Switched for EnableGroup {
-    type Data = Members;
-
-    fn state(members: &Arc<Members>) -> u8 {
-        let registry = members.instance.tracer.registry.lock();
-        let events = registry.events().filter(|event| members.has(event));
-        let state = state(&members.instance, events);
-        // Those that nobody has used are disabled.
-        let mut is_any_unmade = false;
-        if let Some(group) = members.ready() {
-            registry.each_unmade(&mut |of, _| {
-                is_any_unmade = of.name == group.name;
-                !is_any_unmade
-            });
-        }
-        match (state, is_any_unmade) {
-            (b'1', true) => b'X',
-            (b'?', true) => b'0',
-            (state, _) => state,
-        }
-    }
-
-    fn set(members: &Arc<Members>, on: bool) -> Result<(), Rejected> {
-        if on {
-            members.make_ready()?;
-        }
-        let mut registry = members.instance.tracer.registry.lock();
-        Ok(registry.set_enabled(members.instance.id, |event| members.has(event), on)?)
-    }
-}
-
-/// `events/enable`.
-pub(crate) struct EnableAll;
-
-impl Switched for EnableAll {
-    type Data = Instance;
-
-    fn state(instance: &Arc<Instance>) -> u8 {
-        let registry = instance.tracer.registry.lock();
-        state(instance, registry.events().filter(|event| event.is_used()))
-    }
-
-    fn set(instance: &Arc<Instance>, on: bool) -> Result<(), Rejected> {
-        let mut registry = instance.tracer.registry.lock();
-        // Nobody who looks at ready-made events asks for their hits.
-        Ok(registry.set_enabled(instance.id, |event| !on || event.is_used(), on)?)
-    }
-}
-
-/// One character for whether `events` are enabled in `instance`.
-fn state<'a>(instance: &Instance, events: impl Iterator<Item = &'a Arc<Event>>) -> u8 {
-    let (mut on, mut off) = (false, false);
-    for event in events {
-        if event.is_enabled_in(instance.id) {
-            on = true;
-        } else {
-            off = true;
-        }
-    }
-    match (on, off) {
-        (true, true) => b'X',
-        (true, false) => b'1',
-        (false, true) => b'0',
-        (false, false) => b'?',
-    }
-}
-
 /// `events/GROUP/EVENT/format`.
-pub(crate) struct FormatFile;
+const FORMAT: TextOps<EventMember> = TextOps {
+    prepare: Some(make_event),
+    ..TextOps::shows(show_format)
+};
 
-impl Show for FormatFile {
-    type Data = EventMember;
+/// Makes a ready-made event that nobody has used.
+fn make_event(member: &Arc<EventMember>) -> Result {
+    member.made().map(drop)
+}
 
-    fn prepare(member: &Arc<EventMember>) -> Result {
-        member.made().map(drop)
-    }
-
-    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let event = member.event().ok_or(fmt::Error)?;
-        let format = &event.format;
-        format::write_format(out, format.name(), format.id, &format.layout)
-    }
+fn show_format(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let event = member.event().ok_or(fmt::Error)?;
+    let format = &event.format;
+    format::write_format(out, format.name(), format.id, &format.layout)
 }
 
 /// `events/GROUP/EVENT/id`.
-pub(crate) struct IdFile;
+const ID: TextOps<EventMember> = TextOps {
+    prepare: Some(make_event),
+    ..TextOps::shows(show_id)
+};
 
-impl Show for IdFile {
-    type Data = EventMember;
-
-    fn prepare(member: &Arc<EventMember>) -> Result {
-        member.made().map(drop)
-    }
-
-    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let event = member.event().ok_or(fmt::Error)?;
-        writeln!(out, "{}", event.id())
-    }
+fn show_id(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let event = member.event().ok_or(fmt::Error)?;
+    writeln!(out, "{}", event.id())
 }

@@ -5,11 +5,7 @@
 //! A filter that is refused leaves the current one; the file then shows
 //! what was refused and why, until the next one is accepted.
 
-use super::{
-    member::EventMember,
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{member::EventMember, rejected::Rejected, text::TextOps};
 use crate::{
     engine::{
         filter::{self, Filter},
@@ -23,58 +19,54 @@ use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
 /// The file.
-pub(crate) struct FilterFile;
+pub(super) const FILE: TextOps<EventMember> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for FilterFile {
-    type Data = EventMember;
-
-    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Some(event) = member.event() else {
-            return out.write_str("none\n");
-        };
-        let Some(file) = event.file(member.instance.id) else {
-            return Ok(());
-        };
-        file.with_filters(|filter, refused| {
-            let Some(refused) = refused else {
-                return match filter {
-                    Some(filter) => writeln!(out, "{}", Plain(filter.text())),
-                    None => out.write_str("none\n"),
-                };
+fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let Some(event) = member.event() else {
+        return out.write_str("none\n");
+    };
+    let Some(file) = event.file(member.instance.id) else {
+        return Ok(());
+    };
+    file.with_filters(|filter, refused| {
+        let Some(refused) = refused else {
+            return match filter {
+                Some(filter) => writeln!(out, "{}", Plain(filter.text())),
+                None => out.write_str("none\n"),
             };
-            write!(out, "{}", Plain(refused))?;
-            match filter {
-                Some(filter) => writeln!(out, "in force: {}", Plain(filter.text())),
-                None => Ok(()),
-            }
-        })
-    }
+        };
+        write!(out, "{}", Plain(refused))?;
+        match filter {
+            Some(filter) => writeln!(out, "in force: {}", Plain(filter.text())),
+            None => Ok(()),
+        }
+    })
 }
 
-impl TakesText for FilterFile {
-    fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
-        let event = member.made()?;
-        let mut registry = member.instance.tracer.registry.lock();
-        if !registry.instances.has(&event) {
-            return Err(ENODEV.into());
-        }
-        let instance = member.instance.id;
-        if Filter::is_removal(text) {
-            return Ok(registry.set_filters(instance, one(event, None)?)?);
-        }
-        let layout = &event.format.layout;
-        match registry
-            .definitions
-            .compile_filter(Span { bytes: text, at: 0 }, layout)
-        {
-            Ok(filter) => Ok(registry.set_filters(instance, one(event, Some(filter))?)?),
-            Err(refusal) => {
-                let mut shown = Vec::new();
-                filter::write_refusal(&mut Appender(&mut shown), text, &refusal)
-                    .map_err(|_| ENOMEM)?;
-                event.in_instance(instance)?.set_refused_filter(Some(shown));
-                Err(refusal.into())
-            }
+fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
+    let event = member.made()?;
+    let mut registry = member.instance.tracer.registry.lock();
+    if !registry.instances.has(&event) {
+        return Err(ENODEV.into());
+    }
+    let instance = member.instance.id;
+    if Filter::is_removal(text) {
+        return Ok(registry.set_filters(instance, one(event, None)?)?);
+    }
+    let layout = &event.format.layout;
+    match registry
+        .definitions
+        .compile_filter(Span { bytes: text, at: 0 }, layout)
+    {
+        Ok(filter) => Ok(registry.set_filters(instance, one(event, Some(filter))?)?),
+        Err(refusal) => {
+            let mut shown = Vec::new();
+            filter::write_refusal(&mut Appender(&mut shown), text, &refusal).map_err(|_| ENOMEM)?;
+            event.in_instance(instance)?.set_refused_filter(Some(shown));
+            Err(refusal.into())
         }
     }
 }

@@ -2,7 +2,7 @@
 
 //! `events/GROUP/EVENT/functions`: the functions of an `f` event, and how often each was hit.
 
-use super::{member::EventMember, text::Show};
+use super::{member::EventMember, text::TextOps};
 use crate::{
     engine::util::{sort::sort, text::Plain},
     kapi::symbol::Symbol,
@@ -12,46 +12,42 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct FunctionsFile;
+pub(super) const FILE: TextOps<EventMember> = TextOps::shows(show);
 
-impl Show for FunctionsFile {
-    type Data = EventMember;
-
-    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let registry = member.instance.tracer.registry.lock();
-        let event = member.event().ok_or(fmt::Error)?;
-        let mut functions = Vec::new();
-        for probe in registry.definitions.probes() {
-            if probe.event.id() != event.id() {
-                continue;
-            }
-            let Some(all) = probe.functions() else {
-                continue;
-            };
-            let counts = probe.counts();
-            let total = counts.hits.hits().wrapping_add(counts.missed);
-            let mut result = Ok(());
-            all.each(&mut |address, hits| {
-                if result.is_ok() {
-                    result = functions.push((address, hits.unwrap_or(total)));
-                }
-            });
-            result.map_err(|_| fmt::Error)?;
+fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let registry = member.instance.tracer.registry.lock();
+    let event = member.event().ok_or(fmt::Error)?;
+    let mut functions = Vec::new();
+    for probe in registry.definitions.probes() {
+        if probe.event.id() != event.id() {
+            continue;
         }
-        // To find the names of tens of thousands takes a second, for which others need not wait.
-        drop(registry);
-        sort(&mut functions);
-        let mut all = functions.iter().peekable();
-        while let Some((address, hits)) = all.next() {
-            let mut hits = *hits;
-            // Several probes of the event may be of one function.
-            while let Some((_, more)) = all.next_if(|(other, _)| other == address) {
-                hits = hits.wrapping_add(*more);
+        let Some(all) = probe.functions() else {
+            continue;
+        };
+        let counts = probe.counts();
+        let total = counts.hits.hits().wrapping_add(counts.missed);
+        let mut result = Ok(());
+        all.each(&mut |address, hits| {
+            if result.is_ok() {
+                result = functions.push((address, hits.unwrap_or(total)));
             }
-            writeln!(out, "{} {hits}", FunctionName(*address))?;
-        }
-        Ok(())
+        });
+        result.map_err(|_| fmt::Error)?;
     }
+    // To find the names of tens of thousands takes a second, for which others need not wait.
+    drop(registry);
+    sort(&mut functions);
+    let mut all = functions.iter().peekable();
+    while let Some((address, hits)) = all.next() {
+        let mut hits = *hits;
+        // Several probes of the event may be of one function.
+        while let Some((_, more)) = all.next_if(|(other, _)| other == address) {
+            hits = hits.wrapping_add(*more);
+        }
+        writeln!(out, "{} {hits}", FunctionName(*address))?;
+    }
+    Ok(())
 }
 
 /// Writes the name of the function at an address, and its module in brackets.

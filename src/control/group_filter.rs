@@ -5,11 +5,7 @@
 //!
 //! Where none has, the filters of all stay as they are.
 
-use super::{
-    member::Members,
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{member::Members, rejected::Rejected, text::TextOps};
 use crate::{
     engine::{
         filter::{self, Filter},
@@ -24,7 +20,10 @@ use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
 /// The file.
-pub(crate) struct GroupFilter;
+pub(super) const FILE: TextOps<Members> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
 const UNUSED: &str = "\
 ### global filter ###
@@ -32,59 +31,53 @@ const UNUSED: &str = "\
 # its fields; 0 removes the filters of all.
 ";
 
-impl Show for GroupFilter {
-    type Data = Members;
-
-    fn show(members: &Arc<Members>, out: &mut dyn fmt::Write) -> fmt::Result {
-        match &*members.filter.lock() {
-            Some(text) => write!(out, "{}", Plain(text)),
-            None => out.write_str(UNUSED),
-        }
+fn show(members: &Arc<Members>, out: &mut dyn fmt::Write) -> fmt::Result {
+    match &*members.filter.lock() {
+        Some(text) => write!(out, "{}", Plain(text)),
+        None => out.write_str(UNUSED),
     }
 }
 
-impl TakesText for GroupFilter {
-    fn store(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
-        // As in tracefs.
-        if text.is_empty() {
-            return Ok(());
-        }
-        members.make_ready()?;
-        let mut registry = members.instance.tracer.registry.lock();
-        let mut shown = Vec::new();
-        let mut filters = Vec::new();
-        let of_group = registry.events().filter(|event| members.has(event));
-        if Filter::is_removal(text) {
-            for event in of_group {
-                filters.push((event.clone(), None))?;
-            }
-            registry.set_filters(members.instance.id, filters)?;
-            *members.filter.lock() = None;
-            return Ok(());
-        }
-        for event in of_group {
-            // Groups may have many events, and filters many terms.
-            if context::is_being_killed() {
-                return Err(EINTR.into());
-            }
-            let layout = &event.format.layout;
-            match Filter::compile(text, layout, &mut KernelFunctions(None)) {
-                Ok(filter) => filters.push((event.clone(), Some(filter)))?,
-                // That does not mean that the event has not the fields.
-                Err(refusal) if refusal.kind == Kind::NoMemory => return Err(ENOMEM.into()),
-                Err(_) => {}
-            }
-        }
-        if filters.is_empty() {
-            let refusal = Refusal::new(Kind::FiltBadSubsysFilter, 0);
-            filter::write_refusal(&mut Appender(&mut shown), text, &refusal).map_err(|_| ENOMEM)?;
-            *members.filter.lock() = Some(shown);
-            return Err(refusal.into());
-        }
-        shown.extend_from_slice(text.trim_ascii())?;
-        shown.push(b'\n')?;
-        registry.set_filters(members.instance.id, filters)?;
-        *members.filter.lock() = Some(shown);
-        Ok(())
+fn store(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
+    // As in tracefs.
+    if text.is_empty() {
+        return Ok(());
     }
+    members.make_ready()?;
+    let mut registry = members.instance.tracer.registry.lock();
+    let mut shown = Vec::new();
+    let mut filters = Vec::new();
+    let of_group = registry.events().filter(|event| members.has(event));
+    if Filter::is_removal(text) {
+        for event in of_group {
+            filters.push((event.clone(), None))?;
+        }
+        registry.set_filters(members.instance.id, filters)?;
+        *members.filter.lock() = None;
+        return Ok(());
+    }
+    for event in of_group {
+        // Groups may have many events, and filters many terms.
+        if context::is_being_killed() {
+            return Err(EINTR.into());
+        }
+        let layout = &event.format.layout;
+        match Filter::compile(text, layout, &mut KernelFunctions(None)) {
+            Ok(filter) => filters.push((event.clone(), Some(filter)))?,
+            // That does not mean that the event has not the fields.
+            Err(refusal) if refusal.kind == Kind::NoMemory => return Err(ENOMEM.into()),
+            Err(_) => {}
+        }
+    }
+    if filters.is_empty() {
+        let refusal = Refusal::new(Kind::FiltBadSubsysFilter, 0);
+        filter::write_refusal(&mut Appender(&mut shown), text, &refusal).map_err(|_| ENOMEM)?;
+        *members.filter.lock() = Some(shown);
+        return Err(refusal.into());
+    }
+    shown.extend_from_slice(text.trim_ascii())?;
+    shown.push(b'\n')?;
+    registry.set_filters(members.instance.id, filters)?;
+    *members.filter.lock() = Some(shown);
+    Ok(())
 }

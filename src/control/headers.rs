@@ -5,7 +5,7 @@
 //!
 //! The texts have the form of tracefs, which libtraceevent parses.
 
-use super::text::Show;
+use super::text::TextOps;
 use crate::{
     engine::{record::format, record::Builtin, ring::HEADER_BYTES},
     instance::Instance,
@@ -14,79 +14,61 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// `events/header_page`: the layout of a sub-buffer.
-pub(crate) struct HeaderPage;
+pub(super) const HEADER_PAGE: TextOps<Instance> = TextOps::shows(show_header_page);
 
-impl Show for HeaderPage {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let data = instance.buffer.page_bytes().saturating_sub(HEADER_BYTES);
-        out.write_str(concat!(
-            "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n",
-            "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n",
-            "\tfield: char overwrite;\toffset:8;\tsize:1;\tsigned:0;\n",
-        ))?;
-        writeln!(
-            out,
-            "\tfield: char data;\toffset:{HEADER_BYTES};\tsize:{data};\tsigned:0;"
-        )
-    }
+fn show_header_page(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let data = instance.buffer.page_bytes().saturating_sub(HEADER_BYTES);
+    out.write_str(concat!(
+        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n",
+        "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n",
+        "\tfield: char overwrite;\toffset:8;\tsize:1;\tsigned:0;\n",
+    ))?;
+    writeln!(
+        out,
+        "\tfield: char data;\toffset:{HEADER_BYTES};\tsize:{data};\tsigned:0;"
+    )
 }
 
 /// `events/header_event`: the first word of an event.
-pub(crate) struct HeaderEvent;
+pub(super) const HEADER_EVENT: TextOps<Instance> = TextOps::shows(show_header_event);
 
-impl Show for HeaderEvent {
-    type Data = Instance;
-
-    fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str(concat!(
-            "# compressed entry header\n",
-            "\ttype_len    :    5 bits\n",
-            "\ttime_delta  :   27 bits\n",
-            "\tarray       :   32 bits\n",
-            "\n",
-            "\tpadding     : type == 29\n",
-            "\ttime_extend : type == 30\n",
-            "\ttime_stamp : type == 31\n",
-            "\tdata max type_len  == 28\n",
-        ))
-    }
+fn show_header_event(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    out.write_str(concat!(
+        "# compressed entry header\n",
+        "\ttype_len    :    5 bits\n",
+        "\ttime_delta  :   27 bits\n",
+        "\tarray       :   32 bits\n",
+        "\n",
+        "\tpadding     : type == 29\n",
+        "\ttime_extend : type == 30\n",
+        "\ttime_stamp : type == 31\n",
+        "\tdata max type_len  == 28\n",
+    ))
 }
 
 /// `events/ftrace/EVENT/format` of the built-in event with the number `ID`. trace-cmd wants
 /// one format of the group `ftrace` at least.
-pub(crate) struct BuiltinFormat<const ID: u16>;
+pub(super) const fn builtin_format<const ID: u16>() -> TextOps<Instance> {
+    TextOps::shows(show_format::<ID>)
+}
 
-impl<const ID: u16> Show for BuiltinFormat<ID> {
-    type Data = Instance;
-
-    fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        match Builtin::with_id(ID) {
-            Some(event) => format::write_format(out, event.name, event.id, &event.layout),
-            None => Err(fmt::Error),
-        }
+fn show_format<const ID: u16>(_: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    match Builtin::with_id(ID) {
+        Some(event) => format::write_format(out, event.name, event.id, &event.layout),
+        None => Err(fmt::Error),
     }
 }
 
 /// `printk_formats`: none.
-pub(crate) struct PrintkFormats;
+pub(super) const PRINTK_FORMATS: TextOps<Instance> = TextOps::shows(show_nothing);
 
-impl Show for PrintkFormats {
-    type Data = Instance;
-
-    fn show(_instance: &Arc<Instance>, _out: &mut dyn fmt::Write) -> fmt::Result {
-        Ok(())
-    }
+fn show_nothing(_instance: &Arc<Instance>, _out: &mut dyn fmt::Write) -> fmt::Result {
+    Ok(())
 }
 
 /// `buffer_total_size_kb`: the sum over all CPUs.
-pub(crate) struct BufferTotalSize;
+pub(super) const BUFFER_TOTAL_SIZE: TextOps<Instance> = TextOps::shows(show_total_size);
 
-impl Show for BufferTotalSize {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", instance.buffer.total_kilobytes())
-    }
+fn show_total_size(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    writeln!(out, "{}", instance.buffer.total_kilobytes())
 }

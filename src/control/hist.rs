@@ -31,7 +31,7 @@ use core::{
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, ArcBorrow, Mutex},
+    sync::{Arc, Mutex},
     uaccess::UserSliceReader,
 };
 
@@ -41,14 +41,22 @@ const AHEAD: usize = 16 * 1024;
 /// What ends the text of a histogram that is there no more when its text is read on.
 const REMOVED: &[u8] = b"# removed or cleared while it was read\n";
 
-/// One of the two files: `hist_graph` if `AS_GRAPH`. It tells by `poll` when the histograms have
-/// changed.
-pub(crate) struct HistFile<const AS_GRAPH: bool>;
+/// Either file. It tells by `poll` when the histograms have changed.
+pub(crate) struct HistFile;
+
+/// What the openings of such a file share.
+pub(crate) struct HistData {
+    /// Whose histograms are shown.
+    pub(super) member: Arc<EventMember>,
+    /// Whether it is `hist_graph`.
+    pub(super) as_graph: bool,
+}
 
 /// One opening.
 #[pin_data]
 pub(crate) struct OpenHist {
     member: Arc<EventMember>,
+    as_graph: bool,
     #[pin]
     pass: Mutex<Option<HistPass>>,
     /// The number of hits when the text was begun; 0 before.
@@ -72,16 +80,16 @@ fn hits(member: &EventMember) -> u64 {
     histograms.fold(0, |sum, histogram| sum.wrapping_add(histogram.hits()))
 }
 
-impl<const AS_GRAPH: bool> File for HistFile<AS_GRAPH> {
-    type Data = EventMember;
+impl File for HistFile {
+    type Data = HistData;
     type Open = OpenHist;
 
-    fn open(member: ArcBorrow<'_, EventMember>, _file: &OpenFile) -> Result<Pin<KBox<OpenHist>>> {
-        let member: Arc<EventMember> = member.into();
-        let polled = AtomicU64::new(hits(&member));
+    fn open(data: &HistData, _file: &OpenFile) -> Result<Pin<KBox<OpenHist>>> {
+        let polled = AtomicU64::new(hits(&data.member));
         KBox::pin_init(
             pin_init!(OpenHist {
-                member,
+                member: data.member.clone(),
+                as_graph: data.as_graph,
                 pass <- new_mutex!(None),
                 read: AtomicU64::new(0),
                 polled,
@@ -103,11 +111,11 @@ impl<const AS_GRAPH: bool> File for HistFile<AS_GRAPH> {
             open.read.store(hits, Ordering::Relaxed);
             open.polled.store(hits, Ordering::Relaxed);
         }
-        open.read_text(AS_GRAPH, to, offset)
+        open.read_text(to, offset)
     }
 
     fn write(open: &OpenHist, file: &OpenFile, from: UserSliceReader) -> Result {
-        text::read_only(&*open.member, file, from)
+        text::read_only(open.member.tracer(), file, from)
     }
 
     /// As in the kernel: it can be read once there are hits that were not read, and what is
@@ -140,7 +148,7 @@ impl OpenHist {
     ///
     /// `EINVAL` for an offset before the beginning, `ENOMEM`, `EFAULT`; `EINTR` if the task is
     /// killed.
-    fn read_text(&self, as_graph: bool, to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
+    fn read_text(&self, to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
         let at = usize::try_from(*offset).map_err(|_| EINVAL)?;
         let mut guard = self.pass.lock();
         // A reader that goes back sees what has been counted by now.
@@ -163,7 +171,7 @@ impl OpenHist {
             }
             pass.offset = pass.offset.saturating_add(pass.text.len());
             pass.text.clear();
-            if !pass.fill(&self.member, as_graph)? {
+            if !pass.fill(&self.member, self.as_graph)? {
                 return Ok(0);
             }
         }

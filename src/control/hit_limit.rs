@@ -2,31 +2,25 @@
 
 //! `hit_limit`: how often a probe may be hit, a second and CPU.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{engine::language::setting, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct HitLimitFile;
+pub(super) const FILE: TextOps<Tracer> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for HitLimitFile {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{}", tracer.hit_limit.get())
-    }
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    writeln!(out, "{}", tracer.hit_limit.get())
 }
 
-impl TakesText for HitLimitFile {
-    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
-        const EXPECTS: &str = "hits of a probe in a second on a CPU, or 0 for no limit";
+fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+    const EXPECTS: &str = "hits of a probe in a second on a CPU, or 0 for no limit";
 
-        tracer.hit_limit.set(setting::number(text, EXPECTS)?);
-        tracer.registry.lock().watch();
-        Ok(())
-    }
+    tracer.hit_limit.set(setting::number(text, EXPECTS)?);
+    tracer.registry.lock().watch();
+    Ok(())
 }

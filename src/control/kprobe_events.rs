@@ -6,10 +6,7 @@
 //! Opening one for writing without appending, as the shell's `>` does, removes
 //! all events. Private events are not among them.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{
     engine::{
         definition::parse::Grammar,
@@ -20,40 +17,44 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// Either file: `ALL` is that with all definitions.
-pub(crate) struct DefinedEvents<const ALL: bool>;
+/// `kprobe_events`.
+pub(super) const KPROBE_EVENTS: TextOps<Tracer> = of_definitions::<false>();
+
+/// `dynamic_events`, that with all definitions.
+pub(super) const DYNAMIC_EVENTS: TextOps<Tracer> = of_definitions::<true>();
+
+const fn of_definitions<const ALL: bool>() -> TextOps<Tracer> {
+    TextOps {
+        store: Some(store),
+        truncate: Some(truncate::<ALL>),
+        // A NUL is refused in any line, as by tracefs.
+        ends_at_nul: false,
+        ..TextOps::shows(show::<ALL>)
+    }
+}
 
 /// Returns whether others cause the events of a class.
 fn is_caused(class: &Class) -> bool {
     matches!(class.head, Head::Event | Head::Synthetic)
 }
 
-impl<const ALL: bool> Show for DefinedEvents<ALL> {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let registry = tracer.registry.lock();
-        let common = registry
-            .definitions
-            .probes()
-            .filter(|probe| probe.event.owner().is_none())
-            .filter(|probe| ALL || !is_caused(probe.format().layout.class));
-        for probe in common {
-            probe.definition().write_line(out)?;
-        }
-        Ok(())
+fn show<const ALL: bool>(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let registry = tracer.registry.lock();
+    let common = registry
+        .definitions
+        .probes()
+        .filter(|probe| probe.event.owner().is_none())
+        .filter(|probe| ALL || !is_caused(probe.format().layout.class));
+    for probe in common {
+        probe.definition().write_line(out)?;
     }
+    Ok(())
 }
 
-impl<const ALL: bool> TakesText for DefinedEvents<ALL> {
-    /// A NUL is refused in any line, as by tracefs.
-    const ENDS_AT_NUL: bool = false;
+fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+    Ok(tracer.define((text, Grammar::Letters), None)?)
+}
 
-    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
-        Ok(tracer.define((text, Grammar::Letters), None)?)
-    }
-
-    fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
-        Ok(tracer.clear_definitions(&|event| ALL || !is_caused(event.format.layout.class))?)
-    }
+fn truncate<const ALL: bool>(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
+    Ok(tracer.clear_definitions(&|event| ALL || !is_caused(event.format.layout.class))?)
 }

@@ -3,6 +3,10 @@
 //! What a file or a directory says of itself: its name, its permissions, and the line that
 //! `README` has of it.
 
+use super::{
+    rejected::Logged,
+    text::{TextFile, TextOps},
+};
 use crate::kapi::tree::{Dir, File, TreeFile};
 use kernel::{prelude::*, sync::Arc};
 
@@ -41,8 +45,24 @@ impl Described {
     /// Those of [`TreeFile::new`].
     ///
     /// Context: process, may sleep.
-    pub(super) fn make<F: File>(&self, dir: &Arc<Dir>, data: Arc<F::Data>) -> Result<TreeFile<F>> {
-        TreeFile::new(self.name, self.mode, dir, data)
+    pub(super) fn make<F: File>(&self, dir: &Arc<Dir>, data: F::Data) -> Result<TreeFile> {
+        TreeFile::new::<F>(self.name, self.mode, dir, data)
+    }
+
+    /// Creates the file in `dir`, with a text that is of `of`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TreeFile::new`].
+    ///
+    /// Context: process, may sleep.
+    pub(super) fn text<D: Logged>(
+        &self,
+        dir: &Arc<Dir>,
+        ops: &'static TextOps<D>,
+        of: &Arc<D>,
+    ) -> Result<TreeFile> {
+        self.make::<TextFile<D>>(dir, (of.clone(), ops))
     }
 
     /// Whether it is a directory.

@@ -5,13 +5,15 @@
 use super::{
     named::{folder, Described, READ_WRITE},
     rejected::{Logged, Rejected},
-    switch::{SwitchFile, Switched},
-    text::{Show, TakesText},
+    text::{TextFile, TextOps},
 };
 use crate::{
-    engine::refusal::{
-        error::{Errno, Error as Refusal, Kind},
-        suggest::suggest,
+    engine::{
+        language::setting,
+        refusal::{
+            error::{Errno, Error as Refusal, Kind},
+            suggest::suggest,
+        },
     },
     instance::Instance,
     kapi::tree::{Dir, TreeFile},
@@ -24,39 +26,36 @@ use kernel::{prelude::*, sync::Arc};
 
 /// `trace_options`: a line for each option, with `no` before those that are
 /// off; writing such a line switches the option.
-pub(crate) struct TraceOptions;
+pub(super) const TRACE_OPTIONS: TextOps<Instance> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for TraceOptions {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        for flag in Flag::ALL {
-            let no = if instance.options.has(flag) { "" } else { "no" };
-            writeln!(out, "{no}{}", flag.name().to_str().unwrap_or("?"))?;
-        }
-        Ok(())
+fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    for flag in Flag::ALL {
+        let no = if instance.options.has(flag) { "" } else { "no" };
+        writeln!(out, "{no}{}", flag.name().to_str().unwrap_or("?"))?;
     }
+    Ok(())
 }
 
-impl TakesText for TraceOptions {
-    fn store(data: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let text = text.trim_ascii();
-        let (name, on) = match text.strip_prefix(b"no") {
-            Some(name) => (name, false),
-            None => (text, true),
-        };
-        let Some(flag) = Flag::by_name(name) else {
-            let at = text.len().saturating_sub(name.len());
-            let refusal = Refusal::new(Kind::FileNoOption, at);
-            return Err(suggest(refusal, name, |each| {
-                Flag::ALL
-                    .iter()
-                    .for_each(|flag| each(flag.name().to_bytes()));
-            })
-            .into());
-        };
-        set(data, flag, on)
-    }
+fn store(data: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    let text = text.trim_ascii();
+    let (name, on) = match text.strip_prefix(b"no") {
+        Some(name) => (name, false),
+        None => (text, true),
+    };
+    let Some(flag) = Flag::by_name(name) else {
+        let at = text.len().saturating_sub(name.len());
+        let refusal = Refusal::new(Kind::FileNoOption, at);
+        return Err(suggest(refusal, name, |each| {
+            Flag::ALL
+                .iter()
+                .for_each(|flag| each(flag.name().to_bytes()));
+        })
+        .into());
+    };
+    set(data, flag, on)
 }
 
 /// Switches an option.
@@ -96,22 +95,21 @@ impl Logged for Choice {
 }
 
 /// `options/NAME`.
-pub(crate) struct OneOption;
+const ONE_OPTION: TextOps<Choice> = TextOps {
+    store: Some(store_one),
+    ..TextOps::shows(show_one)
+};
 
-impl Switched for OneOption {
-    type Data = Choice;
+fn show_one(choice: &Arc<Choice>, out: &mut dyn fmt::Write) -> fmt::Result {
+    writeln!(
+        out,
+        "{}",
+        u8::from(choice.instance.options.has(choice.flag))
+    )
+}
 
-    fn state(choice: &Arc<Choice>) -> u8 {
-        if choice.instance.options.has(choice.flag) {
-            b'1'
-        } else {
-            b'0'
-        }
-    }
-
-    fn set(choice: &Arc<Choice>, on: bool) -> Result<(), Rejected> {
-        set(&choice.instance, choice.flag, on)
-    }
+fn store_one(choice: &Arc<Choice>, text: &[u8]) -> Result<(), Rejected> {
+    set(&choice.instance, choice.flag, setting::switch(text)?)
 }
 
 /// The directory.
@@ -122,16 +120,15 @@ pub(super) const DIRECTORY: Described = folder(c"options", "NAME: one option, 1 
 /// # Errors
 ///
 /// As for [`Dir::new`] and [`TreeFile::new`].
-pub(crate) fn make(
-    instance: &Arc<Instance>,
-    root: &Arc<Dir>,
-) -> Result<Vec<TreeFile<SwitchFile<OneOption>>>> {
+pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<TreeFile>> {
     let dir = Dir::new(DIRECTORY.name, Some(root.clone()))?;
     let mut files = Vec::new();
     for flag in Flag::ALL {
         let instance = instance.clone();
         let choice = Arc::new(Choice { instance, flag }, GFP_KERNEL)?;
-        files.push(TreeFile::new(flag.name(), READ_WRITE, &dir, choice)?)?;
+        let data = (choice, &ONE_OPTION);
+        let file = TreeFile::new::<TextFile<Choice>>(flag.name(), READ_WRITE, &dir, data)?;
+        files.push(file)?;
     }
     Ok(files)
 }

@@ -2,7 +2,7 @@
 
 //! `pairs`: what became of the beginnings of pairs, and those that have not ended: who is stuck?
 
-use super::text::Show;
+use super::text::TextOps;
 use crate::{
     engine::{
         definition::ast::Place,
@@ -34,21 +34,17 @@ const LONGEST: usize = 768;
 const POINTERS: i64 = -1 << 32;
 
 /// The file.
-pub(crate) struct Pairs;
+pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
-impl Show for Pairs {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str("# pair begun ended superseded expired lost open without-beginning\n")?;
-        let mut names = KernelNames::new();
-        let registry = tracer.registry.lock();
-        let former_code = &registry.instances.top().former_code;
-        for probe in registry.definitions.probes() {
-            show_pair(probe, out, (&mut names, former_code))?;
-        }
-        Ok(())
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    out.write_str("# pair begun ended superseded expired lost open without-beginning\n")?;
+    let mut names = KernelNames::new();
+    let registry = tracer.registry.lock();
+    let former_code = &registry.instances.top().former_code;
+    for probe in registry.definitions.probes() {
+        show_pair(probe, out, (&mut names, former_code))?;
     }
+    Ok(())
 }
 
 /// Writes a line of counts, and one for each of the oldest beginnings that have not ended.

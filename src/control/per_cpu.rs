@@ -5,13 +5,13 @@
 //! Every CPU that can ever be online has a ring and its files from the start.
 
 use super::{
-    buffer_size::CpuBufferSize,
+    buffer_size::CPU_BUFFER_SIZE,
     named::{file, folder, Described, READ, READ_WRITE},
     raw::RawPipe,
     scope::{OneCpu, Scope},
     snapshot::SnapshotFile,
     snapshot_raw::SnapshotRaw,
-    text::{SettingFile, Show, TextFile},
+    text::TextOps,
     trace::Trace,
     trace_pipe::TracePipe,
 };
@@ -65,24 +65,12 @@ pub(super) const FILES: &[&Described] = &[
     &BUFFER_SIZE,
 ];
 
-/// The files of one CPU; removed when dropped.
-pub(crate) struct CpuFiles {
-    _trace: TreeFile<Trace>,
-    _trace_pipe: TreeFile<TracePipe<PrintedText>>,
-    _trace_json: TreeFile<TracePipe<Json>>,
-    _raw: TreeFile<RawPipe>,
-    _snapshot: TreeFile<SnapshotFile>,
-    _snapshot_raw: TreeFile<SnapshotRaw>,
-    _stats: TreeFile<TextFile<StatsFile>>,
-    _size: TreeFile<SettingFile<CpuBufferSize>>,
-}
-
-/// Makes the directories of all CPUs in `root`.
+/// Makes the directories of all CPUs in `root`, and returns their files.
 ///
 /// # Errors
 ///
 /// As for [`Dir::new`] and [`TreeFile::new`].
-pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<CpuFiles>> {
+pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<TreeFile>> {
     let above = Dir::new(DIRECTORY.name, Some(root.clone()))?;
     let mut files = Vec::new();
     for cpu in possible_cpus() {
@@ -92,42 +80,36 @@ pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<CpuF
         let aside = Scope::new(instance, Side::Snapshot, Some(cpu))?;
         let instance = instance.clone();
         let one = Arc::new(OneCpu { instance, cpu }, GFP_KERNEL)?;
-        files.push(CpuFiles {
-            _trace: TRACE.make(&dir, scope.clone())?,
-            _trace_pipe: TRACE_PIPE.make(&dir, scope.clone())?,
-            _trace_json: TRACE_JSON.make(&dir, scope)?,
-            _raw: TRACE_PIPE_RAW.make(&dir, one.clone())?,
-            _snapshot: SNAPSHOT.make(&dir, aside)?,
-            _snapshot_raw: SNAPSHOT_RAW.make(&dir, one.clone())?,
-            _stats: STATS.make(&dir, one.clone())?,
-            _size: BUFFER_SIZE.make(&dir, one)?,
-        })?;
+        files.push(TRACE.make::<Trace>(&dir, scope.clone())?)?;
+        files.push(TRACE_PIPE.make::<TracePipe<PrintedText>>(&dir, scope.clone())?)?;
+        files.push(TRACE_JSON.make::<TracePipe<Json>>(&dir, scope)?)?;
+        files.push(TRACE_PIPE_RAW.make::<RawPipe>(&dir, one.clone())?)?;
+        files.push(SNAPSHOT.make::<SnapshotFile>(&dir, aside)?)?;
+        files.push(SNAPSHOT_RAW.make::<SnapshotRaw>(&dir, one.clone())?)?;
+        files.push(STATS.text(&dir, &STATS_OPS, &one)?)?;
+        files.push(BUFFER_SIZE.text(&dir, &CPU_BUFFER_SIZE, &one)?)?;
     }
     Ok(files)
 }
 
 /// `stats`.
-pub(crate) struct StatsFile;
+pub(super) const STATS_OPS: TextOps<OneCpu> = TextOps::shows(show_stats);
 
-impl Show for StatsFile {
-    type Data = OneCpu;
-
-    fn show(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Some((stats, oldest)) = one.instance.buffer.stats(one.cpu) else {
-            return Ok(());
-        };
-        writeln!(out, "entries: {}", stats.entries)?;
-        writeln!(out, "overrun: {}", stats.overrun)?;
-        writeln!(out, "commit overrun: {}", stats.commit_overrun)?;
-        writeln!(out, "bytes: {}", stats.bytes)?;
-        let clock = one.instance.buffer.clock();
-        time(out, clock, "oldest event ts", oldest.unwrap_or(0))?;
-        time(out, clock, "now ts", now_by(clock))?;
-        writeln!(out, "dropped events: {}", stats.dropped)?;
-        writeln!(out, "read events: {}", stats.read)?;
-        // Not among the kernel's: it does not count these.
-        writeln!(out, "too large events: {}", stats.too_large)
-    }
+fn show_stats(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let Some((stats, oldest)) = one.instance.buffer.stats(one.cpu) else {
+        return Ok(());
+    };
+    writeln!(out, "entries: {}", stats.entries)?;
+    writeln!(out, "overrun: {}", stats.overrun)?;
+    writeln!(out, "commit overrun: {}", stats.commit_overrun)?;
+    writeln!(out, "bytes: {}", stats.bytes)?;
+    let clock = one.instance.buffer.clock();
+    time(out, clock, "oldest event ts", oldest.unwrap_or(0))?;
+    time(out, clock, "now ts", now_by(clock))?;
+    writeln!(out, "dropped events: {}", stats.dropped)?;
+    writeln!(out, "read events: {}", stats.read)?;
+    // Not among the kernel's: it does not count these.
+    writeln!(out, "too large events: {}", stats.too_large)
 }
 
 /// A line with the time `ts` of `clock`; nanoseconds as seconds.

@@ -3,10 +3,7 @@
 //! `placement`: write a symbol or an address, read the map of that function:
 //! each instruction, and whether a probe can be placed there.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{
     engine::{
         language::lex,
@@ -20,68 +17,64 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct PlacementFile;
+pub(super) const FILE: TextOps<Tracer> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for PlacementFile {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Some(address) = *tracer.mapped.lock() else {
-            return out
-                .write_str("# write a symbol or an address of the text to this file first\n");
-        };
-        let live = {
-            let mut registry = tracer.registry.lock();
-            registry.definitions.live(address)
-        };
-        let live = live.map_err(|_| fmt::Error)?;
-        let Some(live) = live else {
-            return writeln!(out, "# {address:#x} is in no function that can be read");
-        };
-        let (name, start) = live.symbol();
-        writeln!(out, "# {} at {start:#x}", Plain(name))?;
-        writeln!(out, "# offset   len  insn       verdict")?;
-        let written = live.judged(|placement| {
-            for boundary in placement.map() {
-                writeln!(out, "{}", boundary.map_err(|_| fmt::Error)?)?;
-            }
-            Ok(())
-        });
-        written.unwrap_or(Err(fmt::Error))
-    }
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let Some(address) = *tracer.mapped.lock() else {
+        return out.write_str("# write a symbol or an address of the text to this file first\n");
+    };
+    let live = {
+        let mut registry = tracer.registry.lock();
+        registry.definitions.live(address)
+    };
+    let live = live.map_err(|_| fmt::Error)?;
+    let Some(live) = live else {
+        return writeln!(out, "# {address:#x} is in no function that can be read");
+    };
+    let (name, start) = live.symbol();
+    writeln!(out, "# {} at {start:#x}", Plain(name))?;
+    writeln!(out, "# offset   len  insn       verdict")?;
+    let written = live.judged(|placement| {
+        for boundary in placement.map() {
+            writeln!(out, "{}", boundary.map_err(|_| fmt::Error)?)?;
+        }
+        Ok(())
+    });
+    written.unwrap_or(Err(fmt::Error))
 }
 
-impl TakesText for PlacementFile {
-    fn store(data: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
-        // After a failed write the file does not show what was asked for before.
-        *data.mapped.lock() = None;
-        let place = text.trim_ascii();
-        let address = match lex::unsigned(place) {
+fn store(data: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+    // After a failed write the file does not show what was asked for before.
+    *data.mapped.lock() = None;
+    let place = text.trim_ascii();
+    let address = match lex::unsigned(place) {
+        Some(address) => address,
+        None => match symbol::lookup_bytes(place) {
             Some(address) => address,
-            None => match symbol::lookup_bytes(place) {
-                Some(address) => address,
-                None => {
-                    let refusal = Refusal::new(Kind::FileNoSymbol, 0);
-                    if let Some(symbol) = before_offset(place) {
-                        return Err(refusal
-                            .with_detail(format_args!(
-                                "the map is of the whole function: write {}",
-                                Plain(symbol)
-                            ))
-                            .into());
-                    }
-                    let mut registry = data.registry.lock();
-                    return Err(registry.definitions.no_symbol(refusal, place).into());
+            None => {
+                let refusal = Refusal::new(Kind::FileNoSymbol, 0);
+                if let Some(symbol) = before_offset(place) {
+                    return Err(refusal
+                        .with_detail(format_args!(
+                            "the map is of the whole function: write {}",
+                            Plain(symbol)
+                        ))
+                        .into());
                 }
-            },
-        };
-        let live = data.registry.lock().definitions.live(address)?;
-        if live.is_none() {
-            return Err(Refusal::new(Kind::FileNoFunction, 0).into());
-        }
-        *data.mapped.lock() = Some(address);
-        Ok(())
+                let mut registry = data.registry.lock();
+                return Err(registry.definitions.no_symbol(refusal, place).into());
+            }
+        },
+    };
+    let live = data.registry.lock().definitions.live(address)?;
+    if live.is_none() {
+        return Err(Refusal::new(Kind::FileNoFunction, 0).into());
     }
+    *data.mapped.lock() = Some(address);
+    Ok(())
 }
 
 /// Returns what is before the `+` of a location with an offset.

@@ -3,7 +3,7 @@
 //! `private_events`: definitions that belong to an opening of the file, and go when it is
 //! closed, however the program ends.
 
-use super::text::{self, OpenText, Show};
+use super::text::{self, OpenText, TextOps};
 use crate::{
     engine::definition::parse::Grammar,
     events::owner::Owner,
@@ -11,59 +11,51 @@ use crate::{
     tracer::Tracer,
 };
 use core::{fmt, pin::Pin, ptr};
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::UserSliceReader,
-};
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct PrivateEvents;
 
 /// One opening, which owns what is defined through it.
 pub(crate) struct OpenPrivateEvents {
-    text: Pin<KBox<OpenText<PrivateEvents>>>,
+    text: Pin<KBox<OpenText<Tracer>>>,
     owner: Arc<Owner>,
 }
 
 impl Drop for OpenPrivateEvents {
     fn drop(&mut self) {
-        self.text.data.remove_private(&self.owner);
+        self.text.of.remove_private(&self.owner);
     }
 }
 
-impl Show for PrivateEvents {
-    type Data = Tracer;
+/// What the file shows. What it takes belongs to an opening.
+const TEXT: TextOps<Tracer> = TextOps::shows(show);
 
-    /// Writes the definitions of all owners; a comment names the owner of those behind it.
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let registry = tracer.registry.lock();
-        let mut last: *const Owner = ptr::null();
-        for probe in registry.definitions.probes() {
-            let event = &probe.event;
-            let Some(owner) = event.owner().filter(|_| !event.is_ready_made()) else {
-                continue;
-            };
-            if !ptr::eq(last, &**owner) {
-                writeln!(out, "# {}", **owner)?;
-                last = &**owner;
-            }
-            probe.definition().write_line(out)?;
+/// Writes the definitions of all owners; a comment names the owner of those behind it.
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let registry = tracer.registry.lock();
+    let mut last: *const Owner = ptr::null();
+    for probe in registry.definitions.probes() {
+        let event = &probe.event;
+        let Some(owner) = event.owner().filter(|_| !event.is_ready_made()) else {
+            continue;
+        };
+        if !ptr::eq(last, &**owner) {
+            writeln!(out, "# {}", **owner)?;
+            last = &**owner;
         }
-        Ok(())
+        probe.definition().write_line(out)?;
     }
+    Ok(())
 }
 
 impl File for PrivateEvents {
-    type Data = Tracer;
+    type Data = Arc<Tracer>;
     type Open = OpenPrivateEvents;
 
-    fn open(
-        tracer: ArcBorrow<'_, Tracer>,
-        _file: &OpenFile,
-    ) -> Result<Pin<KBox<OpenPrivateEvents>>> {
+    fn open(tracer: &Arc<Tracer>, _file: &OpenFile) -> Result<Pin<KBox<OpenPrivateEvents>>> {
         let open = OpenPrivateEvents {
-            text: OpenText::open(tracer.into())?,
+            text: OpenText::open(tracer.clone(), &TEXT)?,
             owner: Owner::new()?,
         };
         Ok(KBox::pin(open, GFP_KERNEL)?)
@@ -79,8 +71,8 @@ impl File for PrivateEvents {
     }
 
     fn write(open: &OpenPrivateEvents, file: &OpenFile, from: UserSliceReader) -> Result {
-        let tracer = &open.text.data;
-        text::take(&**tracer, file, from, |text| {
+        let tracer = &open.text.of;
+        text::take(tracer, file, from, |text| {
             Ok(tracer.define((text, Grammar::Letters), Some(&open.owner))?)
         })
     }

@@ -2,32 +2,28 @@
 
 //! `kprobe_profile`: hits and misses of each probe, by the name of its event.
 
-use super::text::Show;
+use super::text::TextOps;
 use crate::{engine::record::format, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct Profile;
+pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
-impl Show for Profile {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let registry = tracer.registry.lock();
-        for probe in registry
-            .definitions
-            .probes()
-            .filter(|probe| !probe.event.is_ready_made())
-        {
-            let counts = probe.counts();
-            format::write_profile(
-                out,
-                probe.event.format.name(),
-                counts.hits.hits(),
-                counts.missed,
-            )?;
-        }
-        Ok(())
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let registry = tracer.registry.lock();
+    for probe in registry
+        .definitions
+        .probes()
+        .filter(|probe| !probe.event.is_ready_made())
+    {
+        let counts = probe.counts();
+        format::write_profile(
+            out,
+            probe.event.format.name(),
+            counts.hits.hits(),
+            counts.missed,
+        )?;
     }
+    Ok(())
 }

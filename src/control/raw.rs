@@ -31,7 +31,7 @@ use core::{
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, ArcBorrow, Mutex},
+    sync::{Arc, Mutex},
     uaccess::UserSliceReader,
 };
 
@@ -153,17 +153,17 @@ impl PageAhead {
 }
 
 impl File for RawPipe {
-    type Data = OneCpu;
+    type Data = Arc<OneCpu>;
     type Open = OpenPipeRaw;
 
     const SEEKABLE: bool = false;
     const SPLICEABLE: bool = true;
     const MAPPABLE: bool = true;
 
-    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<OpenPipeRaw>>> {
+    fn open(one: &Arc<OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<OpenPipeRaw>>> {
         KBox::pin_init(
             pin_init!(OpenPipeRaw {
-                one: one.into(),
+                one: one.clone(),
                 part <- Part::new(),
             }),
             GFP_KERNEL,
@@ -195,7 +195,7 @@ impl File for RawPipe {
     }
 
     fn write(open: &OpenPipeRaw, file: &OpenFile, from: UserSliceReader) -> Result {
-        text::read_only(&*open.one, file, from)
+        text::read_only(&open.one.instance.tracer, file, from)
     }
 
     fn read_at_once(open: &OpenPipeRaw, to: &UserRoom) -> Option<usize> {

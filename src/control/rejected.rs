@@ -4,7 +4,7 @@
 
 use super::{
     member::{EventMember, Members},
-    scope::{OneCpu, Scope},
+    scope::OneCpu,
 };
 use crate::{
     engine::{
@@ -58,7 +58,7 @@ impl From<Failure> for Rejected {
 }
 
 /// What a file is of: it leads to the log.
-pub(crate) trait Logged {
+pub(crate) trait Logged: Send + Sync + 'static {
     /// Returns what has the log.
     fn tracer(&self) -> &Tracer;
 
@@ -109,19 +109,12 @@ impl Logged for OneCpu {
     }
 }
 
-impl Logged for Scope {
-    fn tracer(&self) -> &Tracer {
-        &self.instance.tracer
-    }
-}
-
-/// Adds to the log of `of` why `file` does not take `text`, and returns the error of the write.
+/// Adds to the log of `tracer` why `file` does not take `text`, and returns the error of the write.
 ///
 /// Context: process, may sleep; without the locks that the log's lock follows.
 #[cold]
 #[inline(never)]
-pub(crate) fn log(of: &impl Logged, file: &OpenFile, text: &[u8], rejected: Rejected) -> Error {
-    let tracer = of.tracer();
+pub(crate) fn log(tracer: &Tracer, file: &OpenFile, text: &[u8], rejected: Rejected) -> Error {
     let refusal = match rejected {
         Rejected::Line(refusal, command) => {
             tracer.log_refusal(&refusal, &command);
@@ -144,8 +137,8 @@ pub(crate) fn log(of: &impl Logged, file: &OpenFile, text: &[u8], rejected: Reje
 /// As [`log()`], for the opening of a file as the shell's `>` does.
 #[cold]
 #[inline(never)]
-pub(crate) fn log_opening(of: &impl Logged, file: &OpenFile, rejected: Rejected) -> Error {
-    log(of, file, b">", rejected)
+pub(crate) fn log_opening(tracer: &Tracer, file: &OpenFile, rejected: Rejected) -> Error {
+    log(tracer, file, b">", rejected)
 }
 
 /// Adds the refusal of a value, with the path of its file.

@@ -2,10 +2,7 @@
 
 //! `set_event` and `available_events`: events by their names.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{
     engine::{
         definition::{
@@ -33,37 +30,35 @@ use core::fmt::{self, Write};
 use kernel::{prelude::*, sync::Arc};
 
 /// `available_events`: all of them.
-pub(crate) struct AvailableEvents;
+pub(super) const AVAILABLE_EVENTS: TextOps<Instance> = TextOps::shows(show_all);
 
-impl Show for AvailableEvents {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        write_names(instance, out, |_| true)?;
-        let mut result = Ok(());
-        let registry = instance.tracer.registry.lock();
-        registry.each_unmade(&mut |group, row| {
-            result = writeln!(out, "{}:{}", group.name, row.name);
-            result.is_ok()
-        });
-        result
-    }
+fn show_all(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    write_names(instance, out, |_| true)?;
+    let mut result = Ok(());
+    let registry = instance.tracer.registry.lock();
+    registry.each_unmade(&mut |group, row| {
+        result = writeln!(out, "{}:{}", group.name, row.name);
+        result.is_ok()
+    });
+    result
 }
 
 /// `set_event`: those that are enabled. Opening it for writing without
 /// appending disables all.
-pub(crate) struct SetEvent;
+pub(super) const SET_EVENT: TextOps<Instance> = TextOps {
+    store: Some(store_enabled),
+    truncate: Some(truncate_enabled),
+    // A NUL ends a word.
+    ends_at_nul: false,
+    ..TextOps::shows(show_enabled)
+};
 
-impl Show for SetEvent {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        write_names(instance, out, |event| event.is_enabled_in(instance.id))?;
-        let registry = instance.tracer.registry.lock();
-        match registry.instances.get(instance.id) {
-            Ok(instance) => instance.awaited.write(out),
-            Err(_) => Ok(()),
-        }
+fn show_enabled(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    write_names(instance, out, |event| event.is_enabled_in(instance.id))?;
+    let registry = instance.tracer.registry.lock();
+    match registry.instances.get(instance.id) {
+        Ok(instance) => instance.awaited.write(out),
+        Err(_) => Ok(()),
     }
 }
 
@@ -80,25 +75,20 @@ fn write_names(
     Ok(())
 }
 
-impl TakesText for SetEvent {
-    /// It ends a word.
-    const ENDS_AT_NUL: bool = false;
+fn store_enabled(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    let text = Span {
+        bytes: text.trim_ascii(),
+        at: 0,
+    };
+    let tracer = &instance.tracer;
+    tracer.change(|registry, removed| set(instance.id, (registry, removed), text))
+}
 
-    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let text = Span {
-            bytes: text.trim_ascii(),
-            at: 0,
-        };
-        let tracer = &instance.tracer;
-        tracer.change(|registry, removed| set(instance.id, (registry, removed), text))
-    }
-
-    fn truncate(instance: &Arc<Instance>) -> Result<(), Rejected> {
-        let mut registry = instance.tracer.registry.lock();
-        registry.set_enabled(instance.id, |_| true, false)?;
-        registry.instances.get_mut(instance.id)?.awaited.clear();
-        Ok(())
-    }
+fn truncate_enabled(instance: &Arc<Instance>) -> Result<(), Rejected> {
+    let mut registry = instance.tracer.registry.lock();
+    registry.set_enabled(instance.id, |_| true, false)?;
+    registry.instances.get_mut(instance.id)?.awaited.clear();
+    Ok(())
 }
 
 /// Most words of one write that are not `GROUP:EVENT`: each is a walk over all events.

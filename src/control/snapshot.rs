@@ -18,11 +18,7 @@ use crate::{
     kapi::tree::{File, OpenFile, ReadTo},
 };
 use core::pin::Pin;
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::UserSliceReader,
-};
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct SnapshotFile;
@@ -36,13 +32,13 @@ pub(crate) struct OpenSnapshot {
 }
 
 impl File for SnapshotFile {
-    type Data = Scope;
+    type Data = Arc<Scope>;
     type Open = OpenSnapshot;
 
-    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<OpenSnapshot>>> {
+    fn open(scope: &Arc<Scope>, _file: &OpenFile) -> Result<Pin<KBox<OpenSnapshot>>> {
         KBox::pin_init(
             pin_init!(OpenSnapshot {
-                scope: scope.into(),
+                scope: scope.clone(),
                 listing <- Listing::new(),
             }),
             GFP_KERNEL,
@@ -60,7 +56,9 @@ impl File for SnapshotFile {
 
     fn write(open: &OpenSnapshot, file: &OpenFile, from: UserSliceReader) -> Result {
         let scope = &open.scope;
-        text::take_value(&**scope, file, from, |text| store(scope, text))
+        text::take_value(&scope.instance.tracer, file, from, |text| {
+            store(scope, text)
+        })
     }
 }
 

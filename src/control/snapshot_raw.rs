@@ -14,11 +14,7 @@ use crate::{
     },
 };
 use core::pin::Pin;
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::UserSliceReader,
-};
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct SnapshotRaw;
@@ -32,16 +28,16 @@ pub(crate) struct OpenSnapshotRaw {
 }
 
 impl File for SnapshotRaw {
-    type Data = OneCpu;
+    type Data = Arc<OneCpu>;
     type Open = OpenSnapshotRaw;
 
     const SEEKABLE: bool = false;
     const SPLICEABLE: bool = true;
 
-    fn open(one: ArcBorrow<'_, OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<OpenSnapshotRaw>>> {
+    fn open(one: &Arc<OneCpu>, _file: &OpenFile) -> Result<Pin<KBox<OpenSnapshotRaw>>> {
         KBox::pin_init(
             pin_init!(OpenSnapshotRaw {
-                one: one.into(),
+                one: one.clone(),
                 part <- Part::new(),
             }),
             GFP_KERNEL,
@@ -59,7 +55,7 @@ impl File for SnapshotRaw {
     }
 
     fn write(open: &OpenSnapshotRaw, file: &OpenFile, from: UserSliceReader) -> Result {
-        text::read_only(&*open.one, file, from)
+        text::read_only(&open.one.instance.tracer, file, from)
     }
 
     fn read_at_once(open: &OpenSnapshotRaw, to: &UserRoom) -> Option<usize> {

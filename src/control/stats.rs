@@ -5,7 +5,7 @@
 //!
 //! `kprobe_profile` keeps the kernel's columns; what they leave out is here.
 
-use super::text::Show;
+use super::text::TextOps;
 use crate::{
     engine::util::text::Plain,
     events::probe::{Probe, ProbeState},
@@ -15,69 +15,61 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file `kprobe_stats`.
-pub(crate) struct StatsText;
+pub(super) const KPROBE_STATS: TextOps<Tracer> = TextOps::shows(show_probes);
 
-impl Show for StatsText {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str("# event place hits recorded filtered off lost too-large missed state\n")?;
-        let registry = tracer.registry.lock();
-        for probe in registry.definitions.probes() {
-            // Of ready-made events, those that were used for more than a look.
-            let is_used = || probe.is_armed() || probe.counts().hits.hits() > 0;
-            if !probe.event.is_ready_made() || is_used() {
-                row(probe, out)?;
-            }
+fn show_probes(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    out.write_str("# event place hits recorded filtered off lost too-large missed state\n")?;
+    let registry = tracer.registry.lock();
+    for probe in registry.definitions.probes() {
+        // Of ready-made events, those that were used for more than a look.
+        let is_used = || probe.is_armed() || probe.counts().hits.hits() > 0;
+        if !probe.event.is_ready_made() || is_used() {
+            row(probe, out)?;
         }
-        for event in registry.events() {
-            let (group, name) = event.names();
-            match event.exhausted() {
-                0 => {}
-                count => writeln!(
-                    out,
-                    "# {}/{}: {count} hits whose filters took too many steps",
-                    Plain(group),
-                    Plain(name)
-                )?,
-            }
-        }
-        Ok(())
     }
+    for event in registry.events() {
+        let (group, name) = event.names();
+        match event.exhausted() {
+            0 => {}
+            count => writeln!(
+                out,
+                "# {}/{}: {count} hits whose filters took too many steps",
+                Plain(group),
+                Plain(name)
+            )?,
+        }
+    }
+    Ok(())
 }
 
 /// The file `syscall_stats`, with the events that are enabled or were hit.
-pub(crate) struct SyscallStats;
+pub(super) const SYSCALL_STATS: TextOps<Tracer> = TextOps::shows(show_syscalls);
 
-impl Show for SyscallStats {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str("# event call hits recorded filtered off lost too-large missed state\n")?;
-        let registry = tracer.registry.lock();
-        for probe in registry.definitions.call_probes() {
-            if probe.is_armed() || probe.counts().hits.hits() > 0 {
-                row(probe, out)?;
-            }
+fn show_syscalls(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    out.write_str("# event call hits recorded filtered off lost too-large missed state\n")?;
+    let registry = tracer.registry.lock();
+    for probe in registry.definitions.call_probes() {
+        if probe.is_armed() || probe.counts().hits.hits() > 0 {
+            row(probe, out)?;
         }
-        let losses = registry.definitions.call_losses();
-        writeln!(out, "# 32-bit calls, not traced: {}", losses.skipped)?;
-        writeln!(
-            out,
-            "# records with memory that was not there: {}",
-            losses.unread
-        )?;
-        writeln!(
-            out,
-            "# too many calls in progress, no duration: {}",
-            losses.not_noted
-        )?;
-        writeln!(
-            out,
-            "# too many calls in progress, strings may be cut: {}",
-            losses.cut
-        )
     }
+    let losses = registry.definitions.call_losses();
+    writeln!(out, "# 32-bit calls, not traced: {}", losses.skipped)?;
+    writeln!(
+        out,
+        "# records with memory that was not there: {}",
+        losses.unread
+    )?;
+    writeln!(
+        out,
+        "# too many calls in progress, no duration: {}",
+        losses.not_noted
+    )?;
+    writeln!(
+        out,
+        "# too many calls in progress, strings may be cut: {}",
+        losses.cut
+    )
 }
 
 /// Writes the row of `probe`.

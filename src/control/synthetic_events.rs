@@ -4,10 +4,7 @@
 //!
 //! Opening it for writing without appending removes them, and no other event.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{
     engine::{
         definition::{kind::ProbeKind, parse::Grammar},
@@ -21,33 +18,31 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct SyntheticEvents;
+pub(super) const FILE: TextOps<Tracer> = TextOps {
+    store: Some(store),
+    truncate: Some(truncate),
+    ..TextOps::shows(show)
+};
 
-impl Show for SyntheticEvents {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let registry = tracer.registry.lock();
-        let common = registry
-            .definitions
-            .probes()
-            .filter(|probe| probe.event.owner().is_none())
-            .map(|probe| probe.definition());
-        for definition in common.filter(|definition| definition.kind == ProbeKind::Synthetic) {
-            write!(out, "{}\t", Plain(&definition.event))?;
-            definition.write_fields(out)?;
-        }
-        Ok(())
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let registry = tracer.registry.lock();
+    let common = registry
+        .definitions
+        .probes()
+        .filter(|probe| probe.event.owner().is_none())
+        .map(|probe| probe.definition());
+    for definition in common.filter(|definition| definition.kind == ProbeKind::Synthetic) {
+        write!(out, "{}\t", Plain(&definition.event))?;
+        definition.write_fields(out)?;
     }
+    Ok(())
 }
 
-impl TakesText for SyntheticEvents {
-    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
-        Ok(tracer.define((text, Grammar::Synthetic), None)?)
-    }
+fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+    Ok(tracer.define((text, Grammar::Synthetic), None)?)
+}
 
-    fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
-        let is_synthetic = |event: &Event| event.format.layout.class.head == Head::Synthetic;
-        Ok(tracer.clear_definitions(&is_synthetic)?)
-    }
+fn truncate(tracer: &Arc<Tracer>) -> Result<(), Rejected> {
+    let is_synthetic = |event: &Event| event.format.layout.class.head == Head::Synthetic;
+    Ok(tracer.clear_definitions(&is_synthetic)?)
 }

@@ -3,10 +3,7 @@
 //! `syscall_user_buf_size`: how many bytes of user memory the events of system calls record
 //! of an argument.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{
     engine::{language::setting, program::syscall::MAX_COPIED},
     tracer::Tracer,
@@ -15,30 +12,27 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct SyscallUserBufSize;
+pub(super) const FILE: TextOps<Tracer> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for SyscallUserBufSize {
-    type Data = Tracer;
-
-    fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let limit = tracer.registry.lock().definitions.call_limit();
-        writeln!(out, "{limit}")
-    }
+fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let limit = tracer.registry.lock().definitions.call_limit();
+    writeln!(out, "{limit}")
 }
 
-impl TakesText for SyscallUserBufSize {
-    /// Larger sizes are taken for the largest one, as by the kernel.
-    fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
-        const EXPECTS: &str = "bytes of an argument in user memory, such as 63";
+/// Larger sizes are taken for the largest one, as by the kernel.
+fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
+    const EXPECTS: &str = "bytes of an argument in user memory, such as 63";
 
-        // CAST: A small constant.
-        let largest = MAX_COPIED as u32;
-        let limit = u32::try_from(setting::number(text, EXPECTS)?).unwrap_or(largest);
-        tracer
-            .registry
-            .lock()
-            .definitions
-            .set_call_limit(limit.min(largest));
-        Ok(())
-    }
+    // CAST: A small constant.
+    let largest = MAX_COPIED as u32;
+    let limit = u32::try_from(setting::number(text, EXPECTS)?).unwrap_or(largest);
+    tracer
+        .registry
+        .lock()
+        .definitions
+        .set_call_limit(limit.min(largest));
+    Ok(())
 }

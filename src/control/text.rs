@@ -14,103 +14,73 @@ use crate::{
         tree::{File, OpenFile, ReadTo},
     },
     sys::Vec,
+    tracer::Tracer,
 };
 use core::{fmt, marker::PhantomData, pin::Pin};
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, ArcBorrow, Mutex},
+    sync::{Arc, Mutex},
     uaccess::UserSliceReader,
 };
 
-/// What a text file shows.
-pub(crate) trait Show: 'static {
-    /// What the text is made of.
-    type Data: Logged + Send + Sync + 'static;
+/// Takes a text, or says why not.
+type Store<D> = fn(&Arc<D>, &[u8]) -> Result<(), Rejected>;
 
-    /// Makes what the text is of, if it has to be made first.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none.
-    fn prepare(_data: &Arc<Self::Data>) -> Result {
-        Ok(())
-    }
+/// Empties what the text is of, or says why not.
+type Truncate<D> = fn(&Arc<D>) -> Result<(), Rejected>;
 
-    /// Writes the text.
-    ///
-    /// # Errors
-    ///
-    /// Those of `out`.
-    fn show(data: &Arc<Self::Data>, out: &mut dyn fmt::Write) -> fmt::Result;
-}
+/// What is done with the text of a file that is of a `D`.
+pub(crate) struct TextOps<D> {
+    /// Makes what the text is of, if it has to be made first. It fails with why there is none.
+    pub(crate) prepare: Option<fn(&Arc<D>) -> Result>,
 
-/// A file that only shows a text.
-pub(crate) struct TextFile<S>(PhantomData<S>);
+    /// Writes the text, which fails with the errors of the writer.
+    pub(crate) show: fn(&Arc<D>, &mut dyn fmt::Write) -> fmt::Result,
 
-impl<S: Show> File for TextFile<S> {
-    type Data = S::Data;
-    type Open = OpenText<S>;
+    /// Takes a text, which a user wrote; `None` of a file that can only be read. It fails with why
+    /// the text cannot be taken; then nothing has changed.
+    pub(crate) store: Option<Store<D>>,
 
-    fn open(data: ArcBorrow<'_, S::Data>, _file: &OpenFile) -> Result<Pin<KBox<OpenText<S>>>> {
-        OpenText::open(data.into())
-    }
+    /// Called when the file is opened as the shell's `>` does, before anything is written. It fails
+    /// with why it cannot be opened so; then nothing has changed.
+    pub(crate) truncate: Option<Truncate<D>>,
 
-    fn read(
-        open: &OpenText<S>,
-        _file: &OpenFile,
-        to: &mut ReadTo<'_>,
-        offset: &mut i64,
-    ) -> Result<usize> {
-        open.read(to, offset)
-    }
-
-    fn write(open: &OpenText<S>, file: &OpenFile, from: UserSliceReader) -> Result {
-        read_only(&*open.data, file, from)
-    }
-}
-
-/// What a text file also takes.
-pub(crate) trait TakesText: Show {
     /// Whether the text ends at a NUL, as a string of C does: many programs write its end, too.
-    const ENDS_AT_NUL: bool = true;
+    pub(crate) ends_at_nul: bool,
+}
 
-    /// Takes `text`, which a user wrote.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be taken; then nothing has changed.
-    fn store(data: &Arc<Self::Data>, text: &[u8]) -> Result<(), Rejected>;
-
-    /// Called when the file is opened as the shell's `>` does, before anything is written.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be opened so; then nothing has changed.
-    fn truncate(_data: &Arc<Self::Data>) -> Result<(), Rejected> {
-        Ok(())
+impl<D> TextOps<D> {
+    /// The operations of a file that can only be read.
+    pub(crate) const fn shows(show: fn(&Arc<D>, &mut dyn fmt::Write) -> fmt::Result) -> Self {
+        Self {
+            prepare: None,
+            show,
+            store: None,
+            truncate: None,
+            ends_at_nul: true,
+        }
     }
 }
 
-/// A file that shows a text and takes another.
-pub(crate) struct SettingFile<S>(PhantomData<S>);
+/// A file that shows a text, and may take another.
+pub(crate) struct TextFile<D>(PhantomData<D>);
 
-impl<S: TakesText> File for SettingFile<S> {
-    type Data = S::Data;
-    type Open = OpenText<S>;
+impl<D: Logged> File for TextFile<D> {
+    type Data = (Arc<D>, &'static TextOps<D>);
+    type Open = OpenText<D>;
 
-    fn open(data: ArcBorrow<'_, S::Data>, file: &OpenFile) -> Result<Pin<KBox<OpenText<S>>>> {
-        let data: Arc<S::Data> = data.into();
+    fn open((of, ops): &Self::Data, file: &OpenFile) -> Result<Pin<KBox<OpenText<D>>>> {
         // What can fail for want of memory comes first.
-        let open = OpenText::open(data.clone())?;
-        if file.truncates() {
-            S::truncate(&data).map_err(|rejected| rejected::log_opening(&*data, file, rejected))?;
+        let open = OpenText::open(of.clone(), ops)?;
+        if let Some(truncate) = ops.truncate.filter(|_| file.truncates()) {
+            truncate(of).map_err(|rejected| rejected::log_opening(of.tracer(), file, rejected))?;
         }
         Ok(open)
     }
 
     fn read(
-        open: &OpenText<S>,
+        open: &OpenText<D>,
         _file: &OpenFile,
         to: &mut ReadTo<'_>,
         offset: &mut i64,
@@ -118,11 +88,15 @@ impl<S: TakesText> File for SettingFile<S> {
         open.read(to, offset)
     }
 
-    fn write(open: &OpenText<S>, file: &OpenFile, from: UserSliceReader) -> Result {
-        let store = |text: &[u8]| S::store(&open.data, text);
-        match S::ENDS_AT_NUL {
-            true => take_value(&*open.data, file, from, store),
-            false => take(&*open.data, file, from, store),
+    fn write(open: &OpenText<D>, file: &OpenFile, from: UserSliceReader) -> Result {
+        let tracer = open.of.tracer();
+        let Some(store) = open.ops.store else {
+            return read_only(tracer, file, from);
+        };
+        let store = |text: &[u8]| store(&open.of, text);
+        match open.ops.ends_at_nul {
+            true => take_value(tracer, file, from, store),
+            false => take(tracer, file, from, store),
         }
     }
 }
@@ -130,26 +104,26 @@ impl<S: TakesText> File for SettingFile<S> {
 /// One opening of a file that shows a text: the text as it was at the first
 /// read.
 #[pin_data]
-pub(crate) struct OpenText<S: Show> {
-    /// What the text is made of.
-    pub(crate) data: Arc<S::Data>,
+pub(crate) struct OpenText<D: 'static> {
+    /// What the file is of.
+    pub(crate) of: Arc<D>,
+    ops: &'static TextOps<D>,
     #[pin]
     text: Mutex<Option<Vec<u8>>>,
-    _show: PhantomData<fn() -> S>,
 }
 
-impl<S: Show> OpenText<S> {
+impl<D: Logged> OpenText<D> {
     /// An opening with nothing read.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn open(data: Arc<S::Data>) -> Result<Pin<KBox<Self>>> {
+    pub(crate) fn open(of: Arc<D>, ops: &'static TextOps<D>) -> Result<Pin<KBox<Self>>> {
         KBox::pin_init(
             pin_init!(Self {
-                data,
+                of,
+                ops,
                 text <- new_mutex!(None),
-                _show: PhantomData,
             }),
             GFP_KERNEL,
         )
@@ -164,14 +138,16 @@ impl<S: Show> OpenText<S> {
     pub(crate) fn read(&self, to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
         let mut text = self.text.lock();
         if text.is_none() || *offset == 0 {
-            self.data.check()?;
-            S::prepare(&self.data)?;
+            self.of.check()?;
+            if let Some(prepare) = self.ops.prepare {
+                prepare(&self.of)?;
+            }
             let mut made = Vec::new();
             let mut out = UntilKilled {
                 out: Appender(&mut made),
                 writes: 0,
             };
-            S::show(&self.data, &mut out).map_err(|_| match is_being_killed() {
+            (self.ops.show)(&self.of, &mut out).map_err(|_| match is_being_killed() {
                 true => EINTR,
                 false => ENOMEM,
             })?;
@@ -219,19 +195,19 @@ const MAX_WRITE: usize = 1 << 20;
 const SHORT: usize = 16 << 10;
 
 /// Passes everything that a user writes to `file` in one go to `store`. What is refused, the log
-/// of `of` explains.
+/// of `tracer` explains.
 ///
 /// # Errors
 ///
 /// `EFAULT`, `ENOMEM`; `E2BIG` for more than a mebibyte; the errno of the refusal.
 pub(crate) fn take(
-    of: &impl Logged,
+    tracer: &Tracer,
     file: &OpenFile,
     from: UserSliceReader,
     store: impl FnOnce(&[u8]) -> Result<(), Rejected>,
 ) -> Result {
-    let text = read(of, file, from)?;
-    store(&text).map_err(|rejected| rejected::log(of, file, &text, rejected))
+    let text = read(tracer, file, from)?;
+    store(&text).map_err(|rejected| rejected::log(tracer, file, &text, rejected))
 }
 
 /// As [`take`], up to the first NUL, at which tracefs ends a value.
@@ -240,20 +216,20 @@ pub(crate) fn take(
 ///
 /// Those of [`take`].
 pub(crate) fn take_value(
-    of: &impl Logged,
+    tracer: &Tracer,
     file: &OpenFile,
     from: UserSliceReader,
     store: impl FnOnce(&[u8]) -> Result<(), Rejected>,
 ) -> Result {
-    let text = read(of, file, from)?;
+    let text = read(tracer, file, from)?;
     let value = text.split(|&byte| byte == 0).next().unwrap_or_default();
-    store(value).map_err(|rejected| rejected::log(of, file, value, rejected))
+    store(value).map_err(|rejected| rejected::log(tracer, file, value, rejected))
 }
 
-fn read(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result<KVVec<u8>> {
+fn read(tracer: &Tracer, file: &OpenFile, from: UserSliceReader) -> Result<KVVec<u8>> {
     if from.len() > MAX_WRITE {
         let refusal = Refusal::new(Kind::FileTooLong, 0);
-        return Err(rejected::log(of, file, b"", refusal.into()));
+        return Err(rejected::log(tracer, file, b"", refusal.into()));
     }
     // A short write may be what frees memory.
     if from.len() > SHORT && !memory::suffices(from.len()) {
@@ -273,8 +249,8 @@ fn read(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result<KVVe
 /// Context: as for [`rejected::log()`].
 #[cold]
 #[inline(never)]
-pub(crate) fn read_only(of: &impl Logged, file: &OpenFile, from: UserSliceReader) -> Result {
-    take(of, file, from, |_| {
+pub(crate) fn read_only(tracer: &Tracer, file: &OpenFile, from: UserSliceReader) -> Result {
+    take(tracer, file, from, |_| {
         Err(Refusal::new(Kind::FileReadOnly, 0).into())
     })
 }

@@ -9,11 +9,7 @@ use crate::{
     options::Flag,
 };
 use core::pin::Pin;
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::UserSliceReader,
-};
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// The file.
 pub(crate) struct Trace;
@@ -38,17 +34,16 @@ impl PinnedDrop for OpenTrace {
 }
 
 impl File for Trace {
-    type Data = Scope;
+    type Data = Arc<Scope>;
     type Open = OpenTrace;
 
-    fn open(scope: ArcBorrow<'_, Scope>, file: &OpenFile) -> Result<Pin<KBox<OpenTrace>>> {
-        let scope: Arc<Scope> = scope.into();
-        let (instance, cpu) = (scope.instance.clone(), scope.cpu);
+    fn open(scope: &Arc<Scope>, file: &OpenFile) -> Result<Pin<KBox<OpenTrace>>> {
+        let (instance, cpu) = (&scope.instance, scope.cpu);
         let pauses = file.is_readable() && instance.options.has(Flag::PauseOnTrace);
         // What can fail comes first.
         let open = KBox::pin_init(
             pin_init!(OpenTrace {
-                scope,
+                scope: scope.clone(),
                 pauses,
                 listing <- Listing::new(),
             }),

@@ -4,7 +4,7 @@
 
 use super::{
     rejected::{while_mapped, Rejected},
-    text::{Show, TakesText},
+    text::TextOps,
 };
 use crate::{
     engine::refusal::{
@@ -18,39 +18,36 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file.
-pub(crate) struct TraceClock;
+pub(super) const FILE: TextOps<Instance> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for TraceClock {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let chosen = instance.buffer.clock();
-        for (index, clock) in Clock::ALL.iter().enumerate() {
-            let space = if index == 0 { "" } else { " " };
-            if *clock == chosen {
-                write!(out, "{space}[{}]", clock.name())?;
-            } else {
-                write!(out, "{space}{}", clock.name())?;
-            }
+fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let chosen = instance.buffer.clock();
+    for (index, clock) in Clock::ALL.iter().enumerate() {
+        let space = if index == 0 { "" } else { " " };
+        if *clock == chosen {
+            write!(out, "{space}[{}]", clock.name())?;
+        } else {
+            write!(out, "{space}{}", clock.name())?;
         }
-        out.write_char('\n')
     }
+    out.write_char('\n')
 }
 
-impl TakesText for TraceClock {
-    fn store(data: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let name = text.trim_ascii();
-        let mut clocks = Clock::ALL.iter();
-        let clock = clocks.find(|clock| clock.name().as_bytes() == name);
-        let Some(clock) = clock else {
-            let refusal = Refusal::new(Kind::FileNoClock, 0);
-            return Err(suggest(refusal, name, |each| {
-                Clock::ALL
-                    .iter()
-                    .for_each(|clock| each(clock.name().as_bytes()));
-            })
-            .into());
-        };
-        data.set_clock(*clock).map_err(while_mapped)
-    }
+fn store(data: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    let name = text.trim_ascii();
+    let mut clocks = Clock::ALL.iter();
+    let clock = clocks.find(|clock| clock.name().as_bytes() == name);
+    let Some(clock) = clock else {
+        let refusal = Refusal::new(Kind::FileNoClock, 0);
+        return Err(suggest(refusal, name, |each| {
+            Clock::ALL
+                .iter()
+                .for_each(|clock| each(clock.name().as_bytes()));
+        })
+        .into());
+    };
+    data.set_clock(*clock).map_err(while_mapped)
 }

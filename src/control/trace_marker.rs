@@ -11,31 +11,26 @@ use crate::{
     options::Flag,
 };
 use core::pin::Pin;
-use kernel::{
-    prelude::*,
-    sync::{Arc, ArcBorrow},
-    uaccess::UserSliceReader,
-};
+use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
 /// Either file; `RAW` is the one for bytes.
 pub(crate) struct TraceMarker<const RAW: bool>;
 
 impl<const RAW: bool> File for TraceMarker<RAW> {
-    type Data = Instance;
+    type Data = Arc<Instance>;
     type Open = Arc<Instance>;
 
     const SEEKABLE: bool = false;
     const STREAM: bool = true;
 
-    fn open(
-        instance: ArcBorrow<'_, Instance>,
-        _file: &OpenFile,
-    ) -> Result<Pin<KBox<Arc<Instance>>>> {
-        Ok(KBox::pin(instance.into(), GFP_KERNEL)?)
+    fn open(instance: &Arc<Instance>, _file: &OpenFile) -> Result<Pin<KBox<Arc<Instance>>>> {
+        Ok(KBox::pin(instance.clone(), GFP_KERNEL)?)
     }
 
     fn write(instance: &Arc<Instance>, file: &OpenFile, from: UserSliceReader) -> Result {
-        text::take(&**instance, file, from, |text| mark::<RAW>(instance, text))
+        text::take(&instance.tracer, file, from, |text| {
+            mark::<RAW>(instance, text)
+        })
     }
 }
 

@@ -22,7 +22,7 @@ use core::{
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, ArcBorrow, Mutex},
+    sync::{Arc, Mutex},
     uaccess::UserSliceReader,
 };
 
@@ -120,17 +120,17 @@ impl<R: Renderer> OpenPipe<R> {
 }
 
 impl<R: Renderer> File for TracePipe<R> {
-    type Data = Scope;
+    type Data = Arc<Scope>;
     type Open = OpenPipe<R>;
 
     const SEEKABLE: bool = false;
     const SPLICEABLE: bool = true;
     const WHOLE_PIECES: bool = false;
 
-    fn open(scope: ArcBorrow<'_, Scope>, _file: &OpenFile) -> Result<Pin<KBox<OpenPipe<R>>>> {
+    fn open(scope: &Arc<Scope>, _file: &OpenFile) -> Result<Pin<KBox<OpenPipe<R>>>> {
         KBox::pin_init(
             pin_init!(OpenPipe {
-                scope: scope.into(),
+                scope: scope.clone(),
                 begun: AtomicBool::new(false),
                 text <- new_mutex!(Pending {
                     text: TextBuf::new(),
@@ -200,7 +200,7 @@ impl<R: Renderer> File for TracePipe<R> {
     }
 
     fn write(open: &OpenPipe<R>, file: &OpenFile, from: UserSliceReader) -> Result {
-        text::read_only(&*open.scope, file, from)
+        text::read_only(&open.scope.instance.tracer, file, from)
     }
 
     fn poll<'open>(open: &'open OpenPipe<R>, file: &OpenFile, table: &PollTable<'open>) -> u32 {

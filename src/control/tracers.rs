@@ -3,10 +3,7 @@
 //! `current_tracer` and `available_tracers`: the only tracer records events; tools know it as
 //! `nop`.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{
     engine::refusal::error::{Error as Refusal, Kind},
     instance::Instance,
@@ -14,26 +11,26 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// Either file.
-pub(crate) struct Tracers;
+/// `current_tracer`.
+pub(super) const CURRENT_TRACER: TextOps<Instance> = TextOps {
+    store: Some(store),
+    ..AVAILABLE_TRACERS
+};
 
-impl Show for Tracers {
-    type Data = Instance;
+/// `available_tracers`.
+pub(super) const AVAILABLE_TRACERS: TextOps<Instance> = TextOps::shows(show);
 
-    fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str("nop\n")
-    }
+fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    out.write_str("nop\n")
 }
 
-impl TakesText for Tracers {
-    fn store(_instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        if text.trim_ascii() == b"nop" {
-            return Ok(());
-        }
-        let refusal = Refusal::new(Kind::FileNoTracer, 0);
-        let refusal = refusal.with_detail(format_args!(
-            "there is nop; for functions define f:EVENT PATTERN in kprobe_events"
-        ));
-        Err(refusal.into())
+fn store(_instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    if text.trim_ascii() == b"nop" {
+        return Ok(());
     }
+    let refusal = Refusal::new(Kind::FileNoTracer, 0);
+    let refusal = refusal.with_detail(format_args!(
+        "there is nop; for functions define f:EVENT PATTERN in kprobe_events"
+    ));
+    Err(refusal.into())
 }

@@ -3,10 +3,7 @@
 //! `tracing_cpumask`: the CPUs that record, in hexadecimal. Hits on others are
 //! counted only.
 
-use super::{
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{rejected::Rejected, text::TextOps};
 use crate::{
     engine::{
         refusal::error::{Error as Refusal, Kind},
@@ -19,30 +16,27 @@ use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
 /// The file.
-pub(crate) struct TracingCpumask;
+pub(super) const FILE: TextOps<Instance> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Show for TracingCpumask {
-    type Data = Instance;
-
-    fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let mut mask = Mask::new(percpu::cpu_limit()).map_err(|_| fmt::Error)?;
-        for cpu in 0..percpu::cpu_limit() {
-            mask.set(cpu, instance.buffer.records_on(cpu));
-        }
-        writeln!(out, "{mask}")
+fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let mut mask = Mask::new(percpu::cpu_limit()).map_err(|_| fmt::Error)?;
+    for cpu in 0..percpu::cpu_limit() {
+        mask.set(cpu, instance.buffer.records_on(cpu));
     }
+    writeln!(out, "{mask}")
 }
 
-impl TakesText for TracingCpumask {
-    fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
-        let mask = Mask::parse(text, percpu::cpu_limit()).map_err(|error| match error {
-            cpumask::MaskError::NoMemory => ENOMEM.into(),
-            cpumask::MaskError::Syntax => refused(Kind::FileBadMask),
-            cpumask::MaskError::TooLarge => refused(Kind::FileNoCpu),
-        })?;
-        instance.buffer.set_mask(|cpu| mask.has(cpu));
-        Ok(())
-    }
+fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    let mask = Mask::parse(text, percpu::cpu_limit()).map_err(|error| match error {
+        cpumask::MaskError::NoMemory => ENOMEM.into(),
+        cpumask::MaskError::Syntax => refused(Kind::FileBadMask),
+        cpumask::MaskError::TooLarge => refused(Kind::FileNoCpu),
+    })?;
+    instance.buffer.set_mask(|cpu| mask.has(cpu));
+    Ok(())
 }
 
 /// Returns the refusal of a mask, with what masks there are.

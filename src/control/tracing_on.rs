@@ -2,28 +2,23 @@
 
 //! `tracing_on`: whether hits are recorded.
 
-use super::{rejected::Rejected, switch::Switched};
-use crate::instance::Instance;
+use super::{rejected::Rejected, text::TextOps};
+use crate::{engine::language::setting, instance::Instance};
+use core::fmt;
 use kernel::sync::Arc;
 
-/// The recording of all events.
-pub(crate) struct TracingOn;
+/// The file.
+pub(super) const FILE: TextOps<Instance> = TextOps {
+    store: Some(store),
+    ..TextOps::shows(show)
+};
 
-impl Switched for TracingOn {
-    type Data = Instance;
+fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
+    writeln!(out, "{}", u8::from(instance.buffer.is_on()))
+}
 
-    const TAKES_ANY_NUMBER: bool = true;
-
-    fn state(instance: &Arc<Instance>) -> u8 {
-        if instance.buffer.is_on() {
-            b'1'
-        } else {
-            b'0'
-        }
-    }
-
-    fn set(instance: &Arc<Instance>, on: bool) -> Result<(), Rejected> {
-        instance.buffer.set_on(on);
-        Ok(())
-    }
+/// Any number but 0 switches on, not 1 alone.
+fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+    instance.buffer.set_on(setting::is_not_zero(text)?);
+    Ok(())
 }

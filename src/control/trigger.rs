@@ -4,11 +4,7 @@
 //!
 //! As in the kernel, opening it as the shell's `>` does removes histograms, and nothing else.
 
-use super::{
-    member::EventMember,
-    rejected::Rejected,
-    text::{Show, TakesText},
-};
+use super::{member::EventMember, rejected::Rejected, text::TextOps};
 use crate::engine::definition::ready::{ReadyGroup, ReadyRow};
 use crate::engine::hist;
 use crate::engine::language::trigger::{self, Trigger, TriggerRequest};
@@ -16,64 +12,60 @@ use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
 /// The file.
-pub(crate) struct TriggerFile;
+pub(super) const FILE: TextOps<EventMember> = TextOps {
+    store: Some(store),
+    truncate: Some(truncate),
+    ..TextOps::shows(show)
+};
 
-impl Show for TriggerFile {
-    type Data = EventMember;
-
-    fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
-        let event = member.event();
-        if let Some(file) = event.and_then(|event| event.file(member.instance.id)) {
-            if file.write_triggers(out)? {
-                return Ok(());
-            }
+fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
+    let event = member.event();
+    if let Some(file) = event.and_then(|event| event.file(member.instance.id)) {
+        if file.write_triggers(out)? {
+            return Ok(());
         }
-        out.write_str("# Available triggers:\n#")?;
-        for row in trigger::ROWS {
-            write!(out, " {}", row.name)?;
-        }
-        out.write_str("\n")
     }
+    out.write_str("# Available triggers:\n#")?;
+    for row in trigger::ROWS {
+        write!(out, " {}", row.name)?;
+    }
+    out.write_str("\n")
 }
 
-impl TakesText for TriggerFile {
-    fn truncate(member: &Arc<EventMember>) -> Result<(), Rejected> {
-        // Nothing is made while a file is opened.
-        let Some(event) = member.event() else {
-            return Ok(());
-        };
-        let mut registry = member.instance.tracer.registry.lock();
-        if !registry.instances.has(&event) {
-            return Err(ENODEV.into());
-        }
-        Ok(registry.remove_histograms(member.instance.id, &event)?)
+fn truncate(member: &Arc<EventMember>) -> Result<(), Rejected> {
+    // Nothing is made while a file is opened.
+    let Some(event) = member.event() else {
+        return Ok(());
+    };
+    let mut registry = member.instance.tracer.registry.lock();
+    if !registry.instances.has(&event) {
+        return Err(ENODEV.into());
     }
+    Ok(registry.remove_histograms(member.instance.id, &event)?)
+}
 
-    fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
-        // As in tracefs.
-        if text.is_empty() {
-            return Ok(());
-        }
-        let request = trigger::parse(text)?;
-        let takes_snapshots = match request {
-            TriggerRequest::Set { trigger, .. } => trigger == Trigger::Snapshot,
-            TriggerRequest::Histogram { text, removes } => {
-                !removes && hist::may_snapshot(text.bytes)
-            }
-            TriggerRequest::Remove(_) => false,
-        };
-        // Takes the readers' lock, which precedes the registry's.
-        let buffer = &member.instance.buffer;
-        let empty = match takes_snapshots {
-            true => buffer.allocate_snapshot()?,
-            false => None,
-        };
-        let result = change(member, &request);
-        if let (Err(_), Some(empty)) = (&result, empty) {
-            buffer.give_back_snapshot(empty);
-        }
-        result
+fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
+    // As in tracefs.
+    if text.is_empty() {
+        return Ok(());
     }
+    let request = trigger::parse(text)?;
+    let takes_snapshots = match request {
+        TriggerRequest::Set { trigger, .. } => trigger == Trigger::Snapshot,
+        TriggerRequest::Histogram { text, removes } => !removes && hist::may_snapshot(text.bytes),
+        TriggerRequest::Remove(_) => false,
+    };
+    // Takes the readers' lock, which precedes the registry's.
+    let buffer = &member.instance.buffer;
+    let empty = match takes_snapshots {
+        true => buffer.allocate_snapshot()?,
+        false => None,
+    };
+    let result = change(member, &request);
+    if let (Err(_), Some(empty)) = (&result, empty) {
+        buffer.give_back_snapshot(empty);
+    }
+    result
 }
 
 /// Sets or removes a trigger.
