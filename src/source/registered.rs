@@ -12,8 +12,10 @@ use crate::{
         kind::{Mechanism, ProbeKind},
     },
     hit::{
-        calls::CallRecorder, prepared::Prepared, receiver::Receiver, recorder::Recorder,
-        whole_calls::WholeCallRecorder,
+        calls::{CallRecorder, WholeCallRecorder},
+        prepared::Prepared,
+        receiver::Receiver,
+        recorder::Recorder,
     },
     kapi::{
         batch::{Batch, Batched},

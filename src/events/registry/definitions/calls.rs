@@ -26,10 +26,9 @@ use crate::{
     },
     formats::Format,
     hit::{
-        calls::CallRecorder,
+        calls::{CallRecorder, InProgress, WholeCallRecorder},
         plan::Plan,
         prepared::Prepared,
-        whole_calls::{InProgress, WholeCallRecorder},
     },
     kapi::{
         stack::StackFunction,

@@ -14,8 +14,10 @@ use crate::{
         syscall::{compat_result, Copies, Returns, Values, MAX_COPIED, MAX_COPIES, WORDS},
     },
     hit::{
-        calls::{argument, copy, copy_missing, copy_rest, CallMemory, Pointers},
-        long_calls::{LongCalls, WantedCopies},
+        calls::{
+            long::LongCalls,
+            memory::{argument, copy, CallMemory, Limits, Pass, Pointers, WantedMemory},
+        },
         prepared::Prepared,
         recorder::Recorder,
         source::{LongCall, Source, WholeCall},
@@ -176,53 +178,43 @@ impl WholeCallRecorder {
         values
     }
 
-    /// Notes a call that begins.
+    /// Notes a call that begins, of 32 bits if `COMPAT`.
     #[inline(never)]
-    fn note(&self, regs: &Regs, shared: &CallsShared) {
+    fn note<const COMPAT: bool>(&self, regs: &Regs, shared: &CallsShared) {
         let Some(mut begun) = self.in_progress.calls.calls.put() else {
             return;
         };
         begun.key = self.key.load(Ordering::Relaxed);
-        begun.values = values(regs);
+        begun.values = match COMPAT {
+            true => self.compat_values(regs),
+            false => values(regs),
+        };
         begun.lacks_of = 0;
         if self.copies.count() != 0 {
-            return self.note_memory(begun, shared);
+            return self.note_memory::<COMPAT>(begun, shared);
         }
         begun.memory.forget();
-        begin(begun);
-    }
-
-    /// As [`Self::note`], of a 32-bit call.
-    #[inline(never)]
-    fn note_compat(&self, regs: &Regs, shared: &CallsShared) {
-        let Some(mut begun) = self.in_progress.calls.calls.put() else {
-            return;
-        };
-        begun.key = self.key.load(Ordering::Relaxed);
-        begun.values = self.compat_values(regs);
-        begun.lacks_of = 0;
-        begun.memory.forget();
-        let limit = shared.limit();
-        if limit > MAX_COPIED {
-            return self.note_long(begun, limit, Pointers::Halves);
-        }
-        let NotedCall { values, memory, .. } = &mut *begun;
-        if !copy(&self.copies, argument(values), limit, memory) {
-            self.note_rest(&mut begun, Pointers::Halves);
-        }
         begin(begun);
     }
 
     // The last that its caller calls.
     #[inline(never)]
-    fn note_memory(&self, mut begun: Kept<'_, NotedCall>, shared: &CallsShared) {
+    fn note_memory<const COMPAT: bool>(
+        &self,
+        mut begun: Kept<'_, NotedCall>,
+        shared: &CallsShared,
+    ) {
         let limit = shared.limit();
+        let pointers = match COMPAT {
+            true => Pointers::Halves,
+            false => Pointers::Words,
+        };
         if limit > MAX_COPIED {
-            return self.note_long(begun, limit, Pointers::Words);
+            return self.note_long(begun, limit, pointers);
         }
         let noted = &mut *begun;
         if !self.copy(&noted.values, limit, &mut noted.memory) {
-            self.note_rest(noted, Pointers::Words);
+            self.note_missing(noted, (limit, pointers), Pass::Now);
         }
         begin(begun);
     }
@@ -230,10 +222,15 @@ impl WholeCallRecorder {
     /// Copies the memory of a call that is left, and notes whether something is missing.
     #[cold]
     #[inline(never)]
-    fn note_rest(&self, noted: &mut NotedCall, pointers: Pointers) {
-        let copies = (&self.copies, pointers);
+    fn note_missing(
+        &self,
+        noted: &mut NotedCall,
+        (limit, pointers): (usize, Pointers),
+        pass: Pass,
+    ) {
+        let wanted = self.wanted(Limits::short(limit), pointers);
         noted.pointers = pointers;
-        if !copy_rest(copies, argument(&noted.values), &mut noted.memory) {
+        if !wanted.copy_missing(&noted.values, &mut noted.memory, pass) {
             noted.lacks_of = context::current().address_space();
         }
     }
@@ -288,16 +285,16 @@ impl WholeCallRecorder {
         let limit = shared.limit();
         if limit > MAX_COPIED && self.copies.count() != 0 {
             let long = &self.in_progress.calls.long;
-            if long.note(self.wanted(limit), &values, pointers)
-                && self.finish_long(&mut values, results, shared)
+            if long.note(self.wanted_long(limit, pointers), &values)
+                && self.finish_long((&mut values, pointers), results, shared)
             {
                 return;
             }
         }
         let mut memory = CallMemory::empty();
         let are_read = self.copy(&values, limit, &mut memory);
-        let copies = (&self.copies, pointers);
-        if !are_read && !copy_rest(copies, argument(&values), &mut memory) {
+        let wanted = self.wanted(Limits::short(limit), pointers);
+        if !are_read && !wanted.copy_missing(&values, &mut memory, Pass::Now) {
             shared.count_unread();
         }
         self.record(&mut values, results, &memory, Unpreempted::begin());
@@ -315,16 +312,16 @@ impl WholeCallRecorder {
     #[inline(never)]
     fn copy_missing(&self, begun: &mut NotedCall, results: [u64; 2], shared: &CallsShared) -> bool {
         if begun.lacks_of == IS_LONG {
-            if !self.finish_long(&mut begun.values, results, shared) {
+            let values = (&mut begun.values, begun.pointers);
+            if !self.finish_long(values, results, shared) {
                 // All were forgotten.
                 self.record_now((begun.values, begun.pointers), results, shared);
             }
             return false;
         }
-        let argument = argument(&begun.values);
         let is_there = context::current().address_space() == begun.lacks_of;
-        let copies = (&self.copies, begun.pointers);
-        if !is_there || !copy_missing(copies, argument, shared.limit(), &mut begun.memory) {
+        let wanted = self.wanted(Limits::short(shared.limit()), begun.pointers);
+        if !is_there || !wanted.copy_missing(&begun.values, &mut begun.memory, Pass::Again) {
             shared.count_unread();
         }
         true
@@ -337,39 +334,43 @@ impl WholeCallRecorder {
     fn note_long(&self, mut begun: Kept<'_, NotedCall>, limit: usize, pointers: Pointers) {
         let noted = &mut *begun;
         let long = &self.in_progress.calls.long;
-        if long.note(self.wanted(limit), &noted.values, pointers) {
+        if long.note(self.wanted_long(limit, pointers), &noted.values) {
             noted.lacks_of = IS_LONG;
             noted.pointers = pointers;
             return begin(begun);
         }
-        let addresses = self.copies.registers().iter();
-        let word = argument(&noted.values);
-        for (_, room) in noted.memory.begin(addresses.map(|&at| word(at))) {
-            room.finish(false);
-        }
-        noted.pointers = pointers;
-        let copies = (&self.copies, pointers);
-        if !copy_missing(copies, word, limit, &mut noted.memory) {
-            noted.lacks_of = context::current().address_space();
-        }
+        let wanted = self.wanted(Limits::short(limit), pointers);
+        wanted.begin(&noted.values, &mut noted.memory);
+        self.note_missing(noted, (limit, pointers), Pass::Again);
         begin(begun);
     }
 
-    /// Returns what is wanted for long copies.
-    fn wanted(&self, limit: usize) -> WantedCopies<'_> {
-        WantedCopies {
+    /// Returns what is copied of a call's memory.
+    fn wanted(&self, limits: Limits, pointers: Pointers) -> WantedMemory<'_> {
+        WantedMemory {
             copies: &self.copies,
-            limit,
-            fixed: exec::length_with(&self.recorder.program, 0),
+            pointers,
+            limits,
         }
+    }
+
+    /// As [`Self::wanted`], for long copies.
+    fn wanted_long(&self, limit: usize, pointers: Pointers) -> WantedMemory<'_> {
+        let fixed = exec::length_with(&self.recorder.program, 0);
+        self.wanted(Limits::long(limit, fixed), pointers)
     }
 
     /// Records a call that [`Self::note_long`] has noted. Returns false if the task has no long
     /// copies.
     #[inline(never)]
-    fn finish_long(&self, values: &mut Values, results: [u64; 2], shared: &CallsShared) -> bool {
+    fn finish_long(
+        &self,
+        (values, pointers): (&mut Values, Pointers),
+        results: [u64; 2],
+        shared: &CallsShared,
+    ) -> bool {
         let long = &self.in_progress.calls.long;
-        let wanted = self.wanted(shared.limit());
+        let wanted = self.wanted_long(shared.limit(), pointers);
         long.finish(wanted, values, |values, copied, is_read| {
             if !is_read {
                 shared.count_unread();
@@ -504,7 +505,7 @@ impl syscall::CallHandler for WholeCallRecorder {
     #[inline(always)]
     fn serve(&self, regs: &Regs, when: When, shared: &CallsShared) {
         match when {
-            When::Enter if self.returns != Returns::Never => self.note(regs, shared),
+            When::Enter if self.returns != Returns::Never => self.note::<false>(regs, shared),
             When::Enter => self.record_now((values(regs), Pointers::Words), [0, 0], shared),
             When::Exit => {
                 self.finish::<true>(regs, shared);
@@ -521,7 +522,7 @@ impl syscall::CallHandler for WholeCallRecorder {
     fn serve_compat(&self, regs: &Regs, when: When, shared: &CallsShared) {
         let results = match when {
             When::Enter if self.returns != Returns::Never => {
-                return self.note_compat(regs, shared);
+                return self.note::<true>(regs, shared);
             }
             When::Enter => [0, 0],
             When::Exit if self.is_made_task(compat_result(regs.return_value())) => return,
