@@ -3,7 +3,7 @@
 //! Expressions of numbers, as a hit computes them.
 
 use super::column::{KeySource, KeyStep};
-use super::source::{stepped, Values};
+use super::source::stepped;
 use super::value_shape::ValueShape;
 use crate::sys::Vec;
 
@@ -71,27 +71,23 @@ impl HistExpr {
         matches!(&*self.steps, [ExprStep::Source(_, step)] if *step != KeyStep::None)
     }
 
-    /// Computes it for a hit; `refs` are the values of the variables that the histogram refers
-    /// to.
+    /// Computes it for a hit whose numbers `number` returns; `refs` are the values of the variables
+    /// that the histogram refers to.
     ///
     /// Context: any.
     #[inline(always)]
-    pub(super) fn evaluate<V: Values>(&self, hit: &V, in_usecs: bool, refs: &[u64]) -> u64 {
+    pub(super) fn evaluate(&self, number: impl Fn(KeySource) -> u64, refs: &[u64]) -> u64 {
+        let operand = |step| match step {
+            ExprStep::Source(source, step) => stepped(step, number(source)),
+            ExprStep::Ref(number) => refs.get(usize::from(number)).copied().unwrap_or(0),
+            ExprStep::Constant(value) => value,
+            _ => 0,
+        };
         match *self.steps {
-            [step] => operand(step, hit, in_usecs, refs),
-            [left, right, operator] => {
-                let left = operand(left, hit, in_usecs, refs);
-                let right = operand(right, hit, in_usecs, refs);
-                result(operator, left, right)
-            }
-            _ => self.compute(hit, in_usecs, refs),
+            [step] => return operand(step),
+            [left, right, operator] => return result(operator, operand(left), operand(right)),
+            _ => {}
         }
-    }
-
-    /// As [`HistExpr::evaluate`], of any number of steps.
-    #[inline(never)]
-    #[link_section = ".kprobes.text"]
-    fn compute<V: Values>(&self, hit: &V, in_usecs: bool, refs: &[u64]) -> u64 {
         let mut held = [0u64; DEPTH];
         let mut last = 0u64;
         let mut depth = 0usize;
@@ -102,7 +98,7 @@ impl HistExpr {
                         *slot = last;
                     }
                     depth = depth.wrapping_add(1);
-                    last = operand(step, hit, in_usecs, refs);
+                    last = operand(step);
                 }
                 ExprStep::Negate => last = last.wrapping_neg(),
                 operator => {
@@ -113,17 +109,6 @@ impl HistExpr {
             }
         }
         last
-    }
-}
-
-/// Returns the number that `step` takes.
-#[inline(always)]
-fn operand<V: Values>(step: ExprStep, hit: &V, in_usecs: bool, refs: &[u64]) -> u64 {
-    match step {
-        ExprStep::Source(source, step) => stepped(step, hit.number(source, in_usecs)),
-        ExprStep::Ref(number) => refs.get(usize::from(number)).copied().unwrap_or(0),
-        ExprStep::Constant(value) => value,
-        _ => 0,
     }
 }
 

@@ -9,42 +9,42 @@ use super::table::EntryShape;
 use crate::engine::program::exec::{self, Arguments, Memory};
 use crate::engine::program::fetch::Program;
 
-/// How [`Histogram::update_fast`](super::Histogram::update_fast) finds an entry.
+/// How a hit is counted: by what key, and what else is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fast {
+pub(super) enum UpdateBy {
+    /// By one number, which is the claim; there are no values.
+    HitsOfWord,
+    /// By one number with the name of its task, or by two numbers; there are no values.
+    HitsOfWords,
     /// By one number, which is the claim.
     Word,
-    /// By one number or two behind the claim.
-    Words,
-    /// Not at all.
-    Never,
+    /// By two numbers.
+    Pair,
+    /// By any key.
+    Any,
+    /// By one number; a hit sets variables, and emits a synthetic event if there is an action.
+    Sets(QuickArgs),
+    /// By one number; all that a hit does is to set a variable to the time.
+    Stamps,
+    /// By one number; a hit does nothing without the variables of others.
+    Rejects,
 }
 
-impl Fast {
+impl UpdateBy {
     pub(super) fn of(spec: &Spec) -> Self {
-        let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
-        if !are_numbers || !spec.values.is_empty() || spec.is_linked() {
-            return Self::Never;
+        if let Some(quick) = spec.quick_update() {
+            return quick;
         }
+        let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
+        let only_hits = are_numbers && spec.values.is_empty() && !spec.is_linked();
         match spec.keys.len() {
-            1 if EntryShape::of(spec).is_word() => Self::Word,
-            1 | 2 => Self::Words,
-            _ => Self::Never,
+            1 if only_hits && EntryShape::of(spec).is_word() => Self::HitsOfWord,
+            1 | 2 if only_hits => Self::HitsOfWords,
+            1 if are_numbers && !spec.keeps_comm() => Self::Word,
+            2 if are_numbers => Self::Pair,
+            _ => Self::Any,
         }
     }
-}
-
-/// What [`Histogram::update_linked_fast`](super::Histogram::update_linked_fast) does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LinkedFast {
-    /// Nothing.
-    Never,
-    /// The only thing that a hit does is to set a variable to the time.
-    Stamps,
-    /// A hit is found to do nothing.
-    Rejects,
-    /// This, and variables are set, and then a synthetic event is emitted if there is an action.
-    Sets(QuickArgs),
 }
 
 /// What a synthetic event gets, in few instructions.

@@ -4,7 +4,7 @@
 
 use super::column::{KeySource, KeyStep};
 use super::expr::{result, ExprStep, HistExpr};
-use super::fast::{AtHand, LinkedFast, QuickArgs};
+use super::fast::{AtHand, QuickArgs, UpdateBy};
 use super::inter::{ActionSort, HistHandler, InterEvent};
 use super::inter_update::{Emit, EmittedValues};
 use super::source::stepped;
@@ -17,21 +17,19 @@ use crate::sys::AtomicU64;
 const MOST: usize = 4;
 
 impl Spec {
-    /// Returns what [`Histogram::update_linked_fast`] can do on a hit. The key must be one number
-    /// that is no expression; for [`LinkedFast::Sets`], nothing is summed up, there are few
+    /// Returns how [`Histogram::update_linked_fast`] serves a hit, if it can. The key must be one
+    /// number that is no expression; for [`UpdateBy::Sets`], nothing is summed up, there are few
     /// variables of at most two operands, and no action but one that emits an event whenever the
     /// variables are set.
-    pub(super) fn linked_fast(&self) -> LinkedFast {
-        let Some(inter) = &self.inter else {
-            return LinkedFast::Never;
-        };
+    pub(super) fn quick_update(&self) -> Option<UpdateBy> {
+        let inter = self.inter.as_ref()?;
         let is_plain = |source: KeySource| {
             source.is_number() && source != KeySource::Time && inter.computed.is_empty()
         };
         let has_key = matches!(&*self.keys, [key] if is_plain(key.source)) && !self.keeps_comm();
         let mut behind = inter.refs.0.iter().skip(MOST);
         if !has_key || behind.any(|reference| reference.owner.is_some()) {
-            return LinkedFast::Never;
+            return None;
         }
         let mut variables = inter.variables.iter();
         let are_few = self.values.is_empty()
@@ -41,10 +39,10 @@ impl Spec {
                 _ => false,
             });
         match inter.quick_args() {
-            Some(_) if are_few && inter.is_stamp() => LinkedFast::Stamps,
-            Some(args) if are_few => LinkedFast::Sets(args),
-            _ if inter.refs.0.iter().all(|it| it.owner.is_none()) => LinkedFast::Never,
-            _ => LinkedFast::Rejects,
+            Some(_) if are_few && inter.is_stamp() => Some(UpdateBy::Stamps),
+            Some(args) if are_few => Some(UpdateBy::Sets(args)),
+            _ if inter.refs.0.iter().all(|it| it.owner.is_none()) => None,
+            _ => Some(UpdateBy::Rejects),
         }
     }
 }
@@ -104,7 +102,7 @@ impl InterEvent {
 impl Histogram {
     /// Returns whether [`Histogram::stamp`] may serve hits.
     pub fn is_stamp(&self) -> bool {
-        *self.linked_fast() == LinkedFast::Stamps
+        matches!(self.by(), UpdateBy::Stamps)
     }
 
     /// Counts a hit as [`Histogram::update_linked`] does, where all that it does is to set a
@@ -150,21 +148,22 @@ impl Histogram {
         time: impl Fn() -> Option<u64>,
         emit: &E,
     ) -> bool {
-        let fast = self.linked_fast();
-        if self.is_stopped() || *fast == LinkedFast::Never {
+        let by = self.by();
+        let is_quick = matches!(by, UpdateBy::Sets(_) | UpdateBy::Stamps | UpdateBy::Rejects);
+        if self.is_stopped() || !is_quick {
             return false;
         }
         let (Some(inter), Some(own)) = (self.spec().inter.as_deref(), self.var_table()) else {
             return false;
         };
-        serve((inter, own, fast), self.spec(), (hit, &time), emit).is_some()
+        serve((inter, own, by), self.spec(), (hit, &time), emit).is_some()
     }
 }
 
 /// Serves a hit; returns `None` if that takes more.
 #[inline(always)]
 fn serve<H: AtHand, E: Emit>(
-    (inter, own, fast): (&InterEvent, &VarTable, &LinkedFast),
+    (inter, own, by): (&InterEvent, &VarTable, &UpdateBy),
     spec: &Spec,
     (hit, time): (&H, &impl Fn() -> Option<u64>),
     emit: &E,
@@ -200,10 +199,10 @@ fn serve<H: AtHand, E: Emit>(
         take_all(&taken, &mut numbers, count);
         return Some(());
     }
-    let args = match fast {
-        LinkedFast::Sets(args) => args,
-        LinkedFast::Stamps { .. } => &QuickArgs::NONE,
-        LinkedFast::Never | LinkedFast::Rejects => return None,
+    let args = match by {
+        UpdateBy::Sets(args) => args,
+        UpdateBy::Stamps => &QuickArgs::NONE,
+        _ => return None,
     };
     let entry = own.table.find_of_word(key)?;
     let (refs, values) = numbers.split_at_mut(MOST);

@@ -10,10 +10,11 @@
 use super::column::{Key, KeySource, COMM_WORDS, MAX_KEY_WORDS, MAX_VALUES};
 use super::entry::BucketEntry;
 use super::expr::HistExpr;
+use super::fast::UpdateBy;
 use super::inter::{ActionSort, HistAction, HistHandler, InterEvent};
 use super::source::{comm_words, stepped, Values};
 use super::unique::VarEntry;
-use super::update::{comm_of, Histogram, UpdateForm};
+use super::update::{comm_of, Histogram};
 use super::var_store::store;
 use super::variable::{take, VarRole, VarSource, VarTable, MAX_REFS};
 use crate::sys::AtomicU64;
@@ -105,12 +106,12 @@ impl Histogram {
             hit,
             emit,
         };
-        match (self.form(), &*self.spec().keys) {
-            (UpdateForm::Word, [key]) => on.with_key(&[on.number_of(key)]),
-            (UpdateForm::Pair, [first, second]) => {
+        match (self.by(), &*self.spec().keys) {
+            (UpdateBy::Any, _) | (_, [] | [_, _, _, ..]) => on.serve_any(),
+            (_, [key]) => on.with_key(&[on.number_of(key)]),
+            (_, [first, second]) => {
                 on.with_key(&[on.number_of(first), on.number_of(second)]);
             }
-            _ => on.serve_any(),
         }
     }
 }
@@ -134,13 +135,22 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
                 let expression = self.inter.computed.get(usize::from(index));
                 expression.map_or(0, |it| self.evaluate(it, refs))
             }
-            source => self.hit.number(source, self.in_usecs()),
+            source => self.number_of_hit(source),
         }
     }
 
-    #[inline(always)]
+    /// Returns a number of the hit. Such hits need several, so that what fetches them has a copy
+    /// of its own.
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn number_of_hit(&self, source: KeySource) -> u64 {
+        self.hit.number(source, self.in_usecs())
+    }
+
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
     fn evaluate(&self, expression: &HistExpr, refs: &[u64]) -> u64 {
-        expression.evaluate(self.hit, self.in_usecs(), refs)
+        expression.evaluate(|source| self.number_of_hit(source), refs)
     }
 
     #[inline(always)]

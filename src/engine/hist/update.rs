@@ -7,7 +7,7 @@ use super::column::{
     TEXT_SIZE,
 };
 use super::entry::BucketEntry;
-use super::fast::{AtHand, Fast, LinkedFast};
+use super::fast::{AtHand, UpdateBy};
 use super::source::{comm_words, extend, stepped, Values};
 use super::spec::Spec;
 use super::table::HistTable;
@@ -35,44 +35,18 @@ pub struct Histogram {
     tables: PerCpu<HistTable>,
     /// Where hits count that find no room in the table of their CPU.
     shared: Option<SharedTable>,
-    form: UpdateForm,
-    /// What [`Histogram::update_fast`] does.
-    fast: Fast,
+    by: UpdateBy,
     /// Why hits are not counted: [`PAUSED`], [`CLEARED`].
     stopped: AtomicU32,
     in_usecs: bool,
     /// The table of a histogram that has to do with others, whose hits count only there.
     linked: Option<Arc<VarTable>>,
-    /// What [`Histogram::update_linked_fast`] does.
-    linked_fast: LinkedFast,
     /// See [`Histogram::begin`].
     since: AtomicU64,
 }
 
 /// The number of the last histogram.
 static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
-
-/// How an entry is found: the first that fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UpdateForm {
-    /// The key is one number.
-    Word,
-    /// The key is two numbers.
-    Pair,
-    /// The key is anything else.
-    Any,
-}
-
-impl UpdateForm {
-    fn of(spec: &Spec) -> Self {
-        let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
-        match spec.keys.len() {
-            1 if are_numbers && !spec.keeps_comm() => Self::Word,
-            2 if are_numbers => Self::Pair,
-            _ => Self::Any,
-        }
-    }
-}
 
 impl Histogram {
     /// Makes a histogram that counts in `tables` and `shared`, which were made for `spec`, by
@@ -83,8 +57,7 @@ impl Histogram {
         is_paused: bool,
     ) -> Self {
         Self {
-            form: UpdateForm::of(&spec),
-            fast: Fast::of(&spec),
+            by: UpdateBy::of(&spec),
             in_usecs: spec.is_in_usecs(),
             spec,
             number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed).wrapping_add(1),
@@ -92,7 +65,6 @@ impl Histogram {
             shared,
             stopped: AtomicU32::new(if is_paused { PAUSED } else { 0 }),
             linked: None,
-            linked_fast: LinkedFast::Never,
             since: AtomicU64::new(0),
         }
     }
@@ -118,7 +90,6 @@ impl Histogram {
         (tables, shared): (PerCpu<HistTable>, Option<SharedTable>),
         is_paused: bool,
     ) -> Result<Self, AllocError> {
-        let fast = spec.linked_fast();
         let owners = spec.inter.as_ref().map(|inter| inter.refs.owners());
         let (shared, linked) = match (shared, owners) {
             (Some(table), Some(owners)) => (None, Some(Arc::new(VarTable::new(table, owners?))?)),
@@ -126,7 +97,6 @@ impl Histogram {
         };
         let mut histogram = Self::new(spec, (tables, shared), is_paused);
         histogram.linked = linked;
-        histogram.linked_fast = fast;
         Ok(histogram)
     }
 
@@ -137,14 +107,10 @@ impl Histogram {
         self.linked.as_ref()
     }
 
+    /// Returns how a hit is counted.
     #[inline(always)]
-    pub(super) fn linked_fast(&self) -> &LinkedFast {
-        &self.linked_fast
-    }
-
-    #[inline(always)]
-    pub(super) fn form(&self) -> UpdateForm {
-        self.form
+    pub(super) fn by(&self) -> &UpdateBy {
+        &self.by
     }
 
     /// Returns whether times are in microseconds.
@@ -229,13 +195,15 @@ impl Histogram {
             return;
         }
         let table = self.tables.this_cpu(here);
-        let entry = match (self.form, &*self.spec.keys) {
-            (UpdateForm::Word, [key]) => {
+        let entry = match (&self.by, &*self.spec.keys) {
+            (UpdateBy::HitsOfWord | UpdateBy::Word, [key]) => {
                 let key = self.number_of(key, hit);
                 let own = table.word_entry(key);
                 own.or_else(|| self.elsewhere(table, &[key], hit))
             }
-            (UpdateForm::Pair, [first, second]) => self.pair(table, (first, second), hit),
+            (UpdateBy::HitsOfWords | UpdateBy::Pair, [first, second]) => {
+                self.pair(table, (first, second), hit)
+            }
             _ => self.any(table, hit),
         };
         // Otherwise it has been counted.
@@ -294,10 +262,10 @@ impl Histogram {
         let number = |key: &Key| Some(stepped(key.step, hit.number(key.source)?));
         let table = self.tables.this_cpu(here);
         let keys = &*self.spec.keys;
-        let entry = match (self.fast, keys) {
-            (Fast::Word, [key]) => number(key).and_then(|key| table.near_word(key)),
-            (Fast::Words, [key]) => number(key).and_then(|key| table.near([key])),
-            (Fast::Words, [first, second]) => match (number(first), number(second)) {
+        let entry = match (&self.by, keys) {
+            (UpdateBy::HitsOfWord, [key]) => number(key).and_then(|key| table.near_word(key)),
+            (UpdateBy::HitsOfWords, [key]) => number(key).and_then(|key| table.near([key])),
+            (UpdateBy::HitsOfWords, [first, second]) => match (number(first), number(second)) {
                 (Some(first), Some(second)) => table.near([first, second]),
                 _ => None,
             },
