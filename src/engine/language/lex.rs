@@ -12,7 +12,10 @@
 //! space is a single space each. A `#` inside of the second word is no comment if a number or `*` ends
 //! the symbol behind it: `SYMBOL#2`.
 
-use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::{
+    refusal::error::{Error, Kind},
+    util::digits,
+};
 use crate::sys::{AllocError, Vec};
 
 /// Longest line of a write, without its line feed.
@@ -358,7 +361,7 @@ fn push_cast(text: &mut Vec<u8>, cast: &[u8]) -> Result<(), AllocError> {
 }
 
 fn digit(byte: u8, base: u32) -> Option<u64> {
-    char::from(byte).to_digit(base).map(u64::from)
+    digits::value_of(byte, base).map(u64::from)
 }
 
 /// Returns the base given by the prefix of `text`, and what follows the prefix.

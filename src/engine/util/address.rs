@@ -3,7 +3,7 @@
 //! Addresses of networks as text: IPv4 (`10.0.0.1`), IPv6 (`fe80::1`) and MAC
 //! (`02:00:5e:10:00:01`).
 
-use crate::engine::util::seq_buf::SeqBuf;
+use crate::engine::util::{digits, seq_buf::SeqBuf};
 
 /// Bytes of an IPv6 address.
 pub const IP6_LEN: usize = 16;
@@ -101,7 +101,7 @@ fn digits(text: &[u8], base: u32) -> Option<u32> {
     text.iter().try_fold(0u32, |value, &byte| {
         value
             .checked_mul(base)?
-            .checked_add(char::from(byte).to_digit(base)?)
+            .checked_add(digits::value_of(byte, base)?)
     })
 }
 

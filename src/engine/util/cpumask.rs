@@ -3,6 +3,7 @@
 //! CPU masks as the kernel writes them: hexadecimal, in groups of eight digits separated by
 //! commas, the highest CPUs first.
 
+use super::digits;
 use crate::sys::{AllocError, Vec};
 use core::fmt;
 
@@ -120,12 +121,12 @@ fn digits_of_last(limit: u32) -> usize {
 }
 
 /// Returns the value of one to eight hexadecimal digits.
-fn hexadecimal(digits: &[u8]) -> Option<u32> {
-    if digits.is_empty() || digits.len() > 8 {
+fn hexadecimal(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || text.len() > 8 {
         return None;
     }
-    digits.iter().try_fold(0u32, |value, &digit| {
-        Some(value.wrapping_shl(4) | char::from(digit).to_digit(16)?)
+    text.iter().try_fold(0u32, |value, &digit| {
+        Some(value.wrapping_shl(4) | digits::value_of(digit, 16)?)
     })
 }
 

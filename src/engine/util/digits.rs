@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Formatting the digits of numbers, eight at once.
+//! The digits of numbers: their values, and how they are formatted, eight at once.
 //!
-//! A digit is a byte of a `u64`, the most significant in the lowest byte, so that storing
+//! When they are formatted, a digit is a byte of a `u64`, the most significant in the lowest byte, so that storing
 //! the `u64` in little-endian order writes the number. The same few multiplications and
 //! shifts make all digits, without a branch or a table.
 
@@ -92,6 +92,19 @@ fn letters(values: u64) -> u64 {
         .wrapping_add(above.wrapping_mul(letter))
 }
 
+/// Returns the value of a digit of any base up to 36; `None` of what is none.
+///
+/// [`char::to_digit`] panics for other bases, and the compiler does not always know the base.
+pub fn value_of(digit: u8, base: u32) -> Option<u32> {
+    let value = match digit {
+        b'0'..=b'9' => digit.wrapping_sub(b'0'),
+        b'a'..=b'z' => digit.wrapping_sub(b'a').wrapping_add(10),
+        b'A'..=b'Z' => digit.wrapping_sub(b'A').wrapping_add(10),
+        _ => return None,
+    };
+    Some(u32::from(value)).filter(|&value| value < base)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,5 +139,12 @@ mod tests {
         [99_999_999, 100_000_000, u32::MAX]
             .into_iter()
             .for_each(check);
+    }
+
+    #[test]
+    fn digits_have_the_values_of_the_library() {
+        for (base, byte) in (2..=36).flat_map(|base| (0..=255).map(move |byte| (base, byte))) {
+            assert_eq!(value_of(byte, base), char::from(byte).to_digit(base));
+        }
     }
 }
