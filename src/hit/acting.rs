@@ -33,14 +33,14 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn acts_fast(&self, source: impl Source, here: &OnCpu) -> bool {
         let is_done = match self.sole(here) {
-            Sole::Count(histogram) => {
+            Some(Sole::Count(histogram)) => {
                 let sample = source.sample();
                 let hit = self.at_hand(&sample, here);
                 histogram.update_fast(&hit, here)
             }
             // Most hits change nothing.
-            Sole::Trace(on) => self.buffer.get(here).is_on() == *on,
-            Sole::Event(switch, on) => switch.is_on() == *on,
+            Some(Sole::Trace(on)) => self.buffer.get(here).is_on() == *on,
+            Some(Sole::Event(switch, on)) => switch.is_on() == *on,
             _ => false,
         };
         if is_done {
@@ -53,7 +53,7 @@ impl Recorder {
     /// others: its variables are set, a synthetic event is emitted, or there is nothing to do.
     #[inline(always)]
     pub(super) fn links_fast(&self, source: impl Source, here: &OnCpu) -> bool {
-        let (Sole::Link(linked) | Sole::Stamp(linked)) = self.sole(here) else {
+        let Some(Sole::Link(linked) | Sole::Stamp(linked)) = self.sole(here) else {
             return false;
         };
         let is_done = self.sets_fast(linked, &source.sample(), here);
@@ -67,7 +67,7 @@ impl Recorder {
     /// key is in a register. It calls nothing.
     #[inline(always)]
     pub(super) fn stamps(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Sole::Stamp(linked) = self.sole(here) else {
+        let Some(Sole::Stamp(linked)) = self.sole(here) else {
             return false;
         };
         let histogram = &linked.histogram;
@@ -84,10 +84,10 @@ impl Recorder {
 
     /// Returns what the sole trigger does, if the event is disabled.
     #[inline(always)]
-    fn sole<'a>(&'a self, here: &'a OnCpu) -> &'a Sole {
+    fn sole<'a>(&'a self, here: &'a OnCpu) -> Option<&'a Sole> {
         match &self.plan.get(here).rest {
             Rest::Act(acting) => acting.sole(),
-            _ => &Sole::None,
+            _ => None,
         }
     }
 
@@ -118,7 +118,7 @@ impl Recorder {
     /// done, and then nothing has happened.
     #[inline(always)]
     pub(super) fn relays(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Sole::Send(send) = self.sole(here) else {
+        let Some(Sole::Send(send)) = self.sole(here) else {
             return false;
         };
         // Counted first: nothing has to be kept while it is sent.
@@ -131,7 +131,7 @@ impl Recorder {
     /// false otherwise, and then nothing has happened.
     #[inline(always)]
     pub(super) fn begins(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Sole::Begin(open) = self.sole(here) else {
+        let Some(Sole::Begin(open)) = self.sole(here) else {
             return false;
         };
         self.counters.count(HitEnd::Off, here);

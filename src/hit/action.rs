@@ -98,8 +98,6 @@ pub(crate) enum ActionKind {
 
 /// What the sole trigger of a disabled event does on each hit.
 pub(super) enum Sole {
-    /// Another thing, or there are several, or it has a filter or enables its own event.
-    None,
     /// It switches recording on or off.
     Trace(bool),
     /// It enables or disables an event.
@@ -270,8 +268,8 @@ impl Action {
     }
 
     /// Returns what it does, for a plan of which it is the sole trigger.
-    pub(super) fn as_sole(&self) -> Sole {
-        match &self.what {
+    pub(super) fn as_sole(&self) -> Option<Sole> {
+        Some(match &self.what {
             ActionKind::Trace { on } => Sole::Trace(*on),
             ActionKind::Event { on, target } => Sole::Event(target.changes.clone(), *on),
             ActionKind::Count(histogram) => Sole::Count(histogram.clone()),
@@ -283,8 +281,8 @@ impl Action {
                 Some(open) => Sole::Begin(open.clone()),
                 None => Sole::Send(send.clone()),
             },
-            _ => Sole::None,
-        }
+            _ => return None,
+        })
     }
 
     /// Returns the filter that decides on which hits it acts.

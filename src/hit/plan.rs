@@ -87,8 +87,9 @@ pub(super) struct Acting {
     pub(super) filter: Option<Arc<Filter>>,
     /// Whether the event is enabled.
     pub(super) switch: Arc<Switch>,
-    /// What the sole trigger does, where that says all.
-    sole: Sole,
+    /// What the sole trigger does; `None` if there are several, or one that does another thing,
+    /// has a filter or enables its own event.
+    sole: Option<Sole>,
     /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
     only_acts: bool,
     /// Whether all actions send the hits to event probes, and are blind, and records have
@@ -157,10 +158,10 @@ impl Acting {
     ///
     /// Context: any.
     #[inline(always)]
-    pub(super) fn sole(&self) -> &Sole {
+    pub(super) fn sole(&self) -> Option<&Sole> {
         match self.switch.is_on() {
-            true => &Sole::None,
-            false => &self.sole,
+            true => None,
+            false => self.sole.as_ref(),
         }
     }
 }
@@ -211,7 +212,7 @@ impl Plan {
         let only_acts = all.all(|action| action.is_blind() && !action.switches(&switch));
         let sole = match &*actions {
             [action] if only_acts => action.as_sole(),
-            _ => Sole::None,
+            _ => None,
         };
         let mut sends = actions.iter();
         let sends = sends.all(|action| action.receiver().is_some() && action.is_blind())

@@ -93,14 +93,14 @@ impl Recorder {
         };
         match &plan.rest {
             Rest::Act(acting) => match acting.sole() {
-                Sole::Trace(_) | Sole::Event(..) | Sole::Count(_) => Tier::QUICK,
-                Sole::Stamp(_) => Tier::STAMPING,
-                Sole::Link(_) => Tier::LINKED,
-                Sole::Send(_) => Tier::RELAYING,
-                Sole::Begin(_) => Tier::OPENING,
-                Sole::None if acting.sends() => Tier::SENDING,
-                Sole::None if plan.is_gated() => Tier::GATED,
-                Sole::None => Tier::ACTING,
+                Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Tier::QUICK,
+                Some(Sole::Stamp(_)) => Tier::STAMPING,
+                Some(Sole::Link(_)) => Tier::LINKED,
+                Some(Sole::Send(_)) => Tier::RELAYING,
+                Some(Sole::Begin(_)) => Tier::OPENING,
+                None if acting.sends() => Tier::SENDING,
+                None if plan.is_gated() => Tier::GATED,
+                None => Tier::ACTING,
             },
             Rest::Several(several) if !several.recording.is_empty() => match program.form() {
                 Form::Bare if bare => Tier::SEVERAL_BARE,
