@@ -42,7 +42,7 @@ impl Described {
     ///
     /// # Errors
     ///
-    /// Those of [`TreeFile::new`].
+    /// `EEXIST`, `ENOMEM`.
     ///
     /// Context: process, may sleep.
     pub(super) fn make<F: File>(&self, dir: &Arc<Dir>, data: F::Data) -> Result<TreeFile> {
@@ -53,7 +53,7 @@ impl Described {
     ///
     /// # Errors
     ///
-    /// Those of [`TreeFile::new`].
+    /// `EEXIST`, `ENOMEM`.
     ///
     /// Context: process, may sleep.
     pub(super) fn text<D: Logged>(

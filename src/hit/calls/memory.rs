@@ -95,7 +95,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Those of copies that each have room of their own.
+    /// Makes the limits of copies that each have room of their own.
     pub(super) fn short(limit: usize) -> Self {
         Self {
             of_each: limit.min(MAX_COPIED),
@@ -105,7 +105,7 @@ impl Limits {
         }
     }
 
-    /// Those of copies that share a record with `fixed` bytes of its own.
+    /// Makes the limits of copies that share a record, which has `fixed` bytes besides.
     pub(super) fn long(limit: usize, fixed: usize) -> Self {
         Self {
             of_each: limit,

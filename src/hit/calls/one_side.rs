@@ -72,7 +72,8 @@ impl CallRecorder {
         }
     }
 
-    /// As [`Self::serve_quietly`], of a call that each instance records; it returns if `RETURNS`.
+    /// Serves a call without copies that each instance records, where nothing about it is unusual;
+    /// the call returns if `RETURNS`.
     #[inline(never)]
     fn serve_in_each<const RETURNS: bool>(&self, regs: &Regs, on_cpu: Unpreempted) {
         let (recorder, here) = (&self.recorder, &on_cpu.here());

@@ -354,7 +354,7 @@ impl WholeCallRecorder {
         }
     }
 
-    /// As [`Self::wanted`], for long copies.
+    /// Returns the memory that is wanted of a call, in copies of at most `limit` bytes.
     fn wanted_long(&self, limit: usize, pointers: Pointers) -> WantedMemory<'_> {
         let fixed = exec::length_with(&self.recorder.program, 0);
         self.wanted(Limits::long(limit, fixed), pointers)

@@ -57,7 +57,7 @@ pub(crate) struct SystemCalls {
     tables: Option<CallTables>,
     /// The limit of what is recorded of an argument, for who asks where there are no events.
     limit: u32,
-    /// That limit of whole calls.
+    /// The limit of what is recorded of an argument of a whole call.
     whole_limit: u32,
 }
 
