@@ -7,7 +7,7 @@
 use super::{
     arch, bindings as extra,
     context::EntryWay,
-    handler::{Handler, Hits},
+    handler::{HandlerByStage, Hits},
     nofault,
     probe_place::fill,
     registration::{self, KernelHit, KernelProbe, PreparedProbe},
@@ -107,7 +107,7 @@ unsafe impl KernelProbe for Kprobe {
     }
 }
 
-impl<H: Handler<Kprobe>> Registration<H> {
+impl<H: HandlerByStage<Kprobe>> Registration<H> {
     /// Registers a probe, disabled: it counts and calls nothing until
     /// [`set_enabled`](Self::set_enabled).
     ///

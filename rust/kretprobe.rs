@@ -7,7 +7,7 @@
 use super::{
     bindings as extra,
     context::OnCpu,
-    handler::{Handler, Hits},
+    handler::{HandlerByStage, Hits},
     probe_place::{fill, ProbePlace},
     registration::{self, KernelHit, KernelProbe, PreparedProbe},
     regs::Regs,
@@ -25,7 +25,7 @@ pub enum Kretprobe {}
 pub type Registration<H> = registration::Registration<Kretprobe, H>;
 
 /// What serves a return probe at the function's entry, besides at the return.
-pub trait EntryHandler: Handler<Kretprobe> {
+pub trait EntryHandler: HandlerByStage<Kretprobe> {
     /// Called at the function's entry. What it stores in `data` is passed to the handler of
     /// the return; `data` holds what an earlier call has stored.
     ///

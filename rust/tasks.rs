@@ -4,7 +4,7 @@
 
 use super::{
     context::{self, current, OnCpu},
-    handler::{Handler, Next, CHECK, WORD},
+    handler::{Handler, Next, FILTER, WORD},
     tracepoint::{self, Any, Listener, Only, PointArguments, PointRegistration, Tracepoints, Use},
 };
 use core::pin::Pin;
@@ -202,7 +202,7 @@ impl<T: Tell> Listener for Told<T> {
     }
 
     fn begins_with(&self) -> u8 {
-        CHECK
+        FILTER
     }
 }
 
@@ -224,7 +224,7 @@ impl<T: Tell> Handler<Only> for Told<T> {
 // All is done in the first stage.
 impl<T: Tell> Handler<Any> for Told<T> {
     fn first(&self) -> u8 {
-        CHECK
+        FILTER
     }
 
     fn run<const STAGE: u8>(&self, _arguments: PointArguments<'_>, _here: &OnCpu) -> Next {

@@ -25,8 +25,6 @@ mod slow;
 pub(crate) mod snapshots;
 mod source;
 mod stacks;
-mod stage;
 mod stages;
 mod step;
 pub(crate) mod tasks;
-mod tier;

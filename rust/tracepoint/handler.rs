@@ -43,7 +43,7 @@ pub enum Use {
     One(usize),
     /// Some of the first ones, as many as this.
     Some(usize),
-    /// The same, and the stage [`QUIETLY`](crate::kapi::handler::QUIETLY) comes first.
+    /// The same, and the stage [`NO_MEMORY`](crate::kapi::handler::NO_MEMORY) comes first.
     Quietly(usize),
 }
 
@@ -55,8 +55,8 @@ pub trait Listener: Handler<Any> + Handler<Only> {
     fn uses(&self) -> Use;
 
     /// Returns the stage to begin with where no other is the first one:
-    /// [`CHECK`](crate::kapi::handler::CHECK), [`SHARED_ANY`](crate::kapi::handler::SHARED_ANY), or
-    /// the last one.
+    /// [`FILTER`](crate::kapi::handler::FILTER), [`EACH_SHORT`](crate::kapi::handler::EACH_SHORT), or,
+    /// for any other number, the last one.
     ///
     /// Context: as for a stage.
     fn begins_with(&self) -> u8;

@@ -13,8 +13,8 @@ use crate::kapi::{
     arch,
     context::{OnCpu, Unpreempted},
     handler::{
-        Handler, Next, CHECK, LAST, NOTHING, QUIETLY, SHARED, SHARED_ANY, SHARED_QUIETLY,
-        SHARED_WORD, WORD,
+        Handler, Next, BARE, EACH_BARE, EACH_NO_MEMORY, EACH_SHORT, EACH_WORD, FILTER, NO_MEMORY,
+        SERVE, WORD,
     },
 };
 use kernel::ffi::c_void;
@@ -44,9 +44,9 @@ macro_rules! few {
             let this = unsafe { &*data.cast::<Self>() };
             let on_cpu = Unpreempted::begin();
             match QUIET {
-                true => this.any::<QUIETLY>(arguments, on_cpu),
+                true => this.any::<NO_MEMORY>(arguments, on_cpu),
                 false => match this.handler.begins_with() {
-                    SHARED_ANY => this.shared_any::<SHARED_ANY>(arguments, on_cpu),
+                    EACH_SHORT => this.for_each_any::<EACH_SHORT>(arguments, on_cpu),
                     _ => this.last(arguments, on_cpu),
                 },
             }
@@ -80,11 +80,11 @@ impl<H: Listener> PointRegistration<H> {
         // wait behind its removal.
         let this = unsafe { &*data.cast::<Self>() };
         let on_cpu = Unpreempted::begin();
-        match Handler::<Only>::run::<NOTHING>(&this.handler, 0, &on_cpu.here()) {
+        match Handler::<Only>::run::<BARE>(&this.handler, 0, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Stage(SHARED) => this.shared::<SHARED, 0>(0, on_cpu),
-            Next::Stage(CHECK) => this.none_next::<CHECK>(on_cpu),
-            Next::Stage(_) => this.none_next::<LAST>(on_cpu),
+            Next::Stage(EACH_BARE) => this.for_each::<EACH_BARE, 0>(0, on_cpu),
+            Next::Stage(FILTER) => this.none_next::<FILTER>(on_cpu),
+            Next::Stage(_) => this.none_next::<SERVE>(on_cpu),
         }
     }
 
@@ -104,9 +104,9 @@ impl<H: Listener> PointRegistration<H> {
         let on_cpu = Unpreempted::begin();
         match Handler::<Only>::run::<WORD>(&this.handler, argument, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Stage(SHARED_WORD) => this.shared::<SHARED_WORD, N>(argument, on_cpu),
-            Next::Stage(CHECK) => this.one_next::<N, CHECK>(argument, on_cpu),
-            Next::Stage(_) => this.one_next::<N, LAST>(argument, on_cpu),
+            Next::Stage(EACH_WORD) => this.for_each::<EACH_WORD, N>(argument, on_cpu),
+            Next::Stage(FILTER) => this.one_next::<N, FILTER>(argument, on_cpu),
+            Next::Stage(_) => this.one_next::<N, SERVE>(argument, on_cpu),
         }
     }
 
@@ -138,8 +138,8 @@ impl<H: Listener> PointRegistration<H> {
         let this = unsafe { &*data.cast::<Self>() };
         let (arguments, on_cpu) = (PointArguments(&arguments), Unpreempted::begin());
         match this.handler.begins_with() {
-            CHECK => this.next::<CHECK>(arguments, on_cpu),
-            SHARED_ANY => this.shared_any::<SHARED_ANY>(arguments, on_cpu),
+            FILTER => this.next::<FILTER>(arguments, on_cpu),
+            EACH_SHORT => this.for_each_any::<EACH_SHORT>(arguments, on_cpu),
             _ => this.last(arguments, on_cpu),
         }
     }
@@ -155,13 +155,13 @@ impl<H: Listener> PointRegistration<H> {
         let this = unsafe { &*this.cast::<Self>() };
         let handler = &this.handler;
         let next = match handler.uses() {
-            Use::Nothing => this.first_at_stub::<NOTHING, SHARED>(0, here),
-            Use::One(index) => this.first_at_stub::<WORD, SHARED_WORD>(arguments.get(index), here),
+            Use::Nothing => this.first_at_stub::<BARE, EACH_BARE>(0, here),
+            Use::One(index) => this.first_at_stub::<WORD, EACH_WORD>(arguments.get(index), here),
             Use::Some(_) | Use::Quietly(_) => Next::Stage(handler.begins_with()),
         };
         let next = match next {
-            Next::Stage(CHECK) => Handler::<Any>::run::<CHECK>(handler, arguments, here),
-            Next::Stage(SHARED_ANY) => Handler::<Any>::run::<SHARED_ANY>(handler, arguments, here),
+            Next::Stage(FILTER) => Handler::<Any>::run::<FILTER>(handler, arguments, here),
+            Next::Stage(EACH_SHORT) => Handler::<Any>::run::<EACH_SHORT>(handler, arguments, here),
             next => next,
         };
         if let Next::Stage(_) = next {
@@ -170,21 +170,17 @@ impl<H: Listener> PointRegistration<H> {
     }
 
     /// Runs the first stage with a word, and that for several users.
-    fn first_at_stub<const STAGE: u8, const OF_SEVERAL: u8>(
-        &self,
-        word: u64,
-        here: &OnCpu,
-    ) -> Next {
+    fn first_at_stub<const STAGE: u8, const EACH: u8>(&self, word: u64, here: &OnCpu) -> Next {
         let handler = &self.handler;
         match Handler::<Only>::run::<STAGE>(handler, word, here) {
-            Next::Stage(stage) if stage == OF_SEVERAL => {
-                match Handler::<Only>::run::<OF_SEVERAL>(handler, word, here) {
-                    Next::Stage(_) => Next::Stage(LAST),
+            Next::Stage(stage) if stage == EACH => {
+                match Handler::<Only>::run::<EACH>(handler, word, here) {
+                    Next::Stage(_) => Next::Stage(SERVE),
                     Next::Done => Next::Done,
                 }
             }
-            Next::Stage(CHECK) => Next::Stage(CHECK),
-            Next::Stage(_) => Next::Stage(LAST),
+            Next::Stage(FILTER) => Next::Stage(FILTER),
+            Next::Stage(_) => Next::Stage(SERVE),
             Next::Done => Next::Done,
         }
     }
@@ -201,7 +197,7 @@ impl<H: Listener> PointRegistration<H> {
 
     /// Serves a hit for several users, with a word, argument `N` if one is used.
     #[inline(never)]
-    fn shared<const STAGE: u8, const N: usize>(&self, word: u64, on_cpu: Unpreempted) {
+    fn for_each<const STAGE: u8, const N: usize>(&self, word: u64, on_cpu: Unpreempted) {
         match Handler::<Only>::run::<STAGE>(&self.handler, word, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
             Next::Stage(_) => self.last(PointArguments(&only::<N>(word)), on_cpu),
@@ -210,7 +206,7 @@ impl<H: Listener> PointRegistration<H> {
 
     /// Serves a hit for several users, with any arguments.
     #[inline(never)]
-    fn shared_any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
+    fn for_each_any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
         self.any::<STAGE>(arguments, on_cpu);
     }
 
@@ -219,18 +215,18 @@ impl<H: Listener> PointRegistration<H> {
     fn any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
         match Handler::<Any>::run::<STAGE>(&self.handler, arguments, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Stage(SHARED_ANY) if STAGE == QUIETLY => {
-                self.shared_any::<SHARED_QUIETLY>(arguments, on_cpu);
+            Next::Stage(EACH_SHORT) if STAGE == NO_MEMORY => {
+                self.for_each_any::<EACH_NO_MEMORY>(arguments, on_cpu);
             }
             Next::Stage(_) => self.last(arguments, on_cpu),
         }
     }
 
-    /// The stages behind the first one: all from `STAGE`, which is [`CHECK`] or [`LAST`].
+    /// The stages behind the first one: all from `STAGE`, which is [`FILTER`] or [`SERVE`].
     #[inline(always)]
     fn next<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
         match STAGE {
-            CHECK => self.any::<CHECK>(arguments, on_cpu),
+            FILTER => self.any::<FILTER>(arguments, on_cpu),
             _ => self.last(arguments, on_cpu),
         }
     }
@@ -245,7 +241,7 @@ impl<H: Listener> PointRegistration<H> {
     fn serve_last(&self, arguments: PointArguments<'_>, here: &OnCpu) {
         self.unless_serving(here, || {
             // Nothing comes after it.
-            Handler::<Any>::run::<LAST>(&self.handler, arguments, here);
+            Handler::<Any>::run::<SERVE>(&self.handler, arguments, here);
         });
     }
 }

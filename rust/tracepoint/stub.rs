@@ -16,7 +16,7 @@ use crate::kapi::{
     functions::{
         self, Entry, Function, FunctionRegistration, Functions, ProbedFunctions, Site, SitesOwner,
     },
-    handler::{Handler, Hits, Next, USUAL},
+    handler::{Handler, Hits, Next, SHORT},
 };
 use core::{
     pin::Pin,
@@ -83,7 +83,7 @@ impl StubHandler {
 
 impl Handler<Function> for StubHandler {
     fn first(&self) -> u8 {
-        USUAL
+        SHORT
     }
 
     fn run<const STAGE: u8>(&self, entry: <Function as Hits>::Hit<'_>, here: &OnCpu) -> Next {

@@ -437,9 +437,9 @@ impl Probe {
     /// Follows a change of what the plan depends on. The caller holds the registry.
     ///
     /// Context: process.
-    pub(crate) fn choose_tier(&self) {
+    pub(crate) fn choose_stage(&self) {
         if let Some(placed) = &self.placed {
-            placed.source().recorder().choose_tier();
+            placed.source().recorder().choose_stage();
             placed.source().follow();
         }
     }

@@ -292,7 +292,7 @@ impl Registry {
             .filter(|probe| which(&probe.event))
         {
             if probe.event.in_instance(instance)?.is_held() {
-                probe.choose_tier();
+                probe.choose_stage();
             }
         }
         self.watch();

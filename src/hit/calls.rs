@@ -15,7 +15,8 @@ use crate::{
     hit::{
         recorder::Recorder,
         source::Source,
-        stage::{Stage, To},
+        stages::Stage,
+        step::To,
     },
     kapi::{context::OnCpu, handler::Next},
 };
@@ -28,7 +29,7 @@ impl Recorder {
     fn serve_copied(&self, call: impl Source, words: usize, here: &OnCpu) {
         match self.serve_copies::<{ To::ONE }>(call, words, here) {
             Next::Done => {}
-            Next::Stage(Stage::SEVERAL) => self.serve_copied_in_each(call, words, here),
+            Next::Stage(Stage::EACH_SHORT) => self.serve_copied_in_each(call, words, here),
             Next::Stage(_) => call.serve_slow(self, here),
         }
     }

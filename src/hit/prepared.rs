@@ -9,10 +9,11 @@ use crate::{
         ring::Short,
     },
     formats::Format,
-    hit::{counters::HitCounters, plan::Share, recorder::Recorder, tier::Tier},
+    hit::{counters::HitCounters, plan::Share, recorder::Recorder},
     kapi::{rcu::RcuCell, stack::StackFunction},
     sys::Box,
 };
+use core::sync::atomic::AtomicU8;
 use kernel::prelude::*;
 
 /// All that a [`Recorder`] is made of.
@@ -75,7 +76,7 @@ impl Prepared {
         };
         let Share { buffer, plan } = self.share;
         init!(Recorder {
-            tier: Tier::new(Recorder::tier_for(&program, self.is_return, &plan)),
+            stage: AtomicU8::new(Recorder::stage_for(&program, self.is_return, &plan)),
             register: match program.form() {
                 Form::Register(register) | Form::RegisterAndDuration(register) => register,
                 Form::Bare | Form::Duration | Form::Any => 0,

@@ -18,7 +18,8 @@ use crate::{
         action::Sole,
         counters::{HitCounters, HitEnd, Totals},
         plan::{Plan, ReplacedPlans, Rest},
-        tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
+        shape::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
+        stages::Stage,
     },
     kapi::{
         cold::Seldom,
@@ -27,12 +28,14 @@ use crate::{
         stack::StackFunction,
     },
 };
+use core::sync::atomic::{AtomicU8, Ordering};
 use kernel::sync::Arc;
 
 /// Serves the hits of one probe.
 pub(crate) struct Recorder {
-    pub(super) tier: Tier,
-    /// What is fetched by [`Tier::REGISTER`].
+    /// The [`Stage`] that serves hits in the fewest instructions.
+    pub(super) stage: AtomicU8,
+    /// What is fetched by [`Stage::WORD`].
     pub(super) register: u8,
     /// The length of its records, if all have one length, which is short; else unused.
     pub(super) short: Short<PROBE_WORDS>,
@@ -70,16 +73,22 @@ impl Recorder {
         Self::short(program).is_some_and(Short::is_smallest_of::<WORDS>)
     }
 
-    /// Chooses the tier anew, after the plan or what it depends on has changed.
-    ///
-    /// Context: process.
-    pub(crate) fn choose_tier(&self) {
-        let tier = Self::tier_for(&self.program, self.is_return, &self.plan.load());
-        self.tier.set(tier);
+    /// Returns the [`Stage`] that serves hits in the fewest instructions now.
+    #[inline(always)]
+    pub(super) fn stage(&self) -> u8 {
+        self.stage.load(Ordering::Relaxed)
     }
 
-    /// Returns the tier for `program` and `plan`.
-    pub(super) fn tier_for(program: &Program, is_return: bool, plan: &Plan) -> u8 {
+    /// Chooses the stage anew, after the plan or what it depends on has changed.
+    ///
+    /// Context: process.
+    pub(crate) fn choose_stage(&self) {
+        let stage = Self::stage_for(&self.program, self.is_return, &self.plan.load());
+        self.stage.store(stage, Ordering::Relaxed);
+    }
+
+    /// Returns the stage for `program` and `plan`.
+    pub(super) fn stage_for(program: &Program, is_return: bool, plan: &Plan) -> u8 {
         let (bare, register) = if is_return {
             (
                 Self::has_size::<RETURN_BARE>(program),
@@ -93,37 +102,37 @@ impl Recorder {
         };
         match &plan.rest {
             Rest::Act(acting) => match acting.sole() {
-                Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Tier::QUICK,
-                Some(Sole::Stamp(_)) => Tier::STAMPING,
-                Some(Sole::Link(_)) => Tier::LINKED,
-                Some(Sole::Send(_)) => Tier::RELAYING,
-                Some(Sole::Begin(_)) => Tier::OPENING,
-                None if acting.sends() => Tier::SENDING,
-                None if plan.is_gated() => Tier::GATED,
-                None => Tier::ACTING,
+                Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Stage::ACT,
+                Some(Sole::Stamp(_)) => Stage::STAMP,
+                Some(Sole::Link(_)) => Stage::LINK,
+                Some(Sole::Send(_)) => Stage::RELAY,
+                Some(Sole::Begin(_)) => Stage::BEGIN,
+                None if acting.sends() => Stage::SEND,
+                None if plan.is_gated() => Stage::GATED,
+                None => Stage::SERVE,
             },
             Rest::Several(several) if !several.recording.is_empty() => match program.form() {
-                Form::Bare if bare => Tier::SEVERAL_BARE,
-                Form::Register(_) if register => Tier::SEVERAL_REGISTER,
-                _ if Self::short(program).is_some() => Tier::SEVERAL,
-                _ if program.has_only_text() => Tier::SEVERAL_TEXT,
-                _ => Tier::SEVERAL_SLOW,
+                Form::Bare if bare => Stage::EACH_BARE,
+                Form::Register(_) if register => Stage::EACH_WORD,
+                _ if Self::short(program).is_some() => Stage::EACH_SHORT,
+                _ if program.has_only_text() => Stage::EACH_TEXT,
+                _ => Stage::EACH_SLOW,
             },
-            Rest::Several(_) => Tier::ACTING,
-            Rest::Filter(_) => Tier::FILTERED,
+            Rest::Several(_) => Stage::SERVE,
+            Rest::Filter(_) => Stage::FILTER,
             // Event probes and pairs are sent the hits of all tasks.
-            Rest::OfTasks(..) if plan.sends_any() => Tier::ACTING,
-            Rest::OfTasks(..) => Tier::OF_TASKS,
+            Rest::OfTasks(..) if plan.sends_any() => Stage::SERVE,
+            Rest::OfTasks(..) => Stage::TASK,
             Rest::Record => match program.form() {
-                Form::Bare if bare => Tier::BARE,
-                Form::Register(_) if register => Tier::REGISTER,
-                Form::Duration if register => Tier::DURATION,
+                Form::Bare if bare => Stage::BARE,
+                Form::Register(_) if register => Stage::WORD,
+                Form::Duration if register => Stage::DURATION,
                 Form::RegisterAndDuration(_) if Self::has_size::<RETURN_WITH_TWO>(program) => {
-                    Tier::REGISTER_AND_DURATION
+                    Stage::WORD_AND_DURATION
                 }
-                _ if Self::short(program).is_some() => Tier::SHORT,
-                _ if program.has_only_text() => Tier::TEXT,
-                _ => Tier::SLOW,
+                _ if Self::short(program).is_some() => Stage::SHORT,
+                _ if program.has_only_text() => Stage::TEXT,
+                _ => Stage::SLOW,
             },
         }
     }
@@ -133,9 +142,9 @@ impl Recorder {
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
-        self.tier.set(Tier::ACTING);
+        self.stage.store(Stage::SERVE, Ordering::Relaxed);
         self.plan.replace_among(plan, replaced);
-        self.choose_tier();
+        self.choose_stage();
     }
 
     /// Returns whether it records in `buffer`, unless the plan is one of several instances.

@@ -22,8 +22,8 @@ use crate::{
         sample::{Running, Sample},
         shape::Shape,
         source::Source,
-        stage::To,
-        tier::Tier,
+        stages::Stage,
+        step::To,
     },
     kapi::{
         cold::{self, Seldom},
@@ -101,7 +101,7 @@ impl Recorder {
     /// it is unusual and the string is short; returns false otherwise.
     #[inline(never)]
     pub(super) fn serve_several_text(&self, sample: &Sample<'_>, here: &OnCpu) -> bool {
-        self.tier.get() == Tier::SEVERAL_TEXT && self.serve_text::<{ To::EACH }>(sample, here)
+        self.stage() == Stage::EACH_TEXT && self.serve_text::<{ To::EACH }>(sample, here)
     }
 
     /// Serves a hit in each of the instances as the plan there says. Returns how it ends where

@@ -7,8 +7,9 @@ use crate::{
     hit::{
         recorder::Recorder,
         sample::{Copied, LongCopied, Report, Sample},
-        stage::To,
-        tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
+        shape::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
+        stages::Stage,
+        step::To,
     },
     kapi::{
         context::OnCpu, functions, handler::Next, kprobe::Probed, kretprobe::Returned, regs::Regs,
@@ -37,7 +38,7 @@ pub(super) trait Source: Copy {
     /// Serves any hit. It takes the source by value, so that its callers jump.
     #[inline(never)]
     fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {
-        match Self::HAS_TEXT_STEP && recorder.tier.get() == Tier::TEXT {
+        match Self::HAS_TEXT_STEP && recorder.stage() == Stage::TEXT {
             true => self.serve_text(recorder, here),
             false => recorder.serve_slow(&self.sample(), here),
         }
@@ -130,7 +131,7 @@ impl Source for tracepoint::PointArguments<'_> {
         // sooner.
         match recorder.plan.get(here).rest.of_stacks() {
             Some(acting) => recorder.serve_with_stacks(acting, self, here),
-            None if recorder.tier.get() == Tier::TEXT => self.serve_text(recorder, here),
+            None if recorder.stage() == Stage::TEXT => self.serve_text(recorder, here),
             None => recorder.serve_slow(&self.sample(), here),
         }
     }

@@ -22,8 +22,7 @@ use crate::{
         several::{is_recorded, seldom, InEach},
         shape::{ByProgram, CallTexts, Shape, Timed, WithText, WordOrNone},
         source::Source,
-        stage::{Stage, To},
-        tier::Tier,
+        stages::Stage,
     },
     kapi::{
         clock,
@@ -39,28 +38,23 @@ impl Recorder {
     /// has room on a sub-buffer where the task is named, and no other writer was interrupted.
     ///
     /// It calls nothing, so that nothing has to be saved on the stack, and the compiler knows how
-    /// many words a record has: see [`BARE`](super::tier::BARE).
+    /// many words a record has: see [`BARE`](super::shape::BARE).
     #[inline(always)]
     pub(super) fn serve_fast<const REGISTER: bool, const WORDS: usize>(
         &self,
         source: impl Source,
         here: &OnCpu,
     ) -> Next {
-        let (own, of_each, in_each) = match REGISTER {
-            true => (
-                Tier::REGISTER,
-                Tier::SEVERAL_REGISTER,
-                Stage::SEVERAL_REGISTER,
-            ),
-            false => (Tier::BARE, Tier::SEVERAL_BARE, Stage::SEVERAL_BARE),
+        let (own, in_each) = match REGISTER {
+            true => (Stage::WORD, Stage::EACH_WORD),
+            false => (Stage::BARE, Stage::EACH_BARE),
         };
-        let tier = self.tier.get();
-        if tier != own {
+        let stage = self.stage();
+        if stage != own {
             unlikely();
-            return Next::Stage(match tier {
-                Tier::FILTERED.. => Stage::FILTER,
-                tier if tier == of_each => in_each,
-                _ => Stage::SERVE,
+            return Next::Stage(match stage == in_each {
+                true => in_each,
+                false => Stage::other(stage),
             });
         }
         let size = (&Short::<WORDS>::SMALLEST, Pace::Fastest);
@@ -88,16 +82,13 @@ impl Recorder {
         here: &OnCpu,
     ) -> Next {
         let own = match REGISTER {
-            true => Tier::REGISTER_AND_DURATION,
-            false => Tier::DURATION,
+            true => Stage::WORD_AND_DURATION,
+            false => Stage::DURATION,
         };
-        let tier = self.tier.get();
-        if tier != own {
+        let stage = self.stage();
+        if stage != own {
             unlikely();
-            return Next::Stage(match tier {
-                Tier::FILTERED.. => Stage::FILTER,
-                _ => Stage::SERVE,
-            });
+            return Next::Stage(Stage::other(stage));
         }
         let (Some(now), Some(began)) = (clock::now_fast(here), source.sample().began()) else {
             unlikely();
@@ -113,18 +104,16 @@ impl Recorder {
     /// arguments of any kind; of a program that is quiet if `QUIET`.
     #[inline(always)]
     pub(super) fn serve_short<const QUIET: bool>(&self, source: impl Source, here: &OnCpu) -> Next {
-        let tier = self.tier.get();
-        if tier > Tier::SHORT {
-            match tier {
-                Tier::FILTERED => match self.is_rejected(source, here) {
+        let stage = self.stage();
+        if !Stage::records_short(stage) {
+            match stage {
+                Stage::FILTER => match self.is_rejected(source, here) {
                     Some(false) => {}
                     Some(true) => return Next::Done,
                     None => return Next::Stage(Stage::SERVE),
                 },
-                Tier::SEVERAL_BARE..=Tier::SEVERAL => return Next::Stage(Stage::SEVERAL),
-                Tier::OF_TASKS if self.records_task(here) => {}
-                Tier::LINKED..=Tier::SENDING => return Next::Stage(Stage::SEND),
-                _ => return Next::Stage(Stage::SERVE),
+                Stage::TASK if self.records_task(here) => {}
+                stage => return Next::Stage(Stage::other(stage)),
             }
             if Self::short(&self.program).is_none() {
                 return Next::Stage(Stage::SERVE);
@@ -195,21 +184,16 @@ impl Recorder {
         size: &impl EventSize<PROBE_WORDS>,
         here: &OnCpu,
     ) -> Next {
-        let tier = self.tier.get();
-        if tier >= Tier::ACTING {
-            if tier < Tier::FILTERED {
-                return Next::Stage(match tier {
-                    Tier::SEVERAL_BARE..=Tier::SEVERAL_SLOW => Stage::SEVERAL,
-                    Tier::RELAYING => Stage::RELAY,
-                    Tier::OPENING => Stage::BEGIN,
-                    Tier::LINKED..=Tier::SENDING => Stage::SEND,
-                    _ => Stage::SERVE,
-                });
-            }
-            match self.is_rejected(source, here) {
-                Some(false) if tier == Tier::FILTERED => {}
-                Some(true) => return Next::Done,
-                _ => return Next::Stage(Stage::SERVE),
+        let stage = self.stage();
+        if !Stage::records(stage) {
+            match stage {
+                Stage::FILTER | Stage::GATED => match self.is_rejected(source, here) {
+                    Some(false) if stage == Stage::FILTER => {}
+                    Some(true) => return Next::Done,
+                    _ => return Next::Stage(Stage::SERVE),
+                },
+                Stage::EACH_TEXT | Stage::EACH_SLOW => return Next::Stage(Stage::EACH_SHORT),
+                stage => return Next::Stage(Stage::other(stage)),
             }
         }
         self.record(source, shape, (size, Pace::Fast), here)
@@ -270,7 +254,7 @@ impl Recorder {
         Some(!passes)
     }
 
-    /// Returns what [`Tier::REGISTER`] fetches.
+    /// Returns what [`Stage::WORD`] fetches.
     #[inline(always)]
     pub(super) fn register_of(&self, source: impl Source) -> u64 {
         exec::Arguments::reg(&source.sample(), self.register)
@@ -281,7 +265,7 @@ impl Recorder {
     /// happened.
     #[inline(always)]
     pub(super) fn records_sent(&self, source: impl Source, here: &OnCpu) -> bool {
-        if self.tier.get() > Tier::SHORT {
+        if !Stage::records_short(self.stage()) {
             return false;
         }
         self.record_short::<true>(source, here).is_done()
@@ -442,6 +426,16 @@ impl<S: Source, F: Shape, const LEAST: usize> Fill<LEAST> for InOne<'_, S, F> {
         self.shape
             .fetch(self.recorder, self.source, payload.bytes());
     }
+}
+
+/// Who records a hit.
+pub(super) struct To;
+
+impl To {
+    /// The only instance.
+    pub(super) const ONE: bool = false;
+    /// Each of the instances that record all hits.
+    pub(super) const EACH: bool = true;
 }
 
 /// Makes the compiler take the branch that calls this for the less likely one.

@@ -20,7 +20,7 @@ use crate::{
     kapi::{
         batch::{Batch, Batched},
         functions::{self, Functions, ProbedFunctions},
-        handler::Handler,
+        handler::HandlerByStage,
         kprobe, kretprobe,
         registration::{self, Registration},
         stack::StackFunction,
@@ -48,7 +48,7 @@ pub(crate) trait ProbeSource: Send + Sync {
     /// Context: process, may sleep.
     fn set_armed(&self, armed: bool) -> Result;
 
-    /// Makes the kernel call what suits the recorder's tier, which has changed.
+    /// Makes the kernel call the stage of the recorder, which has changed.
     ///
     /// Context: process.
     fn follow(&self) {}
@@ -88,7 +88,7 @@ pub(crate) trait ProbeSource: Send + Sync {
 
 impl<M: registration::KernelProbe> ProbeSource for Registration<M, Recorder>
 where
-    Recorder: Handler<M>,
+    Recorder: HandlerByStage<M>,
 {
     fn recorder(&self) -> &Recorder {
         self.handler()

@@ -10,7 +10,7 @@ use crate::{
         recorder::Recorder,
         shape::CallWords,
         source::{Called, Source},
-        stage::Stage,
+        stages::Stage,
     },
     kapi::{
         context::{OnCpu, Unpreempted},
@@ -47,7 +47,7 @@ impl syscall::CallHandler for CallRecorder {
         let on_cpu = Unpreempted::begin();
         match self.serve_quietly(regs, when, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Stage(Stage::SEVERAL) => match when {
+            Next::Stage(Stage::EACH_SHORT) => match when {
                 When::Enter => self.serve_in_each::<false>(regs, on_cpu),
                 When::Exit => self.serve_in_each::<true>(regs, on_cpu),
             },
