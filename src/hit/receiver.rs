@@ -189,7 +189,7 @@ impl Receiver {
     fn serve_in(&self, sent: &dyn Sent, here: &OnCpu) {
         let sent = AnySent(sent);
         let source = SentBy(&sent);
-        if !self.recorder.serve_sent(source, here) {
+        if !self.recorder.serve_short::<false>(source, here).is_done() {
             source.serve_slow(&self.recorder, here);
         }
     }

@@ -103,11 +103,11 @@ impl Recorder {
         match &plan.rest {
             Rest::Act(acting) => match acting.sole() {
                 Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Stage::ACT,
-                Some(Sole::Stamp(_)) => Stage::STAMP,
-                Some(Sole::Link(_)) => Stage::LINK,
-                Some(Sole::Send(_)) => Stage::RELAY,
-                Some(Sole::Begin(_)) => Stage::BEGIN,
-                None if acting.sends() => Stage::SEND,
+                Some(Sole::Stamp(_)) => Stage::SAVE_TIMESTAMP,
+                Some(Sole::Link(_)) => Stage::INTER_EVENT,
+                Some(Sole::Send(_)) => Stage::FORWARD_TO_ONE,
+                Some(Sole::Begin(_)) => Stage::BEGIN_PAIR,
+                None if acting.sends() => Stage::FORWARD_TO_ALL,
                 None if plan.is_gated() => Stage::GATED,
                 None => Stage::SERVE,
             },

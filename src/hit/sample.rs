@@ -2,7 +2,7 @@
 
 //! A hit as its source tells it, in one form for all sources.
 //!
-//! The fast steps get a [`Source`](super::source::Source) and look at its [`Sample`] without passing
+//! The fast stages get a [`Source`](super::source::Source) and look at its [`Sample`] without passing
 //! it on, so that it never exists in memory, and the compiler knows which source it is. The slow
 //! step has one copy, which asks.
 //!

@@ -13,17 +13,14 @@ use crate::{
     engine::{
         program::{exec, fetch::Size},
         record::{self, Header, PROBE_WORDS},
-        ring::{Fill, Note, Payload, Short},
+        ring::{EventSize, Fill, Note, Payload, Short},
     },
     hit::{
         counters::HitEnd,
         plan::{Rest, Several, Share},
         recorder::Recorder,
         sample::{Running, Sample},
-        shape::Shape,
-        source::Source,
         stages::Stage,
-        step::To,
     },
     kapi::{
         cold::{self, Seldom},
@@ -71,37 +68,12 @@ impl<const LEAST: usize> Fill<LEAST> for CopiedRecord<'_> {
     }
 }
 
-/// Writes the record of a hit, and copies of it to the buffers of other instances.
-pub(super) struct InEach<'a, S, F, const LEAST: usize> {
-    pub(super) recorder: &'a Recorder,
-    pub(super) source: S,
-    pub(super) shape: F,
-    pub(super) task: &'a Running,
-    pub(super) others: &'a [Share],
-    pub(super) size: &'a Short<LEAST>,
-    pub(super) here: &'a OnCpu,
-}
-
-impl<S: Source, F: Shape, const LEAST: usize> Fill<LEAST> for InEach<'_, S, F, LEAST> {
-    #[inline(always)]
-    fn fill(self, mut payload: Payload<'_, LEAST>) {
-        let pid = || self.task.0.pid();
-        self.recorder.put_start(self.source, pid, &mut payload);
-        let bytes = payload.bytes();
-        self.shape.fetch(self.recorder, self.source, bytes);
-        for Share { buffer, .. } in self.others {
-            record(buffer, Some(self.size), bytes, self.here);
-            buffer.wake();
-        }
-    }
-}
-
 impl Recorder {
     /// Serves a hit that all instances record, of a program with one string, where nothing about
     /// it is unusual and the string is short; returns false otherwise.
     #[inline(never)]
     pub(super) fn serve_several_text(&self, sample: &Sample<'_>, here: &OnCpu) -> bool {
-        self.stage() == Stage::EACH_TEXT && self.serve_text::<{ To::EACH }>(sample, here)
+        self.stage() == Stage::EACH_TEXT && self.serve_text_in_each(sample, here)
     }
 
     /// Serves a hit in each of the instances as the plan there says. Returns how it ends where
@@ -227,9 +199,9 @@ fn rest_for(share: &Share, pid: i32) -> Option<&Rest> {
 /// Records `bytes` in `buffer`, in few instructions if `size` tells theirs and the ring has room
 /// where the task is named. Returns how that ends.
 #[inline(always)]
-fn record<const LEAST: usize>(
+pub(super) fn record<const LEAST: usize>(
     buffer: &Buffer,
-    size: Option<&Short<LEAST>>,
+    size: Option<&impl EventSize<LEAST>>,
     bytes: &[u8],
     here: &OnCpu,
 ) -> HitEnd {
@@ -242,7 +214,7 @@ fn record<const LEAST: usize>(
 #[inline(always)]
 fn record_fast<const LEAST: usize>(
     buffer: &Buffer,
-    size: &Short<LEAST>,
+    size: &impl EventSize<LEAST>,
     bytes: &[u8],
     here: &OnCpu,
 ) -> bool {

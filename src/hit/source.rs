@@ -7,13 +7,11 @@ use crate::{
     hit::{
         recorder::Recorder,
         sample::{Copied, LongCopied, Report, Sample},
-        shape::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
         stages::Stage,
-        step::To,
+        step::One,
     },
     kapi::{
-        context::OnCpu, functions, handler::Next, kprobe::Probed, kretprobe::Returned, regs::Regs,
-        tracepoint,
+        context::OnCpu, functions, kprobe::Probed, kretprobe::Returned, regs::Regs, tracepoint,
     },
 };
 
@@ -47,30 +45,8 @@ pub(super) trait Source: Copy {
     /// Serves a hit of a program with one string, which one instance records.
     #[inline(never)]
     fn serve_text(self, recorder: &Recorder, here: &OnCpu) {
-        if !recorder.serve_text::<{ To::ONE }>(self, here) {
+        if !recorder.serve_text(self, One::<false>, here) {
             recorder.serve_slow(&self.sample(), here);
-        }
-    }
-
-    /// Serves a hit by [`Recorder::serve_fast`], with records of the source's size.
-    #[inline(always)]
-    fn serve_fast<const REGISTER: bool>(self, recorder: &Recorder, here: &OnCpu) -> Next {
-        match (Self::IS_RETURN, REGISTER) {
-            (false, false) => recorder.serve_fast::<false, BARE>(self, here),
-            (false, true) => recorder.serve_fast::<true, WITH_REGISTER>(self, here),
-            (true, false) => recorder.serve_fast::<false, RETURN_BARE>(self, here),
-            (true, true) => recorder.serve_fast::<true, RETURN_WITH_REGISTER>(self, here),
-        }
-    }
-
-    /// As [`Self::serve_fast`], by [`Recorder::serve_fast_in_each`].
-    #[inline(always)]
-    fn serve_fast_in_each<const REGISTER: bool>(self, recorder: &Recorder, here: &OnCpu) -> Next {
-        match (Self::IS_RETURN, REGISTER) {
-            (false, false) => recorder.serve_fast_in_each::<false, BARE>(self, here),
-            (false, true) => recorder.serve_fast_in_each::<true, WITH_REGISTER>(self, here),
-            (true, false) => recorder.serve_fast_in_each::<false, RETURN_BARE>(self, here),
-            (true, true) => recorder.serve_fast_in_each::<true, RETURN_WITH_REGISTER>(self, here),
         }
     }
 
@@ -194,7 +170,7 @@ impl Source for u64 {
     }
 }
 
-/// A hit that the slow step serves.
+/// A hit that the slow stage serves.
 impl Source for &Sample<'_> {
     const HAS_TEXT_STEP: bool = false;
 

@@ -8,13 +8,7 @@
 
 use crate::{
     engine::program::{exec, fetch::Form},
-    hit::{
-        counters::HitEnd,
-        recorder::Recorder,
-        shape::{RETURN_WITH_REGISTER, RETURN_WITH_TWO},
-        source::Source,
-        step::To,
-    },
+    hit::{counters::HitEnd, recorder::Recorder, shape::ByProgram, source::Source},
     kapi::{
         clock,
         context::OnCpu,
@@ -29,15 +23,15 @@ use crate::{
 /// The numbers of the stages.
 pub(super) struct Stage;
 
-/// Each row has the name of a stage, its number, the stage that the kernel calls where the recorder
-/// is at this one, and the one that serves the hit where the function of another stage finds the
-/// recorder at this one; then, if the kernel or a stage calls it, what it does.
+/// Each row has the name of a stage and its number; which stage the kernel is to `call` while the
+/// recorder is at this one, as far as the mechanism leaves that open; which stage serves a hit in the
+/// function of one that the recorder is not at (`else`); and what the stage does, if it is run.
 macro_rules! stages {
     (
         fn run($recorder:ident, $hit:ident, $here:ident);
         $(
             $(#[$doc:meta])*
-            $name:ident = $number:expr, $called:ident, $other:ident $(=> $run:expr)?;
+            $name:ident = $number:expr, call $called:ident, else $other:ident $(=> $run:expr)?;
         )*
     ) => {
         impl Stage {
@@ -99,70 +93,78 @@ stages! {
     fn run(recorder, hit, here);
 
     /// Records each hit; nothing is fetched.
-    BARE = handler::BARE, BARE, SERVE => hit.serve_fast::<false>(recorder, here);
+    BARE = handler::BARE, call BARE, else SERVE => recorder.serve_word::<false>(hit, here);
     /// Records each hit; one register is fetched.
-    WORD = handler::WORD, WORD, SERVE => hit.serve_fast::<true>(recorder, here);
+    WORD = handler::WORD, call WORD, else SERVE => recorder.serve_word::<true>(hit, here);
     /// Records each hit, with the duration of the call.
-    DURATION = handler::DURATION, DURATION, SERVE =>
-        recorder.serve_timed::<false, RETURN_WITH_REGISTER>(hit, here);
-    /// Records each hit, with one register and the duration of the call.
-    WORD_AND_DURATION = handler::WORD_AND_DURATION, WORD_AND_DURATION, SERVE =>
-        recorder.serve_timed::<true, RETURN_WITH_TWO>(hit, here);
+    DURATION = handler::DURATION, call DURATION, else SERVE => recorder.serve_timed::<false>(hit, here);
+    /// Records each hit, with one register and the duration.
+    WORD_AND_DURATION = handler::WORD_AND_DURATION, call WORD_AND_DURATION, else SERVE =>
+        recorder.serve_timed::<true>(hit, here);
     /// Records each hit; records have one size, which is short.
-    SHORT = handler::SHORT, SERVE, SERVE => recorder.serve_short::<false>(hit, here);
-    /// Records each hit; records have different sizes, because of one string.
-    TEXT = 5, SERVE, SERVE;
-    /// Records each hit; records have different sizes, or are long. It serves any hit.
-    SLOW = handler::SLOW, SERVE, SERVE => {
+    SHORT = handler::SHORT, call SERVE, else SERVE => recorder.serve_short::<false>(hit, here);
+    /// Records each hit; one string is fetched.
+    TEXT = 5, call SERVE, else SERVE;
+    /// Records each hit; records are long, or have different sizes.
+    ///
+    /// It serves any hit, without an attempt to do that in few instructions.
+    SLOW = handler::SLOW, call SERVE, else SERVE => {
         hit.serve_slow(recorder, here);
         Next::Done
     };
-    /// There are triggers. This stage is right for any plan.
-    SERVE = handler::SERVE, SERVE, SERVE => {
+    /// Serves any hit of any plan.
+    SERVE = handler::SERVE, call SERVE, else SERVE => {
         match recorder.serve_short::<false>(hit, here) {
             Next::Done => {}
-            Next::Stage(Stage::SEND | Stage::RELAY | Stage::BEGIN)
+            Next::Stage(Stage::FORWARD_TO_ALL | Stage::FORWARD_TO_ONE | Stage::BEGIN_PAIR)
                 if recorder.serves_related(hit, here) => {}
             Next::Stage(_) => hit.serve_slow(recorder, here),
         }
         Next::Done
     };
-    /// Runs the sole action: it counts in a histogram, or switches recording or an event.
-    ACT = 8, ACT, SERVE => done_if(recorder.acts_fast(hit, here));
-    /// Runs the sole action: it counts in an inter-event histogram.
-    LINK = 9, LINK, SEND => done_if(recorder.links_fast(hit, here));
-    /// Runs the sole action: it saves the time in a variable of a histogram, and does nothing else.
-    STAMP = 10, STAMP, SEND => done_if(recorder.stamps(hit, here));
-    /// Runs the sole action: it sends the hit to an event probe.
-    RELAY = 11, RELAY, RELAY => done_if(recorder.relays(hit, here));
-    /// Runs the sole action: it notes that a pair begins.
-    BEGIN = 12, BEGIN, BEGIN => done_if(recorder.begins(hit, here));
-    /// Sends the hit to event probes, which is what all actions do.
-    SEND = 13, SEND, SEND => done_if(recorder.serves_related(hit, here));
+    /// Counts in a histogram, or switches something: the sole action.
+    ACT = 8, call ACT, else SERVE => done_if(recorder.acts_fast(hit, here));
+    /// Counts in an inter-event histogram: the sole action.
+    INTER_EVENT = 9, call INTER_EVENT, else FORWARD_TO_ALL =>
+        done_if(recorder.links_fast(hit, here));
+    /// Saves the time in a variable of a histogram: the sole action.
+    SAVE_TIMESTAMP = 10, call SAVE_TIMESTAMP, else FORWARD_TO_ALL =>
+        done_if(recorder.stamps(hit, here));
+    /// Sends the hit to an event probe: the sole action.
+    FORWARD_TO_ONE = 11, call FORWARD_TO_ONE, else FORWARD_TO_ONE =>
+        done_if(recorder.relays(hit, here));
+    /// Notes that a pair begins: the sole action.
+    BEGIN_PAIR = 12, call BEGIN_PAIR, else BEGIN_PAIR => done_if(recorder.begins(hit, here));
+    /// Sends the hit to event probes, as all actions do.
+    FORWARD_TO_ALL = 13, call FORWARD_TO_ALL, else FORWARD_TO_ALL =>
+        done_if(recorder.serves_related(hit, here));
     /// Records each hit in several instances; nothing is fetched.
-    EACH_BARE = handler::EACH_BARE, EACH_BARE, EACH_SHORT =>
-        hit.serve_fast_in_each::<false>(recorder, here);
+    EACH_BARE = handler::EACH_BARE, call EACH_BARE, else EACH_SHORT =>
+        recorder.serve_word_in_each::<false>(hit, here);
     /// Records each hit in several instances; one register is fetched.
-    EACH_WORD = handler::EACH_WORD, EACH_WORD, EACH_SHORT =>
-        hit.serve_fast_in_each::<true>(recorder, here);
-    /// Records each hit in several instances; records have one size, which is short.
-    EACH_SHORT = handler::EACH_SHORT, EACH_SHORT, EACH_SHORT =>
-        recorder.serve_short_in_each::<false>(hit, here);
-    /// Records each hit in several instances; records have different sizes, because of one string.
-    EACH_TEXT = 17, EACH_TEXT, SERVE => done_if(recorder.serve_text::<{ To::EACH }>(hit, here));
-    /// Records each hit in several instances; records have different sizes, or are long.
-    EACH_SLOW = 18, SERVE, SERVE;
-    /// There is a filter. This stage rejects a hit by the gate of the plan.
-    FILTER = handler::FILTER, FILTER, FILTER => done_if(recorder.rejects_fast(hit, here));
-    /// There is a sole action but for its filter. The gate rejects a hit.
-    GATED = 20, FILTER, FILTER;
-    /// Only the hits of some tasks count. This stage rejects those of others.
-    TASK = 21, TASK, FILTER => done_if(recorder.rejects_task(here));
-    /// `SHORT` of a program that reads no memory. No recorder is at this stage.
-    NO_MEMORY = handler::NO_MEMORY, SERVE, SERVE => recorder.serve_short::<true>(hit, here);
-    /// `EACH_SHORT` of a program that reads no memory. No recorder is at this stage.
-    EACH_NO_MEMORY = handler::EACH_NO_MEMORY, SERVE, SERVE =>
-        recorder.serve_short_in_each::<true>(hit, here);
+    EACH_WORD = handler::EACH_WORD, call EACH_WORD, else EACH_SHORT =>
+        recorder.serve_word_in_each::<true>(hit, here);
+    /// Records each hit in several instances, in one short size.
+    EACH_SHORT = handler::EACH_SHORT, call EACH_SHORT, else EACH_SHORT =>
+        recorder.step_in_each(hit, ByProgram::<false>, &recorder.short, here);
+    /// Records each hit in several instances; one string is fetched.
+    EACH_TEXT = 17, call EACH_TEXT, else SERVE => done_if(recorder.serve_text_in_each(hit, here));
+    /// Records each hit in several instances otherwise.
+    EACH_SLOW = 18, call SERVE, else SERVE;
+    /// Rejects a hit by the gate of the filter.
+    FILTER = handler::FILTER, call FILTER, else FILTER =>
+        done_if(recorder.is_rejected(hit, here) == Some(true));
+    /// Rejects a hit by the gate of the sole action's filter.
+    GATED = 20, call FILTER, else FILTER;
+    /// Rejects a hit of a task whose hits do not count.
+    TASK = 21, call TASK, else FILTER => done_if(recorder.rejects_task(here));
+    // No recorder is at the following stages.
+
+    /// Does what `SHORT` does; the program reads no memory.
+    NO_MEMORY = handler::NO_MEMORY, call SERVE, else SERVE => recorder.serve_short::<true>(hit, here);
+    /// Does what `EACH_SHORT` does; the program reads no memory.
+    EACH_NO_MEMORY = handler::EACH_NO_MEMORY, call SERVE, else SERVE =>
+        recorder.step_in_each(hit, ByProgram::<true>, &recorder.short, here);
 }
 
 /// Returns what comes after a stage that serves any hit of which it is not true.

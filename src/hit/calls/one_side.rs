@@ -11,6 +11,7 @@ use crate::{
         shape::CallWords,
         source::{Called, Source},
         stages::Stage,
+        step::One,
     },
     kapi::{
         context::{OnCpu, Unpreempted},
@@ -51,9 +52,9 @@ impl syscall::CallHandler for CallRecorder {
                 When::Enter => self.serve_in_each::<false>(regs, on_cpu),
                 When::Exit => self.serve_in_each::<true>(regs, on_cpu),
             },
-            Next::Stage(Stage::RELAY) => self.relay(regs, on_cpu),
-            Next::Stage(Stage::BEGIN) => self.begin(regs, on_cpu),
-            Next::Stage(Stage::SEND) => self.send(regs, on_cpu),
+            Next::Stage(Stage::FORWARD_TO_ONE) => self.relay(regs, on_cpu),
+            Next::Stage(Stage::BEGIN_PAIR) => self.begin(regs, on_cpu),
+            Next::Stage(Stage::FORWARD_TO_ALL) => self.send(regs, on_cpu),
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
         }
     }
@@ -65,10 +66,13 @@ impl CallRecorder {
     #[inline(always)]
     fn serve_quietly(&self, regs: &Regs, when: When, here: &OnCpu) -> Next {
         let recorder = &self.recorder;
-        let size = &recorder.short;
+        if let Some(other) = recorder.other_for_call(regs, here) {
+            return other;
+        }
+        let (size, to) = (&recorder.short, One::<false>);
         match when {
-            When::Enter => recorder.serve_call(regs, CallWords::<false>, size, here),
-            When::Exit => recorder.serve_call(regs, CallWords::<true>, size, here),
+            When::Enter => recorder.step(regs, CallWords::<false>, size, to, here),
+            When::Exit => recorder.step(regs, CallWords::<true>, size, to, here),
         }
     }
 
@@ -78,7 +82,7 @@ impl CallRecorder {
     fn serve_in_each<const RETURNS: bool>(&self, regs: &Regs, on_cpu: Unpreempted) {
         let (recorder, here) = (&self.recorder, &on_cpu.here());
         let shape = CallWords::<RETURNS>;
-        match recorder.record_in_each(regs, shape, &recorder.short, here) {
+        match recorder.step_in_each(regs, shape, &recorder.short, here) {
             Next::Done => on_cpu.end(),
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
         }

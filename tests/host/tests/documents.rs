@@ -227,6 +227,43 @@ fn the_package_has_what_its_documents_name() {
     }
 }
 
+/// The rows of `stages!`: the name of a stage, the one that the kernel calls, and what it does.
+fn stages() -> Vec<[String; 3]> {
+    let (mut rows, mut does) = (Vec::new(), String::new());
+    for line in include_str!("../../../src/hit/stages.rs").lines() {
+        if let Some(text) = line.strip_prefix("    /// ") {
+            // A second paragraph is for the source alone.
+            if does.is_empty() {
+                does = text.replace('`', "``");
+            }
+        } else if let Some((row, called)) = line.split_once(", call ") {
+            let name = row.trim().split(' ').next().unwrap_or_default();
+            let called = called.split(',').next().unwrap_or_default();
+            if !name.starts_with('$') {
+                rows.push([name.into(), called.into(), std::mem::take(&mut does)]);
+            }
+        } else if line != "    ///" {
+            does.clear();
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_design_has_a_table_of_the_stages() {
+    let design = include_str!("../../../Documentation/design.rst");
+    let rows = stages();
+    assert!(rows.len() > 20, "{rows:?}");
+    let quoted = |name: &str| format!("``{name}``");
+    let row = |[name, called, does]: &[String; 3]| {
+        let (name, called) = (quoted(name), quoted(called));
+        format!("{name:21} {called:21} {does}")
+    };
+    let table: Vec<_> = rows.iter().map(row).collect();
+    let table = table.join("\n");
+    assert!(design.contains(&table), "design.rst lacks this:\n{table}");
+}
+
 /// The words between two backticks in the lines of `text` that `is_row` selects.
 fn quoted(text: &str, is_row: impl Fn(&str) -> bool) -> Vec<&str> {
     let rows = text.lines().filter(|line| is_row(line));
