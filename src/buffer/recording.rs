@@ -46,6 +46,17 @@ impl Seldom for ring::Ring<Pages> {
     }
 }
 
+impl Seldom for Buffer {
+    /// In an `Arc`, behind the count.
+    const OFFSET: usize = 8;
+
+    #[cold]
+    #[inline(never)]
+    fn run(&self, _here: &OnCpu) {
+        self.wake();
+    }
+}
+
 /// One of the two buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {

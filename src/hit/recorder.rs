@@ -22,7 +22,6 @@ use crate::{
         stages::Stage,
     },
     kapi::{
-        cold::Seldom,
         context::OnCpu,
         rcu::{RcuCell, Replaced},
         stack::StackFunction,
@@ -183,24 +182,5 @@ impl Recorder {
     /// As [`HitCounters::most_since`].
     pub(crate) fn most_since(&self) -> u64 {
         self.counters.most_since()
-    }
-
-    /// Wakes the readers that wait for events.
-    fn wake(&self, here: &OnCpu) {
-        match &self.plan.get(here).rest {
-            Rest::Several(several) => several
-                .recording
-                .iter()
-                .for_each(|share| share.buffer.wake()),
-            _ => self.buffer.get(here).wake(),
-        }
-    }
-}
-
-impl Seldom for Recorder {
-    #[cold]
-    #[inline(never)]
-    fn run(&self, here: &OnCpu) {
-        self.wake(here);
     }
 }

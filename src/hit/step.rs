@@ -149,8 +149,9 @@ impl Recorder {
         }
         self.counters.count(HitEnd::Recorded, here);
         // Found anew: a register that is kept for it would have to be saved.
-        if to.buffer(self, here).is_awaited() {
-            seldom(self, D::PACE, here);
+        let buffer = to.buffer(self, here);
+        if buffer.is_awaited() {
+            seldom(buffer, D::PACE, here);
         }
         Next::Done
     }
