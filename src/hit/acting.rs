@@ -15,7 +15,7 @@ use crate::{
         action::{Action, OnHit, Sole},
         counters::HitEnd,
         linked::Linked,
-        plan::{Acting, Plan, Rest},
+        plan::{Acting, Plan, PlanKind},
         recorder::Recorder,
         sample::{HitContext, Sample, SentHit},
         source::Source,
@@ -85,8 +85,8 @@ impl Recorder {
     /// Returns what the sole trigger does, if the event is disabled.
     #[inline(always)]
     fn sole<'a>(&'a self, here: &'a OnCpu) -> Option<&'a Sole> {
-        match &self.plan.get(here).rest {
-            Rest::Act(acting) => acting.sole(),
+        match &self.plan.get(here).kind {
+            PlanKind::Act(acting) => acting.sole(),
             _ => None,
         }
     }
@@ -145,7 +145,7 @@ impl Recorder {
     /// false if more is to be done, and then nothing has happened.
     #[inline(always)]
     fn sends(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Rest::Act(acting) = &self.plan.get(here).rest else {
+        let PlanKind::Act(acting) = &self.plan.get(here).kind else {
             return false;
         };
         if !acting.sends() {
@@ -197,18 +197,18 @@ impl Recorder {
     /// Returns whether a hit has ended, because the filter rejects it or because triggers have
     /// run, which also record it; then it is counted.
     #[inline(never)]
-    pub(super) fn ends(&self, rest: &Rest, sample: &Sample<'_>, here: &OnCpu) -> bool {
+    pub(super) fn ends(&self, kind: &PlanKind, sample: &Sample<'_>, here: &OnCpu) -> bool {
         let buffer = self.buffer.get(here);
-        let end = match rest {
-            Rest::Record => return false,
-            Rest::Filter(filter) => {
+        let end = match kind {
+            PlanKind::Record => return false,
+            PlanKind::Filter(filter) => {
                 if filter.matches(&self.program, sample, &self.known(sample, here)) {
                     return false;
                 }
                 HitEnd::Filtered
             }
             // What filters need to know takes longer than most actions.
-            Rest::Act(acting) if acting.only_acts() => {
+            PlanKind::Act(acting) if acting.only_acts() => {
                 if self.acts_fast(sample, here) {
                     return true;
                 }
@@ -217,15 +217,15 @@ impl Recorder {
                 }
                 HitEnd::Off
             }
-            Rest::Act(acting) if acting.stacks.are_any() => {
+            PlanKind::Act(acting) if acting.stacks.are_any() => {
                 self.act_with_stacks((acting, buffer), sample, here)
             }
-            Rest::Act(acting) => self.act((acting, buffer), sample, here),
-            Rest::Several(_) if self.serve_several_text(sample, here) => return true,
-            Rest::Several(several) => self.serve_several(several, sample, here),
-            Rest::OfTasks(tasks, plan) => {
+            PlanKind::Act(acting) => self.act((acting, buffer), sample, here),
+            PlanKind::Several(_) if self.serve_several_text(sample, here) => return true,
+            PlanKind::Several(several) => self.serve_several(several, sample, here),
+            PlanKind::OfTasks(tasks, plan) => {
                 if tasks.have(context::current().pid()) {
-                    return self.ends(&plan.rest, sample, here);
+                    return self.ends(&plan.kind, sample, here);
                 }
                 self.send_apart(plan, sample, here);
                 HitEnd::Filtered
@@ -259,8 +259,8 @@ impl Recorder {
     /// Whether only the hits of other tasks count.
     #[inline(always)]
     pub(super) fn rejects_task(&self, here: &OnCpu) -> bool {
-        let rejected = match &self.plan.get(here).rest {
-            Rest::OfTasks(tasks, _) => !tasks.have(context::current().pid()),
+        let rejected = match &self.plan.get(here).kind {
+            PlanKind::OfTasks(tasks, _) => !tasks.have(context::current().pid()),
             _ => false,
         };
         if rejected {

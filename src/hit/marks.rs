@@ -10,7 +10,7 @@ use crate::{
     engine::program::{fetch::Program, marker},
     formats::Format,
     hit::{
-        plan::{Acting, Plan, Rest, Share},
+        plan::{Acting, Plan, PlanKind, Share},
         prepared::Prepared,
         recorder::Recorder,
         sample::{Report, Sample},
@@ -69,7 +69,7 @@ impl MarkRecorder {
                 let (now, later) = buffer.split_mark(rest, here);
                 buffer.mark(now, here).map_err(|_| EBADF)?;
                 rest = later;
-                if let Rest::Act(acting) = &self.recorder.plan.get(here).rest {
+                if let PlanKind::Act(acting) = &self.recorder.plan.get(here).kind {
                     self.act(acting, now, here);
                     return Ok(true);
                 }

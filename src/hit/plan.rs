@@ -22,11 +22,11 @@ pub(crate) struct Plan {
     /// if the hits are not recorded, see [`Plan::is_gated`].
     pub(super) gate: Gate,
     /// What the gate does not decide.
-    pub(super) rest: Rest,
+    pub(super) kind: PlanKind,
 }
 
 /// What a plan does with a hit that its gate does not reject.
-pub(super) enum Rest {
+pub(super) enum PlanKind {
     /// Record it.
     Record,
     /// Record it if the filter accepts it.
@@ -50,7 +50,7 @@ pub(crate) struct Share {
     pub(crate) plan: Arc<Plan>,
 }
 
-impl Rest {
+impl PlanKind {
     /// Returns what acts, if that records stacks.
     #[inline(always)]
     pub(super) fn of_stacks(&self) -> Option<&Acting> {
@@ -178,7 +178,7 @@ impl Plan {
     pub(crate) fn recording(filter: Option<Arc<Filter>>) -> Result<Arc<Self>> {
         let plan = Self {
             gate: Gate::of(filter.as_deref()),
-            rest: filter.map_or(Rest::Record, Rest::Filter),
+            kind: filter.map_or(PlanKind::Record, PlanKind::Filter),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
@@ -232,7 +232,7 @@ impl Plan {
         };
         let plan = Self {
             gate,
-            rest: Rest::Act(acting),
+            kind: PlanKind::Act(acting),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
@@ -249,7 +249,7 @@ impl Plan {
         };
         let plan = Self {
             gate: Gate::UNKNOWN,
-            rest: Rest::OfTasks(tasks.clone(), self),
+            kind: PlanKind::OfTasks(tasks.clone(), self),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
@@ -261,7 +261,7 @@ impl Plan {
     ///
     /// `ENOMEM`.
     pub(crate) fn of_several(shares: Vec<Share>) -> Result<Arc<Self>> {
-        let records = |share: &Share| matches!(share.plan.rest, Rest::Record);
+        let records = |share: &Share| matches!(share.plan.kind, PlanKind::Record);
         let (recording, different) = match shares.iter().all(records) {
             true => (shares, Vec::new()),
             false => (Vec::new(), shares),
@@ -272,21 +272,21 @@ impl Plan {
         };
         let plan = Self {
             gate: Gate::UNKNOWN,
-            rest: Rest::Several(several),
+            kind: PlanKind::Several(several),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
     /// Returns whether it is a plan of several instances.
     pub(crate) fn is_of_several(&self) -> bool {
-        matches!(self.rest, Rest::Several(_))
+        matches!(self.kind, PlanKind::Several(_))
     }
 
     /// Returns the tasks whose hits count, and what is done on them.
-    fn parts(&self) -> (Option<&Arc<Tasks>>, &Rest) {
-        match &self.rest {
-            Rest::OfTasks(tasks, plan) => (Some(tasks), &plan.rest),
-            rest => (None, rest),
+    fn parts(&self) -> (Option<&Arc<Tasks>>, &PlanKind) {
+        match &self.kind {
+            PlanKind::OfTasks(tasks, plan) => (Some(tasks), &plan.kind),
+            kind => (None, kind),
         }
     }
 
@@ -298,27 +298,30 @@ impl Plan {
     /// Returns whether hits that the gate rejects are not recorded either: nothing but a
     /// change of `enable` changes this.
     pub(super) fn is_gated(&self) -> bool {
-        match &self.rest {
-            Rest::Record | Rest::OfTasks(..) | Rest::Several(_) => false,
-            Rest::Filter(_) => true,
-            Rest::Act(acting) => self.gate.can_reject() && !acting.switch.is_on(),
+        match &self.kind {
+            PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::Several(_) => false,
+            PlanKind::Filter(_) => true,
+            PlanKind::Act(acting) => self.gate.can_reject() && !acting.switch.is_on(),
         }
     }
 
     /// Returns the filter of the records.
     pub(crate) fn filter(&self) -> Option<&Arc<Filter>> {
         match self.parts().1 {
-            Rest::Record | Rest::OfTasks(..) | Rest::Several(_) => None,
-            Rest::Filter(filter) => Some(filter),
-            Rest::Act(acting) => acting.filter.as_ref(),
+            PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::Several(_) => None,
+            PlanKind::Filter(filter) => Some(filter),
+            PlanKind::Act(acting) => acting.filter.as_ref(),
         }
     }
 
     /// Returns the histograms of the actions; `None` if there are none.
     pub(crate) fn histograms(&self) -> Option<&Arc<List>> {
         match self.parts().1 {
-            Rest::Act(acting) => acting.histograms.as_ref(),
-            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) | Rest::Several(_) => None,
+            PlanKind::Act(acting) => acting.histograms.as_ref(),
+            PlanKind::Record
+            | PlanKind::Filter(_)
+            | PlanKind::OfTasks(..)
+            | PlanKind::Several(_) => None,
         }
     }
 
@@ -332,8 +335,11 @@ impl Plan {
     /// Returns the actions, in their order.
     pub(crate) fn actions(&self) -> &[Arc<Action>] {
         match self.parts().1 {
-            Rest::Act(acting) => &acting.actions,
-            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) | Rest::Several(_) => &[],
+            PlanKind::Act(acting) => &acting.actions,
+            PlanKind::Record
+            | PlanKind::Filter(_)
+            | PlanKind::OfTasks(..)
+            | PlanKind::Several(_) => &[],
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     hit::{
         action::Sole,
         counters::{HitCounters, HitEnd, Totals},
-        plan::{Plan, ReplacedPlans, Rest},
+        plan::{Plan, PlanKind, ReplacedPlans},
         shape::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
         stages::Stage,
     },
@@ -99,8 +99,8 @@ impl Recorder {
                 Self::has_size::<WITH_REGISTER>(program),
             )
         };
-        match &plan.rest {
-            Rest::Act(acting) => match acting.sole() {
+        match &plan.kind {
+            PlanKind::Act(acting) => match acting.sole() {
                 Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Stage::ACT,
                 Some(Sole::Stamp(_)) => Stage::SAVE_TIMESTAMP,
                 Some(Sole::Link(_)) => Stage::INTER_EVENT,
@@ -110,19 +110,19 @@ impl Recorder {
                 None if plan.is_gated() => Stage::GATED,
                 None => Stage::SERVE,
             },
-            Rest::Several(several) if !several.recording.is_empty() => match program.form() {
+            PlanKind::Several(several) if !several.recording.is_empty() => match program.form() {
                 Form::Bare if bare => Stage::EACH_BARE,
                 Form::Register(_) if register => Stage::EACH_WORD,
                 _ if Self::short(program).is_some() => Stage::EACH_SHORT,
                 _ if program.has_only_text() => Stage::EACH_TEXT,
                 _ => Stage::EACH_SLOW,
             },
-            Rest::Several(_) => Stage::SERVE,
-            Rest::Filter(_) => Stage::FILTER,
+            PlanKind::Several(_) => Stage::SERVE,
+            PlanKind::Filter(_) => Stage::FILTER,
             // Event probes and pairs are sent the hits of all tasks.
-            Rest::OfTasks(..) if plan.sends_any() => Stage::SERVE,
-            Rest::OfTasks(..) => Stage::TASK,
-            Rest::Record => match program.form() {
+            PlanKind::OfTasks(..) if plan.sends_any() => Stage::SERVE,
+            PlanKind::OfTasks(..) => Stage::TASK,
+            PlanKind::Record => match program.form() {
                 Form::Bare if bare => Stage::BARE,
                 Form::Register(_) if register => Stage::WORD,
                 Form::Duration if register => Stage::DURATION,

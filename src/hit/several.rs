@@ -17,7 +17,7 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        plan::{Rest, Several, Share},
+        plan::{PlanKind, Several, Share},
         recorder::Recorder,
         sample::{Running, Sample},
         stages::Stage,
@@ -93,11 +93,11 @@ impl Recorder {
         let pid = context::current().pid();
         let mut end = HitEnd::Filtered;
         for share in shares {
-            let Some(rest) = rest_for(share, pid) else {
+            let Some(kind) = kind_for(share, pid) else {
                 self.send_apart(&share.plan, sample, here);
                 continue;
             };
-            let Rest::Act(acting) = rest else {
+            let PlanKind::Act(acting) = kind else {
                 continue;
             };
             let of = (acting, &*share.buffer);
@@ -108,9 +108,9 @@ impl Recorder {
             end = end.min(ends);
             share.buffer.wake();
         }
-        let records = |share: &Share| match rest_for(share, pid) {
-            Some(Rest::Record) => true,
-            Some(Rest::Filter(filter)) => filter.matches(&self.program, sample, &known),
+        let records = |share: &Share| match kind_for(share, pid) {
+            Some(PlanKind::Record) => true,
+            Some(PlanKind::Filter(filter)) => filter.matches(&self.program, sample, &known),
             _ => false,
         };
         let Some(first) = shares.iter().position(records) else {
@@ -189,10 +189,10 @@ fn in_words(length: usize) -> usize {
 /// Returns what the plan of `share` says for the hits of the task with this `pid`; `None` if
 /// they do not count.
 #[inline(always)]
-fn rest_for(share: &Share, pid: i32) -> Option<&Rest> {
-    match &share.plan.rest {
-        Rest::OfTasks(tasks, plan) => tasks.have(pid).then_some(&plan.rest),
-        rest => Some(rest),
+fn kind_for(share: &Share, pid: i32) -> Option<&PlanKind> {
+    match &share.plan.kind {
+        PlanKind::OfTasks(tasks, plan) => tasks.have(pid).then_some(&plan.kind),
+        kind => Some(kind),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        plan::Rest,
+        plan::PlanKind,
         recorder::Recorder,
         sample::{Running, Sample},
     },
@@ -34,12 +34,12 @@ impl Recorder {
         if !stack_room::suffices() {
             return self.count_missed(here);
         }
-        let rest = &self.plan.get(here).rest;
+        let kind = &self.plan.get(here).kind;
         let buffer = self.buffer.get(here);
-        let end = match rest.of_stacks() {
+        let end = match kind.of_stacks() {
             Some(acting) => self.act_with_stacks((acting, buffer), sample, here),
             None => {
-                if !matches!(rest, Rest::Record) && self.ends(rest, sample, here) {
+                if !matches!(kind, PlanKind::Record) && self.ends(kind, sample, here) {
                     return;
                 }
                 self.record_slow(buffer, sample, self.header(sample), here)

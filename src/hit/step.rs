@@ -15,7 +15,7 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        plan::{Rest, Share},
+        plan::{PlanKind, Share},
         recorder::Recorder,
         sample::Running,
         several::{self, is_recorded, seldom},
@@ -80,7 +80,7 @@ impl<'a> Each<'a> {
     /// Returns the instances, if the plan of `recorder` is that all record all hits.
     #[inline(always)]
     pub(super) fn of(recorder: &'a Recorder, here: &'a OnCpu) -> Option<Self> {
-        let Rest::Several(several) = &recorder.plan.get(here).rest else {
+        let PlanKind::Several(several) = &recorder.plan.get(here).kind else {
             return None;
         };
         let (first, others) = several.recording.split_first()?;
@@ -390,9 +390,9 @@ impl Recorder {
     /// hits are just recorded.
     #[inline(always)]
     fn records_task(&self, here: &OnCpu) -> bool {
-        match &self.plan.get(here).rest {
-            Rest::OfTasks(tasks, plan) => {
-                matches!(plan.rest, Rest::Record) && tasks.have(context::current().pid())
+        match &self.plan.get(here).kind {
+            PlanKind::OfTasks(tasks, plan) => {
+                matches!(plan.kind, PlanKind::Record) && tasks.have(context::current().pid())
             }
             _ => false,
         }
