@@ -14,7 +14,7 @@ use crate::{
         transaction::{ChangeMark, WriteMarks},
     },
     formats::Format,
-    hit::plan::Share,
+    hit::plan::InstancePlan,
     sys::Vec,
 };
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -54,7 +54,7 @@ struct InInstances {
     files: Vec<Option<Arc<EventFile>>>,
     /// What the probes do on a hit, for all instances; the buffer has no meaning to a plan of
     /// several.
-    active: Share,
+    active: InstancePlan,
 }
 
 impl InInstances {
@@ -84,7 +84,7 @@ impl Event {
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
         let top = files.first().and_then(Option::as_ref);
         let plan = top.map(|top| top.plan()).ok_or_else(no_memory)?;
-        let active = Share { buffer, plan };
+        let active = InstancePlan { buffer, plan };
         let event = pin_init!(Self {
             format,
             owner,
@@ -219,13 +219,13 @@ impl Event {
     }
 
     /// Returns what the probes do on a hit.
-    pub(super) fn active(&self) -> Share {
+    pub(super) fn active(&self) -> InstancePlan {
         self.instances.lock().active.clone()
     }
 
     /// Sets what the probes do on a hit.
-    pub(super) fn set_active(&self, share: Share) {
-        let before = core::mem::replace(&mut self.instances.lock().active, share);
+    pub(super) fn set_active(&self, active: InstancePlan) {
+        let before = core::mem::replace(&mut self.instances.lock().active, active);
         // Dropped with the lock released.
         drop(before);
     }

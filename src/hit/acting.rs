@@ -221,8 +221,8 @@ impl Recorder {
                 self.act_with_stacks((acting, buffer), sample, here)
             }
             PlanKind::Act(acting) => self.act((acting, buffer), sample, here),
-            PlanKind::Several(_) if self.serve_several_text(sample, here) => return true,
-            PlanKind::Several(several) => self.serve_several(several, sample, here),
+            PlanKind::PerInstance(_) if self.serve_text_per_instance(sample, here) => return true,
+            PlanKind::PerInstance(instances) => self.serve_per_instance(instances, sample, here),
             PlanKind::OfTasks(tasks, plan) => {
                 if tasks.have(context::current().pid()) {
                     return self.ends(&plan.kind, sample, here);

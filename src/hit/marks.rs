@@ -10,7 +10,7 @@ use crate::{
     engine::program::{fetch::Program, marker},
     formats::Format,
     hit::{
-        plan::{Acting, Plan, PlanKind, Share},
+        plan::{Acting, InstancePlan, Plan, PlanKind},
         prepared::Prepared,
         recorder::Recorder,
         sample::{Report, Sample},
@@ -41,11 +41,11 @@ impl MarkRecorder {
         plan: Arc<Plan>,
     ) -> Result<impl Init<Self>> {
         // As the kernel's records, they name no place.
-        let share = Share {
+        let instance = InstancePlan {
             buffer: buffer.clone(),
             plan,
         };
-        let recorder = Prepared::new(format, program, share, 0)?.init();
+        let recorder = Prepared::new(format, program, instance, 0)?.init();
         Ok(init!(Self { recorder <- recorder, buffer }))
     }
 

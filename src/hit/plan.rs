@@ -34,7 +34,7 @@ pub(super) enum PlanKind {
     /// Do what the plan says if the hit is one of these tasks.
     OfTasks(Arc<Tasks>, Arc<Plan>),
     /// Do what the plan of each instance says.
-    Several(Several),
+    PerInstance(PerInstance),
     /// Act, and record it if the event is enabled.
     // The last: the compiler tells the others from it by values that its `sole` cannot have, in
     // fewer instructions if these are consecutive.
@@ -43,7 +43,7 @@ pub(super) enum PlanKind {
 
 /// What an event does with its hits in an instance.
 #[derive(Clone)]
-pub(crate) struct Share {
+pub(crate) struct InstancePlan {
     /// The buffer of the instance.
     pub(crate) buffer: Arc<Buffer>,
     /// The plan of the event there.
@@ -62,18 +62,18 @@ impl PlanKind {
 }
 
 /// What an event does with its hits in several instances. None of their plans is of several.
-pub(super) struct Several {
+pub(super) struct PerInstance {
     /// The instances, if all of them record all hits, and do nothing else.
-    pub(super) recording: Vec<Share>,
+    pub(super) recording: Vec<InstancePlan>,
     /// The instances otherwise.
-    pub(super) different: Vec<Share>,
+    pub(super) mixed: Vec<InstancePlan>,
 }
 
-impl Several {
+impl PerInstance {
     /// Returns what it does in each instance.
-    pub(super) fn shares(&self) -> &[Share] {
+    pub(super) fn all(&self) -> &[InstancePlan] {
         match self.recording.is_empty() {
-            true => &self.different,
+            true => &self.mixed,
             false => &self.recording,
         }
     }
@@ -254,32 +254,29 @@ impl Plan {
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Makes the plan that does for each of `shares` what its plan says; nothing if there is
+    /// Makes the plan that does for each of `all` what its plan says; nothing if there is
     /// none.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn of_several(shares: Vec<Share>) -> Result<Arc<Self>> {
-        let records = |share: &Share| matches!(share.plan.kind, PlanKind::Record);
-        let (recording, different) = match shares.iter().all(records) {
-            true => (shares, Vec::new()),
-            false => (Vec::new(), shares),
+    pub(crate) fn per_instance(all: Vec<InstancePlan>) -> Result<Arc<Self>> {
+        let records = |instance: &InstancePlan| matches!(instance.plan.kind, PlanKind::Record);
+        let (recording, mixed) = match all.iter().all(records) {
+            true => (all, Vec::new()),
+            false => (Vec::new(), all),
         };
-        let several = Several {
-            recording,
-            different,
-        };
+        let instances = PerInstance { recording, mixed };
         let plan = Self {
             gate: Gate::UNKNOWN,
-            kind: PlanKind::Several(several),
+            kind: PlanKind::PerInstance(instances),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
     /// Returns whether it is a plan of several instances.
-    pub(crate) fn is_of_several(&self) -> bool {
-        matches!(self.kind, PlanKind::Several(_))
+    pub(crate) fn is_per_instance(&self) -> bool {
+        matches!(self.kind, PlanKind::PerInstance(_))
     }
 
     /// Returns the tasks whose hits count, and what is done on them.
@@ -299,7 +296,7 @@ impl Plan {
     /// change of `enable` changes this.
     pub(super) fn is_gated(&self) -> bool {
         match &self.kind {
-            PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::Several(_) => false,
+            PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::PerInstance(_) => false,
             PlanKind::Filter(_) => true,
             PlanKind::Act(acting) => self.gate.can_reject() && !acting.switch.is_on(),
         }
@@ -308,7 +305,7 @@ impl Plan {
     /// Returns the filter of the records.
     pub(crate) fn filter(&self) -> Option<&Arc<Filter>> {
         match self.parts().1 {
-            PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::Several(_) => None,
+            PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::PerInstance(_) => None,
             PlanKind::Filter(filter) => Some(filter),
             PlanKind::Act(acting) => acting.filter.as_ref(),
         }
@@ -321,7 +318,7 @@ impl Plan {
             PlanKind::Record
             | PlanKind::Filter(_)
             | PlanKind::OfTasks(..)
-            | PlanKind::Several(_) => None,
+            | PlanKind::PerInstance(_) => None,
         }
     }
 
@@ -339,7 +336,7 @@ impl Plan {
             PlanKind::Record
             | PlanKind::Filter(_)
             | PlanKind::OfTasks(..)
-            | PlanKind::Several(_) => &[],
+            | PlanKind::PerInstance(_) => &[],
         }
     }
 }

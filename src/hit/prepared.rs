@@ -9,7 +9,7 @@ use crate::{
         ring::Short,
     },
     formats::Format,
-    hit::{counters::HitCounters, plan::Share, recorder::Recorder},
+    hit::{counters::HitCounters, plan::InstancePlan, recorder::Recorder},
     kapi::{rcu::RcuCell, stack::StackFunction},
     sys::Box,
 };
@@ -19,7 +19,7 @@ use kernel::prelude::*;
 /// All that a [`Recorder`] is made of.
 pub(crate) struct Prepared {
     program: Box<Program>,
-    share: Share,
+    instance: InstancePlan,
     place: u64,
     function: StackFunction,
     counters: HitCounters,
@@ -36,12 +36,12 @@ impl Prepared {
     pub(crate) fn new(
         format: &Format,
         program: Box<Program>,
-        share: Share,
+        instance: InstancePlan,
         place: u64,
     ) -> Result<Self> {
         Ok(Self {
             program,
-            share,
+            instance,
             place,
             function: StackFunction::default(),
             counters: HitCounters::new()?,
@@ -74,7 +74,7 @@ impl Prepared {
             preempt_count: 0,
             pid: 0,
         };
-        let Share { buffer, plan } = self.share;
+        let InstancePlan { buffer, plan } = self.instance;
         init!(Recorder {
             stage: AtomicU8::new(Recorder::stage_for(&program, self.is_return, &plan)),
             register: match program.form() {

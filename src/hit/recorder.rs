@@ -110,14 +110,16 @@ impl Recorder {
                 None if plan.is_gated() => Stage::GATED,
                 None => Stage::SERVE,
             },
-            PlanKind::Several(several) if !several.recording.is_empty() => match program.form() {
-                Form::Bare if bare => Stage::EACH_BARE,
-                Form::Register(_) if register => Stage::EACH_WORD,
-                _ if Self::short(program).is_some() => Stage::EACH_SHORT,
-                _ if program.has_only_text() => Stage::EACH_TEXT,
-                _ => Stage::EACH_SLOW,
-            },
-            PlanKind::Several(_) => Stage::SERVE,
+            PlanKind::PerInstance(instances) if !instances.recording.is_empty() => {
+                match program.form() {
+                    Form::Bare if bare => Stage::EACH_BARE,
+                    Form::Register(_) if register => Stage::EACH_WORD,
+                    _ if Self::short(program).is_some() => Stage::EACH_SHORT,
+                    _ if program.has_only_text() => Stage::EACH_TEXT,
+                    _ => Stage::EACH_SLOW,
+                }
+            }
+            PlanKind::PerInstance(_) => Stage::SERVE,
             PlanKind::Filter(_) => Stage::FILTER,
             // Event probes and pairs are sent the hits of all tasks.
             PlanKind::OfTasks(..) if plan.sends_any() => Stage::SERVE,

@@ -15,10 +15,10 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        plan::{PlanKind, Share},
+        per_instance::{self, is_recorded, seldom},
+        plan::{InstancePlan, PlanKind},
         recorder::Recorder,
         sample::Running,
-        several::{self, is_recorded, seldom},
         shape::{
             ByProgram, CallTexts, Shape, Timed, WithText, WordOrNone, BARE, RETURN_BARE,
             RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER,
@@ -72,18 +72,18 @@ impl<const FASTEST: bool> Destination for One<FASTEST> {
 /// what wakes their readers, finds that buffer in use.
 #[derive(Clone, Copy)]
 pub(super) struct Each<'a> {
-    first: &'a Share,
-    others: &'a [Share],
+    first: &'a InstancePlan,
+    others: &'a [InstancePlan],
 }
 
 impl<'a> Each<'a> {
     /// Returns the instances, if the plan of `recorder` is that all record all hits.
     #[inline(always)]
     pub(super) fn of(recorder: &'a Recorder, here: &'a OnCpu) -> Option<Self> {
-        let PlanKind::Several(several) = &recorder.plan.get(here).kind else {
+        let PlanKind::PerInstance(instances) = &recorder.plan.get(here).kind else {
             return None;
         };
-        let (first, others) = several.recording.split_first()?;
+        let (first, others) = instances.recording.split_first()?;
         Some(Self { first, others })
     }
 }
@@ -98,8 +98,8 @@ impl Destination for Each<'_> {
 
     #[inline(always)]
     fn copy<const LEAST: usize>(&self, size: &impl EventSize<LEAST>, bytes: &[u8], here: &OnCpu) {
-        for Share { buffer, .. } in self.others {
-            several::record(buffer, Some(size), bytes, here);
+        for InstancePlan { buffer, .. } in self.others {
+            per_instance::record(buffer, Some(size), bytes, here);
             buffer.wake();
         }
     }

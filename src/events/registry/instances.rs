@@ -115,7 +115,7 @@ impl Instances {
         Ok(Self {
             top,
             others: Vec::new(),
-            off: Plan::of_several(Vec::new())?,
+            off: Plan::per_instance(Vec::new())?,
             changes: 0,
         })
     }

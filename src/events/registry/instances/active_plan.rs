@@ -23,7 +23,7 @@ use crate::{
     },
     hit::{
         histograms::ReplacedLists,
-        plan::{Plan, ReplacedPlans, Share},
+        plan::{InstancePlan, Plan, ReplacedPlans},
     },
     kapi::rcu::Replaced,
     sys::Vec,
@@ -36,13 +36,13 @@ pub(crate) struct Change {
     /// Its plan there.
     plan: Arc<Plan>,
     /// What the probes do on a hit.
-    active: Share,
+    active: InstancePlan,
     /// What they do until they have another buffer.
     meanwhile: Option<Arc<Plan>>,
 }
 
 impl Change {
-    fn new(event: &Arc<Event>, plan: Arc<Plan>, active: Share) -> Result<Self> {
+    fn new(event: &Arc<Event>, plan: Arc<Plan>, active: InstancePlan) -> Result<Self> {
         Ok(Self {
             event: event.clone(),
             plan,
@@ -70,16 +70,16 @@ impl Change {
 }
 
 /// Returns the plan that is active between `from` and `to`, if their buffers differ.
-fn between(from: &Share, to: &Share) -> Result<Option<Arc<Plan>>> {
+fn between(from: &InstancePlan, to: &InstancePlan) -> Result<Option<Arc<Plan>>> {
     if Arc::ptr_eq(&from.buffer, &to.buffer) {
         return Ok(None);
     }
-    if to.plan.is_of_several() {
+    if to.plan.is_per_instance() {
         return Ok(Some(to.plan.clone()));
     }
     let mut only = Vec::new();
     only.push(to.clone())?;
-    Plan::of_several(only).map(Some)
+    Plan::per_instance(only).map(Some)
 }
 
 /// Room for what changes replace.
@@ -109,7 +109,7 @@ impl Instances {
         &self,
         event: &Event,
         plan: impl Fn(InstanceId, &EventFile) -> Option<Arc<Plan>>,
-    ) -> Result<Option<Share>> {
+    ) -> Result<Option<InstancePlan>> {
         let mut needed = Vec::new();
         for (id, instance) in self.iter() {
             // The event of marks is in one instance only.
@@ -118,15 +118,15 @@ impl Instances {
             };
             if let Some(plan) = plan(id, &file) {
                 let buffer = instance.buffer.clone();
-                needed.push(Share { buffer, plan })?;
+                needed.push(InstancePlan { buffer, plan })?;
             }
         }
         if needed.len() < 2 {
             return Ok(needed.pop());
         }
-        Ok(Some(Share {
+        Ok(Some(InstancePlan {
             buffer: self.top.buffer.clone(),
-            plan: Plan::of_several(needed)?,
+            plan: Plan::per_instance(needed)?,
         }))
     }
 
@@ -146,12 +146,12 @@ impl Instances {
         let active = match needed {
             Some(needed) => needed,
             // What users write is recorded in any case.
-            None if Arc::ptr_eq(event, &instance.marks.event) => Share {
+            None if Arc::ptr_eq(event, &instance.marks.event) => InstancePlan {
                 buffer: instance.buffer.clone(),
                 plan: plan.clone(),
             },
             // With the buffer as it is: most often the same instance needs it the next time.
-            None => Share {
+            None => InstancePlan {
                 buffer: event.active().buffer,
                 plan: self.off.clone(),
             },
@@ -189,7 +189,7 @@ impl Instances {
             let now = event.active();
             let is_elsewhere = !Arc::ptr_eq(&now.buffer, gone);
             let is_off = Arc::ptr_eq(&now.plan, &self.off);
-            if is_elsewhere && (is_off || !now.plan.is_of_several()) {
+            if is_elsewhere && (is_off || !now.plan.is_per_instance()) {
                 continue;
             }
             let needed = self.needed(event, |other, file| {
@@ -197,7 +197,7 @@ impl Instances {
             })?;
             let active = match needed {
                 Some(needed) => needed,
-                None => Share {
+                None => InstancePlan {
                     buffer: self.top.buffer.clone(),
                     plan: self.off.clone(),
                 },
@@ -310,11 +310,11 @@ impl Instances {
                 file.set_plan(change.plan.clone());
                 file.replace_histograms(&mut room.histograms);
             }
-            let mut share = change.active.clone();
+            let mut active = change.active.clone();
             if let Some(meanwhile) = &change.meanwhile {
-                share.plan = meanwhile.clone();
+                active.plan = meanwhile.clone();
             }
-            change.event.set_active(share);
+            change.event.set_active(active);
             change.event.in_change.put_in(set);
         }
         for probe in probes_in(definitions, set) {

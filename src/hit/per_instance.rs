@@ -17,7 +17,7 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        plan::{PlanKind, Several, Share},
+        plan::{InstancePlan, PerInstance, PlanKind},
         recorder::Recorder,
         sample::{Running, Sample},
         stages::Stage,
@@ -72,59 +72,59 @@ impl Recorder {
     /// Serves a hit that all instances record, of a program with one string, where nothing about
     /// it is unusual and the string is short; returns false otherwise.
     #[inline(never)]
-    pub(super) fn serve_several_text(&self, sample: &Sample<'_>, here: &OnCpu) -> bool {
+    pub(super) fn serve_text_per_instance(&self, sample: &Sample<'_>, here: &OnCpu) -> bool {
         self.stage() == Stage::EACH_TEXT && self.serve_text_in_each(sample, here)
     }
 
     /// Serves a hit in each of the instances as the plan there says. Returns how it ends where
     /// it ends best.
     #[inline(never)]
-    pub(super) fn serve_several(
+    pub(super) fn serve_per_instance(
         &self,
-        several: &Several,
+        instances: &PerInstance,
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> HitEnd {
-        let shares = several.shares();
-        if shares.is_empty() {
+        let all = instances.all();
+        if all.is_empty() {
             return HitEnd::Off;
         }
         let known = self.known(sample, here);
         let pid = context::current().pid();
         let mut end = HitEnd::Filtered;
-        for share in shares {
-            let Some(kind) = kind_for(share, pid) else {
-                self.send_apart(&share.plan, sample, here);
+        for instance in all {
+            let Some(kind) = kind_for(instance, pid) else {
+                self.send_apart(&instance.plan, sample, here);
                 continue;
             };
             let PlanKind::Act(acting) = kind else {
                 continue;
             };
-            let of = (acting, &*share.buffer);
+            let of = (acting, &*instance.buffer);
             let ends = match acting.stacks.are_any() {
                 true => self.act_with_stacks(of, sample, here),
                 false => self.act(of, sample, here),
             };
             end = end.min(ends);
-            share.buffer.wake();
+            instance.buffer.wake();
         }
-        let records = |share: &Share| match kind_for(share, pid) {
+        let records = |instance: &InstancePlan| match kind_for(instance, pid) {
             Some(PlanKind::Record) => true,
             Some(PlanKind::Filter(filter)) => filter.matches(&self.program, sample, &known),
             _ => false,
         };
-        let Some(first) = shares.iter().position(records) else {
+        let Some(first) = all.iter().position(records) else {
             return end;
         };
-        let (_, rest) = shares.split_at_checked(first).unwrap_or_default();
+        let (_, rest) = all.split_at_checked(first).unwrap_or_default();
         let is_plain = sample.is_plain();
         let recorded = self.with_record(rest, (sample, known.header), here, |made| {
             let mut end = HitEnd::Filtered;
-            for (index, share) in rest.iter().enumerate() {
-                if index == 0 || records(share) {
+            for (index, instance) in rest.iter().enumerate() {
+                if index == 0 || records(instance) {
                     let size = made.size.as_ref().filter(|_| is_plain);
-                    end = end.min(record(&share.buffer, size, made.bytes, here));
-                    share.buffer.wake();
+                    end = end.min(record(&instance.buffer, size, made.bytes, here));
+                    instance.buffer.wake();
                 }
             }
             end
@@ -136,7 +136,7 @@ impl Recorder {
     #[inline(always)]
     fn with_record(
         &self,
-        shares: &[Share],
+        all: &[InstancePlan],
         (sample, header): (&Sample<'_>, Header),
         here: &OnCpu,
         work: impl FnOnce(Made<'_>) -> HitEnd,
@@ -158,8 +158,8 @@ impl Recorder {
                 });
             }
         }
-        let lent = shares.first().and_then(|share| {
-            share.buffer.scratch(here, |out| {
+        let lent = all.first().and_then(|instance| {
+            instance.buffer.scratch(here, |out| {
                 let length = match self.program.size() {
                     Size::Fixed(length) => {
                         make(out.get_mut(..length)?);
@@ -186,11 +186,11 @@ fn in_words(length: usize) -> usize {
     length.saturating_add(3) & !3
 }
 
-/// Returns what the plan of `share` says for the hits of the task with this `pid`; `None` if
+/// Returns what the plan of `instance` says for the hits of the task with this `pid`; `None` if
 /// they do not count.
 #[inline(always)]
-fn kind_for(share: &Share, pid: i32) -> Option<&PlanKind> {
-    match &share.plan.kind {
+fn kind_for(instance: &InstancePlan, pid: i32) -> Option<&PlanKind> {
+    match &instance.plan.kind {
         PlanKind::OfTasks(tasks, plan) => tasks.have(pid).then_some(&plan.kind),
         kind => Some(kind),
     }
