@@ -3,7 +3,6 @@
 //! How hits are served: steps for those about which nothing is unusual, each for a shape of
 //! records, and one for all others.
 
-mod acting;
 pub(crate) mod action;
 pub(crate) mod calls;
 pub(crate) mod counters;
@@ -28,3 +27,4 @@ mod stacks;
 mod stages;
 mod step;
 pub(crate) mod tasks;
+mod triggers;

@@ -180,7 +180,7 @@ impl EventFile {
             Plan::recording(parts.filter)
         } else {
             let switch = (self.switch.clone(), !is_targeted);
-            Plan::acting(actions, parts.filter, switch, stacks)
+            Plan::with_triggers(actions, parts.filter, switch, stacks)
         };
         plan?.of_tasks(parts.tasks.as_ref())
     }

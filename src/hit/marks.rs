@@ -10,7 +10,7 @@ use crate::{
     engine::program::{fetch::Program, marker},
     formats::Format,
     hit::{
-        plan::{Acting, InstancePlan, Plan, PlanKind},
+        plan::{InstancePlan, Plan, PlanKind, Triggers},
         prepared::Prepared,
         recorder::Recorder,
         sample::{Report, Sample},
@@ -69,8 +69,8 @@ impl MarkRecorder {
                 let (now, later) = buffer.split_mark(rest, here);
                 buffer.mark(now, here).map_err(|_| EBADF)?;
                 rest = later;
-                if let PlanKind::Act(acting) = &self.recorder.plan.get(here).kind {
-                    self.act(acting, now, here);
+                if let PlanKind::Triggers(triggers) = &self.recorder.plan.get(here).kind {
+                    self.act(triggers, now, here);
                     return Ok(true);
                 }
                 Ok(false)
@@ -86,13 +86,13 @@ impl MarkRecorder {
 
     /// Runs the triggers of a text that was recorded.
     #[inline(never)]
-    fn act(&self, acting: &Acting, text: &[u8], here: &OnCpu) {
+    fn act(&self, triggers: &Triggers, text: &[u8], here: &OnCpu) {
         let seen = marker::seen(text);
         // What triggers see of a text: its address is the only argument.
         // CAST: An address has 64 bits.
         let sample = &Sample::of(Report::Word(seen.as_ptr().addr() as u64));
         // The event itself cannot be enabled.
         self.recorder
-            .act_with_stacks((acting, &self.buffer), sample, here);
+            .act_with_stacks((triggers, &self.buffer), sample, here);
     }
 }

@@ -97,11 +97,11 @@ impl Recorder {
                 self.send_apart(&instance.plan, sample, here);
                 continue;
             };
-            let PlanKind::Act(acting) = kind else {
+            let PlanKind::Triggers(triggers) = kind else {
                 continue;
             };
-            let of = (acting, &*instance.buffer);
-            let ends = match acting.stacks.are_any() {
+            let of = (triggers, &*instance.buffer);
+            let ends = match triggers.stacks.are_any() {
                 true => self.act_with_stacks(of, sample, here),
                 false => self.act(of, sample, here),
             };

@@ -38,7 +38,7 @@ pub(super) enum PlanKind {
     /// Act, and record it if the event is enabled.
     // The last: the compiler tells the others from it by values that its `sole` cannot have, in
     // fewer instructions if these are consecutive.
-    Act(Acting),
+    Triggers(Triggers),
 }
 
 /// What an event does with its hits in an instance.
@@ -53,9 +53,9 @@ pub(crate) struct InstancePlan {
 impl PlanKind {
     /// Returns what acts, if that records stacks.
     #[inline(always)]
-    pub(super) fn of_stacks(&self) -> Option<&Acting> {
+    pub(super) fn of_stacks(&self) -> Option<&Triggers> {
         match self {
-            Self::Act(acting) if acting.stacks.are_any() => Some(acting),
+            Self::Triggers(triggers) if triggers.stacks.are_any() => Some(triggers),
             _ => None,
         }
     }
@@ -80,7 +80,7 @@ impl PerInstance {
 }
 
 /// The plan of an event that has triggers, or that triggers enable or disable.
-pub(super) struct Acting {
+pub(super) struct Triggers {
     /// In the order in which they act, which is the kernel's: the latest first, and behind them
     /// the histograms, the earliest first.
     pub(super) actions: Vec<Arc<Action>>,
@@ -135,7 +135,7 @@ impl Stacks {
     }
 }
 
-impl Acting {
+impl Triggers {
     /// Returns whether all actions act on the hit, which is not recorded whatever they do.
     ///
     /// Context: any.
@@ -190,7 +190,7 @@ impl Plan {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn acting(
+    pub(crate) fn with_triggers(
         actions: Vec<Arc<Action>>,
         filter: Option<Arc<Filter>>,
         (switch, only_ours): (Arc<Switch>, bool),
@@ -217,7 +217,7 @@ impl Plan {
         let mut sends = actions.iter();
         let sends = sends.all(|action| action.receiver().is_some() && action.is_blind())
             && !(actions.is_empty() || filter.is_some() || stacks.are_any());
-        let acting = Acting {
+        let triggers = Triggers {
             histograms,
             sole,
             only_acts,
@@ -232,7 +232,7 @@ impl Plan {
         };
         let plan = Self {
             gate,
-            kind: PlanKind::Act(acting),
+            kind: PlanKind::Triggers(triggers),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
@@ -298,7 +298,7 @@ impl Plan {
         match &self.kind {
             PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::PerInstance(_) => false,
             PlanKind::Filter(_) => true,
-            PlanKind::Act(acting) => self.gate.can_reject() && !acting.switch.is_on(),
+            PlanKind::Triggers(triggers) => self.gate.can_reject() && !triggers.switch.is_on(),
         }
     }
 
@@ -307,14 +307,14 @@ impl Plan {
         match self.parts().1 {
             PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::PerInstance(_) => None,
             PlanKind::Filter(filter) => Some(filter),
-            PlanKind::Act(acting) => acting.filter.as_ref(),
+            PlanKind::Triggers(triggers) => triggers.filter.as_ref(),
         }
     }
 
     /// Returns the histograms of the actions; `None` if there are none.
     pub(crate) fn histograms(&self) -> Option<&Arc<List>> {
         match self.parts().1 {
-            PlanKind::Act(acting) => acting.histograms.as_ref(),
+            PlanKind::Triggers(triggers) => triggers.histograms.as_ref(),
             PlanKind::Record
             | PlanKind::Filter(_)
             | PlanKind::OfTasks(..)
@@ -332,7 +332,7 @@ impl Plan {
     /// Returns the actions, in their order.
     pub(crate) fn actions(&self) -> &[Arc<Action>] {
         match self.parts().1 {
-            PlanKind::Act(acting) => &acting.actions,
+            PlanKind::Triggers(triggers) => &triggers.actions,
             PlanKind::Record
             | PlanKind::Filter(_)
             | PlanKind::OfTasks(..)

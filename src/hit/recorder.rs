@@ -100,13 +100,13 @@ impl Recorder {
             )
         };
         match &plan.kind {
-            PlanKind::Act(acting) => match acting.sole() {
+            PlanKind::Triggers(triggers) => match triggers.sole() {
                 Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Stage::ACT,
                 Some(Sole::Stamp(_)) => Stage::SAVE_TIMESTAMP,
                 Some(Sole::Link(_)) => Stage::INTER_EVENT,
                 Some(Sole::Send(_)) => Stage::FORWARD_TO_ONE,
                 Some(Sole::Begin(_)) => Stage::BEGIN_PAIR,
-                None if acting.sends() => Stage::FORWARD_TO_ALL,
+                None if triggers.sends() => Stage::FORWARD_TO_ALL,
                 None if plan.is_gated() => Stage::GATED,
                 None => Stage::SERVE,
             },

@@ -37,7 +37,7 @@ impl Recorder {
         let kind = &self.plan.get(here).kind;
         let buffer = self.buffer.get(here);
         let end = match kind.of_stacks() {
-            Some(acting) => self.act_with_stacks((acting, buffer), sample, here),
+            Some(triggers) => self.act_with_stacks((triggers, buffer), sample, here),
             None => {
                 if !matches!(kind, PlanKind::Record) && self.ends(kind, sample, here) {
                     return;

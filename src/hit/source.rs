@@ -106,7 +106,7 @@ impl Source for tracepoint::PointArguments<'_> {
         // The unwinder comes from here to the hit: the fewer functions are in between, the
         // sooner.
         match recorder.plan.get(here).kind.of_stacks() {
-            Some(acting) => recorder.serve_with_stacks(acting, self, here),
+            Some(triggers) => recorder.serve_with_stacks(triggers, self, here),
             None if recorder.stage() == Stage::TEXT => self.serve_text(recorder, here),
             None => recorder.serve_slow(&self.sample(), here),
         }

@@ -13,7 +13,7 @@ use crate::{
     hit::{
         action::Action,
         counters::HitEnd,
-        plan::{Acting, Stacks},
+        plan::{Stacks, Triggers},
         recorder::Recorder,
         sample::{Report, Running, Sample},
     },
@@ -30,7 +30,7 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn act_with_stacks(
         &self,
-        of: (&Acting, &Buffer),
+        of: (&Triggers, &Buffer),
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> HitEnd {
@@ -42,7 +42,7 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn serve_with_stacks(
         &self,
-        acting: &Acting,
+        triggers: &Triggers,
         arguments: tracepoint::PointArguments<'_>,
         here: &OnCpu,
     ) {
@@ -51,7 +51,7 @@ impl Recorder {
         }
         let buffer = self.buffer.get(here);
         let sample = &Sample::of(Report::Tracepoint(arguments));
-        let end = self.act_with_stacks_here((acting, buffer), sample, here);
+        let end = self.act_with_stacks_here((triggers, buffer), sample, here);
         self.counters.count(end, here);
         buffer.wake();
     }
@@ -59,20 +59,20 @@ impl Recorder {
     #[inline(always)]
     fn act_with_stacks_here(
         &self,
-        (acting, buffer): (&Acting, &Buffer),
+        (triggers, buffer): (&Triggers, &Buffer),
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> HitEnd {
         let known = self.known(sample, here);
-        let (end, later) = self.act_and_record((acting, buffer), (sample, &known), here);
+        let (end, later) = self.act_and_record((triggers, buffer), (sample, &known), here);
         let is_recorded = matches!(end, HitEnd::Recorded);
         let trigger = later.stack.filter(|action| action.is_left());
-        let is_wanted = is_recorded && acting.stacks.has(Stacks::KERNEL);
+        let is_wanted = is_recorded && triggers.stacks.has(Stacks::KERNEL);
         if is_wanted || trigger.is_some() {
             let origin = sample.origin(self.function);
             self.record_stack(buffer, (origin, known.header), (is_wanted, trigger), here);
         }
-        if is_recorded && acting.stacks.has(Stacks::USER) {
+        if is_recorded && triggers.stacks.has(Stacks::USER) {
             record_user_stack(buffer, known.header, here);
         }
         // Last, as it may be `traceoff`.

@@ -15,7 +15,7 @@ use crate::{
         action::{Action, OnHit, Sole},
         counters::HitEnd,
         linked::Linked,
-        plan::{Acting, Plan, PlanKind},
+        plan::{Plan, PlanKind, Triggers},
         recorder::Recorder,
         sample::{HitContext, Sample, SentHit},
         source::Source,
@@ -86,7 +86,7 @@ impl Recorder {
     #[inline(always)]
     fn sole<'a>(&'a self, here: &'a OnCpu) -> Option<&'a Sole> {
         match &self.plan.get(here).kind {
-            PlanKind::Act(acting) => acting.sole(),
+            PlanKind::Triggers(triggers) => triggers.sole(),
             _ => None,
         }
     }
@@ -145,16 +145,16 @@ impl Recorder {
     /// false if more is to be done, and then nothing has happened.
     #[inline(always)]
     fn sends(&self, source: impl Source, here: &OnCpu) -> bool {
-        let PlanKind::Act(acting) = &self.plan.get(here).kind else {
+        let PlanKind::Triggers(triggers) = &self.plan.get(here).kind else {
             return false;
         };
-        if !acting.sends() {
+        if !triggers.sends() {
             return false;
         }
-        let is_on = acting.switch.is_on();
+        let is_on = triggers.switch.is_on();
         let sample = source.sample();
         let hit = self.sent(&sample);
-        for receiver in acting.actions.iter().filter_map(|it| it.receiver()) {
+        for receiver in triggers.actions.iter().filter_map(|it| it.receiver()) {
             receiver.receive_hit(&hit, here);
         }
         match is_on {
@@ -208,19 +208,19 @@ impl Recorder {
                 HitEnd::Filtered
             }
             // What filters need to know takes longer than most actions.
-            PlanKind::Act(acting) if acting.only_acts() => {
+            PlanKind::Triggers(triggers) if triggers.only_acts() => {
                 if self.acts_fast(sample, here) {
                     return true;
                 }
-                for action in acting.actions.iter() {
+                for action in triggers.actions.iter() {
                     self.run(action, (sample, buffer), here);
                 }
                 HitEnd::Off
             }
-            PlanKind::Act(acting) if acting.stacks.are_any() => {
-                self.act_with_stacks((acting, buffer), sample, here)
+            PlanKind::Triggers(triggers) if triggers.stacks.are_any() => {
+                self.act_with_stacks((triggers, buffer), sample, here)
             }
-            PlanKind::Act(acting) => self.act((acting, buffer), sample, here),
+            PlanKind::Triggers(triggers) => self.act((triggers, buffer), sample, here),
             PlanKind::PerInstance(_) if self.serve_text_per_instance(sample, here) => return true,
             PlanKind::PerInstance(instances) => self.serve_per_instance(instances, sample, here),
             PlanKind::OfTasks(tasks, plan) => {
@@ -359,12 +359,12 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn act(
         &self,
-        (acting, buffer): (&Acting, &Buffer),
+        (triggers, buffer): (&Triggers, &Buffer),
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> HitEnd {
         let known = self.known(sample, here);
-        let of = (acting, buffer);
+        let of = (triggers, buffer);
         let (end, later) = self.act_and_record(of, (sample, &known), here);
         if let Some(action) = later.last {
             action.act(&self.sent(sample), buffer, here);
@@ -377,7 +377,7 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn act_and_record<'a>(
         &self,
-        (acting, buffer): (&'a Acting, &Buffer),
+        (triggers, buffer): (&'a Triggers, &Buffer),
         (sample, known): (&Sample<'_>, &filter::Hit),
         here: &OnCpu,
     ) -> (HitEnd, Later<'a>) {
@@ -388,8 +388,8 @@ impl Recorder {
             known,
         };
         let mut later = Later::default();
-        let mut is_accepted = acting.actions.is_empty();
-        for action in acting.actions.iter() {
+        let mut is_accepted = triggers.actions.is_empty();
+        for action in triggers.actions.iter() {
             if action.accepts(&on_hit) {
                 is_accepted = true;
                 if action.is_last() {
@@ -402,13 +402,13 @@ impl Recorder {
             }
         }
         let accepts = |filter: &Filter| filter.matches(program, sample, known);
-        let end = if !acting.switch.is_on() {
+        let end = if !triggers.switch.is_on() {
             if is_accepted {
                 HitEnd::Off
             } else {
                 HitEnd::Filtered
             }
-        } else if acting.filter.as_deref().is_none_or(accepts) {
+        } else if triggers.filter.as_deref().is_none_or(accepts) {
             self.record_slow(buffer, sample, known.header, here)
         } else {
             HitEnd::Filtered
