@@ -47,6 +47,15 @@ macro_rules! stages {
                 }
             }
 
+            /// Whether `stage` only causes other events.
+            #[inline(always)]
+            pub(super) const fn forwards(stage: u8) -> bool {
+                matches!(
+                    stage,
+                    Self::FORWARD_TO_ALL | Self::FORWARD_TO_ONE | Self::BEGIN_PAIR
+                )
+            }
+
             /// Whether a recorder at `stage` records each hit, and does nothing else.
             #[inline(always)]
             pub(super) const fn records(stage: u8) -> bool {
@@ -116,9 +125,11 @@ stages! {
     SERVE = handler::SERVE, call SERVE, else SERVE => {
         match recorder.serve_short::<false>(hit, here) {
             Next::Done => {}
-            Next::Stage(Stage::FORWARD_TO_ALL | Stage::FORWARD_TO_ONE | Stage::BEGIN_PAIR)
-                if recorder.serves_related(hit, here) => {}
-            Next::Stage(_) => hit.serve_slow(recorder, here),
+            Next::Stage(stage) => {
+                if !(Stage::forwards(stage) && recorder.serves_related(hit, here)) {
+                    hit.serve_slow(recorder, here);
+                }
+            }
         }
         Next::Done
     };

@@ -274,9 +274,9 @@ impl Recorder {
     /// size, which is short. A filter may compare a register, or only the hits of some tasks count.
     #[inline(always)]
     pub(super) fn serve_short<const QUIET: bool>(&self, source: impl Source, here: &OnCpu) -> Next {
-        let stage = self.stage();
-        if !Stage::records_short(stage) {
-            match stage {
+        if !Stage::records_short(self.stage()) {
+            // Loaded anew: the compiler would make one search of both tests.
+            match self.stage() {
                 Stage::FILTER => match self.is_rejected(source, here) {
                     Some(false) => {}
                     Some(true) => return Next::Done,
@@ -342,10 +342,11 @@ impl Recorder {
     /// Returns what serves a system call, if it is not just recorded.
     #[inline(always)]
     pub(super) fn other_for_call(&self, source: impl Source, here: &OnCpu) -> Option<Next> {
-        let stage = self.stage();
-        if Stage::records(stage) {
+        if Stage::records(self.stage()) {
             return None;
         }
+        // Loaded anew: the compiler would make one search of both tests.
+        let stage = self.stage();
         Some(match stage {
             Stage::FILTER | Stage::GATED => match self.is_rejected(source, here) {
                 Some(false) if stage == Stage::FILTER => return None,
