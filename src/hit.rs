@@ -7,7 +7,7 @@ pub(crate) mod action;
 pub(crate) mod calls;
 pub(crate) mod counters;
 pub(crate) mod histograms;
-pub(crate) mod linked;
+pub(crate) mod inter_event;
 pub(crate) mod marks;
 pub(crate) mod nesting;
 pub(crate) mod open_pairs;

@@ -21,11 +21,11 @@
 //!   replace the plan, and drop the old one after a grace period of RCU. Hits until then are
 //!   counted in the old one.
 //! * To pause it or to continue: [`Histogram::set_paused`], in any context.
-//! * A trigger may have to do with others: it may have variables, refer to those of other
+//! * A trigger may be an inter-event one: it may have variables, refer to those of other
 //!   histograms, and have actions. Then the [`Decision::Set`] is followed by
-//!   [`HistRequest::bind`], the histogram is made by [`Histogram::linked`], and a hit calls
-//!   [`Histogram::update_linked`], which counts in one table of all CPUs. It is not replaced to
-//!   clear it, see [`Histogram::clear_linked`], and not removed while another one
+//!   [`HistRequest::bind`], the histogram is made by [`Histogram::inter_event`], and a hit calls
+//!   [`Histogram::update_inter_event`], which counts in one table of all CPUs. It is not
+//!   replaced to clear it, see [`Histogram::clear_inter_event`], and not removed while another one
 //!   [refers to it](Spec::refers_to).
 //! * To show it: [`Snapshot::of`] in a process, then a [`Printing`] with the symbols and names
 //!   of the kernel as a [`KeyNames`], which writes one entry at a time.
@@ -78,7 +78,7 @@ pub use entry::{BucketEntry, Read};
 pub use fast::{AtHand, NumberHit, RegisterHit};
 pub use field_hist::FieldHistogram;
 pub use inter::{ActionSort, HistAction};
-pub use inter_update::{Emit, EmittedValues, LinkedRoom};
+pub use inter_update::{Emit, EmittedValues, InterEventRoom};
 pub use names::KeyNames;
 pub use parse::{parse, HistRequest, Verb};
 pub use print::{Heading, Printing};

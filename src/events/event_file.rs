@@ -59,8 +59,12 @@ impl PinnedDrop for EventFile {
 
 /// Counts what `plan`, which an event gets or loses, emits.
 fn count_uses(plan: &Plan, more: bool) {
-    for linked in plan.actions().iter().filter_map(|action| action.linked()) {
-        linked.count_use(more);
+    for inter_event in plan
+        .actions()
+        .iter()
+        .filter_map(|action| action.inter_event())
+    {
+        inter_event.count_use(more);
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     formats::Format,
     hit::{
         histograms::Histograms,
-        linked::Linked,
+        inter_event::InterEvent,
         open_pairs::OpenPairs,
         receives::Receives,
         sample::{Sample, SentHit},
@@ -80,7 +80,7 @@ pub(crate) enum ActionKind {
     /// Counts the hit in a histogram.
     Count(Arc<Histogram>),
     /// Counts the hit in an inter-event histogram.
-    Linked(Arc<Linked>),
+    InterEvent(Arc<InterEvent>),
     /// Sends the hit to an event probe, or to a pair. No `trigger` file shows it.
     Send(Arc<SendTo>),
     /// Makes the histograms of an event count, or pauses them.
@@ -105,9 +105,9 @@ pub(super) enum Sole {
     /// It counts in a histogram.
     Count(Arc<Histogram>),
     /// It saves the time in a variable of an inter-event histogram, and does nothing else.
-    Stamp(Arc<Linked>),
+    SaveTimestamp(Arc<InterEvent>),
     /// It counts in an inter-event histogram.
-    Link(Arc<Linked>),
+    InterEvent(Arc<InterEvent>),
     /// It sends the hit to an event probe.
     Send(Arc<SendTo>),
     /// It notes that a pair begins.
@@ -223,19 +223,19 @@ impl Action {
 
     /// Returns the histogram in which it counts, of any kind.
     pub(crate) fn counts(&self) -> Option<&Arc<Histogram>> {
-        let linked = self.linked().map(|linked| &linked.histogram);
-        self.histogram().or(linked)
+        let inter_event = self.inter_event().map(|inter_event| &inter_event.histogram);
+        self.histogram().or(inter_event)
     }
 
     /// Returns the inter-event histogram in which it counts.
-    pub(crate) fn linked(&self) -> Option<&Arc<Linked>> {
+    pub(crate) fn inter_event(&self) -> Option<&Arc<InterEvent>> {
         match &self.what {
-            ActionKind::Linked(linked) => Some(linked),
+            ActionKind::InterEvent(inter_event) => Some(inter_event),
             _ => None,
         }
     }
 
-    /// Returns the histogram in which it counts, if that has nothing to do with others.
+    /// Returns the histogram in which it counts, if that is no inter-event one.
     #[inline(always)]
     pub(crate) fn histogram(&self) -> Option<&Arc<Histogram>> {
         match &self.what {
@@ -273,10 +273,10 @@ impl Action {
             ActionKind::Trace { on } => Sole::Trace(*on),
             ActionKind::Event { on, target } => Sole::Event(target.changes.clone(), *on),
             ActionKind::Count(histogram) => Sole::Count(histogram.clone()),
-            ActionKind::Linked(linked) if linked.histogram.is_stamp() => {
-                Sole::Stamp(linked.clone())
+            ActionKind::InterEvent(inter_event) if inter_event.histogram.is_stamp() => {
+                Sole::SaveTimestamp(inter_event.clone())
             }
-            ActionKind::Linked(linked) => Sole::Link(linked.clone()),
+            ActionKind::InterEvent(inter_event) => Sole::InterEvent(inter_event.clone()),
             ActionKind::Send(send) => match &send.begins {
                 Some(open) => Sole::Begin(open.clone()),
                 None => Sole::Send(send.clone()),
@@ -345,7 +345,7 @@ impl Action {
     }
 
     /// Returns whether it acts without what filters need to know about a hit.
-    pub(super) fn is_blind(&self) -> bool {
+    pub(super) fn needs_no_header(&self) -> bool {
         self.filter.is_none() && !self.is_stack()
     }
 
@@ -383,7 +383,7 @@ impl Action {
             // Most hits change nothing, and write nothing.
             ActionKind::Trace { .. } | ActionKind::Event { .. } => {}
             // The recorder does it.
-            ActionKind::Count(_) | ActionKind::Linked(_) | ActionKind::Stack => {}
+            ActionKind::Count(_) | ActionKind::InterEvent(_) | ActionKind::Stack => {}
             ActionKind::Send(send) => send.to.receive_hit(hit, here),
             ActionKind::Snapshot(snapshots) => self.count.use_for(|| snapshots.request(buffer)),
             // As in the kernel, this is used up also by hits that change nothing.
@@ -410,8 +410,8 @@ impl Action {
                 write_target(out, (*on, "hist"), &target.format)?;
             }
             ActionKind::Count(histogram) => return self.write_histogram(out, histogram),
-            ActionKind::Linked(linked) => {
-                return self.write_histogram(out, &linked.histogram);
+            ActionKind::InterEvent(inter_event) => {
+                return self.write_histogram(out, &inter_event.histogram);
             }
             ActionKind::Event { on, target } => write_target(out, (*on, "event"), &target.format)?,
         }

@@ -90,11 +90,11 @@ pub(super) struct Triggers {
     /// What the sole trigger does; `None` if there are several, or one that does another thing,
     /// has a filter or enables its own event.
     sole: Option<Sole>,
-    /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
+    /// Whether no action [needs a header](Action::needs_no_header), or enables the event itself.
     only_acts: bool,
-    /// Whether all actions send the hits to event probes, and are blind, and records have
+    /// Whether all actions send the hits to event probes, and need no header, and records have
     /// neither filter nor stacks.
-    sends: bool,
+    only_forwards: bool,
     /// The histograms of the actions; `None` if there are none.
     histograms: Option<Arc<List>>,
     /// The stacks that hits record.
@@ -149,8 +149,8 @@ impl Triggers {
     ///
     /// Context: any.
     #[inline(always)]
-    pub(super) fn sends(&self) -> bool {
-        self.sends
+    pub(super) fn only_forwards(&self) -> bool {
+        self.only_forwards
     }
 
     /// Returns what the sole trigger does, if it acts on the hit, which is not recorded whatever
@@ -209,19 +209,20 @@ impl Plan {
             false => Some(Arc::new(histograms, GFP_KERNEL)?),
         };
         let mut all = actions.iter();
-        let only_acts = all.all(|action| action.is_blind() && !action.switches(&switch));
+        let only_acts = all.all(|action| action.needs_no_header() && !action.switches(&switch));
         let sole = match &*actions {
             [action] if only_acts => action.as_sole(),
             _ => None,
         };
-        let mut sends = actions.iter();
-        let sends = sends.all(|action| action.receiver().is_some() && action.is_blind())
+        let mut only_forwards = actions.iter();
+        let only_forwards = only_forwards
+            .all(|action| action.receiver().is_some() && action.needs_no_header())
             && !(actions.is_empty() || filter.is_some() || stacks.are_any());
         let triggers = Triggers {
             histograms,
             sole,
             only_acts,
-            sends,
+            only_forwards,
             stacks: stacks.with(
                 Stacks::BY_TRIGGER,
                 actions.iter().any(|action| action.is_stack()),
@@ -323,7 +324,7 @@ impl Plan {
     }
 
     /// Returns whether hits are sent to event probes or pairs.
-    pub(super) fn sends_any(&self) -> bool {
+    pub(super) fn forwards_any(&self) -> bool {
         self.actions()
             .iter()
             .any(|action| action.receiver().is_some())

@@ -102,11 +102,11 @@ impl Recorder {
         match &plan.kind {
             PlanKind::Triggers(triggers) => match triggers.sole() {
                 Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Stage::ACT,
-                Some(Sole::Stamp(_)) => Stage::SAVE_TIMESTAMP,
-                Some(Sole::Link(_)) => Stage::INTER_EVENT,
+                Some(Sole::SaveTimestamp(_)) => Stage::SAVE_TIMESTAMP,
+                Some(Sole::InterEvent(_)) => Stage::INTER_EVENT,
                 Some(Sole::Send(_)) => Stage::FORWARD_TO_ONE,
                 Some(Sole::Begin(_)) => Stage::BEGIN_PAIR,
-                None if triggers.sends() => Stage::FORWARD_TO_ALL,
+                None if triggers.only_forwards() => Stage::FORWARD_TO_ALL,
                 None if plan.is_gated() => Stage::GATED,
                 None => Stage::SERVE,
             },
@@ -122,7 +122,7 @@ impl Recorder {
             PlanKind::PerInstance(_) => Stage::SERVE,
             PlanKind::Filter(_) => Stage::FILTER,
             // Event probes and pairs are sent the hits of all tasks.
-            PlanKind::OfTasks(..) if plan.sends_any() => Stage::SERVE,
+            PlanKind::OfTasks(..) if plan.forwards_any() => Stage::SERVE,
             PlanKind::OfTasks(..) => Stage::TASK,
             PlanKind::Record => match program.form() {
                 Form::Bare if bare => Stage::BARE,

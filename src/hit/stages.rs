@@ -106,7 +106,8 @@ stages! {
     /// Records each hit; one register is fetched.
     WORD = handler::WORD, call WORD, else SERVE => recorder.serve_word::<true>(hit, here);
     /// Records each hit, with the duration of the call.
-    DURATION = handler::DURATION, call DURATION, else SERVE => recorder.serve_timed::<false>(hit, here);
+    DURATION = handler::DURATION, call DURATION, else SERVE =>
+        recorder.serve_timed::<false>(hit, here);
     /// Records each hit, with one register and the duration.
     WORD_AND_DURATION = handler::WORD_AND_DURATION, call WORD_AND_DURATION, else SERVE =>
         recorder.serve_timed::<true>(hit, here);
@@ -126,7 +127,7 @@ stages! {
         match recorder.serve_short::<false>(hit, here) {
             Next::Done => {}
             Next::Stage(stage) => {
-                if !(Stage::forwards(stage) && recorder.serves_related(hit, here)) {
+                if !(Stage::forwards(stage) && recorder.forward_or_count(hit, here)) {
                     hit.serve_slow(recorder, here);
                 }
             }
@@ -137,18 +138,18 @@ stages! {
     ACT = 8, call ACT, else SERVE => done_if(recorder.acts_fast(hit, here));
     /// Counts in an inter-event histogram: the sole action.
     INTER_EVENT = 9, call INTER_EVENT, else FORWARD_TO_ALL =>
-        done_if(recorder.links_fast(hit, here));
+        done_if(recorder.counts_inter_event(hit, here));
     /// Saves the time in a variable of a histogram: the sole action.
     SAVE_TIMESTAMP = 10, call SAVE_TIMESTAMP, else FORWARD_TO_ALL =>
-        done_if(recorder.stamps(hit, here));
+        done_if(recorder.save_timestamp(hit, here));
     /// Sends the hit to an event probe: the sole action.
     FORWARD_TO_ONE = 11, call FORWARD_TO_ONE, else FORWARD_TO_ONE =>
-        done_if(recorder.relays(hit, here));
+        done_if(recorder.forward_to_one(hit, here));
     /// Notes that a pair begins: the sole action.
-    BEGIN_PAIR = 12, call BEGIN_PAIR, else BEGIN_PAIR => done_if(recorder.begins(hit, here));
+    BEGIN_PAIR = 12, call BEGIN_PAIR, else BEGIN_PAIR => done_if(recorder.begin_pair(hit, here));
     /// Sends the hit to event probes, as all actions do.
     FORWARD_TO_ALL = 13, call FORWARD_TO_ALL, else FORWARD_TO_ALL =>
-        done_if(recorder.serves_related(hit, here));
+        done_if(recorder.forward_or_count(hit, here));
     /// Records each hit in several instances; nothing is fetched.
     EACH_BARE = handler::EACH_BARE, call EACH_BARE, else EACH_SHORT =>
         recorder.serve_word_in_each::<false>(hit, here);
@@ -172,7 +173,8 @@ stages! {
     // No recorder is at the following stages.
 
     /// Does what `SHORT` does; the program reads no memory.
-    NO_MEMORY = handler::NO_MEMORY, call SERVE, else SERVE => recorder.serve_short::<true>(hit, here);
+    NO_MEMORY = handler::NO_MEMORY, call SERVE, else SERVE =>
+        recorder.serve_short::<true>(hit, here);
     /// Does what `EACH_SHORT` does; the program reads no memory.
     EACH_NO_MEMORY = handler::EACH_NO_MEMORY, call SERVE, else SERVE =>
         recorder.step_in_each(hit, ByProgram::<true>, &recorder.short, here);

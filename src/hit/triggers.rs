@@ -14,7 +14,7 @@ use crate::{
     hit::{
         action::{Action, OnHit, Sole},
         counters::HitEnd,
-        linked::Linked,
+        inter_event::InterEvent,
         plan::{Plan, PlanKind, Triggers},
         recorder::Recorder,
         sample::{HitContext, Sample, SentHit},
@@ -52,25 +52,27 @@ impl Recorder {
     /// As [`Recorder::acts_fast`], of a trigger that counts in a histogram that has to do with
     /// others: its variables are set, a synthetic event is emitted, or there is nothing to do.
     #[inline(always)]
-    pub(super) fn links_fast(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Some(Sole::Link(linked) | Sole::Stamp(linked)) = self.sole(here) else {
+    pub(super) fn counts_inter_event(&self, source: impl Source, here: &OnCpu) -> bool {
+        let Some(Sole::InterEvent(inter_event) | Sole::SaveTimestamp(inter_event)) =
+            self.sole(here)
+        else {
             return false;
         };
-        let is_done = self.sets_fast(linked, &source.sample(), here);
+        let is_done = self.counts_inter_event_fast(inter_event, &source.sample(), here);
         if is_done {
             self.counters.count(HitEnd::Off, here);
         }
         is_done
     }
 
-    /// As [`Recorder::links_fast`], if all that is done is to set a variable to the time, and the
-    /// key is in a register. It calls nothing.
+    /// Saves the time in a variable, if that is all that the sole action does, and the key is in a
+    /// register. It calls nothing.
     #[inline(always)]
-    pub(super) fn stamps(&self, source: impl Source, here: &OnCpu) -> bool {
-        let Some(Sole::Stamp(linked)) = self.sole(here) else {
+    pub(super) fn save_timestamp(&self, source: impl Source, here: &OnCpu) -> bool {
+        let Some(Sole::SaveTimestamp(inter_event)) = self.sole(here) else {
             return false;
         };
-        let histogram = &linked.histogram;
+        let histogram = &inter_event.histogram;
         let in_usecs = histogram.counts_usecs();
         let buffer = self.buffer.get(here);
         let sample = source.sample();
@@ -110,14 +112,14 @@ impl Recorder {
     /// nothing is recorded and that sets variables. Returns false if more is to be done, and then
     /// nothing has happened.
     #[inline(always)]
-    pub(super) fn serves_related(&self, source: impl Source, here: &OnCpu) -> bool {
-        self.sends(source, here) || self.links_fast(source, here)
+    pub(super) fn forward_or_count(&self, source: impl Source, here: &OnCpu) -> bool {
+        self.forward_to_all(source, here) || self.counts_inter_event(source, here)
     }
 
     /// Sends a hit of a disabled event to its only event probe; returns false if more is to be
     /// done, and then nothing has happened.
     #[inline(always)]
-    pub(super) fn relays(&self, source: impl Source, here: &OnCpu) -> bool {
+    pub(super) fn forward_to_one(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(Sole::Send(send)) = self.sole(here) else {
             return false;
         };
@@ -130,7 +132,7 @@ impl Recorder {
     /// Notes that a hit of a disabled event begins a pair, if that is all that is done; returns
     /// false otherwise, and then nothing has happened.
     #[inline(always)]
-    pub(super) fn begins(&self, source: impl Source, here: &OnCpu) -> bool {
+    pub(super) fn begin_pair(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(Sole::Begin(open)) = self.sole(here) else {
             return false;
         };
@@ -144,11 +146,11 @@ impl Recorder {
     /// Serves a hit that is sent to event probes, and recorded if the event is enabled; returns
     /// false if more is to be done, and then nothing has happened.
     #[inline(always)]
-    fn sends(&self, source: impl Source, here: &OnCpu) -> bool {
+    fn forward_to_all(&self, source: impl Source, here: &OnCpu) -> bool {
         let PlanKind::Triggers(triggers) = &self.plan.get(here).kind else {
             return false;
         };
-        if !triggers.sends() {
+        if !triggers.only_forwards() {
             return false;
         }
         let is_on = triggers.switch.is_on();
@@ -178,19 +180,24 @@ impl Recorder {
         buffer.wake();
     }
 
-    /// Serves a hit of a histogram that has to do with others, if that takes few instructions.
+    /// Serves a hit of an inter-event histogram, if that takes few instructions.
     #[inline(never)]
-    fn sets_fast(&self, linked: &Linked, sample: &Sample<'_>, here: &OnCpu) -> bool {
-        let histogram = &linked.histogram;
+    fn counts_inter_event_fast(
+        &self,
+        inter_event: &InterEvent,
+        sample: &Sample<'_>,
+        here: &OnCpu,
+    ) -> bool {
+        let histogram = &inter_event.histogram;
         let hit = NumberHit(self.at_hand(sample, here));
         let in_usecs = histogram.counts_usecs();
         let buffer = self.buffer.get(here);
         let time = || buffer.now_fast(in_usecs, here);
         histogram.stamp(&hit, time)
-            || histogram.update_linked_fast(
+            || histogram.update_inter_event_fast(
                 &hit,
                 time,
-                &linked.outside((|| self.sent(sample), buffer), here),
+                &inter_event.outside((|| self.sent(sample), buffer), here),
             )
     }
 
@@ -241,7 +248,7 @@ impl Recorder {
     /// instance.
     #[inline(never)]
     pub(super) fn send_apart(&self, plan: &Plan, sample: &Sample<'_>, here: &OnCpu) {
-        if !plan.sends_any() {
+        if !plan.forwards_any() {
             return;
         }
         let on_hit = OnHit {
@@ -296,13 +303,13 @@ impl Recorder {
     /// As [`Recorder::run`], of what does not count in a plain histogram.
     #[inline(never)]
     fn run_other(&self, action: &Action, (sample, buffer): (&Sample<'_>, &Buffer), here: &OnCpu) {
-        let Some(linked) = action.linked() else {
+        let Some(inter_event) = action.inter_event() else {
             return action.act(&self.sent(sample), buffer, here);
         };
-        if self.sets_fast(linked, sample, here) {
+        if self.counts_inter_event_fast(inter_event, sample, here) {
             return;
         }
-        self.count_linked(linked, (sample, buffer), here);
+        self.count_inter_event(inter_event, (sample, buffer), here);
     }
 
     /// Calls `count` with what a histogram can ask of a hit.
@@ -327,18 +334,18 @@ impl Recorder {
         count(&hit);
     }
 
-    /// Counts a hit in a histogram that has to do with others; apart, so that fewer hits save
+    /// Counts a hit in an inter-event histogram; apart, so that fewer hits save
     /// registers for it.
     #[inline(never)]
-    fn count_linked(
+    fn count_inter_event(
         &self,
-        linked: &Linked,
+        inter_event: &InterEvent,
         (sample, buffer): (&Sample<'_>, &Buffer),
         here: &OnCpu,
     ) {
         let sent = || self.sent(sample);
         self.with_hit((sample, buffer), here, |hit| {
-            linked.update(hit, (sent, buffer), here)
+            inter_event.update(hit, (sent, buffer), here)
         });
     }
 

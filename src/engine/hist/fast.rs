@@ -36,7 +36,7 @@ impl UpdateBy {
             return quick;
         }
         let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
-        let only_hits = are_numbers && spec.values.is_empty() && !spec.is_linked();
+        let only_hits = are_numbers && spec.values.is_empty() && !spec.is_inter_event();
         match spec.keys.len() {
             1 if only_hits && EntryShape::of(spec).is_word() => Self::HitsOfWord,
             1 | 2 if only_hits => Self::HitsOfWords,

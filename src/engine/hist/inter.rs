@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a histogram has to do with others: variables, references, expressions and actions.
+//! What makes a histogram an inter-event one: variables, references, expressions and actions.
 
 use super::expr::HistExpr;
 use super::value_shape::ValueShape;

@@ -17,8 +17,8 @@ use crate::sys::AtomicU64;
 const MOST: usize = 4;
 
 impl Spec {
-    /// Returns how [`Histogram::update_linked_fast`] serves a hit, if it can. The key must be one
-    /// number that is no expression; for [`UpdateBy::Sets`], nothing is summed up, there are few
+    /// Returns how [`Histogram::update_inter_event_fast`] serves a hit, if it can. The key must
+    /// be one number that is no expression; for [`UpdateBy::Sets`], nothing is summed up, there are few
     /// variables of at most two operands, and no action but one that emits an event whenever the
     /// variables are set.
     pub(super) fn quick_update(&self) -> Option<UpdateBy> {
@@ -105,12 +105,12 @@ impl Histogram {
         matches!(self.by(), UpdateBy::Stamps)
     }
 
-    /// Counts a hit as [`Histogram::update_linked`] does, where all that it does is to set a
+    /// Counts a hit as [`Histogram::update_inter_event`] does, where all that it does is to set a
     /// variable to the time, the numbers are at hand, and the entry is where it is looked for
     /// first. Returns false otherwise; then nothing has happened. `time` returns the time, if that
     /// takes few instructions.
     ///
-    /// Context: as for [`Histogram::update_linked`].
+    /// Context: as for [`Histogram::update_inter_event`].
     #[inline(always)]
     pub fn stamp<H: AtHand>(&self, hit: &H, time: impl Fn() -> Option<u64>) -> bool {
         if !self.is_stamp() {
@@ -135,14 +135,14 @@ impl Histogram {
         stamp().is_some()
     }
 
-    /// Counts a hit as [`Histogram::update_linked`] does, if this takes few instructions: all
+    /// Counts a hit as [`Histogram::update_inter_event`] does, if this takes few instructions: all
     /// numbers are at hand, and the entry has been made; or a variable of another one is not set,
     /// and nothing is to be done. `time` returns the time, if that takes few instructions. Returns
     /// false otherwise; then nothing has happened.
     ///
-    /// Context: as for [`Histogram::update_linked`].
+    /// Context: as for [`Histogram::update_inter_event`].
     #[inline(always)]
-    pub fn update_linked_fast<H: AtHand, E: Emit>(
+    pub fn update_inter_event_fast<H: AtHand, E: Emit>(
         &self,
         hit: &H,
         time: impl Fn() -> Option<u64>,

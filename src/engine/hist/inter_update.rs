@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A hit of a histogram that has to do with others.
+//! A hit of an inter-event histogram.
 //!
 //! As in the kernel: the variables of others are looked up by the own key first, and if one is
 //! not set the hit does nothing. Then the hit is counted, its variables are stored, and the
@@ -55,7 +55,7 @@ impl<'a> EmittedValues<'a> {
 
 /// The memory that a hit needs whose key is not just one number or two, or that refers to many
 /// variables: the values of the references, and the key.
-pub type LinkedRoom = [u64; MAX_REFS + MAX_KEY_WORDS];
+pub type InterEventRoom = [u64; MAX_REFS + MAX_KEY_WORDS];
 
 /// What actions do outside of the histogram.
 pub trait Emit {
@@ -68,7 +68,7 @@ pub trait Emit {
     /// Lends `work` memory, with anything in it, and returns true; false if there is none.
     ///
     /// Context: any, with preemption disabled.
-    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool;
+    fn lend(&self, work: impl FnOnce(&mut InterEventRoom)) -> bool;
 
     /// Takes a snapshot of the buffer.
     ///
@@ -78,7 +78,7 @@ pub trait Emit {
 
 /// What a hit needs of its histogram.
 #[derive(Clone, Copy)]
-struct LinkedHit<'a, V, E> {
+struct InterEventHit<'a, V, E> {
     histogram: &'a Histogram,
     inter: &'a InterEvent,
     table: &'a VarTable,
@@ -88,18 +88,18 @@ struct LinkedHit<'a, V, E> {
 
 impl Histogram {
     /// Counts a hit as [`Histogram::update`] does, of a histogram that
-    /// [has to do with others](Histogram::var_table), and does what else the trigger says.
+    /// [is an inter-event one](Histogram::var_table), and does what else the trigger says.
     ///
     /// Context: any, with preemption disabled; it may be interrupted by itself.
     #[inline(always)]
-    pub fn update_linked<V: Values, E: Emit>(&self, hit: &V, emit: &E) {
+    pub fn update_inter_event<V: Values, E: Emit>(&self, hit: &V, emit: &E) {
         let (Some(inter), Some(table)) = (self.spec().inter.as_deref(), self.var_table()) else {
             return;
         };
         if self.is_stopped() {
             return;
         }
-        let on = LinkedHit {
+        let on = InterEventHit {
             histogram: self,
             inter,
             table,
@@ -116,7 +116,7 @@ impl Histogram {
     }
 }
 
-impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
+impl<V: Values, E: Emit> InterEventHit<'_, V, E> {
     #[inline(always)]
     fn in_usecs(&self) -> bool {
         self.histogram.counts_usecs()

@@ -2,8 +2,8 @@
 
 //! Adds up the tables of a histogram and sorts the entries.
 //!
-//! Keys do not change, so they are not copied: a snapshot refers to them in the tables. But a
-//! histogram that has to do with others is cleared in place: see [`Snapshot::is_cleared`].
+//! Keys do not change, so they are not copied: a snapshot refers to them in the tables. But an
+//! inter-event histogram is cleared in place: see [`Snapshot::is_cleared`].
 
 use core::cmp::Ordering;
 use core::ops::Deref;
@@ -111,7 +111,7 @@ impl ReadRow<'_> {
         }
     }
 
-    /// Returns the words of the variables of a histogram that has to do with others.
+    /// Returns the words of the variables of an inter-event histogram.
     pub(super) fn vars(&self) -> &[AtomicU64] {
         match self.place {
             ReadPlace::Own(..) => &[],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a histogram counts, and what it has to do with others.
+//! What a histogram counts, and its inter-event parts.
 
 use super::column::{Key, KeySource, Modifier, Sort, Value};
 use super::expr::HistExpr;
@@ -32,7 +32,7 @@ pub struct Spec {
     pub clock: Option<Vec<u8>>,
     /// Whether the number of hits is not shown.
     pub hides_hits: bool,
-    /// What it has to do with others, if it does.
+    /// What makes it an inter-event histogram, if it is one.
     // Few histograms do: in a box, because specs are passed on by value.
     pub(super) inter: Option<Box<InterEvent>>,
 }
@@ -130,8 +130,8 @@ impl Spec {
                 .any(|var| var.source == VarSource::Stack)
     }
 
-    /// Returns whether it has to do with others.
-    pub fn is_linked(&self) -> bool {
+    /// Returns whether it is an inter-event histogram.
+    pub fn is_inter_event(&self) -> bool {
         self.inter.is_some()
     }
 

@@ -39,8 +39,8 @@ pub struct Histogram {
     /// Why hits are not counted: [`PAUSED`], [`CLEARED`].
     stopped: AtomicU32,
     in_usecs: bool,
-    /// The table of a histogram that has to do with others, whose hits count only there.
-    linked: Option<Arc<VarTable>>,
+    /// The table of an inter-event histogram, whose hits count only there.
+    var_table: Option<Arc<VarTable>>,
     /// See [`Histogram::begin`].
     since: AtomicU64,
 }
@@ -64,7 +64,7 @@ impl Histogram {
             tables,
             shared,
             stopped: AtomicU32::new(if is_paused { PAUSED } else { 0 }),
-            linked: None,
+            var_table: None,
             since: AtomicU64::new(0),
         }
     }
@@ -79,24 +79,24 @@ impl Histogram {
         self.since.load(Ordering::Relaxed)
     }
 
-    /// As [`Histogram::new`]; one that [has to do with others](Spec::is_linked) counts by
-    /// [`Histogram::update_linked`].
+    /// As [`Histogram::new`]; one that [is an inter-event one](Spec::is_inter_event) counts by
+    /// [`Histogram::update_inter_event`].
     ///
     /// # Errors
     ///
     /// [`AllocError`].
-    pub fn linked(
+    pub fn inter_event(
         spec: Spec,
         (tables, shared): (PerCpu<HistTable>, Option<SharedTable>),
         is_paused: bool,
     ) -> Result<Self, AllocError> {
         let owners = spec.inter.as_ref().map(|inter| inter.refs.owners());
-        let (shared, linked) = match (shared, owners) {
+        let (shared, var_table) = match (shared, owners) {
             (Some(table), Some(owners)) => (None, Some(Arc::new(VarTable::new(table, owners?))?)),
             (shared, _) => (shared, None),
         };
         let mut histogram = Self::new(spec, (tables, shared), is_paused);
-        histogram.linked = linked;
+        histogram.var_table = var_table;
         Ok(histogram)
     }
 
@@ -104,7 +104,7 @@ impl Histogram {
     /// do with others.
     #[inline(always)]
     pub fn var_table(&self) -> Option<&Arc<VarTable>> {
-        self.linked.as_ref()
+        self.var_table.as_ref()
     }
 
     /// Returns how a hit is counted.
@@ -119,16 +119,16 @@ impl Histogram {
         self.in_usecs
     }
 
-    /// Removes all entries of one that has to do with others. Others still refer to its variables,
+    /// Removes all entries of an inter-event histogram. Others still refer to its variables,
     /// so it is not replaced; it does not count meanwhile. `wait` returns when no hit that has begun
     /// before uses its entries any more. Nobody else clears it at the same time.
     ///
     /// Context: process, may sleep.
-    pub fn clear_linked(&self, wait: impl Fn()) {
-        if let Some(linked) = &self.linked {
+    pub fn clear_inter_event(&self, wait: impl Fn()) {
+        if let Some(var_table) = &self.var_table {
             self.stop(CLEARED, true);
             wait();
-            linked.clear(&wait);
+            var_table.clear(&wait);
             self.stop(CLEARED, false);
         }
     }
@@ -148,8 +148,8 @@ impl Histogram {
     }
 
     pub(super) fn shared(&self) -> Option<&SharedTable> {
-        let linked = self.linked.as_ref().map(|linked| &linked.table);
-        linked.or(self.shared.as_ref())
+        let var_table = self.var_table.as_ref().map(|var_table| &var_table.table);
+        var_table.or(self.shared.as_ref())
     }
 
     /// Returns whether it is paused.

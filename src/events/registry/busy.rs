@@ -82,8 +82,8 @@ impl<'a> Hold<'a> {
         }
         let name = event.names().1;
         Self::Emitted(by(&|action| {
-            let linked = action.linked();
-            linked.is_some_and(|linked| linked.emits(name))
+            let inter_event = action.inter_event();
+            inter_event.is_some_and(|inter_event| inter_event.emits(name))
         }))
     }
 

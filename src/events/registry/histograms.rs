@@ -16,7 +16,7 @@ use crate::{
     events::{event::Event, event_file::InstanceId},
     hit::{
         action::{Action, ActionKind},
-        linked::Linked,
+        inter_event::InterEvent,
         receives::ReceivesValues,
     },
     kapi::{
@@ -49,7 +49,7 @@ fn allocated(spec: Spec, is_paused: bool) -> Result<Arc<Histogram>> {
     let own = PerCpu::new(|cpu| Ok(spec.own_table(percpu::is_present(cpu))?))?;
     let shared = spec.shared_table(&own)?;
     Ok(Arc::new(
-        Histogram::linked(spec, (own, shared), is_paused)?,
+        Histogram::inter_event(spec, (own, shared), is_paused)?,
         GFP_KERNEL,
     )?)
 }
@@ -241,7 +241,7 @@ impl Registry {
                     return Ok(None);
                 };
                 if former.var_table().is_some() {
-                    former.clear_linked(rcu::synchronize);
+                    former.clear_inter_event(rcu::synchronize);
                     // No module goes meanwhile: that takes the registry lock.
                     former.begin(self.gone_code(instance));
                     return Ok(None);
@@ -326,8 +326,9 @@ impl Registry {
                 };
                 let snapshots = self.instances.get(instance)?.snapshots.clone();
                 let shared = (snapshots, self.definitions.nesting());
-                let linked = Linked::new(histogram.clone(), receiver, shared, is_of_field)?;
-                ActionKind::Linked(Arc::new(linked, GFP_KERNEL)?)
+                let inter_event =
+                    InterEvent::new(histogram.clone(), receiver, shared, is_of_field)?;
+                ActionKind::InterEvent(Arc::new(inter_event, GFP_KERNEL)?)
             }
         };
         let action = Action::new(what, filter, Count::Unlimited)?;
@@ -340,8 +341,8 @@ impl Registry {
         loop {
             let hists = self.hist_triggers(instance, event)?;
             let mut of_fields = hists.iter().filter(|it| {
-                let linked = it.action.linked();
-                linked.is_some_and(|linked| linked.is_of_field)
+                let inter_event = it.action.inter_event();
+                inter_event.is_some_and(|inter_event| inter_event.is_of_field)
             });
             let Some(unneeded) = of_fields.find(|it| !is_referred_to(it, &hists)) else {
                 return Ok(());

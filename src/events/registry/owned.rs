@@ -90,14 +90,14 @@ impl Registry {
     /// Returns whether `action` of `instance` emits a synthetic event that `which` selects,
     /// or acts when one that it selects matches.
     fn names(&self, instance: InstanceId, action: &Action, which: impl Fn(&Event) -> bool) -> bool {
-        let Some(linked) = action.linked() else {
+        let Some(inter_event) = action.inter_event() else {
             return false;
         };
         let is_meant = |group: &[u8], event: &[u8]| {
             let event = self.triggered_with(instance, group, event);
             event.is_some_and(|event| which(event))
         };
-        let mut all = linked.histogram.spec().actions().iter();
+        let mut all = inter_event.histogram.spec().actions().iter();
         all.any(|action| {
             let emits = action.sort == ActionSort::Trace;
             (emits && is_meant(SYNTHETIC_GROUP, &action.event))

@@ -105,20 +105,22 @@ impl CallRecorder {
     /// Serves a call that only begins a pair.
     #[inline(never)]
     fn begin(&self, regs: &Regs, on_cpu: Unpreempted) {
-        self.serve_or_slowly(regs, on_cpu, |here| self.recorder.begins(regs, here));
+        self.serve_or_slowly(regs, on_cpu, |here| self.recorder.begin_pair(regs, here));
     }
 
     /// Serves a call that is only sent to an event probe.
     #[inline(never)]
     fn relay(&self, regs: &Regs, on_cpu: Unpreempted) {
-        self.serve_or_slowly(regs, on_cpu, |here| self.recorder.relays(regs, here));
+        self.serve_or_slowly(regs, on_cpu, |here| {
+            self.recorder.forward_to_one(regs, here)
+        });
     }
 
     /// Serves a call of which nothing is recorded but what it causes.
     #[inline(never)]
     fn send(&self, regs: &Regs, on_cpu: Unpreempted) {
         self.serve_or_slowly(regs, on_cpu, |here| {
-            self.recorder.serves_related(regs, here)
+            self.recorder.forward_or_count(regs, here)
         });
     }
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Counting in a histogram that has to do with others, and what its actions do.
+//! Counts in an inter-event histogram, and does what its actions say.
 
 use crate::{
     buffer::Buffer,
-    engine::hist::{ActionSort, Emit, EmittedValues, Histogram, LinkedRoom, Values},
+    engine::hist::{ActionSort, Emit, EmittedValues, Histogram, InterEventRoom, Values},
     hit::{nesting::Nesting, receives::ReceivesValues, sample::SentHit, snapshots::Snapshots},
     kapi::context::OnCpu,
     sys::Vec,
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// A histogram that has to do with others, with what its actions need.
-pub(crate) struct Linked {
+/// An inter-event histogram, with what its actions need.
+pub(crate) struct InterEvent {
     pub(crate) histogram: Arc<Histogram>,
     /// For each action the synthetic event that it emits, if it emits one. It is not deleted while
-    /// a plan has the action, which [`Linked::count_use`] tells.
+    /// a plan has the action, which [`InterEvent::count_use`] tells.
     receivers: Vec<Option<Arc<dyn ReceivesValues>>>,
     /// Takes snapshots of the instance's buffer.
     snapshots: Arc<Snapshots>,
@@ -25,7 +25,7 @@ pub(crate) struct Linked {
     pub(crate) is_of_field: bool,
 }
 
-impl Linked {
+impl InterEvent {
     /// Makes the action that counts in `histogram`; `receiver` finds the synthetic event with a
     /// name.
     ///
@@ -79,7 +79,7 @@ impl Linked {
         here: &'a OnCpu,
     ) {
         self.histogram
-            .update_linked(hit, &self.outside((sent, buffer), here));
+            .update_inter_event(hit, &self.outside((sent, buffer), here));
     }
 
     /// Returns what actions can do on the hit that `hit` returns, of the instance with the buffer.
@@ -90,7 +90,7 @@ impl Linked {
         here: &'a OnCpu,
     ) -> Outside<'a, H> {
         Outside {
-            linked: self,
+            inter_event: self,
             hit,
             buffer,
             here,
@@ -100,7 +100,7 @@ impl Linked {
 
 /// What the actions of a hit do outside of the histogram.
 pub(super) struct Outside<'a, H> {
-    linked: &'a Linked,
+    inter_event: &'a InterEvent,
     /// Returns the hit.
     hit: H,
     buffer: &'a Buffer,
@@ -110,18 +110,21 @@ pub(super) struct Outside<'a, H> {
 impl<'a, H: Fn() -> SentHit<'a>> Emit for Outside<'a, H> {
     #[inline]
     fn emit(&self, action: usize, values: EmittedValues<'_>) {
-        if let Some(Some(receiver)) = self.linked.receivers.get(action) {
+        if let Some(Some(receiver)) = self.inter_event.receivers.get(action) {
             receiver.receive_values(values, &(self.hit)(), self.here);
         }
     }
 
     #[inline(always)]
-    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool {
-        self.linked.nesting.with_room(self.here, work).is_some()
+    fn lend(&self, work: impl FnOnce(&mut InterEventRoom)) -> bool {
+        self.inter_event
+            .nesting
+            .with_room(self.here, work)
+            .is_some()
     }
 
     #[inline]
     fn snapshot(&self) {
-        self.linked.snapshots.request(self.buffer);
+        self.inter_event.snapshots.request(self.buffer);
     }
 }
