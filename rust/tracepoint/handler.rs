@@ -44,7 +44,7 @@ pub enum Use {
     /// Some of the first ones, as many as this.
     Some(usize),
     /// The same, and the stage [`NO_MEMORY`](crate::kapi::handler::NO_MEMORY) comes first.
-    Quietly(usize),
+    NoMemory(usize),
 }
 
 /// What serves the hits of a tracepoint. The first stage follows from what it uses, and is that of

@@ -31,19 +31,19 @@ fn only<const N: usize>(argument: u64) -> [u64; 3] {
 /// Defines the probe for arguments that the kernel passes in registers.
 macro_rules! few {
     ($($name:ident)*) => {
-        /// The probe if only arguments are used that the kernel passes in registers; `QUIET` as
-        /// [`Use::Quietly`].
+        /// The probe if only arguments are used that the kernel passes in registers; `READS_NO_MEMORY` as
+        /// [`Use::NoMemory`].
         ///
         /// # Safety
         ///
         /// As for `none`.
-        unsafe extern "C" fn few<const QUIET: bool>(data: *mut c_void, $($name: u64),*) {
+        unsafe extern "C" fn few<const READS_NO_MEMORY: bool>(data: *mut c_void, $($name: u64),*) {
             let arguments: [u64; arch::TRACEPOINT_ARGUMENTS] = [$($name),*];
             let arguments = PointArguments(&arguments);
             // SAFETY: As in `none`.
             let this = unsafe { &*data.cast::<Self>() };
             let on_cpu = Unpreempted::begin();
-            match QUIET {
+            match READS_NO_MEMORY {
                 true => this.any::<NO_MEMORY>(arguments, on_cpu),
                 false => match this.handler.begins_with() {
                     EACH_SHORT => this.for_each_any::<EACH_SHORT>(arguments, on_cpu),
@@ -64,9 +64,9 @@ impl<H: Listener> PointRegistration<H> {
             Use::One(1) => Self::one::<1> as *mut c_void,
             Use::One(2) => Self::one::<2> as *mut c_void,
             Use::One(index) if index < IN_REGISTERS => Self::few::<true> as *mut c_void,
-            Use::Quietly(count) if count <= IN_REGISTERS => Self::few::<true> as *mut c_void,
+            Use::NoMemory(count) if count <= IN_REGISTERS => Self::few::<true> as *mut c_void,
             Use::Some(count) if count <= IN_REGISTERS => Self::few::<false> as *mut c_void,
-            Use::One(_) | Use::Quietly(_) | Use::Some(_) => Self::many as *mut c_void,
+            Use::One(_) | Use::NoMemory(_) | Use::Some(_) => Self::many as *mut c_void,
         }
     }
 
@@ -157,7 +157,7 @@ impl<H: Listener> PointRegistration<H> {
         let next = match handler.uses() {
             Use::Nothing => this.first_at_stub::<BARE, EACH_BARE>(0, here),
             Use::One(index) => this.first_at_stub::<WORD, EACH_WORD>(arguments.get(index), here),
-            Use::Some(_) | Use::Quietly(_) => Next::Stage(handler.begins_with()),
+            Use::Some(_) | Use::NoMemory(_) => Next::Stage(handler.begins_with()),
         };
         let next = match next {
             Next::Stage(FILTER) => Handler::<Any>::run::<FILTER>(handler, arguments, here),

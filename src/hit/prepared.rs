@@ -60,9 +60,9 @@ impl Prepared {
         self.program.entry_words()
     }
 
-    /// Returns whether the program [is quiet](Program::is_quiet).
-    pub(super) fn is_quiet(&self) -> bool {
-        self.program.is_quiet()
+    /// Returns whether the program [reads no memory](Program::reads_no_memory).
+    pub(super) fn reads_no_memory(&self) -> bool {
+        self.program.reads_no_memory()
     }
 
     /// Makes the recorder.

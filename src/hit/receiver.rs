@@ -85,12 +85,12 @@ impl AttachedFields {
 /// Hits are served.
 const ARMED: u8 = 1;
 /// All that the program fetches is among what is sent, as numbers.
-const QUIET: u8 = 2;
+const READS_NO_MEMORY: u8 = 2;
 
 /// Serves the hits of a probe that another event causes.
 pub(crate) struct Receiver {
     recorder: Recorder,
-    /// Whether it is [armed](ARMED), and whether its program is [quiet](QUIET).
+    /// Whether it is [armed](ARMED), and whether its program [reads no memory](READS_NO_MEMORY).
     state: AtomicU8,
     fields: AttachedFields,
     /// The fields of a synthetic event.
@@ -114,8 +114,10 @@ impl Receiver {
         open: Option<Arc<OpenPairs>>,
         nesting: Arc<Nesting>,
     ) -> Result<Arc<Self>> {
-        let is_quiet = recorder.is_quiet() && fields.texts.is_empty();
-        let state = if is_quiet { QUIET } else { 0 };
+        let state = match recorder.reads_no_memory() && fields.texts.is_empty() {
+            true => READS_NO_MEMORY,
+            false => 0,
+        };
         let receiver = init!(Self {
             recorder <- recorder.init(),
             state: AtomicU8::new(state),
@@ -162,7 +164,7 @@ impl Receiver {
     /// Whether it is armed, and all that its program fetches is among what is sent, as numbers.
     #[inline(always)]
     pub(super) fn is_ready(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == ARMED | QUIET
+        self.state.load(Ordering::Relaxed) == ARMED | READS_NO_MEMORY
     }
 
     /// Records a hit with the values of `sent` if nothing about it is unusual, and nothing else is

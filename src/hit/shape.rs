@@ -67,18 +67,18 @@ impl<const REGISTER: bool> Shape for Timed<REGISTER> {
     }
 }
 
-/// What the program fetches, in a record of known size; it is quiet if `QUIET`.
-pub(super) struct ByProgram<const QUIET: bool>;
+/// What the program fetches, in a record of known size; the program reads no memory if `READS_NO_MEMORY`.
+pub(super) struct ByProgram<const READS_NO_MEMORY: bool>;
 
-impl<const QUIET: bool> Shape for ByProgram<QUIET> {
+impl<const READS_NO_MEMORY: bool> Shape for ByProgram<READS_NO_MEMORY> {
     #[inline(always)]
     fn fetch(self, recorder: &Recorder, source: impl Source, out: &mut [u8]) {
         if let Some(to) = source.sample().returns_to() {
             record::put_return_address(out, to);
         }
         let program = &recorder.program;
-        if QUIET {
-            return exec::run_quiet(program, &source.sample(), out);
+        if READS_NO_MEMORY {
+            return exec::run_without_memory(program, &source.sample(), out);
         }
         exec::run_compact(program, &source.sample(), out);
         if !program.is_compact() {

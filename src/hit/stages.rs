@@ -241,8 +241,8 @@ impl tracepoint::Listener for Recorder {
             (Form::Bare, _) => Use::Nothing,
             (Form::Register(index), _) => Use::One(usize::from(index)),
             (Form::Duration | Form::RegisterAndDuration(_) | Form::Any, limit) => {
-                match self.program.is_quiet() {
-                    true => Use::Quietly(limit),
+                match self.program.reads_no_memory() {
+                    true => Use::NoMemory(limit),
                     false => Use::Some(limit),
                 }
             }

@@ -270,10 +270,14 @@ impl Recorder {
         })
     }
 
-    /// Serves a hit by the fetch program, which reads no memory if `QUIET`, where records have one
+    /// Serves a hit by the fetch program, which reads no memory if `READS_NO_MEMORY`, where records have one
     /// size, which is short. A filter may compare a register, or only the hits of some tasks count.
     #[inline(always)]
-    pub(super) fn serve_short<const QUIET: bool>(&self, source: impl Source, here: &OnCpu) -> Next {
+    pub(super) fn serve_short<const READS_NO_MEMORY: bool>(
+        &self,
+        source: impl Source,
+        here: &OnCpu,
+    ) -> Next {
         if !Stage::records_short(self.stage()) {
             // Loaded anew: the compiler would make one search of both tests.
             match self.stage() {
@@ -289,18 +293,18 @@ impl Recorder {
                 return Next::Stage(Stage::SERVE);
             }
         }
-        self.record_short::<QUIET>(source, here)
+        self.record_short::<READS_NO_MEMORY>(source, here)
     }
 
-    /// Records a hit by the fetch program, which reads no memory if `QUIET`, where records have one
+    /// Records a hit by the fetch program, which reads no memory if `READS_NO_MEMORY`, where records have one
     /// size, which is short.
     #[inline(always)]
-    pub(super) fn record_short<const QUIET: bool>(
+    pub(super) fn record_short<const READS_NO_MEMORY: bool>(
         &self,
         source: impl Source,
         here: &OnCpu,
     ) -> Next {
-        let shape = ByProgram::<QUIET>;
+        let shape = ByProgram::<READS_NO_MEMORY>;
         self.step(source, shape, &self.short, One::<false>, here)
     }
 

@@ -58,7 +58,7 @@ pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
 /// Context: any.
 #[inline(always)]
 pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
-    run_quiet(program, env, out);
+    run_without_memory(program, env, out);
     for read in &program.reads {
         let address = env
             .reg(read.reg)
@@ -87,11 +87,11 @@ pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
 }
 
 /// Fetches the arguments that are in registers, and the task's name, as a part of [`run`]:
-/// all of a program that [is quiet](Program::is_quiet).
+/// all of a program that [reads no memory](Program::reads_no_memory).
 ///
 /// Context: any.
 #[inline(always)]
-pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
+pub fn run_without_memory<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     if let Some(Faults { offset, size }) = program.faults {
         match size.get() {
             1 => put(out, offset, [0; 1]),

@@ -46,7 +46,7 @@ impl syscall::CallHandler for CallRecorder {
             _ => return self.copy_and_serve::<MAX_COPIES>(regs, shared),
         }
         let on_cpu = Unpreempted::begin();
-        match self.serve_quietly(regs, when, &on_cpu.here()) {
+        match self.serve_fast(regs, when, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
             Next::Stage(Stage::EACH_SHORT) => match when {
                 When::Enter => self.serve_in_each::<false>(regs, on_cpu),
@@ -64,7 +64,7 @@ impl syscall::CallHandler for CallRecorder {
 impl CallRecorder {
     /// Serves a call without copies, where nothing about it is unusual.
     #[inline(always)]
-    fn serve_quietly(&self, regs: &Regs, when: When, here: &OnCpu) -> Next {
+    fn serve_fast(&self, regs: &Regs, when: When, here: &OnCpu) -> Next {
         let recorder = &self.recorder;
         if let Some(other) = recorder.other_for_call(regs, here) {
             return other;

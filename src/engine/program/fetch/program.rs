@@ -480,7 +480,7 @@ impl Program {
     ///
     /// Context: any.
     #[inline(always)]
-    pub fn is_quiet(&self) -> bool {
+    pub fn reads_no_memory(&self) -> bool {
         self.reads.is_empty() && !self.others
     }
 
