@@ -5,6 +5,7 @@
 
 pub(crate) mod action;
 pub(crate) mod calls;
+pub(crate) mod caused_event;
 pub(crate) mod counters;
 pub(crate) mod histograms;
 pub(crate) mod inter_event;
@@ -15,11 +16,10 @@ pub(crate) mod pair;
 mod per_instance;
 pub(crate) mod plan;
 pub(crate) mod prepared;
-pub(crate) mod receiver;
-pub(crate) mod receives;
 pub(crate) mod recorder;
 mod sample;
 mod shape;
+pub(crate) mod sinks;
 mod slow;
 pub(crate) mod snapshots;
 mod source;

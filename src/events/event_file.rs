@@ -241,7 +241,7 @@ impl EventFile {
     pub(crate) fn write_triggers(&self, out: &mut dyn fmt::Write) -> Result<bool, fmt::Error> {
         let plan = self.plan();
         let all = plan.actions().iter();
-        let mut shown = all.filter(|action| action.receiver().is_none()).peekable();
+        let mut shown = all.filter(|action| action.sink().is_none()).peekable();
         let is_any = shown.peek().is_some();
         shown.try_for_each(|action| action.write(out))?;
         Ok(is_any)

@@ -17,11 +17,11 @@ use crate::{
     },
     formats::Format,
     hit::{
+        caused_event::CausedEvent,
         counters::Totals,
         pair::Pair,
         plan::{Plan, ReplacedPlans},
         prepared::Prepared,
-        receiver::Receiver,
         recorder::Recorder,
     },
     kapi::{
@@ -163,7 +163,7 @@ impl Probe {
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub(super) fn of_receiver(
+    pub(super) fn of_caused_event(
         (event, definition): (Arc<Event>, Arc<Definition>),
         format: Arc<Format>,
         registered: Registered,
@@ -273,13 +273,14 @@ impl Probe {
     }
 
     /// Returns what others send its hits to, if they do.
-    pub(crate) fn receiver(&self) -> Option<&Arc<Receiver>> {
-        self.placed.as_ref()?.source().receiver()
+    pub(crate) fn caused_event(&self) -> Option<&Arc<CausedEvent>> {
+        self.placed.as_ref()?.source().caused_event()
     }
 
     /// Returns whether actions of triggers emit it.
     pub(super) fn is_emitted(&self) -> bool {
-        self.receiver().is_some_and(|receiver| receiver.is_used())
+        self.caused_event()
+            .is_some_and(|caused_event| caused_event.is_used())
     }
 
     /// Returns what fetches the arguments; `None` if it waits.

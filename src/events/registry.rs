@@ -159,7 +159,7 @@ impl Registry {
             event.set_file(instance, None);
         }
         // Where this fails, the next change of an event does it.
-        let _ = self.link_receivers();
+        let _ = self.link_caused_events();
         self.instances.set(instance, None).ok_or(ENODEV)
     }
 
@@ -197,12 +197,12 @@ impl Registry {
             }
         }
         self.switch(instance, &which, enabled)?;
-        let result = self.link_receivers();
+        let result = self.link_caused_events();
         if result.is_err() {
             let is_changed = |event: &Event| changed.iter().any(|other| other.id() == event.id());
             // As it was, as far as that is possible.
             let _ = self.switch(instance, &is_changed, !enabled);
-            let _ = self.link_receivers();
+            let _ = self.link_caused_events();
         }
         result
     }
@@ -439,7 +439,7 @@ impl Registry {
         }
         // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again.
         // Where this fails, the next change of an event does it.
-        let _ = self.link_receivers();
+        let _ = self.link_caused_events();
         self.definitions.is_any_armed()
     }
 

@@ -21,8 +21,8 @@ use crate::{
         histograms::Histograms,
         inter_event::InterEvent,
         open_pairs::OpenPairs,
-        receives::Receives,
         sample::{Sample, SentHit},
+        sinks::HitSink,
         snapshots::Snapshots,
     },
     kapi::context::OnCpu,
@@ -116,7 +116,7 @@ pub(super) enum Sole {
 
 /// What hits are sent to.
 pub(crate) struct SendTo {
-    pub(crate) to: KBox<dyn Receives>,
+    pub(crate) to: KBox<dyn HitSink>,
     /// The same, if that is all that hits do there.
     pub(crate) begins: Option<Arc<OpenPairs>>,
 }
@@ -260,7 +260,7 @@ impl Action {
 
     /// Returns the event probe or the pair to which it sends hits, if it does.
     #[inline(always)]
-    pub(crate) fn receiver(&self) -> Option<&dyn Receives> {
+    pub(crate) fn sink(&self) -> Option<&dyn HitSink> {
         match &self.what {
             ActionKind::Send(send) => Some(&*send.to),
             _ => None,

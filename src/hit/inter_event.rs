@@ -5,7 +5,7 @@
 use crate::{
     buffer::Buffer,
     engine::hist::{ActionSort, Emit, EmittedValues, Histogram, InterEventRoom, Values},
-    hit::{nesting::Nesting, receives::ReceivesValues, sample::SentHit, snapshots::Snapshots},
+    hit::{nesting::Nesting, sample::SentHit, sinks::ValueSink, snapshots::Snapshots},
     kapi::context::OnCpu,
     sys::Vec,
 };
@@ -16,7 +16,7 @@ pub(crate) struct InterEvent {
     pub(crate) histogram: Arc<Histogram>,
     /// For each action the synthetic event that it emits, if it emits one. It is not deleted while
     /// a plan has the action, which [`InterEvent::count_use`] tells.
-    receivers: Vec<Option<Arc<dyn ReceivesValues>>>,
+    sinks: Vec<Option<Arc<dyn ValueSink>>>,
     /// Takes snapshots of the instance's buffer.
     snapshots: Arc<Snapshots>,
     /// Lends memory to hits.
@@ -26,7 +26,7 @@ pub(crate) struct InterEvent {
 }
 
 impl InterEvent {
-    /// Makes the action that counts in `histogram`; `receiver` finds the synthetic event with a
+    /// Makes the action that counts in `histogram`; `sink` finds the synthetic event with a
     /// name.
     ///
     /// # Errors
@@ -34,20 +34,20 @@ impl InterEvent {
     /// `ENOMEM`.
     pub(crate) fn new(
         histogram: Arc<Histogram>,
-        receiver: impl Fn(&[u8]) -> Option<Arc<dyn ReceivesValues>>,
+        sink: impl Fn(&[u8]) -> Option<Arc<dyn ValueSink>>,
         (snapshots, nesting): (Arc<Snapshots>, Arc<Nesting>),
         is_of_field: bool,
     ) -> Result<Self> {
-        let mut receivers = Vec::new();
+        let mut sinks = Vec::new();
         for action in histogram.spec().actions() {
-            receivers.push(match action.sort {
-                ActionSort::Trace => receiver(&action.event),
+            sinks.push(match action.sort {
+                ActionSort::Trace => sink(&action.event),
                 ActionSort::Save | ActionSort::Snapshot => None,
             })?;
         }
         Ok(Self {
             histogram,
-            receivers,
+            sinks,
             snapshots,
             nesting,
             is_of_field,
@@ -57,8 +57,8 @@ impl InterEvent {
     /// Tells the synthetic events that it emits them from now on, or no longer: that a plan got it,
     /// or lost it. What only looks at it, such as who reads what it has counted, is no use.
     pub(crate) fn count_use(&self, more: bool) {
-        for receiver in self.receivers.iter().flatten() {
-            receiver.count_use(more);
+        for sink in self.sinks.iter().flatten() {
+            sink.count_use(more);
         }
     }
 
@@ -110,8 +110,8 @@ pub(super) struct Outside<'a, H> {
 impl<'a, H: Fn() -> SentHit<'a>> Emit for Outside<'a, H> {
     #[inline]
     fn emit(&self, action: usize, values: EmittedValues<'_>) {
-        if let Some(Some(receiver)) = self.inter_event.receivers.get(action) {
-            receiver.receive_values(values, &(self.hit)(), self.here);
+        if let Some(Some(sink)) = self.inter_event.sinks.get(action) {
+            sink.receive_values(values, &(self.hit)(), self.here);
         }
     }
 

@@ -216,7 +216,7 @@ impl Plan {
         };
         let mut only_forwards = actions.iter();
         let only_forwards = only_forwards
-            .all(|action| action.receiver().is_some() && action.needs_no_header())
+            .all(|action| action.sink().is_some() && action.needs_no_header())
             && !(actions.is_empty() || filter.is_some() || stacks.are_any());
         let triggers = Triggers {
             histograms,
@@ -325,9 +325,7 @@ impl Plan {
 
     /// Returns whether hits are sent to event probes or pairs.
     pub(super) fn forwards_any(&self) -> bool {
-        self.actions()
-            .iter()
-            .any(|action| action.receiver().is_some())
+        self.actions().iter().any(|action| action.sink().is_some())
     }
 
     /// Returns the actions, in their order.

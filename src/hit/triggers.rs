@@ -156,8 +156,8 @@ impl Recorder {
         let is_on = triggers.switch.is_on();
         let sample = source.sample();
         let hit = self.sent(&sample);
-        for receiver in triggers.actions.iter().filter_map(|it| it.receiver()) {
-            receiver.receive_hit(&hit, here);
+        for sink in triggers.actions.iter().filter_map(|it| it.sink()) {
+            sink.receive_hit(&hit, here);
         }
         match is_on {
             true => self.record_sent(&sample, here),
@@ -257,8 +257,8 @@ impl Recorder {
             known: &self.known(sample, here),
         };
         for action in plan.actions() {
-            if let Some(receiver) = action.receiver().filter(|_| action.accepts(&on_hit)) {
-                receiver.receive_hit(&self.sent(sample), here);
+            if let Some(sink) = action.sink().filter(|_| action.accepts(&on_hit)) {
+                sink.receive_hit(&self.sent(sample), here);
             }
         }
     }

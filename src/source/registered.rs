@@ -13,8 +13,8 @@ use crate::{
     },
     hit::{
         calls::{CallRecorder, WholeCallRecorder},
+        caused_event::CausedEvent,
         prepared::Prepared,
-        receiver::Receiver,
         recorder::Recorder,
     },
     kapi::{
@@ -74,7 +74,7 @@ pub(crate) trait ProbeSource: Send + Sync {
     }
 
     /// Returns it as what other events send to, if it is that.
-    fn receiver(&self) -> Option<&Arc<Receiver>> {
+    fn caused_event(&self) -> Option<&Arc<CausedEvent>> {
         None
     }
 
@@ -164,15 +164,15 @@ impl ProbeSource for tracepoint::PointRegistration<Recorder> {
 
 /// What other events send to. They do so by actions of their plans, which are gone, and have been for
 /// a grace period, before it is.
-pub(crate) struct ReceiverRegistration(Arc<Receiver>);
+pub(crate) struct CausedEventRegistration(Arc<CausedEvent>);
 
-impl Batched for ReceiverRegistration {
-    type Probe = Receiver;
+impl Batched for CausedEventRegistration {
+    type Probe = CausedEvent;
 
-    fn end_all(_: &mut [Pin<KBox<Self>>], _: &mut KVVec<*mut Receiver>) {}
+    fn end_all(_: &mut [Pin<KBox<Self>>], _: &mut KVVec<*mut CausedEvent>) {}
 }
 
-impl ProbeSource for ReceiverRegistration {
+impl ProbeSource for CausedEventRegistration {
     fn recorder(&self) -> &Recorder {
         self.0.recorder()
     }
@@ -182,7 +182,7 @@ impl ProbeSource for ReceiverRegistration {
         Ok(())
     }
 
-    fn receiver(&self) -> Option<&Arc<Receiver>> {
+    fn caused_event(&self) -> Option<&Arc<CausedEvent>> {
         Some(&self.0)
     }
 }
@@ -317,7 +317,7 @@ mechanisms! {
     /// A handler of whole system calls.
     WholeCall, whole_calls: syscall::CallRegistration<WholeCallRecorder>;
     /// What other events send to.
-    Sender, receivers: ReceiverRegistration;
+    Sender, caused_events: CausedEventRegistration;
 }
 
 impl Registered {
@@ -378,7 +378,7 @@ impl Registered {
                 tracepoint::PointRegistration::new(sources.points.clone(), point, recorder.init())
                     .map(Self::Tracepoint)
             }
-            // See `of_call`, `of_whole_call` and `of_receiver`.
+            // See `of_call`, `of_whole_call` and `of_caused_event`.
             Mechanism::Call | Mechanism::WholeCall | Mechanism::Sender => Err(EINVAL),
         }
     }
@@ -398,13 +398,13 @@ impl Registered {
         syscall::CallRegistration::new(table.clone(), (number, sides), recorder).map(Self::Call)
     }
 
-    /// Makes a receiver the source, disarmed.
+    /// Makes a caused event the source, disarmed.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn of_receiver(receiver: Arc<Receiver>) -> Result<Self> {
-        let registration = KBox::pin(ReceiverRegistration(receiver), GFP_KERNEL)?;
+    pub(crate) fn of_caused_event(caused_event: Arc<CausedEvent>) -> Result<Self> {
+        let registration = KBox::pin(CausedEventRegistration(caused_event), GFP_KERNEL)?;
         Ok(Self::Sender(registration))
     }
 

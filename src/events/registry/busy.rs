@@ -50,7 +50,7 @@ impl<'a> Hold<'a> {
         let has_own = |file: &EventFile| {
             let plan = file.plan();
             let mut all = plan.actions().iter();
-            all.any(|action| action.receiver().is_none())
+            all.any(|action| action.sink().is_none())
         };
         if let Some(at_top) = at_top(&has_own) {
             return Self::Trigger { at_top };

@@ -3,11 +3,11 @@
 //! The defined probes, those of system calls, and what defining one needs to know.
 
 mod calls;
+mod caused_events;
 mod define;
 mod delete;
 mod modules;
 mod ready;
-mod receivers;
 
 use super::set::Set;
 use crate::{

@@ -17,7 +17,7 @@ use crate::{
     hit::{
         action::{Action, ActionKind},
         inter_event::InterEvent,
-        receives::ReceivesValues,
+        sinks::ValueSink,
     },
     kapi::{
         percpu::{self, PerCpu},
@@ -321,13 +321,12 @@ impl Registry {
         let what = match histogram.var_table() {
             None => ActionKind::Count(histogram.clone()),
             Some(_) => {
-                let receiver = |name: &[u8]| -> Option<Arc<dyn ReceivesValues>> {
+                let sink = |name: &[u8]| -> Option<Arc<dyn ValueSink>> {
                     Some(self.definitions.synthetic(name)?.clone())
                 };
                 let snapshots = self.instances.get(instance)?.snapshots.clone();
                 let shared = (snapshots, self.definitions.nesting());
-                let inter_event =
-                    InterEvent::new(histogram.clone(), receiver, shared, is_of_field)?;
+                let inter_event = InterEvent::new(histogram.clone(), sink, shared, is_of_field)?;
                 ActionKind::InterEvent(Arc::new(inter_event, GFP_KERNEL)?)
             }
         };
@@ -460,7 +459,7 @@ impl HistScope for InstanceScope<'_> {
     }
 
     fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]> {
-        let receiver = self.registry.definitions.synthetic(name)?;
-        Some(receiver.fields())
+        let caused_event = self.registry.definitions.synthetic(name)?;
+        Some(caused_event.fields())
     }
 }

@@ -218,7 +218,7 @@ impl Registry {
         };
         // What was armed before stays as it is.
         let result = self.set_armed(&is_held, true);
-        let result = result.and_then(|()| self.link_receivers());
+        let result = result.and_then(|()| self.link_caused_events());
         if result.is_err() {
             self.instances.undo(instance, undone, &self.definitions);
         } else {
@@ -266,7 +266,7 @@ impl Registry {
             let _ = self.release(instance, target);
         }
         // What is not removed is sent to what is not armed.
-        let _ = self.link_receivers();
+        let _ = self.link_caused_events();
         Ok(())
     }
 
@@ -290,7 +290,7 @@ impl Registry {
     /// `ENOMEM`, and the errors of arming the other event; then some are not added.
     ///
     /// Context: process, may sleep.
-    pub(super) fn link_receivers(&mut self) -> Result {
+    pub(super) fn link_caused_events(&mut self) -> Result {
         while let Some(probe) = self.definitions.unlinked() {
             let is_armed = probe.is_armed();
             let is_sent_to = probe.attachments().iter().any(Attachment::is_linked);
@@ -308,7 +308,7 @@ impl Registry {
     }
 
     fn link(&mut self, attachment: &Attachment, is_armed: bool) -> Result {
-        // The other event may be one of an event probe, too: then `link_receivers` is called again.
+        // The other event may be one of an event probe, too: then `link_caused_events` is called again.
         attachment.set_linked(is_armed);
         let (to, action) = (attachment.to(), attachment.action());
         let result = match is_armed {

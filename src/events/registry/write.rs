@@ -237,7 +237,7 @@ impl<'r> Write<'r> {
         }
         // The change is made, so this cannot refuse it. Nothing is there to be linked unless an
         // event probe got a further probe; where it fails, the next change of an event does it.
-        if let Err(error) = self.registry.link_receivers() {
+        if let Err(error) = self.registry.link_caused_events() {
             pr_warn!(
                 "hits are not sent to all event probes (errno {}): enable these anew\n",
                 error.to_errno()

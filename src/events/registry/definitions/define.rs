@@ -70,7 +70,7 @@ impl Write<'_> {
             }
         };
         if definition.kind.mechanism == Mechanism::Sender {
-            self.create_receiver(definition)?;
+            self.create_caused_event(definition)?;
             return Ok(Vec::new());
         }
         if definition.place.is_each() {

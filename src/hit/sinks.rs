@@ -7,13 +7,13 @@
 use crate::{engine::hist::EmittedValues, hit::sample::SentHit, kapi::context::OnCpu};
 
 /// Serves the hits that another event sends.
-pub(crate) trait Receives: Send + Sync {
+pub(crate) trait HitSink: Send + Sync {
     /// Serves a hit of the event to which it is attached.
     fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu);
 }
 
 /// Serves the values that the action of a trigger sends.
-pub(crate) trait ReceivesValues: Send + Sync {
+pub(crate) trait ValueSink: Send + Sync {
     /// Counts one action more that sends values, or one less.
     fn count_use(&self, more: bool);
 

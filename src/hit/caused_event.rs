@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! [`Receiver`]: serves the hits of a probe that another event causes.
+//! [`CausedEvent`]: serves the hits of a probe that another event causes.
 //!
 //! Numbers are read from the other event's sample when they are asked for. Texts are copied, so
 //! that there is an address at which they can be read.
@@ -18,9 +18,9 @@ use crate::{
         nesting::{Nesting, SentTexts},
         open_pairs::OpenPairs,
         prepared::Prepared,
-        receives::{Receives, ReceivesValues},
         recorder::Recorder,
         sample::{Report, Sample, Sent, SentHit},
+        sinks::{HitSink, ValueSink},
         source::Source,
     },
     kapi::context::OnCpu,
@@ -88,7 +88,7 @@ const ARMED: u8 = 1;
 const READS_NO_MEMORY: u8 = 2;
 
 /// Serves the hits of a probe that another event causes.
-pub(crate) struct Receiver {
+pub(crate) struct CausedEvent {
     recorder: Recorder,
     /// Whether it is [armed](ARMED), and whether its program [reads no memory](READS_NO_MEMORY).
     state: AtomicU8,
@@ -102,8 +102,8 @@ pub(crate) struct Receiver {
     nesting: Arc<Nesting>,
 }
 
-impl Receiver {
-    /// Makes a receiver that is not armed.
+impl CausedEvent {
+    /// Makes a caused event that is not armed.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Receiver {
             true => READS_NO_MEMORY,
             false => 0,
         };
-        let receiver = init!(Self {
+        let caused_event = init!(Self {
             recorder <- recorder.init(),
             state: AtomicU8::new(state),
             fields,
@@ -127,7 +127,7 @@ impl Receiver {
             open,
             nesting,
         });
-        Arc::init(receiver, GFP_KERNEL)
+        Arc::init(caused_event, GFP_KERNEL)
     }
 
     /// Returns what records the hits.
@@ -211,11 +211,11 @@ impl Receiver {
     /// Returns the fields of a hit that are numbers.
     #[inline(always)]
     pub(super) fn fields_of<'a>(&'a self, hit: &'a SentHit<'a>) -> FieldsOf<'a> {
-        let receiver = self;
-        FieldsOf { receiver, hit }
+        let caused_event = self;
+        FieldsOf { caused_event, hit }
     }
 
-    /// As [`Receiver::serve_hit`], with copies of texts.
+    /// As [`CausedEvent::serve_hit`], with copies of texts.
     #[inline(never)]
     fn serve_with_texts(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
         let served = self.nesting.enter(here).and_then(|nested| {
@@ -249,7 +249,7 @@ impl Receiver {
 /// The addresses of copied texts by their indices, 0 for one that could not be read; then anything.
 type TextAddresses = [(u8, u64); MAX_TEXTS];
 
-impl Receives for Arc<Receiver> {
+impl HitSink for Arc<CausedEvent> {
     fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu) {
         let fields = self.fields_of(hit);
         let is_recorded = self.is_ready() && self.records(&fields, here);
@@ -259,7 +259,7 @@ impl Receives for Arc<Receiver> {
     }
 }
 
-impl ReceivesValues for Receiver {
+impl ValueSink for CausedEvent {
     fn count_use(&self, more: bool) {
         if more {
             self.uses.fetch_add(1, Ordering::Relaxed);
@@ -279,7 +279,7 @@ impl ReceivesValues for Receiver {
 
 /// The fields of a hit that are numbers, by their indices.
 pub(super) struct FieldsOf<'a> {
-    receiver: &'a Receiver,
+    caused_event: &'a CausedEvent,
     hit: &'a SentHit<'a>,
 }
 
@@ -289,7 +289,7 @@ impl Sent for FieldsOf<'_> {
         let &SentHit {
             program, sample, ..
         } = self.hit;
-        let shape = self.receiver.fields.shapes.get(usize::from(index));
+        let shape = self.caused_event.fields.shapes.get(usize::from(index));
         shape.map_or(0, |&shape| exec::field_value(program, index, shape, sample))
     }
 

@@ -24,12 +24,12 @@ use crate::{
     },
     hit::{
         action::{Action, ActionKind, SendTo},
+        caused_event::{AttachedFields, CausedEvent},
         open_pairs::OpenPairs,
         pair::Pair,
         plan::{Plan, ReplacedPlans},
         prepared::Prepared,
-        receiver::{AttachedFields, Receiver},
-        receives::Receives,
+        sinks::HitSink,
     },
     kapi::memory,
     source::registered::Registered,
@@ -47,7 +47,10 @@ const MEMORY: usize = 16 << 10;
 impl Write<'_> {
     /// Adds the probe of `definition`, which another event or an action causes.
     #[inline(never)]
-    pub(super) fn create_receiver(&mut self, mut definition: Definition) -> Result<(), Refusal> {
+    pub(super) fn create_caused_event(
+        &mut self,
+        mut definition: Definition,
+    ) -> Result<(), Refusal> {
         let is_synthetic = definition.kind == ProbeKind::Synthetic;
         let exists = match is_synthetic {
             true => Refusal::new(Kind::SynthEventExists, definition.place_at),
@@ -110,16 +113,16 @@ impl Write<'_> {
         }
         let definitions = &self.registry.definitions;
         let nesting = definitions.nesting.clone();
-        let receiver = Receiver::new(recorder, fields, open.clone(), nesting);
-        let receiver = receiver.map_err(no_memory)?;
-        let pair = open.map(|open| Pair::new(receiver.clone(), open, end_keys));
+        let caused_event = CausedEvent::new(recorder, fields, open.clone(), nesting);
+        let caused_event = caused_event.map_err(no_memory)?;
+        let pair = open.map(|open| Pair::new(caused_event.clone(), open, end_keys));
         let pair = pair.transpose().map_err(no_memory)?;
-        let attached = definitions.attachments(&receiver, pair.as_ref(), to, condition);
+        let attached = definitions.attachments(&caused_event, pair.as_ref(), to, condition);
         let attached = attached.map_err(no_memory)?;
-        let registered = Registered::of_receiver(receiver).map_err(no_memory)?;
+        let registered = Registered::of_caused_event(caused_event).map_err(no_memory)?;
         let definition = Arc::init(definition, GFP_KERNEL).map_err(no_memory)?;
         let attached = (attached, pair);
-        let probe = Probe::of_receiver((event, definition), format, registered, attached);
+        let probe = Probe::of_caused_event((event, definition), format, registered, attached);
         self.add(probe.map_err(no_memory)?)
     }
 
@@ -196,12 +199,12 @@ impl Write<'_> {
 }
 
 impl Definitions {
-    /// Returns what makes the events `to` send their hits: to `receiver`, or to both sides of
+    /// Returns what makes the events `to` send their hits: to `caused_event`, or to both sides of
     /// `pair`. The last one sends those that `condition` accepts.
     #[inline(never)]
     fn attachments(
         &self,
-        receiver: &Arc<Receiver>,
+        caused_event: &Arc<CausedEvent>,
         pair: Option<&Arc<Pair>>,
         to: Vec<Arc<Event>>,
         mut condition: Option<Filter>,
@@ -210,10 +213,10 @@ impl Definitions {
         let mut all = Vec::new();
         for (n, event) in to.into_iter().enumerate() {
             let begins = pair.filter(|_| n < last).map(|pair| pair.open().clone());
-            let to: KBox<dyn Receives> = match (&begins, pair) {
+            let to: KBox<dyn HitSink> = match (&begins, pair) {
                 (Some(open), _) => KBox::new(open.clone(), GFP_KERNEL)?,
                 (None, Some(pair)) => KBox::new(pair.clone(), GFP_KERNEL)?,
-                (None, None) => KBox::new(receiver.clone(), GFP_KERNEL)?,
+                (None, None) => KBox::new(caused_event.clone(), GFP_KERNEL)?,
             };
             let condition = if n == last { condition.take() } else { None };
             let to = Arc::new(SendTo { to, begins }, GFP_KERNEL)?;
@@ -241,12 +244,12 @@ impl Definitions {
     }
 
     /// Returns what gets the values of the synthetic event `name`.
-    pub(crate) fn synthetic(&self, name: &[u8]) -> Option<&Arc<Receiver>> {
+    pub(crate) fn synthetic(&self, name: &[u8]) -> Option<&Arc<CausedEvent>> {
         let is_it = |probe: &&Arc<Probe>| {
             let definition = probe.definition();
             definition.kind == ProbeKind::Synthetic && *definition.event == *name
         };
-        self.set.iter().find(is_it)?.receiver()
+        self.set.iter().find(is_it)?.caused_event()
     }
 
     /// Returns an event probe that is armed and not linked, or linked and not armed.
@@ -267,7 +270,7 @@ impl Definitions {
     ///
     /// Context: process, may sleep.
     pub(super) fn cut_circles(&self) {
-        let is_sent_to = |probe: &&Arc<Probe>| probe.receiver().is_some();
+        let is_sent_to = |probe: &&Arc<Probe>| probe.caused_event().is_some();
         let count = self.set.iter().filter(is_sent_to).count();
         if count == 0 {
             return;
