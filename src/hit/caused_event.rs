@@ -19,7 +19,7 @@ use crate::{
         open_pairs::OpenPairs,
         prepared::Prepared,
         recorder::Recorder,
-        sample::{Report, Sample, Sent, SentHit},
+        sample::{HitArgs, Sample, Sent, SentHit},
         sinks::{HitSink, ValueSink},
         source::Source,
     },
@@ -44,7 +44,7 @@ impl<S> Copy for SentBy<'_, S> {}
 impl<S: Sent> Source for SentBy<'_, S> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Sent(self.0, self.0.hit().context))
+        Sample::of(HitArgs::Sent(self.0, self.0.hit().context))
     }
 
     #[inline(always)]

@@ -13,7 +13,7 @@ use crate::{
         plan::{InstancePlan, Plan, PlanKind, Triggers},
         prepared::Prepared,
         recorder::Recorder,
-        sample::{Report, Sample},
+        sample::{HitArgs, Sample},
     },
     kapi::context::{self, OnCpu},
     sys::Box,
@@ -90,7 +90,7 @@ impl MarkRecorder {
         let seen = marker::seen(text);
         // What triggers see of a text: its address is the only argument.
         // CAST: An address has 64 bits.
-        let sample = &Sample::of(Report::Word(seen.as_ptr().addr() as u64));
+        let sample = &Sample::of(HitArgs::Word(seen.as_ptr().addr() as u64));
         // The event itself cannot be enabled.
         self.recorder
             .act_with_stacks((triggers, &self.buffer), sample, here);

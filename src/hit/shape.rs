@@ -9,7 +9,7 @@ use crate::{
     },
     hit::{
         recorder::Recorder,
-        sample::{Copied, Report},
+        sample::{Copied, HitArgs},
         source::Source,
     },
 };
@@ -116,9 +116,9 @@ pub(super) struct CallWords<const RETURNS: bool>;
 impl<const RETURNS: bool> Shape for CallWords<RETURNS> {
     #[inline(always)]
     fn fetch(self, _recorder: &Recorder, source: impl Source, out: &mut [u8]) {
-        match source.sample().report {
-            Report::Registers(regs, _) if RETURNS => exec::put_words([regs.return_value()], out),
-            Report::Registers(regs, _) => exec::put_words(regs.call_arguments(), out),
+        match source.sample().args {
+            HitArgs::Registers(regs, _) if RETURNS => exec::put_words([regs.return_value()], out),
+            HitArgs::Registers(regs, _) => exec::put_words(regs.call_arguments(), out),
             _ => {}
         }
     }
@@ -132,9 +132,9 @@ impl Shape for CallTexts {
     fn fetch(self, recorder: &Recorder, source: impl Source, out: &mut [u8]) {
         let end = self.0.wrapping_mul(8).wrapping_add(PROBE_SIZE);
         let words = out.get_mut(..end).unwrap_or_default();
-        match source.sample().report {
-            Report::Registers(regs, _) => exec::put_words(regs.call_arguments(), words),
-            Report::Call(values, _) => exec::put_words(*values, words),
+        match source.sample().args {
+            HitArgs::Registers(regs, _) => exec::put_words(regs.call_arguments(), words),
+            HitArgs::Call(values, _) => exec::put_words(*values, words),
             _ => {}
         }
         exec::put_texts(&recorder.program, texts(source.sample().copied()), out);

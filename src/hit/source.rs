@@ -6,7 +6,7 @@ use crate::{
     engine::program::{exec, syscall::Values},
     hit::{
         recorder::Recorder,
-        sample::{Copied, LongCopied, Report, Sample},
+        sample::{Copied, HitArgs, LongCopied, Sample},
         stages::Stage,
         step::One,
     },
@@ -66,7 +66,7 @@ pub(super) trait Source: Copy {
 impl Source for Probed<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Probe(self.regs, self.way))
+        Sample::of(HitArgs::Probe(self.regs, self.way))
     }
 }
 
@@ -75,14 +75,14 @@ impl Source for Returned<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Return(self.regs, self.call))
+        Sample::of(HitArgs::Return(self.regs, self.call))
     }
 }
 
 impl Source for functions::Entry<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Function(*self))
+        Sample::of(HitArgs::Function(*self))
     }
 }
 
@@ -91,14 +91,14 @@ impl Source for functions::Exit<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Exit(*self))
+        Sample::of(HitArgs::Exit(*self))
     }
 }
 
 impl Source for tracepoint::PointArguments<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Tracepoint(*self))
+        Sample::of(HitArgs::Tracepoint(*self))
     }
 
     #[inline(never)]
@@ -117,7 +117,7 @@ impl Source for tracepoint::PointArguments<'_> {
 impl Source for &Regs {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Registers(self, Copied::NOTHING))
+        Sample::of(HitArgs::Registers(self, Copied::NOTHING))
     }
 }
 
@@ -130,7 +130,7 @@ impl Source for Called<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Registers(self.0, self.1))
+        Sample::of(HitArgs::Registers(self.0, self.1))
     }
 }
 
@@ -143,7 +143,7 @@ impl Source for WholeCall<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Call(self.0, self.1))
+        Sample::of(HitArgs::Call(self.0, self.1))
     }
 }
 
@@ -156,7 +156,7 @@ impl Source for LongCall<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::LongCall(self.0, self.1))
+        Sample::of(HitArgs::LongCall(self.0, self.1))
     }
 }
 
@@ -166,7 +166,7 @@ impl Source for u64 {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Word(*self))
+        Sample::of(HitArgs::Word(*self))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
         counters::HitEnd,
         plan::{Stacks, Triggers},
         recorder::Recorder,
-        sample::{Report, Running, Sample},
+        sample::{HitArgs, Running, Sample},
     },
     kapi::{
         context::{self, OnCpu},
@@ -50,7 +50,7 @@ impl Recorder {
             return self.count_missed(here);
         }
         let buffer = self.buffer.get(here);
-        let sample = &Sample::of(Report::Tracepoint(arguments));
+        let sample = &Sample::of(HitArgs::Tracepoint(arguments));
         let end = self.act_with_stacks_here((triggers, buffer), sample, here);
         self.counters.count(end, here);
         buffer.wake();
