@@ -189,7 +189,7 @@ impl<M: KernelProbe, H: HandlerByStage<M>> Registration<M, H> {
             }),
             GFP_KERNEL,
         )?;
-        this.follow();
+        this.update_callback();
         // SAFETY: The probe is valid by the invariants of `PreparedProbe`. It is pinned, and
         // unregistered before it is freed; on failure nothing refers to it.
         to_result(unsafe { (M::REGISTER)(this.probe.get()) })?;
@@ -205,7 +205,7 @@ impl<M: KernelProbe, H: HandlerByStage<M>> Registration<M, H> {
     /// [`Handler::first`]: super::handler::Handler::first
     ///
     /// Context: process.
-    pub fn follow(&self) {
+    pub fn update_callback(&self) {
         let first = H::callback::<Self>(self.handler.first());
         let callback = self.probe.get().wrapping_byte_add(M::CALLBACK);
         // SAFETY: By the contract of `KernelProbe` this is an aligned word, which is valid as

@@ -115,7 +115,7 @@ impl<H: Handler<Function>> FunctionRegistration<H> {
     /// Makes hits be served by the stage that [`Handler::first`] returns now.
     ///
     /// Context: process, may sleep.
-    pub fn follow(&self) {
+    pub fn update_callback(&self) {
         let groups = self.groups.lock();
         let _state = self.functions.state.lock();
         // Otherwise it is done when the handler is armed.

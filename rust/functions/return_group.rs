@@ -349,7 +349,7 @@ impl<H: ReturnHandler> ReturnGroup<H> {
     /// Makes the kernel call what begins with the stage that the handler names now.
     ///
     /// Context: process.
-    pub(super) fn follow(&self) {
+    pub(super) fn update_callback(&self) {
         let at = self.fprobe.get().cast::<c_void>();
         let at = at.wrapping_byte_add(extra::FERROPROBE_FPROBE_EXIT as usize);
         // SAFETY: It is an aligned word of the fprobe, which nothing else changes while it is

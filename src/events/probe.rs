@@ -416,7 +416,7 @@ impl Probe {
     pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
         if let Some(placed) = &self.placed {
             placed.source().recorder().set_plan(plan, replaced);
-            placed.source().follow();
+            placed.source().update_callback();
         }
     }
 
@@ -441,7 +441,7 @@ impl Probe {
     pub(crate) fn choose_stage(&self) {
         if let Some(placed) = &self.placed {
             placed.source().recorder().choose_stage();
-            placed.source().follow();
+            placed.source().update_callback();
         }
     }
 

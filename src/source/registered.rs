@@ -51,7 +51,7 @@ pub(crate) trait ProbeSource: Send + Sync {
     /// Makes the kernel call the stage of the recorder, which has changed.
     ///
     /// Context: process.
-    fn follow(&self) {}
+    fn update_callback(&self) {}
 
     /// Returns whether the kernel has given it up, because the probed code is gone.
     fn is_gone(&self) -> bool {
@@ -98,8 +98,8 @@ where
         self.set_enabled(armed)
     }
 
-    fn follow(&self) {
-        Self::follow(self);
+    fn update_callback(&self) {
+        Self::update_callback(self);
     }
 
     fn is_gone(&self) -> bool {
@@ -196,8 +196,8 @@ impl ProbeSource for functions::FunctionRegistration<Recorder> {
         self.set_enabled(armed)
     }
 
-    fn follow(&self) {
-        Self::follow(self);
+    fn update_callback(&self) {
+        Self::update_callback(self);
     }
 
     fn functions(&self) -> Option<&dyn ProbedFunctions> {
@@ -214,8 +214,8 @@ impl ProbeSource for functions::ReturnRegistration<Recorder> {
         self.set_enabled(armed)
     }
 
-    fn follow(&self) {
-        Self::follow(self);
+    fn update_callback(&self) {
+        Self::update_callback(self);
     }
 
     fn missed(&self) -> u64 {
