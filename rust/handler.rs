@@ -20,9 +20,9 @@ pub trait Handler<M: Hits>: Send + Sync {
     /// Returns the stage that serves hits in the fewest instructions now.
     fn first(&self) -> u8;
 
-    /// Runs the stage with the number `STAGE`. [`BARE`] and [`WORD`] must not call a function of the
-    /// kernel, but by [`cold`](super::cold); all others but [`SLOW`] may, and must recognise the
-    /// hits of these as unusual.
+    /// Runs the stage with the number `STAGE`. [`BARE`] and [`WORD`] must not call a function of
+    /// the kernel, but by [`cold`](super::cold); all others but [`SLOW`] may, and must recognise
+    /// the hits of these as unusual.
     ///
     /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
     /// allocate or fault.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How hits are served: steps for those about which nothing is unusual, each for a shape of
-//! records, and one for all others.
+//! Serves hits. A fast stage handles the common case of one shape of records; the slow stage
+//! handles everything.
 
 pub(crate) mod action;
 pub(crate) mod calls;

@@ -57,7 +57,7 @@ impl Switch {
         self.0.store(on, Ordering::Relaxed);
     }
 
-    /// As [`Switch::set`]; returns whether that changed it.
+    /// Enables or disables the event; returns whether that changed it.
     fn change(&self, on: bool) -> bool {
         self.0.swap(on, Ordering::Relaxed) != on
     }
@@ -96,7 +96,7 @@ pub(crate) enum ActionKind {
     Stack,
 }
 
-/// What the sole trigger of a disabled event does on each hit.
+/// The sole action of a disabled event.
 pub(super) enum Sole {
     /// It switches recording on or off.
     Trace(bool),
@@ -117,7 +117,7 @@ pub(super) enum Sole {
 /// What hits are sent to.
 pub(crate) struct SendTo {
     pub(crate) to: KBox<dyn HitSink>,
-    /// The same, if that is all that hits do there.
+    /// The pairs that hits begin, if they do nothing else.
     pub(crate) begins: Option<Arc<OpenPairs>>,
 }
 
@@ -235,7 +235,7 @@ impl Action {
         }
     }
 
-    /// Returns the histogram in which it counts, if that is no inter-event one.
+    /// Returns the plain histogram in which it counts.
     #[inline(always)]
     pub(crate) fn histogram(&self) -> Option<&Arc<Histogram>> {
         match &self.what {
@@ -267,7 +267,7 @@ impl Action {
         }
     }
 
-    /// Returns what it does, for a plan of which it is the sole trigger.
+    /// Returns it as a sole action; `None` if no fast stage runs such an action.
     pub(super) fn as_sole(&self) -> Option<Sole> {
         Some(match &self.what {
             ActionKind::Trace { on } => Sole::Trace(*on),
@@ -386,7 +386,7 @@ impl Action {
             ActionKind::Count(_) | ActionKind::InterEvent(_) | ActionKind::Stack => {}
             ActionKind::Send(send) => send.to.receive_hit(hit, here),
             ActionKind::Snapshot(snapshots) => self.count.use_for(|| snapshots.request(buffer)),
-            // As in the kernel, this is used up also by hits that change nothing.
+            // Hits that change nothing use this up, too, like the kernel's.
             ActionKind::Histograms { on, target } => self.count.use_for(|| {
                 target.changes.set_paused(!*on, here);
                 true

@@ -62,7 +62,7 @@ pub(crate) struct AttachedFields {
 }
 
 impl AttachedFields {
-    /// Those of a synthetic event: it is attached to none.
+    /// The fields for a synthetic event, which is attached to no event.
     pub(crate) const NONE: Self = Self {
         shapes: Vec::new(),
         texts: Vec::new(),
@@ -215,7 +215,7 @@ impl CausedEvent {
         FieldsOf { caused_event, hit }
     }
 
-    /// As [`CausedEvent::serve_hit`], with copies of texts.
+    /// Serves a hit with copies of its texts.
     #[inline(never)]
     fn serve_with_texts(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
         let served = self.nesting.enter(here).and_then(|nested| {

@@ -3,7 +3,7 @@
 //! Texts that users write to `trace_marker`: the hits of the event `print`.
 //!
 //! They are recorded whether or not the event has triggers, which act once a text is recorded.
-//! As in the kernel, no trigger acts while nothing is being recorded.
+//! No trigger acts while nothing is being recorded, like in the kernel.
 
 use crate::{
     buffer::Buffer,
@@ -40,7 +40,7 @@ impl MarkRecorder {
         buffer: Arc<Buffer>,
         plan: Arc<Plan>,
     ) -> Result<impl Init<Self>> {
-        // As the kernel's records, they name no place.
+        // They name no place, like the kernel's records.
         let instance = InstancePlan {
             buffer: buffer.clone(),
             plan,

@@ -21,7 +21,7 @@ use crate::{
 use core::sync::atomic::{AtomicU32, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// Most events that cause each other on one CPU: an action may lead back to the event that it is of.
+/// Most events that cause each other on one CPU: an action may lead back to its own event.
 const MAX_NESTED: usize = 4;
 
 /// Hits of histograms that are in progress on one CPU, at most: one in each context that causes no
@@ -66,7 +66,7 @@ impl Nesting {
     ///
     /// # Errors
     ///
-    /// As for [`Scratch::fill`].
+    /// The errors of [`Scratch::fill`].
     ///
     /// Context: process, may sleep.
     pub(crate) fn give_to_arrived(&self) -> Result {

@@ -73,7 +73,7 @@ impl Pair {
         self.end_with::<MAX_PAIR_WORDS>(key, false, hit, here);
     }
 
-    /// Ends a pair whose beginning leaves at most `N` words. The caused event is ready if `is_ready`.
+    /// Ends a pair whose beginning leaves at most `N` words; `is_ready` tells of the caused event.
     #[inline(always)]
     fn end_with<const N: usize>(
         &self,

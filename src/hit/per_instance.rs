@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A hit of an event that several instances use: what it costs beyond the first instance.
+//! Serves the hit of an event that several instances use.
 //!
 //! The arguments are fetched once, behind the header, and the record is copied into the buffer
 //! of each instance that records the hit: from the buffer of the first one, where nothing about
@@ -35,11 +35,11 @@ const LONGEST: usize = 112;
 /// A record, for the buffer of each instance.
 struct Made<'a> {
     bytes: &'a [u8],
-    /// Its size, if that is to be tried in few instructions.
+    /// Its size, if a fast reservation is to be tried.
     size: Option<Short<PROBE_WORDS>>,
 }
 
-/// The bytes of a record, of which another gets a copy.
+/// Bytes of a record, for a copy of it.
 struct CopiedRecord<'a>(&'a [u8]);
 
 impl<const LEAST: usize> Fill<LEAST> for CopiedRecord<'_> {
@@ -69,15 +69,14 @@ impl<const LEAST: usize> Fill<LEAST> for CopiedRecord<'_> {
 }
 
 impl Recorder {
-    /// Serves a hit that all instances record, of a program with one string, where nothing about
-    /// it is unusual and the string is short; returns false otherwise.
+    /// Records a hit in each instance, of a program with one string, where that is short and
+    /// nothing about the hit is unusual. Returns false otherwise, and then nothing has happened.
     #[inline(never)]
     pub(super) fn serve_text_per_instance(&self, sample: &Sample<'_>, here: &OnCpu) -> bool {
         self.stage() == Stage::EACH_TEXT && self.serve_text_in_each(sample, here)
     }
 
-    /// Serves a hit in each of the instances as the plan there says. Returns how it ends where
-    /// it ends best.
+    /// Serves a hit in each instance by the plan of that. Returns how it ends where it ends best.
     #[inline(never)]
     pub(super) fn serve_per_instance(
         &self,
@@ -196,8 +195,8 @@ fn kind_for(instance: &InstancePlan, pid: i32) -> Option<&PlanKind> {
     }
 }
 
-/// Records `bytes` in `buffer`, in few instructions if `size` tells theirs and the ring has room
-/// where the task is named. Returns how that ends.
+/// Records `bytes` in `buffer`, by a fast reservation if `size` is theirs and that succeeds.
+/// Returns how the hit ends there.
 #[inline(always)]
 pub(super) fn record<const LEAST: usize>(
     buffer: &Buffer,
@@ -223,7 +222,7 @@ fn record_fast<const LEAST: usize>(
     is_recorded(recorded, Pace::Fast, here)
 }
 
-/// Publishes what a record leaves to be published; returns whether it was recorded.
+/// Publishes the records of nested writers; returns whether the hit was recorded.
 #[inline(always)]
 pub(super) fn is_recorded(
     recorded: Result<Option<Unsettled<'_>>, Option<Unsettled<'_>>>,
@@ -240,7 +239,7 @@ pub(super) fn is_recorded(
     is_done
 }
 
-/// Does what hits seldom do, by a call that the pace allows.
+/// Runs `what`, by a call that the pace allows.
 #[inline(always)]
 pub(super) fn seldom(what: &impl Seldom, pace: Pace, here: &OnCpu) {
     match pace {

@@ -18,10 +18,10 @@ use kernel::{prelude::*, sync::Arc};
 /// What an event does with its hits. All probes of the event share it, and it is replaced
 /// as a whole while they are hit.
 pub(crate) struct Plan {
-    /// Which hits are rejected at once: by the filter, or by the filter of the only action
-    /// if the hits are not recorded, see [`Plan::is_gated`].
+    /// Rejects hits in a few instructions: by the filter, or by that of the only action if hits are
+    /// not recorded; see [`Plan::is_gated`].
     pub(super) gate: Gate,
-    /// What the gate does not decide.
+    /// What is done with the other hits.
     pub(super) kind: PlanKind,
 }
 
@@ -35,9 +35,9 @@ pub(super) enum PlanKind {
     OfTasks(Arc<Tasks>, Arc<Plan>),
     /// Do what the plan of each instance says.
     PerInstance(PerInstance),
-    /// Act, and record it if the event is enabled.
-    // The last: the compiler tells the others from it by values that its `sole` cannot have, in
-    // fewer instructions if these are consecutive.
+    /// Run the triggers, and record it if the event is enabled.
+    // The last variant: the compiler tells the others from it by values that its `sole` cannot
+    // have, in fewer instructions if these are consecutive.
     Triggers(Triggers),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct InstancePlan {
 }
 
 impl PlanKind {
-    /// Returns what acts, if that records stacks.
+    /// Returns the triggers, if stacks are recorded.
     #[inline(always)]
     pub(super) fn of_stacks(&self) -> Option<&Triggers> {
         match self {
@@ -61,7 +61,7 @@ impl PlanKind {
     }
 }
 
-/// What an event does with its hits in several instances. None of their plans is of several.
+/// What an event does with its hits in several instances. None of their plans is per instance.
 pub(super) struct PerInstance {
     /// The instances, if all of them record all hits, and do nothing else.
     pub(super) recording: Vec<InstancePlan>,
@@ -87,8 +87,8 @@ pub(super) struct Triggers {
     pub(super) filter: Option<Arc<Filter>>,
     /// Whether the event is enabled.
     pub(super) switch: Arc<Switch>,
-    /// What the sole trigger does; `None` if there are several, or one that does another thing,
-    /// has a filter or enables its own event.
+    /// The sole action; `None` if there are several, or one that no fast stage runs, has a filter,
+    /// or enables its own event.
     sole: Option<Sole>,
     /// Whether no action [needs a header](Action::needs_no_header), or enables the event itself.
     only_acts: bool,
@@ -136,7 +136,7 @@ impl Stacks {
 }
 
 impl Triggers {
-    /// Returns whether all actions act on the hit, which is not recorded whatever they do.
+    /// Returns whether each action accepts the hit, which is not recorded.
     ///
     /// Context: any.
     #[inline(always)]
@@ -144,8 +144,7 @@ impl Triggers {
         self.only_acts && !self.switch.is_on()
     }
 
-    /// Returns whether hits are sent to event probes, and recorded if the event is enabled, and
-    /// nothing else is done on them.
+    /// Returns whether all actions send hits to event probes.
     ///
     /// Context: any.
     #[inline(always)]
@@ -153,8 +152,7 @@ impl Triggers {
         self.only_forwards
     }
 
-    /// Returns what the sole trigger does, if it acts on the hit, which is not recorded whatever
-    /// it does.
+    /// Returns the sole action, if the event is disabled.
     ///
     /// Context: any.
     #[inline(always)]
@@ -255,8 +253,7 @@ impl Plan {
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Makes the plan that does for each of `all` what its plan says; nothing if there is
-    /// none.
+    /// Makes the plan that does in each instance of `all` what its plan says.
     ///
     /// # Errors
     ///
@@ -275,7 +272,7 @@ impl Plan {
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Returns whether it is a plan of several instances.
+    /// Returns whether it has a plan for each of several instances.
     pub(crate) fn is_per_instance(&self) -> bool {
         matches!(self.kind, PlanKind::PerInstance(_))
     }
@@ -293,8 +290,8 @@ impl Plan {
         self.parts().0
     }
 
-    /// Returns whether hits that the gate rejects are not recorded either: nothing but a
-    /// change of `enable` changes this.
+    /// Returns whether hits that the gate rejects are not recorded. Only a change of `enable`
+    /// changes this.
     pub(super) fn is_gated(&self) -> bool {
         match &self.kind {
             PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::PerInstance(_) => false,

@@ -181,7 +181,7 @@ impl Recorder {
         self.counters.totals()
     }
 
-    /// As [`HitCounters::most_since`].
+    /// Returns the hits of the CPU with most of them; see [`HitCounters::most_since`].
     pub(crate) fn most_since(&self) -> u64 {
         self.counters.most_since()
     }

@@ -2,11 +2,10 @@
 
 //! A hit as its source tells it, in one form for all sources.
 //!
-//! The fast stages get a [`Source`](super::source::Source) and look at its [`Sample`] without passing
-//! it on, so that it never exists in memory, and the compiler knows which source it is. The slow
-//! step has one copy, which asks.
+//! The fast stages get a [`Source`](super::source::Source) and never pass a reference to its
+//! [`Sample`] on: that would spill it to the stack. The slow stage has one copy for all sources.
 //!
-//! All that look at one sample see one time: the clock is read when the first of them asks.
+//! The clock is read once per hit, on first use.
 
 use crate::{
     engine::{
@@ -50,7 +49,7 @@ impl Task for Running {
 /// Copies of the user memory that the arguments of a system call point to.
 pub(super) type Copied<'a> = user::CopiesView<'a, COPY_SIZE>;
 
-/// The same of a call with long strings, as many bytes as a record can have.
+/// Copies for a call with long strings, of as many bytes as a record can have.
 pub(super) type LongCopied<'a> = user::CopiesView<'a, MAX_SIZE>;
 
 /// The values that another event sends.

@@ -67,7 +67,7 @@ impl<const REGISTER: bool> Shape for Timed<REGISTER> {
     }
 }
 
-/// What the program fetches, in a record of known size; the program reads no memory if `READS_NO_MEMORY`.
+/// What the program fetches, in a record of known size; it reads no memory if `READS_NO_MEMORY`.
 pub(super) struct ByProgram<const READS_NO_MEMORY: bool>;
 
 impl<const READS_NO_MEMORY: bool> Shape for ByProgram<READS_NO_MEMORY> {

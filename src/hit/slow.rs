@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The step that serves any hit, however unusual: one copy for all sources.
+//! The slow stage, which serves any hit: one copy for all sources.
 //!
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
@@ -27,8 +27,8 @@ use crate::{
 };
 
 impl Recorder {
-    /// Serves any hit. Most hits that record a string have been served by a step of their source,
-    /// see [`Source::HAS_TEXT_STEP`](super::source::Source::HAS_TEXT_STEP).
+    /// Serves any hit. The fast path of its source has served most hits that record a string, see
+    /// [`Source::HAS_TEXT_STEP`](super::source::Source::HAS_TEXT_STEP).
     #[inline(never)]
     pub(super) fn serve_slow(&self, sample: &Sample<'_>, here: &OnCpu) {
         if !stack_room::suffices() {

@@ -27,7 +27,7 @@ pub(super) trait Source: Copy {
     /// Returns it in the form of all sources.
     fn sample(&self) -> Sample<'_>;
 
-    /// As [`Sample::is_plain`].
+    /// Returns whether nothing about the context of the hit is unusual.
     #[inline(always)]
     fn is_plain(self) -> bool {
         self.sample().is_plain()
@@ -184,7 +184,7 @@ impl Source for &Sample<'_> {
         exec::run_whole(&recorder.program, self, out);
     }
 
-    /// Passes the sample on itself, with the time that others have seen.
+    /// Reuses this sample, with its time.
     #[inline(never)]
     fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
         exec::run_general(&recorder.program, self, out);

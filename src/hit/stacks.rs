@@ -25,8 +25,8 @@ use crate::{
 };
 
 impl Recorder {
-    /// As [`act`](Self::act), where stacks are recorded: behind the record of the hit, if it
-    /// is recorded, and by a trigger.
+    /// Runs triggers as [`act`](Self::act) does, and records stacks: behind the record of the hit,
+    /// if it is recorded, and by a trigger.
     #[inline(never)]
     pub(super) fn act_with_stacks(
         &self,
@@ -37,7 +37,7 @@ impl Recorder {
         self.act_with_stacks_here(of, sample, here)
     }
 
-    /// As [`serve_any`](Self::serve_any), of a tracepoint where stacks are recorded. It takes the
+    /// Serves any hit of a tracepoint where stacks are recorded. It takes the
     /// arguments by value, so that the compiler makes a jump of the call.
     #[inline(never)]
     pub(super) fn serve_with_stacks(
@@ -120,8 +120,8 @@ impl Recorder {
         });
     }
 
-    /// Writes the frames of a hit's stack to `to`, which has zeroes. The last is not followed: it is 1
-    /// if there is one.
+    /// Writes the frames of a hit's stack to `to`, which has zeroes. The last is not followed: it
+    /// is 1 if there is one.
     #[inline(never)]
     pub(super) fn save_stack(&self, sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) {
         let [kept @ .., more] = to;
@@ -130,8 +130,8 @@ impl Recorder {
     }
 }
 
-/// Writes the frames that the task of a hit has in user space to `to`, which has zeroes; returns the
-/// number of its process. In an NMI there are none.
+/// Writes the frames that the task of a hit has in user space to `to`, which has zeroes; returns
+/// the number of its process. In an NMI there are none.
 #[inline(never)]
 pub(super) fn save_user_stack(sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) -> u32 {
     if !context::level(sample.way()).in_nmi() {

@@ -3,8 +3,8 @@
 //! The stages of a hit: each a function, and each, but for two, a state of a [`Recorder`].
 //!
 //! A fast stage records a common hit or leaves no trace, and another stage takes over. The stage of
-//! a recorder serves its hits in the fewest instructions; while it changes, the kernel may still call
-//! another one.
+//! a recorder serves its hits in the fewest instructions. While it changes, the kernel may still
+//! call another one.
 
 use crate::{
     engine::program::{exec, fetch::Form},
@@ -24,8 +24,8 @@ use crate::{
 pub(super) struct Stage;
 
 /// Each row has the name of a stage and its number; which stage the kernel is to `call` while the
-/// recorder is at this one, as far as the mechanism leaves that open; which stage serves a hit in the
-/// function of one that the recorder is not at (`else`); and what the stage does, if it is run.
+/// recorder is at this one, as far as the mechanism leaves that open; which stage serves a hit if
+/// the function of another stage gets it (`else`); and what the stage does, if it is run.
 macro_rules! stages {
     (
         fn run($recorder:ident, $hit:ident, $here:ident);

@@ -270,8 +270,9 @@ impl Recorder {
         })
     }
 
-    /// Serves a hit by the fetch program, which reads no memory if `READS_NO_MEMORY`, where records have one
-    /// size, which is short. A filter may compare a register, or only the hits of some tasks count.
+    /// Serves a hit by the fetch program, where records have one size, which is short; the program
+    /// reads no memory if `READS_NO_MEMORY`. A filter may compare a register, and only the hits of
+    /// some tasks may count.
     #[inline(always)]
     pub(super) fn serve_short<const READS_NO_MEMORY: bool>(
         &self,
@@ -296,8 +297,8 @@ impl Recorder {
         self.record_short::<READS_NO_MEMORY>(source, here)
     }
 
-    /// Records a hit by the fetch program, which reads no memory if `READS_NO_MEMORY`, where records have one
-    /// size, which is short.
+    /// Records a hit by the fetch program, where records have one size, which is short; the program
+    /// reads no memory if `READS_NO_MEMORY`.
     #[inline(always)]
     pub(super) fn record_short<const READS_NO_MEMORY: bool>(
         &self,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What happens on a hit of an event that has triggers or a filter.
+//! Runs the triggers and the filter of a hit.
 //!
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
@@ -25,9 +25,9 @@ use crate::{
 };
 
 impl Recorder {
-    /// Serves a hit of an event that is disabled and has one trigger without a filter, where
-    /// this takes few instructions: there is nothing to do, or an entry of a histogram counts
-    /// the hit. Returns false otherwise; then nothing has happened.
+    /// Runs the sole action, if it takes few instructions: an entry of a histogram counts the hit,
+    /// or what would be switched is switched already. Returns false otherwise, and then nothing has
+    /// happened.
     ///
     /// It calls nothing, so that nothing has to be saved on the stack.
     #[inline(always)]
@@ -49,8 +49,9 @@ impl Recorder {
         is_done
     }
 
-    /// As [`Recorder::acts_fast`], of a trigger that counts in a histogram that has to do with
-    /// others: its variables are set, a synthetic event is emitted, or there is nothing to do.
+    /// Counts a hit in an inter-event histogram, if that is the sole action and takes few
+    /// instructions: it sets variables, or emits a synthetic event. Returns false otherwise, and
+    /// then nothing has happened.
     #[inline(always)]
     pub(super) fn counts_inter_event(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(Sole::InterEvent(inter_event) | Sole::SaveTimestamp(inter_event)) =
@@ -84,7 +85,7 @@ impl Recorder {
         is_done
     }
 
-    /// Returns what the sole trigger does, if the event is disabled.
+    /// Returns the sole action of the event, if that is disabled.
     #[inline(always)]
     fn sole<'a>(&'a self, here: &'a OnCpu) -> Option<&'a Sole> {
         match &self.plan.get(here).kind {
@@ -93,7 +94,7 @@ impl Recorder {
         }
     }
 
-    /// Returns what is at hand of a hit.
+    /// Returns what a histogram gets of a hit in few instructions.
     #[inline(always)]
     fn at_hand<'a>(
         &'a self,
@@ -108,16 +109,15 @@ impl Recorder {
         }
     }
 
-    /// Serves a hit that is sent to event probes, and recorded if the event is enabled, or of which
-    /// nothing is recorded and that sets variables. Returns false if more is to be done, and then
-    /// nothing has happened.
+    /// Sends a hit to all event probes, or counts it in an inter-event histogram. Returns false if
+    /// more is to be done, and then nothing has happened.
     #[inline(always)]
     pub(super) fn forward_or_count(&self, source: impl Source, here: &OnCpu) -> bool {
         self.forward_to_all(source, here) || self.counts_inter_event(source, here)
     }
 
-    /// Sends a hit of a disabled event to its only event probe; returns false if more is to be
-    /// done, and then nothing has happened.
+    /// Sends a hit to an event probe, if that is the sole action. Returns false otherwise, and then
+    /// nothing has happened.
     #[inline(always)]
     pub(super) fn forward_to_one(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(Sole::Send(send)) = self.sole(here) else {
@@ -129,8 +129,8 @@ impl Recorder {
         true
     }
 
-    /// Notes that a hit of a disabled event begins a pair, if that is all that is done; returns
-    /// false otherwise, and then nothing has happened.
+    /// Notes that a hit begins a pair, if that is the sole action. Returns false otherwise, and
+    /// then nothing has happened.
     #[inline(always)]
     pub(super) fn begin_pair(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(Sole::Begin(open)) = self.sole(here) else {
@@ -143,8 +143,8 @@ impl Recorder {
         true
     }
 
-    /// Serves a hit that is sent to event probes, and recorded if the event is enabled; returns
-    /// false if more is to be done, and then nothing has happened.
+    /// Sends a hit to event probes, if all actions do that, and records it if the event is enabled.
+    /// Returns false otherwise, and then nothing has happened.
     #[inline(always)]
     fn forward_to_all(&self, source: impl Source, here: &OnCpu) -> bool {
         let PlanKind::Triggers(triggers) = &self.plan.get(here).kind else {
@@ -180,7 +180,8 @@ impl Recorder {
         buffer.wake();
     }
 
-    /// Serves a hit of an inter-event histogram, if that takes few instructions.
+    /// Counts a hit in an inter-event histogram, if that takes few instructions. Returns false
+    /// otherwise, and then nothing has happened.
     #[inline(never)]
     fn counts_inter_event_fast(
         &self,
@@ -201,8 +202,8 @@ impl Recorder {
             )
     }
 
-    /// Returns whether a hit has ended, because the filter rejects it or because triggers have
-    /// run, which also record it; then it is counted.
+    /// Asks the filter, or runs the triggers and records the hit. Returns false if the hit is still
+    /// to be recorded; otherwise it has been counted.
     #[inline(never)]
     pub(super) fn ends(&self, kind: &PlanKind, sample: &Sample<'_>, here: &OnCpu) -> bool {
         let buffer = self.buffer.get(here);
@@ -243,9 +244,8 @@ impl Recorder {
         true
     }
 
-    /// Sends a hit that does not count in the instance of `plan`, as it is another task's, to the
-    /// event probes and pairs that the plan sends hits to: they have tasks of their own in each
-    /// instance.
+    /// Sends a hit to the event probes and pairs of `plan`, where the hits of its task do not count
+    /// in the instance: event probes and pairs choose their own tasks in each instance.
     #[inline(never)]
     pub(super) fn send_apart(&self, plan: &Plan, sample: &Sample<'_>, here: &OnCpu) {
         if !plan.forwards_any() {
@@ -263,7 +263,8 @@ impl Recorder {
         }
     }
 
-    /// Whether only the hits of other tasks count.
+    /// Rejects a hit of a task whose hits do not count. Returns whether it has, and then the hit is
+    /// counted.
     #[inline(always)]
     pub(super) fn rejects_task(&self, here: &OnCpu) -> bool {
         let rejected = match &self.plan.get(here).kind {
@@ -276,7 +277,7 @@ impl Recorder {
         rejected
     }
 
-    /// Runs a trigger that accepts the hit, of the instance with the buffer.
+    /// Runs an action on a hit that it accepts, in the instance with the buffer.
     #[inline(always)]
     fn run(&self, action: &Action, (sample, buffer): (&Sample<'_>, &Buffer), here: &OnCpu) {
         match action.histogram() {
@@ -300,7 +301,7 @@ impl Recorder {
         }
     }
 
-    /// As [`Recorder::run`], of what does not count in a plain histogram.
+    /// Runs an action that does not count in a plain histogram.
     #[inline(never)]
     fn run_other(&self, action: &Action, (sample, buffer): (&Sample<'_>, &Buffer), here: &OnCpu) {
         let Some(inter_event) = action.inter_event() else {
@@ -334,8 +335,8 @@ impl Recorder {
         count(&hit);
     }
 
-    /// Counts a hit in an inter-event histogram; apart, so that fewer hits save
-    /// registers for it.
+    /// Counts a hit in an inter-event histogram. It is a function of its own, so that fewer hits
+    /// save registers for it.
     #[inline(never)]
     fn count_inter_event(
         &self,
@@ -349,7 +350,8 @@ impl Recorder {
         });
     }
 
-    /// Counts a hit in a histogram; apart, so that other triggers save no registers for it.
+    /// Counts a hit in a histogram. It is a function of its own, so that other triggers save no
+    /// registers for it.
     #[inline(never)]
     fn count_in(
         &self,
@@ -361,8 +363,7 @@ impl Recorder {
     }
 
     /// Runs the triggers of a hit, and records it if the event is enabled, all in one instance.
-    /// A hit that is not recorded because it is disabled ends as if recording were off, unless
-    /// no trigger's filter has accepted it.
+    /// A hit of a disabled event ends as off, or as filtered if no action has accepted it.
     #[inline(never)]
     pub(super) fn act(
         &self,

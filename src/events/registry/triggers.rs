@@ -308,7 +308,7 @@ impl Registry {
     }
 
     fn link(&mut self, attachment: &Attachment, is_armed: bool) -> Result {
-        // The other event may be one of an event probe, too: then `link_caused_events` is called again.
+        // The other event may be one of an event probe, too: then this is called again.
         attachment.set_linked(is_armed);
         let (to, action) = (attachment.to(), attachment.action());
         let result = match is_armed {
