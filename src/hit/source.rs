@@ -113,8 +113,10 @@ impl Source for tracepoint::PointArguments<'_> {
     }
 }
 
-/// The registers of a system call whose memory is not copied.
+/// The registers of a system call whose memory is not copied, as it has no string.
 impl Source for &Regs {
+    const HAS_TEXT_STEP: bool = false;
+
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::of(HitArgs::Registers(self, Copied::NOTHING))

@@ -76,8 +76,9 @@ macro_rules! stages {
             }
         }
 
+        /// Runs a stage.
         #[inline(always)]
-        fn run<const STAGE: u8>($recorder: &Recorder, $hit: impl Source, $here: &OnCpu) -> Next {
+        pub(super) fn run<const STAGE: u8>($recorder: &Recorder, $hit: impl Source, $here: &OnCpu) -> Next {
             match STAGE {
                 $($(Stage::$name => $run,)?)*
                 _ => Next::Stage(Stage::SERVE),
@@ -210,27 +211,29 @@ where
 impl kretprobe::EntryHandler for Recorder {
     #[inline(always)]
     fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu) {
-        match (data, clock::now_fast(here)) {
-            ([began], Some(now)) if self.captures_time => *began = now,
-            (data, _) => self.capture(regs, data),
-        }
+        self.capture(regs, data, here);
     }
 }
 
 impl functions::ReturnHandler for Recorder {
     #[inline(always)]
     fn entry(&self, entry: functions::Entry<'_>, data: &mut [u64], here: &OnCpu) {
-        match (data, clock::now_fast(here)) {
-            ([began], Some(now)) if self.captures_time => *began = now,
-            (data, _) => self.capture(entry, data),
-        }
+        self.capture(entry, data, here);
     }
 }
 
 impl Recorder {
     /// Saves what is needed when the function returns.
+    #[inline(always)]
+    fn capture(&self, source: impl Source, data: &mut [u64], here: &OnCpu) {
+        match (data, clock::now_fast(here)) {
+            ([began], Some(now)) if self.captures_time => *began = now,
+            (data, _) => self.capture_values(source, data),
+        }
+    }
+
     #[inline(never)]
-    fn capture(&self, source: impl Source, data: &mut [u64]) {
+    fn capture_values(&self, source: impl Source, data: &mut [u64]) {
         exec::capture(&self.program, &source.sample(), data);
     }
 }

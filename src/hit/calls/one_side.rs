@@ -10,7 +10,7 @@ use crate::{
         recorder::Recorder,
         shape::CallWords,
         source::{Called, Source},
-        stages::Stage,
+        stages::{self, Stage},
         step::One,
     },
     kapi::{
@@ -52,9 +52,13 @@ impl syscall::CallHandler for CallRecorder {
                 When::Enter => self.serve_in_each::<false>(regs, on_cpu),
                 When::Exit => self.serve_in_each::<true>(regs, on_cpu),
             },
-            Next::Stage(Stage::FORWARD_TO_ONE) => self.relay(regs, on_cpu),
-            Next::Stage(Stage::BEGIN_PAIR) => self.begin(regs, on_cpu),
-            Next::Stage(Stage::FORWARD_TO_ALL) => self.send(regs, on_cpu),
+            Next::Stage(Stage::FORWARD_TO_ONE) => {
+                self.serve_by::<{ Stage::FORWARD_TO_ONE }>(regs, on_cpu)
+            }
+            Next::Stage(Stage::BEGIN_PAIR) => self.serve_by::<{ Stage::BEGIN_PAIR }>(regs, on_cpu),
+            Next::Stage(Stage::FORWARD_TO_ALL) => {
+                self.serve_by::<{ Stage::FORWARD_TO_ALL }>(regs, on_cpu)
+            }
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
         }
     }
@@ -102,38 +106,11 @@ impl CallRecorder {
         on_cpu.end();
     }
 
-    /// Serves a call that only begins a pair.
+    /// Serves a call by a stage, or slowly where that does not serve it.
     #[inline(never)]
-    fn begin(&self, regs: &Regs, on_cpu: Unpreempted) {
-        self.serve_or_slowly(regs, on_cpu, |here| self.recorder.begin_pair(regs, here));
-    }
-
-    /// Serves a call that is only sent to an event probe.
-    #[inline(never)]
-    fn relay(&self, regs: &Regs, on_cpu: Unpreempted) {
-        self.serve_or_slowly(regs, on_cpu, |here| {
-            self.recorder.forward_to_one(regs, here)
-        });
-    }
-
-    /// Serves a call of which nothing is recorded but what it causes.
-    #[inline(never)]
-    fn send(&self, regs: &Regs, on_cpu: Unpreempted) {
-        self.serve_or_slowly(regs, on_cpu, |here| {
-            self.recorder.forward_or_count(regs, here)
-        });
-    }
-
-    /// Serves a call by `serve`, or slowly where that returns false.
-    #[inline(always)]
-    fn serve_or_slowly(
-        &self,
-        regs: &Regs,
-        on_cpu: Unpreempted,
-        serve: impl FnOnce(&OnCpu) -> bool,
-    ) {
+    fn serve_by<const STAGE: u8>(&self, regs: &Regs, on_cpu: Unpreempted) {
         let here = &on_cpu.here();
-        if !serve(here) {
+        if !stages::run::<STAGE>(&self.recorder, regs, here).is_done() {
             regs.serve_slow(&self.recorder, here);
         }
         on_cpu.end();
