@@ -116,7 +116,7 @@ stages! {
     SHORT = handler::SHORT, call SERVE, else SERVE => recorder.serve_short::<false>(hit, here);
     /// Records each hit; one string is fetched.
     TEXT = 5, call SERVE, else SERVE;
-    /// Records each hit; records are long, or have different sizes.
+    /// Records each hit; records are long or differ in size.
     ///
     /// It serves any hit, without an attempt to do that in few instructions.
     SLOW = handler::SLOW, call SERVE, else SERVE => {
@@ -135,12 +135,12 @@ stages! {
         }
         Next::Done
     };
-    /// Counts in a histogram, or switches something: the sole action.
+    /// Counts or switches something: the sole action.
     ACT = 8, call ACT, else SERVE => done_if(recorder.acts_fast(hit, here));
     /// Counts in an inter-event histogram: the sole action.
     INTER_EVENT = 9, call INTER_EVENT, else FORWARD_TO_ALL =>
         done_if(recorder.counts_inter_event(hit, here));
-    /// Saves the time in a variable of a histogram: the sole action.
+    /// Saves the time in a variable: the sole action.
     SAVE_TIMESTAMP = 10, call SAVE_TIMESTAMP, else FORWARD_TO_ALL =>
         done_if(recorder.save_timestamp(hit, here));
     /// Sends the hit to an event probe: the sole action.
@@ -151,18 +151,18 @@ stages! {
     /// Sends the hit to event probes, as all actions do.
     FORWARD_TO_ALL = 13, call FORWARD_TO_ALL, else FORWARD_TO_ALL =>
         done_if(recorder.forward_or_count(hit, here));
-    /// Records each hit in several instances; nothing is fetched.
+    /// Records each hit in each instance; nothing is fetched.
     EACH_BARE = handler::EACH_BARE, call EACH_BARE, else EACH_SHORT =>
         recorder.serve_word_in_each::<false>(hit, here);
-    /// Records each hit in several instances; one register is fetched.
+    /// Records each hit in each instance; one register.
     EACH_WORD = handler::EACH_WORD, call EACH_WORD, else EACH_SHORT =>
         recorder.serve_word_in_each::<true>(hit, here);
-    /// Records each hit in several instances, in one short size.
+    /// Records each hit in each instance; one short size.
     EACH_SHORT = handler::EACH_SHORT, call EACH_SHORT, else EACH_SHORT =>
         recorder.step_in_each(hit, ByProgram::<false>, &recorder.short, here);
-    /// Records each hit in several instances; one string is fetched.
+    /// Records each hit in each instance; one string.
     EACH_TEXT = 17, call EACH_TEXT, else SERVE => done_if(recorder.serve_text_in_each(hit, here));
-    /// Records each hit in several instances otherwise.
+    /// Records each hit in each instance; any records.
     EACH_SLOW = 18, call SERVE, else SERVE;
     /// Rejects a hit by the gate of the filter.
     FILTER = handler::FILTER, call FILTER, else FILTER =>
@@ -173,10 +173,10 @@ stages! {
     TASK = 21, call TASK, else FILTER => done_if(recorder.rejects_task(here));
     // No recorder is at the following stages.
 
-    /// Does what `SHORT` does; the program reads no memory.
+    /// Is `SHORT` for a program that reads no memory.
     NO_MEMORY = handler::NO_MEMORY, call SERVE, else SERVE =>
         recorder.serve_short::<true>(hit, here);
-    /// Does what `EACH_SHORT` does; the program reads no memory.
+    /// Is `EACH_SHORT` for a program that reads no memory.
     EACH_NO_MEMORY = handler::EACH_NO_MEMORY, call SERVE, else SERVE =>
         recorder.step_in_each(hit, ByProgram::<true>, &recorder.short, here);
 }
