@@ -420,7 +420,7 @@ impl Probe {
         }
     }
 
-    /// Returns whether it records in `buffer`, unless the plan is one of several instances.
+    /// Returns whether it records in `buffer`, unless the plan is per instance.
     pub(crate) fn records_in(&self, buffer: &Arc<Buffer>) -> bool {
         let placed = self.placed.as_ref();
         placed.is_none_or(|placed| placed.source().recorder().records_in(buffer))

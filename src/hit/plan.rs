@@ -272,7 +272,7 @@ impl Plan {
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Returns whether it has a plan for each of several instances.
+    /// Returns whether it has a plan for each instance.
     pub(crate) fn is_per_instance(&self) -> bool {
         matches!(self.kind, PlanKind::PerInstance(_))
     }

@@ -44,7 +44,7 @@ pub(crate) struct Recorder {
     /// probes behind a landing pad. In [`record::words`].
     pub(super) place: [u32; 2],
     pub(super) counters: HitCounters,
-    /// The buffer in which it records, unless the plan is one of several instances.
+    /// The buffer in which it records, unless the plan is per instance.
     pub(super) buffer: RcuCell<Buffer>,
     /// The number of the event, in each record.
     pub(super) event: u16,
@@ -148,7 +148,7 @@ impl Recorder {
         self.choose_stage();
     }
 
-    /// Returns whether it records in `buffer`, unless the plan is one of several instances.
+    /// Returns whether it records in `buffer`, unless the plan is per instance.
     ///
     /// Context: process.
     pub(crate) fn records_in(&self, buffer: &Arc<Buffer>) -> bool {
@@ -156,7 +156,7 @@ impl Recorder {
     }
 
     /// Replaces the buffer by `buffer`, for all hits from when `replaced`, which gets the former
-    /// one, has been dropped. Until then the plan must be one of several instances, and for a
+    /// one, has been dropped. Until then the plan must be per instance, and for a
     /// grace period before.
     ///
     /// Context: process, may sleep.

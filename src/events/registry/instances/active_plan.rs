@@ -3,14 +3,14 @@
 //! What the probes of an event do on a hit, for all instances.
 //!
 //! If one instance needs the probes, this is what its plan says, with its buffer: a hit costs
-//! what it costs where there is no other instance. If several do, it is a plan of several, which
+//! what it costs where there is no other instance. If several do, it is a plan per instance, which
 //! lists each instance: the arguments are fetched once, and the record is copied to each buffer.
 //! If all of them only record, stages for several serve the hit. The top directory is in no way
 //! special.
 //!
 //! A hit reads the plan and the buffer of a recorder one after the other, and fast stages read
 //! the buffer alone. So a recorder gets another buffer in three steps, each followed by a grace
-//! period: a plan of several, which says itself where to record; the buffer; the final plan.
+//! period: a plan per instance, which says itself where to record; the buffer; the final plan.
 
 use super::Instances;
 use crate::{
