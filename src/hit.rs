@@ -24,6 +24,7 @@ mod slow;
 pub(crate) mod snapshots;
 mod source;
 mod stacks;
+mod stage;
 mod stages;
 mod step;
 pub(crate) mod tasks;

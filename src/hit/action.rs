@@ -19,7 +19,7 @@ use crate::{
     formats::Format,
     hit::{
         histograms::Histograms,
-        inter_event::InterEvent,
+        inter_event::InterEventHistogram,
         open_pairs::OpenPairs,
         sample::{Sample, SentHit},
         sinks::HitSink,
@@ -80,7 +80,7 @@ pub(crate) enum ActionKind {
     /// Counts the hit in a histogram.
     Count(Arc<Histogram>),
     /// Counts the hit in an inter-event histogram.
-    InterEvent(Arc<InterEvent>),
+    InterEvent(Arc<InterEventHistogram>),
     /// Sends the hit to an event probe, or to a pair. No `trigger` file shows it.
     Send(Arc<SendTo>),
     /// Makes the histograms of an event count, or pauses them.
@@ -105,9 +105,9 @@ pub(super) enum Sole {
     /// It counts in a histogram.
     Count(Arc<Histogram>),
     /// It saves the time in a variable of an inter-event histogram, and does nothing else.
-    SaveTimestamp(Arc<InterEvent>),
+    SaveTimestamp(Arc<InterEventHistogram>),
     /// It counts in an inter-event histogram.
-    InterEvent(Arc<InterEvent>),
+    InterEvent(Arc<InterEventHistogram>),
     /// It sends the hit to an event probe.
     Send(Arc<SendTo>),
     /// It notes that a pair begins.
@@ -228,7 +228,7 @@ impl Action {
     }
 
     /// Returns the inter-event histogram in which it counts.
-    pub(crate) fn inter_event(&self) -> Option<&Arc<InterEvent>> {
+    pub(crate) fn inter_event(&self) -> Option<&Arc<InterEventHistogram>> {
         match &self.what {
             ActionKind::InterEvent(inter_event) => Some(inter_event),
             _ => None,

@@ -12,7 +12,7 @@ mod one_side;
 mod whole;
 
 use crate::{
-    hit::{recorder::Recorder, source::Source, stages::Stage},
+    hit::{recorder::Recorder, source::Source, stage::Stage},
     kapi::{context::OnCpu, handler::Next},
 };
 pub(crate) use one_side::CallRecorder;

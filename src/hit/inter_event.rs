@@ -12,10 +12,10 @@ use crate::{
 use kernel::{prelude::*, sync::Arc};
 
 /// An inter-event histogram, with what its actions need.
-pub(crate) struct InterEvent {
+pub(crate) struct InterEventHistogram {
     pub(crate) histogram: Arc<Histogram>,
     /// For each action the synthetic event that it emits, if it emits one. It is not deleted while
-    /// a plan has the action, which [`InterEvent::count_use`] tells.
+    /// a plan has the action, which [`InterEventHistogram::count_use`] tells.
     sinks: Vec<Option<Arc<dyn ValueSink>>>,
     /// Takes snapshots of the instance's buffer.
     snapshots: Arc<Snapshots>,
@@ -25,7 +25,7 @@ pub(crate) struct InterEvent {
     pub(crate) is_of_field: bool,
 }
 
-impl InterEvent {
+impl InterEventHistogram {
     /// Makes the action that counts in `histogram`; `sink` finds the synthetic event with a
     /// name.
     ///
@@ -100,7 +100,7 @@ impl InterEvent {
 
 /// What the actions of a hit do outside of the histogram.
 pub(super) struct Outside<'a, H> {
-    inter_event: &'a InterEvent,
+    inter_event: &'a InterEventHistogram,
     /// Returns the hit.
     hit: H,
     buffer: &'a Buffer,

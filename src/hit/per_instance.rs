@@ -20,7 +20,7 @@ use crate::{
         plan::{InstancePlan, PerInstance, PlanKind},
         recorder::Recorder,
         sample::{Running, Sample},
-        stages::Stage,
+        stage::Stage,
     },
     kapi::{
         cold::{self, Seldom},

@@ -11,15 +11,14 @@ use crate::{
     buffer::Buffer,
     engine::{
         program::fetch::{Form, Program, Size},
-        record::PROBE_WORDS,
+        record::{PROBE_SIZE, PROBE_WORDS},
         ring::Short,
     },
     hit::{
         action::Sole,
         counters::{HitCounters, HitEnd, Totals},
         plan::{Plan, PlanKind, ReplacedPlans},
-        shape::{BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
-        stages::Stage,
+        stage::Stage,
     },
     kapi::{
         context::OnCpu,
@@ -29,6 +28,17 @@ use crate::{
 };
 use core::sync::atomic::{AtomicU8, Ordering};
 use kernel::sync::Arc;
+
+/// Words of a probe's record with nothing fetched.
+pub(super) const BARE: usize = PROBE_WORDS;
+/// With one register and the bits that tell of faults.
+pub(super) const WITH_REGISTER: usize = (PROBE_SIZE + 8 + 1).div_ceil(4);
+/// Of a return probe, with nothing fetched.
+pub(super) const RETURN_BARE: usize = BARE + 2;
+/// Of a return probe, with one register or the duration.
+pub(super) const RETURN_WITH_REGISTER: usize = WITH_REGISTER + 2;
+/// Of a return probe, with both.
+pub(super) const RETURN_WITH_TWO: usize = RETURN_WITH_REGISTER + 2;
 
 /// Serves the hits of one probe.
 pub(crate) struct Recorder {

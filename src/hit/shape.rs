@@ -5,7 +5,7 @@
 use crate::{
     engine::{
         program::exec,
-        record::{self, PROBE_SIZE, PROBE_WORDS},
+        record::{self, PROBE_SIZE},
     },
     hit::{
         recorder::Recorder,
@@ -14,17 +14,6 @@ use crate::{
     },
 };
 use core::iter;
-
-/// Words of a probe's record with nothing fetched.
-pub(super) const BARE: usize = PROBE_WORDS;
-/// With one register and the bits that tell of faults.
-pub(super) const WITH_REGISTER: usize = (PROBE_SIZE + 8 + 1).div_ceil(4);
-/// Of a return probe, with nothing fetched.
-pub(super) const RETURN_BARE: usize = BARE + 2;
-/// Of a return probe, with one register or the duration.
-pub(super) const RETURN_WITH_REGISTER: usize = WITH_REGISTER + 2;
-/// Of a return probe, with both.
-pub(super) const RETURN_WITH_TWO: usize = RETURN_WITH_REGISTER + 2;
 
 /// What a record has behind header and place.
 ///

@@ -7,8 +7,7 @@ use crate::{
     hit::{
         recorder::Recorder,
         sample::{Copied, HitArgs, LongCopied, Sample},
-        stages::Stage,
-        step::One,
+        stage::Stage,
     },
     kapi::{
         context::OnCpu, functions, kprobe::Probed, kretprobe::Returned, regs::Regs, tracepoint,
@@ -45,7 +44,7 @@ pub(super) trait Source: Copy {
     /// Serves a hit of a program with one string, which one instance records.
     #[inline(never)]
     fn serve_text(self, recorder: &Recorder, here: &OnCpu) {
-        if !recorder.serve_text(self, One::<false>, here) {
+        if !recorder.serve_text_in_one(self, here) {
             recorder.serve_slow(&self.sample(), here);
         }
     }

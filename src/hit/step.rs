@@ -17,14 +17,13 @@ use crate::{
         counters::HitEnd,
         per_instance::{self, is_recorded, seldom},
         plan::{InstancePlan, PlanKind},
-        recorder::Recorder,
-        sample::Running,
-        shape::{
-            ByProgram, CallTexts, Shape, Timed, WithText, WordOrNone, BARE, RETURN_BARE,
-            RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER,
+        recorder::{
+            Recorder, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER,
         },
+        sample::Running,
+        shape::{ByProgram, CallTexts, Shape, Timed, WithText, WordOrNone},
         source::Source,
-        stages::Stage,
+        stage::Stage,
     },
     kapi::{
         clock,
@@ -48,9 +47,9 @@ pub(super) trait Destination: Copy {
 
 /// The only instance; the stage calls nothing if it is the `FASTEST`.
 #[derive(Clone, Copy)]
-pub(super) struct One<const FASTEST: bool>;
+pub(super) struct OneInstance<const FASTEST: bool>;
 
-impl<const FASTEST: bool> Destination for One<FASTEST> {
+impl<const FASTEST: bool> Destination for OneInstance<FASTEST> {
     const PACE: Pace = match FASTEST {
         true => Pace::Fastest,
         false => Pace::Fast,
@@ -71,12 +70,12 @@ impl<const FASTEST: bool> Destination for One<FASTEST> {
 /// once it is readable there, it may be overwritten. So a hit in the middle of it, also of
 /// what wakes their readers, finds that buffer in use.
 #[derive(Clone, Copy)]
-pub(super) struct Each<'a> {
+pub(super) struct EachInstance<'a> {
     first: &'a InstancePlan,
     others: &'a [InstancePlan],
 }
 
-impl<'a> Each<'a> {
+impl<'a> EachInstance<'a> {
     /// Returns the instances, if the plan of `recorder` is that all record all hits.
     #[inline(always)]
     pub(super) fn of(recorder: &'a Recorder, here: &'a OnCpu) -> Option<Self> {
@@ -88,7 +87,7 @@ impl<'a> Each<'a> {
     }
 }
 
-impl Destination for Each<'_> {
+impl Destination for EachInstance<'_> {
     const PACE: Pace = Pace::Fast;
 
     #[inline(always)]
@@ -165,7 +164,7 @@ impl Recorder {
         size: &Short<LEAST>,
         here: &OnCpu,
     ) -> Next {
-        match Each::of(self, here) {
+        match EachInstance::of(self, here) {
             Some(each) => self.step(source, shape, size, each, here),
             None => Next::Stage(Stage::SERVE),
         }
@@ -206,7 +205,7 @@ impl Recorder {
             false => (Stage::BARE, Stage::EACH_BARE),
         };
         match self.other_than(own, each) {
-            None => self.record_word::<REGISTER, _>(source, One::<true>, here),
+            None => self.record_word::<REGISTER, _>(source, OneInstance::<true>, here),
             Some(other) => Next::Stage(other),
         }
     }
@@ -219,7 +218,7 @@ impl Recorder {
         source: impl Source,
         here: &OnCpu,
     ) -> Next {
-        match Each::of(self, here) {
+        match EachInstance::of(self, here) {
             Some(each) => self.record_word::<REGISTER, _>(source, each, here),
             None => Next::Stage(Stage::SERVE),
         }
@@ -245,7 +244,7 @@ impl Recorder {
         };
         // The clock may differ between CPUs by some nanoseconds.
         let shape = Timed::<REGISTER>(now.saturating_sub(began));
-        let to = One::<true>;
+        let to = OneInstance::<true>;
         match REGISTER {
             true => self.step(source, shape, &Short::<RETURN_WITH_TWO>::SMALLEST, to, here),
             false => {
@@ -306,18 +305,13 @@ impl Recorder {
         here: &OnCpu,
     ) -> Next {
         let shape = ByProgram::<READS_NO_MEMORY>;
-        self.step(source, shape, &self.short, One::<false>, here)
+        self.step(source, shape, &self.short, OneInstance::<false>, here)
     }
 
     /// Serves a hit of a program with one string, where that is short; returns false where anything
     /// is unusual. The string is read before room is reserved, as its length is not known.
     #[inline(always)]
-    pub(super) fn serve_text(
-        &self,
-        source: impl Source,
-        to: impl Destination,
-        here: &OnCpu,
-    ) -> bool {
+    fn serve_text(&self, source: impl Source, to: impl Destination, here: &OnCpu) -> bool {
         let program = &self.program;
         // What is unusual is found first, as far as possible: strings are not read twice.
         if !source.is_plain() {
@@ -338,10 +332,16 @@ impl Recorder {
         next.is_done()
     }
 
+    /// Serves a hit as [`Self::serve_text`] does, in the only instance.
+    #[inline(always)]
+    pub(super) fn serve_text_in_one(&self, source: impl Source, here: &OnCpu) -> bool {
+        self.serve_text(source, OneInstance::<false>, here)
+    }
+
     /// Serves a hit as [`Self::serve_text`] does, in each instance.
     #[inline(always)]
     pub(super) fn serve_text_in_each(&self, source: impl Source, here: &OnCpu) -> bool {
-        Each::of(self, here).is_some_and(|each| self.serve_text(source, each, here))
+        EachInstance::of(self, here).is_some_and(|each| self.serve_text(source, each, here))
     }
 
     /// Returns what serves a system call, if it is not just recorded.
@@ -366,7 +366,7 @@ impl Recorder {
     /// Records a system call with so many words and with copies of its user memory.
     #[inline(always)]
     pub(super) fn record_copies(&self, call: impl Source, words: usize, here: &OnCpu) -> Next {
-        let (shape, to) = (CallTexts(words), One::<false>);
+        let (shape, to) = (CallTexts(words), OneInstance::<false>);
         let length = exec::length_with(&self.program, call.sample().copied().length());
         match Short::<PROBE_WORDS>::of(length) {
             Some(size) => self.step(call, shape, &size, to, here),

@@ -14,7 +14,7 @@ use crate::{
     hit::{
         action::{Action, OnHit, Sole},
         counters::HitEnd,
-        inter_event::InterEvent,
+        inter_event::InterEventHistogram,
         plan::{Plan, PlanKind, Triggers},
         recorder::Recorder,
         sample::{HitContext, Sample, SentHit},
@@ -185,7 +185,7 @@ impl Recorder {
     #[inline(never)]
     fn counts_inter_event_fast(
         &self,
-        inter_event: &InterEvent,
+        inter_event: &InterEventHistogram,
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> bool {
@@ -340,7 +340,7 @@ impl Recorder {
     #[inline(never)]
     fn count_inter_event(
         &self,
-        inter_event: &InterEvent,
+        inter_event: &InterEventHistogram,
         (sample, buffer): (&Sample<'_>, &Buffer),
         here: &OnCpu,
     ) {

@@ -16,7 +16,7 @@ use crate::{
     events::{event::Event, event_file::InstanceId},
     hit::{
         action::{Action, ActionKind},
-        inter_event::InterEvent,
+        inter_event::InterEventHistogram,
         sinks::ValueSink,
     },
     kapi::{
@@ -326,7 +326,8 @@ impl Registry {
                 };
                 let snapshots = self.instances.get(instance)?.snapshots.clone();
                 let shared = (snapshots, self.definitions.nesting());
-                let inter_event = InterEvent::new(histogram.clone(), sink, shared, is_of_field)?;
+                let inter_event =
+                    InterEventHistogram::new(histogram.clone(), sink, shared, is_of_field)?;
                 ActionKind::InterEvent(Arc::new(inter_event, GFP_KERNEL)?)
             }
         };

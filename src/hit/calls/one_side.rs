@@ -10,8 +10,9 @@ use crate::{
         recorder::Recorder,
         shape::CallWords,
         source::{Called, Source},
-        stages::{self, Stage},
-        step::One,
+        stage::Stage,
+        stages,
+        step::OneInstance,
     },
     kapi::{
         context::{OnCpu, Unpreempted},
@@ -73,7 +74,7 @@ impl CallRecorder {
         if let Some(other) = recorder.other_for_call(regs, here) {
             return other;
         }
-        let (size, to) = (&recorder.short, One::<false>);
+        let (size, to) = (&recorder.short, OneInstance::<false>);
         match when {
             When::Enter => recorder.step(regs, CallWords::<false>, size, to, here),
             When::Exit => recorder.step(regs, CallWords::<true>, size, to, here),

@@ -230,8 +230,8 @@ fn the_package_has_what_its_documents_name() {
 /// The rows of `stages!`: the name of a stage, the one that the kernel calls, and what it does.
 fn stages() -> Vec<[String; 3]> {
     let (mut rows, mut does) = (Vec::new(), String::new());
-    for line in include_str!("../../../src/hit/stages.rs").lines() {
-        if let Some(text) = line.strip_prefix("    /// ") {
+    for line in include_str!("../../../src/hit/stage.rs").lines() {
+        if let Some(text) = line.trim_start().strip_prefix("/// ") {
             // A second paragraph is for the source alone.
             if does.is_empty() {
                 does = text.replace('`', "``");
@@ -242,7 +242,7 @@ fn stages() -> Vec<[String; 3]> {
             if !name.starts_with('$') {
                 rows.push([name.into(), called.into(), std::mem::take(&mut does)]);
             }
-        } else if line != "    ///" {
+        } else if line.trim_start() != "///" {
             does.clear();
         }
     }
