@@ -2,9 +2,10 @@
 
 //! Every file of the directory says in its row what it is for, which `README` shows, and is in
 //! the table of `Documentation/files.rst`; what is there exists. So do the selftests that
-//! `Documentation/porting.rst` names. The package has each document that one of its documents names.
+//! `Documentation/porting.rst` and `threat-model.rst` name. The package has each document that one of its documents names.
 
 use crate::support::linked::Instance;
+use crate::support::selftests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +15,7 @@ use ferroprobe_engine::engine::refusal::remedy::remedy;
 
 const FILES: &str = include_str!("../../../Documentation/files.rst");
 const PORTING: &str = include_str!("../../../Documentation/porting.rst");
+const THREATS: &str = include_str!("../../../Documentation/threat-model.rst");
 
 /// A row of a file or directory in the sources.
 struct Row {
@@ -183,7 +185,7 @@ fn every_file_is_in_the_documents() {
 
 #[test]
 fn every_selftest_that_notices_a_change_exists() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../selftests");
+    let selftests = selftests::by_name();
     // Nothing else there is in small letters with a hyphen.
     let is_selftest = |name: &&str| {
         name.contains('-') && name.bytes().all(|b| b == b'-' || b.is_ascii_lowercase())
@@ -191,8 +193,36 @@ fn every_selftest_that_notices_a_change_exists() {
     let names: Vec<_> = PORTING.split("``").filter(is_selftest).collect();
     assert!(names.len() > 15, "{names:?}");
     for name in names {
-        let is_there = folder.join(format!("{name}.tc")).exists();
+        let is_there = selftests.contains_key(name);
         assert!(is_there, "porting.rst names {name}, which is no selftest");
+    }
+}
+
+#[test]
+fn every_selftest_that_shows_a_protection_exists() {
+    let selftests = selftests::by_name();
+    let names: Vec<_> = THREATS.split('"').skip(1).step_by(2).collect();
+    assert!(names.len() > 40, "{names:?}");
+    for name in names {
+        let is_there = selftests.contains_key(name);
+        assert!(
+            is_there,
+            "threat-model.rst names {name}, which is no selftest"
+        );
+    }
+}
+
+#[test]
+fn every_selftest_says_what_it_shows() {
+    for (name, path) in selftests::by_name() {
+        let text = std::fs::read_to_string(&path).expect("text");
+        let head: Vec<_> = text
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .collect();
+        let has = |tag: &str| head.iter().any(|line| line.starts_with(tag));
+        assert!(has("# SPDX-License-Identifier: "), "{name} has no licence");
+        assert!(has("# description: "), "{name} has no description");
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod btf;
 pub mod linked;
+pub mod selftests;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
