@@ -6,7 +6,7 @@
 # COUNT lines, or up to two more.  Some are to be refused.  Of TOGETHER numbers, one may take snapshots, or none.
 #
 # The events in and out of group kprobes have the fields nn ss bb hh qq ww cc; the synthetic events are
-# those of hist-inter.tc.
+# those of hist-inter-peer.
 
 function draw(below) {
 	seed = (seed * 16807) % 2147483647
