@@ -56,8 +56,10 @@ expect_failure() {
 	fi
 }
 
-# expect_equal ACTUAL EXPECTED WHAT
+# expect_equal ACTUAL EXPECTED WHAT: that neither of them is there is no equality: use
+# expect_nothing for what should be empty.
 expect_equal() {
+	[ -n "$1$2" ] || fail "$3: both are empty"
 	[ "$1" = "$2" ] || fail "$3 is '$1', not '$2'"
 }
 
