@@ -13,14 +13,16 @@ use crate::{
             ready::{ReadyGroup, ReadyRow},
         },
         language::lex::Span,
-        refusal::error::{Error as Refusal, Kind},
+        refusal::{
+            error::{Error as Refusal, Kind},
+            suggest::events::suggest_event,
+        },
         util::text::{Appender, Plain},
     },
     events::{
         event::Event,
         event_file::InstanceId,
         registry::{Registry, Removed},
-        similar::suggest_event,
     },
     instance::Instance,
     kapi::{context, module},

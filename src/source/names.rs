@@ -10,7 +10,7 @@ use crate::{
         },
         filter::LookupFunctions,
         program::fetch::{CpuInstance, Symbols},
-        refusal::nearest::Nearest,
+        refusal::suggest::distance::Nearest,
     },
     kapi::{
         context::is_being_killed,

@@ -13,7 +13,7 @@ use crate::{
         program::btf::declare::Parameters,
         refusal::{
             error::{Error as Refusal, Kind},
-            nearest::Nearest,
+            suggest::distance::Nearest,
         },
         util::{
             sort::sort,

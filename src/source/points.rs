@@ -8,7 +8,7 @@ use crate::{
         program::{btf::declare::Parameters, fetch::MAX_TRACEPOINT_ARGUMENTS},
         refusal::{
             error::{Errno, Error as Refusal, Kind},
-            nearest::Nearest,
+            suggest::distance::Nearest,
         },
         util::{glob, text::Plain},
     },

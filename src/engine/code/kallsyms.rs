@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn similar_symbols_are_found() {
-        use crate::engine::refusal::nearest::Nearest;
+        use crate::engine::refusal::suggest::distance::Nearest;
 
         let long = "long_".repeat(30);
         let mut symbols = std::vec![

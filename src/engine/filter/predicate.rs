@@ -12,7 +12,7 @@ use crate::engine::language::types::Shown;
 use crate::engine::record::fields::no_field;
 use crate::engine::record::{Field, Layout, Role};
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::util::address;
 use crate::engine::util::errno;
 use crate::engine::util::text::Plain;

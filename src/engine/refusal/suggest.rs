@@ -2,10 +2,14 @@
 
 //! What a refusal of an unknown name says: the names that may be meant.
 
+pub mod distance;
+pub mod events;
+
 use core::{cell::Cell, fmt};
 
-use crate::engine::refusal::{error::Error, nearest::Nearest};
+use crate::engine::refusal::error::Error;
 use crate::engine::util::text::Plain;
+use distance::Nearest;
 
 /// Most names of a list.
 const MAX_LISTED: usize = 40;

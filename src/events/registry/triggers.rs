@@ -11,14 +11,16 @@ use super::{instances::Instances, Registry};
 use crate::{
     engine::{
         language::trigger::{EventName, Trigger, TriggerRequest},
-        refusal::error::{Error as Refusal, Kind},
+        refusal::{
+            error::{Error as Refusal, Kind},
+            suggest::events::suggest_event,
+        },
         util::text::Plain,
     },
     events::{
         attachment::Attachment,
         event::Event,
         event_file::{InstanceId, PlanParts},
-        similar::suggest_event,
     },
     hit::action::{Action, ActionKind, ActionTarget},
     kapi::stack,

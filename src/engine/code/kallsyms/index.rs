@@ -3,7 +3,7 @@
 //! What is read of the table once, for all searches.
 
 use super::block::{array, Block, TableMemory, Tables, SOME};
-use crate::engine::refusal::nearest::Outline;
+use crate::engine::refusal::suggest::distance::Outline;
 use crate::sys::{AllocError, Vec};
 
 /// The number of tokens.

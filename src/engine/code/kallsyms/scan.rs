@@ -4,7 +4,7 @@
 
 use super::block::{Block, MANY};
 use super::{index::TOKENS, NameIndex, SymbolTable, TableMemory, Tables};
-use crate::engine::refusal::nearest::{Look, Outline};
+use crate::engine::refusal::suggest::distance::{Look, Outline};
 use core::ops::Range;
 
 /// The longest name; the kernel's `KSYM_NAME_LEN`.

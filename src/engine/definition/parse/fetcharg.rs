@@ -13,7 +13,7 @@ use crate::engine::definition::task::TaskNumber;
 use crate::engine::language::lex::{self, Span};
 use crate::engine::language::types::Type;
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
 use crate::sys::Vec;

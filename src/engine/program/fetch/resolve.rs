@@ -19,7 +19,7 @@ use crate::engine::language::lex::{self, Span};
 use crate::engine::language::types::{Bits, Derived, PathOf, Shown, Stored, Type, Width};
 use crate::engine::program::btf::{BtfFunction, BtfValue};
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
 use crate::sys::{Box, Vec};

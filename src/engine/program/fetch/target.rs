@@ -5,7 +5,7 @@
 use crate::engine::code::arch::Arch;
 use crate::engine::definition::kind::{ArgumentsFrom, ProbeKind};
 use crate::engine::program::btf::{Btf, BtfFunction, Parameter};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 
 /// Most arguments of a tracepoint, as of a function that BPF traces.
 pub const MAX_TRACEPOINT_ARGUMENTS: u8 = 12;

@@ -6,7 +6,7 @@ use crate::engine::definition::ast::Cast;
 use crate::engine::language::lex::Span;
 use crate::engine::program::btf::{Btf, BtfValue};
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
 use crate::sys::{AllocError, Vec};

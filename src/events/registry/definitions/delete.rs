@@ -5,13 +5,15 @@
 use crate::{
     engine::{
         definition::ast::{Definition, Deletion},
-        refusal::error::{Error as Refusal, Kind},
+        refusal::{
+            error::{Error as Refusal, Kind},
+            suggest::events::suggest_event,
+        },
         util::text::Plain,
     },
     events::{
         probe::Probe,
         registry::{busy, write::Write},
-        similar::suggest_event,
     },
     sys::Vec,
 };

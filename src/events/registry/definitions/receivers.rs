@@ -15,13 +15,13 @@ use crate::{
         pairs::DEFAULT_PAIRS,
         program::fetch::{self, Taken},
         record::LayoutNames,
-        refusal::error::{Error as Refusal, Kind},
+        refusal::{
+            error::{Error as Refusal, Kind},
+            suggest::events::suggest_event,
+        },
         util::text::{Appender, Plain},
     },
-    events::{
-        attachment::Attachment, event::Event, probe::Probe, registry::write::Write,
-        similar::suggest_event,
-    },
+    events::{attachment::Attachment, event::Event, probe::Probe, registry::write::Write},
     hit::{
         action::{Action, ActionKind, SendTo},
         open_pairs::OpenPairs,

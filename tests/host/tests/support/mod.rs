@@ -25,7 +25,7 @@ use ferroprobe_engine::engine::program::fetch::{
 };
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::refusal::error::Error;
-use ferroprobe_engine::engine::refusal::nearest::Nearest;
+use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 use ferroprobe_engine::engine::util::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::sys;
 
