@@ -291,7 +291,7 @@ bool ferroprobe_tracepoint_is_faultable(const struct tracepoint *point);
  * Waits for the probes of faultable tracepoints, half a second at most.  Returns whether they
  * have all ended.
  */
-bool ferroprobe_faultable_settle(void);
+bool ferroprobe_wait_for_faultable_probes(void);
 /* Notifies of the modules with tracepoints that are loaded, coming and going. */
 int ferroprobe_watch_tracepoints(struct notifier_block *block);
 void ferroprobe_unwatch_tracepoints(struct notifier_block *block);

@@ -10,7 +10,7 @@ use super::{
     handler::{Handler, Hits},
     nofault,
     probe_place::fill,
-    registration::{self, KernelHit, KernelProbe, PreparedProbe},
+    registration::{self, KernelHit, KernelProbe, ProbeBuilder},
     regs::Regs,
     symbol, word,
 };
@@ -124,7 +124,7 @@ impl<H: Handler<Kprobe>> Registration<H> {
         fill(&mut probe, place, name.as_deref());
         // INVARIANT: Zeroed except for the location.
         let data = ();
-        Self::register(PreparedProbe { probe, data, name }, handler)
+        Self::register(ProbeBuilder { probe, data, name }, handler)
     }
 }
 

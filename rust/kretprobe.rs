@@ -9,7 +9,7 @@ use super::{
     context::OnCpu,
     handler::{Handler, Hits},
     probe_place::{fill, ProbePlace},
-    registration::{self, KernelHit, KernelProbe, PreparedProbe},
+    registration::{self, KernelHit, KernelProbe, ProbeBuilder},
     regs::Regs,
 };
 use core::{mem, pin::Pin, slice};
@@ -164,7 +164,7 @@ impl<H: EntryHandler> Registration<H> {
         probe.data_size = words.wrapping_mul(mem::size_of::<u64>());
         // INVARIANT: Zeroed except for the location and these; it has room for the words.
         let data = words;
-        Self::register(PreparedProbe { probe, data, name }, handler)
+        Self::register(ProbeBuilder { probe, data, name }, handler)
     }
 
     /// # Safety

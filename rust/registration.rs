@@ -125,7 +125,7 @@ impl<M: KernelProbe> KernelHit<'_, M> {
 /// `probe` is zeroed, except for a location and for the fields of the mechanism, which are
 /// consistent with `data`. If it has a name, that is `name`; if it has functions, they
 /// belong to the [`Registration`] that is made of it.
-pub(super) struct PreparedProbe<M: KernelProbe> {
+pub(super) struct ProbeBuilder<M: KernelProbe> {
     pub(super) probe: M::Probe,
     pub(super) data: M::Data,
     pub(super) name: Option<CString>,
@@ -143,7 +143,7 @@ struct KernelState {
 ///
 /// # Invariants
 ///
-/// `probe` and `data` come from a [`PreparedProbe`]. `probe` is registered with the kernel if
+/// `probe` and `data` come from a [`ProbeBuilder`]. `probe` is registered with the kernel if
 /// `registered` is true, which it is from the end of `register` to the drop; `handler` is
 /// valid until then.
 #[pin_data(PinnedDrop)]
@@ -174,10 +174,10 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
     ///
     /// Context: process, may sleep.
     pub(super) fn register(
-        prepared: PreparedProbe<M>,
+        builder: ProbeBuilder<M>,
         handler: impl Init<H>,
     ) -> Result<Pin<KBox<Self>>> {
-        let PreparedProbe { probe, data, name } = prepared;
+        let ProbeBuilder { probe, data, name } = builder;
         let this = KBox::pin_init(
             pin_init!(Self {
                 probe: Opaque::new(probe),
@@ -190,7 +190,7 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
             GFP_KERNEL,
         )?;
         this.follow();
-        // SAFETY: The probe is valid by the invariants of `PreparedProbe`. It is pinned, and
+        // SAFETY: The probe is valid by the invariants of `ProbeBuilder`. It is pinned, and
         // unregistered before it is freed; on failure nothing refers to it.
         to_result(unsafe { (M::REGISTER)(this.probe.get()) })?;
         // INVARIANT: Registered above.

@@ -80,7 +80,7 @@ void ferroprobe_tracepoints_synchronize(bool faultable)
 		synchronize_srcu(&tracepoint_srcu);
 }
 
-bool ferroprobe_faultable_settle(void)
+bool ferroprobe_wait_for_faultable_probes(void)
 {
 	unsigned long state = start_poll_synchronize_srcu(&rcu_tasks_trace_srcu_struct);
 	/*
@@ -146,7 +146,7 @@ void ferroprobe_tracepoints_synchronize(bool faultable)
 {
 }
 
-bool ferroprobe_faultable_settle(void)
+bool ferroprobe_wait_for_faultable_probes(void)
 {
 	return true;
 }

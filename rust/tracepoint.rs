@@ -86,12 +86,12 @@ fn synchronize(faultable: bool) {
 /// before. Returns whether none does.
 ///
 /// Context: process, may sleep.
-pub fn settle() -> bool {
-    let are_settled = calls::ferroprobe_faultable_settle();
-    if are_settled {
+pub fn wait_for_syscall_probes() -> bool {
+    let have_ended = calls::ferroprobe_wait_for_faultable_probes();
+    if have_ended {
         synchronize_hotplug();
     }
-    are_settled
+    have_ended
 }
 
 /// A module with tracepoints.

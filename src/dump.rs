@@ -63,7 +63,7 @@ impl RunDeferred for PrintLater {
             return;
         }
         let buffer = &self.0.instance.buffer;
-        buffer.settle_after_oops();
+        buffer.wait_until_off();
         let cpu = self.0.oopsed.load(Ordering::Relaxed);
         let mut tools = self.0.tools.lock();
         self.0.print(&mut tools, cpu, false);

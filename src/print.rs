@@ -107,7 +107,7 @@ impl<R: Renderer> Printer<R> {
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
     ) -> Result<(), AllocError> {
-        self.settle(text, Some(event.ts))?;
+        self.fill_delay(text, Some(event.ts))?;
         let start = text.len();
         text.add(|buf| {
             self.event(instance, buf, (clock, cpu), event);
@@ -127,7 +127,7 @@ impl<R: Renderer> Printer<R> {
     /// # Errors
     ///
     /// [`AllocError`] if out of memory.
-    pub(crate) fn settle(
+    pub(crate) fn fill_delay(
         &mut self,
         text: &mut TextBuf,
         next: Option<u64>,

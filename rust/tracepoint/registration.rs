@@ -127,8 +127,8 @@ impl<H: Listener> PointRegistration<H> {
     }
 
     /// Returns whether the wait for its hits, once it is disarmed, may be a wait for a user; see
-    /// [`settle`](super::settle).
-    pub fn is_unsettled(&self) -> bool {
+    /// [`wait_for_syscall_probes`](super::wait_for_syscall_probes).
+    pub fn may_still_run(&self) -> bool {
         let link = &self.link;
         link.is_faultable
             && link.used.load(Ordering::Relaxed)
@@ -136,7 +136,7 @@ impl<H: Listener> PointRegistration<H> {
     }
 
     /// Tells that its hits were waited for since it was disarmed.
-    pub fn set_settled(&self) {
+    pub fn set_waited(&self) {
         self.link.used.store(false, Ordering::Relaxed);
     }
 

@@ -35,7 +35,7 @@ use kernel::{
 pub(crate) use crate::engine::ring::Lost;
 
 /// Records of nested writers that are still to be published.
-pub(crate) type Unsettled<'a> = ring::Unsettled<'a, Pages>;
+pub(crate) type Unpublished<'a> = ring::Unpublished<'a, Pages>;
 
 impl Seldom for ring::Ring<Pages> {
     /// In an `Arc`, behind the count, in a cache line of its own.

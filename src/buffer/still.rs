@@ -54,7 +54,7 @@ impl Buffer {
     /// Waits until what tells hits that recording is off has reached all CPUs.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn settle_after_oops(&self) {
+    pub(crate) fn wait_until_off(&self) {
         self.set_on(false);
     }
 

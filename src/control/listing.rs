@@ -125,7 +125,7 @@ impl ListingPass {
             any = true;
         }
         let next = events.peek().map(|(_, event)| event.ts);
-        self.printer.settle(&mut self.text, next)?;
+        self.printer.fill_delay(&mut self.text, next)?;
         self.printer.forget();
         Ok(any)
     }

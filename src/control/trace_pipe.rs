@@ -60,9 +60,9 @@ impl<R: Renderer> Pending<R> {
             printer.add(instance, text, (clock, cpu), event)?;
             Ok(text.len() < room)
         });
-        let settled = printer.settle(text, None);
+        let filled = printer.fill_delay(text, None);
         printer.forget();
-        consumed.and(settled.map_err(Into::into))
+        consumed.and(filled.map_err(Into::into))
     }
 
     fn is_empty(&self) -> bool {

@@ -70,8 +70,8 @@ mod still;
 mod storage;
 mod tail;
 mod tally;
+mod unpublished;
 mod unread;
-mod unsettled;
 mod whole;
 mod writer;
 
@@ -94,5 +94,5 @@ pub use rings::{Fill, Local, RecordedFast, Rings, Shared};
 pub use state::{Ring, RingError, Storage};
 pub use stats::Stats;
 pub use still::{Newest, StillEvent};
-pub use unsettled::Unsettled;
+pub use unpublished::Unpublished;
 pub use writer::{FastReservation, Payload, Reservation, Writer};

@@ -20,9 +20,9 @@ use crate::{
         counters::Totals,
         pair::Pair,
         plan::{Plan, ReplacedPlans},
-        prepared::Prepared,
         receiver::Receiver,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
     },
     kapi::{
         functions::{self, ProbedFunctions},
@@ -146,11 +146,11 @@ impl Probe {
         (event, definition): (Arc<Event>, Arc<Definition>),
         (format, program): (Arc<Format>, Box<Program>),
         number: u32,
-        register: impl FnOnce(Prepared) -> Result<Registered>,
+        register: impl FnOnce(RecorderBuilder) -> Result<Registered>,
     ) -> Result<Self> {
         // The number takes the place of the address in a record.
         let place = u64::from(number);
-        let recorder = Prepared::new(&format, program, event.active(), place)?;
+        let recorder = RecorderBuilder::new(&format, program, event.active(), place)?;
         let placed = PlacedProbe::nowhere(register(recorder)?);
         Ok(Self::with(event, definition, format, Some(placed)))
     }
@@ -491,7 +491,7 @@ impl PlacedProbe {
         lockdown::kprobes()
             .map_err(|error| Refusal::registration(errno(error), definition.place_at))?;
         let module = found.module().map(Vec::from_slice).transpose()?;
-        let recorder = Prepared::new(format, program, event.active(), found.address)
+        let recorder = RecorderBuilder::new(format, program, event.active(), found.address)
             .map_err(|_| no_memory())?;
         let registered = Registered::new(definition, found, sources, recorder)
             .map_err(|error| found.explain(error, definition.place_at))?;

@@ -11,8 +11,8 @@ use crate::{
     formats::Format,
     hit::{
         plan::{Acting, Plan, Rest, Share},
-        prepared::Prepared,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
         sample::{Report, Sample},
     },
     kapi::context::{self, OnCpu},
@@ -45,7 +45,7 @@ impl MarkRecorder {
             buffer: buffer.clone(),
             plan,
         };
-        let recorder = Prepared::new(format, program, share, 0)?.init();
+        let recorder = RecorderBuilder::new(format, program, share, 0)?.init();
         Ok(init!(Self { recorder <- recorder, buffer }))
     }
 

@@ -17,9 +17,9 @@ use crate::{
     hit::{
         nesting::{Nesting, SentTexts},
         open_pairs::OpenPairs,
-        prepared::Prepared,
         receives::{Receives, ReceivesValues},
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
         sample::{Report, Sample, Sent, SentHit},
         source::Source,
     },
@@ -109,7 +109,7 @@ impl Receiver {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(
-        recorder: Prepared,
+        recorder: RecorderBuilder,
         (fields, values): (AttachedFields, Vec<SynthField>),
         open: Option<Arc<OpenPairs>>,
         nesting: Arc<Nesting>,

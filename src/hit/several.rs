@@ -9,7 +9,7 @@
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
 use crate::{
-    buffer::{Buffer, Pace, Unsettled},
+    buffer::{Buffer, Pace, Unpublished},
     engine::{
         program::{exec, fetch::Size},
         record::{self, Header, PROBE_WORDS},
@@ -254,16 +254,16 @@ fn record_fast<const LEAST: usize>(
 /// Publishes what a record leaves to be published; returns whether it was recorded.
 #[inline(always)]
 pub(super) fn is_recorded(
-    recorded: Result<Option<Unsettled<'_>>, Option<Unsettled<'_>>>,
+    recorded: Result<Option<Unpublished<'_>>, Option<Unpublished<'_>>>,
     pace: Pace,
     here: &OnCpu,
 ) -> bool {
-    let (is_done, unsettled) = match recorded {
-        Ok(unsettled) => (true, unsettled),
-        Err(unsettled) => (false, unsettled),
+    let (is_done, unpublished) = match recorded {
+        Ok(unpublished) => (true, unpublished),
+        Err(unpublished) => (false, unpublished),
     };
-    if let Some(unsettled) = unsettled {
-        seldom(unsettled.ring(), pace, here);
+    if let Some(unpublished) = unpublished {
+        seldom(unpublished.ring(), pace, here);
     }
     is_done
 }

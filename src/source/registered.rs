@@ -13,9 +13,9 @@ use crate::{
     },
     hit::{
         calls::{CallRecorder, WholeCallRecorder},
-        prepared::Prepared,
         receiver::Receiver,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
     },
     kapi::{
         batch::{Batch, Batched},
@@ -333,7 +333,7 @@ impl Registered {
         definition: &Definition,
         found: &Found,
         sources: &Sources<'_>,
-        mut recorder: Prepared,
+        mut recorder: RecorderBuilder,
     ) -> Result<Self> {
         let mechanism = definition.kind.mechanism;
         recorder.set_function(match (mechanism, found.tracepoint()) {

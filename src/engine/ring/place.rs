@@ -18,7 +18,7 @@ use super::lost::Lost;
 use super::note::{Note, Task};
 use super::position::{Position, Seq, Slot};
 use super::state::{Page, Ring, Storage, UNSURE};
-use super::unsettled::Unsettled;
+use super::unpublished::Unpublished;
 use crate::sys::{self, AtomicU32};
 
 /// Converts a `u32` to a `usize`, which is wider.
@@ -159,7 +159,7 @@ impl<S: Storage> Ring<S> {
         words: usize,
         task: &impl Task,
         ts: u64,
-    ) -> Result<Placed<'_>, Option<Unsettled<'_, S>>> {
+    ) -> Result<Placed<'_>, Option<Unpublished<'_, S>>> {
         let hot = &self.hot.0;
         // Load the position first: a nested writer that changes any of the words read below
         // also moves the position, and the exchange fails.
@@ -186,7 +186,7 @@ impl<S: Storage> Ring<S> {
             hot.nesting.store_relaxed(0);
             // Writers that came since `nesting` was 1 have left the publishing to this one,
             // and the caller may record no event that publishes theirs.
-            return Err(Some(Unsettled::new(self)));
+            return Err(Some(Unpublished::new(self)));
         }
         // SAFETY: Only the outermost writer changes `tail`, to the page of `state`, when it
         // is done; the exchange shows that the position did not move since. `limit` is at

@@ -35,7 +35,7 @@ impl<S: Storage> Ring<S> {
         }
         let state = Position(self.hot.0.state.load());
         if state.crossed(Position(self.published.0.load_relaxed())) {
-            self.settle_pages(state.seq());
+            self.sum_up_pages(state.seq());
         }
         self.published.0.store_release(state.0);
         sys::barrier();
@@ -79,7 +79,7 @@ impl<S: Storage> Ring<S> {
             hot.nesting.store_relaxed(1);
             sys::barrier();
             let state = Position(hot.state.load());
-            self.settle_pages(state.seq());
+            self.sum_up_pages(state.seq());
             self.published.0.store_release(state.0);
             sys::barrier();
             hot.nesting.store_relaxed(0);
@@ -98,7 +98,7 @@ impl<S: Storage> Ring<S> {
     /// having stored the fill of the last one.)
     #[cold]
     #[inline(never)]
-    fn settle_pages(&self, to: Seq) {
+    fn sum_up_pages(&self, to: Seq) {
         let losses = self.losses();
         let mut seq = Position(self.published.0.load_relaxed()).seq();
         while seq != to {

@@ -9,7 +9,7 @@ use super::layout::EventSize;
 use super::lost::Lost;
 use super::note::{Note, Task};
 use super::state::{Ring, Storage};
-use super::unsettled::Unsettled;
+use super::unpublished::Unpublished;
 use super::writer::{Payload, Writer};
 use crate::sys::{AllocError, Arc, OnCpu, PerCpu};
 
@@ -108,7 +108,7 @@ pub trait Fill<const LEAST: usize> {
 }
 
 /// The result of [`Local::record_fast`].
-pub type RecordedFast<'a, S> = Result<Option<Unsettled<'a, S>>, Option<Unsettled<'a, S>>>;
+pub type RecordedFast<'a, S> = Result<Option<Unpublished<'a, S>>, Option<Unpublished<'a, S>>>;
 
 impl<'a, S: Storage> Local<'a, S> {
     /// As [`Writer::max_payload`].

@@ -21,7 +21,7 @@ use super::note::{Note, Task};
 use super::place::{Placed, Undo};
 use super::position::Position;
 use super::state::{Ring, Storage, UNSURE};
-use super::unsettled::Unsettled;
+use super::unpublished::Unpublished;
 use crate::sys::{self, AtomicU32};
 
 /// The right to write to a ring; free to create and copy.
@@ -123,7 +123,7 @@ impl<'r, S: Storage> Writer<'r, S> {
         size: &impl EventSize<LEAST>,
         task: &impl Task,
         clock: C,
-    ) -> Result<FastReservation<'r, S, LEAST>, Option<Unsettled<'r, S>>> {
+    ) -> Result<FastReservation<'r, S, LEAST>, Option<Unpublished<'r, S>>> {
         let ring = self.ring;
         if ring.hot.0.nesting.load_relaxed() != 0 {
             return Err(None);
@@ -347,11 +347,11 @@ impl<'r, S: Storage, const LEAST: usize> FastReservation<'r, S, LEAST> {
     ///
     /// Context: any.
     #[inline(always)]
-    pub fn publish(self) -> Option<Unsettled<'r, S>> {
+    pub fn publish(self) -> Option<Unpublished<'r, S>> {
         let (ring, after) = (self.ring, self.after);
         mem::forget(self);
         let done = ring.leave_fast(after);
-        (!done).then(|| Unsettled::new(ring))
+        (!done).then(|| Unpublished::new(ring))
     }
 }
 

@@ -188,28 +188,28 @@ impl<'r> Write<'r> {
         if !self.deletes && self.added.len() == 0 {
             return Ok(());
         }
-        self.settle()?;
+        self.wait_for_syscall_probes()?;
         self.accept(files)
             .map_err(|error| Refusal::registration(errno(error), 0))
     }
 
     /// Waits a moment until the probes that it deletes do not serve system calls: not longer, see
     /// [`Remains`](super::Remains).
-    fn settle(&self) -> Result<(), Refusal> {
-        let mut unsettled = self
+    fn wait_for_syscall_probes(&self) -> Result<(), Refusal> {
+        let mut running = self
             .deleted()
             .filter_map(|probe| probe.tracepoint())
-            .filter(|probe| probe.is_unsettled())
+            .filter(|probe| probe.may_still_run())
             .peekable();
-        if !self.deletes || unsettled.peek().is_none() {
+        if !self.deletes || running.peek().is_none() {
             return Ok(());
         }
-        if !tracepoint::settle() {
+        if !tracepoint::wait_for_syscall_probes() {
             return Err(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!(
                 "another tracer sleeps in a system call, where a user keeps a page from it: try again"
             )));
         }
-        unsettled.for_each(|probe| probe.set_settled());
+        running.for_each(|probe| probe.set_waited());
         Ok(())
     }
 

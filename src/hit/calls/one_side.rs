@@ -6,8 +6,8 @@ use crate::{
     engine::program::syscall::{Copies, MAX_COPIES},
     hit::{
         calls::memory::{self, CallMemory},
-        prepared::Prepared,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
         shape::CallWords,
         source::{Called, Source},
         stage::Stage,
@@ -29,7 +29,7 @@ pub(crate) struct CallRecorder {
 
 impl CallRecorder {
     /// Returns what makes a recorder that copies user memory first.
-    pub(crate) fn new(recorder: Prepared, copies: Copies) -> impl Init<Self> {
+    pub(crate) fn new(recorder: RecorderBuilder, copies: Copies) -> impl Init<Self> {
         init!(Self { recorder <- recorder.init(), copies })
     }
 }

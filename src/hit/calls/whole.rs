@@ -18,8 +18,8 @@ use crate::{
             long::LongCalls,
             memory::{argument, copy, CallMemory, Limits, Pass, Pointers, WantedMemory},
         },
-        prepared::Prepared,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
         source::{LongCall, Source, WholeCall},
     },
     kapi::{
@@ -154,7 +154,7 @@ impl WholeCallRecorder {
     /// Returns what makes a recorder; `copies` says which of the call's arguments point to user
     /// memory.
     pub(crate) fn new(
-        recorder: Prepared,
+        recorder: RecorderBuilder,
         (copies, returns, number): (Copies, Returns, u32),
         in_progress: Arc<InProgress>,
     ) -> impl Init<Self> {

@@ -28,7 +28,7 @@ use crate::{
     hit::{
         calls::{CallRecorder, InProgress, WholeCallRecorder},
         plan::Plan,
-        prepared::Prepared,
+        recorder_builder::RecorderBuilder,
     },
     kapi::{
         stack::StackFunction,
@@ -230,7 +230,7 @@ impl Definitions {
         probes: &mut Set,
         (plan, buffer): (&Arc<Plan>, &Arc<Buffer>),
         (call, number, kind, program, layout): (&Call, u32, ProbeKind, Program, Layout),
-        register: impl FnOnce(Prepared) -> Result<Registered>,
+        register: impl FnOnce(RecorderBuilder) -> Result<Registered>,
     ) -> Result {
         let no_memory = |_: Refusal| ENOMEM;
         let prefix: &[u8] = match kind {

@@ -27,9 +27,9 @@ use crate::{
         open_pairs::OpenPairs,
         pair::Pair,
         plan::{Plan, ReplacedPlans},
-        prepared::Prepared,
         receiver::{AttachedFields, Receiver},
         receives::Receives,
+        recorder_builder::RecorderBuilder,
     },
     kapi::memory,
     source::registered::Registered,
@@ -94,7 +94,8 @@ impl Write<'_> {
             .definitions
             .condition(&definition, to.last())?;
         let (event, format) = self.new_event(&definition, layout)?;
-        let recorder = Prepared::new(&format, program, event.active(), 0).map_err(no_memory)?;
+        let recorder =
+            RecorderBuilder::new(&format, program, event.active(), 0).map_err(no_memory)?;
         let values = synthetic_fields(&definition)?;
         let fields = (fields, values);
         let [begin_keys, end_keys] = keys;

@@ -11,13 +11,13 @@ use super::state::{Ring, Storage};
 /// A fast writer returns this to its caller, so that it need not call anything itself. It
 /// belongs to the ring that was written to, which may no longer be in use.
 #[must_use = "it would not be published before the next event"]
-pub struct Unsettled<'r, S: Storage> {
+pub struct Unpublished<'r, S: Storage> {
     ring: &'r Ring<S>,
     // Stays on the CPU of the writer.
     local: PhantomData<*const ()>,
 }
 
-impl<'r, S: Storage> Unsettled<'r, S> {
+impl<'r, S: Storage> Unpublished<'r, S> {
     #[inline(always)]
     pub(super) fn new(ring: &'r Ring<S>) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl<'r, S: Storage> Unsettled<'r, S> {
     /// Publishes the events.
     ///
     /// Context: any.
-    pub fn settle(self) {
+    pub fn publish(self) {
         self.ring.publish_rest();
     }
 

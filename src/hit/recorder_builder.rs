@@ -16,7 +16,7 @@ use crate::{
 use kernel::prelude::*;
 
 /// All that a [`Recorder`] is made of.
-pub(crate) struct Prepared {
+pub(crate) struct RecorderBuilder {
     program: Box<Program>,
     share: Share,
     place: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Prepared {
     is_return: bool,
 }
 
-impl Prepared {
+impl RecorderBuilder {
     /// Prepares the server of a probe at `place`, with all counters 0.
     ///
     /// # Errors
