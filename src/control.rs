@@ -87,9 +87,7 @@ struct FileRow {
 enum FileKind {
     /// A text of what all instances share.
     OfTracer(TextOps<Tracer>),
-    /// A text of an instance.
     OfInstance(TextOps<Instance>),
-    /// A text of the event of marks.
     OfMarks(TextOps<EventMember>),
     /// Another file, and what makes it.
     Other(fn(&Described, &Arc<Dir>, &Arc<Instance>) -> Result<TreeFile>),
@@ -100,7 +98,6 @@ enum FileKind {
 enum Folder {
     /// The directory of the instance.
     Root,
-    /// `events`.
     Events,
     /// `events/ftrace/print`.
     Print,

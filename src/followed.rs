@@ -32,7 +32,6 @@ pub(crate) struct Followed {
 }
 
 struct PidState {
-    /// The instance.
     instance: InstanceId,
     tasks: Tasks,
     /// Whether the children of tasks are on the lists of their parents: `event-fork`.

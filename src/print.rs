@@ -46,7 +46,6 @@ pub(crate) struct Printer<R> {
     pending: Option<(usize, DelayGap)>,
 }
 
-/// A cached format.
 struct CachedFormat {
     format: Arc<Format>,
     /// A number of its own for each format that was looked up.

@@ -96,7 +96,6 @@ pub(in super::super) fn cpu() -> u32 {
 /// The data that a CPU needs to find its instance of per-CPU memory: the offset.
 pub(in super::super) type PerCpuBase = usize;
 
-/// Returns the base of this CPU.
 #[inline(always)]
 pub(in super::super) fn per_cpu_base() -> PerCpuBase {
     per_cpu_offset()
@@ -252,7 +251,6 @@ pub(in super::super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
     user_regs(regs).pstate & PSR_I_BIT != 0
 }
 
-/// Returns the instruction pointer.
 #[inline(always)]
 pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     user_regs(regs).pc
@@ -810,7 +808,6 @@ pub(in super::super) fn entry_argument(regs: &EntryRegs, n: usize) -> u64 {
     }
 }
 
-/// Returns the stack pointer.
 #[inline(always)]
 pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
     let [_, _, sp, _] = regs.behind;

@@ -91,7 +91,6 @@ pub(in super::super) fn cpu() -> u32 {
 #[derive(Clone, Copy)]
 pub(in super::super) struct PerCpuBase;
 
-/// Returns the base of this CPU.
 #[inline(always)]
 pub(in super::super) fn per_cpu_base() -> PerCpuBase {
     PerCpuBase
@@ -270,7 +269,6 @@ pub(in super::super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
     word(regs.flags) & X86_EFLAGS_IF == 0
 }
 
-/// Returns the instruction pointer.
 #[inline(always)]
 pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     word(regs.ip)

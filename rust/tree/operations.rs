@@ -33,7 +33,6 @@ pub(super) struct SharedFile<F: File> {
     pub(super) openings: Option<Arc<Openings>>,
 }
 
-/// A file that is open.
 struct OpenState<F: File> {
     open: Pin<KBox<F::Open>>,
     /// Dropped after the former.

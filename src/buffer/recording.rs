@@ -51,14 +51,12 @@ impl Seldom for ring::Ring<Pages> {
 pub(crate) enum Side {
     /// The buffer in which hits are recorded.
     Live,
-    /// The snapshot.
     Snapshot,
 }
 
 /// Default size of a sub-buffer, in bytes.
 pub(super) const SUB_BUFFER: usize = 4096;
 
-/// The buffer.
 #[pin_data]
 pub(crate) struct Buffer {
     pub(super) local_clock: Arc<LocalClock>,

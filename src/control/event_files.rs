@@ -386,7 +386,6 @@ struct EventEntries {
     functions: Option<TreeFile>,
 }
 
-/// The directory of an event.
 struct EventDirectory(LateDir<OfEvent>);
 
 impl EventFiles for EventDirectory {

@@ -18,7 +18,6 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// The file.
 pub(super) const FILE: TextOps<EventMember> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)

@@ -11,7 +11,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<EventMember> = TextOps::shows(show);
 
 fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {

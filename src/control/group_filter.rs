@@ -19,7 +19,6 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// The file.
 pub(super) const FILE: TextOps<Members> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)

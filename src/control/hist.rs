@@ -52,7 +52,6 @@ pub(crate) struct HistData {
     pub(super) as_graph: bool,
 }
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenHist {
     member: Arc<EventMember>,

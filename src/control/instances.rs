@@ -28,7 +28,6 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// The directory.
 pub(super) const DIRECTORY: Described = folder(
     c"instances",
     "mkdir NAME: a directory with its own buffer, settings, and\n\

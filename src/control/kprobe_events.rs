@@ -17,7 +17,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// `kprobe_events`.
 pub(super) const KPROBE_EVENTS: TextOps<Tracer> = of_definitions::<false>();
 
 /// `dynamic_events`, that with all definitions.

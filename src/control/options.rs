@@ -112,7 +112,6 @@ fn store_one(choice: &Arc<Choice>, text: &[u8]) -> Result<(), Rejected> {
     set(&choice.instance, choice.flag, setting::switch(text)?)
 }
 
-/// The directory.
 pub(super) const DIRECTORY: Described = folder(c"options", "NAME: one option, 1 or 0");
 
 /// Makes the directory `options` in `root`.

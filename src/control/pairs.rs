@@ -33,7 +33,6 @@ const LONGEST: usize = 768;
 /// Keys below this number are pointers.
 const POINTERS: i64 = -1 << 32;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -29,7 +29,6 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, str::CString, sync::Arc};
 
-/// The directory.
 pub(super) const DIRECTORY: Described = folder(c"per_cpu", "cpuN/: the files of one CPU");
 
 const TRACE: Described = file(
@@ -92,7 +91,6 @@ pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<Tree
     Ok(files)
 }
 
-/// `stats`.
 pub(super) const STATS_OPS: TextOps<OneCpu> = TextOps::shows(show_stats);
 
 fn show_stats(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {

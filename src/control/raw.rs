@@ -42,7 +42,6 @@ const GET_READER: u32 = 0x5220;
 /// The file.
 pub(crate) struct RawPipe;
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenPipeRaw {
     one: Arc<OneCpu>,

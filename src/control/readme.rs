@@ -37,7 +37,6 @@ const GROUPS: &str = "  events/syscalls/\t- sys_enter_NAME, sys_exit_NAME of eac
 Triggers, written to events/GROUP/EVENT/trigger; [if FILTER] may follow, !TRIGGER removes it:
 ";
 
-/// The language.
 const LANGUAGE: &str = "
 kprobe_events: opening it with `>` removes all events, `>>` adds; the lines of a
 write are all accepted or none; # starts a comment.  A definition with the group and name of

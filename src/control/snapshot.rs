@@ -20,10 +20,8 @@ use crate::{
 use core::pin::Pin;
 use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
-/// The file.
 pub(crate) struct SnapshotFile;
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenSnapshot {
     scope: Arc<Scope>,

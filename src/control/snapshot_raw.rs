@@ -19,7 +19,6 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 /// The file.
 pub(crate) struct SnapshotRaw;
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenSnapshotRaw {
     one: Arc<OneCpu>,

@@ -14,7 +14,6 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 /// The file.
 pub(crate) struct Trace;
 
-/// One opening.
 #[pin_data(PinnedDrop)]
 pub(crate) struct OpenTrace {
     scope: Arc<Scope>,

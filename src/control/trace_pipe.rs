@@ -32,7 +32,6 @@ const CHUNK: usize = 16 * 1024;
 /// The file whose events `R` renders.
 pub(crate) struct TracePipe<R>(PhantomData<R>);
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenPipe<R> {
     scope: Arc<Scope>,

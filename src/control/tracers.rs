@@ -11,13 +11,11 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// `current_tracer`.
 pub(super) const CURRENT_TRACER: TextOps<Instance> = TextOps {
     store: Some(store),
     ..AVAILABLE_TRACERS
 };
 
-/// `available_tracers`.
 pub(super) const AVAILABLE_TRACERS: TextOps<Instance> = TextOps::shows(show);
 
 fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -15,7 +15,6 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// The file.
 pub(super) const FILE: TextOps<Instance> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)

@@ -11,7 +11,6 @@ use crate::engine::language::trigger::{self, Trigger, TriggerRequest};
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// The file.
 pub(super) const FILE: TextOps<EventMember> = TextOps {
     store: Some(store),
     truncate: Some(truncate),

@@ -269,7 +269,6 @@ impl Beginnings {
         Some(slot)
     }
 
-    /// Returns the time in a slot.
     fn time(&self, slot: usize) -> u64 {
         match self.slot(slot) {
             [_, _, time, ..] => time.load_relaxed(),
@@ -531,7 +530,6 @@ impl Beginnings {
         Ok(OpenBeginnings { oldest, count })
     }
 
-    /// Returns the beginning in a slot.
     fn read(&self, slot: usize) -> OpenBeginning {
         let mut one = OpenBeginning {
             time: 0,
@@ -694,7 +692,6 @@ struct TakenBeginning<'a> {
     left: &'a [AtomicU64],
 }
 
-/// A slot that is taken.
 struct TakenSlot<'a> {
     tags: &'a AtomicU64,
     place: TagPlace,

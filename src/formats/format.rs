@@ -69,7 +69,6 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    /// Returns the id.
     pub(crate) fn id(&self) -> u16 {
         self.id
     }

@@ -350,7 +350,6 @@ pub(super) enum FunctionEntry {
     Here(Site),
     /// At one of several places, if at all.
     Unclear,
-    /// Nowhere.
     Nowhere,
 }
 

@@ -65,7 +65,6 @@ pub(crate) struct Found {
 enum FoundAt {
     /// The instructions of a function, if one is known there.
     Text(Option<KBox<Live>>),
-    /// A tracepoint.
     Tracepoint(Point),
     /// The entry of a function, as ftrace reports it, with its symbol if that matters.
     Entry(Option<KBox<Symbol>>),

@@ -11,7 +11,6 @@ use crate::{
 };
 use kernel::error::Error;
 
-/// The machine.
 pub(crate) const MACHINE: Machine = Machine {
     arch: Arch::NATIVE,
     stack_words: STACK_WORDS,

@@ -242,7 +242,6 @@ macro_rules! mechanisms {
         }
 
         impl Registered {
-            /// Returns it as a source.
             pub(crate) fn source(&self) -> &dyn ProbeSource {
                 match self {
                     $(Self::$mechanism(probe) => &**probe,)*
@@ -302,9 +301,7 @@ macro_rules! mechanisms {
 }
 
 mechanisms! {
-    /// A kprobe.
     Entry, entries: kprobe::Registration<Recorder>;
-    /// A kretprobe.
     Return, returns: kretprobe::Registration<Recorder>;
     /// A probe of a tracepoint.
     Tracepoint, tracepoints: tracepoint::PointRegistration<Recorder>;

@@ -41,7 +41,6 @@ const CGROUP_ID: Operand = Operand::Argument {
     signed: false,
 };
 
-/// Its path.
 const CGROUP_PATH: Operand = Operand::Text {
     index: CGROUP,
     count: 1,
@@ -513,7 +512,6 @@ impl Terms<'_> {
     }
 }
 
-/// Returns the operand for an argument.
 fn argument(index: u8, field: &Field) -> Operand {
     let count = field.count.unwrap_or(1);
     if field.base.is_text() && !field.base.is_structure() {

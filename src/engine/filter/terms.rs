@@ -106,7 +106,6 @@ impl Filter {
 pub(super) const MAX_TEXT: usize = 256;
 const _: () = assert!(MAX_TEXT - 1 <= glob::LONGEST);
 
-/// A term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) operand: Operand,
@@ -211,7 +210,6 @@ pub(super) enum Relation {
 }
 
 impl Relation {
-    /// Returns whether it is an order.
     pub(super) fn is_order(self) -> bool {
         matches!(
             self,

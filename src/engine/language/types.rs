@@ -438,7 +438,6 @@ impl Derived {
         }
     }
 
-    /// Returns the type that it has.
     pub(in crate::engine) fn recorded(self) -> Type {
         match self {
             Derived::TaskName | Derived::Rwbs => Type::STRING,

@@ -93,14 +93,12 @@ pub struct Elements<'a>(ElementsOf<'a>);
 
 /// Where they are.
 enum ElementsOf<'a> {
-    /// In a field.
     Field {
         record: &'a [u8],
         field: &'a Field,
         next: u8,
         count: u8,
     },
-    /// In a copy of strings.
     Copy(Strings<'a>),
 }
 
@@ -265,7 +263,6 @@ pub fn value<'a>(layout: &'a Layout, record: &'a [u8], field: &'a Field) -> Prin
     }
 }
 
-/// Returns the structure in `field`.
 #[cold]
 #[inline(never)]
 fn structure<'a>(layout: &'a Layout, record: &'a [u8], field: &Field) -> PrintedValue<'a> {
@@ -367,7 +364,6 @@ fn whole<'a>(record: &'a [u8], field: &Field) -> PrintedValue<'a> {
     }
 }
 
-/// Returns element `n` of `field`.
 #[inline(always)]
 fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> PrintedValue<'a> {
     let size = field.base.size();

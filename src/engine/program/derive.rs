@@ -52,7 +52,6 @@ pub(in crate::engine) fn switch_state(preempted: u64, state: u64, exit_state: u6
         .map_or(0, |bit| 1u64.wrapping_shl(bit))
 }
 
-/// Returns the errno of a block status.
 pub(in crate::engine) fn block_errno(status: u64) -> i32 {
     match status {
         0 => 0,

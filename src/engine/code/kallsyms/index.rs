@@ -75,7 +75,6 @@ impl NameIndex {
         Ok(Some(index))
     }
 
-    /// Returns the text of a token.
     pub(super) fn text(&self, token: u8) -> &[u8] {
         let (start, end) = *self.tokens.get(usize::from(token)).unwrap_or(&(0, 0));
         let range = usize::from(start)..usize::from(end);

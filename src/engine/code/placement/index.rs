@@ -114,7 +114,6 @@ fn offset(text: &Range<u64>, address: u64) -> Option<u32> {
         .flatten()
 }
 
-/// Returns the block of `offset`.
 const fn block(offset: u32) -> usize {
     (offset >> BLOCK_BITS) as usize
 }

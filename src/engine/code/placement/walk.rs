@@ -8,7 +8,6 @@ use crate::engine::code::arch::isa::{Flow, Insn, InsnKind, Undecoded};
 /// One instruction, or the rest if the walk cannot continue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WalkStep {
-    /// Its offset.
     pub(super) offset: usize,
     /// Its length in bytes, never 0.
     pub(super) len: usize,

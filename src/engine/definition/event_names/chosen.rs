@@ -12,9 +12,7 @@ const MANY: usize = 16;
 /// An event, and what is chosen for it.
 #[derive(Clone, Copy)]
 pub struct ChosenEvent<'a> {
-    /// The group.
     pub group: &'a [u8],
-    /// The name.
     pub name: &'a [u8],
     /// Whether it exists, and is not a ready-made one that nobody has used.
     pub is_made: bool,

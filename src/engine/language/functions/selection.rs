@@ -15,7 +15,6 @@ pub struct Selection<'a> {
     excluding: Arranged<'a>,
 }
 
-/// One pattern of a list.
 #[derive(Clone, Copy)]
 struct ListedPattern<'a> {
     pattern: Pattern<'a>,

@@ -83,7 +83,6 @@ impl<'a> Btf<'a> {
         self.prototype_of(&found)
     }
 
-    /// Returns the prototype of `function`.
     pub(super) fn prototype_of(&self, function: &BtfType<'a>) -> Option<BtfFunction<'a>> {
         let prototype = self.by_id(function.raw.size_or_type)?;
         (prototype.kind() == BtfKind::Prototype).then_some(BtfFunction {

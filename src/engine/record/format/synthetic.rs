@@ -53,7 +53,6 @@ pub(super) fn write_print_format(
     Ok(())
 }
 
-/// Returns the conversion of a field.
 pub(in crate::engine) fn conversion(field: &Field, c_type: &[u8]) -> &'static str {
     match c_type {
         _ if field.count.is_some() || field.base.is_text() => "%s",
