@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Makes the probes that other events cause: event probes and synthetic events.
+//! Makes the probes of events that other events cause: event probes, pairs and synthetic events.
 
 use super::Definitions;
 use crate::{
@@ -38,10 +38,10 @@ use crate::{
 use core::fmt::Write as _;
 use kernel::{prelude::*, sync::Arc};
 
-/// Most event probes that are attached to each other: each takes some of the stack.
+/// Most event probes in a chain of attachments: each level takes stack.
 const MAX_ATTACHED: usize = 3;
 
-/// About what a definition takes, in bytes.
+/// Memory that a definition takes, in bytes, roughly.
 const MEMORY: usize = 16 << 10;
 
 impl Write<'_> {
@@ -59,7 +59,7 @@ impl Write<'_> {
         }
         let to = self.all_attachable(&definition)?;
         let no_memory = |_: Error| Refusal::new(Kind::NoMemory, 0);
-        // Of a pair, the second event causes the hit.
+        // The second event of a pair causes its hit.
         let (begin, end) = match &*to {
             [] => (None, None),
             [only] => (None, Some(&only.format.layout)),
@@ -124,7 +124,7 @@ impl Write<'_> {
         self.add(probe.map_err(no_memory)?)
     }
 
-    /// Returns the events to which `definition` is to be attached, in their order.
+    /// Returns the events that `definition` attaches to, in order.
     #[inline(never)]
     fn all_attachable(&self, definition: &Definition) -> Result<Vec<Arc<Event>>, Refusal> {
         let mut all = Vec::new();
@@ -142,8 +142,7 @@ impl Write<'_> {
         Ok(all)
     }
 
-    /// Returns the event to which a probe is to be attached. `at` is the column of its
-    /// names.
+    /// Returns the event to attach to. `at` is the column of its names.
     fn attachable(&self, (group, name): (&[u8], &[u8]), at: usize) -> Result<Arc<Event>, Refusal> {
         let is_it = |probe: &&Arc<Probe>| {
             let definition = probe.definition();
@@ -166,11 +165,11 @@ impl Write<'_> {
         Ok(event.clone())
     }
 
-    /// Returns how many event probes are below `event` at most, itself among them; not more than
+    /// Returns the length of the longest chain of event probes that ends at `event`, at most
     /// `most`.
     fn depth(&self, event: &Event, most: usize) -> usize {
         let mut deepest = 0;
-        // A loop for each, up to a small number of times.
+        // Each level loops over all probes; `most` limits the levels.
         for probe in self.all().filter(|probe| probe.event.id() == event.id()) {
             for attachment in probe.attachments() {
                 let below = match most.checked_sub(1) {
@@ -197,8 +196,8 @@ impl Write<'_> {
 }
 
 impl Definitions {
-    /// Returns what makes the events `to` send their hits: to `receiver`, or to both sides of
-    /// `pair`. The last one sends those that `condition` accepts.
+    /// Returns the attachments that make the events `to` send their hits: to `receiver`, or to the
+    /// two sides of `pair`. The last event only sends hits that `condition` accepts.
     #[inline(never)]
     fn attachments(
         &self,
@@ -225,7 +224,7 @@ impl Definitions {
         Ok(all)
     }
 
-    /// Returns the filter of the hits that `definition` is to get of the event `to`.
+    /// Returns the filter that `definition` applies to hits of the event `to`.
     fn condition(
         &mut self,
         definition: &Definition,
@@ -241,7 +240,7 @@ impl Definitions {
         self.compile_filter(text, &to.format.layout).map(Some)
     }
 
-    /// Returns what gets the values of the synthetic event `name`.
+    /// Returns the receiver of the synthetic event `name`.
     pub(crate) fn synthetic(&self, name: &[u8]) -> Option<&Arc<Receiver>> {
         let is_it = |probe: &&Arc<Probe>| {
             let definition = probe.definition();
@@ -250,7 +249,7 @@ impl Definitions {
         self.set.iter().find(is_it)?.receiver()
     }
 
-    /// Returns an event probe that is armed and not linked, or linked and not armed.
+    /// Returns an event probe that is armed but not linked, or linked but not armed.
     pub(crate) fn unlinked(&self) -> Option<Arc<Probe>> {
         if !self.attachments.is_any() {
             return None;
@@ -263,8 +262,9 @@ impl Definitions {
         self.set.iter().find(is_unlinked).cloned()
     }
 
-    /// Takes the plans from what other events send to: an event whose action emits another one
-    /// holds that by its plan, perhaps in a circle. Without memory, a circle is never freed.
+    /// Removes the plans of events that send to others. An action holds a reference to the event
+    /// that it emits, maybe in a circle, which would never be freed. Without memory, a circle
+    /// leaks.
     ///
     /// Context: process, may sleep.
     pub(super) fn cut_circles(&self) {
@@ -288,7 +288,7 @@ impl Definitions {
     }
 }
 
-/// Returns the names that the texts about `definition` need. It is attached to the events `to`.
+/// Returns the names for messages about `definition`, which attaches to the events `to`.
 fn names(definition: &Definition, to: &[Arc<Event>]) -> Result<LayoutNames, Refusal> {
     if !to.is_empty() {
         let mut names = Vec::new();
@@ -309,7 +309,7 @@ fn names(definition: &Definition, to: &[Arc<Event>]) -> Result<LayoutNames, Refu
     Ok(LayoutNames::Types(types))
 }
 
-/// Returns the fields of `definition`, if it is one of a synthetic event.
+/// Returns the fields of `definition`, if it defines a synthetic event.
 fn synthetic_fields(definition: &Definition) -> Result<Vec<SynthField>, Refusal> {
     let mut fields = Vec::new();
     if definition.kind != ProbeKind::Synthetic {
