@@ -60,7 +60,7 @@ impl PlaceTime {
         }
     }
 
-    /// Returns whether the time can be encoded on the same sub-buffer.
+    /// Returns whether the time can be encoded in the current sub-buffer.
     fn can_be_said(self) -> bool {
         match self.delta {
             Some(delta) => delta < EXTEND_LIMIT,
@@ -73,8 +73,8 @@ impl PlaceTime {
 /// Returns the time by `clock`, with `last` as [`super::Hot::last`].
 ///
 /// The time is verified if it is before the last event's, or so long after it that
-/// [`Ring::place_fast`] rejects it. So a wrong reading cannot put the ring far ahead of
-/// the time, where it would stay until the time has caught up.
+/// [`Ring::place_fast`] rejects it. So a single wrong reading cannot move the ring's time far
+/// ahead, where it would stay until the clock catches up.
 fn time_by(clock: &dyn RingClock, last: u64) -> u64 {
     let now = clock.now();
     if now.wrapping_sub(last & !UNSURE) <= MAX_DELTA {
@@ -124,7 +124,7 @@ impl Prefix {
     }
 }
 
-/// What is needed to take a reservation back.
+/// What discarding a reservation needs.
 #[derive(Clone, Copy)]
 pub(super) struct Undo {
     /// The positions before and after it.
@@ -133,7 +133,7 @@ pub(super) struct Undo {
     /// The time of the event before it, as in [`super::Hot::last`], and its own.
     pub(super) last: u64,
     pub(super) ts: u64,
-    /// The reservation has only the event, no prefix.
+    /// Whether the reservation has no prefix, only the event.
     pub(super) whole: bool,
 }
 
@@ -152,7 +152,7 @@ impl<S: Storage> Ring<S> {
     ///
     /// # Errors
     ///
-    /// Returns what is to be published, if an interrupt caused the failure.
+    /// If an interrupt caused the failure, returns the duty to publish its events.
     #[inline(always)]
     pub(super) fn place_fast(
         &self,

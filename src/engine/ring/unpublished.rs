@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a fast writer leaves to be published.
+//! A fast writer's duty to publish events of interrupts.
 
 use core::marker::PhantomData;
 
 use super::state::{Ring, Storage};
 
-/// Events that interrupts recorded in the middle of a writer and left to it to publish.
+/// Events that interrupts recorded during a reservation and left to the writer to publish.
 ///
-/// A fast writer returns this to its caller, so that it need not call anything itself. It
-/// belongs to the ring that was written to, which may no longer be in use.
+/// A fast writer returns this to its caller instead of making a call itself. It refers to the ring
+/// that was written to, which may no longer be in use.
 #[must_use = "it would not be published before the next event"]
 pub struct Unpublished<'r, S: Storage> {
     ring: &'r Ring<S>,
@@ -41,7 +41,7 @@ impl<'r, S: Storage> Unpublished<'r, S> {
 }
 
 impl<S: Storage> Ring<S> {
-    /// Publishes what interrupts have left to a writer, which has ended.
+    /// Publishes events that interrupts left to a writer, after that has ended.
     ///
     /// Context: any.
     #[cold]

@@ -12,7 +12,7 @@
 //! monitor. Branches are followed within the function, forward and backward; a call is
 //! assumed to return; a path that leaves the function is not followed further.
 //!
-//! The decoder of an architecture tells the [`Effect`] of each word.
+//! The decoder of an architecture supplies the [`Effect`] of each word.
 
 use crate::sys::{AllocError, Vec};
 
@@ -41,7 +41,7 @@ impl CodeWords for &[u32] {
     }
 }
 
-/// What an instruction does to an exclusive sequence. Distances count words, from the
+/// The effect of an instruction on an exclusive sequence. Distances count words, from the
 /// instruction itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -49,7 +49,7 @@ pub enum Effect {
     None,
     /// Begins one: a load-exclusive.
     Load,
-    /// Ends one as it should: a store-exclusive.
+    /// Ends one: a store-exclusive.
     Store,
     /// Clears the monitor.
     Clear,

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Finds names that a misspelt name may stand for.
+//! Finds names similar to a misspelt one.
 
 use core::fmt;
 
 use crate::engine::util::text::Plain;
 
-/// Longest name that is suggested. Names of functions in Rust are long.
+/// Longest suggested name. Rust symbols are long.
 const MAX_LEN: usize = 160;
 
-/// Most names that are suggested.
+/// Most suggested names.
 const MAX_NAMES: usize = 3;
 
-/// What an edit adds to the rank of a name: more than all letters that it can have besides.
+/// Rank of one edit: more than any number of additional letters.
 const EDIT: usize = 2 * MAX_LEN;
 
-/// Shortest name that is looked for in others as a whole.
+/// Shortest name that is searched as a substring.
 const MIN_WHOLE: usize = 4;
 
-/// What the kernel puts before the names of system calls, and of their functions of old.
+/// The kernel's prefixes of system call functions, current and former.
 const OF_CALLS: [&[u8]; 4] = [b"__x64_sys_", b"__arm64_sys_", b"__x64_", b"__arm64_"];
 
-/// What the kernel puts behind the names of functions that allocate.
+/// The kernel's suffix of allocation functions.
 const NO_PROFILE: &[u8] = b"_noprof";
 
 /// A similar name.
 #[derive(Clone, Copy)]
 struct Similar {
-    /// The less, the more similar.
+    /// Lower is more similar.
     rank: usize,
     len: usize,
     bytes: [u8; MAX_LEN],
@@ -39,7 +39,7 @@ impl Similar {
     }
 }
 
-/// Length and letters of a name, by which most names are told apart.
+/// Length and set of letters of a name, a cheap test that rules out most names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     letters: u64,
@@ -59,8 +59,7 @@ impl Outline {
         }
     }
 
-    /// Makes it the outline of the name and `rest` behind it. Numbers wrap, which is quicker,
-    /// and no name is that long.
+    /// Appends the outline `rest`. Numbers wrap, which is faster; no name is that long.
     #[inline]
     pub fn append(&mut self, rest: &Self) {
         self.letters |= rest.letters;
@@ -69,27 +68,28 @@ impl Outline {
     }
 }
 
-/// What the names look like that can be similar to a given one.
+/// The outlines that names similar to a given one can have.
 #[derive(Clone, Copy)]
 pub struct Look {
     len: u32,
     letters: u64,
     most: u32,
-    /// The letters that names have which contain the name as a whole, if these are sought.
+    /// The letters of a name that must occur in names which contain it as a substring, if those are
+    /// sought.
     whole: Option<u64>,
 }
 
 impl Look {
-    /// Returns whether no symbol can be similar, nor be a clone of what is, whose name begins
-    /// with what `start` is the outline of.
+    /// Returns whether no symbol with a prefix of this outline can be similar, or a clone of a
+    /// similar one.
     #[inline]
     pub fn rules_out(&self, start: &Outline) -> bool {
-        // What contains the name may begin with anything.
+        // A name that contains the given one may have any prefix.
         self.whole.is_none() && start.dots == 0 && !self.is_within(start.letters & !self.letters)
     }
 
-    /// Returns whether a symbol of this outline can be similar, or be a clone of what is. This
-    /// cheap test is decisive for most names.
+    /// Returns whether a symbol of this outline can be similar, or a clone of a similar one. This
+    /// cheap test rules out most names.
     #[inline]
     pub fn may_be(&self, outline: &Outline) -> bool {
         if self
@@ -101,24 +101,24 @@ impl Look {
         if outline.dots == 0 || self.letters & DOT != 0 {
             return self.is_near(outline.len, outline.letters);
         }
-        // What is before the dot may be similar, and is a part of all of it.
+        // The part before the dot may be similar.
         self.len <= outline.len.saturating_add(self.most)
             && self.is_within(self.letters & !outline.letters)
     }
 
     #[inline]
     fn is_near(&self, len: u32, letters: u64) -> bool {
-        // An edit brings at most one kind of letter and takes one away.
+        // An edit adds and removes at most one letter.
         self.len.abs_diff(len) <= self.most
             && self.is_within(letters & !self.letters)
             && self.is_within(self.letters & !letters)
     }
 
-    /// Returns whether there are at most as many bits in `set` as edits are allowed.
+    /// Returns whether `set` has no more bits than edits are allowed.
     #[inline]
     fn is_within(&self, set: u64) -> bool {
         const { assert!(MOST == 2) };
-        // Many processors that the kernel is compiled for cannot count bits.
+        // Without a population count, which many of the kernel's target processors lack.
         let without_lowest = |set: u64| set & set.wrapping_sub(1);
         let rest = match self.most {
             0 => set,
@@ -129,9 +129,9 @@ impl Look {
     }
 }
 
-/// The names that are most similar to a given name, the most similar first.
+/// The known names most similar to a given one, in descending order of similarity.
 ///
-/// It allocates nothing, so that names can be considered where nothing may sleep.
+/// Does not allocate, so that names can be considered in atomic context.
 pub struct Nearest<'a> {
     name: &'a [u8],
     look: Look,
@@ -139,20 +139,19 @@ pub struct Nearest<'a> {
 }
 
 impl<'a> Nearest<'a> {
-    /// Starts the search for names similar to `name`. One edit in four characters counts as
-    /// similar, two at most.
+    /// Searches for names similar to `name`: one edit for each four characters, at most two.
     pub fn to(name: &'a [u8]) -> Self {
         Self::within(name, (name.len() / 4).min(MOST))
     }
 
-    /// Starts the search for names similar to `name`, which is known to be wrong: one edit in
-    /// three characters counts as similar, two at most.
+    /// Searches for names similar to `name`, which is known to be wrong: one edit for each three
+    /// characters, at most two.
     pub fn to_wrong(name: &'a [u8]) -> Self {
         Self::within(name, (name.len() / 3).min(MOST))
     }
 
-    /// As [`Nearest::to_wrong`], for a symbol. Symbols that contain the name as whole words are
-    /// more similar than any by edits: the name may be one of an older kernel.
+    /// Like [`Nearest::to_wrong`], for a symbol. Symbols that contain the name as whole words rank
+    /// before those with edits: the name may come from an older kernel.
     pub fn to_wrong_symbol(name: &'a [u8]) -> Self {
         let mut nearest = Self::to_wrong(name);
         let whole = nearest.whole();
@@ -163,7 +162,7 @@ impl<'a> Nearest<'a> {
     }
 
     fn within(name: &'a [u8], most: usize) -> Self {
-        // No name that is suggested is similar to a longer one, at which each look would take long.
+        // Longer names have no suggestions, and would take long to compare.
         let (name, most) = match name.len() <= const { MAX_LEN + MOST } {
             true => (name, most),
             false => (&[][..], 0),
@@ -180,7 +179,7 @@ impl<'a> Nearest<'a> {
         }
     }
 
-    /// Returns what the names that can be similar look like.
+    /// Returns the outlines of possible suggestions.
     pub fn look(&self) -> Look {
         self.look
     }
@@ -196,8 +195,8 @@ impl<'a> Nearest<'a> {
         }
     }
 
-    /// Considers the symbol `other`. If the given name has no suffix, a clone that the compiler
-    /// made, such as `NAME.isra.0`, is as similar as `NAME`.
+    /// Considers the symbol `other`. If the given name has no suffix, a clone made by the compiler,
+    /// such as `NAME.isra.0`, ranks like `NAME`.
     pub fn consider_symbol(&mut self, other: &[u8]) {
         self.consider_symbol_of(None, other);
     }
@@ -217,7 +216,7 @@ impl<'a> Nearest<'a> {
                 None => self.consider_whole(module, other),
             };
         };
-        // The cold part of a function is seldom what is meant.
+        // The cold part of a function is rarely meant.
         let is_cold = suffix
             .split(|&byte| byte == b'.')
             .any(|part| part == b"cold");
@@ -226,19 +225,19 @@ impl<'a> Nearest<'a> {
             (Some(0), _) => self.add(module, other, 0),
             (_, Some(besides)) if !is_cold => self.add(module, other, besides),
             (Some(edits), _) if !is_cold => self.add(module, other, rank(edits)),
-            // Its dot may be what is missing.
+            // The name may lack a dot.
             _ => self.consider_whole(module, other),
         }
     }
 
-    /// Returns what others may contain as a whole: the name without underscores before it.
+    /// Returns the substring to search for: the name without leading underscores.
     fn whole(&self) -> &'a [u8] {
         let start = self.name.iter().take_while(|&&byte| byte == b'_').count();
         self.name.get(start..).unwrap_or_default()
     }
 
-    /// Returns the number of letters that `other`, another name, has besides the whole words of
-    /// the name, if it contains these; without what the kernel adds to many names.
+    /// If `other` contains the name as whole words, returns the number of its further letters, not
+    /// counting the kernel's prefixes and suffixes.
     fn besides(&self, other: &[u8]) -> Option<usize> {
         self.look.whole?;
         let whole = self.whole();
@@ -260,7 +259,7 @@ impl<'a> Nearest<'a> {
         (!is_same && other.len() <= MAX_LEN).then_some(besides.saturating_add(1))
     }
 
-    /// Returns the distance of the name from `other`, if that is similar.
+    /// Returns the distance between the name and `other`, if they are similar.
     fn distance(&self, other: &[u8]) -> Option<usize> {
         // CAST: At most MOST.
         let most = self.look.most as usize;
@@ -286,7 +285,7 @@ impl<'a> Nearest<'a> {
             return;
         }
         let mut new = Some(new);
-        // Those that are less similar move one behind, and the last one is dropped.
+        // Less similar names move back, and the last one is dropped.
         let mut is_placed = false;
         for slot in &mut self.names {
             is_placed |= slot.as_ref().is_none_or(|old| rank < old.rank);
@@ -316,48 +315,46 @@ impl fmt::Display for Nearest<'_> {
     }
 }
 
-/// Returns the rank of a name after so many edits.
+/// Returns the rank for a number of edits.
 fn rank(edits: usize) -> usize {
     edits.wrapping_mul(EDIT)
 }
 
-/// The bit of the dot before the suffix of a clone.
+/// The bit of the dot that begins a suffix.
 const DOT: u64 = bit(b'.');
 
-/// Returns the bit of a letter. Digits and the dot have bits of their own; some capital letters
-/// share them.
+/// Returns the bit of a character. Digits and the dot share bits with some capital letters.
 const fn bit(letter: u8) -> u64 {
     let mask = if letter < b'@' { 15 } else { 63 };
     1u64.wrapping_shl((letter & mask) as u32)
 }
 
-/// Returns a bit for each letter of `name`; some letters share one.
+/// Returns the set of characters of `name`; some characters share a bit.
 fn letters(name: &[u8]) -> u64 {
     name.iter().fold(0, |all, &letter| all | bit(letter))
 }
 
-/// Most edits that are allowed.
+/// Most allowed edits.
 const MOST: usize = 2;
 
-/// Cells of a row of the table of distances that can be within [`MOST`]: cell `k` of row `i` is
-/// the distance of the first `i` characters from the first `i + k - MOST` of the other name.
+/// Width of the band of the distance table that can be within [`MOST`]: cell `k` of row `i` is the
+/// distance between the first `i` characters and the first `i + k - MOST` of the other name.
 const WIDTH: usize = 2 * MOST + 1;
 
-/// More edits than are allowed.
+/// A distance beyond the limit.
 const FAR: u8 = u8::MAX / 2;
 
-/// Returns how many characters must be inserted, deleted, replaced or swapped with the next
-/// one to make `b` of `a`; `None` if more than `most`.
+/// Returns the Damerau-Levenshtein distance between `a` and `b`, in which neighbours may be
+/// swapped; `None` if it is more than `most`.
 ///
-/// It ends at the first row without a cell within `most`, so that most pairs of names cost a
-/// few rows.
+/// Ends at the first row without a cell within `most`, so that most pairs of names take a few rows.
 fn distance(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most.min(MOST) {
         return None;
     }
     let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (a, b) = (a.get(same..)?, b.get(same..)?);
-    // Rows of the usual table, for the last two characters of `a` and the current one.
+    // Rows of the table for the last two characters of `a`, besides the current row.
     let (mut before_last, mut last) = ([FAR; WIDTH], [FAR, FAR, 0, 1, 2]);
     for (i, &x) in (1usize..).zip(a) {
         let mut row = [FAR; WIDTH];
@@ -365,7 +362,7 @@ fn distance(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
         let above = last.iter().skip(1).chain(&[FAR]);
         let cells = row.iter_mut().zip(&last).zip(above).zip(&before_last);
         for (k, (((cell, &diagonal), &above), &swapped)) in cells.enumerate() {
-            // The number of characters of `b`.
+            // The length of the prefix of `b`.
             let Some(j) = i.saturating_add(k).checked_sub(MOST) else {
                 continue;
             };
@@ -394,7 +391,7 @@ fn distance(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
         }
         (before_last, last) = (last, row);
     }
-    // Where the lengths are equal, the last row ends in its middle.
+    // The band is centred on the diagonal: for equal lengths, the result is in its middle.
     let end = b.len().saturating_add(MOST).checked_sub(a.len())?;
     let edits = usize::from(*last.get(end)?);
     (edits <= most).then_some(edits)

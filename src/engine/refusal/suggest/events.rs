@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The events that a misspelt name may mean.
+//! Adds similar event names to the refusal of an unknown event.
 
 use super::suggest_of_many;
 use crate::engine::refusal::error::Error as Refusal;
 use crate::sys::Vec;
 
-/// Passes the group and the name of each of some events to its argument.
+/// Passes group and name of each event to its argument.
 pub type EachName<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8], &[u8]));
 
-/// Adds suggestions to the refusal of an event that does not exist: each of `names` that is similar
-/// to `name`. If there are none, it adds all events, unless they are many. The name is
-/// `EVENT`, or `GROUP`, `separator` and `EVENT`.
+/// Adds to `refusal` those of `names` that are similar to `name`, or all events if none is similar
+/// and they are few. `name` is `EVENT`, or `GROUP` and `EVENT` joined by `separator`.
 #[cold]
 #[inline(never)]
 pub fn suggest_event(refusal: Refusal, name: &[u8], separator: u8, names: EachName<'_>) -> Refusal {
@@ -24,7 +23,7 @@ pub fn suggest_event(refusal: Refusal, name: &[u8], separator: u8, names: EachNa
             }
             both.clear();
             let parts = [group, &[separator], name];
-            // Without memory it is not suggested.
+            // Without memory the event is not suggested.
             if parts
                 .iter()
                 .try_for_each(|part| both.extend_from_slice(part))
