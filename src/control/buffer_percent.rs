@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `buffer_percent`: how full a ring wakes the readers of its pages that wait.
+//! `buffer_percent`: how full a ring must be to wake waiting readers of its pages.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{engine::language::setting, instance::Instance};

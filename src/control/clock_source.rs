@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `clock_source`: what the clock `local` is taken from.
+//! `clock_source`: the source of the clock `local`.
 
 use super::text::TextOps;
 use crate::{kapi::clock, tracer::Tracer};

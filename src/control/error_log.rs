@@ -18,7 +18,7 @@ fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
 }
 
 fn store(_tracer: &Arc<Tracer>, _text: &[u8]) -> Result<(), Rejected> {
-    // Opening it cleared it.
+    // Opening the file cleared the log.
     Ok(())
 }
 

@@ -69,7 +69,7 @@ fn set(instance: &Instance, flag: Flag, on: bool) -> Result<(), Rejected> {
                 .with_detail(format_args!("{name} is always {state}, leave it"))
                 .into();
         }
-        // Tasks are followed by tracepoints.
+        // Following tasks requires tracepoints.
         if error == ENODEV || error == ENOENT {
             return refusal
                 .with_errno(Errno::EOPNOTSUPP)
@@ -82,7 +82,7 @@ fn set(instance: &Instance, flag: Flag, on: bool) -> Result<(), Rejected> {
     })
 }
 
-/// An option, for its file.
+/// The option of a file.
 pub(crate) struct Choice {
     instance: Arc<Instance>,
     flag: Flag,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_profile`: hits and misses of each probe, by the name of its event.
+//! `kprobe_profile`: hits and misses of each probe.
 
 use super::text::TextOps;
 use crate::{engine::record::format, tracer::Tracer};

@@ -34,7 +34,7 @@ fn show_names(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         });
         made.map_err(|_| fmt::Error)?;
     }
-    // Names are printed with the bytes that a line can have.
+    // Names are printed as valid text.
     out.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
 }
 

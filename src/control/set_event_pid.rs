@@ -8,7 +8,7 @@ use crate::{engine::language::pids, followed::List, instance::Instance};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// `set_event_pid`. Opening either for writing without appending removes its list.
+/// `set_event_pid`. Opening it for writing without appending removes the list.
 pub(super) const SET_EVENT_PID: TextOps<Instance> = of_list::<false>();
 
 pub(super) const SET_EVENT_NOTRACE_PID: TextOps<Instance> = of_list::<true>();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `synthetic_events`: the events that actions of triggers make.
+//! `synthetic_events`: the synthetic events.
 //!
-//! Opening it for writing without appending removes them, and no other event.
+//! Opening it for writing without appending removes them, and no others.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{

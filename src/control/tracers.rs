@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `current_tracer` and `available_tracers`: the only tracer records events; tools know it as
-//! `nop`.
+//! `current_tracer` and `available_tracers`: the only tracer is `nop`, which records events.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{
