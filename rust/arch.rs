@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What differs between architectures: files for each of them have the same items.
+//! The architecture-dependent part: the files for each architecture define the same items.
 
 #[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "arch/arm64.rs")]

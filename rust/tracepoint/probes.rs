@@ -2,8 +2,8 @@
 
 //! The functions that the kernel calls on a hit.
 //!
-//! Which of them is registered depends on the arguments that the handler uses. A function
-//! whose arguments are not used need not keep them, which saves most of the registers.
+//! The arguments that a handler uses determine which one is registered: a function need not save
+//! unused arguments, which saves most of the registers.
 
 use super::{
     handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS},
@@ -19,7 +19,7 @@ use crate::kapi::{
 };
 use kernel::ffi::c_void;
 
-/// Returns the first arguments, of which only argument `N` is used.
+/// Returns the first arguments, of which only `N` is valid.
 fn only<const N: usize>(argument: u64) -> [u64; 3] {
     let mut arguments = [0; 3];
     if let Some(to) = arguments.get_mut(N) {
@@ -28,11 +28,10 @@ fn only<const N: usize>(argument: u64) -> [u64; 3] {
     arguments
 }
 
-/// Defines the probe for arguments that the kernel passes in registers.
+/// Defines the probe for arguments in registers.
 macro_rules! few {
     ($($name:ident)*) => {
-        /// The probe if only arguments are used that the kernel passes in registers; `QUIET` as
-        /// [`Use::Quietly`].
+        /// The probe if all used arguments are in registers; `QUIET` for [`Use::Quietly`].
         ///
         /// # Safety
         ///
@@ -55,7 +54,7 @@ macro_rules! few {
 }
 
 impl<H: Listener> PointRegistration<H> {
-    /// Returns the function that the kernel calls.
+    /// Returns the function to register.
     pub(super) fn probe(uses: Use) -> *mut c_void {
         const IN_REGISTERS: usize = arch::TRACEPOINT_ARGUMENTS;
         match uses {
@@ -112,8 +111,8 @@ impl<H: Listener> PointRegistration<H> {
 
     arch::with_tracepoint_arguments!(few);
 
-    /// The probe for any arguments. Those that the tracepoint does not have are words of the
-    /// kernel's stack.
+    /// The probe for any arguments. Those that the tracepoint does not have are arbitrary words of
+    /// the kernel's stack.
     ///
     /// # Safety
     ///
@@ -144,12 +143,12 @@ impl<H: Listener> PointRegistration<H> {
         }
     }
 
-    /// Serves a hit that was reported to `this`, a `PointRegistration<H>`, when the tracepoint's
-    /// stub began.
+    /// Serves a hit of `this`, a `PointRegistration<H>`, which was reported at the entry of the
+    /// tracepoint's stub.
     ///
     /// # Safety
     ///
-    /// `this` exists.
+    /// `this` must exist during the call.
     pub(super) unsafe fn at_stub(this: *const c_void, arguments: PointArguments<'_>, here: &OnCpu) {
         // SAFETY: By the requirement of this function.
         let this = unsafe { &*this.cast::<Self>() };
