@@ -4,8 +4,8 @@
 //!
 //! A write to `kprobe_events` holds one or more lines ([`lines`]). A line is split into
 //! words at white space ([`Command`]), and joined again with single spaces: the error log
-//! shows that text, and every position in an [`Error`](crate::engine::refusal::error::Error) is a column in
-//! it.
+//! shows that text, and every position in an [`Error`](crate::engine::refusal::error::Error) is a
+//! column in it.
 //!
 //! Extensions to ftrace: an immediate string may contain spaces and `#`, so `\"two words"` is one
 //! word. A cast may be written as in C, `(struct file *)%di->f_mode`; its white space becomes

@@ -3,8 +3,8 @@
 //! Runs a fetch program: the part of a probe hit that depends on the definition.
 //!
 //! [`run`] and [`capture`] take no lock, do not allocate, loop only over the bounded lists
-//! of a compiled [`Program`](crate::engine::program::fetch::Program), and cannot panic. Memory is read only
-//! through [`Memory`], whose reads cannot fault.
+//! of a compiled [`Program`](crate::engine::program::fetch::Program), and cannot panic. Memory is
+//! read only through [`Memory`], whose reads cannot fault.
 //!
 //! Context: any.
 

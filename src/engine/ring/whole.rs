@@ -39,8 +39,8 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// tasks of the events, and possibly for others, and returns the number of bytes.
     ///
     /// Returns `None` if there is no such sub-buffer, if events were lost before it, if
-    /// `room` bytes are too few for it, or if `put` returns false: then nothing is consumed. [`Reader::read_page`] reads
-    /// everything.
+    /// `room` bytes are too few for it, or if `put` returns false: then nothing is consumed.
+    /// [`Reader::read_page`] reads everything.
     pub fn read_whole(
         &mut self,
         room: usize,
