@@ -52,7 +52,7 @@ pub fn write_path(skip: usize, out: &mut [u8]) -> Option<usize> {
         part.put(end, b'/');
         Some(())
     })?;
-    // If the length has not changed; otherwise part of `out` would stay unwritten.
+    // Otherwise the length has changed, and part of `out` would stay unwritten.
     if end > 0 && length > 1 {
         return None;
     }

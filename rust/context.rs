@@ -251,7 +251,7 @@ impl Current {
     /// If another CPU changes the name meanwhile, the bytes are a mixture of both names.
     #[inline(always)]
     pub fn comm(self) -> [u8; TASK_COMM_LEN] {
-        // One little-endian number stays in two registers.
+        // As one little-endian number, the name stays in two registers.
         (u128::from(self.half_comm(0)) | u128::from(self.half_comm(1)) << 64).to_le_bytes()
     }
 

@@ -145,7 +145,7 @@ pub fn write_name(pointer: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
     let mut text = [0; SYMBOL_LEN];
     let mut length = describe(calls::ferroprobe_strip_code(pointer), &mut text)?;
     if text.starts_with(b"0x") {
-        // Not a symbol: describes the pointer with its authentication code.
+        // No symbol: this describes the pointer with its authentication code.
         length = describe(pointer, &mut text)?;
     }
     let text = text.get(..length.checked_add(1)?)?.get(skip..)?;

@@ -151,7 +151,7 @@ pub struct CopiesView<'a, const SIZE: usize> {
 }
 
 impl<'a, const SIZE: usize> CopiesView<'a, SIZE> {
-    /// No copies.
+    /// Zero copies.
     pub const NOTHING: Self = Self {
         states: &[],
         bytes: &[],

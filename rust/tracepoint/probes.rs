@@ -243,7 +243,7 @@ impl<H: Listener> PointRegistration<H> {
     #[inline(always)]
     fn serve_last(&self, arguments: PointArguments<'_>, here: &OnCpu) {
         self.unless_serving(here, || {
-            // Nothing comes after it.
+            // No stage comes after the last one.
             Handler::<Any>::run::<LAST>(&self.handler, arguments, here);
         });
     }

@@ -41,7 +41,7 @@ pub(crate) struct Event {
     gone: AtomicBool,
     /// The number of attached event probes.
     attached: AtomicUsize,
-    /// Whether it was ever enabled, or had a filter or a trigger.
+    /// Whether the event was ever enabled, or had a filter or a trigger.
     used: AtomicBool,
     /// Whether `hit_limit` has disarmed it.
     limited: AtomicBool,

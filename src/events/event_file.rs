@@ -39,7 +39,7 @@ impl InstanceId {
 /// enable or disable it.
 #[pin_data(PinnedDrop)]
 pub(crate) struct EventFile {
-    /// Whether it is enabled.
+    /// Whether the event is enabled in the instance.
     switch: Arc<Switch>,
     /// The histograms of the plan.
     histograms: Arc<Histograms>,

@@ -48,7 +48,7 @@ pub(crate) struct Probe {
     format: Arc<Format>,
     placed: Option<PlacedProbe>,
     armed: AtomicBool,
-    /// Whether it is disarmed because of `hit_limit`.
+    /// Whether `hit_limit` has disarmed the probe.
     limited: AtomicBool,
     /// Counts of former placements: before its module was unloaded and loaded again.
     before: Counts,
@@ -293,7 +293,7 @@ impl Probe {
             .is_some_and(|placed| placed.module.is_some())
     }
 
-    /// Returns whether its location is in module `name`.
+    /// Returns whether the location of the probe is in module `name`.
     pub(crate) fn is_in(&self, name: &[u8]) -> bool {
         let module = self
             .placed
@@ -302,7 +302,7 @@ impl Probe {
         module.is_some_and(|module| **module == *name)
     }
 
-    /// Returns whether its location, or one of its functions, is in module `name`.
+    /// Returns whether the location of the probe, or one of its functions, is in module `name`.
     pub(crate) fn has_part_in(&self, name: ModuleName<'_>) -> bool {
         let Some(placed) = &self.placed else {
             return false;

@@ -43,8 +43,8 @@ pub(crate) use files::{Directory, EventFiles, EventGroup, Files, Permanent, Remo
 pub(crate) use instances::InInstance;
 pub(crate) use write::Failure;
 
-/// The registry. It has three owners: of the definitions, of the instances, and of what is armed.
-/// Methods of one take the others as arguments.
+/// The registry, in three parts: the definitions, the instances, and what is armed. Methods of one
+/// part take the others as arguments.
 pub(crate) struct Registry {
     /// Boxed, because it is large and returned through several functions when it is made.
     pub(crate) definitions: KBox<Definitions>,
@@ -156,7 +156,7 @@ impl Registry {
         for event in self.events() {
             event.set_file(instance, None);
         }
-        // If this fails, the next change of an event repeats it.
+        // After a failure the next change of an event tries again.
         let _ = self.link_receivers();
         self.instances.set(instance, None).ok_or(ENODEV)
     }

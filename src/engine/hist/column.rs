@@ -160,19 +160,19 @@ pub enum ArrayElement {
     Char,
     /// Unsigned, one byte.
     U8,
-    /// Of two bytes.
+    /// Unsigned, two bytes.
     U16,
-    /// Of four bytes.
+    /// Unsigned, four bytes.
     U32,
-    /// Of eight bytes.
+    /// Unsigned, eight bytes.
     U64,
     /// Signed, one byte.
     S8,
-    /// Of two bytes.
+    /// Signed, two bytes.
     S16,
-    /// Of four bytes.
+    /// Signed, four bytes.
     S32,
-    /// Of eight bytes.
+    /// Signed, eight bytes.
     S64,
 }
 

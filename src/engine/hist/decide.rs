@@ -13,8 +13,8 @@ pub struct Existing<'a> {
     pub spec: &'a Spec,
     /// The filter; without one all hits are counted.
     pub filter: Option<&'a [u8]>,
-    /// Whether it belongs to the event whose `trigger` was written. Others matter only if they have
-    /// the same name.
+    /// Whether the trigger belongs to the event whose `trigger` was written. Triggers of other
+    /// events matter only if they have the same name.
     pub is_here: bool,
 }
 
@@ -23,14 +23,14 @@ pub struct Existing<'a> {
 pub enum Decision {
     /// Set a histogram with tables of its own.
     Set {
-        /// Whether it is set paused.
+        /// Whether the new trigger begins paused.
         is_paused: bool,
     },
     /// Set a histogram that shares the tables of existing histogram `with`, which has its name.
     Share {
         /// Index of the existing histogram.
         with: usize,
-        /// Whether it is set paused.
+        /// Whether the new trigger begins paused.
         is_paused: bool,
     },
     /// Pause or continue existing histogram `index`.

@@ -41,7 +41,7 @@ pub(super) struct HistExpr {
     pub text: Vec<u8>,
     /// The steps, operands first.
     pub(super) steps: Vec<ExprStep>,
-    /// What is known of the result.
+    /// The type of the result, as far as it is known.
     pub(super) shape: ValueShape,
 }
 

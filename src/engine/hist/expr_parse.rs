@@ -291,8 +291,8 @@ impl<'a> ExprContext<'_, 'a> {
             return self.atom(field, out);
         }
         let own = OnEvent::named(self.scope.own());
-        // The event may have a variable of this name already, from the same trigger. It does not
-        // stand for itself.
+        // The event may already have a variable of this name, set by the same trigger. That
+        // variable must not stand for itself.
         let mut all = self.own.iter();
         let except = all
             .any(|it| *it.name.bytes == *variable.bytes)

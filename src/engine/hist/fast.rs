@@ -50,7 +50,7 @@ impl UpdateBy {
 /// The arguments of a synthetic event, for the fast path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct QuickArgs {
-    /// Indices of values: those of other histograms' variables come first, then the own ones.
+    /// Indices of values: first those of other histograms' variables, then those of this histogram.
     pub(super) from: [u8; QUICK_ARGS],
     /// Number of arguments.
     pub(super) count: usize,

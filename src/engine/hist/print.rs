@@ -448,7 +448,7 @@ fn write_number(
             // CAST: two's complement.
             let number = extend(number, width, true) as i64;
             match errno::name(number).filter(|name| !name.is_empty()) {
-                // As wide as a number.
+                // Padded to the width of a number.
                 Some(name) => write!(out, "{:>1$}{name}", '-', 10usize.saturating_sub(name.len())),
                 None => write!(out, "{number:10}"),
             }

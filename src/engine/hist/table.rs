@@ -157,7 +157,7 @@ impl<W: HistWord> HistTable<W> {
     pub fn with_shape(shape: EntryShape, size: usize) -> Result<Self, AllocError> {
         let stride = shape.stride();
         let slots = size.saturating_add(spare(stride, size));
-        // One more, for the key that mixes to 0.
+        // The last entry is for the key that mixes to 0.
         let count = slots.checked_add(1).and_then(|n| n.checked_mul(stride));
         let count = count.ok_or(AllocError)?;
         let words = Zeroed::new(count)?;

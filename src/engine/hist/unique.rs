@@ -263,7 +263,7 @@ impl SharedTable {
     }
 }
 
-// Not for the model checker, whose atomics exist in its models only.
+// The atomics of the model checker exist only in its models.
 #[cfg(test)]
 #[cfg(feature = "hooks")]
 mod tests {
@@ -363,7 +363,7 @@ mod tests {
             let table = table(words, 128);
             let mut slots = BTreeMap::new();
             for n in 0..100u64 {
-                // One of them is 0 when it is mixed.
+                // One of these keys mixes to 0.
                 let key = [if n == 7 { mix(0) } else { n }, n];
                 assert!(table.find_entry(&key[..words]).is_none() || words == 1 && n == 7);
                 let entry = table.make_entry(&key[..words], || [0, 0]).unwrap();

@@ -28,7 +28,7 @@ pub(super) enum Hold<'a> {
     Enabled { at_top: bool },
     /// Has triggers: in the top directory if `at_top`, otherwise in an instance.
     Trigger { at_top: bool },
-    /// An event probe or a pair of this other event is attached to it.
+    /// An event probe or a pair of this other event is attached to the event.
     Attached(&'a Event),
     /// A trigger of this other event enables or disables it.
     Switched(Option<&'a Event>),
@@ -192,7 +192,7 @@ pub(super) fn first_of<'a>(
         return Some(&probe.event);
     }
     let mut attached = going.filter(|probe| probe.event.is_attached());
-    // One pass over all probes, however many events have attached ones.
+    // One pass over all probes, for any number of events with attached probes.
     attached.next().and_then(|_| attached_to(all, goes).next())
 }
 

@@ -108,8 +108,8 @@ impl Definitions {
         self.spares.keep(all)
     }
 
-    /// Removes all probes. They may be hit until the result is dropped, which waits for them; for
-    /// those of system calls longest.
+    /// Removes all probes. They may still be hit until the result is dropped: the drop waits for
+    /// them, longest for those of system calls.
     pub(super) fn shut_down(&mut self) -> (SystemCalls, Removal) {
         self.cut_circles();
         let mut removal = Removal::new();

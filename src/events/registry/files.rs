@@ -104,8 +104,8 @@ struct Named {
     events: AtomicUsize,
 }
 
-/// Removed directories of events and groups, or those of a failed write. They exist until this is
-/// dropped; before that no event may be defined.
+/// Removed directories of events and groups, or the directories of a failed write. No event may be
+/// defined before this is dropped.
 ///
 /// Context of the drop: process, may sleep, without the registry lock.
 pub(crate) struct Removed {

@@ -22,7 +22,7 @@ impl Registry {
     ///
     /// Context: process, may sleep.
     pub(crate) fn module_coming(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
-        // Before anything in the module is armed.
+        // This must precede arming probes in the module.
         memory.each(false, &mut |range| self.instances.code_comes(range));
         self.definitions.module_coming(name, &self.arming);
         self.enable_awaited(name);

@@ -106,7 +106,7 @@ impl Set {
         self.slots.get(index).map(|slot| &slot.probe)
     }
 
-    /// Replaces the probe at `index` by `probe`, of the same event; returns the former one.
+    /// Replaces the probe at `index` by `probe` of the same event. Returns the former probe.
     pub(super) fn replace(&mut self, index: usize, probe: Arc<Probe>) -> Option<Arc<Probe>> {
         let slot = self.slots.get_mut(index)?;
         Some(mem::replace(slot, SetSlot::new(probe)).probe)
@@ -182,7 +182,7 @@ impl Set {
     pub(super) fn take(&mut self, index: usize) -> Option<Arc<Probe>> {
         let taken = self.slots.take(index).map(|slot| slot.probe);
         if self.slots.is_empty() {
-            // The memory stays reserved, maybe for others.
+            // The set keeps the memory.
             self.names.clear();
         }
         taken

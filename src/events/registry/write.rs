@@ -35,7 +35,7 @@ pub(crate) struct Write<'r> {
     pub(super) owner: Option<Arc<Owner>>,
     /// The new probes.
     pub(super) added: Set,
-    /// Whether it deletes probes of the registry.
+    /// Whether the write deletes probes of the registry.
     pub(super) deletes: bool,
     /// The events that it creates.
     pub(super) new: Vec<NewEvent>,
@@ -99,7 +99,7 @@ impl<'r> Write<'r> {
                     true => Failure::Interrupted,
                     false => Failure::refused(refusal, command.text()),
                 };
-                // Not inside `line`, whose locals take much stack.
+                // `line` does not do this: its locals take much stack.
                 for place in self.line(&command, grammar).map_err(refused)? {
                     self.create_at(&command, place).map_err(refused)?;
                 }
@@ -367,7 +367,7 @@ impl Registry {
         self.make_attachable(text, removed);
         let mut write = Write::boxed(self, owner.cloned()).map_err(refused)?;
         let applied = write.lines(text, grammar);
-        // This may refuse a line before the one that failed.
+        // A refusal here is for a line before the one in `applied`, and is returned first.
         write.pending_sites.ask(text)?;
         applied?;
         write.commit(removed).map_err(refused)

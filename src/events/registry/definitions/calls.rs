@@ -323,7 +323,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Returns what was lost of system calls.
+    /// Returns how many system calls were not recorded, or not completely.
     pub(crate) fn call_losses(&self) -> CallLosses {
         let Some(tables) = &self.calls.tables else {
             return CallLosses::default();
@@ -339,7 +339,7 @@ impl Definitions {
     }
 }
 
-/// What was lost of system calls.
+/// System calls that were not recorded, or not completely.
 #[derive(Default)]
 pub(crate) struct CallLosses {
     /// 32-bit calls, which are not recorded.

@@ -276,7 +276,7 @@ impl Instances {
             change.event.in_change.put_in(set);
         }
         let probes = probes_in(definitions, set);
-        // One more for the event `print`.
+        // The event `print` needs room, too.
         Room::new(probes.count().saturating_add(1), changes.len())
     }
 
@@ -354,7 +354,7 @@ impl Instances {
     }
 }
 
-/// Returns the probes of the events that change `set` concerns.
+/// Returns the probes of the events that are part of change `set`.
 fn probes_in(definitions: &Definitions, set: u64) -> impl Iterator<Item = &Arc<Probe>> {
     definitions
         .all_probes()
