@@ -465,7 +465,7 @@ impl PlainCount {
     }
 }
 
-/// Returns whether the current task is plain, apart from the counter.
+/// Returns whether the current task is plain, not considering the preemption counter.
 #[inline(always)]
 fn is_task_plain() -> bool {
     const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;

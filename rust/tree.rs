@@ -199,7 +199,7 @@ pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 /// A file; removed when dropped. The drop waits for `open(2)` in progress, but not for open files.
 pub struct TreeFile {
     node: Node,
-    /// The data of the node. Dropped after it.
+    /// The data of the node, dropped after the node.
     _shared: KBox<dyn AnySharedFile>,
     /// Keeps the directory.
     _dir: Arc<Dir>,

@@ -49,7 +49,6 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// The state that all instances share.
 #[pin_data]
 pub(crate) struct Tracer {
     /// The clock of all buffers.

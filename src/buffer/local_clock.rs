@@ -9,7 +9,6 @@ use kernel::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// The clock `local` of all buffers.
 #[pin_data]
 pub(crate) struct LocalClock {
     /// Held from the making of rings until their buffer has them, and while all rings are aligned.

@@ -38,7 +38,7 @@ pub(crate) use crate::engine::ring::Lost;
 pub(crate) type Unpublished<'a> = ring::Unpublished<'a, Pages>;
 
 impl Seldom for ring::Ring<Pages> {
-    /// Behind the count of the `Arc`, in a cache line of its own.
+    /// The count of the `Arc` is in front, so the ring begins in the next cache line.
     const OFFSET: usize = 64;
 
     fn run(&self, _here: &OnCpu) {
@@ -336,7 +336,7 @@ impl Buffer {
         if self.on.swap(on, Ordering::Relaxed) == on {
             return false;
         }
-        // Before the rings are loaded, which may be replaced meanwhile.
+        // This must precede loading the rings, which another task may replace meanwhile.
         self.switches.fetch_add(1, Ordering::SeqCst);
         self.enable(self.rings.get(here));
         if let Successor(Some(rings)) = self.successor.get(here) {

@@ -7,7 +7,6 @@
 //! removes its buffer from all plans and recorders, before the last reference to the buffer is
 //! dropped. Unlike in ftrace, instances do not prevent unloading of the module: they are its own
 //! directories.
-//! own directories.
 
 use super::{
     named::{folder, Described},
@@ -56,7 +55,7 @@ struct InDirectory {
 struct One {
     name: CString,
     instance: Arc<Instance>,
-    /// The count of its open files.
+    /// The number of open files below the directory.
     openings: Arc<Openings>,
     /// Dropped before the reference to the instance, which may be the last one.
     files: InstanceFiles,

@@ -19,7 +19,7 @@ use kernel::sync::Arc;
 
 pub(super) const KPROBE_EVENTS: TextOps<Tracer> = of_definitions::<false>();
 
-/// `dynamic_events`: all definitions.
+/// The file `dynamic_events`.
 pub(super) const DYNAMIC_EVENTS: TextOps<Tracer> = of_definitions::<true>();
 
 const fn of_definitions<const ALL: bool>() -> TextOps<Tracer> {

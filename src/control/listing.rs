@@ -117,7 +117,7 @@ impl ListingPass {
                 .and_then(|()| self.printer.add(instance, text, (clock, cpu), &event));
             match made {
                 Ok(()) => events.advance(),
-                // Read the text made so far first.
+                // The reader gets the text made so far first, and then the error.
                 Err(_) if any => break,
                 Err(error) => return Err(error.into()),
             }

@@ -17,7 +17,6 @@ use kernel::sync::Arc;
 /// Formats that are kept without a check of the buffer.
 const FEW: usize = 1024;
 
-/// The formats of removed events.
 pub(super) struct Retired {
     /// In the order of removal.
     formats: Vec<Old>,

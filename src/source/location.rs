@@ -296,9 +296,9 @@ impl Found {
         Ok(())
     }
 
-    /// Returns the entry of the function at `address`; `is_own` if it is the kernel's. Its
-    /// instructions are not judged, because ftrace knows where it reports entries. If only one
-    /// place is possible, ftrace is asked later, see [`Found::open_site`].
+    /// Returns the entry of the function at `address`; looks its symbol up unless `is_own`. Does
+    /// not judge the instructions, because ftrace knows where it reports entries. If only one place
+    /// is possible, [`Found::open_site`] asks ftrace later.
     fn entry(
         definition: &Definition,
         address: u64,
@@ -312,7 +312,7 @@ impl Found {
             }
         }
         let mut symbol = None;
-        // Otherwise its symbol is not needed.
+        // Nothing else needs the symbol.
         if !is_own || types::are_needed(definition) {
             let found = Symbol::boxed(address).map_err(|_| Refusal::new(Kind::NoMemory, at))?;
             symbol = Some(found.ok_or(Refusal::new(Kind::BadProbeAddr, at))?);

@@ -24,7 +24,6 @@ use core::{ffi::CStr, ops::Range};
 /// Most addresses of one name that are returned.
 const MAX_TOLD: usize = 16;
 
-/// The kernel's symbols.
 pub(crate) struct Names {
     /// The kernel's symbol table, once looked up; `Some(None)` if it is unusable.
     tables: Option<Option<(Tables, NameIndex)>>,
@@ -34,7 +33,7 @@ pub(crate) struct Names {
     no_return: Vec<u64>,
     /// Results of [`Names::first`].
     remembered: Vec<(&'static CStr, Option<u64>)>,
-    /// Control flow by the kernel's tables, once they were read.
+    /// The control flow that the kernel's tables describe, once they were read.
     pub(super) ways: Option<Ways>,
 }
 

@@ -66,7 +66,7 @@ impl HistExpr {
         self.steps.iter().any(is_ref)
     }
 
-    /// Returns whether it is a field with a `log2` or `buckets` modifier.
+    /// Returns whether the expression is a field with a `log2` or `buckets` modifier.
     pub(super) fn is_stepped(&self) -> bool {
         matches!(&*self.steps, [ExprStep::Source(_, step)] if *step != KeyStep::None)
     }

@@ -145,7 +145,7 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> PrintedHead<'a> {
             function: word(Role::Address),
             to: word(Role::ReturnAddress),
         },
-        // Their layouts always have signatures.
+        // Layouts of these records always have signatures.
         head @ (record::Head::Enter | record::Head::Exit | record::Head::Call) => {
             match (head, &layout.call) {
                 (record::Head::Enter, Some(call)) => PrintedHead::Enter(call),

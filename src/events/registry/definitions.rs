@@ -39,7 +39,6 @@ use kernel::{
 
 pub(super) use calls::SystemCalls;
 
-/// The defined probes, those of system calls, and the symbols and types that defining one needs.
 pub(crate) struct Definitions {
     pub(super) set: Set,
     calls: SystemCalls,

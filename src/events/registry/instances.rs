@@ -27,7 +27,6 @@ use crate::{
 use core::{ops::Range, ptr};
 use kernel::{prelude::*, sync::Arc};
 
-/// The registry's part of an instance.
 pub(crate) struct InInstance {
     /// The buffer in which events are recorded.
     pub(super) buffer: Arc<Buffer>,

@@ -14,7 +14,6 @@ use crate::{
 use core::{mem, slice};
 use kernel::sync::Arc;
 
-/// The set of probes, in the order of definition.
 pub(super) struct Set {
     slots: Vec<SetSlot>,
     /// The names of the probes, to recognise new names quickly.

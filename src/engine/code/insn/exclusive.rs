@@ -47,9 +47,9 @@ impl CodeWords for &[u32] {
 pub enum Effect {
     /// Nothing; control goes on to the next word.
     None,
-    /// Begins one: a load-exclusive.
+    /// A load-exclusive, which begins a sequence.
     Load,
-    /// Ends one: a store-exclusive.
+    /// A store-exclusive, which ends a sequence.
     Store,
     /// Clears the monitor.
     Clear,
