@@ -36,7 +36,7 @@ pub(crate) struct Event {
     /// Marks of writes to `kprobe_events`.
     pub(super) in_write: WriteMarks,
     /// The last change of plans.
-    pub(super) in_change: ChangeMark,
+    pub(super) last_change: ChangeMark,
     /// Whether the event has been deleted.
     gone: AtomicBool,
     /// The number of attached event probes.
@@ -90,7 +90,7 @@ impl Event {
             owner,
             instances <- new_mutex!(InInstances { files, active }),
             in_write: WriteMarks::new(),
-            in_change: ChangeMark::new(),
+            last_change: ChangeMark::new(),
             gone: AtomicBool::new(false),
             attached: AtomicUsize::new(0),
             used: AtomicBool::new(false),

@@ -24,7 +24,7 @@ pub(crate) struct Marks {
 
 impl Marks {
     /// Makes the event for the top directory, which records in `buffer`. For another instance call
-    /// [`Marks::put_in`] next.
+    /// [`Marks::set_instance`] next.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Marks {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn put_in(&self, instance: InstanceId) -> Result {
+    pub(super) fn set_instance(&self, instance: InstanceId) -> Result {
         self.event.reserve_file(instance)?;
         let file = self.event.file(InstanceId::TOP);
         self.event.set_file(InstanceId::TOP, None);

@@ -83,7 +83,7 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn add_instance(&mut self, instance: InInstance) -> Result<InstanceId> {
         let id = self.instances.free_id()?;
-        instance.marks.put_in(id)?;
+        instance.marks.set_instance(id)?;
         let events = self.events().count();
         instance
             .formats

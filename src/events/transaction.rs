@@ -81,12 +81,12 @@ impl ChangeMark {
     }
 
     /// Notes that change `number` concerns the event.
-    pub(super) fn put_in(&self, number: u64) {
+    pub(super) fn set(&self, number: u64) {
         self.0.store(number, Relaxed);
     }
 
     /// Returns whether change `number` was the last to concern the event.
-    pub(super) fn is_in(&self, number: u64) -> bool {
+    pub(super) fn is(&self, number: u64) -> bool {
         self.0.load(Relaxed) == number
     }
 }

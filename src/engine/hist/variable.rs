@@ -172,7 +172,7 @@ impl VarRef {
     }
 
     /// Returns whether both refer to the same variable.
-    fn is_like(&self, other: &VarRef) -> bool {
+    fn is_same_variable(&self, other: &VarRef) -> bool {
         let is_of_same = match &other.owner {
             Some(owner) => self.is_of(owner),
             None => self.owner.is_none(),
@@ -183,7 +183,7 @@ impl VarRef {
 
 impl PartialEq for VarRef {
     fn eq(&self, other: &Self) -> bool {
-        self.is_like(other) && self.once == other.once
+        self.is_same_variable(other) && self.once == other.once
     }
 }
 
@@ -214,7 +214,7 @@ impl VarRefs {
     /// Returns the number of the reference to the variable of `new`, which is added if needed;
     /// `None` if there are too many.
     pub(super) fn add(&mut self, new: VarRef) -> Result<Option<u8>, crate::sys::AllocError> {
-        let found = self.0.iter().position(|known| known.is_like(&new));
+        let found = self.0.iter().position(|known| known.is_same_variable(&new));
         let number = match found {
             Some(number) => {
                 if let Some(known) = self.0.get_mut(number) {

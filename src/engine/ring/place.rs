@@ -61,7 +61,7 @@ impl PlaceTime {
     }
 
     /// Returns whether the time can be encoded in the current sub-buffer.
-    fn can_be_said(self) -> bool {
+    fn is_encodable(self) -> bool {
         match self.delta {
             Some(delta) => delta < EXTEND_LIMIT,
             // Readers take the time nearest to that of the item before.
@@ -240,7 +240,7 @@ impl<S: Storage> Ring<S> {
             let prefix = Prefix::new(from, noted, time);
             let end = from.offset().wrapping_add(prefix.words());
             let empty = from.offset() == HEADER_WORDS;
-            let fits = end.wrapping_add(shape.words) <= limit && (time.can_be_said() || empty);
+            let fits = end.wrapping_add(shape.words) <= limit && (time.is_encodable() || empty);
             let (start, prefix) = if fits {
                 (from, prefix)
             } else {

@@ -143,12 +143,12 @@ impl Removed {
 /// Iterates over events in the order of their first definition. A named type keeps symbol names
 /// short.
 #[derive(Clone)]
-pub(crate) struct Events<'a> {
+pub(crate) struct EventIter<'a> {
     permanent: slice::Iter<'a, Arc<Event>>,
     defined: slice::Iter<'a, Defined>,
 }
 
-impl<'a> Iterator for Events<'a> {
+impl<'a> Iterator for EventIter<'a> {
     type Item = &'a Arc<Event>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -205,9 +205,9 @@ impl Files {
     }
 
     /// Returns the events in the order of their first definition; the permanent ones come first.
-    pub(super) fn events(&self) -> Events<'_> {
+    pub(super) fn events(&self) -> EventIter<'_> {
         let permanent = self.permanent.as_deref().map(|events| &events[..]);
-        Events {
+        EventIter {
             permanent: permanent.unwrap_or_default().iter(),
             defined: self.events.iter(),
         }

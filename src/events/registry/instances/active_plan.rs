@@ -273,7 +273,7 @@ impl Instances {
         }
         let set = self.next_change();
         for change in changes {
-            change.event.in_change.put_in(set);
+            change.event.last_change.set(set);
         }
         let probes = probes_in(definitions, set);
         // The event `print` needs room, too.
@@ -313,13 +313,13 @@ impl Instances {
                 share.plan = meanwhile.clone();
             }
             change.event.set_active(share);
-            change.event.in_change.put_in(set);
+            change.event.last_change.set(set);
         }
         for probe in probes_in(definitions, set) {
             probe.set_plan(probe.event.active().plan, &mut room.plans);
         }
         if let Ok(marks) = self.get(instance).map(|instance| &instance.marks) {
-            if marks.event.in_change.is_in(set) {
+            if marks.event.last_change.is(set) {
                 let recorder = marks.recorder.recorder();
                 recorder.set_plan(marks.event.active().plan, &mut room.plans);
             }
@@ -338,7 +338,7 @@ impl Instances {
         let set = self.next_change();
         for change in changes {
             if change.meanwhile.is_some() {
-                change.event.in_change.put_in(set);
+                change.event.last_change.set(set);
                 change.event.set_active(change.active);
             }
         }
@@ -358,5 +358,5 @@ impl Instances {
 fn probes_in(definitions: &Definitions, set: u64) -> impl Iterator<Item = &Arc<Probe>> {
     definitions
         .all_probes()
-        .filter(move |probe| probe.event.in_change.is_in(set))
+        .filter(move |probe| probe.event.last_change.is(set))
 }
