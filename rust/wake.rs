@@ -65,8 +65,8 @@ impl Waker {
                 // SAFETY: `work` is the memory of the structure.
                 unsafe { extra::ferroprobe_init_hard_irq_work(work, Some(Self::interrupt)) }
             }),
-            // SAFETY: `run` requires no more; what it uses exists until the last field
-            // has been dropped.
+            // SAFETY: The work is that of a `Waker`, as `run` requires. The fields that `run` uses
+            // exist until `later` is dropped.
             later <- unsafe { DelayedWork::new(Self::run) },
             queue <- Opaque::ffi_init(|queue| {
                 // SAFETY: `queue` is the memory of the structure.

@@ -219,7 +219,7 @@ impl Definitions {
         self.compile_in(definition, is_at_entry(definition, found), function)
     }
 
-    /// Compiles the fetch arguments of `definition`, whose event has no function.
+    /// Compiles the fetch arguments of `definition`, whose hits are in no known function.
     #[inline(never)]
     pub(super) fn compile_alone(
         &mut self,
