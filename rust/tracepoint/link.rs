@@ -23,7 +23,7 @@ pub(super) struct PointLink {
     pub(super) armed: AtomicBool,
     /// Whether the module has been unloaded.
     pub(super) gone: AtomicBool,
-    /// Whether it was armed, and its hits have not been waited for since.
+    /// Whether the probe was armed after the last wait for its hits.
     pub(super) used: AtomicBool,
     /// Reports the hits, if the registered probe is the tracepoint's stub.
     stub: IfTyped<Stub>,

@@ -457,7 +457,7 @@ pub struct CallRegistration<H: CallHandler> {
     number: u32,
     sides: &'static [When],
     armed: AtomicBool,
-    /// Whether it was armed, and its calls have not been waited for since.
+    /// Whether the handler was armed after the last wait for its calls.
     used: AtomicBool,
     #[pin]
     _pinned: PhantomPinned,

@@ -361,8 +361,8 @@ impl Probe {
         self.event.set_limited(true);
     }
 
-    /// Returns the rate of hits since the last call, or since it was armed; `None` if that was less
-    /// than about a second ago. The caller holds the registry lock.
+    /// Returns the rate of hits since the last call, or since the probe was armed; `None` if that is
+    /// less than about a second ago. The caller holds the registry lock.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let placed = self.placed.as_ref()?;
         placed.seen.is_due().then(|| placed.look())
