@@ -14,11 +14,11 @@ use crate::sys::{Box, Vec};
 /// # Invariants
 ///
 /// There are 1 to [`MAX_KEYS`](super::MAX_KEYS) keys, at most [`MAX_VALUES`](super::MAX_VALUES)
-/// values, and 1 to [`MAX_SORTS`](super::MAX_SORTS) sort keys, which are indices of keys and values.
-/// The keys have at most [`MAX_KEY_WORDS`](super::MAX_KEY_WORDS) words.
+/// values, and 1 to [`MAX_SORTS`](super::MAX_SORTS) sort keys, which are indices of keys and
+/// values. The keys have at most [`MAX_KEY_WORDS`](super::MAX_KEY_WORDS) words.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// The name that several events share it by.
+    /// The name by which several events share the histogram.
     pub name: Option<Vec<u8>>,
     /// The keys.
     pub keys: Vec<Key>,
